@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import gzip
 import hashlib
 import json
@@ -16,7 +17,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-PROBE_BYTES = 4096
 ASIDE = ".damaged"  # the end of the name of a file that was found damaged and is kept
 TIGHTEST, UNPACKED_ALWAYS = 100, 64 * 2**20  # gzip makes logs 5 to 30 times smaller, and zeros 1,000 times
 MOST_TOML = 4 * 2**20  # a study of a thousand models is 0.3 MB; 4 MB are read in 4 s
@@ -103,45 +103,36 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside ``path``; on success fsync it and rename it over ``path``.
+def replacing(path: Path, *, folder: bool = False) -> Iterator[Path]:
+    """Yield a temporary file or ``folder`` beside ``path``; on success it is brought to the disk and renamed to ``path``.
 
     The temporary name starts with a dot and ends in ``.tmp``, so no glob for the final suffix meets it.
     On any error it is removed and ``path`` is left as it was.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        with naming(path):
-            yield temporary
-            _sync(temporary)
-            temporary.chmod(0o644)
-            temporary.replace(path)
-            sync_folder(path.parent)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-@contextlib.contextmanager
-def making_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder beside ``path``; on success rename it to ``path``, which is whole or absent.
-
-    Its name starts with a dot. On any error it is removed.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    given: dict[str, Any] = {"prefix": f".{path.name}.", "suffix": ".tmp", "dir": path.parent}
+    if folder:
+        temporary = Path(tempfile.mkdtemp(**given))
+    else:
+        handle, name = tempfile.mkstemp(**given)
+        os.close(handle)
+        temporary = Path(name)
     try:
         with naming(path, temporary):
             yield temporary
-            temporary.chmod(0o755)
-            temporary.rename(path)
-            sync_folder(path.parent)
+            sync(temporary)
+            temporary.chmod(0o755 if folder else 0o644)
+            temporary.replace(path)
+            sync(path.parent)
     except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
+        if folder:
+            shutil.rmtree(temporary, ignore_errors=True)
+        else:
+            temporary.unlink(missing_ok=True)
         raise
+
+
+making_folder = functools.partial(replacing, folder=True)
 
 
 @contextlib.contextmanager
@@ -172,7 +163,7 @@ def put_aside(path: Path) -> Path:
         number += 1
         target = path.with_name(f"{path.name}{ASIDE}{number}")
     path.rename(target)
-    sync_folder(path.parent)
+    sync(path.parent)
     return target
 
 
@@ -186,7 +177,7 @@ def write_changed(path: Path, text: str | bytes) -> None:
     """Write ``text``, or its UTF-8, as `write_text` does, unless it stands there: such a file keeps its time."""
     content = text.encode("utf-8") if isinstance(text, str) else text
     with contextlib.suppress(OSError):
-        if path.stat().st_size == len(content) and path.read_bytes() == content:
+        if path.read_bytes() == content:
             return
     with replacing(path) as temporary:
         temporary.write_bytes(content)
@@ -194,20 +185,12 @@ def write_changed(path: Path, text: str | bytes) -> None:
 
 def probe_writing(folder: Path) -> None:
     """Raise ``OSError`` when a small file cannot be written in ``folder``; leave nothing behind."""
-    handle, name = tempfile.mkstemp(prefix=".probe.", suffix=".tmp", dir=folder)
-    try:
-        os.write(handle, bytes(PROBE_BYTES))
-    finally:
-        os.close(handle)
-        Path(name).unlink(missing_ok=True)
+    with tempfile.NamedTemporaryFile(prefix=".probe.", suffix=".tmp", dir=folder) as file:
+        os.write(file.fileno(), bytes(4096))
 
 
-def sync_folder(folder: Path) -> None:
-    """Make renames inside ``folder`` durable."""
-    _sync(folder)
-
-
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Bring a file, or the renames inside a folder, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import codecs
 import json
-import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -60,17 +59,9 @@ def read_bytes(path: Path, limit: int = MAX_SOURCE_BYTES) -> bytes:
 
 def named_files(folder: Path, names: Sequence[str]) -> Iterator[Path]:
     """Yield files of the given names, also with ``.gz``, names in order of preference, at most a few folders deep."""
-    found: dict[str, list[Path]] = {}
-    base = len(folder.parts)
-    for place, below, files in os.walk(folder):
-        if len(Path(place).parts) - base >= _SEARCH_DEPTH:
-            below.clear()
-        below.sort()
-        for file in sorted(files):
-            found.setdefault(file, []).append(Path(place) / file)
-    for name in names:
-        yield from found.get(name, [])
-        yield from found.get(f"{name}.gz", [])
+    for name in (each for plain in names for each in (plain, f"{plain}.gz")):
+        for depth in range(_SEARCH_DEPTH):
+            yield from (path for path in sorted(folder.glob("*/" * depth + name)) if path.is_file())
 
 
 def read_lines(path: Path, limit: int = MAX_SOURCE_BYTES) -> list[Line]:

@@ -29,7 +29,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.files import replacing, sync_folder
+from metacog_pipeline.files import replacing, sync
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.ledger_records import (
     HOLD_PREFIX,
@@ -208,7 +208,7 @@ class Ledger:
             os.pwrite(file, line_of(record), 0)
             os.fsync(file)
             hidden.rename(path)
-            sync_folder(self._folder)
+            sync(self._folder)
         except OSError as error:
             raise _unwritable(path, error) from None
         return file, path

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from metacog_pipeline.checksums import is_sealed
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.files import replacing, sync_folder
+from metacog_pipeline.files import replacing, sync
 from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.lines import decode_line, encode_line
 from metacog_pipeline.transcripts.schema import NewerVersionError, Record
@@ -158,7 +158,7 @@ def make_folder(folder: PartitionFolder) -> None:
     missing = [path for path in (folder.path, *folder.path.parents) if not path.exists()]
     folder.path.mkdir(parents=True, exist_ok=True)
     for path in reversed(missing):
-        sync_folder(path.parent)
+        sync(path.parent)
 
 
 def write_segment(folder: PartitionFolder, records: Sequence[Record]) -> None:
@@ -256,4 +256,4 @@ class Journal:
         number = newest(self._folder) + 1 if self._remote is None else self._remote.begin()
         self._path = self._folder / segment_name(number)
         self._descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
-        sync_folder(self._folder.path)  # a file whose name never reached the disk is lost with all its fsyncs
+        sync(self._folder.path)  # a file whose name never reached the disk is lost with all its fsyncs

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.files import sha256_hex, sync_folder, write_text
+from metacog_pipeline.files import sha256_hex, sync, write_text
 from metacog_pipeline.home import Home, PathBelow
 from metacog_pipeline.llm.batch import travel
 from metacog_pipeline.llm.batch.travel import RECORD, State
@@ -168,7 +168,7 @@ def create(home: Home, record: BatchRecord, requests: bytes, answers: list[tuple
                 os.fsync(written.fileno())
         _write(hidden / RECORD, record)
         hidden.rename(batch.path)
-        sync_folder(home.batches)
+        sync(home.batches)
     except OSError as error:
         shutil.rmtree(hidden, ignore_errors=True)
         raise _unwritable(batch.path, error) from None
