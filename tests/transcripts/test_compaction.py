@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.transcripts import parquet
 from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.lines import FIELDS, encode_line
 from metacog_pipeline.transcripts.parquet import Footer, compact_folder
@@ -50,12 +49,6 @@ def test_every_column_of_every_record_is_there(folder, make):
         assert row == {**told, "superseded": False, "text_altered": False}
 
 
-def test_only_the_named_columns_are_read(folder, make):
-    _segment(folder, 1, make(0))
-    compact_folder(folder, None)
-    assert read_partition(folder, ["item_id", "text"]).column_names == ["item_id", "text"]
-
-
 def test_a_partition_without_records_has_an_empty_copy(folder):
     assert compact_folder(folder, []).rows == 0
     assert read_partition(folder).schema.equals(ARROW_SCHEMA)
@@ -85,11 +78,6 @@ def test_an_answer_is_there_once_and_failed_calls_all(folder, make):
     _segment(folder, 2, make(0, text="second", started_at=make(1).started_at))
     compact_folder(folder, None)
     assert [(row["status"], row["text"]) for row in _rows(folder)][3:] == [("ok", "first")]
-
-
-def test_one_answer_that_serves_two_items_has_a_row_for_each(folder, make):
-    _segment(folder, 1, make(0, item_id="a"), make(0, item_id="b"))
-    assert compact_folder(folder, [make(0).answer_id]).rows == 2
 
 
 def test_an_answer_is_superseded_when_its_question_has_another_current_one(folder, make):
@@ -156,29 +144,6 @@ def test_text_parquet_cannot_hold_is_replaced_and_marked_and_the_journal_keeps_i
         for journal in folder.path.glob("journal-*"):  # the marks outlive the journals
             journal.unlink()
         _segment(folder, 2, make(9))
-
-
-def test_a_very_long_answer_fits(folder, make):
-    _segment(folder, 1, make(0), make(1, text="é" * 1_000_000), make(2))
-    compact_folder(folder, None)
-    lengths = [len(text) for text in read_partition(folder, ["text"]).column(0).to_pylist()]
-    assert lengths == [15, 1_000_000, 15]
-
-
-def test_rows_are_written_in_batches_of_bounded_size(folder, make, monkeypatch):
-    monkeypatch.setattr(parquet, "BATCH_ROWS", 4)
-    records = [make(n, text="x" * 400) for n in range(40)]
-    _segment(folder, 1, *records[::2])
-    _segment(folder, 2, *records[1::2])
-    compact_folder(folder, None)
-    with pq.ParquetFile(folder / "transcripts.parquet") as file:
-        sizes = [file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)]
-    assert sizes == [4] * 10
-    for path in folder.path.glob("journal-*"):
-        path.unlink()
-    _segment(folder, 1, make(40))
-    compact_folder(folder, None)
-    assert [row["item_id"] for row in _rows(folder)] == [make(n).item_id for n in range(41)]
 
 
 @settings(max_examples=20, deadline=None)

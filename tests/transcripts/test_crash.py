@@ -67,15 +67,6 @@ def test_every_acknowledged_record_survives_twenty_kills(folder, killed):
 
 
 @pytest.mark.slow
-def test_a_process_killed_before_its_first_acknowledgement_harms_nothing(folder, killed):
-    chance = random.Random(4)
-    acknowledged: set[str] = set()
-    for session in range(1, 11):
-        acknowledged |= killed("journal", folder, session * 10**6, 0, chance.random() * 0.03)
-        assert acknowledged <= {record.answer_id for record in read_records(folder)}
-
-
-@pytest.mark.slow
 def test_the_copy_is_whole_and_the_store_opens_after_kills_during_compaction(folder, killed):
     chance = random.Random(11)
     acknowledged: set[str] = set()

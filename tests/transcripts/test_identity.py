@@ -2,7 +2,6 @@ import dataclasses
 import hashlib
 import json
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,21 +15,11 @@ REQUEST = ChatRequest((Message("system", "Be brief."), Message("user", "Which?")
 
 
 def test_it_is_the_sha256_of_canonical_json_of_model_and_request():
+    sampling = {"max_tokens": 64, "seed": None, "stop": [], "temperature": 0.0, "top_logprobs": None}
+    messages = [["system", "Be brief."], ["user", "Which?"]]
     value = [
         {"base_url": "http://127.0.0.1:9/v1", "extra_body": {}, "model": "m-1", "provider": "openai"},
-        {
-            "constraint": None,
-            "messages": [["system", "Be brief."], ["user", "Which?"]],
-            "run": 1,
-            "sampling": {
-                "max_tokens": 64,
-                "seed": None,
-                "stop": [],
-                "temperature": 0.0,
-                "top_logprobs": None,
-            },
-            "step": "answer",
-        },
+        {"constraint": None, "messages": messages, "run": 1, "sampling": sampling, "step": "answer"},
     ]
     canonical = json.dumps(value, sort_keys=True, separators=(",", ":"))
     assert answer_id(SPEC, REQUEST) == hashlib.sha256(canonical.encode()).hexdigest()
@@ -42,50 +31,31 @@ def test_it_does_not_change_between_versions_or_every_answer_would_be_paid_for_a
 
 @every(
     "changed",
-    [
-        {"messages": (Message("user", "Be brief."), Message("user", "Which?"))},
-        {"messages": (Message("user", "Which?"), Message("system", "Be brief."))},
-        {"messages": (Message("system", "Be brief.W"), Message("user", "hich?"))},
-        {"sampling": Sampling(temperature=0.1)},
-        {"sampling": Sampling(temperature=None)},
-        {"sampling": Sampling(max_tokens=65)},
-        {"sampling": Sampling(seed=0)},
-        {"sampling": Sampling(top_logprobs=1)},
-        {"sampling": Sampling(stop=("\n",))},
-        {"constraint": OneOf(("A", "B"))},
-        {"constraint": OneOf(("B", "A"))},
-        {"constraint": JsonObject("choice", "{}")},
-        {"constraint": TokenBias(((1, 100),))},
-        {"step": "confidence"},
-        {"run": 2},
-    ],
-)
+    [{"messages": (Message("user", "Be brief."), Message("user", "Which?"))},
+     {"messages": (Message("user", "Which?"), Message("system", "Be brief."))},
+     {"messages": (Message("system", "Be brief.W"), Message("user", "hich?"))},
+     {"sampling": Sampling(temperature=0.1)}, {"sampling": Sampling(temperature=None)},
+     {"sampling": Sampling(max_tokens=65)}, {"sampling": Sampling(seed=0)}, {"sampling": Sampling(top_logprobs=1)},
+     {"sampling": Sampling(stop=("\n",))}, {"constraint": OneOf(("A", "B"))}, {"constraint": OneOf(("B", "A"))},
+     {"constraint": JsonObject("choice", "{}")}, {"constraint": TokenBias(((1, 100),))},
+     {"step": "confidence"}, {"run": 2}],
+)  # fmt: skip
 def test_whatever_decides_an_answer_changes_it(changed):
     assert answer_id(SPEC, dataclasses.replace(REQUEST, **changed)) != answer_id(SPEC, REQUEST)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@every(
     "changed",
-    [
-        {"provider": "anthropic"},
-        {"model": "m-2"},
-        {"base_url": "http://127.0.0.1:10/v1"},
-        {"extra_body": {"reasoning": {"effort": "low"}}},
-    ],
-)
+    [{"provider": "anthropic"}, {"model": "m-2"}, {"base_url": "http://127.0.0.1:10/v1"},
+     {"extra_body": {"reasoning": {"effort": "low"}}}],
+)  # fmt: skip
 def test_another_model_address_or_extra_body_changes_it(changed):
     assert answer_id(SPEC.model_copy(update=changed), REQUEST) != answer_id(SPEC, REQUEST)
 
 
 def test_names_prices_limits_and_keys_do_not_change_it():
-    changed = {
-        "name": "b",
-        "price_in": 9.0,
-        "price_out": 9.0,
-        "requests_per_minute": 1.0,
-        "max_concurrency": 3,
-    }
-    other = SPEC.model_copy(update={**changed, "api_key_env": "OTHER_KEY", "timeout_s": 3.0})
+    limits = {"requests_per_minute": 1.0, "max_concurrency": 3, "api_key_env": "OTHER_KEY", "timeout_s": 3.0}
+    other = SPEC.model_copy(update={"name": "b", "price_in": 9.0, "price_out": 9.0, **limits})
     assert answer_id(other, REQUEST) == answer_id(SPEC, REQUEST)
 
 

@@ -118,23 +118,6 @@ def test_the_name_of_a_new_segment_is_on_the_disk_before_its_first_answer_is_ack
     asyncio.run(session())
 
 
-def test_a_cancelled_wait_does_not_take_the_record_back_nor_disturb_others(folder, make, monkeypatch):
-    gate = Gate(monkeypatch)
-
-    async def session() -> None:
-        journal = Journal(folder)
-        tasks = [asyncio.create_task(_appended(journal, make(n))) for n in range(3)]
-        await asyncio.to_thread(gate.reached.wait, 20)
-        tasks[1].cancel()
-        gate.open.set()
-        await tasks[0]
-        await tasks[2]
-        journal.close()
-
-    asyncio.run(session())
-    assert list(read_records(folder)) == [make(0), make(1), make(2)]
-
-
 def test_closing_waits_for_what_was_handed_over(folder, make):
     async def session() -> None:
         journal = Journal(folder)
@@ -210,9 +193,3 @@ def test_a_full_disk_loses_nothing_acknowledged_and_the_next_session_goes_on(fol
     assert acknowledged and [make(n).item_id for n in acknowledged] == kept[: len(acknowledged)]
     _keep(folder, make(99))
     assert [record.item_id for record in read_records(folder)] == [*kept, make(99).item_id]
-
-
-def test_a_folder_that_cannot_be_made_is_named(tmp_path, make):
-    (tmp_path / "home").write_text("a file")
-    with pytest.raises(StoreError, match="home"):
-        _keep(PartitionFolder(Home(tmp_path / "home"), "b", "m", 1), make(0))

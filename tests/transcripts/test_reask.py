@@ -39,25 +39,13 @@ def _table(folder: PartitionFolder) -> list[tuple[str, int, bool]]:
 
 @every(
     ("status", "text", "expected"),
-    [
-        ("ok", "A", True),
-        ("ok", "", False),
-        ("ok", " \n\u2003", False),
-        ("truncated", "", False),
-        ("truncated", "Let me", True),
-        ("truncated", "<think>It may be B, but", False),
-        ("truncated", "<think>It is B.</think>\n", False),
-        ("truncated", "<think>It is B.</think>\nB, because", True),
-        ("truncated", '{"answer": "B", "rea', False),
-        ("truncated", ' {"answer": "B"} ', True),
-        ("truncated", "[B] because", True),
-        ("truncated", '{"a":' * 100_000, False),
-        ("ok", '{"answer": "B", "rea', True),
-        ("refused", "", False),
-        ("refused", "I cannot help with that.", True),
-        ("failed", "half of an answ", False),
-    ],
-)
+    [("ok", "A", True), ("ok", "", False), ("ok", " \n\u2003", False), ("truncated", "", False),
+     ("truncated", "Let me", True), ("truncated", "<think>It may be B, but", False),
+     ("truncated", "<think>It is B.</think>\n", False), ("truncated", "<think>It is B.</think>\nB, because", True),
+     ("truncated", '{"answer": "B", "rea', False), ("truncated", ' {"answer": "B"} ', True),
+     ("truncated", "[B] because", True), ("truncated", '{"a":' * 100_000, False), ("ok", '{"answer": "B", "rea', True),
+     ("refused", "", False), ("refused", "I cannot help with that.", True), ("failed", "half of an answ", False)],
+)  # fmt: skip
 def test_usable_is_what_gives_something_to_read(status, text, expected):
     assert usable(status, text) is expected
 

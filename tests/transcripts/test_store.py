@@ -2,7 +2,6 @@
 
 import asyncio
 import errno
-import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -122,23 +121,6 @@ def test_a_failed_call_is_kept_and_paid_for_but_never_an_answer(folder, make):
         assert store.cost_usd == 0.75
 
 
-def test_cost_counts_known_prices_only(folder, make):
-    with PartitionStore.open(folder) as store:
-        for n, cost in enumerate([0.5, None, float("nan"), float("inf"), 0.25]):
-            asyncio.run(store.keep(make(n, cost_usd=cost)))
-        assert store.cost_usd == 0.75
-    with PartitionStore.open(folder) as store:
-        assert store.cost_usd == 0.75
-
-
-def test_of_two_answers_with_one_identity_the_first_is_used(folder, make):
-    _keep(folder, make(0, text="first"))
-    _keep(folder, make(0, text="second"))
-    with PartitionStore.open(folder) as store:
-        found = store.find(make(0).answer_id)
-        assert found is not None and found.text == "first"
-
-
 def test_a_cancelled_keep_is_still_found_and_counted(folder, make):
     async def session(store: PartitionStore) -> None:
         task = asyncio.create_task(store.keep(make(0)))
@@ -152,24 +134,6 @@ def test_a_cancelled_keep_is_still_found_and_counted(folder, make):
         asyncio.run(session(store))
         assert store.find(make(0).answer_id) is not None
         assert store.cost_usd == pytest.approx(0.002)
-
-
-def test_opening_and_closing_leaves_no_journal(folder):
-    with PartitionStore.open(folder):
-        pass
-    assert [path.name for path in folder.path.iterdir()] == [".lock"]
-
-
-def test_a_folder_that_is_open_elsewhere_is_refused_with_the_holder(folder):
-    with (
-        PartitionStore.open(folder),
-        pytest.raises(StoreError, match=f"in use by process {os.getpid()}") as caught,
-        PartitionStore.open(folder),
-    ):
-        pass
-    assert str(folder) in str(caught.value)
-    with PartitionStore.open(folder):
-        pass
 
 
 def test_another_process_is_refused_and_a_killed_holder_leaves_the_folder_free(folder):
@@ -202,12 +166,6 @@ def test_a_failed_opening_gives_the_folder_back(folder, make):
     journal.write_bytes(whole)
     with PartitionStore.open(folder) as store:
         assert len(store) == 2
-
-
-def test_a_folder_that_is_a_file_is_named(tmp_path):
-    (tmp_path / "home").write_text("a file")
-    with pytest.raises(StoreError, match="home"):
-        PartitionStore.open(PartitionFolder(Home(tmp_path / "home"), "b", "m", 1))
 
 
 def test_a_copy_without_journals_counts_as_answered_and_joins_what_comes_after(folder, make):

@@ -99,21 +99,6 @@ def test_an_old_copy_without_a_column_is_refused_in_one_line(old, lost):
         assert len(store) == 12
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [{"schema_version": 0}, {"schema_version": "1"}, {"schema_version": 2},
-     {"reasoning_text": "of a version that had none"}],
-)  # fmt: skip
-def test_a_line_that_claims_another_version_is_refused_or_read_but_never_guessed(old, wrong):
-    row = json.loads((old / "journal-000001.jsonl").read_bytes().split(b"\n")[0])
-    line = json.dumps({**row, **wrong}).encode() + b"\n"
-    if "reasoning_text" in wrong:
-        assert decode_line(line).reasoning_text is None
-    else:
-        with pytest.raises(ValueError, match=r"schema|field"):
-            decode_line(line)
-
-
 def test_counts_and_times_no_column_can_hold_are_null_and_the_answer_is_kept(folder, make):
     counts = ("input_tokens", "output_tokens", "reasoning_tokens", "cached_tokens", "cache_write_tokens")
     times = {"latency_s": float("nan"), "latency_first_ms": float("-inf"), "latency_ms": float("nan")}
