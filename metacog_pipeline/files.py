@@ -91,15 +91,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
     Raises ``ValueError`` (`TooLargeError`, no UTF-8, no TOML), ``OSError``, or ``RecursionError`` where nested too deeply.
     """
-    text = read_within(path, MOST_TOML).decode("utf-8-sig")
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        if place := re.search(r"line (\d+), column (\d+)", str(error)):
-            line = text.split("\n")[int(place[1]) - 1]
-            if typed := re.match("True|TRUE|False|FALSE|[“”„‘’]", line[int(place[2]) - 1 :]):
-                error.add_note(typed[0])  # no more of the line: it may hold a key
-        raise
+    return tomllib.loads(read_within(path, MOST_TOML).decode("utf-8-sig"))
 
 
 @contextlib.contextmanager

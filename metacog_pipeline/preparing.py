@@ -9,7 +9,7 @@ from metacog_pipeline.errors import StoreError, StudyError
 from metacog_pipeline.files import probe_writing, write_text
 from metacog_pipeline.home import FOLDERS, Home
 from metacog_pipeline.storage.attached import attach
-from metacog_pipeline.storage.mounts import refuse_unlocked
+from metacog_pipeline.storage.folders import refuse_unlocked
 
 # "*", "?" and "[" are patterns, and "," separates them, where data sets are searched; "%" and "?" have a meaning of
 # their own in the addresses of Dagster's databases; "name=value" folders are read as columns of the data.

@@ -10,7 +10,7 @@ from metacog_pipeline.errors import MetacogError, StoreError, StudyError
 from metacog_pipeline.home import Home
 from metacog_pipeline.storage import folders
 from metacog_pipeline.storage.attached import FILE_NAME, attach, attachment, open_store, probe, store_of
-from metacog_pipeline.storage.mounts import refuse_unlocked
+from metacog_pipeline.storage.folders import refuse_unlocked
 from metacog_pipeline.storage.store import ABSENT, ChangedError, Store, scheme_of
 from tests.tables import every
 
