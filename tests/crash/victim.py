@@ -40,7 +40,7 @@ from metacog_pipeline.llm.spec import IN_PROCESS
 from metacog_pipeline.llm.types import ChatModel, ChatRequest, Completion
 from metacog_pipeline.llm.wire import HttpCall, wire_for
 from metacog_pipeline.study import load_study
-from metacog_pipeline.transcripts import store
+from metacog_pipeline.transcripts import parquet, store
 from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.schema import Record
 
@@ -148,7 +148,7 @@ def die_within(function: str, step: int) -> None:
         setattr(os, name, counted(getattr(os, name)))
     pq.ParquetWriter.write_batch = counted(pq.ParquetWriter.write_batch)
     pq.ParquetWriter.close = counted(pq.ParquetWriter.close)
-    owner: Any = {"compact_folder": store, "write_manifest": session}[function]
+    owner: Any = {"compact_folder": parquet, "write_manifest": session}[function]
     setattr(owner, function, begins(getattr(owner, function)))
 
 

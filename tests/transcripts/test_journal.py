@@ -95,16 +95,30 @@ def test_a_record_is_acknowledged_only_after_its_fsync_and_the_rest_share_the_ne
     assert len(list(read_records(folder))) == 101
 
 
-def test_the_name_of_a_new_segment_is_on_the_disk_before_its_first_answer_is_acknowledged(
-    folder, make, monkeypatch
-):
-    """A file whose folder was not synced is gone after a power cut, with every answer in it."""
-    synced: list[str] = []
+@pytest.fixture
+def synced(monkeypatch) -> list[str]:
+    """The names of the files and folders that are brought to the disk, in turn."""
+    names: list[str] = []
     fsync = os.fsync
 
     def noted(descriptor: int) -> None:
-        synced.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+        names.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
         fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    return names
+
+
+def test_the_folders_of_a_new_partition_are_on_the_disk_before_its_first_answer(tmp_path, make, synced):
+    _keep(PartitionFolder(Home(tmp_path / "home"), "b", "m", 1), make(0))
+    above = [tmp_path.name, "home", "transcripts", "benchmark=b", "model=m"]
+    assert synced == [*above, "run=1", "journal-000001.jsonl"]
+
+
+def test_the_name_of_a_new_segment_is_on_the_disk_before_its_first_answer_is_acknowledged(
+    folder, make, synced
+):
+    """A file whose folder was not synced is gone after a power cut, with every answer in it."""
 
     async def session() -> None:
         journal = Journal(folder)
@@ -114,7 +128,6 @@ def test_the_name_of_a_new_segment_is_on_the_disk_before_its_first_answer_is_ack
         assert synced[2:] == ["journal-000001.jsonl"], "the folder changes with a new file only"
         journal.close()
 
-    monkeypatch.setattr(os, "fsync", noted)
     asyncio.run(session())
 
 

@@ -195,6 +195,22 @@ def test_lines_that_never_reached_the_store_are_kept_and_torn_ones_are_not(hosts
     assert b.held() == 2
 
 
+def test_a_session_of_which_nothing_reached_the_store_is_there_once_however_often_the_home_is_opened(
+    hosts, make
+):
+    a, b = hosts
+    store = PartitionStore.open(a.folder)
+    store._shared.push = None  # type: ignore[method-assign, union-attr, assignment]
+    with pytest.raises(StoreError, match="NoneType"):
+        keep(store, make(0))
+    store._shared.close()  # type: ignore[union-attr]
+    store._shared._failed = True  # type: ignore[union-attr]
+    store.close()
+    assert b.held() == 0
+    assert [a.held() for _ in range(3)] == [1, 1, 1] and a.kept() == ["item-000000"]
+    assert b.held() == 1
+
+
 def test_a_home_that_was_plain_brings_what_it_has(hosts, tmp_path, make):
     a, b = hosts
     plain = Home(tmp_path / "plain")
