@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import metacog_pipeline as mp
-from metacog_pipeline.leaderboard.export import export_query
+from metacog_pipeline.leaderboard.read import export_query
 
 ROOT = Path(__file__).resolve().parents[1]
 STUDY = """

@@ -18,7 +18,7 @@ import pytest
 import metacog_pipeline as mp
 from metacog_pipeline import registry
 from metacog_pipeline.cli import cli
-from metacog_pipeline.leaderboard.declared import declared_measures
+from metacog_pipeline.leaderboard.glossary import declared_measures
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.study import load_study
 from tests.tables import every

@@ -7,7 +7,7 @@ import functools
 import json
 import types
 import typing
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from typing import Annotated, Any, cast
 
 import polars as pl
@@ -89,15 +89,6 @@ def arrow_schema_of(row: type[BaseModel]) -> pa.Schema:
 @functools.cache
 def _schema_of(row: Any) -> pl.Schema:
     return pl.Schema({name: _column(row, name, hint) for name, hint in _hints(row).items()})
-
-
-def columns_with_words(row: type[Any]) -> Mapping[str, str]:
-    """Return what the class says of each of its fields: the text of ``Annotated[..., "…"]``, else ""."""
-    found = {}
-    for name, hint in _hints(row).items():
-        words = [each for each in getattr(hint, "__metadata__", ()) if isinstance(each, str)]
-        found[name] = words[0] if words else ""
-    return found
 
 
 def _hints(row: type[Any]) -> dict[str, Any]:

@@ -79,24 +79,20 @@ def compare(a: str, b: str, study_file: Path, form: Format) -> None:
 @study_option
 @printing.format_option(*FORMATS)
 @click.option("--output", type=PATH, help="Write the answer to this file instead: .parquet, .csv or .json.")
-@click.option("--saved", help="Ask a query that comes with the program: profile, reliability, …")
-@click.option("--dictionary", is_flag=True, help="Print what every table and column means, as Markdown.")
+@click.option("--saved", help="Ask a query that comes with the program: dictionary, profile, reliability, …")
 def sql(
     query: str | None,
     study_file: Path,
     form: Format,
     output: Path | None,
     saved: str | None,
-    dictionary: bool,
 ) -> None:
     """Run one read-only query on the leaderboard's DuckDB file.
 
     Without a query it is read from standard input. Texts of prompts and replies stand in the attached file `texts`: join
-    texts.answers by answer_id.
+    texts.answers by answer_id. `--saved dictionary` lists every table and column with its meaning.
     """
     home = opened(study_file).home
-    if dictionary:
-        return _print_dictionary(home)
     query = _saved(saved) if saved is not None else query
     if query is None and not sys.stdin.isatty():
         query = sys.stdin.read()
@@ -104,24 +100,15 @@ def sql(
         raise StudyError("query: empty; give one SELECT as an argument or on standard input")
     if output is None:
         return click.echo(render(run_query(home, query), form), nl=False)
-    from metacog_pipeline.leaderboard.export import export_query
+    from metacog_pipeline.leaderboard.read import export_query
 
     rows = export_query(home, query, output)
     printing.say(f"{rows} {'row' if rows == 1 else 'rows'}: {output}", rows=rows, wrote=[str(output)])
 
 
-def _print_dictionary(home: Home) -> None:
-    from metacog_pipeline.leaderboard.dictionary import dictionary, tables
-
-    if printing.wanted():
-        printing.value(tables(home))
-    else:
-        click.echo(dictionary(home), nl=False)
-
-
 def _saved(name: str) -> str:
     """Return the text of a query that comes with the program."""
-    from metacog_pipeline.leaderboard.dictionary import saved_queries
+    from metacog_pipeline.leaderboard.read import saved_queries
 
     known = saved_queries()
     if name not in known:

@@ -201,7 +201,7 @@ def _board(study: Study, quiet: bool) -> None:
     from metacog_pipeline.leaderboard import replayed
     from metacog_pipeline.study import digests
 
-    if not replayed.asks_nobody(study):
+    if any(each.provider != "replay" for each in study.askable):  # a model, a judge or a helper is asked
         digests.note(study.home, study.home.people, study.home.imported)
         return
     replayed.publish(study)

@@ -128,7 +128,7 @@ def _print_batches(study: Study, cancel: str | None, give_up: str | None, form: 
     if not rows:
         return click.echo("no batches were submitted")
     table = Rows((*BATCH_COLUMNS, "dollars"), tuple(map(_cells, rows)))
-    click.echo(to_table(table, title=f"Batches of {study.study.name}"))
+    click.echo(to_table(table, f"Batches of {study.study.name}"))
     for row in rows:
         if row.message is not None:
             click.echo(f"{row.mark}: {row.message}")

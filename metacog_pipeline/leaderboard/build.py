@@ -9,9 +9,8 @@ board where it was.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
@@ -23,39 +22,17 @@ from metacog_pipeline.files import canonical_json, file_sha256, sha256_hex
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.database import building, identifier, new_database, open_database, text
 from metacog_pipeline.leaderboard.glossary import meaning
-from metacog_pipeline.leaderboard.sql_folder import Project, SqlModel, SqlTest, load_project, tables_behind
+from metacog_pipeline.leaderboard.sql_folder import BUILD, TEXTS, Project, SqlModel, SqlTest, load_project
 from metacog_pipeline.leaderboard.views import Views, data_files, refuse_torn
 
 # Views whose values lie in a declared range.
 _RANGED = {"stg_estimates", "stg_run_estimates", "stg_calibration"}
 _SNAPSHOT_DIGITS = 12
 _CELL = 80  # letters of a cell in a message
-_SNAPSHOT = """
-create table detail.snapshot as select ?::varchar as id, name as study, seed, ?::varchar as version,
-    current_timestamp as built_at,
-    (select coalesce(bool_and(state = 'complete'), false) from progress where role <> 'helper') as complete,
+_FACTS = """
+create temp table build_facts as select ?::varchar as id, ?::varchar as version,
     ?::struct(name varchar, rows bigint, digest varchar, reason varchar)[] as tables
-from (from stg_study union all select null, null, null where not exists (from stg_study))
 """
-_COMMENTS = {
-    "snapshot": (
-        "One row: the build. Its id stands wherever numbers leave the file.",
-        {
-            "id": "first 12 digits of the SHA-256 of study, version, SQL and the digests of all input files",
-            "study": "name of the study",
-            "seed": "the study's seed",
-            "version": "of metacog",
-            "built_at": "when",
-            "complete": "whether every partition of the study was complete",
-            "tables": "each table of this file, and each benchmark that is left off it: its name, rows, the digest of its "
-            "SQL, and why it is empty or left off, null for all others",
-        },
-    ),
-    "inputs": (
-        "One row: a file the tables are made from. Key: file.",
-        {"file": "path below the study's home", "digest": "SHA-256 of its content"},
-    ),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +46,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class TableResult:
-    """The table ``schema.name`` of the board.
-
-    ``reads`` are the tables and datasets (``stg_…``) its rows come from; ``reason`` says why it is empty, None where it
-    could be built.
-    """
+    """The table ``schema.name`` of the board, the tables and datasets it ``reads``, and the ``reason`` why it is empty."""
 
     name: str
     schema: str
@@ -85,13 +58,12 @@ class TableResult:
 
 @dataclass(frozen=True, slots=True)
 class BuildResult:
-    """A board: where it is, its tables, how many tests held, wall seconds; ``left_out`` benchmarks with their reasons."""
+    """A board: where it is, its id, its tables, how many tests held; ``left_out`` benchmarks with their reasons."""
 
     path: Path
     snapshot: str
     tables: tuple[TableResult, ...]
     tests: int
-    seconds: float
     left_out: Mapping[str, str]
 
     @property
@@ -108,49 +80,36 @@ class BrokenError(StoreError):
 def build(home: Home, *, folder: Path | None = None) -> BuildResult:
     """Build ``<home>/leaderboard.duckdb`` from the Parquet datasets of ``home``, and ``transcripts.duckdb`` beside it.
 
-    Parameters
-    ----------
-    home
-        The study's folder.
-    folder
-        The SQL folder; default the one shipped.
-
-    Raises
-    ------
-    StoreError
-        If a SQL file is wrong, a Parquet file cannot be read, a shared table cannot be built, a test fails for every
-        benchmark, or the home cannot be written. The old board is then untouched.
+    ``folder`` is the SQL folder; default the one shipped. StoreError if a SQL file is wrong, a Parquet file cannot be read,
+    a shared table cannot be built or breaks a test for every benchmark, or the home cannot be written: the old board is
+    then untouched.
     """
-    started = time.perf_counter()
     project = load_project(folder)
     with building(home):
-        files = data_files(home)
+        files = data_files(home, project)
         try:
-            made, snapshot = _board(home, project, files, {})
+            result = _board(home, project, files, {})
         except BrokenError as error:
             refuse_torn(home, files)
             left_out = _broken_alone(home, project, files)
             if not left_out:
                 raise StoreError(f"{error}; the board was left as it was") from None
-            made, snapshot = _board(home, project, files, left_out)
+            result = _board(home, project, files, left_out)
         with new_database(home, home.texts) as connection:
             texts = _Build(home, Views(connection, project, files))
-            for model in project.texts:
-                texts.make(replace(model, schema="main"))
-    seconds = time.perf_counter() - started
-    return BuildResult(
-        home.leaderboard, snapshot, tuple(made.tables), made.tests, seconds, made.views.left_out
-    )
+            for model in project.beside(TEXTS):
+                texts.make(model)
+    return result
 
 
-def _board(
-    home: Home, project: Project, files: Sequence[str], left_out: Mapping[str, str]
-) -> tuple[_Build, str]:
-    """Put a new board in its place; return how it was made, and its id."""
+def _board(home: Home, project: Project, files: Sequence[str], left_out: Mapping[str, str]) -> BuildResult:
+    """Put a new board in its place."""
     with new_database(home, home.leaderboard) as connection:
         made = _Build(home, Views(connection, project, files, left_out))
         made.make_all()
-        return made, _write_snapshot(made)
+        tables = tuple(made.tables)
+        snapshot = made.write_facts()
+    return BuildResult(home.leaderboard, snapshot, tables, made.tests, left_out)
 
 
 def _broken_alone(home: Home, project: Project, files: Sequence[str]) -> dict[str, str]:
@@ -188,15 +147,28 @@ class _Build:
             views.make_given()
         except duckdb.Error as error:
             raise BrokenError(f"what the study asks cannot be read: {one_line(str(error), 300)}") from None
-        own = views.own_tables(self.home)
-        datasets = {each.view: each for model in own for each in model.datasets}
-        views.project = replace(
-            views.project,
-            models=(*views.project.models, *own),
-            datasets={**views.project.datasets, **datasets},
-        )
+        views.add_responses()
         for model in views.project.models:
             self.make(model)
+
+    def write_facts(self) -> str:
+        """Write what the board was built from; return its id."""
+        views, connection = self.views, self.views.connection
+        sql = {each.name: sha256_hex(each.sql) for each in (*views.project.models, *views.project.parts)}
+        inputs = {path: file_sha256(self.home / path) for path in views.files}
+        views.ensure("stg_study")
+        study = connection.execute("select digest from stg_study").fetchall()
+        release = version("metacog_pipeline")
+        shot = sha256_hex(canonical_json([study, release, [*sql.values()], inputs]))[:_SNAPSHOT_DIGITS]
+        rows = [(each.name, each.rows, sql.get(each.name), each.reason) for each in self.tables]
+        rows += [(name, 0, None, why) for name, why in views.left_out.items()]
+        keys = ("name", "rows", "digest", "reason")
+        connection.execute(_FACTS, [shot, release, [dict(zip(keys, row, strict=True)) for row in rows]])
+        digests = {"file": [*inputs], "digest": pa.array(inputs.values(), pa.string())}
+        connection.register("build_inputs", pa.table(digests))
+        for model in views.project.beside(BUILD):
+            self.make(model)
+        return shot
 
     def make(self, model: SqlModel) -> None:
         """Make one table and run its tests; where it is of one benchmark and fails, leave it empty with the reason."""
@@ -222,15 +194,8 @@ class _Build:
             _make_empty(connection, model, table)
             columns = _described(connection, model, table, reason)
         [(rows,)] = connection.execute(f"select count(*) from {table}").fetchall()
-        self.tables.append(TableResult(model.name, model.schema, rows, columns, self._lineage(model), reason))
-
-    def _lineage(self, model: SqlModel) -> tuple[str, ...]:
-        """Return the tables and datasets the rows of a table come from, also through parts of benchmarks."""
-        project = self.views.project
-        # What the study asks (`listed`, `asked`) chooses among rows and gives none.
-        known = {*project.datasets, *(each.name for each in project.models)}
-        behind = tables_behind(model.reads, project.parts)
-        return tuple(sorted({"stg_items" if name == "kept_items" else name for name in behind} & known))
+        lineage = self.views.project.lineage(model)
+        self.tables.append(TableResult(model.name, model.schema, rows, columns, lineage, reason))
 
     def _due(self, model: SqlModel) -> Iterator[SqlTest]:
         """Yield the assertions of a table, and the queries that it is the last table of; none that read an empty one."""
@@ -252,9 +217,8 @@ def require_none(connection: duckdb.DuckDBPyConnection, test: SqlTest) -> None:
         cells = ("null" if cell is None else one_line(str(cell), _CELL) for cell in result.fetchall()[0])
         first = ", ".join(f"{name}={cell}" for name, cell in zip(names, cells, strict=True))
         of = f"test {test.name} of {', '.join(test.reads)} ({test.file})"
-        raise BrokenError(
-            f"{of} failed: {count} {'row breaks' if count == 1 else 'rows break'} it, first {first}"
-        )
+        breaks = "row breaks" if count == 1 else "rows break"
+        raise BrokenError(f"{of} failed: {count} {breaks} it, first {first}")
 
 
 def _withhold(connection: duckdb.DuckDBPyConnection, table: str) -> None:
@@ -272,14 +236,12 @@ def _withhold(connection: duckdb.DuckDBPyConnection, table: str) -> None:
 
 
 def _make_empty(connection: duckdb.DuckDBPyConnection, model: SqlModel, table: str) -> None:
-    """Make a table without rows; its columns are those of its SQL, or, where that says none, those its comment names."""
+    """Make a table without rows, with the columns of its SQL, where that says them."""
     connection.execute(f"drop table if exists {table}")
     try:
         connection.execute(f"create table {table} as select * from (\n{model.sql}\n) limit 0")
     except duckdb.Error:
-        names = [name for name in model.columns if "*" not in name] or ["reason"]
-        listed = ", ".join(f"{identifier(name)} varchar" for name in names)
-        connection.execute(f"create table {table} ({listed})")
+        connection.execute(f"create table {table} (reason varchar)")
 
 
 def _described(
@@ -287,46 +249,17 @@ def _described(
 ) -> tuple[Column, ...]:
     """Write what a table and its columns mean into the database, and return the columns."""
     found = connection.table(table)
-    columns = [
+    columns = tuple(
         Column(name, str(kind), meaning(model.columns, name) or "")
         for name, kind in zip(found.columns, found.types, strict=True)
-    ]
-    unknown = [name for name in model.columns if "*" not in name and name not in found.columns]
-    if unknown and reason is None:
-        raise BrokenError(
-            f"{model.file}: its comment describes {', '.join(unknown)}, which the table does not have"
-        )
-    said = model.description if reason is None else f"not built: {reason}"
-    _comment(connection, table, said, {each.name: each.description for each in columns if each.description})
-    return tuple(columns)
-
-
-def _comment(
-    connection: duckdb.DuckDBPyConnection, table: str, said: str, columns: Mapping[str, str]
-) -> None:
-    comments = [f"comment on table {table} is {text(said)}"]
-    comments += [
-        f"comment on column {table}.{identifier(name)} is {text(words)}" for name, words in columns.items()
-    ]
-    connection.execute(";\n".join(["begin", *comments, "commit"]))
-
-
-def _write_snapshot(made: _Build) -> str:
-    """Write ``detail.snapshot`` and ``detail.inputs``, which say what the board was built from; return its id."""
-    views, connection = made.views, made.views.connection
-    digests = {each.name: sha256_hex(each.sql) for each in (*views.project.models, *views.project.parts)}
-    inputs = {path: file_sha256(made.home / path) for path in views.files}
-    study = connection.execute("select digest from stg_study").fetchall()
-    release = version("metacog_pipeline")
-    shot = sha256_hex(canonical_json([study, release, [*digests.values()], inputs]))[:_SNAPSHOT_DIGITS]
-    rows = [(each.name, each.rows, digests.get(each.name), each.reason) for each in made.tables]
-    rows += [(name, 0, None, why) for name, why in made.views.left_out.items()]
-    keys = ("name", "rows", "digest", "reason")
-    connection.execute(_SNAPSHOT, [shot, release, [dict(zip(keys, row, strict=True)) for row in rows]])
-    connection.register(
-        "inputs_read", pa.table({"file": [*inputs], "digest": pa.array(inputs.values(), pa.string())})
     )
-    connection.execute("create table detail.inputs as from inputs_read")
-    for table, (said, columns) in _COMMENTS.items():
-        _comment(connection, f"detail.{table}", said, columns)
-    return shot
+    unknown = {name for name in model.columns if "*" not in name} - {*found.columns}
+    if unknown and reason is None:
+        raise BrokenError(f"{model.file}: describes {', '.join(unknown)}, which the table does not have")
+    said = model.description if reason is None else f"not built: {reason}"
+    comments = [f"comment on table {table} is {text(said)}"]
+    for each in columns:
+        if each.description:
+            comments.append(f"comment on column {table}.{identifier(each.name)} is {text(each.description)}")
+    connection.execute(";\n".join(["begin", *comments, "commit"]))
+    return columns

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,21 +14,13 @@ from metacog_pipeline.errors import StoreError, StudyError, one_line
 from metacog_pipeline.files import replacing
 from metacog_pipeline.home import Home
 
-_LOCK_WAIT_S = 60.0
-_HELD = re.compile(
-    r"Could not set lock on file .*?(?:held in (?P<program>.*?) \(PID (?P<pid>\d+)\)|$)", re.DOTALL
-)
+_HELD = re.compile(r"Could not set lock on file .*?(?:held in (.*?) \(PID (\d+)\)|$)", re.DOTALL)
 
 
 def open_database(folder: Path, file: Path | None = None) -> duckdb.DuckDBPyConnection:
     """Open ``file``, or a database in memory, with relative paths starting at ``folder``, mostly a home.
 
     Extensions are neither downloaded nor loaded from outside: what is built in (Parquet, CSV, JSON) is enough.
-
-    Raises
-    ------
-    StudyError
-        If the home's path cannot be used as a search path.
     """
     resolved = str(folder.resolve())
     # DuckDB splits the search path at commas and takes * and ? as wildcards; there is no way to escape them.
@@ -37,33 +28,19 @@ def open_database(folder: Path, file: Path | None = None) -> duckdb.DuckDBPyConn
         raise StudyError(
             f"study.home: {resolved} holds {' '.join(unusable)}, which DuckDB cannot search; choose another folder"
         )
-    return duckdb.connect(
-        str(file or ":memory:"),
-        config={
-            "file_search_path": resolved,
-            "autoinstall_known_extensions": False,
-            "autoload_known_extensions": False,
-        },
-    )
+    outside = dict.fromkeys(("autoinstall_known_extensions", "autoload_known_extensions"), False)
+    return duckdb.connect(str(file or ":memory:"), config={"file_search_path": resolved, **outside})
 
 
 def attach(connection: duckdb.DuckDBPyConnection, file: Path, name: str) -> None:
-    """Attach ``file`` read-only as ``name``.
-
-    Raises
-    ------
-    StoreError
-        If the file is missing, another process has it open for writing, or this version cannot read it.
-    """
+    """Attach ``file`` read-only as ``name``; StoreError where it is missing, held by another process, or damaged."""
     if not file.is_file():
         raise StoreError(f"{file}: no leaderboard there yet; build it with metacog run STUDY")
     try:
         connection.execute(f"attach {text(str(file))} as {identifier(name)} (read_only)")
     except duckdb.Error as error:
         if held := _HELD.search(str(error)):
-            holder = (
-                f"process {held['pid']} ({Path(held['program']).name})" if held["pid"] else "another process"
-            )
+            holder = f"process {held[2]} ({Path(held[1]).name})" if held[2] else "another process"
             raise StoreError(
                 f"{file}: {holder} has it open for writing; wait until it closes the file, or end it, and ask again"
             ) from None
@@ -75,13 +52,7 @@ def attach(connection: duckdb.DuckDBPyConnection, file: Path, name: str) -> None
 
 @contextlib.contextmanager
 def new_database(home: Home, target: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Yield a connection to a new database file that takes the place of ``target`` when the block ends well.
-
-    Raises
-    ------
-    StoreError
-        If the database cannot be written; ``target`` is then as it was.
-    """
+    """Yield a connection to a new database file that takes the place of ``target`` when the block ends well."""
     try:
         with replacing(target) as temporary:
             temporary.unlink()  # DuckDB refuses an empty file
@@ -113,29 +84,12 @@ def text(value: str) -> str:
 
 @contextlib.contextmanager
 def building(home: Home) -> Iterator[None]:
-    """Hold the right to replace the leaderboard of ``home``; a second builder waits its turn.
-
-    Raises
-    ------
-    StoreError
-        If another process keeps building for a minute, or the home cannot be written.
-    """
+    """Hold the right to replace the leaderboard of ``home``; a second builder waits its turn, which takes seconds."""
     path = home.board_lock
     try:
         handle = path.open("a")
     except OSError as error:
         raise StoreError(f"{path}: cannot be written ({error.strerror}); check the study's home") from None
     with handle:
-        deadline = time.monotonic() + _LOCK_WAIT_S
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except OSError:
-                if time.monotonic() > deadline:
-                    raise StoreError(
-                        f"{home.leaderboard}: another process has been building it for {_LOCK_WAIT_S:.0f} s; "
-                        "wait for it, or end it, and try again"
-                    ) from None
-                time.sleep(0.02)
+        fcntl.flock(handle, fcntl.LOCK_EX)
         yield

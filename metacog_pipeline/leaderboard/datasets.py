@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -17,47 +17,36 @@ import polars as pl
 from metacog_pipeline.scoring import schemas
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
 
-_MODELS: dict[str, Any] = {
-    **dict.fromkeys(("model", "provider", "model_id", "source", "family", "released"), pl.String),
-    "listed": pl.Boolean,
-    "runs": pl.Int32,
-    **dict.fromkeys(("params_b", "params_active_b"), pl.Float64),
+
+def _columns(**kinds: str) -> pl.Schema:
+    """Return columns by the name of their type."""
+    return pl.Schema({name: getattr(pl, kind) for kind, names in kinds.items() for name in names.split()})
+
+
+_COUNTS = "n_expected n_answered n_failed n_unusable"
+_PARTITIONS = _columns(String="benchmark model state message", Int32="run", Int64=_COUNTS)
+_PARTITIONS["updated_at"] = pl.Datetime("us", "UTC")
+_MODEL = "model provider model_id source family released"
+#: The tables about the study itself, which `status` writes below ``study/``.
+STUDY_TABLES = {
+    "models": _columns(String=_MODEL, Boolean="listed", Int32="runs", Float64="params_b params_active_b"),
+    "study": _columns(String="name digest", Int64="seed"),
+    "partitions": _PARTITIONS,
+    "helpers": _PARTITIONS,
+    "boards": _columns(String="benchmark condition"),
 }
-#: The columns of `study/models.parquet`, and of the other tables about the study itself.
-MODELS = pl.Schema(_MODELS)
-STUDY = pl.Schema({"name": pl.String, "seed": pl.Int64, "digest": pl.String})
-BOARDS = pl.Schema({"benchmark": pl.String, "condition": pl.String})
-_PARTITIONS: dict[str, Any] = {
-    **dict.fromkeys(("benchmark", "model"), pl.String),
-    "run": pl.Int32,
-    "state": pl.String,
-    **dict.fromkeys(("n_expected", "n_answered", "n_failed", "n_unusable"), pl.Int64),
-    "message": pl.String,
-    "updated_at": pl.Datetime("us", "UTC"),
-}
-PARTITIONS = pl.Schema(_PARTITIONS)
 #: What benchmarks declare of their measures: no file, see `declared`.
-MEASURES = pl.Schema(
-    {
-        **dict.fromkeys(("benchmark", "measure", "label", "unit"), pl.String),
-        **dict.fromkeys(("min", "max"), pl.Float64),
-        **dict.fromkeys(("higher_is_better", "headline"), pl.Boolean),
-        **dict.fromkeys(("trait", "paper", "definition"), pl.String),
-    }
+MEASURES = _columns(
+    String="benchmark measure label unit trait paper definition",
+    Float64="min max",
+    Boolean="higher_is_better headline",
 )
-_ITEMS = pl.Schema(
-    {
-        **dict.fromkeys(("item_id", "dataset", "task"), pl.String),
-        "position": pl.Int32,
-        **dict.fromkeys(("question", "key", "kind", "item_hash"), pl.String),
-    }
-)
+_ITEMS = _columns(String="item_id dataset task question key kind item_hash", Int32="position")
 # What benchmarks call the question, the right answer and the sort of an item.
 _ITEMS_OWN = {
     **dict.fromkeys(("item_set", "target", "answer", "stimulus", "known_answer"), "varchar"),
     **dict.fromkeys(("text", "stem", "vignette", "tier", "domain"), "varchar"),
-    "questions": "map(varchar, varchar)",
-    "answers": "map(varchar, varchar[])",
+    **{"questions": "map(varchar, varchar)", "answers": "map(varchar, varchar[])"},
 }
 _ITEMS_SELECT = """* replace (
     coalesce(dataset, item_set) as dataset,
@@ -66,6 +55,7 @@ _ITEMS_SELECT = """* replace (
         key, target, answer, stimulus, nullif(known_answer, 'null'), answers['en'][1], map_values(answers)[1][1]
     ) as key,
     coalesce(kind, tier, domain) as kind)"""
+_PRINTED = "estimates/*/published"
 # DuckDB's name of a type of Polars.
 _TYPES = {
     "String": "varchar",
@@ -79,30 +69,17 @@ _TYPES[str(pl.Datetime("us", "UTC"))] = "timestamptz"
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Parquet files of one shape, which SQL reads as ``stg_<name>``.
+    """Parquet files of one shape, which SQL reads as ``view``.
 
-    Attributes
-    ----------
-    patterns
-        Which files, relative to the study's home; ``*`` stands within a name, ``**/`` for folders.
-    columns
-        Name to DuckDB type.
-    own
-        Columns only some files have, name to type.
-    select
-        What the view selects of them, where that is not all.
+    ``patterns`` of paths relative to the home: ``*`` stands within a name, ``**/`` for folders. ``columns`` are name to
+    DuckDB type, ``own`` those that only some files have; ``select`` is what the view selects of them.
     """
 
-    name: str
+    view: str
     patterns: tuple[str, ...]
     columns: Mapping[str, str]
     own: Mapping[str, str] = field(default_factory=dict)
     select: str = "*"
-
-    @property
-    def view(self) -> str:
-        """The name SQL files use."""
-        return f"stg_{self.name}"
 
     def of(self, paths: Iterable[str]) -> list[str]:
         """Return those of ``paths``, relative to the home, that belong to this dataset."""
@@ -129,43 +106,32 @@ class Dataset:
         return f"select {self.select} from ({whole})"
 
 
-def _dataset(name: str, schema: Mapping[str, Any], *patterns: str) -> Dataset:
-    """Return a dataset with the columns of a schema: name to a type of Polars."""
-    return Dataset(name, patterns, {column: _TYPES[str(kind)] for column, kind in schema.items()})
-
-
-def _printed(name: str, schema: Mapping[str, Any]) -> Dataset:
-    return _dataset(name, schema, f"estimates/*/published/{name}.parquet")
-
-
-def _shared() -> tuple[Dataset, ...]:
-    judged = "estimates/*/judge_agreement/*.parquet"
-    curves = ("estimates/*/curves/*.parquet", "cross_benchmark/curves.parquet")
-    tests = ("estimates/*/comparisons/*.parquet", "estimates/*/published/contrasts.parquet")
-    items = _dataset("items", _ITEMS)
-    calls = pl.DataFrame(ARROW_SCHEMA.empty_table()).schema
-    return (
-        _dataset("models", MODELS, "study/models.parquet"),
-        _dataset("study", STUDY, "study/study.parquet"),
-        _dataset("partitions", PARTITIONS, "study/partitions.parquet"),
-        _dataset("helpers", PARTITIONS, "study/helpers.parquet"),
-        _dataset("boards", BOARDS, "study/boards.parquet"),
-        _dataset("measures", MEASURES),
-        Dataset("items", ("items/*.parquet",), items.columns, _ITEMS_OWN, _ITEMS_SELECT),
-        _dataset("calls", calls, "transcripts/**/*.parquet"),
-        _dataset("estimates", schemas.ESTIMATE, "estimates/*/models/*.parquet"),
-        _dataset("run_estimates", schemas.ESTIMATE, "estimates/*/runs/**/*.parquet"),
-        _dataset("comparisons", schemas.COMPARISON, *tests),
-        _dataset("harmonised", schemas.HARMONISED, "harmonised/**/*.parquet"),
-        _dataset("calibration", schemas.CALIBRATION, "cross_benchmark/calibration.parquet"),
-        _dataset("correlations", schemas.CORRELATION, "cross_benchmark/correlations.parquet"),
-        _dataset("curves", schemas.CURVES, *curves),
-        _dataset("judgements", schemas.JUDGEMENT),  # only parts of benchmarks
-        _dataset("judge_agreement", schemas.AGREEMENT, judged),
-        _printed("published_values", schemas.PUBLISHED_VALUE),
-        _printed("published_claims", schemas.PUBLISHED_CLAIM),
+_SHAPES: tuple[tuple[str, Mapping[str, Any], tuple[str, ...]], ...] = (
+    *((name, columns, (f"study/{name}.parquet",)) for name, columns in STUDY_TABLES.items()),
+    ("measures", MEASURES, ()),
+    ("items", _ITEMS, ("items/*.parquet",)),
+    ("calls", pl.DataFrame(ARROW_SCHEMA.empty_table()).schema, ("transcripts/**/*.parquet",)),
+    ("estimates", schemas.ESTIMATE, ("estimates/*/models/*.parquet",)),
+    ("run_estimates", schemas.ESTIMATE, ("estimates/*/runs/**/*.parquet",)),
+    (
+        "comparisons",
+        schemas.COMPARISON,
+        ("estimates/*/comparisons/*.parquet", f"{_PRINTED}/contrasts.parquet"),
+    ),
+    ("harmonised", schemas.HARMONISED, ("harmonised/**/*.parquet",)),
+    ("calibration", schemas.CALIBRATION, ("cross_benchmark/calibration.parquet",)),
+    ("correlations", schemas.CORRELATION, ("cross_benchmark/correlations.parquet",)),
+    ("curves", schemas.CURVES, ("estimates/*/curves/*.parquet", "cross_benchmark/curves.parquet")),
+    ("judgements", schemas.JUDGEMENT, ()),  # only parts of benchmarks
+    ("judge_agreement", schemas.AGREEMENT, ("estimates/*/judge_agreement/*.parquet",)),
+    ("published_values", schemas.PUBLISHED_VALUE, (f"{_PRINTED}/published_values.parquet",)),
+    ("published_claims", schemas.PUBLISHED_CLAIM, (f"{_PRINTED}/published_claims.parquet",)),
+)
+#: The datasets that every benchmark shares, by the name of their view; a SQL file declares further ones in its comment.
+SHARED: dict[str, Dataset] = {
+    f"stg_{name}": Dataset(
+        f"stg_{name}", patterns, {column: _TYPES[str(kind)] for column, kind in schema.items()}
     )
-
-
-#: The datasets that every benchmark shares, by the name of their view; a SQL file names further ones in its header.
-SHARED: Mapping[str, Dataset] = {each.view: each for each in _shared()}
+    for name, schema, patterns in _SHAPES
+}
+SHARED["stg_items"] = replace(SHARED["stg_items"], own=_ITEMS_OWN, select=_ITEMS_SELECT)

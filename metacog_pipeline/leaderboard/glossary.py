@@ -1,43 +1,33 @@
-"""What columns and measures mean: `glossary.toml`, `formulas.toml`, and the comment of a SQL file for its own table."""
+"""What columns and measures mean: `glossary.toml`, `formulas.toml`, the comment of a SQL file, what benchmarks declare."""
 
 from __future__ import annotations
 
 import fnmatch
 import functools
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+
+from metacog_pipeline import registry
+from metacog_pipeline.benchmark.contract import Measure
+from metacog_pipeline.scoring.calibration import PREFIX
+from metacog_pipeline.scoring.estimates import measures_of
+from metacog_pipeline.scoring.harmonised_measures import AMONG_PEOPLE, DECLARED
 
 _FOLDER = Path(__file__).parent
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
-    """One column as it is meant wherever it stands: definition, unit, least and largest value, where it is defined."""
-
-    definition: str
-    unit: str = ""
-    range: str = ""
-    reference: str = ""
-
-    @property
-    def text(self) -> str:
-        """The definition with its unit, range and reference."""
-        also = [part for part in (self.unit, self.range, self.reference) if part]
-        return f"{self.definition} ({'; '.join(also)})" if also else self.definition
+@functools.cache
+def terms() -> Mapping[str, str]:
+    """Return what a column means wherever it stands, by its name: definition, unit, range and reference."""
+    found: dict[str, str] = {}
+    for name, entry in tomllib.loads((_FOLDER / "glossary.toml").read_text("utf-8")).items():
+        also = [entry[key] for key in ("unit", "range", "reference") if key in entry]
+        found[name] = f"{entry['definition']} ({'; '.join(also)})" if also else entry["definition"]
+    return found
 
 
-@functools.lru_cache(maxsize=1)
-def terms() -> Mapping[str, Term]:
-    """Return the terms by column."""
-    return {
-        name: Term(**entry)
-        for name, entry in tomllib.loads((_FOLDER / "glossary.toml").read_text("utf-8")).items()
-    }
-
-
-@functools.lru_cache(maxsize=1)
+@functools.cache
 def formulas() -> Mapping[str, Mapping[str, str]]:
     """Return formula and reference of measures that several benchmarks share, by measure."""
     return tomllib.loads((_FOLDER / "formulas.toml").read_text("utf-8"))
@@ -45,9 +35,25 @@ def formulas() -> Mapping[str, Mapping[str, str]]:
 
 def meaning(own: Mapping[str, str], column: str) -> str | None:
     """Return what a column means by its table's ``own`` words, else in every table; None where nobody has said it."""
-    if said := own.get(column):
+    if said := own.get(column) or terms().get(column):
         return said
-    if term := terms().get(column):
-        return term.text
     patterns = sorted((name for name in own if "*" in name), key=len, reverse=True)
     return next((own[name] for name in patterns if fnmatch.fnmatchcase(column, name)), None)
+
+
+def declared_measures(benchmarks: Iterable[str]) -> Iterator[dict[str, object]]:
+    """Yield one row of the dataset ``measures`` per measure the benchmarks declare, and per one they share."""
+    for benchmark in sorted({*benchmarks} & {*registry.names()}):
+        for measure in measures_of(registry.load(benchmark)):
+            yield _row(benchmark, measure.name, measure, measure.paper)
+        for measure in (*DECLARED, *AMONG_PEOPLE):
+            yield _row(
+                benchmark, PREFIX + measure.name, measure, formulas().get(measure.name, {}).get("reference")
+            )
+
+
+def _row(benchmark: str, name: str, measure: Measure, paper: str | None) -> dict[str, object]:
+    low, high = measure.range
+    same = {key: getattr(measure, key) for key in ("label", "higher_is_better", "headline", "trait")}
+    words = {"unit": measure.unit.value, "paper": paper or None, "definition": measure.words or None}
+    return {"benchmark": benchmark, "measure": name, "min": low, "max": high, **same, **words}

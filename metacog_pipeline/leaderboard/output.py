@@ -10,12 +10,11 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import date, time, timedelta
 from decimal import Decimal
 from typing import Literal
-from uuid import UUID
 
 from metacog_pipeline.interchange.columns import RUN_BY_SPREADSHEETS
 
@@ -36,10 +35,9 @@ class Stacked(str):
     """A number of our own making with something below it; only its line breaks survive in a terminal table."""
 
 
-def render(rows: Rows, form: Format, *, width: int | None = None) -> str:
-    """Return ``rows`` as text ending in a line break; ``width`` is the terminal's, for ``table``."""
-    writers: dict[Format, Callable[[Rows], str]] = {"csv": to_csv, "json": to_json, "markdown": to_markdown}
-    return to_table(rows, width=width) if form == "table" else writers[form](rows)
+def render(rows: Rows, form: Format) -> str:
+    """Return ``rows`` as text ending in a line break."""
+    return {"csv": to_csv, "json": to_json, "markdown": to_markdown, "table": to_table}[form](rows)
 
 
 def objects(rows: Rows) -> list[dict[str, object]]:
@@ -50,31 +48,27 @@ def objects(rows: Rows) -> list[dict[str, object]]:
 
 def to_json(rows: Rows) -> str:
     """Return a JSON list with one object per row; NaN, infinities and nulls are ``null``."""
-    found = objects(rows)
-    if not found:
-        return "[]\n"
-    lines = ",\n".join(json.dumps(each, ensure_ascii=True, allow_nan=False) for each in found)
-    return f"[\n{lines}\n]\n"
+    lines = ",\n".join(json.dumps(each, allow_nan=False) for each in objects(rows))
+    return f"[\n{lines}\n]\n" if lines else "[]\n"
 
 
 def to_csv(rows: Rows) -> str:
     """Return CSV with a header line; nulls are empty, text that a spreadsheet could run gets a leading quote mark."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([_csv_cell(name) for name in rows.columns])
-    writer.writerows([_csv_cell(value) for value in row] for row in rows.rows)
+    writer.writerows([_csv_cell(cell) for cell in row] for row in (rows.columns, *rows.rows))
     return out.getvalue()
 
 
 def to_markdown(rows: Rows) -> str:
     """Return a Markdown table; numbers have four decimals at most, missing ones read N/A."""
-    lines = [_markdown_row(list(rows.columns)), "|" + " --- |" * len(rows.columns)]
-    lines += [_markdown_row([shown(value) for value in row]) for row in rows.rows]
-    return "\n".join(lines) + "\n"
+    cells = [rows.columns, *([shown(value) for value in row] for row in rows.rows)]
+    lines = [f"| {' | '.join(map(_markdown_cell, row))} |" for row in cells]
+    return "\n".join([lines[0], "|" + " --- |" * len(rows.columns), *lines[1:]]) + "\n"
 
 
-def to_table(rows: Rows, *, title: str | None = None, width: int | None = None) -> str:
-    """Return a table for a terminal ``width`` columns wide (default: as wide as it needs)."""
+def to_table(rows: Rows, title: str | None = None) -> str:
+    """Return a table for a terminal, as wide as it needs."""
     # Imported late: rich takes longer to load than a query in another format.
     from rich import box
     from rich.console import Console
@@ -83,41 +77,31 @@ def to_table(rows: Rows, *, title: str | None = None, width: int | None = None) 
 
     table = Table(title=Text(title) if title else None, title_justify="left", box=box.SIMPLE_HEAD)
     for position, name in enumerate(rows.columns):
-        justify: Literal["left", "right"] = "right" if _numeric(rows, position) else "left"
-        table.add_column(Text(printable(name)), justify=justify, overflow="fold")
+        numeric = any(isinstance(row[position], int | float | Decimal | Stacked) for row in rows.rows)
+        table.add_column(Text(printable(name)), justify="right" if numeric else "left", overflow="fold")
     for row in rows.rows:
         table.add_row(*(Text(_lines(value)) for value in row))
     out = io.StringIO()
-    console = Console(file=out, width=width or 10_000, color_system=None, force_terminal=False)
-    console.print(table)
+    Console(file=out, width=10_000, color_system=None, force_terminal=False).print(table)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()).strip("\n") + "\n"
-
-
-def _numeric(rows: Rows, position: int) -> bool:
-    return any(isinstance(row[position], int | float | Decimal | Stacked) for row in rows.rows)
 
 
 def plain(value: object) -> object:
     """Return ``value`` as something JSON can hold."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Decimal):
-        return float(value) if value.is_finite() else None
-    if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
     if value is None or isinstance(value, bool | int):
         return value
-    if isinstance(value, date | datetime | time):
-        return value.isoformat()
-    if isinstance(value, bytes | bytearray | memoryview):
-        return bytes(value).hex()
+    if isinstance(value, float | Decimal):
+        return float(value) if math.isfinite(value) else None
     if isinstance(value, list | tuple):
         return [plain(each) for each in value]
     if isinstance(value, dict):
         return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value).hex()
     if isinstance(value, timedelta):
         return value.total_seconds()
-    return str(value) if isinstance(value, UUID) else repr(value)
+    text = value.isoformat() if isinstance(value, date | time) else str(value)
+    return text.encode("utf-8", "replace").decode("utf-8")  # half a pair of surrogates cannot be written
 
 
 def shown(value: object) -> str:
@@ -130,9 +114,7 @@ def shown(value: object) -> str:
     if isinstance(value, float):
         rounded = f"{value:.4f}".rstrip("0").rstrip(".") if 1e-4 <= abs(value) < 1e12 else f"{value:.4g}"
         return "0" if rounded in ("-0", "") else rounded
-    if isinstance(value, list | dict):
-        return json.dumps(value, ensure_ascii=False)
-    return str(value)
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else str(value)
 
 
 def fixed(value: float, digits: int) -> str:
@@ -146,39 +128,7 @@ def printable(value: str) -> str:
     return value if value.isprintable() else "".join(each if each.isprintable() else " " for each in value)
 
 
-def _lines(value: object) -> str:
-    if isinstance(value, Stacked):
-        return "\n".join(map(printable, value.split("\n")))
-    return printable(shown(value))
-
-
-def _csv_cell(value: object) -> object:
-    value = plain(value)
-    if isinstance(value, list | dict):
-        return json.dumps(value, ensure_ascii=True)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return _csv_text(value) if isinstance(value, str) else value
-
-
-def _csv_text(value: str) -> str:
-    # Before Python 3.13 the writer leaves a bare carriage return unquoted, and readers take it for the end of a row.
-    unix = str(plain(value)).replace("\r\n", "\n").replace("\r", "\n")
-    return f"'{unix}" if unix.lstrip(" ").startswith(RUN_BY_SPREADSHEETS) else unix
-
-
-def _markdown_row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(_markdown_cell(cell) for cell in cells) + " |"
-
-
-def _markdown_cell(cell: str) -> str:
-    flat = printable(cell).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    for mark in ("\\", "|", "`", "*", "[", "]"):  # the backslash first, or it would double its own escapes
-        flat = flat.replace(mark, f"\\{mark}")
-    return flat
-
-
-def unique(names: Sequence[str]) -> list[str]:
+def unique(names: Iterable[str]) -> list[str]:
     """Return ``names`` with repeats numbered, so that no column of a query vanishes from an object."""
     result: list[str] = []
     for name in names:
@@ -188,3 +138,27 @@ def unique(names: Sequence[str]) -> list[str]:
             candidate = f"{name}_{number}"
         result.append(candidate)
     return result
+
+
+def _lines(value: object) -> str:
+    if isinstance(value, Stacked):
+        return "\n".join(map(printable, value.split("\n")))
+    return printable(shown(value))
+
+
+def _csv_cell(value: object) -> object:
+    value = plain(value)
+    if isinstance(value, bool | list | dict):
+        return json.dumps(value)
+    if not isinstance(value, str):
+        return value
+    # Before Python 3.13 the writer leaves a bare carriage return unquoted, and readers take it for the end of a row.
+    unix = value.replace("\r\n", "\n").replace("\r", "\n")
+    return f"'{unix}" if unix.lstrip(" ").startswith(RUN_BY_SPREADSHEETS) else unix
+
+
+def _markdown_cell(cell: str) -> str:
+    flat = printable(cell).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    for mark in ("\\", "|", "`", "*", "[", "]"):  # the backslash first, or it would double its own escapes
+        flat = flat.replace(mark, f"\\{mark}")
+    return flat

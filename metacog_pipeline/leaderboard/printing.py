@@ -1,31 +1,21 @@
-"""A board for people: one table per benchmark, condition and kind of respondent, one line per model."""
+"""A board for people: one table per benchmark, condition and kind of respondent, one line per model; and notes below it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
-from metacog_pipeline.benchmark.display import Board, Column
-from metacog_pipeline.errors import one_line
-from metacog_pipeline.leaderboard.columns import board_of
-from metacog_pipeline.leaderboard.notes import notes
-from metacog_pipeline.leaderboard.output import (
-    NOT_AVAILABLE,
-    Format,
-    Rows,
-    Stacked,
-    fixed,
-    render,
-    shown,
-    to_markdown,
-    to_table,
-)
+from metacog_pipeline import registry
+from metacog_pipeline.benchmark.display import PLAIN, Board, Column
+from metacog_pipeline.errors import MetacogError, one_line
+from metacog_pipeline.home import Home
+from metacog_pipeline.leaderboard import output
+from metacog_pipeline.leaderboard.database import text
+from metacog_pipeline.leaderboard.output import Format, Rows, Stacked, fixed, shown
+from metacog_pipeline.leaderboard.read import read_table
 
-__all__ = ["LOW_N", "LOW_N_LEGEND", "Section", "legend", "notes", "render_board", "sections"]
-
-_WORLDS = {"simulated": "simulated observers"}
-_REAL = "models"
 _MARKED, _STANDS_IN, LOW_N = " !", " *", " °"
 LOW_N_LEGEND = (
     "°: so few right or wrong answers that the 95 % interval covers less than 92 or more than 97 %,\n"
@@ -34,13 +24,26 @@ LOW_N_LEGEND = (
 _MORE = "Every measure, with the reason where one is missing: metacog board --format csv\n"
 _REASONS = 6  # below a section; column status of the table has all
 
+_SETS = """
+select distinct benchmark, dataset from items where {only}
+union select distinct benchmark, dataset from estimates where {only} and benchmark not in (select benchmark from items)
+order by all
+"""
+_PROGRESS = """
+select benchmark, model, run, state, n_answered, n_expected, message
+from progress where {only} order by model, run, benchmark
+"""
+
+
+def board_of(benchmark: str) -> Board:
+    """Return how ``benchmark`` is printed; a plain board for one whose package is not installed any more."""
+    found: Board = registry.part(benchmark, "board") if benchmark in registry.names() else PLAIN
+    return found
+
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One table of the board: the models of one ``world`` (real or simulated) under one ``condition``.
-
-    ``reasons`` say why a number is missing, or what is to be minded about it, a line each.
-    """
+    """One table of the board: models, or simulated observers, under one condition; and why numbers are missing."""
 
     benchmark: str
     condition: str
@@ -53,9 +56,16 @@ class Section:
         """Benchmark, condition and world, for a heading."""
         return f"{self.benchmark} · {self.condition} · {self.world}"
 
+    @property
+    def summed_up(self) -> bool:
+        """Whether a board of several benchmarks leaves it out, because a table of the benchmark sums it up."""
+        return self.condition.rpartition(" ")[2] in board_of(self.benchmark).summed_up
+
 
 @dataclass(frozen=True, slots=True)
 class _Line:
+    """What a board has of one model under one condition: by measure, its row."""
+
     model: str
     source: str
     measures: Mapping[str, Mapping[str, object]]
@@ -70,43 +80,34 @@ class _Line:
         return "" if said == "ok" or said.startswith("incomplete") else said
 
     def place(self, measures: Sequence[str]) -> tuple[bool, float, str]:
-        """Return what orders lines by the first of ``measures`` this one has: best first, those without a value last.
-
-        Nothing stands in for a ratio whose denominator may be 0.
-        """
+        """Return what orders lines by the first of ``measures`` this one has: best first, those without a value last."""
         for name in measures:
             if (value := self.number(name)) is not None:
                 upwards = self.measures[name].get("higher_is_better") is False
                 compared = round(value, 9)  # as the rank of the board: rounding decides nothing
                 return False, compared if upwards else -compared, self.model
-            if "unbounded" in self.status(name):
+            if "unbounded" in self.status(name):  # nothing stands in for a ratio whose denominator may be 0
                 break
         return True, 0.0, self.model
 
 
-def render_board(rows: Rows, form: Format, *, width: int | None = None) -> str:
-    """Return a board: long rows for ``csv`` and ``json``; for people, sections with one line per model.
-
-    Simulated observers never share a section with real models. Models stand in the order of the benchmark's main
-    measure; those without one come last, so a model that only failed is still named.
-    """
+def render_board(rows: Rows, form: Format) -> str:
+    """Return a board: long rows for ``csv`` and ``json``; for people, sections with one line per model, best first."""
     if form in ("csv", "json"):
-        return render(rows, form)
-    parts = []
+        return output.render(rows, form)
     every = sections(rows)
     several = len({section.benchmark for section in every}) > 1
+    parts: list[str] = []
     for benchmark, found in groupby(every, key=lambda section: section.benchmark):
         whole = list(found)
-        shown_here = [section for section in whole if not (several and _summed_up(section))]
+        shown_here = [section for section in whole if not (several and section.summed_up)]
         for section in shown_here:
             if form == "markdown":
-                parts.append(f"### {section.title}\n\n{to_markdown(section.table)}")
+                parts.append(f"### {section.title}\n\n{output.to_markdown(section.table)}")
             else:
-                parts.append(to_table(section.table, title=section.title, width=width))
-            if section.reasons:
-                parts.append("".join(f"{line}\n" for line in section.reasons))
-        if words := legend(benchmark, shown_here):
-            parts.append(words)
+                parts.append(output.to_table(section.table, section.title))
+            parts += ["".join(f"{line}\n" for line in section.reasons)] if section.reasons else []
+        parts += [words] if (words := legend(benchmark, shown_here)) else []
         if len(shown_here) < len(whole):
             left_out = ", ".join(board_of(benchmark).summed_up)
             parts.append(f"Summed up below: {left_out}; their tables: metacog board {benchmark}\n")
@@ -115,20 +116,14 @@ def render_board(rows: Rows, form: Format, *, width: int | None = None) -> str:
     return "\n".join(parts) or "The board is empty: nothing has been answered yet.\n"
 
 
-def _summed_up(section: Section) -> bool:
-    return section.condition.rpartition(" ")[2] in board_of(section.benchmark).summed_up
-
-
 def legend(benchmark: str, shown_here: Sequence[Section]) -> str:
     """Return what the columns and marks of these sections of ``benchmark`` mean."""
     board = board_of(benchmark)
-    cells = [cell for section in shown_here for row in section.table.rows for cell in row]
     # Only numbers of our own making are stacked: a model's name that ends like a mark is none.
-    values = [cell for cell in cells if isinstance(cell, Stacked)]
-    marked = any(_MARKED in cell for cell in values)
-    stands_in = any(_STANDS_IN in cell for cell in values)
-    low_n = LOW_N_LEGEND if any(LOW_N in cell for cell in values) else ""
-    return board.legend + (board.marked if marked else "") + (board.stands_in if stands_in else "") + low_n
+    rows = [row for each in shown_here for row in each.table.rows]
+    cells = [cell for row in rows for cell in row if isinstance(cell, Stacked)]
+    marks = ((_MARKED, board.marked), (_STANDS_IN, board.stands_in), (LOW_N, LOW_N_LEGEND))
+    return board.legend + "".join(words for mark, words in marks if any(mark in cell for cell in cells))
 
 
 def sections(rows: Rows) -> list[Section]:
@@ -136,79 +131,56 @@ def sections(rows: Rows) -> list[Section]:
     grouped: dict[tuple[str, str, str], dict[tuple[str, str], dict[str, Mapping[str, object]]]] = {}
     for values in rows.rows:
         row = dict(zip(rows.columns, values, strict=True))
-        source = str(row["source"])
-        key = (str(row["benchmark"]), str(row["condition"]), _WORLDS.get(source, _REAL))
-        line = grouped.setdefault(key, {}).setdefault((str(row["model"]), source), {})
-        line[str(row["measure"])] = row
-    found = []
-    for (benchmark, condition, world), models in sorted(grouped.items()):
-        lines = [_Line(model, source, measures) for (model, source), measures in models.items()]
-        board = board_of(benchmark)
-        found.append(Section(benchmark, condition, world, _table(board, lines), _reasons(board, lines)))
-    return found
+        world = "simulated observers" if row["source"] == "simulated" else "models"
+        models = grouped.setdefault((str(row["benchmark"]), str(row["condition"]), world), {})
+        models.setdefault((str(row["model"]), str(row["source"])), {})[str(row["measure"])] = row
+    return [
+        Section(*key, _table(board_of(key[0]), lines), tuple(_reasons(board_of(key[0]), lines)))
+        for key, models in sorted(grouped.items())
+        for lines in [[_Line(*who, measures) for who, measures in models.items()]]
+    ]
 
 
-def _reasons(board: Board, lines: Sequence[_Line]) -> tuple[str, ...]:
-    """Return one line per reason and column: whose number is missing or uncertain, and why."""
+def _reasons(board: Board, lines: Sequence[_Line]) -> Iterator[str]:
+    """Yield one line per reason and column: whose number is missing or uncertain, and why."""
     found: dict[tuple[str, str], list[str]] = {}
     for column in board.columns:
         for line in lines:
             if why := line.status(column.measure):
                 found.setdefault((column.short, why), []).append(line.model)
-    said = [one_line(f"{short} of {', '.join(models)}: {why}") for (short, why), models in found.items()]
-    more = len(said) - _REASONS
-    return (*said[:_REASONS], *([f"… and {more} more: column status of --format csv"] if more > 0 else []))
+    for (short, why), models in [*found.items()][:_REASONS]:
+        yield one_line(f"{short} of {', '.join(models)}: {why}")
+    if (more := len(found) - _REASONS) > 0:
+        yield f"… and {more} more: column status of --format csv"
 
 
 def _table(board: Board, lines: Sequence[_Line]) -> Rows:
-    columns = [
-        each
-        for each in board.columns
-        if any(name in line.measures for line in lines for name in each.measures)
-    ]
+    present = {name for line in lines for name in line.measures}
+    columns = [each for each in board.columns if present & {*each.measures}]
     mixed = len({line.source for line in lines}) > 1  # each line must then say which it is
-    names = (
-        "model",
-        *(("source",) if mixed else ()),
-        *(column.short for column in columns),
-        "coverage",
-        "failed",
-        "unreadable",
-    )
-    ranking = next(
-        (
-            names
-            for names in board.order
-            if any(line.number(name) is not None for line in lines for name in names)
-        ),
-        (),
-    )
-    ordered = sorted(lines, key=lambda line: line.place(ranking))
-    return Rows(names, tuple(_row(line, columns, mixed) for line in ordered))
-
-
-def _row(line: _Line, columns: Sequence[Column], mixed: bool) -> tuple[object, ...]:
-    about = line.measures.get("coverage") or next(iter(line.measures.values()))
-    return (
-        line.model,
-        *((line.source,) if mixed else ()),
-        *(_cell(line, column) for column in columns),
-        _number(about["coverage"]),
-        shown(about["n_failed"]),
-        shown(about["n_unreadable"]),
-    )
+    valued = {name for line in lines for name in line.measures if line.number(name) is not None}
+    ranking = next((each for each in board.order if valued & {*each}), ())
+    rows = []
+    for line in sorted(lines, key=lambda line: line.place(ranking)):
+        about = line.measures.get("coverage") or next(iter(line.measures.values()))
+        first = (line.model, line.source) if mixed else (line.model,)
+        counts = (shown(about["n_failed"]), shown(about["n_unreadable"]))
+        cells = (_cell(line, column) for column in columns)
+        rows.append((*first, *cells, _number(about["coverage"]), *counts))
+    shorts = (column.short for column in columns)
+    head = ("model", *(("source",) if mixed else ()), *shorts, "coverage", "failed", "unreadable")
+    return Rows(head, tuple(rows))
 
 
 def _cell(line: _Line, column: Column) -> str:
     found = next((name for name in column.measures if line.number(name) is not None), None)
-    if found is None:
-        return NOT_AVAILABLE
-    row, value = line.measures[found], line.number(found)
-    marked = column.mark_from is not None and value is not None and value >= column.mark_from
-    stands_in = found != column.measure
-    number = f"{_number(value)}{_MARKED if marked else ''}{_STANDS_IN if stands_in else ''}"
-    if row.get("low_n") is True:
-        number += LOW_N
+    value = None if found is None else line.number(found)
+    if found is None or value is None:
+        return output.NOT_AVAILABLE
+    row, stands_in = line.measures[found], found != column.measure
+    marked = column.mark_from is not None and value >= column.mark_from
+    low_n = row.get("low_n") is True
+    number = f"{_number(value)}{_MARKED * marked}{_STANDS_IN * stands_in}{LOW_N * low_n}"
     if not column.interval:
         return Stacked(number)
     if row["low"] is None or row["high"] is None:
@@ -218,16 +190,48 @@ def _cell(line: _Line, column: Column) -> str:
 
 def _interval(low: object, high: object) -> str:
     """Return an interval, short: ``.22–.31``; with a sign in it ``-.13 to .05``."""
-    ends = [_short(low), _short(high)]
+    ends = [fixed(end, 2) if isinstance(end, float) else shown(end) for end in (low, high)]
+    ends = [end.replace("0.", ".", 1) if end.startswith(("0.", "-0.")) else end for end in ends]
     return (" to " if any(end.startswith("-") for end in ends) else "–").join(ends)
-
-
-def _short(value: object) -> str:
-    if not isinstance(value, float):
-        return shown(value)
-    text = fixed(value, 2)
-    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
 
 
 def _number(value: object) -> str:
     return fixed(value, 3) if isinstance(value, float) else shown(value)
+
+
+# --- below the board --------------------------------------------------------------------------------------------------
+def notes(home: Home, benchmark: str | None = None) -> str:
+    """Return the notes below the board of ``benchmark``, or of all."""
+
+    def read(sql: str) -> Sequence[tuple[Any, ...]]:
+        only = "true" if benchmark is None else f"benchmark = {text(benchmark)}"
+        return read_table(home, sql.replace("{only}", only)).rows
+
+    sets = read(_SETS)
+    several = len({name for name, _ in sets}) > 1
+    lines = [
+        one_line(f"Question set{f' of {name}' * several}: {dataset}{board_of(name).about.get(dataset, '')}")
+        for name, dataset in sets
+    ]
+    for name in dict.fromkeys(name for name, _ in sets):
+        own = board_of(name).notes
+        try:
+            lines += [] if own is None else own(read)
+        except MetacogError as error:  # the board stands all the same
+            lines.append(one_line(f"{name}: no notes ({error})"))
+    lines += _progress(read(_PROGRESS))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _progress(states: Sequence[tuple[Any, ...]]) -> Iterator[str]:
+    several = len({row[0] for row in states}) > 1
+    rows = [(f"{name}, " * several + f"{model}, run {run}", *rest) for name, model, run, *rest in states]
+    waiting = [row for row in rows if row[1] != "complete"]
+    if waiting:
+        yield f"PROVISIONAL: {len(rows) - len(waiting)} of {len(rows)} partitions are complete. Waiting for:"
+    for whose, state, answered, expected, message in waiting:
+        why = f": {message}" if message else ""
+        yield "  " + one_line(f"{whose}: {state}, {answered} of {expected} answered{why}")
+    for whose, state, _, _, message in rows:
+        if state == "complete" and message:
+            yield one_line(f"{whose}: {message}")

@@ -13,33 +13,21 @@ from metacog_pipeline.leaderboard.status import write_status
 from metacog_pipeline.scoring import cross_benchmark, files, printed, staleness
 from metacog_pipeline.study import Study, digests
 
-
-def asks_nobody(study: Study) -> bool:
-    """Whether every model of a study is replayed, and nobody judges or helps."""
-    return all(each.provider == "replay" for each in study.askable)
+Judged = Callable[[Bound, Partition], None]
 
 
-def _judged(benchmark: Bound, partition: Partition) -> None:
+def imported_judgements(benchmark: Bound, partition: Partition) -> None:
     """Take imported verdicts for those of the responses."""
     declared, responses = judging.wanted(benchmark), judging.kept_responses(partition)
     if declared is not None and responses is not None and judging.replays(benchmark, declared, partition):
         judging.note_replayed(benchmark, declared, partition, responses)
 
 
-def _printed(benchmark: Bound) -> list[str]:
-    """Write what the benchmark's paper prints; return why not, which keeps nothing back that was measured."""
-    try:
-        printed.write(benchmark)
-    except Exception as error:
-        return [f"{benchmark.name}_published: {reason_of(error)}"]
-    return []
-
-
 def publish(
     study: Study,
     *,
     asking: bool = True,
-    judged: Callable[[Bound, Partition], None] | None = None,
+    judged: Judged = imported_judgements,
     prints: Callable[[Bound], bool] = lambda benchmark: True,
 ) -> None:
     """Score what is kept and build the boards; what is current stays as it is. StoreError where a test failed.
@@ -52,21 +40,14 @@ def publish(
         if not construction.items_current(benchmark):
             construction.build(benchmark)
         for partition in tasks.partitions(benchmark):
-            stale = staleness.stale_stages(benchmark, partition)
-            if "transcripts" in stale and asking:
-                fingerprint = tasks.fingerprint(benchmark, partition)
-                todo = tasks.tasks(benchmark, partition.spec)
-                query_partition(partition, todo, benchmark.modes(partition.spec), fingerprint=fingerprint)
-            if "responses" in stale and files.has_answers(partition):
-                files.read(benchmark, partition)
-            (judged or _judged)(benchmark, partition)
-            if "judgements" in stale and judging.judged_as(partition).manifest():
-                files.read_judgements(benchmark, partition)
-            if stale and files.has_answers(partition):
-                files.score(benchmark, partition)
+            _score(benchmark, partition, asking, judged)
         files.pool(benchmark)
         failed += files.compare(benchmark).failures
-        failed += _printed(benchmark) if prints(benchmark) else ()
+        try:
+            if prints(benchmark):
+                printed.write(benchmark)
+        except Exception as error:  # keeps nothing back that was measured
+            failed.append(f"{benchmark.name}_published: {reason_of(error)}")
     cross_benchmark.publish(study)
     built_from = staleness.leaderboard_digest(study)
     write_status(study)
@@ -75,3 +56,17 @@ def publish(
     digests.note(study.home)
     if failed:
         raise StoreError(f"{len(failed)} tables could not be made: {failed[0]}")
+
+
+def _score(benchmark: Bound, partition: Partition, asking: bool, judged: Judged) -> None:
+    stale = staleness.stale_stages(benchmark, partition)
+    if "transcripts" in stale and asking:
+        todo, fingerprint = tasks.tasks(benchmark, partition.spec), tasks.fingerprint(benchmark, partition)
+        query_partition(partition, todo, benchmark.modes(partition.spec), fingerprint=fingerprint)
+    if "responses" in stale and files.has_answers(partition):
+        files.read(benchmark, partition)
+    judged(benchmark, partition)
+    if "judgements" in stale and judging.judged_as(partition).manifest():
+        files.read_judgements(benchmark, partition)
+    if stale and files.has_answers(partition):
+        files.score(benchmark, partition)

@@ -30,21 +30,13 @@ from typing import Any
 
 import duckdb
 
-from metacog_pipeline.errors import StoreError, suggestion
+from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import shipped
 from metacog_pipeline.leaderboard.database import identifier, text
 from metacog_pipeline.leaderboard.datasets import SHARED, Dataset
 
-MARTS, DETAIL, BENCHMARKS, TEXTS, QUERIES, TESTS = (
-    "marts",
-    "detail",
-    "benchmarks",
-    "texts",
-    "queries",
-    "tests",
-)
-#: Tables that a build makes before any SQL file runs: what the study asks now.
-GIVEN = ("listed", "asked", "asked_benchmarks", "kept_items")
+#: Folders of tables beside the board: what the study asks, how the board was made, the file of prompts and replies.
+ASKED, BUILD, TEXTS = BESIDE = ("asked", "build", "texts")
 _ENTRY = re.compile(r"^ ?(One row|Key|Source|Part of|Reads): ", re.MULTILINE)
 _COLUMN = re.compile(r"^ {2,3}([A-Za-z_*][\w*]*): ", re.MULTILINE)
 _ASSERTION = re.compile(r"^\s*-- *(#.*)$", re.MULTILINE)
@@ -65,20 +57,9 @@ class SqlTest:
 class SqlModel:
     """One SQL file that makes a table.
 
-    Attributes
-    ----------
-    name, schema
-        The table is ``schema.name``; schema is ``main`` or ``detail``.
-    file
-        As errors show it: ``marts/leaderboard.sql``.
-    reads
-        Names it selects from: tables, ``stg_`` views, what is in `GIVEN`.
-    benchmark
-        Whose table it is; None for those of all.
-    columns
-        What its columns mean; ``*`` stands for any letters of a name.
-    part_of
-        The shared dataset it adds rows to.
+    The table is ``schema.name``, in ``main`` or ``detail``; of ``benchmark``, None for those of all. It ``reads`` tables,
+    ``stg_`` views, and what a build makes itself (`views`). ``columns`` say what they mean, ``*`` stands for any letters of
+    a name. ``part_of`` is the shared dataset the file adds rows to. ``datasets`` are those it declares.
     """
 
     name: str
@@ -96,33 +77,36 @@ class SqlModel:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """Every file of a folder: tables in the order they are built, parts of shared datasets, tests, saved queries, datasets.
-
-    ``texts`` are the tables of the file of prompts and replies.
-    """
+    """Every file of a folder: tables in the order they are built, parts of shared datasets, tests, datasets."""
 
     models: tuple[SqlModel, ...]
     parts: tuple[SqlModel, ...]
-    texts: tuple[SqlModel, ...]
+    others: tuple[SqlModel, ...]
     tests: tuple[SqlTest, ...]
-    queries: Mapping[str, str]
     datasets: Mapping[str, Dataset]
+
+    def lineage(self, model: SqlModel) -> tuple[str, ...]:
+        """Return the tables and datasets the rows of a table come from, also through parts of benchmarks."""
+        # What the study asks (`listed`, `asked`) chooses among rows and gives none.
+        known = {*self.datasets, *(each.name for each in self.models)}
+        behind = _behind(model.reads, self.parts)
+        return tuple(sorted({"stg_items" if name == "kept_items" else name for name in behind} & known))
+
+    def beside(self, folder: str) -> list[SqlModel]:
+        """Return the tables of one folder of `BESIDE`."""
+        return [model for model in self.others if model.file.startswith(f"{folder}/")]
 
 
 def load_project(folder: Path | None = None) -> Project:
-    """Read and check every SQL file of ``folder`` (default: those shipped).
+    """Read every SQL file of ``folder`` (default: those shipped).
 
-    Raises
-    ------
-    StoreError
-        If a file is not one SELECT, a name is used twice or unknown, or files read each other in a circle.
+    StoreError if a file is not one SELECT, a name is used twice, or files read each other in a circle.
     """
     root = folder or shipped("dbt_like_sql")
-    texts = {str(path.relative_to(root)): path.read_text("utf-8") for path in sorted(root.rglob("*.sql"))}
-    queries = {Path(file).stem: sql for file, sql in texts.items() if file.startswith(f"{QUERIES}/")}
-    reads = dict(_reads(tuple((file, sql) for file, sql in texts.items() if not file.startswith(QUERIES))))
-    tests = [SqlTest(Path(f).stem, f, texts[f], reads[f]) for f in reads if f.startswith(f"{TESTS}/")]
-    models = [_model(file, texts[file], reads[file]) for file in reads if not file.startswith(f"{TESTS}/")]
+    files = {str(path.relative_to(root)): path.read_text("utf-8") for path in sorted(root.rglob("*.sql"))}
+    reads = _reads(tuple((file, sql) for file, sql in files.items() if not file.startswith("queries/")))
+    tests = tuple(SqlTest(Path(f).stem, f, files[f], read) for f, read in reads if f.startswith("tests/"))
+    models = [_model(f, files[f], read) for f, read in reads if not f.startswith("tests/")]
     if not models:
         raise StoreError(f"{root}: no SQL file; is this the folder of the tables?")
     datasets = {**SHARED, **{each.view: each for model in models for each in model.datasets}}
@@ -131,13 +115,12 @@ def load_project(folder: Path | None = None) -> Project:
     for model in models:
         if (other := tables.setdefault(model.name, model)) is not model:
             raise StoreError(f"{model.file} and {other.file} both make {model.name}; rename one")
-    _refuse_unknown([*models, *tests], {*tables, *datasets, *GIVEN})
-    beside = tuple(model for model in models if model.schema == TEXTS)
-    ordered = [each for each in _ordered(tables, parts) if each not in parts and each not in beside]
-    return Project(tuple(ordered), parts, beside, tuple(tests), queries, datasets)
+    others = tuple(model for model in models if model.file.split("/")[0] in BESIDE)
+    ordered = tuple(each for each in _ordered(tables, parts) if each not in (*parts, *others))
+    return Project(ordered, parts, others, tests, datasets)
 
 
-def tables_behind(reads: Iterable[str], parts: Sequence[SqlModel]) -> Iterator[str]:
+def _behind(reads: Iterable[str], parts: Sequence[SqlModel]) -> Iterator[str]:
     """Yield ``reads``, and the names that parts of a shared dataset among them read."""
     for name in reads:
         yield name
@@ -147,26 +130,11 @@ def tables_behind(reads: Iterable[str], parts: Sequence[SqlModel]) -> Iterator[s
 
 
 def _ordered(tables: Mapping[str, SqlModel], parts: Sequence[SqlModel]) -> list[SqlModel]:
-    graph = {
-        name: sorted(read for read in tables_behind(model.reads, parts) if read in tables)
-        for name, model in sorted(tables.items())
-    }
+    graph = {name: sorted({*_behind(tables[name].reads, parts)} & {*tables}) for name in sorted(tables)}
     try:
         return [tables[name] for name in graphlib.TopologicalSorter(graph).static_order()]
     except graphlib.CycleError as error:
-        circle = " -> ".join(reversed(error.args[1]))
-        raise StoreError(
-            f"SQL files read each other in a circle: {circle}; break it at one of them"
-        ) from None
-
-
-def _refuse_unknown(files: Iterable[SqlModel | SqlTest], known: set[str]) -> None:
-    for each in files:
-        for name in {*each.reads} - known:
-            raise StoreError(
-                f"{each.file} reads {name}, which no SQL file makes{suggestion(name, known)}; "
-                "correct the name or add the file"
-            )
+        raise StoreError(f"SQL files read each other in a circle: {' -> '.join(error.args[1])}") from None
 
 
 @functools.lru_cache(maxsize=2)  # parsing takes longer than a small board
@@ -208,11 +176,11 @@ def _model(file: str, sql: str, reads: tuple[str, ...]) -> SqlModel:
     assertions = [] if key == ["none"] else [f"#UNIQUE({', '.join(key)})"]
     return SqlModel(
         name=path.stem,
-        schema={MARTS: "main", TEXTS: TEXTS}.get(layer, "detail"),
+        schema="main" if layer in ("marts", TEXTS) else "detail",
         file=file,
         sql=sql,
         reads=reads,
-        benchmark=path.parent.name if layer == BENCHMARKS else None,
+        benchmark=path.parent.name if layer == "benchmarks" else None,
         description=" ".join(
             f"{name}: {said[name]}" for name in ("One row", "Key", "Source") if name in said
         ),
@@ -232,9 +200,9 @@ def _pairs(pattern: re.Pattern[str], lines: str) -> list[tuple[str, str]]:
 def _dataset(said: str, file: str) -> Dataset:
     found = _DATASET.fullmatch(said)
     if found is None:
-        raise StoreError(f"{file}: Reads: {said[:80]}: write Reads: stg_name = pattern (column type, …)")
+        raise StoreError(f"{file}: Reads: {said}: write Reads: stg_name = pattern (column type, …)")
     columns = dict(each.strip().split(" ", 1) for each in found[3].split(","))
-    return Dataset(found[1].removeprefix("stg_"), tuple(found[2].split(" | ")), columns)
+    return Dataset(found[1], tuple(found[2].split(" | ")), columns)
 
 
 def _assertion(said: str, table: str, file: str) -> SqlTest:

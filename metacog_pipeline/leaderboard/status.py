@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 
 import polars as pl
 
@@ -15,21 +14,23 @@ from metacog_pipeline.asking import construction, judging, roles, tasks
 from metacog_pipeline.asking.session import Partition, request_digest
 from metacog_pipeline.asking.states import source_of
 from metacog_pipeline.benchmark.bound import Bound, enabled
+from metacog_pipeline.benchmark.item_files import items_path
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import replacing, sha256_hex
-from metacog_pipeline.leaderboard.datasets import BOARDS, MODELS, PARTITIONS, STUDY
-from metacog_pipeline.leaderboard.declared import first_condition
+from metacog_pipeline.leaderboard.datasets import STUDY_TABLES
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.scoring import staleness
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.folder import judgements_of
 
 CHANGED = "the model's row has changed since it was asked; run it again"
+#: Why a partition without a message is not complete, by its state.
+_MESSAGES = {"missing": "not asked yet", "incomplete": "the study has changed since; run it again"}
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionState:
-    """How far one partition is. ``state`` is complete, incomplete, failed or missing; counts are of answers."""
+    """How far one partition is: a state of `asking.states`, and counts of answers."""
 
     benchmark: str
     model: str
@@ -45,134 +46,105 @@ class PartitionState:
 
 def partition_states(study: Study) -> list[PartitionState]:
     """Return the state of every partition the study asks for, in the order of the study file."""
-    return [state for benchmark in enabled(study) for state in _states(benchmark)]
-
-
-def _states(benchmark: Bound) -> Iterator[PartitionState]:
-    partitions = tasks.partitions(benchmark)
-    for each in partitions:
-        yield _state(each, tasks.expected(benchmark, each.spec), partial(tasks.fingerprint, benchmark, each))
-    if judging.wanted(benchmark) is not None:
+    found = []
+    for benchmark in enabled(study):
+        partitions = tasks.partitions(benchmark)
         for each in partitions:
+            fingerprint = partial(tasks.fingerprint, benchmark, each)
+            found.append(_state(each, tasks.expected(benchmark, each.spec), fingerprint))
+        for each in partitions if judging.wanted(benchmark) is not None else ():
             expected, now = staleness.judgements_needed(benchmark, each)
-            yield _state(judging.judged_as(each), expected, partial(str, now))
+            found.append(_state(judging.judged_as(each), expected, partial(str, now)))
+    return found
 
 
 def helper_states(study: Study) -> list[PartitionState]:
     """Return the state of the partition of every model that helps to make items, in the order of asking."""
     found = []
     for benchmark in enabled(study):
-        steps = benchmark.construction()
         current = {
-            step.name: construction.step_current(benchmark, step) for step in steps if step.asks is None
+            step.name: step.asks is not None or construction.step_current(benchmark, step)
+            for step in benchmark.construction()
         }
-        known = {step.name: current.get(step.name, True) for step in steps}
-        for each in roles.partitions(benchmark, known, construction.KeptInputs(benchmark)):
+        for each in roles.partitions(benchmark, current, construction.KeptInputs(benchmark)):
             found.append(_state(each.partition, each.expected, partial(str, each.fingerprint)))
     return found
-
-
-def write_status(study: Study) -> None:
-    """Write what the SQL models read of the study itself, under ``study/``."""
-    folder = study.home.status
-    states, helpers = partition_states(study), helper_states(study)
-    about = {
-        "name": study.study.name,
-        "seed": study.study.seed,
-        "digest": sha256_hex(study.path.read_bytes()),
-    }
-    _write(folder / "study.parquet", [about], STUDY)
-    _write(folder / "partitions.parquet", list(map(asdict, states)), PARTITIONS)
-    _write(folder / "helpers.parquet", list(map(asdict, helpers)), PARTITIONS)
-    _write(folder / "boards.parquet", _boards(study), BOARDS)
-    _write(folder / "models.parquet", [*_listed(study), *_retired(study)], MODELS)
 
 
 def _state(partition: Partition, expected: int, fingerprint: Callable[[], str]) -> PartitionState:
     """Return the state; ``fingerprint`` is only asked for where it matters: before items are built there is none."""
     manifest = partition.manifest()
-    state = str(manifest.get("state", "missing"))
+    state, message = str(manifest.get("state", "missing")), manifest.get("message")
     # Answers to a model that was asked otherwise stay on the boards, and count for nothing of what is asked now.
     otherwise = manifest.get("asked_as") not in (None, request_digest(partition.spec))
     if state == "complete" and manifest.get("fingerprint") != fingerprint():
         state = "incomplete"
-    finished = manifest.get("finished_at")
+    finished, counts = manifest.get("finished_at"), ("n_answered", "n_failed", "n_unusable")
+    answered, failed, unusable = (n if isinstance(n := manifest.get(key), int) else None for key in counts)
     return PartitionState(
         benchmark=partition.benchmark,
         model=partition.spec.name,
         run=partition.run,
         state=state,
         n_expected=expected,
-        n_answered=0 if otherwise else _count(manifest, "n_answered"),
-        n_failed=_count(manifest, "n_failed"),
-        n_unusable=_count(manifest, "n_unusable") if "n_unusable" in manifest else None,
-        message=CHANGED if otherwise else _message(manifest, state),
+        n_answered=0 if otherwise else answered or 0,
+        n_failed=failed or 0,
+        n_unusable=unusable,
+        message=CHANGED if otherwise else message if isinstance(message, str) else _MESSAGES.get(state),
         updated_at=datetime.fromisoformat(finished) if isinstance(finished, str) else None,
     )
 
 
-def _message(manifest: Mapping[str, object], state: str) -> str | None:
-    if isinstance(message := manifest.get("message"), str):
-        return message
-    if state == "missing":
-        return "not asked yet"
-    return "the study has changed since; run it again" if state == "incomplete" else None
+def write_status(study: Study) -> None:
+    """Write what the SQL models read of the study itself, under ``study/``."""
+    about = {"name": study.study.name, "seed": study.study.seed}
+    boards = [{"benchmark": each.name, "condition": _first_condition(each)} for each in enabled(study)]
+    tables: dict[str, Iterable[Mapping[str, object]]] = {
+        "study": [{**about, "digest": sha256_hex(study.path.read_bytes())}],
+        "partitions": map(asdict, partition_states(study)),
+        "helpers": map(asdict, helper_states(study)),
+        "boards": [each for each in boards if each["condition"] is not None],
+        "models": [*_listed(study), *_retired(study)],
+    }
+    try:
+        for name, rows in tables.items():
+            frame = pl.DataFrame(list(rows), schema=STUDY_TABLES[name], orient="row")
+            with replacing(study.home.status / f"{name}.parquet") as temporary:
+                frame.write_parquet(temporary)
+    except OSError as error:
+        why = f"cannot be written ({error.strerror}); free space and run again"
+        raise StoreError(f"{study.home.status}: {why}") from None
 
 
-def _count(manifest: Mapping[str, object], key: str) -> int:
-    value = manifest.get(key, 0)
-    return value if isinstance(value, int) else 0
+def _first_condition(benchmark: Bound) -> str | None:
+    """Return the condition the board of a benchmark opens with, as boards show it; None before that is known."""
+    conditions = benchmark.conditions()
+    parts = [conditions[0].name if conditions else None, benchmark.scorings[0]]
+    if benchmark.grouped_by:
+        if not items_path(benchmark.context.home, benchmark.name).exists():
+            return None
+        parts = [getattr(benchmark.items[0], "task", None), *parts]
+    return " ".join(each for each in parts if each is not None) or None
 
 
-def _boards(study: Study) -> list[dict[str, object]]:
-    """Return the condition every board opens with."""
-    found = [(each.name, first_condition(each)) for each in enabled(study)]
-    return [{"benchmark": name, "condition": condition} for name, condition in found if condition is not None]
-
-
-def _listed(study: Study) -> list[dict[str, object]]:
-    return [
-        {
-            "model": spec.name,
-            "provider": spec.provider,
-            "model_id": spec.model or None,
-            "family": spec.family or None,
-            "params_b": spec.params_b,
-            "params_active_b": spec.params_active_b,
-            "released": spec.released,
-            "source": _source(study, spec),
-            "listed": True,
-            "runs": study.study.runs,
-        }
-        for spec in study.models
-    ]
+def _listed(study: Study) -> Iterator[dict[str, object]]:
+    for spec in study.models:
+        own = {name: getattr(spec, name) for name in ("provider", "params_b", "params_active_b", "released")}
+        named = {"model": spec.name, "model_id": spec.model or None, "family": spec.family or None}
+        yield {**own, **named, "source": _source(study, spec), "listed": True, "runs": study.study.runs}
 
 
 def _source(study: Study, spec: ModelSpec) -> str:
     """Return what the answers say they are: a model over HTTP may turn out to be a simulated one."""
-    found = {
-        Partition(study, benchmark.name, spec, run).manifest().get("source")
-        for benchmark in enabled(study)
-        for run in study.runs
-    }
-    return "simulated" if "simulated" in found else source_of(spec)
+    partitions = (Partition(study, each.name, spec, run) for each in enabled(study) for run in study.runs)
+    simulated = "simulated" in {each.manifest().get("source") for each in partitions}
+    return "simulated" if simulated else source_of(spec)
 
 
-def _retired(study: Study) -> list[dict[str, object]]:
-    """Return who was measured once and is not listed now; whoever only helped to make items was never measured."""
-    listed = {spec.name for spec in study.models}
+def _retired(study: Study) -> Iterator[dict[str, object]]:
+    """Yield who was measured once and is not listed now; whoever only helped to make items was never measured."""
     measured = [kept for name in registry.names() for kept in (name, judgements_of(name))]
     folders = [path for name in measured for path in study.home.transcripts.glob(f"benchmark={name}/model=*")]
-    found = {path.name.removeprefix("model=") for path in folders}
-    return [
-        {"model": name, "provider": "", "model_id": None, "source": "measured", "listed": False, "runs": 0}
-        for name in sorted(found - listed)
-    ]
-
-
-def _write(path: Path, rows: Sequence[Mapping[str, object]], schema: pl.Schema) -> None:
-    try:
-        with replacing(path) as temporary:
-            pl.DataFrame(list(rows), schema=schema, orient="row").write_parquet(temporary)
-    except OSError as error:
-        raise StoreError(f"{path}: cannot be written ({error.strerror}); free space and run again") from None
+    found = {path.name.removeprefix("model=") for path in folders} - {spec.name for spec in study.models}
+    for name in sorted(found):
+        yield {"model": name, "provider": "", "source": "measured", "listed": False, "runs": 0}

@@ -20,8 +20,7 @@ from metacog_pipeline.benchmark.display import Section as About
 from metacog_pipeline.errors import MetacogError, StoreError, one_line
 from metacog_pipeline.files import write_changed
 from metacog_pipeline.home import Home
-from metacog_pipeline.leaderboard.columns import board_of
-from metacog_pipeline.leaderboard.printing import legend, notes, sections
+from metacog_pipeline.leaderboard.printing import board_of, legend, notes, sections
 from metacog_pipeline.leaderboard.read import one_connection
 from metacog_pipeline.report import PAGE, compare, confidence, cost, overview, pieces, printed, queries
 from metacog_pipeline.report.explorer import pages as explorer

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 from metacog_pipeline import registry
 from metacog_pipeline.home import Home
-from metacog_pipeline.leaderboard.columns import board_of
 from metacog_pipeline.leaderboard.database import text
 from metacog_pipeline.leaderboard.output import Rows
+from metacog_pipeline.leaderboard.printing import board_of
 from metacog_pipeline.leaderboard.read import read_table
 from metacog_pipeline.report.figures import MOST_LINES
 

@@ -126,8 +126,6 @@ def test_a_number_its_items_and_its_query_rest_on_the_same_answers(study):
                 said = run_query(study.home, found["sql"][1])
                 shown = {row[said.columns.index("item_id")] for row in said.rows}
                 assert set(found["items"]) <= shown, cell
-                if cell[0] != "medley":  # its table of instances does not show every column that is scored
-                    assert shown == set(found["items"]), cell
 
 
 CELL = ("metamedqa", "baseline", "careful")
@@ -224,21 +222,6 @@ def test_a_study_without_a_board_or_without_responses_is_one_line(metacog, own_c
     metacog("explain", own_copy, *CELL, "accuracy").refused_in_one_line("no responses of careful")
     (own_copy.parent / "home" / "leaderboard.duckdb").unlink()
     metacog("explain", own_copy, *CELL, "accuracy").refused_in_one_line("metacog run")
-
-
-def test_a_model_all_of_whose_calls_failed_is_told_with_the_reason(metacog, own_copy):
-    for each in (own_copy.parent / "home" / "responses").rglob("*.parquet"):
-        each.unlink()
-    with duckdb.connect(str(own_copy.parent / "home" / "leaderboard.duckdb")) as connection:
-        connection.execute(
-            "update progress set state = 'failed', n_answered = 0, n_failed = 1, message = 'no such <b>model</b>'"
-        )
-    refused = metacog("explain", own_copy, *CELL, "coverage")
-    refused.refused_in_one_line(
-        "every call of careful to metamedqa failed",
-        "no such <b>model</b>",
-        "mend that and run `metacog run` again",
-    )
 
 
 def test_it_starts_without_dagster():

@@ -62,7 +62,7 @@ TYPED: list[tuple[str, set[str]]] = [
     ("report study.toml", {"report"}),
     ("sql --study study.toml from+models", {"model", "provider"}),
     ("sql --study study.toml from+models --output models.csv", {"rows", "wrote"}),
-    ("sql --study study.toml --dictionary", {"table", "says", "columns"}),
+    ("sql --study study.toml --saved dictionary", {"table", "column", "meaning"}),
     ("status study.toml", {"study", "board_current", "spent_usd", "partitions"}),
     ("verify study.toml", {"records", "damage", "ledger_usd", "published"}),
 ]  # fmt: skip

@@ -99,7 +99,7 @@ def test_a_study_file_is_read_and_its_board_printed_without_a_statistic(tmp_path
     loaded = loaded_by(
         "from pathlib import Path\n"
         "import metacog_pipeline.cli, metacog_pipeline.cli.boards\n"
-        "from metacog_pipeline.leaderboard.columns import board_of\n"
+        "from metacog_pipeline.leaderboard.printing import board_of\n"
         f"study = metacog_pipeline.cli.boards.opened(Path({str(file)!r}))\n"
         "assert len(study.enabled) == 5 and all(board_of(name).legend for name in study.enabled)"
     )

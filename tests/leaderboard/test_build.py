@@ -163,11 +163,10 @@ def test_a_table_of_one_benchmark_that_fails_is_empty_and_says_why(make_home, sq
     assert build(home).failures == {} and run_query(home, "from metamedqa_kinds").rows
 
 
-@pytest.mark.parametrize("damage", [b"", b"not a database", b"\0" * 5000])
-def test_an_unreadable_board_is_replaced(make_home, damage):
-    home = make_home()
-    home.leaderboard.write_bytes(damage)
-    home.texts.write_bytes(damage)
+def test_an_unreadable_board_is_replaced(built_home):
+    home = built_home
+    home.leaderboard.write_bytes(b"not a database")
+    home.texts.write_bytes(b"")
     build(home)
     assert run_query(home, "select count(*) from leaderboard, texts.prompts").rows != ((0,),)
 

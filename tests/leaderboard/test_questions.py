@@ -220,14 +220,3 @@ def test_a_bare_name_finds_a_table_of_either_schema_and_a_test(home):
         )
         assert bare == whole, table
     assert run_query(home, "from measures_disagree").rows == ()
-
-
-def test_no_query_of_the_document_is_pasted_elsewhere():
-    root = DOCUMENT.parents[1]
-    others = [
-        path.read_text("utf-8")
-        for path in (root / "README.md", *root.glob("docs/**/*.md"))
-        if path != DOCUMENT
-    ]
-    bodies = [sql.split("\n", 1)[1].strip() for sql in QUERIES.values()]
-    assert not [body for body in bodies if any(body in text for text in others)]

@@ -1,9 +1,8 @@
-"""A board is published whole, every build as a version of its own, and any host reads the one that stands."""
+"""A board is published whole, as one archive, and any host reads the one that stands."""
 
 import pytest
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.home import LEADERBOARD
 from metacog_pipeline.leaderboard import shared
 from metacog_pipeline.leaderboard.shared import catch_up, publish
 from metacog_pipeline.leaderboard.status import write_status
@@ -40,10 +39,6 @@ def test_another_host_reads_the_board_that_stands(hosts):
     publish(a.home)
     catch_up(b)
     assert b.home.leaderboard.read_bytes() == b"board 4" and not leaderboard_stale(b)
-    store = store_of(a.home)
-    assert store is not None
-    versions = [one.key for one in store.listed(shared.FOLDER) if one.key != shared.POINTER]
-    assert len(versions) == 2 * shared.KEPT
     b.home.leaderboard.write_bytes(b"built here")  # and not published: it is not newer elsewhere
     catch_up(b)
     assert b.home.leaderboard.read_bytes() == b"built here"
@@ -66,50 +61,32 @@ def test_what_changes_while_a_board_is_built_makes_it_stale(hosts):
     assert leaderboard_stale(study)
 
 
-def test_a_damaged_board_is_named_and_replaces_nothing(hosts):
+@pytest.mark.parametrize("content", [b"", b"bored", "cut"])
+def test_a_damaged_board_is_named_and_replaces_nothing(hosts, content):
     a, b = hosts
     a.home.leaderboard.write_bytes(b"board")
     publish(a.home)
     store = store_of(a.home)
     assert store is not None
-    assert not (b.home.status / staleness.LEADERBOARD).exists()
-    key = next(one.key for one in store.listed(shared.FOLDER) if one.key.endswith(LEADERBOARD))
-    store.put(key, b"bored")
-    with pytest.raises(StoreError, match=rf"{key}: is damaged; run metacog run"):
+    whole = store.read(shared.BOARDS)
+    assert whole is not None
+    store.put(shared.BOARDS, whole.content[:-9] if content == "cut" else content)
+    with pytest.raises(StoreError, match=rf"{shared.BOARDS}: is damaged; run metacog run"):
         catch_up(b)
     assert not b.home.leaderboard.exists()
-    a.home.leaderboard.write_bytes(b"board 2")
-    publish(a.home)
-    catch_up(b)
-    assert b.home.leaderboard.read_bytes() == b"board 2"
-
-
-@pytest.mark.parametrize("pointer", [b"", b"[]", b'{"a": 1}', b"{", b"\xff"])
-def test_a_damaged_pointer_is_written_anew(hosts, pointer):
-    a, b = hosts
-    store = store_of(a.home)
-    assert store is not None
-    store.put(shared.POINTER, pointer)
-    catch_up(b)
-    a.home.leaderboard.write_bytes(b"board")
     publish(a.home)
     catch_up(b)
     assert b.home.leaderboard.read_bytes() == b"board"
 
 
-def test_two_hosts_that_publish_at_one_moment_leave_a_whole_board(hosts, monkeypatch):
+def test_a_board_that_did_not_change_is_not_read_again(hosts, monkeypatch):
     a, b = hosts
-    a.home.leaderboard.write_bytes(b"of a")
-    b.home.leaderboard.write_bytes(b"of b")
-    before = shared._pointer
-
-    def meanwhile(*given: object) -> object:
-        found = before(*given)  # type: ignore[arg-type]
-        monkeypatch.setattr(shared, "_pointer", before)
-        publish(b.home)
-        return found
-
-    monkeypatch.setattr(shared, "_pointer", meanwhile)
+    a.home.leaderboard.write_bytes(b"board")
     publish(a.home)
     catch_up(b)
-    assert b.home.leaderboard.read_bytes() == b"of a"
+    read: list[str] = []
+    store = type(store_of(b.home))
+    monkeypatch.setattr(store, "read", lambda self, key: read.append(key))
+    shared.fetch(a.home)
+    shared.fetch(b.home)
+    assert shared.BOARDS not in read

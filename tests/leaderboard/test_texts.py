@@ -4,11 +4,9 @@ import shutil
 from pathlib import Path
 
 import duckdb
-import pyarrow.parquet as pq
 
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
-from metacog_pipeline.transcripts.schema import ADDED_IN_2
 from tests.homes import write
 from tests.leaderboard.conftest import WHEN
 
@@ -74,19 +72,3 @@ def test_thoughts_are_in_the_texts_and_not_in_the_leaderboard(make_home):
             rows = connection.execute(f"select * from {table}").fetchall()
             assert "CANARY" not in str(rows), table
     assert ("B", "CANARY of thought", "ok") in _texts(home)
-
-
-def test_files_of_both_versions_are_read_together(make_home):
-    home = make_home({"alpha": "measured", "beta": "measured"})
-    for model in ("alpha", "beta"):
-        path = home / f"transcripts/benchmark=metamedqa/model={model}/run=1/transcripts.parquet"
-        table = pq.read_table(path)
-        if model == "alpha":
-            added = [*ADDED_IN_2, "reask"]
-            pq.write_table(table.drop_columns([name for name in added if name in table.column_names]), path)
-    build(home)
-    assert len(_texts(home)) == 24
-    found = run_query(
-        home, "select model, count(*), count(reasoning_tokens), max(reask) from calls group by 1 order by 1"
-    )
-    assert found.rows == (("alpha", 12, 0, 0), ("beta", 12, 0, 0))

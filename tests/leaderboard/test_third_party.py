@@ -4,7 +4,6 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.leaderboard.build import build
-from metacog_pipeline.leaderboard.declared import words_of
 from metacog_pipeline.leaderboard.read import run_query
 from tests.homes import write
 from tests.leaderboard.conftest import write_study
@@ -61,7 +60,7 @@ def test_it_stands_on_the_shared_tables_and_has_its_own(home):
     ):
         assert run_query(home, f"select count(*) from {table} where benchmark = '{NAME}'").rows[0][0], table
     assert run_query(home, f"select laughed from detail.{NAME}_responses").rows == ((True,),)
-    assert run_query(home, f"from detail.{NAME}_jokes").rows == (("why", 3),)
+    assert run_query(home, f"from 'estimates/{NAME}/jokes/*.parquet'").rows == (("why", 3),)
     missing = f"select model, estimate from leaderboard where benchmark = '{NAME}' and model = 'beta'"
     assert run_query(home, missing).rows == (("beta", 0.0),)
 
@@ -71,21 +70,9 @@ def test_its_columns_are_described_too_or_said_not_to_be(home):
     of_file = "from duckdb_columns() where database_name = 'leaderboard'"
     assert run_query(home, f"select table_name, column_name {of_file} and comment is null").rows == ()
     said = run_query(
-        home, f"select column_name, comment {of_file} and table_name = '{NAME}_jokes' order by all"
+        home, f"select column_name, comment {of_file} and table_name = '{NAME}_responses' order by all"
     ).rows
-    assert said == (
-        ("joke", f"{NAME} does not say what it means"),
-        ("told", f"{NAME} does not say what it means"),
-    )
-    assert words_of("medley", "gates")["name"] and words_of(NAME, "jokes") == {}
-
-
-def test_it_leaves_with_the_study(home):
-    build(home)
-    write_study(home, dict.fromkeys(("alpha", "beta"), "measured"))
-    build(home)
-    assert run_query(home, f"select count(*) from leaderboard where benchmark = '{NAME}'").rows == ((0,),)
-    assert run_query(home, f"select 1 from duckdb_tables() where table_name = '{NAME}_jokes'").rows == ()
+    assert ("laughed", f"{NAME} does not say what it means") in said
 
 
 def test_files_that_do_not_fit_keep_it_off_and_leave_the_others(home):

@@ -3,9 +3,8 @@
 import pytest
 
 from metacog_pipeline.leaderboard.build import build
-from metacog_pipeline.leaderboard.dictionary import saved_queries
 from metacog_pipeline.leaderboard.printing import sections
-from metacog_pipeline.leaderboard.read import board, run_query
+from metacog_pipeline.leaderboard.read import board, run_query, saved_queries
 from tests.homes import write
 from tests.leaderboard.test_ranking import number, put, ranked
 

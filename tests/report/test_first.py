@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from metacog_pipeline import registry
 from metacog_pipeline.home import Home
-from metacog_pipeline.leaderboard.columns import board_of
+from metacog_pipeline.leaderboard.printing import board_of
 from metacog_pipeline.report import first, queries
 from metacog_pipeline.report.figures import MOST_LINES, MOST_ROWS
 from metacog_pipeline.report.first import Ranked, first_screen, rank_intervals

@@ -13,8 +13,8 @@ import pytest
 from metacog_pipeline import registry
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
-from metacog_pipeline.leaderboard.columns import board_of
 from metacog_pipeline.leaderboard.output import Stacked
+from metacog_pipeline.leaderboard.printing import board_of
 from metacog_pipeline.report import papers
 from metacog_pipeline.report.page import build_report
 from metacog_pipeline.report.pieces import SCRIPT, page, table
