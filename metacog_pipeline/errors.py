@@ -32,16 +32,6 @@ class MetacogError(Exception):
     def __init__(self, message: str) -> None:
         super().__init__(one_line(message))
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Errors are sent between processes: as they are, whatever their class is made from."""
-        return _again, (type(self), self.args, self.__dict__)
-
-
-def _again(kind: type[MetacogError], args: tuple[object, ...], own: dict[str, object]) -> MetacogError:
-    made = kind.__new__(kind, *args)
-    made.__dict__.update(own)
-    return made
-
 
 class StudyError(MetacogError):
     """The study file or a command-line value is wrong."""
@@ -98,13 +88,11 @@ def suggestion(word: str, allowed: Iterable[str]) -> str:
     """Return words about the allowed name closest to ``word``; nothing where none is close."""
     import difflib  # only who made a mistake waits for it
 
-    names = list(allowed)
-    bare = {name.lstrip("-"): name for name in names}  # two dashes make any two options alike
+    bare = {name.lstrip("-"): name for name in allowed}  # two dashes make any two options alike
     said = word.lstrip("-")
     close = difflib.get_close_matches(said, bare, n=1, cutoff=0.5 if len(said) < 4 else 0.6)
-    if not close:  # a case of its own, or a part of the name: the letters are right
-        close = [each for each in bare if each.casefold() == said.casefold()]
-        close = close or [
-            each for each in bare if len(said) > 2 and said in (each[: len(said)], *each.split("_"))
-        ]
-    return f' (did you mean "{bare[close[0]]}"?)' if close else ""
+    # A case of its own, or a part of the name: the letters are right.
+    alike = (each for each in bare if each.casefold() == said.casefold())
+    parts = (each for each in bare if len(said) > 2 and said in (each[: len(said)], *each.split("_")))
+    found = next((name for names in (close, alike, parts) for name in names), None)
+    return "" if found is None else f' (did you mean "{bare[found]}"?)'

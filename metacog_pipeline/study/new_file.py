@@ -1,22 +1,28 @@
-"""A new study file: models and benchmarks named on the command line, written as TOML with comments."""
+"""A new study file: models and benchmarks named on the command line, written as TOML."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from metacog_pipeline import registry
 from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.llm.wire.address import KEY_VARIABLES as PAID
 from metacog_pipeline.ports import LOOPBACK_NAMES
+from metacog_pipeline.study.text import toml_text
 
 WITH_MODEL = (*PAID, "transformers")
 PROVIDERS = (*WITH_MODEL, "replay", "simulated")
 
+HEAD = """# A study: whom to ask, what to measure, what to spend. docs/study.md has every key.
+# Prices are dollars per million tokens; keys come from environment variables (api_key_env names another one).
+# Every benchmark begins small: take "sample" and limit out for the published items, name your own files in items.
+
+"""
 # What stands behind @ where it is an address, written well or not; model ids may hold an @ too.
 _ADDRESS = re.compile(r"@(?:[a-z]+:/|//|localhost\b|(?:\d{1,3}\.){3}\d|[\w.-]+:\d+(?:/|\Z))", re.IGNORECASE)
 
@@ -42,19 +48,13 @@ class Row:
         said = (self.model or self.provider).rstrip("/").rsplit("/", 1)[-1].lower()
         return re.sub(r"[^a-z0-9._-]+", "-", said).strip("-._")[:60] or self.provider
 
-    def lines(self, name: str) -> list[str]:
-        """The row as TOML, under a name no other has."""
-        given = {"name": name, "provider": self.provider, "model": self.model, "base_url": self.base_url}
-        found = ["[[models]]", *(f"{key} = {json.dumps(each)}" for key, each in given.items() if each)]
-        if self.billed:
-            variable = json.dumps("MY_KEY" if self.base_url else PAID[self.provider])
-            found.append(f"# api_key_env = {variable}   # the variable that holds the key; never the key")
-        if self.provider in PAID:
-            price = (self.price if self.billed else None) or (0.0, 0.0)
-            found += [f"price_in = {price[0]!r}    # dollars per million tokens", f"price_out = {price[1]!r}"]
-        if self.provider == "replay":
-            found.append("# answers somebody already has: metacog import FILE --help")
-        return found
+    def table(self, name: str) -> dict[str, Any]:
+        """The row under a name no other has."""
+        price = (
+            ((self.price if self.billed else None) or (0.0, 0.0)) if self.provider in PAID else (None, None)
+        )
+        own = {"provider": self.provider, "model": self.model, "base_url": self.base_url}
+        return {"name": name, **own, "price_in": price[0], "price_out": price[1]}
 
 
 def row_of(said: str, price: tuple[float, float] | None) -> Row:
@@ -98,41 +98,27 @@ def chosen_benchmarks(said: Sequence[str]) -> list[str]:
 
 def study_text(path: Path, rows: Sequence[Row], benchmarks: Sequence[str], budget: float | None) -> str:
     """Return the study file."""
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).strip("-._") or "study"
-    most = f"budget_usd = {budget!r}    # the most this study may ever spend"
-    if budget is None:
-        most = "# budget_usd = 5.0   # the most this study may ever spend; models then need a price"
-    lines = [
-        "# A study: whom to ask, what to measure, what to spend. docs/study.md has every key.",
-        "",
-        "[study]",
-        f"name = {json.dumps(name)}",
-        "runs = 1            # repeats of everything; 3 show how much answers vary",
-        "seed = 0            # decides every draw",
-        most,
-    ]
     taken: dict[str, list[Row]] = {}
+    models = []
     for row in rows:
         alike = taken.setdefault(row.name, [])
         if row not in alike:  # the same model twice is a mistake, two whose names are written alike are none
             alike.append(row)
         place = alike.index(row) + 1
-        lines += ["", *row.lines(row.name if place == 1 else f"{row.name}-{place}")]
-    for benchmark in benchmarks:
-        lines += ["", f"[benchmarks.{benchmark}]", *_start_of(benchmark)]
-    return "\n".join([*lines, ""])
+        models.append(row.table(row.name if place == 1 else f"{row.name}-{place}"))
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).strip("-._") or "study"
+    study = {"name": name, "runs": 1, "seed": 0, "budget_usd": budget}
+    tables = {each: _start_of(each) for each in benchmarks}
+    return HEAD + toml_text({"study": study, "models": models, "benchmarks": tables})
 
 
-def _start_of(benchmark: str) -> list[str]:
+def _start_of(benchmark: str) -> dict[str, Any]:
     """The keys a benchmark begins with: its sample items where it has some, else a few of its published ones."""
     settings = registry.part(benchmark, "Settings")
     fields = settings.model_fields
     if settings.takes_questions and "items" in fields:
-        return [
-            'items = "sample"   # your own: "my.jsonl" or "my.csv", a question and its answer in each row'
-        ]
+        return {"items": "sample"}
     sets = getattr(fields["dataset"].annotation, "__args__", ()) if "dataset" in fields else ()
     if "sample" in sets:
-        others = ", ".join(str(each) for each in sets if each != "sample")
-        return [f'dataset = "sample"   # items that come with the program; there are also: {others}']
-    return ["limit = 20            # so many items; remove the line for all"] if "limit" in fields else []
+        return {"dataset": "sample"}
+    return {"limit": 20} if "limit" in fields else {}

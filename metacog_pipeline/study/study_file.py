@@ -134,7 +134,6 @@ def _validated(path: Path, data: Mapping[str, Any]) -> Study:
     models = data.get("models", [])
     if not models or not isinstance(models, list | dict):
         raise StudyError("models: the study has no model; add at least one [[models]] table with a name")
-    _refuse_same_names(data)
     tables, broken = _benchmarks(data)
     read = StudyFile.model_validate({**_with_folders(data, path.resolve().parent), "benchmarks": tables})
     fields = {name: getattr(read, name) for name in StudyFile.model_fields}
@@ -156,17 +155,24 @@ def _validated(path: Path, data: Mapping[str, Any]) -> Study:
 def _problems(study: Study) -> Iterator[str]:
     """Yield what the tables say that does not go together."""
     yield from study.deploy.problems()
-    for key in ASKED:
-        for index, spec in enumerate(getattr(study, key)):
-            for problem in _of_model(spec):
-                yield f'{key}[{index}] "{spec.name}": {problem}'
-    asked: dict[str, str] = {}
-    for index, spec in enumerate(study.judges):
-        where = f'judges[{index}] "{spec.name}"'
+    rows = [(f"{key}[{n}]", spec) for key in ASKED for n, spec in enumerate(getattr(study, key))]
+    named: dict[str, str] = {}
+    opinions: dict[str, str] = {}
+    for place, spec in rows:
+        # What a call cost is kept under the name of who was asked.
+        if (first := named.setdefault(spec.name, place)) != place:
+            yield f'{place}.name = "{spec.name}" repeats {first}.name; choose another'
+        for problem in _of_model(spec):
+            yield f'{place} "{spec.name}": {problem}'
+        if spec not in study.judges:
+            continue
         if spec.provider == "replay" and any(each.provider != "replay" for each in study.models):
-            yield f'{where}: provider = "replay" never answers; name a provider that can be asked'
-        if (first := asked.setdefault(canonical_json(spec.identity_fields()), spec.name)) != spec.name:
-            yield f'{where}: asks the same model as judge "{first}", so that one opinion would count twice; remove one'
+            yield f'{place} "{spec.name}": provider = "replay" never answers; name a provider that can be asked'
+        if (first := opinions.setdefault(canonical_json(spec.identity_fields()), spec.name)) != spec.name:
+            yield (
+                f'{place} "{spec.name}": asks the same model as judge "{first}", so that one opinion would count '
+                "twice; remove one"
+            )
 
 
 def _benchmarks(data: Mapping[str, Any]) -> tuple[dict[str, Settings], dict[str, str]]:
@@ -261,20 +267,6 @@ def _check_home(study: Study) -> None:
         raise StudyError(f"study.home = {as_written(chosen)}: {reason}; give the path of a folder")
 
 
-def _refuse_same_names(data: Mapping[str, Any]) -> None:
-    """Names of all who are asked are one list: what a call cost is kept under the name of who was asked."""
-    seen: dict[str, str] = {}
-    for key in ASKED:
-        rows = data.get(key, [])
-        for index, row in enumerate(rows if isinstance(rows, list) else []):
-            name = row.get("name") if isinstance(row, dict) else None
-            place = f"{key}[{index}]"
-            if isinstance(name, str) and (first := seen.setdefault(name.casefold(), place)) != place:
-                raise StudyError(
-                    f'{place}.name = "{name}" repeats {first}.name; names are compared ignoring case, choose another'
-                )
-
-
 def _of_model(spec: ModelSpec) -> Iterator[str]:
     """Yield what is wrong with a row that can be asked."""
     if not spec.model and spec.provider == "transformers":
@@ -304,12 +296,8 @@ def _of_address(text: str) -> Iterator[str]:
         usable = False
     if not usable:
         yield "base_url is not an http(s) address; e.g. https://host/v1"
-        return
-    if parts.username or parts.password or parts.query or parts.fragment:
-        yield (
-            "base_url must not carry a user, password, query or fragment; put the key in an environment variable and "
-            "name it in api_key_env"
-        )
-    for ending in _OPERATIONS:
-        if parts.path.rstrip("/").endswith(ending):
-            yield f"base_url ends in {ending}, which is added when asking; give what stands before it"
+    elif parts.username or parts.password or parts.query or parts.fragment:
+        yield "base_url must not carry a user, password, query or fragment; name the key's variable in api_key_env"
+    elif parts.path.rstrip("/").endswith(_OPERATIONS):
+        ending = next(each for each in _OPERATIONS if parts.path.rstrip("/").endswith(each))
+        yield f"base_url ends in {ending}, which is added when asking; give what stands before it"

@@ -45,7 +45,7 @@ IN_STUDY: list[tuple[str, str, tuple[str, ...]]] = [
     (SIM, 'providr = "simulated"', ("models[0].providr", 'did you mean "provider"', "allowed: name")),
     (SIM, "", ("models[0].provider: missing", '"openai", "anthropic"')),
     (FIRST, 'name = "Sim One"', ('models[0].name = "Sim One"', "lower-case letters")),
-    ('name = "theirs"', 'name = "SIM"', ('models[1].name = "SIM"', "repeats models[0].name", "case, choose another")),
+    ('name = "theirs"', 'name = "SIM"', ('models[1].name = "SIM"', "lower-case letters")),
     (NAME, 'name = "a/b"', ('study.name = "a/b"', "letters, digits, spaces")),
     (NAME, "name = 7", ("study.name = 7", 'text in "quotes"')),
     (NAME, "", ("study.name: missing", 'text in "quotes"')),
