@@ -67,7 +67,10 @@ def test_a_relative_home_starts_at_the_study_file_not_at_the_working_folder(tmp_
             ['models[0].provider = "opnai": give one of "openai"', 'did you mean "openai"'],
         ),
         (BASE + "temprature = 1", ["models[0].temprature", 'did you mean "temperature"', "allowed:"]),
-        (BASE + '[[models]]\nname = "Alpha"\nprovider = "replay"', ["models[1].name", '"Alpha"', "lower-case letters"]),
+        (
+            BASE + '[[models]]\nname = "Alpha"\nprovider = "replay"',
+            ["models[1].name", '"Alpha"', "lower-case letters"],
+        ),
         (BASE.replace('"alpha"', '"a/b"'), ["models[0].name", '"a/b"', "lower-case letters"]),
         (BASE.replace('"alpha"', '"a|b"'), ["models[0].name", '"a|b"', "lower-case letters"]),
         (BASE.replace('"alpha"', '"' + "a" * 65 + '"'), ["models[0].name", "at most 64"]),

@@ -162,9 +162,6 @@ def not_toml(error: ValueError) -> str:
     if "integer string conversion" in said:
         return "a number of thousands of digits; give a shorter one"
     place = said.partition("(at ")[2].rstrip(")")
-    for typed in getattr(error, "__notes__", ()):
-        right = typed.lower() if typed.isalpha() else 'straight quotes, "'
-        return f"{place}: {typed} is no TOML; write {right}"
     return f"{place}: {next(advice for words, advice in _TOML.items() if re.search(words, said))}"
 
 
