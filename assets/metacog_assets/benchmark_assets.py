@@ -47,15 +47,19 @@ def benchmark_assets(benchmark: Bound) -> list[dg.AssetsDefinition]:
     made.append(_asking(benchmark, "transcripts", [items], stages.answer, asking))
     for each, name in zip(later, asked[1:], strict=True):
         made.append(_choice(benchmark, each))
-        made.append(_asking(benchmark, name, [f"{each.name}_choice"], stages.answer, asking, ASKED_LATER))
+        made.append(
+            _asking(benchmark, name, [f"{each.name}_choice"], stages.answer, asking, tags=ASKED_LATER)
+        )
     follow = FOLLOW_ANSWERS if later else FOLLOW
-    made.append(_free(benchmark, "responses", [items, *asked], stages.read, version[Stage.PARSING], follow))
+    made.append(
+        _free(benchmark, "responses", [items, *asked], stages.read, version[Stage.PARSING], follow=follow)
+    )
     scored, follow = ["responses"], FOLLOW
     if (declared := judging.wanted(benchmark)) is not None:
         scored, follow = ["responses", "judgements"], FOLLOW_ANSWERS
         needs, rules = ["responses", *declared.needs], f"{version[Stage.JUDGING]}.{declared.version}"
-        made.append(_asking(benchmark, "judgements", needs, stages.judge, rules, ASKED_LATER))
-    made.append(_free(benchmark, "run_estimates", scored, stages.estimate, scoring, follow))
+        made.append(_asking(benchmark, "judgements", needs, stages.judge, rules, tags=ASKED_LATER))
+    made.append(_free(benchmark, "run_estimates", scored, stages.estimate, scoring, follow=follow))
     return [*made, _comparisons(benchmark)]
 
 
@@ -166,24 +170,13 @@ def _partitioned(
     return made
 
 
-def _free(
-    benchmark: Bound, name: str, needs: Sequence[str], work: stages.Work, version: str, follow: Any
-) -> dg.AssetsDefinition:
-    more = {"automation_condition": follow, "backfill_policy": CHEAP}
-    return _partitioned(benchmark, name, needs, work, version, **more)
+def _free(*what: Any, follow: Any) -> dg.AssetsDefinition:
+    return _partitioned(*what, automation_condition=follow, backfill_policy=CHEAP)
 
 
-def _asking(
-    benchmark: Bound,
-    name: str,
-    needs: Sequence[str],
-    work: stages.Work,
-    version: str,
-    tags: dict[str, str] | None = None,
-) -> dg.AssetsDefinition:
+def _asking(*what: Any, tags: Mapping[str, str] | None = None) -> dg.AssetsDefinition:
     """Return an asset that asks models: a run per partition in backfills, as many at once as its pool allows."""
-    more = {"automation_condition": FILL_MISSING, "tags": {**PAID, **(tags or {})}}
-    return _partitioned(benchmark, name, needs, work, version, **more)
+    return _partitioned(*what, automation_condition=FILL_MISSING, tags={**PAID, **(tags or {})})
 
 
 # --- all models -------------------------------------------------------------------------------------------------------

@@ -83,11 +83,6 @@ class Work:
             }
         return {f"{self.benchmark.name}_{name}" for name in names}
 
-    def begun(self, steps: Collection[str]) -> None:
-        """Remember which stages a run has begun."""
-        own = f"{self.benchmark.name}_"
-        self.tried |= {step.removeprefix(own) for step in steps if step.startswith(own)}
-
 
 @dataclass(slots=True)
 class Command:
@@ -252,9 +247,11 @@ def measure(command: Command, work: Sequence[Work]) -> bool:
             alike = [key for key, each in stale.items() if each == assets]
             for tags, own in ranges(alike, known_models(command.instance)):
                 begun = command.materialize(_label(assets, work, own), assets, tags)
-                for each in work:
-                    if each.key in own:
-                        each.begun(begun & assets)
+                for each in (one for one in work if one.key in own):
+                    name = f"{each.benchmark.name}_"
+                    each.tried |= {
+                        step.removeprefix(name) for step in begun & assets if step.startswith(name)
+                    }
     if command.launched > before:
         for each in work:
             report_missing(command, each.benchmark, each.partition)
@@ -271,12 +268,9 @@ def _choices(work: Sequence[Work]) -> set[str]:
 
 def _label(assets: Collection[str], work: Sequence[Work], keys: Collection[Key]) -> str:
     """Return what a run is about: benchmarks, models and runs."""
-    names = {each.benchmark.name for each in work}
-    own = sorted(name for name in names if any(asset.startswith(f"{name}_") for asset in assets))
-    models, runs = sorted({model for model, _ in keys}), sorted({run for _, run in keys})
-    shown = ", ".join(models) if len(models) <= 3 else f"{len(models)} models"
-    numbers = f"run {runs[0]}" if len(runs) == 1 else f"runs {runs[0]} to {runs[-1]}"
-    return f"{', '.join(own)}: {shown}, {numbers}"
+    names = sorted({each.benchmark.name for each in work})
+    own = ", ".join(name for name in names if any(asset.startswith(f"{name}_") for asset in assets))
+    return one_line(f"{own}: {'; '.join(f'{model}, run {run}' for model, run in sorted(keys))}", 150)
 
 
 def publish(command: Command, built: Sequence[str]) -> None:
@@ -343,30 +337,25 @@ def detach(command: Command, wanted: Wanted) -> int:
             if each.stale():
                 keys.setdefault(each.benchmark.name, []).append(str(key_of(*each.key)))
     for name, own in keys.items():
-        _backfill(command, name, own)
-    if not command.launched:
+        if why := _backfill(name, own):
+            command.fail(name, f"no backfill was started: {why}")
+        else:
+            daemon = "Dagster's daemon (metacog ui, or dagster-daemon run)"
+            command.say(f"{name}: {len(own)} model runs queued for {daemon}")
+    if not keys and not command.launched:
         command.say("everything is up to date; nothing is queued")
     for failure in command.failures:
         print(f"metacog: {failure}", file=sys.stderr)
     return command.exit_code
 
 
-def _backfill(command: Command, name: str, keys: Sequence[str]) -> None:
-    command.launched += 1
+def _backfill(name: str, keys: Sequence[str]) -> str:
+    """Queue partitions of a benchmark; return why not where it failed."""
     where = ["-m", "metacog_assets.definitions", "--working-directory", os.environ["DAGSTER_HOME"]]
     chosen = ["-j", f"ask_{name}", "--partitions", ",".join(keys), "--noprompt"]
-    done = subprocess.run(
-        [sys.executable, "-m", "dagster", "job", "backfill", *where, *chosen],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        command.fail(name, f"no backfill was started: {one_line(done.stdout.strip()[-300:])}")
-    else:
-        queued = f"{name}: {len(keys)} model runs queued"
-        command.say(f"{queued} for Dagster's daemon (metacog ui, or dagster-daemon run)")
+    command = [sys.executable, "-m", "dagster", "job", "backfill", *where, *chosen]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    return one_line(done.stdout.strip()[-300:]) if done.returncode else ""
 
 
 @contextlib.contextmanager

@@ -127,6 +127,7 @@ def _columns(given: dict[str, Any]) -> Columns | None:
     stated = confidence is not None
     if not stated and keep is None:
         told = ", ".join(f"--{name}" for name in _OF_TRIALS if given[name] not in (None, ()))
+        told = told.replace("--words", "--map-values")
         _refuse(bool(told), f"{told}: for trials give --confidence too, or --correct and --keep")
         return None
     right = ", to tell right from wrong"

@@ -34,18 +34,12 @@ Taken = tuple[str, dict[str, Any], Sequence[tuple[object, str, str]]]
 @study_option
 @click.option("--benchmark", help="The same as BENCHMARK; not needed where the file fits one only.")
 @click.option("--model", help='A model with provider = "replay"; logs name their own, which this renames.')
-@click.option(
-    "--run", type=click.IntRange(1, 99), help="Which run these answers are; of a log its first one."
-)
-@click.option(
-    "--map", "pairs", multiple=True, metavar="FIELD=COLUMN...", help="A column, or a path like a.b[0]."
-)
+@click.option("--run", type=click.IntRange(1, 99), help="Which run these answers are; of a log its first.")
+@click.option("--map", "pairs", multiple=True, metavar="FIELD=COLUMN...", help="A column, or a path a.b[0].")
 @words_option
 @wide_option
 @scale_option
-@click.option(
-    "--trust", multiple=True, metavar="FIELD...", help="Take the file though this disagrees with items."
-)
+@click.option("--trust", multiple=True, metavar="FIELD...", help="Take the file though this disagrees.")
 @click.option("--where", multiple=True, metavar="COLUMN=VALUE...", help="Read only rows with this value.")
 @click.option("--from-one", is_flag=True, help="Positions in the file begin at 1, not at 0.")
 @click.option("--condition", help="Condition of rows that name none.")
@@ -82,10 +76,9 @@ def import_command(
         study = load_study(study_file)
         told, counts, rejected, follows = *_people(study, named, file, given, options), study
     elif (done := _log(file, study_file, about, given, options)) is not None:
-        told = (
-            f"{done.kept} answers kept, {done.known} were there, {len(done.left_out)} not kept or not scored"
-        )
-        counts = {"kept": done.kept, "known": done.known, "left_out": len(done.left_out)}
+        left = len(done.left_out)
+        told = f"{done.kept} answers kept, {done.known} were there, {left} not kept or not scored"
+        counts = {"kept": done.kept, "known": done.known, "left_out": left}
         rejected, follows = done.left_out, done.study
     else:
         told, counts, rejected = _answers(file, study_file, named, given, options)
@@ -105,10 +98,7 @@ def _one_named(places: Sequence[str], benchmark: str | None) -> str | None:
     if len(places) > 1 and Path(places[0]).is_file():
         raise StudyError(f"import {' '.join(places)}: give one file at a time")
     if len(names) > 1:
-        given = ", ".join(sorted(names))
-        raise StudyError(
-            f"import {' '.join(places)}: name one benchmark and one file; benchmarks named: {given}"
-        )
+        raise StudyError(f"import {' '.join(places)}: name one benchmark and one file")
     return next(iter(names), None)
 
 
@@ -182,9 +172,7 @@ def _people(
     from metacog_pipeline.scoring import people
 
     if given["respondent"] != "human" or given["group"] is None:
-        raise StudyError(
-            "import: people need both --respondent human and --group COLUMN, the column that names them"
-        )
+        raise StudyError("import: people need both --respondent human and --group COLUMN, which names them")
     into = people.fitting(study, benchmark)
     kept, who, left = people.keep(into, file, given["group"], given["pairs"], given["condition"], options)
     told = f"{kept} answers of {who} people kept for {into.name}; {_rows(len(left))} not taken"

@@ -81,23 +81,12 @@ def _dollars(price: Price | None, none: str) -> str:
 @click.option("--run", "runs", multiple=True, type=click.IntRange(1, 99), help="Only this run (repeatable).")
 @click.option("--force", is_flag=True, help="Score again what is up to date; answers are never asked again.")
 @click.option("--reask", type=click.Choice([UNUSABLE, RENAMED]), help="Ask again; old answers are kept.")
-@click.option(
-    "--lane", type=click.Choice(["online", "batch"]), help="Ask now, or through batches, in this run."
-)
+@click.option("--lane", type=click.Choice(["online", "batch"]), help="Ask now, or in batches, in this run.")
 @click.option("--no-wait", is_flag=True, help="Submit batches and end (exit code 9); run again to go on.")
 @click.option("--detach", is_flag=True, help="Queue it as backfills for Dagster's daemon and return.")
 @quiet_option
 @printing.json_option
-def run(
-    study_file: Path,
-    force: bool,
-    reask: str | None,
-    lane: str | None,
-    no_wait: bool,
-    detach: bool,
-    quiet: bool,
-    **chosen: Any,
-) -> None:
+def run(study_file: Path, force: bool, no_wait: bool, detach: bool, quiet: bool, **given: Any) -> None:
     """Ask what is missing, score it, rebuild the boards.
 
     Launches Dagster runs, visible in the UI. What is up to date is left alone; a model that fails does not stop
@@ -111,17 +100,19 @@ def run(
     study = opened(study_file)
     if study.home.older is not None:
         click.echo(f"metacog: {study.home.older}", err=True)
-    refuse_unknown(study, **chosen)
+    reask, lane = given.pop("reask"), given.pop("lane")
+    refuse_unknown(study, **given)
     queued = detach or study.deploy.queued
     if queued and (reask or lane):
-        given = "--reask" if reask else "--lane"
-        raise click.UsageError(f"{given} concerns this process, and workers run the study; leave it out")
+        raise click.UsageError(
+            "--reask and --lane concern this process, and workers run the study; leave them out"
+        )
     if not (force or reask) and nothing_to_do(study, quiet):
         return _say_state(study, 0)
     if reask != RENAMED:
         from metacog_pipeline.asking.renamed import refuse
 
-        refuse(study, chosen["models"])
+        refuse(study, given["models"])
     if not quiet and study.study.budget_usd is None:  # under a budget nothing without a price is asked
         from metacog_pipeline.asking.preflight import unpriced
 
@@ -129,7 +120,7 @@ def run(
             click.echo(f"metacog: {line}", err=True)
     asked = {LANE: lane, REASK: reask, LEAVE_BATCHES: "1" if no_wait else None}
     os.environ.update({name: value for name, value in asked.items() if value is not None})
-    code = launch(study, **chosen, flags={"--force": force, "--detach": queued}, quiet=quiet)
+    code = launch(study, **given, flags={"--force": force, "--detach": queued}, quiet=quiet)
     _say_state(study, code)
     sys.exit(code)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -29,21 +30,11 @@ _DOLLARS, _MOST = click.FloatRange(0, MOST_DOLLARS), click.FloatRange(0, MOST_BU
 @click.command()
 @click.argument("study_file", metavar="[STUDY]", type=PATH, default=Path("study.toml"))
 @click.option("--model", "models", multiple=True, metavar="PROVIDER:MODEL", help="Whom to ask (repeatable).")
-@click.option(
-    "--benchmark", "benchmarks", multiple=True, help="What to measure (repeatable); all by default."
-)
-@click.option(
-    "--price", nargs=2, type=_DOLLARS, help="Dollars per million tokens in and out, of billed models."
-)
+@click.option("--benchmark", "benchmarks", multiple=True, help="What to measure (repeatable), else all.")
+@click.option("--price", nargs=2, type=_DOLLARS, help="Dollars per million tokens in and out, where billed.")
 @click.option("--budget", type=_MOST, help=f"The most to spend, in dollars; {_BUDGET:g} for billed models.")
 @printing.json_option
-def init(
-    study_file: Path,
-    models: tuple[str, ...],
-    benchmarks: tuple[str, ...],
-    price: tuple[float, float] | None,
-    budget: float | None,
-) -> None:
+def init(study_file: Path, models: Sequence[str], benchmarks: Sequence[str], **dollars: Any) -> None:
     """Write a study file to begin with: what is not given as an option is asked on a terminal.
 
     PROVIDER:MODEL is openai:ID, anthropic:ID, gemini:ID, transformers:FOLDER, replay or simulated, with @ADDRESS for a
@@ -51,6 +42,7 @@ def init(
     An existing file is never overwritten. Then check with `metacog doctor`, price with `metacog plan`, start with
     `metacog run`.
     """
+    price, budget = dollars["price"], dollars["budget"]
     _require_new(study_file)
     asking = sys.stdin.isatty() and not printing.wanted()
     if asking and not models:
@@ -63,9 +55,8 @@ def init(
     billed = [row for row in rows if row.billed]
     if billed and price is None:
         if not asking:
-            raise StudyError(
-                f"--price: {billed[0].name} is billed; give dollars per million tokens in and out, as --price 2.5 10"
-            )
+            per = "dollars per million tokens in and out, as --price 2.5 10"
+            raise StudyError(f"--price: {billed[0].name} is billed; give {per}")
         first = click.prompt("Dollars per million tokens in?", type=_DOLLARS)
         price = (first, click.prompt("Dollars per million tokens out?", type=_DOLLARS))
         rows = [replace(row, price=price) for row in rows]
@@ -99,9 +90,7 @@ def _require_new(path: Path) -> None:
     if path.is_dir():
         raise StudyError(f"{path}: is a folder; name the file to write, as {path / 'study.toml'}")
     if str(path) == "-":
-        raise StudyError(
-            '"-": a study is a file that other commands read again; give it a name, as study.toml'
-        )
+        raise StudyError('"-": a study is a file that other commands read; give it a name, as study.toml')
     if path.exists():
         raise StudyError(f"{path}: is there already; give another name, or remove it")
 
@@ -127,15 +116,7 @@ def _write(path: Path, text: str) -> None:
 @click.option("--source", "names", multiple=True, help="With --fetch: this data set (repeatable).")
 @click.option("--from", "folder", type=PATH, help="With --fetch: take the files from this folder.")
 @printing.format_option("lines", "json")
-def doctor(
-    study_file: Path,
-    offline: bool,
-    port: int,
-    fetch: bool,
-    names: tuple[str, ...],
-    folder: Path | None,
-    form: str,
-) -> None:
+def doctor(study_file: Path, offline: bool, port: int, fetch: bool, form: str, **source: Any) -> None:
     """Check that a run can start: keys, models, prices, data sets, disk, ports.
 
     Asks each model, judge and author one short question, none where it is known already how it answers; the answers count
@@ -148,8 +129,8 @@ def doctor(
 
     study = read_study(study_file)
     if fetch:
-        return _fetch(study, names, folder)
-    if names or folder is not None:
+        return _fetch(study, **source)
+    if any(source.values()):
         raise click.UsageError("--source and --from: give --fetch beside them")
     found = examine(study, offline=offline, port=port)
     if form == "json":
@@ -157,9 +138,8 @@ def doctor(
     else:
         asked, failed = " (nobody was asked)" if offline else "", sum(each.state == "fail" for each in found)
         again = f"{failed} of {len(found)} checks failed: mend them and run `metacog doctor` again{asked}"
-        click.echo(
-            "\n".join([*(each.line for each in found), again if failed else f"A run can start{asked}."])
-        )
+        lines = [*(each.line for each in found), again if failed else f"A run can start{asked}."]
+        click.echo("\n".join(lines))
     sys.exit(exit_code(found))
 
 

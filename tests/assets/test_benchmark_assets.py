@@ -72,7 +72,7 @@ def failures(result: ExecuteInProcessResult) -> list[tuple[str, str]]:
 @pytest.fixture
 def sums(tmp_path, monkeypatch):
     entry = EntryPoint("sums", "tests.assets.sums:Sums", registry.GROUP)
-    monkeypatch.setattr(registry, "_found", lambda: {"sums": entry})
+    monkeypatch.setattr(registry, "entries", lambda group=registry.GROUP: {"sums": [entry]})
     monkeypatch.setenv("METACOG_STUDY", str(tmp_path / "study.toml"))
     made = Sums(tmp_path / "study.toml", DagsterInstance.ephemeral())
     made.write()
