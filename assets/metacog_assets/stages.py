@@ -11,14 +11,13 @@ import polars as pl
 
 from metacog_assets.steps import StageResult
 from metacog_assets.study_file import Bound
-from metacog_pipeline.asking import construction, judging, rehearsal, renamed, tasks
+from metacog_pipeline.asking import construction, judging, renamed, tasks
 from metacog_pipeline.asking.session import WAITING, Partition, query_partition, record_failure
 from metacog_pipeline.asking.states import Progress, SessionResult
 from metacog_pipeline.asking.variables import REASK, RENAMED
 from metacog_pipeline.errors import MetacogError, SourceError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.progress import ProgressLine, style_from_environment
-from metacog_pipeline.registry import is_strange
 from metacog_pipeline.scoring import files
 from metacog_pipeline.scoring.responses import FAILED_READING
 from metacog_pipeline.scoring.soundness import score_soundly
@@ -37,9 +36,6 @@ def answer(benchmark: Bound, partition: Partition) -> StageResult:
     spec = partition.spec
     with _noted(partition, lambda: tasks.expected(benchmark)):
         refuse_renamed(benchmark, [spec])
-        strange = is_strange(type(benchmark).__module__)
-        if strange and (why := rehearsal.misasked(benchmark, spec)) is not None:
-            raise MetacogError(why)
         todo = tasks.tasks(benchmark, spec)
         with progress(f"{benchmark.name}: {spec.name} run {partition.run}", len(todo)) as show:
             outcome = query_partition(

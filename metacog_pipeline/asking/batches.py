@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from metacog_pipeline.errors import MetacogError, StoreError, StudyError
 from metacog_pipeline.llm.batch import records
 from metacog_pipeline.llm.batch.desk import Desk, Later
-from metacog_pipeline.llm.batch.records import Batch
+from metacog_pipeline.llm.batch.records import Batch, BatchRecord
 from metacog_pipeline.llm.open import Clients
 from metacog_pipeline.llm.wire import base_url
 from metacog_pipeline.study import Study
@@ -21,47 +21,32 @@ LOOKED_AT_WITHIN_S = 20.0  # all batches together: a sensor that asks has other 
 ENDED_RUNS = frozenset({"ended", "failed"})
 
 
-@dataclass(frozen=True, slots=True)
-class BatchRow:
-    """One batch: ``cost_usd`` once its results are there, else the most it can cost."""
+def rows(study: Study) -> list[dict[str, Any]]:
+    """Return the batches of a study, oldest first: ``cost_usd`` once results are there, else the most it can cost.
 
-    mark: str
-    benchmark: str
-    model: str
-    run: int
-    state: str
-    at_provider: str | None
-    remote: str | None
-    age_s: float
-    requests: int
-    answered: int | None
-    cost_usd: float | None
-    settled: bool
-    message: str | None
+    Raises ``StoreError`` where a record cannot be read.
+    """
+    return [_row(batch.record) for batch in records.batches(study.home)]
 
 
-def rows(study: Study) -> list[BatchRow]:
-    """Return the batches of a study, oldest first. Raises ``StoreError`` where a record cannot be read."""
-    return [_row(batch) for batch in records.batches(study.home)]
-
-
-def _row(batch: Batch) -> BatchRow:
-    record = batch.record
+def _row(record: BatchRecord) -> dict[str, Any]:
     benchmark, model, run = record.partition
     settled = record.state not in records.OPEN_STATES
-    age_s = records.age_s(record.submitted_at or record.created_at)
-    cost = record.cost_usd if settled else record.worst_usd
-    return BatchRow(
-        mark=record.mark, benchmark=benchmark, model=model, run=run, state=record.state,
-        at_provider=record.remote_state, remote=record.remote, age_s=age_s, requests=record.n,
-        answered=record.counts.get("answered"), cost_usd=cost, settled=settled, message=record.message,
-    )  # fmt: skip
-
-
-def waiting(study: Study) -> set[tuple[str, str, int]]:
-    """Return the partitions (benchmark, model, run) that have batches under way; of judgements, those judged."""
-    folders = [folder_of(study, batch) for batch in _under_way(study)]
-    return {(asked_of(study, folder), folder.model, folder.run) for folder in folders}
+    return {
+        "mark": record.mark,
+        "benchmark": benchmark,
+        "model": model,
+        "run": run,
+        "state": record.state,
+        "at_provider": record.remote_state,
+        "remote": record.remote,
+        "age_s": records.age_s(record.submitted_at or record.created_at),
+        "requests": record.n,
+        "answered": record.counts.get("answered"),
+        "cost_usd": record.cost_usd if settled else record.worst_usd,
+        "settled": settled,
+        "message": record.message,
+    }
 
 
 def asked_of(study: Study, folder: PartitionFolder) -> str:

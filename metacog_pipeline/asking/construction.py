@@ -23,7 +23,7 @@ from metacog_pipeline.study.frames import mark_of, read_frame, write_frame
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """The result of a step to show: figures, a table to preview, its checks, and how asking the models that help went."""
+    """The result of a step to show: figures, a table to preview, its checks."""
 
     facts: Mapping[str, Any]
     frame: pl.DataFrame
@@ -154,11 +154,10 @@ def run_step(benchmark: Bound, step: Step, on_progress: OnProgress = None) -> St
                 "in the UI"
             )
     inputs = KeptInputs(benchmark)
-    asked = roles.ask(benchmark, step.asks, inputs, on_progress) if step.asks is not None else None
+    asked = None if step.asks is None else roles.ask(benchmark, step.asks, inputs, on_progress)
     made = step.make(benchmark, inputs)
     frame = _frame(step, made)
-    missing = set(step.checks) - set(made.checks)
-    if missing:
+    if missing := set(step.checks) - set(made.checks):
         raise TypeError(f"{benchmark.name}_{step.name}: no result for check {', '.join(sorted(missing))}")
     for name, check in step.checks.items():
         if check.blocking and not made.checks[name].passed:

@@ -62,14 +62,10 @@ def examine(
     found = [*_home(study), _budget(study), _port(port)]
     for benchmark in enabled(study):
         found += [*_unaskable(benchmark), *_data(benchmark)]
-    models = []
-    for spec in study.askable:
-        known = known_of(study, spec)
-        models.append((spec, known, model_findings(study, spec, variables) + known_findings(spec, known)))
+    models = [(spec, [*model_findings(study, spec, variables)]) for spec in study.askable]
     if not offline:
-        new = [(spec, own) for spec, known, own in models if known is None and over_http(spec)]
-        asyncio.run(_ask(study, new, probe or _probe))
-    return found + [each for *_, own in models for each in own]
+        asyncio.run(_ask(study, models, probe or _probe))
+    return found + [each for _, own in models for each in own]
 
 
 def exit_code(findings: Sequence[Finding]) -> int:
@@ -79,10 +75,10 @@ def exit_code(findings: Sequence[Finding]) -> int:
 
 
 async def _ask(study: Study, models: Sequence[tuple[ModelSpec, list[Finding]]], probe: Probe) -> None:
-    """Ask each model that nothing speaks against; add to its findings."""
+    """Ask each model that nothing is known of and nothing speaks against; add to its findings."""
 
     async def ask(spec: ModelSpec, own: list[Finding]) -> None:
-        if any(each.state == "fail" for each in own):
+        if not over_http(spec) or any(each.state == "fail" for each in own) or known_of(study, spec):
             return
         try:
             known, problem = await probe(study, spec)

@@ -1,4 +1,4 @@
-"""Signals that end a run: the first lets calls in flight finish, because they are paid for; a second gives them up."""
+"""Signals that end a run: at the first the calls in flight finish, because they are paid for; a second gives them up."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 ONE_PRESS_S = 1.0  # signals so close are one wish: a service manager signals each of its processes
 PARENT_WATCHED_EVERY_S = 1.0
 INTERRUPTED = threading.Event()  # set on the first signal, so that a caller with many partitions stops too
-#: Sent to work that was to end and has not: a long call of a library hears no interrupt, but is ended by this one.
-IMPATIENT = signal.SIGALRM
 
 
 class Stoppable(Protocol):
@@ -38,33 +36,19 @@ def heard() -> list[signal.Signals]:
 
 
 @contextlib.contextmanager
-def patiently() -> Iterator[None]:
-    """Be spared `IMPATIENT`: what was asked is kept and written down, however long the disk takes."""
-    try:
-        before = signal.signal(IMPATIENT, signal.SIG_IGN)
-    except ValueError:  # only the main thread may set handlers; elsewhere the owner of the process decides
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(IMPATIENT, before)
-
-
-@contextlib.contextmanager
-def stopping_gently(pool: Stoppable) -> Iterator[None]:
+def stopping_gently(loop: Stoppable) -> Iterator[None]:
     """On the first signal take no new task and let calls in flight finish.
 
     So it goes, too, when the command that started this process is gone: nobody could stop it any more.
     """
-    loop = asyncio.get_running_loop()
-    handled: list[signal.Signals] = []
+    events = asyncio.get_running_loop()
     watch = asyncio.ensure_future(parent_gone()) if os.environ.get(WATCH_PARENT) else None
     if watch is not None:
-        watch.add_done_callback(lambda done: None if done.cancelled() else _stop(pool))
+        watch.add_done_callback(lambda done: None if done.cancelled() else _stop(loop))
+    handled: list[signal.Signals] = []
     for number in heard():
         with contextlib.suppress(RuntimeError, ValueError):  # only the main thread may set handlers
-            loop.add_signal_handler(number, interrupt, pool, number)
+            events.add_signal_handler(number, interrupt, loop, number)
             handled.append(number)
     try:
         yield
@@ -72,7 +56,7 @@ def stopping_gently(pool: Stoppable) -> Iterator[None]:
         if watch is not None:
             watch.cancel()
         for number in handled:
-            loop.remove_signal_handler(number)
+            events.remove_signal_handler(number)
 
 
 async def parent_gone() -> None:
@@ -82,16 +66,16 @@ async def parent_gone() -> None:
         await asyncio.sleep(PARENT_WATCHED_EVERY_S)
 
 
-def interrupt(pool: Stoppable, number: signal.Signals) -> None:
-    """Stop ``pool``; at a second wish raise the signal again, now without a handler."""
-    if pool.interrupted and time.monotonic() - pool.stopped_at > ONE_PRESS_S:
+def interrupt(loop: Stoppable, number: signal.Signals) -> None:
+    """Stop ``loop``; at a second wish raise the signal again, now without a handler."""
+    if loop.interrupted and time.monotonic() - loop.stopped_at > ONE_PRESS_S:
         asyncio.get_running_loop().remove_signal_handler(number)
         signal.raise_signal(number)
-    _stop(pool)
+    _stop(loop)
 
 
-def _stop(pool: Stoppable) -> None:
-    if not pool.interrupted:
-        pool.interrupted, pool.stopped_at = True, time.monotonic()
+def _stop(loop: Stoppable) -> None:
+    if not loop.interrupted:
+        loop.interrupted, loop.stopped_at = True, time.monotonic()
     INTERRUPTED.set()
-    pool.stop("interrupted; calls in flight were finished and kept")
+    loop.stop("interrupted; calls in flight were finished and kept")

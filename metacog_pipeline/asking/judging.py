@@ -5,7 +5,7 @@ Their partition is that of the judged model and run, under the name ``<benchmark
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,17 +13,11 @@ from typing import Any
 import polars as pl
 
 from metacog_pipeline.asking import cost_estimate
-from metacog_pipeline.asking.cost_estimate import stored_answers
+from metacog_pipeline.asking.cost_estimate import identities, stored_answers
 from metacog_pipeline.asking.dry_run import CostEstimate
-from metacog_pipeline.asking.panel import (
-    Panelist,
-    panel_identities,
-    panel_profile,
-    query_panel,
-)
-from metacog_pipeline.asking.session import Partition, request_digest
-from metacog_pipeline.asking.states import Profile, Progress, SessionResult, Tally
-from metacog_pipeline.asking.types import Task
+from metacog_pipeline.asking.panel import Panelist
+from metacog_pipeline.asking.session import Partition, query_panel, request_digest
+from metacog_pipeline.asking.states import OnProgress, Profile, SessionResult, Tally
 from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.benchmark.contract import Judging, Stage
 from metacog_pipeline.benchmark.item_files import items_digest
@@ -52,33 +46,30 @@ def panel(
     benchmark: Bound, judging: Judging, spec: ModelSpec, responses: pl.DataFrame | None
 ) -> list[Panelist]:
     """Return the judges of a model with their tasks; the longest there may be where ``responses`` is None."""
-    found = []
-    for judge in judging.judges(benchmark, spec):
-        todo = (
+    return [
+        Panelist(
+            judge,
             judging.longest(benchmark, spec, judge)
             if responses is None
-            else judging.tasks(benchmark, judge, responses)
+            else judging.tasks(benchmark, judge, responses),
+            judging.modes(judge),
         )
-        respond = judging.respondent(benchmark, judge) if judge.provider == "simulated" else None
-        found.append(Panelist(judge, todo, judging.modes(judge), respond))
-    return found
+        for judge in judging.judges(benchmark, spec)
+    ]
 
 
 def needed(
     benchmark: Bound, judging: Judging, partition: Partition, responses: pl.DataFrame
 ) -> tuple[int, str]:
     """Return how many judgements a partition needs, and a digest of everything they depend on."""
-    judges = judging.judges(benchmark, partition.spec)
-    tasks = [judging.tasks(benchmark, judge, responses) for judge in judges]
-    return sum(map(len, tasks)), _fingerprint(benchmark, judging, judges, tasks)
+    asked = panel(benchmark, judging, partition.spec, responses)
+    return sum(len(each.tasks) for each in asked), _fingerprint(benchmark, judging, asked)
 
 
-def _fingerprint(
-    benchmark: Bound, judging: Judging, judges: Sequence[ModelSpec], tasks: Iterable[Sequence[Task]]
-) -> str:
-    cases = [sorted({task.item_hash for task in own}) for own in tasks]
-    depends = [*_rules(benchmark, judging, judges), cases, benchmark.settings.affecting(Stage.JUDGING)]
-    return sha256_hex(canonical_json(depends))
+def _fingerprint(benchmark: Bound, judging: Judging, asked: Sequence[Panelist]) -> str:
+    cases = [sorted({task.item_hash for task in each.tasks}) for each in asked]
+    rules = _rules(benchmark, judging, [each.spec for each in asked])
+    return sha256_hex(canonical_json([*rules, cases, benchmark.settings.affecting(Stage.JUDGING)]))
 
 
 def _rules(benchmark: Bound, judging: Judging, judges: Sequence[ModelSpec]) -> list[Any]:
@@ -99,19 +90,20 @@ def ask(
     judging: Judging,
     partition: Partition,
     responses: pl.DataFrame,
-    on_progress: Callable[[Progress], None] | None = None,
+    on_progress: OnProgress = None,
 ) -> SessionResult:
     """Ask the judges of a model and run what is not judged yet; nobody where their verdicts were imported."""
     if replays(benchmark, judging, partition):
         return _imported(benchmark, judging, partition, responses)
     asked = panel(benchmark, judging, partition.spec, responses)
-    judges, tasks = [each.spec for each in asked], [each.tasks for each in asked]
-    return query_panel(
-        judged_as(partition),
-        asked,
-        fingerprint=_fingerprint(benchmark, judging, judges, tasks),
-        on_progress=on_progress,
-    )
+    now = _fingerprint(benchmark, judging, asked)
+    asked = [
+        replace(each, respond=judging.respondent(benchmark, each.spec))
+        if each.spec.provider == "simulated"
+        else each
+        for each in asked
+    ]
+    return query_panel(judged_as(partition), asked, fingerprint=now, on_progress=on_progress)
 
 
 def replays(benchmark: Bound, judging: Judging, partition: Partition) -> bool:
@@ -147,12 +139,12 @@ def read(benchmark: Bound, judging: Judging, partition: Partition, responses: pl
     Of a partition that stopped early only those count that answer what would be asked now. A judge that is called
     otherwise now keeps its judgements.
     """
-    folder = judged_as(partition)
-    transcripts = pl.DataFrame(pl.from_arrow(answers_table(folder.folder)))
+    kept = judged_as(partition)
+    transcripts = pl.DataFrame(pl.from_arrow(answers_table(kept.folder)))
     judges = [each.name for each in judging.judges(benchmark, partition.spec)]
-    stopped = folder.manifest().get("state") != "complete"
+    stopped = kept.manifest().get("state") != "complete"
     if stopped or not transcripts["model"].is_in(judges).all():
-        now = panel_identities(folder, panel(benchmark, judging, partition.spec, responses))
+        now = panel_identities(kept, panel(benchmark, judging, partition.spec, responses))
         whose = {answer: judge for judge, answers in now.items() for answer in answers}
         renamed = pl.col("answer_id").replace_strict(whose, default=pl.col("model"))
         named = pl.col("model").is_in(judges)
@@ -164,6 +156,18 @@ def read(benchmark: Bound, judging: Judging, partition: Partition, responses: pl
     return made.select(pl.col(name).cast(kind) for name, kind in schema.items())
 
 
+def panel_identities(kept: Partition, panel: Sequence[Panelist]) -> dict[str, set[str]]:
+    """Return by judge the identities of every call its tasks take now; none for a judge that was never asked.
+
+    Answers to questions that are worded otherwise now, or of a judge asked otherwise then, are not among them.
+    """
+    known = [(each, kept.known_profile(each.spec)) for each in panel]
+    return {
+        each.spec.name: identities(kept, profile, each.modes, each.tasks, each.spec) if profile else set()
+        for each, profile in known
+    }
+
+
 def left_to_ask(
     benchmark: Bound, judging: Judging, partition: Partition, responses: pl.DataFrame | None
 ) -> dict[str, CostEstimate]:
@@ -171,7 +175,7 @@ def left_to_ask(
     kept = judged_as(partition)
     return {
         each.spec.name: cost_estimate.left_to_ask(
-            kept, each.spec, each.tasks, each.modes, panel_profile(kept, each.spec)
+            kept, each.spec, each.tasks, each.modes, kept.known_profile(each.spec)
         )
         for each in panel(benchmark, judging, partition.spec, responses)
     }

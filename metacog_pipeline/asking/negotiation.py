@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from metacog_pipeline.asking.learning import SAMPLING, Learnt
 from metacog_pipeline.asking.states import Profile, StepFailed
@@ -59,6 +59,13 @@ OPTIONS = {
         "responseschema responsejsonschema responsemimetype"
     ),
 }
+#: What is left out instead of an option, the least first: what shows the thinking, or the room for it.
+INSTEAD = {
+    "thinking_tokens": (SHOWN_THINKING, AMPLE_ROOM, ALL_ROOM),
+    "effort": (SHOWN_THINKING, AMPLE_ROOM, ALL_ROOM),
+    "limit": (AMPLE_ROOM, ALL_ROOM),
+}
+RENAMED_CODES = ("unsupported", "unknown", "unrecognized", "extra")  # a field that goes by another name
 OPTION_OF = {name: option for option, names in OPTIONS.items() for name in names.split()}
 
 
@@ -110,14 +117,6 @@ class Refused(StepFailed):
             self.args = (f"{self.args[0]}; {advice}",)
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
-    """One way of asking: what is part of an answer's identity, and how the call is delivered."""
-
-    profile: Profile
-    known: Capabilities
-
-
 class Negotiation:
     """The state of one negotiation. Deterministic: the same refusals lead to the same calls.
 
@@ -132,67 +131,69 @@ class Negotiation:
         known: Capabilities = NOTHING_KNOWN,
         profile: Profile | None = None,
     ) -> None:
-        self.spec, self.modes, self.start = spec, tuple(modes), known
-        self.refusals = 0
-        self.refused_modes: frozenset[str] = frozenset()
-        self.more = self.bare = False
+        self.spec, self.modes = spec, tuple(modes)
+        self._known = known  # with what was found out
+        self._start_api = known.api
+        self._refusals, self.more, self._bare = 0, False, False
         accepted = [mode for mode in self.modes if mode not in known.refused_modes] or self.modes
         self._mode = accepted[0] if profile is None else profile.mode
-        dropped = known.refused & SAMPLING if profile is None else profile.dropped
-        self._left_out = dropped | (known.refused - SAMPLING)  # for a reason: known, or named
+        self._dropped = known.refused & SAMPLING if profile is None else profile.dropped
         self._group: frozenset[str] = frozenset()  # left out beside, as nothing was named
         # Models that think refuse log-probabilities at official addresses, and often without their name.
-        self._groups = [frozenset({"top_logprobs"}), DROPPED_BLIND, HANDLING]
-        self._api, self._limit_field = known.api, known.limit_field
+        logprobs = [frozenset({"top_logprobs"})] if spec.top_logprobs else []
+        self._groups = [*logprobs, DROPPED_BLIND, HANDLING]
 
     @property
-    def way(self) -> Way:
-        """The way to ask next."""
-        left_out = self._left_out | (DROPPED_BLIND | DELIVERY if self.bare else self._group)
-        refused = self.start.refused | (left_out - SAMPLING)
-        known = replace(self.start, api=self._api, limit_field=self._limit_field, refused=refused)
-        return Way(Profile(self.modes[-1] if self.bare else self._mode, left_out & SAMPLING), known)
+    def profile(self) -> Profile:
+        """How to ask next, as far as it is part of an answer's identity."""
+        if self._bare:
+            return Profile(self.modes[-1], self._dropped | DROPPED_BLIND)
+        return Profile(self._mode, self._dropped | (self._group & SAMPLING))
+
+    @property
+    def known(self) -> Capabilities:
+        """How the next call is delivered."""
+        left_out = DELIVERY if self._bare else self._group - SAMPLING
+        return replace(self._known, refused=self._known.refused | left_out)
 
     def refused(self, refusal: types.Completion) -> None:
         """Choose the way to ask next after the present one was refused; raises `Refused` when none is left."""
-        self.refusals += refusal.error_code != NO_CONSTRAINT
-        named, before = blamed(refusal, self.spec), self.way
+        unsent = refusal.error_code == NO_CONSTRAINT
+        self._refusals += not unsent
+        named, before = blamed(refusal, self.spec), (self.profile, self.known)
         of_all = decisive(refusal) or named in asked_by_name(self.spec)
         odd = refusal.http_status in (None, 400, 422) and not of_all  # the question may be at fault
-        if odd and named is None and self.more and refusal.error_code != NO_CONSTRAINT:
+        if odd and named is None and self.more and not unsent:
             self.more = False
-            raise Refused(refusal, self.advice(refusal), decided=False)
-        over = self.refusals >= MOST_CALLS
-        if over or not self._leave_out(refusal, named) or self.way == before:
-            raise Refused(refusal, self.advice(refusal), decided=over or not odd)
+            raise Refused(refusal, self._advice(refusal, named), decided=False)
+        over = self._refusals >= MOST_CALLS
+        if over or not self._leave_out(refusal, named) or (self.profile, self.known) == before:
+            raise Refused(refusal, self._advice(refusal, named), decided=over or not odd)
 
     def learnt(self, now: Capabilities) -> Capabilities:
         """Return ``now`` with what the way that was taken has taught."""
-        known = self.way.known
         return replace(
             now,
-            api=known.api,
-            limit_field=known.limit_field,
-            refused=now.refused | known.refused | self.way.profile.dropped,
-            refused_modes=now.refused_modes | self.refused_modes,
+            api=self._known.api,
+            limit_field=self._known.limit_field,
+            refused=now.refused | self.known.refused | self.profile.dropped,
+            refused_modes=now.refused_modes | self._known.refused_modes,
         )
 
-    def advice(self, refusal: types.Completion) -> str | None:
+    def _advice(self, refusal: types.Completion, named: str | None) -> str | None:
         """Return which key of the model's row to change, as far as the refusal or what is left in the call tells."""
-        asked, named = asked_by_name(self.spec), blamed(refusal, self.spec)
+        asked, model = asked_by_name(self.spec), f"model {self.spec.name}"
         if named in asked:
-            return f"{asked[named]} asks for it: remove or change that key of model {self.spec.name}"
+            return f"{asked[named]} asks for it: remove or change that key of {model}"
         if refusal.http_status == 401 or decisive(refusal):
             return None
         if asked:
             keys = ", ".join(dict.fromkeys(asked.values()))
-            return f"the call carried nothing optional but {keys}: remove or change that of model {self.spec.name}"
-        if refusal.http_status in (400, 422):
-            return (
-                "nothing is left to leave out: the provider's own words say what is wrong; where they do not, check model "
-                f"and base_url of model {self.spec.name}"
-            )
-        return None
+            return f"the call carried nothing optional but {keys}: remove or change that of {model}"
+        if refusal.http_status not in (400, 422):
+            return None
+        words = "the provider's own words say what is wrong; where they do not, check model and base_url"
+        return f"nothing is left to leave out: {words} of {model}"
 
     def _leave_out(self, refusal: types.Completion, named: str | None) -> bool:
         """Leave out what was refused; return False where that is nothing that may be left out."""
@@ -202,69 +203,56 @@ class Negotiation:
             budget = named == "thinking_tokens" and self.spec.provider == "anthropic"
             return budget and self._first_of(THINKING_BUDGET)
         if self._is_no_chat_model(refusal):
-            self._api = "responses"
+            self._known = replace(self._known, api="responses")
         elif decisive(refusal) or (refusal.http_status == 404 and self.spec.api != "auto"):
-            self.bare, self._api = True, self.start.api
+            self._bare, self._known = True, replace(self._known, api=self._start_api)
         else:
-            if not self._without_named(refusal, named):
+            if named is None or not self._without(named, refusal):
                 self._next_group()
-            self.bare |= self.refusals >= MOST_CALLS - 1
+            self._bare |= self._refusals >= MOST_CALLS - 1
         return True
 
-    def _without_named(self, refusal: types.Completion, named: str | None) -> bool:
+    def _without(self, named: str, refusal: types.Completion) -> bool:
+        """Leave out a named option, or ask for less of it; return False where there is nothing to leave out."""
+        code = (refusal.error_code or "").lower()
         if named == "constraint":
-            return self._other_constraint(refusal)
-        if named == "limit":
-            return self._other_limit(refusal)
-        if named in ("thinking_tokens", "effort"):  # not asked for by name: what shows it, or the room for it
-            return self._first_of(SHOWN_THINKING, AMPLE_ROOM, ALL_ROOM)
-        return named is not None and named in SAMPLING | DELIVERY and self._first_of(frozenset({named}))
+            if self._mode == "json_schema" and bounded.bounds_white_space(self.known):
+                return self._first_of(frozenset({bounded.OPTION}))
+            if "schema" not in code:  # a schema too hard says nothing of the others
+                refused = self._known.refused_modes | {self._mode}
+                self._known = replace(self._known, refused_modes=refused)
+            return self._next_mode()
+        other = OTHER_LIMIT.get((refusal.error_param or "").rpartition(".")[2])
+        by_name = self.spec.thinking_tokens is not None or any(part in code for part in RENAMED_CODES)
+        if other is not None and by_name and self._known.limit_field is None:
+            self._known = replace(self._known, limit_field=other)
+            return True
+        return self._first_of(*INSTEAD.get(named, (frozenset({named}) & (SAMPLING | DELIVERY),)))
 
     def _first_of(self, *groups: frozenset[str]) -> bool:
         """Leave out the first group that is not left out yet; return whether there is one."""
-        left_out = self.way.profile.dropped | self.way.known.refused
-        found = next((each for each in groups if not each <= left_out), None)
-        self._left_out |= found or frozenset()
-        return found is not None
+        left_out = self.profile.dropped | self.known.refused
+        found = next((each for each in groups if not each <= left_out), frozenset[str]())
+        self._dropped |= found & SAMPLING
+        self._known = replace(self._known, refused=self._known.refused | (found - SAMPLING))
+        return bool(found)
 
     def _next_group(self) -> None:
         """Leave out another group instead of the last, likeliest first; at the end all of them."""
-        unsent = set() if self.spec.top_logprobs else {"top_logprobs"}
         while self._groups:
             self._group = self._groups.pop(0)
-            if not self._group <= self._left_out | unsent:
+            if not self._group <= self._dropped | self._known.refused:
                 return
-        self.bare = True
-
-    def _other_constraint(self, refusal: types.Completion) -> bool:
-        if self._mode == "json_schema" and bounded.bounds_white_space(self.way.known):
-            return self._first_of(frozenset({bounded.OPTION}))
-        if "schema" not in (refusal.error_code or "").lower():  # a schema too hard says nothing of the others
-            self.refused_modes |= {self._mode}
-        return self._next_mode()
+        self._bare = True
 
     def _next_mode(self) -> bool:
-        later = self.modes[self.modes.index(self.way.profile.mode) + 1 :]
+        later = self.modes[self.modes.index(self.profile.mode) + 1 :]
         self._mode = later[0] if later else self._mode
         return bool(later)
 
-    def _other_limit(self, refusal: types.Completion) -> bool:
-        """Take the other name of the limit where the name is refused, else a smaller limit."""
-        other = OTHER_LIMIT.get((refusal.error_param or "").rpartition(".")[2])
-        code = (refusal.error_code or "").lower()
-        by_name = any(part in code for part in ("unsupported", "unknown", "unrecognized", "extra"))
-        renamed = other is not None and self._limit_field is None
-        if not (renamed and (by_name or self.spec.thinking_tokens is not None)):
-            if self._first_of(AMPLE_ROOM, ALL_ROOM):
-                return True
-            if not renamed:
-                return False
-        self._limit_field = other
-        return True
-
     def _is_no_chat_model(self, refusal: types.Completion) -> bool:
         """Whether chat completions say that the model is none of theirs: it is asked through OpenAI Responses then."""
-        if self.spec.provider != "openai" or self.spec.api != "auto" or self._api is not None:
+        if self.spec.provider != "openai" or self.spec.api != "auto" or self._known.api is not None:
             return False
         code = (refusal.error_code or "").lower()
         return refusal.error_param == "model" and code != "model_not_found" and refusal.http_status != 401
@@ -279,9 +267,9 @@ async def negotiate(
     """
     try:
         while True:
-            learnt.attempt(negotiation.way.known)
+            learnt.attempt(negotiation.known)
             try:
-                await attempt(negotiation.way.profile)
+                await attempt(negotiation.profile)
                 break
             except StepFailed as error:
                 if not may_be_an_option(error.completion):
@@ -292,4 +280,4 @@ async def negotiate(
         raise
     learnt.take(negotiation.learnt(learnt.known))
     learnt.save()
-    return negotiation.way.profile
+    return negotiation.profile

@@ -159,10 +159,9 @@ def _obstacles(study: Study, rows: Sequence[PlanRow]) -> Iterator[str]:
     asked = {row.model for row in rows if row.to_ask}
     unknown = []
     for spec in (each for each in study.askable if each.name in asked):
-        known = preflight.known_of(study, spec)
-        found = preflight.model_findings(study, spec, os.environ) + preflight.known_findings(spec, known)
+        found = preflight.model_findings(study, spec, os.environ)
         yield from (f"{each.subject}: {each.text}." for each in found if each.state != "ok")
-        if preflight.over_http(spec) and known is None and not spec.free:
+        if preflight.over_http(spec) and not spec.free and preflight.known_of(study, spec) is None:
             unknown.append(spec)
     if unknown:
         most = max(thinking_at_most(spec, None) for spec in unknown)

@@ -1,8 +1,7 @@
-"""Preflight checks of one model: its key, folder, price, batches, name and limits. Offline; nobody is asked."""
+"""Preflight checks of one model: its key, folder, price, name and limits. Offline; nobody is asked."""
 
 from __future__ import annotations
 
-import importlib.util
 import ipaddress
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from metacog_pipeline.errors import BudgetError, MetacogError, ProviderError, St
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.breaker import bill_problem
 from metacog_pipeline.llm.capabilities import Capabilities
-from metacog_pipeline.llm.costs import batch_price_factor, priced
+from metacog_pipeline.llm.costs import priced
 from metacog_pipeline.llm.local.weights import weights_digest
 from metacog_pipeline.llm.provider_keys import without_effect
 from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
@@ -24,8 +23,7 @@ from metacog_pipeline.llm.wire import base_url, key_of, key_variable
 from metacog_pipeline.study import Study
 
 LOCAL_ENDINGS = (".local", ".internal", ".lan", ".localhost")
-LOCAL_EXTRA = ("torch", "transformers")
-SHOWN_CHARACTERS = 80  # of a word that a provider sent
+SHOWN_CHARACTERS = 80  # of words that a provider sent
 
 State = Literal["ok", "warn", "fail"]
 
@@ -53,20 +51,9 @@ def fail(subject: str, text: str, error: type[MetacogError] | MetacogError) -> F
     return Finding("fail", subject, text, error.exit_code)
 
 
-def model_findings(study: Study, spec: ModelSpec, environment: Mapping[str, str]) -> list[Finding]:
-    """Return what can be found about one model without asking it."""
-    name = spec.name
-    found = [*_without_effect(spec)]
-    if spec.provider == "transformers":
-        return [*found, _folder(spec)]
-    if not over_http(spec):
-        replay = spec.provider == "replay"
-        text = "its answers are imported; it is not asked" if replay else "simulated; costs nothing"
-        return [*found, ok(name, text)]
-    found += [_key(spec, environment), _price(study, spec), *_batches(spec)]
-    if (renamed := rename_problem(study, spec)) is not None:
-        found.append(fail(name, renamed, StudyError))
-    return found
+def over_http(spec: ModelSpec) -> bool:
+    """Whether ``spec`` is asked over HTTP."""
+    return spec.provider not in IN_PROCESS
 
 
 def known_of(study: Study, spec: ModelSpec) -> Capabilities | None:
@@ -74,21 +61,42 @@ def known_of(study: Study, spec: ModelSpec) -> Capabilities | None:
     return capabilities.load(study.home, spec.name, request_digest(spec)) if over_http(spec) else None
 
 
-def known_findings(spec: ModelSpec, known: Capabilities | None) -> list[Finding]:
-    """Return what is known of how ``spec`` answers, and what of that speaks against asking it as the study says."""
+def model_findings(study: Study, spec: ModelSpec, environment: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield what can be found about one model without asking it."""
+    name = spec.name
+    if keys := ", ".join(without_effect(spec.model_fields_set, spec.provider)):
+        yield warn(name, f"{keys}: without effect with provider {spec.provider}; remove what is not meant")
+    if over_http(spec):
+        yield from (_key(spec, environment), _price(study, spec))
+        if spec.lane == "batch" and spec.api_version is not None:
+            why = 'an Azure address (api_version) has no batches here: set lane = "online"'
+            yield fail(name, why, StudyError)
+        if (renamed := rename_problem(study, spec)) is not None:
+            yield fail(name, renamed, StudyError)
+        yield from known_findings(spec, known_of(study, spec))
+    elif spec.provider == "transformers" and weights_digest(spec.model) is None:
+        yield fail(name, f"{spec.model}: no model here (config.json is missing)", ProviderError)
+    else:
+        replayed = spec.provider == "replay"
+        yield ok(name, "its answers are imported; it is not asked" if replayed else "costs nothing")
+
+
+def known_findings(spec: ModelSpec, known: Capabilities | None) -> Iterator[Finding]:
+    """Yield what is known of how ``spec`` answers, and what of that speaks against asking it as the study says."""
     if known is None:
-        return []
-    found = [ok(spec.name, f"as it answers: {_facts(spec, known)}")]
+        return
+    thought, room = known.reasoning_tokens or 0, known.thinking_room(spec)
+    thinks = {None: "", False: "; reasons no", True: f"; reasons yes, up to {thought:,} tokens so far"}
+    words = one_line(", ".join(sorted(map(str, known.refused | known.refused_modes))), SHOWN_CHARACTERS)
+    refused = f"; does not take {words}" if words else ""
+    yield ok(spec.name, f"as it answers: room to think {room:,} tokens{thinks[known.reasons]}{refused}")
     if (stopped := bill_problem(spec, known)) is not None:
-        found.append(fail(spec.name, stopped, BudgetError))
-    if (cut := _cut(spec, known)) is not None:
-        found.append(warn(spec.name, cut))
-    return found
-
-
-def over_http(spec: ModelSpec) -> bool:
-    """Whether ``spec`` is asked over HTTP."""
-    return spec.provider not in IN_PROCESS
+        yield fail(spec.name, stopped, BudgetError)
+    if known.reasons and thought > room:  # the next answer would be cut, and paid for
+        given = spec.thinking_tokens is not None
+        key = f"thinking_tokens = {room:,}" if given else f"max_tokens = {spec.max_tokens:,}"
+        less = f"{key} leaves less room than the {thought:,} tokens that were thought before one answer"
+        yield warn(spec.name, f"{less}: raise it")
 
 
 def price_problem(spec: ModelSpec, *, capped: bool) -> str | None:
@@ -112,8 +120,7 @@ def price_problem(spec: ModelSpec, *, capped: bool) -> str | None:
 def unpriced(study: Study) -> Iterator[str]:
     """Yield a line for each billed model that will be asked although its price is missing; under a budget none is."""
     for spec in study.askable if study.study.budget_usd is None else ():
-        problem = price_problem(spec, capped=False)
-        if problem is not None:
+        if (problem := price_problem(spec, capped=False)) is not None:
             yield f"{spec.name} {problem}; what it costs is not counted"
 
 
@@ -128,22 +135,6 @@ def _is_local(spec: ModelSpec) -> bool:
         return "." not in host or host.endswith(LOCAL_ENDINGS)
 
 
-def _without_effect(spec: ModelSpec) -> Iterator[Finding]:
-    if keys := ", ".join(without_effect(spec.model_fields_set, spec.provider)):
-        yield warn(
-            spec.name, f"{keys}: without effect with provider {spec.provider}; remove what is not meant"
-        )
-
-
-def _folder(spec: ModelSpec) -> Finding:
-    if weights_digest(spec.model) is None:
-        return fail(spec.name, f"{spec.model}: no model here (config.json is missing)", ProviderError)
-    if lacking := [name for name in LOCAL_EXTRA if importlib.util.find_spec(name) is None]:
-        why = f"{', '.join(lacking)} cannot be imported: pip install '.[train]'"
-        return fail(spec.name, why, ProviderError)
-    return ok(spec.name, f"its folder {spec.model} holds a model; asked in this process, costs nothing")
-
-
 def _key(spec: ModelSpec, environment: Mapping[str, str]) -> Finding:
     try:
         key_of(spec, environment)
@@ -151,59 +142,13 @@ def _key(spec: ModelSpec, environment: Mapping[str, str]) -> Finding:
         return fail(spec.name, str(error).removeprefix(f"model {spec.name}: "), StudyError)
     if (variable := key_variable(spec)) is not None:
         return ok(spec.name, f"its key is in {variable}")
-    if _is_local(spec):
-        return ok(spec.name, "asked without a key")
-    return warn(spec.name, "asked without a key: api_key_env names none")
+    return (ok if _is_local(spec) else warn)(spec.name, "asked without a key: api_key_env names none")
 
 
 def _price(study: Study, spec: ModelSpec) -> Finding:
-    problem = price_problem(spec, capped=study.study.budget_usd is not None)
-    if problem is not None:
+    if (problem := price_problem(spec, capped=study.study.budget_usd is not None)) is not None:
         return fail(spec.name, problem, BudgetError)
-    if spec.free:
-        return ok(spec.name, "costs nothing: price_in and price_out are 0")
     if spec.price_in is None or spec.price_out is None:
         why = "on purpose (price_unknown)" if spec.price_unknown else "and its address is a local one"
         return warn(spec.name, f"has no price, {why}: what it costs is not counted")
     return ok(spec.name, f"${spec.price_in:g} in and ${spec.price_out:g} out per million tokens")
-
-
-def _batches(spec: ModelSpec) -> Iterator[Finding]:
-    if spec.lane == "online":
-        return
-    if spec.api_version is not None:
-        why = 'an Azure address (api_version) has no batches here: set lane = "online"'
-        yield fail(spec.name, why, StudyError)
-    elif (factor := batch_price_factor(spec)) is not None:
-        yield ok(spec.name, f"asked through batches, at {factor:g} of the price")
-    else:
-        at = "at an address that may have none, at the full price"
-        yield warn(spec.name, f"asked through batches {at}: set batch_factor where it is less")
-
-
-def _cut(spec: ModelSpec, known: Capabilities) -> str | None:
-    """Return a line where an answer as long as one seen before would be cut by the limits of ``spec``."""
-    thought, room = known.reasoning_tokens or 0, known.thinking_room(spec)
-    if thought <= room or not known.reasons:
-        return None
-    key = (
-        f"max_tokens = {spec.max_tokens:,}" if spec.thinking_tokens is None else f"thinking_tokens = {room:,}"
-    )
-    return f"{key} leaves less room than the {thought:,} tokens that were thought before one answer: raise it"
-
-
-def _facts(spec: ModelSpec, known: Capabilities) -> str:
-    thought = known.reasoning_tokens
-    most = "" if thought is None else f", up to {thought:,} tokens before an answer"
-    words = {"ample_room": "ample room to think", "thinking_room": "room to think"}
-    refused = sorted(one_line(str(words.get(each, each)), SHOWN_CHARACTERS) for each in known.refused)
-    modes = ", ".join(sorted(map(str, known.refused_modes)))
-    found = {
-        "asked through": known.api,
-        "does not take": ", ".join(refused),
-        "answer modes refused": one_line(modes, SHOWN_CHARACTERS),
-        "reasons": {None: None, False: "no", True: f"yes{most}"}[known.reasons],
-        "room to think": f"{known.thinking_room(spec):,} tokens",
-        "price class": known.service_tier and one_line(known.service_tier, SHOWN_CHARACTERS),
-    }
-    return "; ".join(f"{about} {text}" for about, text in found.items() if text)

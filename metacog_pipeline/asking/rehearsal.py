@@ -45,31 +45,6 @@ def rehearsed(
     return chat.requests
 
 
-def misasked(benchmark: Bound, spec: ModelSpec) -> str | None:
-    """Return why answers of a model could not be used: no conditions, one named twice, or steps that nobody reads.
-
-    None where they could, or where asking raises: the item that is asked then fails with the reason.
-    """
-    names = [condition.name for condition in benchmark.conditions()]
-    if not names or len(set(names)) < len(names):
-        named = f"names one twice: {', '.join(map(str, names))}" if names else "returns none"
-        return f"{benchmark.name}.conditions() {named}; return each arm once"
-    mode = benchmark.modes(spec)[0]
-    for condition, items in tasks.asked(benchmark, spec):
-        for item in items[:1]:
-            try:
-                found = {request.step for request in rehearsed(benchmark, item, condition, spec, mode)}
-            except Exception:
-                continue
-            named = ", ".join(steps := benchmark.steps(condition, mode))
-            if other := ", ".join(sorted(map(str, found - set(steps)))):
-                return (
-                    f"{benchmark.name}.ask makes the call {other} under {condition}, which steps() does not name (it names "
-                    f"{named}): its answers could not be read; make them agree"
-                )
-    return None
-
-
 def require_askable(benchmark: Bound, *, items: bool = True) -> None:
     """Raise the error a run of ``benchmark`` would end with before its first call; without ``items`` none are built."""
     for condition in benchmark.conditions():

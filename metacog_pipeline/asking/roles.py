@@ -9,12 +9,14 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 
-from metacog_pipeline.asking import cost_estimate, endings, panel, session
+from metacog_pipeline.asking import cost_estimate, endings, session
 from metacog_pipeline.asking.dry_run import CostEstimate
+from metacog_pipeline.asking.panel import Panelist, ask_each, together
 from metacog_pipeline.asking.states import OnProgress, SessionResult, Tally
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.benchmark.bound import Bound
@@ -65,18 +67,43 @@ def ask(benchmark: Bound, role: Role, inputs: Inputs, on_progress: OnProgress = 
     Raises ``ProviderError``, ``BudgetError`` if a model has not answered everything, unless that will do; what was
     answered is kept.
     """
-    todo = [(spec, role.tasks(benchmark, spec, inputs)) for spec in role.models(benchmark)]
-    total, asked = sum(len(tasks) for _, tasks in todo), []
-    for spec, tasks in todo:
-        show = panel.overall(on_progress, [one for _, one in asked], total)
-        asked.append((spec, _ask_one(benchmark, role, spec, tasks, show)))
-    together = panel.together(asked)
+    panel = [
+        Panelist(spec, role.tasks(benchmark, spec, inputs), role.modes) for spec in role.models(benchmark)
+    ]
+    found = ask_each(panel, partial(_ask_one, benchmark, role), on_progress)
     will_do = role.incomplete_will_do is not None and role.incomplete_will_do(benchmark)
-    if not together.complete and (endings.INTERRUPTED.is_set() or not will_do):
-        lines = [f"{spec.name}: {one.stopped or one.missing}" for spec, one in asked if not one.complete]
-        error = BudgetError if together.exit_code == BudgetError.exit_code else ProviderError
-        raise error(f"{'; '.join(lines)}; run again to ask for the rest")
-    return together
+    if will_do and not endings.INTERRUPTED.is_set():
+        return together(found)
+    problems = [(each.spec.name, one.stopped or _missing(one)) for each, one in found]
+    if line := "; ".join(f"{name}: {why}" for name, why in problems if why):
+        code = next((one.exit_code for _, one in found if one.exit_code), 0)
+        raise BudgetError(line) if code == BudgetError.exit_code else ProviderError(line)
+    return together(found)
+
+
+def _ask_one(benchmark: Bound, role: Role, asked: Panelist, on_progress: OnProgress) -> SessionResult:
+    """Ask one model, unless it has answered all; a partition that cannot be asked says so in its manifest."""
+    partition, todo = partition_of(benchmark, role, asked.spec), asked.tasks
+    now = fingerprint(benchmark, role, asked.spec, todo)
+    if partition.manifest().get("fingerprint") == now:
+        return SessionResult(len(todo), len(todo), 0, None, Tally())
+    try:
+        respond = None
+        if asked.spec.provider == "simulated" and role.respondent is not None:
+            respond = role.respondent(benchmark, asked.spec)
+        return session.query_partition(
+            partition, todo, role.modes, fingerprint=now, respond=respond, on_progress=on_progress
+        )
+    except PartitionBusyError as error:  # another process asks, and reports how that went
+        return SessionResult(len(todo), 0, 0, None, Tally(), str(error), error.exit_code)
+    except (BudgetError, ProviderError, StudyError) as error:
+        session.record_failure(partition, str(error), len(todo))
+        raise
+
+
+def _missing(one: SessionResult) -> str | None:
+    again = "; run again" if one.answered < one.tasks else ""
+    return None if one.missing is None else f"{one.missing}{again}"
 
 
 def answers(benchmark: Bound, role: Role, inputs: Inputs) -> pl.DataFrame:
@@ -150,26 +177,3 @@ def in_home(benchmark: Bound, home: str) -> Bound:
     own = study.study.model_copy(update={"home": home, "budget_usd": None})
     found: Bound = type(benchmark).of(study.model_copy(update={"study": own}))
     return found
-
-
-def _ask_one(
-    benchmark: Bound, role: Role, spec: ModelSpec, tasks: Sequence[Task], on_progress: OnProgress
-) -> SessionResult:
-    """Ask one model; one that cannot be asked has stopped with the reason."""
-    partition, now = partition_of(benchmark, role, spec), fingerprint(benchmark, role, spec, tasks)
-    if partition.manifest().get("fingerprint") == now:
-        return SessionResult(len(tasks), len(tasks), 0, None, Tally())
-    if endings.INTERRUPTED.is_set():
-        return panel.not_asked(tasks, ProviderError(panel.NOT_REACHED))
-    try:
-        respond = None
-        if spec.provider == "simulated" and role.respondent is not None:
-            respond = role.respondent(benchmark, spec)
-        return session.query_partition(
-            partition, tasks, role.modes, fingerprint=now, respond=respond, on_progress=on_progress
-        )
-    except PartitionBusyError as error:  # another process asks, and reports how that went
-        return panel.not_asked(tasks, error)
-    except (BudgetError, ProviderError, StudyError) as error:
-        session.record_failure(partition, str(error), len(tasks))
-        return panel.not_asked(tasks, error)

@@ -40,20 +40,18 @@ def respondents(study: Study) -> Mapping[str, Respond]:
 def _observers(study: Study, spec: ModelSpec) -> Iterator[Respondent]:
     """Yield the observers ``spec`` stands for: in each benchmark the one measured, the judge, the helper with items."""
     benchmarks, measured = enabled(study), spec in study.models
-    for benchmark in benchmarks:
+    for benchmark in benchmarks if measured else ():
         with contextlib.suppress(SourceError):  # items that models must make first: nobody can be asked yet
-            if measured:
-                yield benchmark.observer(spec.observer)
+            yield benchmark.observer(spec.observer)
     for benchmark in benchmarks:
-        wanted = judging.wanted(benchmark)
-        if wanted is not None and (
-            spec in study.judges or (measured and spec in wanted.judges(benchmark, spec))
+        judges = judging.wanted(benchmark)
+        if judges is not None and (
+            spec in study.judges or (measured and spec in judges.judges(benchmark, spec))
         ):
-            yield wanted.respondent(benchmark, spec)
-    for benchmark in benchmarks if not measured else ():
-        for _, role in roles.roles(benchmark):
-            if role.respondent is not None:
-                yield role.respondent(benchmark, spec)
+            yield judges.respondent(benchmark, spec)
+    for _, role, benchmark in ((*each, one) for one in benchmarks for each in roles.roles(one)):
+        if role.respondent is not None and not measured:
+            yield role.respondent(benchmark, spec)
 
 
 def _first_that_knows(observers: Sequence[Respondent]) -> Respond:

@@ -11,16 +11,18 @@ import contextlib
 import logging
 import os
 import sys
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
 from metacog_pipeline import __version__
-from metacog_pipeline.asking.endings import INTERRUPTED, patiently, stopping_gently
+from metacog_pipeline.asking.endings import INTERRUPTED, stopping_gently
 from metacog_pipeline.asking.learning import Learnt
-from metacog_pipeline.asking.loop import WorkerPool, query_tasks
+from metacog_pipeline.asking.loop import Loop
+from metacog_pipeline.asking.panel import Panelist, ask_each, together
 from metacog_pipeline.asking.spent import kept_cost
 from metacog_pipeline.asking.states import (
     SIMULATED_PREFIX,
@@ -97,9 +99,18 @@ class Partition:
         """Return what the last session wrote down; empty before the first."""
         return read_manifest(self.folder) or {}
 
-    def known_profile(self) -> Profile | None:
-        """Return the answer mode an earlier session settled on, unless the model's spec has changed since."""
-        return noted_profile(self.manifest(), self.spec)
+    def known_profile(self, judge: ModelSpec | None = None) -> Profile | None:
+        """Return how its model (or a judge of it) was asked last; None where its row of the study has changed since."""
+        noted: object = self.manifest()
+        if judge is not None:
+            judges = self.manifest().get("judges")
+            noted = judges.get(judge.name) if isinstance(judges, dict) else None
+        if not isinstance(noted, dict) or noted.get("asked_as") != request_digest(judge or self.spec):
+            return None
+        match noted.get("profile"):
+            case {"mode": str(mode), "dropped": list(dropped)}:
+                return Profile(mode, frozenset(map(str, dropped)))
+        return None
 
 
 def request_digest(spec: ModelSpec) -> str:
@@ -120,111 +131,141 @@ def query_partition(
     fingerprint: str,
     respond: Respond | None = None,
     on_progress: OnProgress = None,
-    limit: int | None = None,
 ) -> SessionResult:
-    """Ask what a partition still lacks; return how the session went.
+    """Ask what a partition still lacks; return how the session went. Of imported answers nobody is asked.
 
-    Parameters
-    ----------
-    fingerprint
-        Digest of everything the partition depends on; written down when it is complete, so that the next command
-        can see without opening anything that there is nothing to do.
-    respond
-        The simulated observer, for ``provider = "simulated"``.
-    limit
-        Ask only the first so many tasks now, and those begun before; the partition is incomplete until all are asked.
+    ``fingerprint`` digests everything the partition depends on; it is written down when the partition is complete, so that
+    the next command sees without opening anything that there is nothing to do. ``respond`` is the simulated observer.
 
-    Raises
-    ------
-    StoreError
-        If kept answers cannot be read or written; what was acknowledged stays kept.
-    BudgetError, ProviderError
-        If asking cannot start: no price under a budget, no key in the environment.
+    Raises ``StoreError`` if kept answers cannot be read or written, ``BudgetError``, ``ProviderError``, ``StudyError`` if
+    asking cannot start (no price under a budget, no key); what was acknowledged stays kept.
     """
-    started = datetime.now(UTC)
-    imported = partition.spec.provider == "replay"
-    with PartitionStore.open(partition.folder) as store, patiently():
-        if imported:
+    started, spec = datetime.now(UTC), partition.spec
+    with PartitionStore.open(partition.folder) as store:
+        if spec.provider == "replay":
             outcome, reported = _imported(partition.folder, tasks)
         else:
-            now = few(tasks, limit, partition.folder)
-            known = partition.known_profile()
+            panelist = Panelist(spec, tasks, modes, respond)
             try:
-                asked = asyncio.run(ask(partition, store, now, modes, respond, on_progress, known))
+                outcome = _ask(partition, store, panelist, on_progress, partition.known_profile())
             except MetacogError:
                 with contextlib.suppress(StoreError):  # the first error is what people can do something about
                     store.compact()  # what an interrupted session left
                 raise
-            outcome = replace(asked, tasks=len(tasks))
             reported = store.models_reported(outcome.tally.current)
-        compact(store, outcome.tally.current)
-        others = other_models(partition.spec, reported)
-        note_session(partition, outcome, fingerprint, started, reported, others)
+        _compact(store, outcome.tally.current)
+        _note(partition, outcome, fingerprint, started, reported, other_models(spec, reported))
     return outcome
 
 
-async def ask(
+def query_panel(
+    partition: Partition,
+    panel: Sequence[Panelist],
+    *,
+    fingerprint: str,
+    on_progress: OnProgress = None,
+) -> SessionResult:
+    """Ask every judge of ``partition``'s model what is lacking of its verdicts; return how all of them went.
+
+    Each judge is asked under its own spec, so an answer's identity, price and rate limit are the judge's; the folder is
+    that of the judged model and run. Raises ``StoreError`` as `query_partition`.
+    """
+    started = datetime.now(UTC)
+    with PartitionStore.open(partition.folder) as store:
+
+        def ask(judge: Panelist, shown: OnProgress) -> SessionResult:
+            return _ask(partition, store, judge, shown, partition.known_profile(judge.spec))
+
+        found = ask_each(panel, ask, on_progress)
+        outcome, others, notes = together(found), [], {}
+        _compact(store, outcome.tally.current)
+        for judge, one in found:
+            if line := other_models(judge.spec, store.models_reported(one.tally.current)):
+                others.append(f"{judge.spec.name}: {line}")
+            # A profile that is known is not lost with a session that failed.
+            profile = one.profile or partition.known_profile(judge.spec)
+            notes[judge.spec.name] = {**_asked_as(judge.spec, profile), **_counts(one)}
+        reported = store.models_reported(outcome.tally.current)
+        _note(partition, outcome, fingerprint, started, reported, "; ".join(others) or None, notes)
+    return outcome
+
+
+def keep_imported(partition: Partition, answers: Sequence[Record]) -> None:
+    """Keep answers collected elsewhere, all of them or none; of two to one item the new one counts. As `keep_whole`."""
+    keep_whole(partition.folder, answers)
+
+
+def _imported(folder: PartitionFolder, tasks: Sequence[Task]) -> tuple[SessionResult, Mapping[str, int]]:
+    """Return how far imported answers reach, of each step of an item the newest, and which models gave them."""
+    newest: dict[tuple[str, str, str], Record] = {}
+    simulated = False  # what another study's observer answered stays simulated
+    for record in kept_records(folder):
+        simulated |= record.source == "simulated"
+        newest[record.item_id, record.condition, record.step] = record
+    found = {(item_id, condition) for item_id, condition, _ in newest}
+    answered = sum((task.item_id, task.condition) in found for task in tasks)
+    current = {record.answer_id: record.model_reported for record in newest.values()}
+    tally = Tally(reused=answered, simulated=simulated, current=set(current))
+    reported = Counter(name for name in current.values() if name is not None)
+    return SessionResult(len(tasks), answered, 0, Profile("import"), tally), reported
+
+
+# --- asking -------------------------------------------------------------------------------------------------------------
+def _ask(
     partition: Partition,
     store: PartitionStore,
-    tasks: Sequence[Task],
-    modes: Sequence[str],
-    respond: Respond | None,
+    asked: Panelist,
     on_progress: OnProgress,
     known: Profile | None,
 ) -> SessionResult:
-    """Ask ``partition.spec`` what ``store`` lacks, under the ``known`` profile; nothing is compacted or written down."""
+    """Ask one model what ``store`` lacks, under the ``known`` profile; nothing is compacted or written down."""
+    return asyncio.run(_session(partition, store, asked, on_progress, known))
+
+
+async def _session(
+    partition: Partition,
+    store: PartitionStore,
+    asked: Panelist,
+    on_progress: OnProgress,
+    known: Profile | None,
+) -> SessionResult:
     # HTTP takes a quarter of a second to load, and whoever imports answers asks nobody.
     from metacog_pipeline.llm.open import Clients
 
-    home, cap, spec = partition.study.home, partition.study.study.budget_usd, partition.spec
-    known_cost = 0.0 if spec.provider in IN_PROCESS else kept_cost(home)  # what costs nothing need not count
+    home, cap, spec = partition.study.home, partition.study.study.budget_usd, asked.spec
+    over_http = spec.provider not in IN_PROCESS
+    known_cost = kept_cost(home) if over_http else 0.0  # what costs nothing need not count
     with contextlib.closing(Budget.open(home, cap, known_spent_usd=known_cost)) as budget:
         async with Clients(budget=budget, seed=partition.seed) as clients:
-            model = _open_model(partition, clients, store, respond)
+            model = _open_model(partition, clients, store, asked)
             session = Session(partition.benchmark, spec, partition.run, partition.seed, model, store)
-            if spec.provider not in IN_PROCESS:
+            if over_http:
                 session.learnt = Learnt.of(model, home, spec.name, request_digest(spec))
                 session.learnt.take(await clients.listed(spec, session.learnt.known))
             if os.environ.get(REASK) == UNUSABLE:
                 store.reask(to_ask_again(store.folder))
-            pool = WorkerPool(session, tasks, on_progress, clients.halt.throw)
             if session.queue is not None:
                 session.queue.begin()
+            loop = Loop(
+                *(session, asked.tasks, asked.modes),
+                known=known,
+                on_progress=on_progress,
+                on_stop=clients.halt.throw,
+            )
             try:
-                with stopping_gently(pool):
-                    return await query_tasks(pool, modes, known=known)
+                with stopping_gently(loop):
+                    return await loop.run()
             finally:
                 await model.close()
 
 
-def compact(store: PartitionStore, current: Collection[str]) -> None:
-    """Bring the Parquet copy up to date; after an interrupt only where that takes no time.
-
-    Journals hold every answer, and the next session brings the copy up to date.
-    """
-    if not INTERRUPTED.is_set() or sum(segment_sizes(store.folder).values()) <= COMPACTED_AT_ONCE:
-        store.compact(current)
-
-
-def few(tasks: Sequence[Task], limit: int | None, folder: PartitionFolder) -> Sequence[Task]:
-    """Return the first ``limit`` tasks, and those whose answers in ``folder`` have begun: they must not lose them."""
-    if limit is None:
-        return tasks
-    begun = {(record.item_id, record.condition) for record in kept_records(folder)}
-    return [
-        task for place, task in enumerate(tasks) if place < limit or (task.item_id, task.condition) in begun
-    ]
-
-
-def _open_model(
-    partition: Partition, clients: Clients, store: PartitionStore, respond: Respond | None
-) -> ChatModel:
+def _open_model(partition: Partition, clients: Clients, store: PartitionStore, asked: Panelist) -> ChatModel:
     from metacog_pipeline.llm import open as opening
 
-    spec, home = partition.spec, partition.study.home
-    submits = queue_of(spec) == "batch"
+    spec, home = asked.spec, partition.study.home
+    submits = _queue_of(spec) == "batch"
     if not submits and not batches_of(home, spec, store.folder):
-        return opening.open_model(spec, shared=clients, respond=respond)
+        return opening.open_model(spec, shared=clients, respond=asked.respond)
     if submits and spec.api_version is not None:
         raise StudyError(
             f'model {spec.name}: an Azure address (api_version) is asked online only; set lane = "online"'
@@ -241,7 +282,7 @@ def _open_model(
     )
 
 
-def queue_of(spec: ModelSpec) -> Lane:
+def _queue_of(spec: ModelSpec) -> Lane:
     """Return how ``spec`` is asked: as the command says, else as its row says; in this process there are no batches."""
     if spec.provider in IN_PROCESS:
         return "online"
@@ -261,54 +302,85 @@ def _print(line: str) -> None:
             print(line, file=sys.stderr, flush=True)
 
 
-def keep_imported(partition: Partition, answers: Sequence[Record]) -> None:
-    """Keep answers collected elsewhere, all of them or none; of two to one item the new one counts. As `keep_whole`."""
-    keep_whole(partition.folder, answers)
+def _compact(store: PartitionStore, current: Collection[str]) -> None:
+    """Bring the Parquet copy up to date; after an interrupt only where that takes no time.
 
-
-def _imported(folder: PartitionFolder, tasks: Sequence[Task]) -> tuple[SessionResult, dict[str, int]]:
-    """Account for imported answers, of each step of an item the newest; nobody is asked.
-
-    Also returned: how often each model was reported to have answered.
+    Journals hold every answer, and the next session brings the copy up to date.
     """
-    newest: dict[tuple[str, str, str], str] = {}
-    names: dict[str, str] = {}
-    simulated = False  # what another study's observer answered stays simulated
-    for record in kept_records(folder):
-        simulated = simulated or record.source == "simulated"
-        newest[record.item_id, record.condition, record.step] = record.answer_id
-        if record.model_reported is not None:
-            names.setdefault(record.answer_id, record.model_reported)
-    found = {(item_id, condition) for item_id, condition, _ in newest}
-    answered = sum((task.item_id, task.condition) in found for task in tasks)
-    current = set(newest.values())
-    reported: dict[str, int] = {}
-    for name in (names[each] for each in current if each in names):
-        reported[name] = reported.get(name, 0) + 1
-    tally = Tally(reused=answered, simulated=simulated, current=current)
-    return SessionResult(len(tasks), answered, 0, Profile("import"), tally), reported
+    if not INTERRUPTED.is_set() or sum(segment_sizes(store.folder).values()) <= COMPACTED_AT_ONCE:
+        store.compact(current)
 
 
 # --- the manifest -------------------------------------------------------------------------------------------------------
-def noted_profile(noted: Mapping[str, object], spec: ModelSpec) -> Profile | None:
-    """Return the profile in a manifest or a note of a judge; None where ``spec`` would be asked otherwise now."""
-    found = noted.get("profile")
-    if not isinstance(found, dict) or noted.get("asked_as") != request_digest(spec):
-        return None
-    mode, dropped = found.get("mode"), found.get("dropped")
-    if not isinstance(mode, str) or not isinstance(dropped, list):
-        return None
-    return Profile(mode, frozenset(map(str, dropped)))
+def record_failure(partition: Partition, message: str, expected: int) -> None:
+    """Note that a partition could not be asked at all, keeping what is known of earlier sessions."""
+    manifest = {**partition.manifest(), "state": "failed", "message": message, "fingerprint": None}
+    manifest.setdefault("n_expected", expected)
+    manifest["finished_at"] = datetime.now(UTC).isoformat()
+    write_manifest(partition.folder, manifest)
 
 
-def profile_fields(spec: ModelSpec, profile: Profile | None) -> dict[str, object]:
-    """Return what `noted_profile` reads, as it is written down."""
+def _note(
+    partition: Partition,
+    outcome: SessionResult,
+    fingerprint: str,
+    started: datetime,
+    reported: Mapping[str, int],
+    others: str | None,
+    judges: Mapping[str, object] | None = None,
+) -> None:
+    """Write the manifest of a session: ``others`` warns of answers by other models, ``judges`` is noted of each judge."""
+    spec, before, tally = partition.spec, partition.manifest(), outcome.tally
+    state, message = state_of(outcome)
+    replayed = spec.provider == "replay" and judges is None  # there is nobody to ask for the rest
+    # Answers of one model stay simulated when the next session reuses them; judges may be others by then.
+    stays = before.get("asked_as") == request_digest(spec) and before.get("source") == "simulated"
+    simulated = tally.simulated or any(name.startswith(SIMULATED_PREFIX) for name in reported)
+    if others is not None:
+        _logger.warning("%s run %d: %s", spec.name, partition.run, others)
+        message = others if message is None else f"{message}; {others}"
+    write_manifest(
+        partition.folder,
+        {
+            "benchmark": partition.benchmark,
+            "model": spec.name,
+            "run": partition.run,
+            "source": "simulated" if simulated or (stays and judges is None) else source_of(spec),
+            "state": state,
+            "message": message,
+            **_counts(outcome),
+            "fingerprint": fingerprint if state == "complete" or replayed else None,
+            **_asked_as(spec, outcome.profile),
+            "model_reported": dict(sorted(reported.items())),
+            "seed": partition.seed,
+            "calls": tally.calls,
+            "reused": tally.reused,
+            "cost_usd": tally.cost_usd,
+            "started_at": started.isoformat(),
+            "finished_at": datetime.now(UTC).isoformat(),
+            "version": __version__,
+            **({} if judges is None else {"judges": dict(judges)}),
+        },
+    )
+
+
+def _asked_as(spec: ModelSpec, profile: Profile | None) -> dict[str, object]:
+    """Return what `Partition.known_profile` reads."""
     fields = {"mode": profile.mode, "dropped": sorted(profile.dropped)} if profile else None
     return {"asked_as": request_digest(spec), "profile": fields}
 
 
+def _counts(outcome: SessionResult) -> dict[str, object]:
+    return {
+        "n_expected": outcome.tasks,
+        "n_answered": outcome.answered,
+        "n_failed": outcome.failed,
+        "n_unusable": outcome.unusable,
+    }
+
+
 def other_models(spec: ModelSpec, reported: Mapping[str, int]) -> str | None:
-    """Return a line for people when answers do not all come from the one model that was asked for, else ``None``.
+    """Return a line where answers do not all come from the one model that was asked for; else ``None``.
 
     ``reported`` counts answers by the model id the provider gave them. A longer or shorter form of the id asked for
     (``m`` and ``m-2026-01-31``, ``vendor/m`` and ``m``) is the same model.
@@ -320,70 +392,3 @@ def other_models(spec: ModelSpec, reported: Mapping[str, int]) -> str | None:
     shown = ", ".join(f"{name} ({count})" for name, count in sorted(reported.items())[:MODELS_SHOWN])
     more = ", …" if len(reported) > MODELS_SHOWN else ""
     return f"asked for {spec.model or spec.name}, but the provider says the answers come from {shown}{more}"
-
-
-def record_failure(partition: Partition, message: str, expected: int) -> None:
-    """Note that a partition could not be asked at all, keeping what is known of earlier sessions."""
-    manifest = {**partition.manifest(), "state": "failed", "message": message, "fingerprint": None}
-    manifest.setdefault("n_expected", expected)
-    manifest["finished_at"] = datetime.now(UTC).isoformat()
-    write_manifest(partition.folder, manifest)
-
-
-def counts(outcome: SessionResult) -> dict[str, object]:
-    """Return how many answers there are, as manifests give it."""
-    return {
-        "n_expected": outcome.tasks,
-        "n_answered": outcome.answered,
-        "n_failed": outcome.failed,
-        "n_unusable": outcome.unusable,
-    }
-
-
-def note_session(
-    partition: Partition,
-    outcome: SessionResult,
-    fingerprint: str,
-    started: datetime,
-    reported: Mapping[str, int],
-    others: str | None,
-    judges: Mapping[str, object] | None = None,
-) -> None:
-    """Write the manifest of a session.
-
-    ``others`` is a warning that other models answered than were asked. ``judges`` is what there is to note of each judge
-    where the partition's model was judged, not asked.
-    """
-    spec = partition.spec
-    state, message = state_of(outcome)
-    before = partition.manifest()
-    same_model = before.get("asked_as") == request_digest(spec)
-    replayed = spec.provider == "replay" and judges is None  # there is nobody to ask for the rest
-    # Answers of one model stay simulated when the next session reuses them; judges may be others by then.
-    stays = judges is None and same_model and before.get("source") == "simulated"
-    if others is not None:
-        _logger.warning("%s run %d: %s", spec.name, partition.run, others)
-        message = others if message is None else f"{message}; {others}"
-    write_manifest(
-        partition.folder,
-        {
-            "benchmark": partition.benchmark,
-            "model": spec.name,
-            "run": partition.run,
-            "source": "simulated" if outcome.tally.simulated or stays else source_of(spec),
-            "state": state,
-            "message": message,
-            **counts(outcome),
-            "fingerprint": fingerprint if state == "complete" or replayed else None,
-            **profile_fields(spec, outcome.profile),
-            "model_reported": dict(sorted(reported.items())),
-            "seed": partition.seed,
-            "calls": outcome.tally.calls,
-            "reused": outcome.tally.reused,
-            "cost_usd": outcome.tally.cost_usd,
-            "started_at": started.isoformat(),
-            "finished_at": datetime.now(UTC).isoformat(),
-            "version": __version__,
-            **({} if judges is None else {"judges": dict(judges)}),
-        },
-    )

@@ -19,8 +19,7 @@ turns ``complete`` back into work to do, since the manifest's fingerprint no lon
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from http import HTTPStatus
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 from metacog_pipeline.llm import types
@@ -45,22 +44,16 @@ class StepFailed(Exception):
     """A step got no answer; later steps of the item cannot be worded. Engine-internal."""
 
     def __init__(self, completion: types.Completion) -> None:
-        super().__init__(_explained(completion))
+        status, said = completion.http_status or 0, completion.error_message or ""
+        hint = HINTS.get(401 if (completion.error_code or "").lower() in KEY_CODES else status)
+        what_to_do = f"; {hint}" if hint else ""
+        super().__init__(f"{said} (HTTP {status}{what_to_do})" if status >= 400 else said)
         self.completion = completion
 
     @property
     def fatal(self) -> bool:
         """Whether every further call to this model would fail the same way."""
         return self.completion.error_kind is types.ErrorKind.FATAL
-
-
-def _explained(completion: types.Completion) -> str:
-    """Return what the provider said, its HTTP status, and what to do about it where that is known."""
-    message, status = completion.error_message or "", completion.http_status
-    if status is None or status < HTTPStatus.BAD_REQUEST:
-        return message
-    hint = HINTS.get(401 if (completion.error_code or "").lower() in KEY_CODES else status)
-    return f"{message} (HTTP {status}{'; ' + hint if hint else ''})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +74,8 @@ class Tally:
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float = 0.0
-    current: set[str] = field(default_factory=set)
     simulated: bool = False
+    current: set[str] = field(default_factory=set)
 
     def count(self, completion: types.Completion) -> None:
         """Add one finished call."""
@@ -95,13 +88,10 @@ class Tally:
 
     def add(self, other: Tally) -> None:
         """Add another session's counters; ``current`` is left alone, as it is slow to copy at every call."""
-        self.calls += other.calls
-        self.reused += other.reused
-        self.failed_calls += other.failed_calls
-        self.input_tokens += other.input_tokens
-        self.output_tokens += other.output_tokens
-        self.cost_usd += other.cost_usd
-        self.simulated |= other.simulated
+        simulated = self.simulated or other.simulated
+        for each in fields(self)[:-1]:
+            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
+        self.simulated = simulated
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +131,7 @@ class SessionResult:
     @property
     def complete(self) -> bool:
         """Whether every task has its answers, and enough of them can be used."""
-        return self.answered == self.tasks and self.too_few_usable is None
+        return self.missing is None
 
     @property
     def missing(self) -> str | None:

@@ -160,14 +160,15 @@ class StepAsker:
         completion = await session.model.complete(request)
         session.tally.count(completion)
         session.learnt.observe(request, completion)
-        session.watch.count(session.spec, session.learnt.known, request, completion)
+        session.watch.count(session.spec, session.learnt.known, completion)
         await session.store.keep(self._record(identity, request, completion))
         if completion.status is types.Status.FAILED:
             raise StepFailed(completion)
         return Answer(completion.status, completion.text, completion.logprobs)
 
     def _record(self, identity: str, request: types.ChatRequest, completion: types.Completion) -> Record:
-        session = self.session
+        session, first_s = self.session, completion.latency_first_s
+        prices = price_list(session.spec, batch=completion.lane == "batch")
         return Record(
             answer_id=identity,
             benchmark=session.benchmark,
@@ -203,22 +204,12 @@ class StepAsker:
             cache_write_tokens=completion.usage.cache_write_tokens,
             service_tier=completion.service_tier,
             lane=completion.lane,
-            prices_json=_prices(session.spec, completion.lane),
+            prices_json=None if prices is None else canonical_json(prices),
             response_id=completion.response_id,
             system_fingerprint=completion.system_fingerprint,
             finish_detail=completion.finish_detail,
-            latency_first_ms=_milliseconds(completion.latency_first_s),
-            latency_ms=_milliseconds(completion.latency_s),
+            latency_first_ms=None if first_s is None else first_s * 1000.0,
+            latency_ms=completion.latency_s * 1000.0,
             attempts_billed=completion.attempts_billed,
             raw_zstd=raw.compressed(completion.raw),
         )
-
-
-def _prices(spec: ModelSpec, queue: str) -> str | None:
-    """Return the prices a call is paid at, as they are kept."""
-    known = price_list(spec, batch=queue == "batch")
-    return None if known is None else canonical_json(known)
-
-
-def _milliseconds(seconds: float | None) -> float | None:
-    return None if seconds is None else seconds * 1000.0

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
-from metacog_pipeline.llm.types import ChatRequest, Completion, Status, usable
+from metacog_pipeline.llm.types import Completion, Status, usable
 from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import standing_answers
 
-STOP_AFTER_UNUSABLE_IN_A_ROW = (
-    5  # what five questions in a row do not get, the next thousand will not get either
-)
+#: What five questions in a row do not get, the next thousand will not get either.
+STOP_AFTER_UNUSABLE_IN_A_ROW = 5
 HOW_TO_REASK = "`metacog run --reask unusable` asks for what was kept of these again"
 
 
@@ -30,7 +29,7 @@ class Watch:
     stop: str | None = None
     advice: str | None = None
 
-    def count(self, spec: ModelSpec, known: Capabilities, request: ChatRequest, reply: Completion) -> None:
+    def count(self, spec: ModelSpec, known: Capabilities, reply: Completion) -> None:
         """Take note of a reply; a call that failed was no reply, and in this process nothing is billed."""
         if reply.status is Status.FAILED or spec.provider in IN_PROCESS:
             return
@@ -38,7 +37,7 @@ class Watch:
             self.in_a_row = 0
             return
         self.in_a_row += 1
-        self.advice = f"{_what(reply)}: {_what_to_do(spec, known, request, reply)}"
+        self.advice = _advice(spec, known, reply)
         if self.in_a_row >= STOP_AFTER_UNUSABLE_IN_A_ROW and self.stop is None:
             what = f"{self.in_a_row} replies in a row were billed and cannot be used"
             self.stop = f"{what}; the last {self.advice}; {HOW_TO_REASK}"
@@ -59,31 +58,18 @@ def _cut_short(record: Record) -> bool:
     return not usable(record.status, record.text) or (record.status == Status.TRUNCATED and thought)
 
 
-def _what(reply: Completion) -> str:
-    """Return how the reply came to nothing."""
+def _advice(spec: ModelSpec, known: Capabilities, reply: Completion) -> str:
+    """Return how the reply came to nothing, and which keys of the model's row to change."""
     said = reply.finish_detail or reply.finish_reason
-    reason = f" (finish_reason {said})" if said else ""
+    how = {Status.REFUSED: "refused by the provider's filter", Status.TRUNCATED: "cut before its answer"}
+    came = f"was {how.get(reply.status, 'empty')}" + (f" (finish_reason {said})" if said else "")
     if reply.status is Status.REFUSED:
-        return f"was refused by the provider's filter{reason}"
-    if reply.status is Status.TRUNCATED:
-        return f"was cut before its answer{reason}"
-    return f"was empty{reason}"
-
-
-def _what_to_do(spec: ModelSpec, known: Capabilities, request: ChatRequest, reply: Completion) -> str:
-    """Return which key of the model's row to change."""
-    row, thought = f"of model {spec.name}", reply.usage.reasoning_tokens
-    if reply.status is Status.REFUSED:
-        return f"set the provider's filter in extra_body {row}, or take the model out of this benchmark"
-    if thought or reply.reasoning_text or (known.reasons and reply.status is Status.TRUNCATED):
-        took = f" took {thought} tokens and" if thought else ""
-        less = (
-            f', or lower effort (now "{spec.effort}")' if spec.effort is not None else ", or set effort lower"
-        )
-        room = known.thinking_room(spec)
-        return f"its thinking{took} left no room: raise thinking_tokens {row} (now {room}){less}"
-    if reply.status is Status.TRUNCATED:
-        return f"raise max_tokens {row} (the answer was given {request.sampling.max_tokens})"
-    if request.constraint is not None and spec.answer_mode != "text":
-        return f'set answer_mode = "text" {row}: it may not answer in the asked form'
-    return f"raise max_tokens {row}, or correct its model and extra_body"
+        change = "set the provider's filter in extra_body, or take the model out of this benchmark"
+    elif known.reasons or reply.reasoning_text or reply.usage.reasoning_tokens:
+        took = f"thinking took {reply.usage.reasoning_tokens or 'all its'} tokens"
+        effort = f' (now "{spec.effort}")' if spec.effort is not None else ""
+        room = f"raise thinking_tokens (now {known.thinking_room(spec)})"
+        change = f"{took}: {room}, or set effort lower{effort}"
+    else:
+        change = f'raise max_tokens (now {spec.max_tokens}), or set answer_mode = "text"'
+    return f"{came}: of model {spec.name}, {change}"

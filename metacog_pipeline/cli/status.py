@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,6 @@ from metacog_pipeline.leaderboard.output import Rows, to_table
 from metacog_pipeline.study import Study
 
 if TYPE_CHECKING:
-    from metacog_pipeline.asking.batches import BatchRow
     from metacog_pipeline.leaderboard.status import PartitionState
 
 DONE = "complete"
@@ -124,19 +123,21 @@ def _print_batches(study: Study, cancel: str | None, give_up: str | None, form: 
         batches.give_up(study, give_up)
     rows = batches.rows(study)
     if form == "json":
-        return printing.value([asdict(row) for row in rows])
+        return printing.value(rows)
     if not rows:
         return click.echo("no batches were submitted")
     table = Rows((*BATCH_COLUMNS, "dollars"), tuple(map(_cells, rows)))
     click.echo(to_table(table, f"Batches of {study.study.name}"))
     for row in rows:
-        if row.message is not None:
-            click.echo(f"{row.mark}: {row.message}")
+        if row["message"] is not None:
+            click.echo(f"{row['mark']}: {row['message']}")
 
 
-def _cells(row: BatchRow) -> tuple[object, ...]:
-    dollars = "no price" if row.cost_usd is None else f"{'' if row.settled else '<= '}{row.cost_usd:.4f}"
+def _cells(row: Mapping[str, Any]) -> tuple[object, ...]:
+    cost, answered = row["cost_usd"], row["answered"]
+    dollars = "no price" if cost is None else f"{'' if row['settled'] else '<= '}{cost:.4f}"
     return (
-        *(row.mark, row.model, row.benchmark, row.run, row.state, row.at_provider or "-"),
-        *(round(row.age_s / 60), row.requests, "-" if row.answered is None else row.answered, dollars),
+        *(row[name] for name in ("mark", "model", "benchmark", "run", "state")),
+        *(row["at_provider"] or "-", round(row["age_s"] / 60), row["requests"]),
+        *("-" if answered is None else answered, dollars),
     )

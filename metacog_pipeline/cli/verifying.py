@@ -100,7 +100,7 @@ def _money(study: Study) -> int:
     from metacog_pipeline.asking.spent import kept_cost
     from metacog_pipeline.llm.budget import read_figures
 
-    kept = kept_cost(study.home, note=False)
+    kept = kept_cost(study.home)
     try:
         spent = read_figures(study.home, study.study.budget_usd).spent
     except StoreError as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.asking.learning import Learnt
-from metacog_pipeline.asking.loop import WorkerPool, query_tasks
+from metacog_pipeline.asking.loop import Loop
 from metacog_pipeline.asking.negotiation import DELIVERY, DROPPED_BLIND, MOST_CALLS
 from metacog_pipeline.asking.states import Profile, SessionResult
 from metacog_pipeline.asking.step import Session
@@ -91,7 +91,7 @@ def ask(
     async def go(store: PartitionStore) -> SessionResult:
         session = Session("bench", spec, 1, 7, model, store)
         session.learnt = Learnt.of(model, Home(folder / "home"), spec.name, "now")
-        return await query_tasks(WorkerPool(session, todo or tasks(), None), modes, known=known)
+        return await Loop(session, todo or tasks(), modes, known=known).run()
 
     with PartitionStore.open(PartitionFolder(Home(folder / "home"), "b", "m", 1)) as store:
         return asyncio.run(go(store))
@@ -175,12 +175,6 @@ def test_what_refuses_the_bare_call_too_stops_after_five_calls_with_one_line(
     assert known.refused >= DELIVERY
 
 
-def test_a_wrong_key_takes_two_calls(tmp_path):
-    model = Strict(lambda request, known: refusal(401, None, "invalid_api_key"))
-    assert ask(tmp_path, model).stopped is not None
-    assert len(model.calls) == 2
-
-
 @pytest.mark.parametrize(
     ("key", "value", "param"),
     [
@@ -246,13 +240,6 @@ def test_a_model_that_is_no_chat_model_is_asked_through_responses(tmp_path):
     found = kept(tmp_path)
     assert found.api == "responses"
     assert model.refused == 1
-
-
-def test_an_unknown_model_is_not_looked_for_elsewhere(tmp_path):
-    model = Strict(lambda request, known: refusal(404, "model", "model_not_found"))
-    outcome = ask(tmp_path, model)
-    assert "check model" in outcome.stopped
-    assert all(known.api is None for _, known in model.calls)
 
 
 def test_what_was_learnt_is_kept_and_no_other_benchmark_tries_it_again(tmp_path):
@@ -331,16 +318,6 @@ def test_a_first_question_of_a_bad_form_does_not_stop_the_others(tmp_path):
     outcome = ask(tmp_path, Strict(rule), modes=("text",), todo=tasks(9))
     assert (outcome.answered, outcome.failed, outcome.stopped) == (8, 1, None)
     assert outcome.profile == Profile("text")
-
-
-def test_the_same_refusals_lead_the_same_way(tmp_path):
-    def ways(folder: Path) -> list[tuple[ChatRequest, Capabilities]]:
-        rules = [no(option, 400, named=False) for option in ("seed", "stream", "constraint")]
-        model = Strict(*rules)
-        ask(folder, model, todo=tasks(1))
-        return model.calls
-
-    assert ways(tmp_path / "1") == ways(tmp_path / "2")
 
 
 def test_what_is_part_of_a_request_is_never_left_out_of_a_call_behind_its_back(tmp_path):

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from metacog_pipeline.asking.endings import INTERRUPTED
-from metacog_pipeline.asking.panel import Panelist, panel_identities, panel_profile, query_panel
-from metacog_pipeline.asking.session import Partition, request_digest
+from metacog_pipeline.asking.judging import panel_identities
+from metacog_pipeline.asking.panel import Panelist
+from metacog_pipeline.asking.session import Partition, query_panel, request_digest
 from metacog_pipeline.asking.states import Profile, Progress, SessionResult
 from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.llm import capabilities
@@ -163,13 +164,13 @@ def test_an_answer_mode_that_was_refused_is_not_tried_again(partition, court):
     court.replies["judge-b"] = picky
     seats = panel("ab", CASES, ("json_schema", "text"))
     assert query(partition, seats).complete
-    assert panel_profile(partition, judge("a")) == Profile("json_schema")
-    assert panel_profile(partition, judge("b")) == Profile("json_schema", frozenset({"temperature"}))
+    assert partition.known_profile(judge("a")) == Profile("json_schema")
+    assert partition.known_profile(judge("b")) == Profile("json_schema", frozenset({"temperature"}))
     court.asked.clear()
     assert query(partition, seats).complete
     assert not court.asked
     other = judge("b").model_copy(update={"model": "another"})
-    assert panel_profile(partition, other) is None
+    assert partition.known_profile(other) is None
 
 
 @pytest.mark.parametrize("kind", [ErrorKind.FATAL, ErrorKind.TRANSIENT, ErrorKind.UNSUPPORTED])
@@ -226,7 +227,7 @@ def test_a_changed_answer_is_judged_anew_and_the_old_judgement_is_superseded(par
 
 def test_a_judge_never_asked_has_no_current_answers(partition, court):
     query(partition, panel("a", CASES))
-    assert panel_identities(partition, panel("ab", CASES))["judge-b"] == frozenset()
+    assert panel_identities(partition, panel("ab", CASES))["judge-b"] == set()
 
 
 def interrupting(request: ChatRequest) -> Completion:

@@ -102,14 +102,6 @@ def test_what_is_wrong_is_one_line_after_at_most_two_calls(tmp_path, script, say
     assert calls <= 2
 
 
-def test_a_key_that_is_not_set_is_said_without_a_call(tmp_path, monkeypatch):
-    monkeypatch.delenv("A_KEY_OF_NOBODY", raising=False)
-    with ServerThread(yes, FaultPlan()) as server:
-        _, problem = probed(study(tmp_path, server.url + "/v1", 'api_key_env = "A_KEY_OF_NOBODY"'))
-        assert received(server) == 0
-    assert "A_KEY_OF_NOBODY" in problem
-
-
 def test_its_calls_are_billed_through_the_budget(tmp_path):
     prices = "price_in = 10.0\nprice_out = 10.0"
     with ServerThread(yes, FaultPlan()) as server:
@@ -126,32 +118,6 @@ def test_a_budget_that_is_spent_is_said_without_a_call(tmp_path):
         _, problem = probed(asked)
         assert received(server) == 0
     assert "budget" in problem
-
-
-def test_nobody_at_the_address_is_one_line(tmp_path):
-    async def down(request: httpx.Request) -> httpx.Response:
-        raise httpx.ConnectError("refused", request=request)
-
-    asked = study(tmp_path, "http://127.0.0.1:9/v1")
-    _, problem = asyncio.run(
-        probe(
-            asked,
-            asked.models[0],
-            transport=lambda: httpx.MockTransport(down),
-            retries=RetryPolicy(transient_attempts=1),
-        )
-    )
-    assert "\n" not in problem
-
-
-def test_a_simulated_model_is_not_asked(tmp_path):
-    path = tmp_path / "study.toml"
-    path.write_text(
-        '[study]\nname = "t"\nhome = "home"\n[[models]]\nname = "m"\nprovider = "simulated"\n[benchmarks.metamedqa]\n'
-        'dataset = "sample"\n',
-        encoding="utf-8",
-    )
-    assert probed(load_study(path))[1] is None
 
 
 def test_what_a_server_lists_is_not_taken_for_an_answer_of_its_model(tmp_path):

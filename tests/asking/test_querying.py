@@ -9,7 +9,7 @@ import pytest
 from metacog_pipeline.asking import cost_estimate, endings
 from metacog_pipeline.asking import loop as engine
 from metacog_pipeline.asking.cost_estimate import estimate_partition, stored_answers
-from metacog_pipeline.asking.loop import WorkerPool, query_tasks
+from metacog_pipeline.asking.loop import Loop
 from metacog_pipeline.asking.session import other_models
 from metacog_pipeline.asking.states import Profile, SessionResult, source_of
 from metacog_pipeline.asking.step import Session
@@ -79,7 +79,7 @@ def query(
 ) -> SessionResult:
     async def go(store: PartitionStore) -> SessionResult:
         session = Session("metamedqa", spec, run, 7, model, store)
-        return await query_tasks(WorkerPool(session, tasks, None), modes, known=known)
+        return await Loop(session, tasks, modes, known=known).run()
 
     with PartitionStore.open(folder) as store:
         outcome = asyncio.run(go(store))
@@ -335,8 +335,8 @@ def test_a_stop_gives_up_what_was_not_sent(folder):
 
     async def go(store: PartitionStore) -> SessionResult:
         session = Session("metamedqa", SPEC, 1, 7, Unsent(), store)
-        pool = WorkerPool(session, [one_step(str(i)) for i in range(30)], None, lambda: thrown.append(True))
-        return await query_tasks(pool, ["text"])
+        tasks = [one_step(str(i)) for i in range(30)]
+        return await Loop(session, tasks, ["text"], on_stop=lambda: thrown.append(True)).run()
 
     class Unsent(Scripted):
         def __init__(self) -> None:

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from metacog_pipeline.asking.spent import NOTE, kept_cost, spent_figures
+from metacog_pipeline.asking.spent import kept_cost, spent_figures
 from metacog_pipeline.asking.states import Profile
 from metacog_pipeline.asking.step import identified
 from metacog_pipeline.errors import StoreError
@@ -65,8 +65,6 @@ def test_any_records_may_be_deleted_or_moved(home, seed):
             path.unlink()
         else:
             path.rename(home / path.name)
-    if draw.random() < 0.5:
-        (home / "ledger" / NOTE).unlink(missing_ok=True)
     assert spent_figures(home, 1.0).spent == pytest.approx(3 * CALLS * PRICE)
     assert _reopened(home) == pytest.approx(3 * CALLS * PRICE)
 
@@ -83,34 +81,21 @@ def test_a_damaged_record_stops_the_asking_before_a_call_is_sent(home):
 
 
 def test_no_flipped_bit_of_the_ledger_frees_a_cent(home):
-    kept_cost(home)
-    for path in (*(home / "ledger").glob("*.json"), home / "ledger" / NOTE):
+    for path in (home / "ledger").glob("*.json"):
         whole = path.read_bytes()
-        for bit in range(3 if path.suffix == ".json" else 5, 8 * len(whole), 37):
+        for bit in range(3, 8 * len(whole), 37):
             changed = bytearray(whole)
             changed[bit // 8] ^= 1 << bit % 8
             path.write_bytes(changed)
-            if path.name == NOTE:
-                assert kept_cost(home, note=False) == pytest.approx(3 * CALLS * PRICE), bit
-            else:
-                with pytest.raises(StoreError, match="is damaged"):
-                    spent_figures(home, 1.0)
+            with pytest.raises(StoreError, match="is damaged"):
+                spent_figures(home, 1.0)
         path.write_bytes(whole)
 
 
-@pytest.mark.parametrize(
-    "content", ["", "[]", '{"a":1}', '{"benchmark=b/model=one/run=1": [[], "x"]}', "[" * 9999]
-)
-def test_a_damaged_note_is_counted_anew(home, content):
-    (home / "ledger" / NOTE).write_text(content)
-    assert kept_cost(home) == pytest.approx(3 * CALLS * PRICE)
-
-
-def test_of_a_damaged_partition_what_was_noted_counts(home):
-    kept_cost(home)
-    folder = PartitionFolder(home, "b", "two", 1)
-    (folder / "journal-000001.jsonl").write_bytes(b"{\n{\n")
-    assert kept_cost(home) == pytest.approx(3 * CALLS * PRICE)
+def test_of_a_damaged_partition_what_the_ledger_says_counts(home):
+    (PartitionFolder(home, "b", "two", 1) / "journal-000001.jsonl").write_bytes(b"{\n{\n")
+    assert kept_cost(home) == pytest.approx(2 * CALLS * PRICE)
+    assert _reopened(home) == pytest.approx(3 * CALLS * PRICE)
 
 
 def test_a_copy_that_cannot_be_read_is_passed_over_for_the_journals(home):

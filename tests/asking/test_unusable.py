@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from metacog_pipeline.asking.loop import WorkerPool, query_tasks
+from metacog_pipeline.asking.loop import Loop
 from metacog_pipeline.asking.states import Profile, SessionResult, mostly_unusable
 from metacog_pipeline.asking.step import Session
 from metacog_pipeline.asking.types import Ask, Task
@@ -77,8 +77,8 @@ def ask(
 
     async def go(store: PartitionStore) -> SessionResult:
         session = Session("bench", spec, 1, 7, model, store)
-        pool = WorkerPool(session, tasks(count, held=held, steps=steps), None)
-        return await query_tasks(pool, ("text",), known=known)
+        todo = tasks(count, held=held, steps=steps)
+        return await Loop(session, todo, ("text",), known=known).run()
 
     with PartitionStore.open(folder) as store:
         if again:
@@ -121,9 +121,9 @@ def test_an_empty_reply_under_a_schema_names_the_answer_mode(folder):
 def test_the_line_says_how_much_was_thought_and_how_much_room_there_is(folder):
     spec = SPEC.model_copy(update={"effort": "high", "thinking_tokens": 900})
     outcome, _ = ask(folder, lambda number, request: THOUGHT, spec=spec)
-    assert "900 tokens" in outcome.stopped
-    assert "thinking_tokens of model m (now 900)" in outcome.stopped
-    assert 'effort (now "high")' in outcome.stopped
+    assert "thinking took 900 tokens" in outcome.stopped
+    assert "of model m" in outcome.stopped and "thinking_tokens (now 900)" in outcome.stopped
+    assert 'effort lower (now "high")' in outcome.stopped
 
 
 @pytest.mark.parametrize("reply", [DECLINED, CUT_TEXT])

@@ -36,7 +36,6 @@ BROKEN = {
         "    construction = lambda self: (c.Step('items', 'x', unstable.rows, writes=unstable.Item),)",
         "asked_and_scored_by() gives something else each time",
     ),
-    "misstepped": ("steps = lambda self, *of: ('other',)", "makes the call answer under asked, which"),
     "unread": (
         "parse = lambda self, item, condition, calls: toy.Response(1, 1, 90, 'fine', None)",
         "12 of 12 replies are not read: the reader failed: status 'fine'",
@@ -145,16 +144,14 @@ def test_a_value_outside_its_range_has_no_number_and_a_status_with_both(rows):
 
 
 def test_no_answer_is_paid_that_nobody_would_read(rows):
-    assert rows(
-        "select count(*) from detail.calls where benchmark in ('misstepped', 'empty', 'unstable')"
-    ) == [(0,)]
+    assert rows("select count(*) from detail.calls where benchmark in ('empty', 'unstable')") == [(0,)]
 
 
 def test_a_second_run_says_it_again_and_asks_nobody(folder, rows):
     before = rows("select count(*) from detail.calls")
     again = metacog(folder, "run", "study.toml", "--quiet")
     assert again.returncode == 7 and rows("select count(*) from detail.calls") == before
-    for name in ("failing", "percent", "unsure", "unread", "lossy", "misstepped", "nameless"):
+    for name in ("failing", "percent", "unsure", "unread", "lossy", "nameless"):
         assert any(BROKEN[name][1] in line and name in line for line in again.stderr.splitlines()), name
 
 

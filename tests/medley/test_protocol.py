@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.asking.cost_estimate import estimate_partition, stored_answers
-from metacog_pipeline.asking.loop import WorkerPool, query_tasks
+from metacog_pipeline.asking.loop import Loop
 from metacog_pipeline.asking.session import Partition, keep_imported, query_partition
 from metacog_pipeline.asking.states import Profile
 from metacog_pipeline.asking.step import Session
@@ -136,7 +136,7 @@ def tasks_of(instances, conditions=CONDITIONS):
 def query(folder, model, tasks):
     async def go(store):
         session = Session("medley", SPEC, 1, 7, model, store)
-        return await query_tasks(WorkerPool(session, tasks, None), MODES, known=Profile("text"))
+        return await Loop(session, tasks, MODES, known=Profile("text")).run()
 
     with PartitionStore.open(folder) as store:
         outcome = asyncio.run(go(store))

@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from metacog_pipeline.asking import spent
 from metacog_pipeline.cli import cli
 from metacog_pipeline.home import Home
 from metacog_pipeline.study import digests, load_study
@@ -25,7 +24,7 @@ from metacog_pipeline.transcripts.folder import folder_called
 pytestmark = pytest.mark.proof
 FLIPS = int(os.environ.get("METACOG_FLIPS", "10000"))
 WHOLE_COMMAND_EVERY = 50  # in between, only the checks that concern the file, as the command makes them
-HARMLESS = ("lock", ".lock", spent.NOTE)
+HARMLESS = ("lock", ".lock")
 
 STUDY = """
 [study]
