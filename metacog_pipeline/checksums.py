@@ -25,10 +25,7 @@ def without_seal(line: bytes) -> bytes:
 
 
 def is_sealed(line: bytes) -> bool:
-    """Whether ``line`` (with or without its newline) carries a checksum.
-
-    Raises ``ValueError`` when the checksum is not that of the line.
-    """
+    """Whether ``line`` (with or without its newline) carries a checksum. Raises ``ValueError`` where it is not its own."""
     content = line.removesuffix(b"\n")
     end = len(content) - _SEAL_BYTES
     if end < 0 or not content.startswith(_SEAL_BEGINS, end):

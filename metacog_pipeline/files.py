@@ -87,10 +87,7 @@ def read_within(path: Path, limit: int, packed: bool | None = None) -> bytes:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Return the table of a TOML file of unknown origin.
-
-    Raises ``ValueError`` (`TooLargeError`, no UTF-8, no TOML), ``OSError``, or ``RecursionError`` where nested too deeply.
-    """
+    """Return the table of a TOML file of unknown origin. Raises as `read_within`, or ``ValueError``, ``RecursionError``."""
     return tomllib.loads(read_within(path, MOST_TOML).decode("utf-8-sig"))
 
 

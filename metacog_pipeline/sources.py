@@ -65,11 +65,7 @@ def named_files(folder: Path, names: Sequence[str]) -> Iterator[Path]:
 
 
 def read_lines(path: Path, limit: int = MAX_SOURCE_BYTES) -> list[Line]:
-    """Read a ``.jsonl`` or ``.jsonl.gz`` file of objects; blank lines are skipped.
-
-    Raises ``SourceError`` with file and line: not UTF-8, not JSON, not an object, a key given twice, or a number JSON
-    cannot hold.
-    """
+    """Read JSON objects, one a line; blank lines are skipped. Raises ``SourceError`` with file and line."""
     return _lines(read_bytes(path, limit), path)
 
 
@@ -154,9 +150,7 @@ def download(
 ) -> None:
     """Stream ``url`` to ``path``, which holds all of it or is as it was.
 
-    Redirects are followed to hosts that end in one of ``redirects`` only, so by default not at all. Plain http is accepted
-    for this machine only. Raises ``SourceError`` for a wrong scheme, any status but 200, more than ``limit`` bytes, or a
-    connection that breaks.
+    Redirects are followed to hosts that end in one of ``redirects`` only. Plain http is accepted for this machine only.
     """
 
     def checked(request: httpx.Request) -> None:

@@ -29,10 +29,7 @@ class Attachment(NamedTuple):
 
 
 def attachment(home: Home) -> Attachment:
-    """Return what ``home`` is attached to; nothing where it is a plain home.
-
-    Raises ``StoreError`` if its file is damaged: answers kept elsewhere must not be asked again.
-    """
+    """Return what ``home`` is attached to; a damaged file is an error: answers kept elsewhere must not be asked again."""
     path = home / FILE_NAME
     with contextlib.suppress(OSError, ValueError, TypeError, AttributeError, RecursionError):
         try:
@@ -46,10 +43,7 @@ def attachment(home: Home) -> Attachment:
 
 
 def attach(home: Home, store: str | None, ledger: str | None) -> None:
-    """Write down what ``home`` is attached to; check the store where that is new.
-
-    Raises ``StoreError``, ``StudyError`` if the store cannot be used (see `open_store` and `probe`).
-    """
+    """Write down what ``home`` is attached to; check the store where that is new."""
     path = home / FILE_NAME
     if store is None and ledger is None:
         path.unlink(missing_ok=True)
@@ -65,16 +59,6 @@ def attach(home: Home, store: str | None, ledger: str | None) -> None:
         write_text(path, json.dumps(wanted._asdict()))
 
 
-def look_at(home: Home, address: str) -> None:
-    """Let an empty folder stand for a home whose boards lie in the store at ``address``; the store is only read.
-
-    Raises ``StudyError``, ``StoreError`` if it is no address of a store, or of a folder that is not there.
-    """
-    if scheme_of(address) == "file" and not Path(address.removeprefix("file://")).is_dir():
-        raise StoreError(f"{address}: there is no such folder; give the address as [deploy] store has it")
-    write_text(home / FILE_NAME, json.dumps(Attachment(address)._asdict()))
-
-
 def store_of(home: Home) -> Store | None:
     """Return the store ``home`` is attached to, None for a plain home. Raises as `attachment` and `open_store`."""
     address = attachment(home).store
@@ -87,11 +71,7 @@ def _opened(address: str, process: int) -> Store:
 
 
 def open_store(address: str) -> Store:
-    """Return the store at ``address``: a folder (plain path or ``file://``) or an object store.
-
-    Raises ``StudyError`` if the address is of no known kind, the extra ``cluster`` is not installed, or a folder lies on a
-    file system whose locks do not hold between hosts.
-    """
+    """Return the store at ``address``: a folder (plain path or ``file://``) or an object store."""
     if scheme_of(address) == "file":
         return FolderStore(Path(address.removeprefix("file://")).resolve())
     from metacog_pipeline.storage.objects import ObjectStore  # its library is an extra

@@ -25,10 +25,7 @@ Known = dict[
 
 
 def bring(home: Home) -> int:
-    """Bring what other hosts made into ``home``; return how many files. What changed here and was not sent stays.
-
-    Raises ``StoreError`` if the store cannot be read.
-    """
+    """Bring what other hosts made into ``home``; return how many files. What changed here and was not sent stays."""
     count = 0
     with _noted(home) as (store, known):
         listed = {one.key.removeprefix(f"{PREFIX}/"): one for one in store.listed(PREFIX)} if store else {}

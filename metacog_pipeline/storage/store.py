@@ -33,10 +33,7 @@ class Stored(NamedTuple):
 
 
 class Store(Protocol):
-    """Objects by key. A key is path segments of letters, digits and ``. _ = + -``.
-
-    All raise ``StoreError`` in one line where the store cannot be reached or refuses.
-    """
+    """Objects by key: path segments of letters, digits and ``. _ = + -``. What fails is a ``StoreError`` in one line."""
 
     address: str
 

@@ -84,10 +84,7 @@ def newest(folder: PartitionFolder) -> int:
 
 
 def read_segment(path: Path) -> Iterator[tuple[Record, Location]]:
-    """Yield the records of one segment with their places, oldest first.
-
-    Raises ``StoreError`` naming the file and the line when a line that is not a torn end cannot be read.
-    """
+    """Yield the records of one segment with their places; ``StoreError`` for a line that cannot be read and is not torn."""
     for line in scanned(path):
         if line.torn:
             return

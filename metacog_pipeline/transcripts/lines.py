@@ -61,11 +61,7 @@ def encode_line(record: Record) -> bytes:
 
 
 def decode_line(line: bytes) -> Record:
-    """Return the record in ``line``, of whatever version.
-
-    Raises ``ValueError`` when it is not a whole, valid record; ``NewerVersionError`` (a ``ValueError``) when a newer
-    version of the package wrote it.
-    """
+    """Return the record in ``line``, of whatever version. Raises ``ValueError`` when it is not a whole, valid record."""
     sealed = is_sealed(line)
     try:
         row = json.loads(line.decode("utf-8", "surrogatepass"))

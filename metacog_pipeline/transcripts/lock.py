@@ -21,8 +21,7 @@ class PartitionBusyError(StoreError):
 def locked(folder: PartitionFolder) -> Iterator[None]:
     """Hold the lock of ``folder``, made if missing. The system releases it when the process ends, however it ends.
 
-    Raises ``StoreError`` naming the folder and the process that holds it, or why nothing can be kept there: before answers
-    are paid for that would be lost.
+    Where nothing can be kept there it says so, before answers are paid for that would be lost.
     """
     with contextlib.ExitStack() as held:
         try:

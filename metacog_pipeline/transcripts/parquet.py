@@ -252,10 +252,7 @@ def stored_rows(path: Path) -> Iterator[tuple[Record, bool]]:
 
 
 def current_table(path: Path, columns: Sequence[str]) -> pa.Table:
-    """Return ``columns`` of the copy at ``path``, whatever version wrote it, as the current one has them.
-
-    Raises ``StoreError`` when it is missing, damaged, not a transcript file, or of a newer version.
-    """
+    """Return ``columns`` of the copy at ``path``, whatever version wrote it, as the current one has them."""
     with _opened(path) as (file, version):
         if version == SCHEMA_VERSION:
             return file.read(columns=list(columns))
@@ -270,10 +267,7 @@ def current_table(path: Path, columns: Sequence[str]) -> pa.Table:
 def batch_of(
     records: Sequence[Record], superseded: Sequence[bool], altered: Sequence[bool]
 ) -> pa.RecordBatch:
-    """Return Arrow columns for ``records``; lone surrogates become U+FFFD and ``text_altered`` says so.
-
-    ``altered`` marks rows that come from an older copy and were altered then.
-    """
+    """Return Arrow columns for ``records``; ``text_altered`` says where lone surrogates became U+FFFD, or had."""
     columns: dict[str, list[Any]] = {name: [getattr(each, name) for each in records] for name in FIELDS}
     changed = list(altered)
     for name in _STRINGS:

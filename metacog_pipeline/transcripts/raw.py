@@ -20,10 +20,7 @@ def compressed(body: bytes | None) -> str | None:
 
 
 def body_of(column: str | None) -> bytes | None:
-    """Return the body of the reply that ``column`` holds; None where none was kept.
-
-    Raises ``ValueError`` when it is not what :func:`compressed` wrote, or larger than ``MAX_BYTES``.
-    """
+    """Return the body of the reply that ``column`` holds; None where none was kept. Raises ``ValueError``."""
     if column is None:
         return None
     try:

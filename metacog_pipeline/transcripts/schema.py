@@ -108,10 +108,7 @@ class NewerVersionError(ValueError):
 
 
 def upgrade(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row of any version, that of homes since 0.1 included, as a current one; journals are never rewritten.
-
-    Raises ``NewerVersionError`` when the row is newer, ``ValueError`` when its version is missing or unknown.
-    """
+    """Return a row of any version, that of homes since 0.1 included, as a current one; journals are never rewritten."""
     version = row.get("schema_version")
     if type(version) is not int or version < 1:
         raise ValueError(f"no schema_version that is known: {version!r}")

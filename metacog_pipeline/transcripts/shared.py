@@ -86,9 +86,7 @@ def read_head(store: Store, folder: PartitionFolder) -> tuple[Head, str]:
 def writing(folder: PartitionFolder) -> Iterator[SharedPartition | None]:
     """Hold the lock of ``folder`` and, where its home is attached to a store, its lease there: yielded, else None.
 
-    On entry the folder gets all the store has, on exit the store what the folder has, unless writing to it failed. Raises
-    ``PartitionBusyError`` if another process or host holds it, ``LeaseLostError`` if another host took it over meanwhile,
-    ``StoreError`` if folder or store cannot be used or an object is damaged.
+    On entry the folder gets all the store has, on exit the store what the folder has, unless writing to it failed.
     """
     with locked(folder):
         store = store_of(folder.home)
@@ -118,10 +116,7 @@ class SharedPartition:
         self._pieces = 0
 
     def open(self) -> None:
-        """Take the lease, end the sessions of holders that died, and bring everything into the folder.
-
-        Raises ``PartitionBusyError`` where another holds it, which its renewing it shows.
-        """
+        """Take the lease, end the sessions of holders that died, and bring everything into the folder."""
         before, self._version = self._free()
         token = max(before.token, newest(self._folder)) + 1
         self._head = replace(before, token=token, holder=self._holder)
@@ -260,8 +255,7 @@ class SharedPartition:
 def pull(store: Store, folder: PartitionFolder, head: Head) -> None:
     """Bring journals, copy and manifest of a partition into its folder, whose lock is held; the store is only read.
 
-    Lines that only the folder has become a session of their own, which the next writer brings to the store. Raises
-    ``StoreError`` naming what is missing or damaged.
+    Lines that only the folder has become a session of their own, which the next writer brings to the store.
     """
     note = _read_note(folder)
     sessions = _sessions(store, folder)
@@ -389,9 +383,7 @@ def _first_damaged(content: bytes) -> int | None:
 def refresh(home: Home) -> None:
     """Bring what other hosts kept into ``home``, so that it plans, scores and counts money with all there is.
 
-    Takes no lease; a partition that is written here is passed over. One with a damaged object is written down as failed,
-    with the reason, and the others are brought; its own next run says it again. Raises ``StoreError`` where the store
-    cannot be reached.
+    Takes no lease; a partition that is written here is passed over, one with a damaged object written down as failed.
     """
     store = store_of(home)
     if store is None:

@@ -56,10 +56,7 @@ class _Kept:
 
 
 class PartitionStore:
-    """The only writer of one partition folder, from :meth:`open` to :meth:`close`.
-
-    ``cost_usd`` is the known cost in dollars of every call ever kept here, failed ones included.
-    """
+    """The only writer of one partition folder. ``cost_usd`` is the known cost of every call ever kept, failed ones too."""
 
     def __init__(self, folder: PartitionFolder) -> None:
         self.folder = folder
@@ -128,8 +125,7 @@ class PartitionStore:
     async def keep(self, record: Record) -> None:
         """Keep ``record``; on return it is durable and, unless it failed, can be found.
 
-        A record handed over is kept and counted even when the wait is cancelled. Raises ``StoreError`` when it could
-        not be written.
+        A record handed over is kept and counted even when the wait is cancelled.
         """
         if record.answer_id in self._again:
             record = replace(record, reask=self._again[record.answer_id])
