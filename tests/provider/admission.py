@@ -46,7 +46,6 @@ class Admission:
         headers: Mapping[str, str],
         query: Mapping[str, str],
     ) -> Asked | Problem | Refusal:
-        """Return the call as read, or why it is not taken."""
         try:
             body = json.loads(raw)
         except (ValueError, RecursionError):
@@ -54,7 +53,6 @@ class Admission:
         return self.judged(profiles.Call(interface, path_model, headers, query, body), dialect, path_model)
 
     def judged(self, call: profiles.Call, dialect: Dialect, path_model: str) -> Asked | Problem | Refusal:
-        """Return what ``read`` returns, for a body that is decoded already."""
         body = call.given
         if self.profile is not None:
             refused = self.profile.refusal(call, self.models, self.key, keyed=self.keyed)

@@ -10,10 +10,8 @@ from tests.provider import dialects
 
 _TYPES = {
     "rate_limit": "rate_limit_error",
-    "rate_limit_date": "rate_limit_error",
     "quota": "rate_limit_error",
     "unauthorized": "authentication_error",
-    "forbidden": "permission_error",
     "model_not_found": "not_found_error",
     "unsupported_parameter": "invalid_request_error",
     "bad_request": "invalid_request_error",
@@ -42,7 +40,6 @@ def _constraint(body: dialects.JsonDict) -> JsonObject | None:
 
 
 def read(path_model: str, body: object) -> dialects.Asked:
-    """Read a Messages body. Raises ``BadRequest``."""
     fields = dialects.as_dict(body, "body")
     model = dialects.model_of(fields)
     limit = dialects.as_int(fields.get("max_tokens"), "max_tokens")
@@ -65,31 +62,12 @@ def read(path_model: str, body: object) -> dialects.Asked:
         stream=dialects.as_flag(fields.get("stream"), "stream"),
         effort=dialects.as_word(config.get("effort"), "output_config"),
         budget=0 if off else dialects.as_int(thinking.get("budget_tokens"), "thinking"),
-        marks=_marks(fields, len(first)),
         on=thinking.get("type") in ("enabled", "adaptive"),
         shown={"omitted": False, "summarized": True}.get(str(thinking.get("display"))),
     )
 
 
-def _marks(fields: dialects.JsonDict, before: int) -> tuple[int, ...]:
-    """Return how many messages end with a block marked for the prompt cache; the system prompt is the first of them."""
-    system = [0] if before and _marked(fields.get("system")) else []
-    turns = dialects.as_list(fields.get("messages"), "messages")
-    said = [
-        place
-        for place, turn in enumerate(turns, before)
-        if _marked(isinstance(turn, dict) and turn.get("content"))
-    ]
-    return tuple(place + 1 for place in (*system, *said))
-
-
-def _marked(content: object) -> bool:
-    last = content[-1] if isinstance(content, list) and content else None
-    return isinstance(last, dict) and last.get("cache_control") is not None
-
-
 def answer(given: dialects.Answer) -> dialects.JsonDict:
-    """Word a ``message`` object."""
     reasons = {Status.TRUNCATED: "max_tokens", Status.REFUSED: "refusal"}
     completion = given.completion
     content: list[dialects.JsonDict] = []
@@ -123,7 +101,6 @@ def answer(given: dialects.Answer) -> dialects.JsonDict:
 
 
 def frames(body: dialects.JsonDict, asked: dialects.Asked, pieces: int) -> Iterator[dialects.Frame]:
-    """Yield ``body`` as the events of a streamed message."""
 
     def event(kind: str, **fields: object) -> dialects.Frame:
         return kind, {"type": kind, **fields}
@@ -150,7 +127,6 @@ def frames(body: dialects.JsonDict, asked: dialects.Asked, pieces: int) -> Itera
 
 
 def error(problem: dialects.Problem) -> dialects.JsonDict:
-    """Word ``problem`` as an error body."""
     body: dialects.JsonDict = {"type": _TYPES.get(problem.kind, "api_error"), "message": problem.message}
     if problem.kind == "quota":
         body["details"] = {"error_code": "enforced_spend_limit_reached"}

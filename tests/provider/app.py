@@ -28,22 +28,16 @@ from tests.provider import profile as profiles
 from tests.provider.admission import ROUTES, Admission
 from tests.provider.batch_ways import Way
 from tests.provider.batches import Batches
-from tests.provider.caches import PromptCache
 from tests.provider.dialects import Answer, Asked, Dialect, Problem, Refusal, Style
 from tests.provider.faults import OF_STREAMS, Fault, FaultPlan
 
 Respond = Callable[[str, ChatRequest], str | Completion]
 MAX_BODY_BYTES = 64 * 2**20
-FAULT_HEADER = "x-metacog-fault"
 OPEN_PATHS = (
-    "/healthz",
-    "/stats",
-    "/faults",
     "/batch-faults",
     "/batch-stats",
     "/upload-to/",
 )  # no provider's
-FAULT_NAMES = frozenset(Fault)
 CUTS = frozenset({Fault.CUT, Fault.CUT_CHARACTER})
 NOT_WHOLE = CUTS | {Fault.INVALID_JSON, Fault.ENDLESS, Fault.ENDS_EARLY, Fault.STREAM_ERROR}
 _logger = logging.getLogger(__name__)
@@ -75,8 +69,6 @@ class SimulatedProvider:
         self._label = label
         self._profile = None if profile is None else profiles.load(profile)
         self._admission = Admission(self._profile, models, key)
-        caching = None if self._profile is None else self._profile.caching
-        self._cache = None if caching is None else PromptCache(caching)
         self._headers = {} if self._profile is None else dict(self._profile.headers)
         self._models = models
         self._log = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644) if log else None
@@ -88,7 +80,6 @@ class SimulatedProvider:
         self.use(plan or FaultPlan(rates={} if self._profile is None else self._profile.faults))
 
     def use(self, plan: FaultPlan) -> None:
-        """Follow ``plan`` from the next call on; counters stay."""
         self.plan = plan
         self._script = deque(plan.script)
         self._limits = replies.Limits(plan.max_in_flight, plan.requests_per_minute)
@@ -111,13 +102,11 @@ class SimulatedProvider:
         }
 
     def close(self) -> None:
-        """Close the call log."""
         if self._log is not None:
             os.close(self._log)
             self._log = None
 
     def app(self) -> web.Application:
-        """Return the application with all routes."""
         single: set[str] = set()
         gates = () if self._profile is None else (self._gate(self._profile, single),)
         app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=gates)
@@ -125,14 +114,10 @@ class SimulatedProvider:
             route = app.router.add_post(path, functools.partial(self._serve, interface, dialect))
             single |= {route.resource.canonical} if route.resource is not None else set()
         app.router.add_get("/v1/models", self._list_models)
-        app.router.add_get("/healthz", self._health)
-        app.router.add_get("/stats", self._show_stats)
-        app.router.add_post("/faults", self._set_faults)
         self.batches.add_routes(app)
         return app
 
     def _gate(self, profile: profiles.Profile, single: Container[str]) -> Middleware:
-        """Return what stands before every path but those of ``single`` calls: `Admission` judges these by their body."""
 
         @web.middleware
         async def gate(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -149,7 +134,6 @@ class SimulatedProvider:
         return gate
 
     def answer_line(self, way: Way, target: str, body: object) -> tuple[int, dict[str, object]]:
-        """Answer one request of a batch: whose way, endpoint or model of the path, body -> HTTP status, reply."""
         dialect, interface = way.dialect, way.interface
         if target == "/v1/responses":
             dialect, interface = responses.DIALECT, "responses"
@@ -176,7 +160,7 @@ class SimulatedProvider:
             digest = sha256_hex(raw)
             call = self._read(interface, dialect, http, raw)
             if isinstance(call, Asked):
-                outcome = self._outcome(http, call, digest)
+                outcome = self._outcome(call, digest)
             else:
                 outcome = "bad_request" if isinstance(call, Problem) else "refused"
             self._note(digest, outcome)
@@ -187,16 +171,10 @@ class SimulatedProvider:
     def _read(
         self, interface: str, dialect: Dialect, http: web.Request, raw: bytes
     ) -> Asked | Problem | Refusal:
-        asked = http.headers.get(FAULT_HEADER)
-        if asked is not None and asked not in FAULT_NAMES:
-            return Problem(400, "bad_request", f"{FAULT_HEADER}: no fault named {asked!r}")
         path_model = http.match_info.get("model", "")
         return self._admission.read(interface, dialect, path_model, raw, http.headers, http.query)
 
-    def _outcome(self, http: web.Request, call: Asked, digest: str) -> str:
-        asked = http.headers.get(FAULT_HEADER)
-        if asked is not None:
-            return "ok" if _spared(asked, call) else asked
+    def _outcome(self, call: Asked, digest: str) -> str:
         if self._limits.exceeded(self._in_flight):
             return "limit"
         for name in self.plan.always:
@@ -240,7 +218,6 @@ class SimulatedProvider:
     async def _waited(
         self, http: web.Request, call: Asked, outcome: str, number: int
     ) -> web.StreamResponse | None:
-        """Wait out the latency; with keep-alive comments the stream has begun before, and is returned."""
         seconds = self.plan.latency_s + (self.plan.slow_s if outcome == Fault.SLOW else 0.0)
         if not (call.stream and self.plan.keep_alive_s):
             await asyncio.sleep(seconds)
@@ -262,8 +239,6 @@ class SimulatedProvider:
         reasoning = thinking.Reasoning(tokens=self.plan.thinking_tokens)
         if self._profile is not None and not reasoning.tokens:
             reasoning = self._profile.thinking
-        if self._cache is not None:
-            completion = self._cache.billed(call, completion)
         completion = thinking.worked(
             completion, reasoning.wanted(call), limit, bounded=self._profile is not None
         )
@@ -327,26 +302,8 @@ class SimulatedProvider:
         ]
         return web.json_response({"object": "list", "data": listed})
 
-    async def _health(self, http: web.Request) -> web.Response:
-        return web.json_response({"status": "ok"})
-
-    async def _show_stats(self, http: web.Request) -> web.Response:
-        return web.json_response(self.stats())
-
-    async def _set_faults(self, http: web.Request) -> web.Response:
-        """Replace the plan by the one in the body; fields not given take their defaults."""
-        try:
-            fields = await http.json()
-            self.use(
-                FaultPlan(**{**fields, **{k: tuple(fields[k]) for k in ("script", "always") if k in fields}})
-            )
-        except (ValueError, TypeError, AttributeError) as problem:
-            return web.json_response({"error": str(problem)}, status=400)
-        return web.json_response(dataclasses.asdict(self.plan))
-
 
 def _spared(name: str, call: Asked) -> bool:
-    """Whether ``name`` cannot strike ``call``: it rejects a parameter, or breaks a stream, that is not asked for."""
     if name.startswith("reject_"):
         return name not in replies.rejected_parameter(call.request)
     return name in OF_STREAMS and not call.stream

@@ -67,7 +67,6 @@ class Taken:
 
     @property
     def state(self) -> str:
-        """How it stands: ``running``, ``done``, ``expired``, ``cancelled`` or ``failed``."""
         if self.ended is None:
             return "running"
         if self.fault in (BatchFault.FAILED, BatchFault.EXPIRED):
@@ -107,21 +106,17 @@ class Way(ABC):
         """Word the result of a request that was not answered, ``expired`` or ``cancelled``."""
 
     def found(self, http: web.Request) -> Taken | None:
-        """Return the batch that the path names, where the key that made it asks."""
         found = self.kept.taken.get(self.named(http))
         return found if found is not None and (found.owner, found.way) == (owner_of(http), self) else None
 
     def named(self, http: web.Request) -> str:
-        """Return the name of the batch in the path."""
         return http.match_info["name"]
 
     async def show(self, http: web.Request) -> web.StreamResponse:
-        """Say how a batch stands."""
         batch = self.found(http)
         return self.missing(http) if batch is None else web.json_response(self.worded(http, batch))
 
     async def cancel(self, http: web.Request) -> web.StreamResponse:
-        """Cancel a batch that has not ended."""
         batch = self.found(http)
         if batch is None:
             return self.missing(http)
@@ -129,18 +124,15 @@ class Way(ABC):
         return web.json_response(self.cancelling(http, batch))
 
     def cancelling(self, http: web.Request, batch: Taken) -> JsonDict:
-        """Word the reply to a cancellation."""
         return self.worded(http, batch)
 
     def take(self, http: web.Request, batch: Taken) -> web.Response:
-        """Take a batch; its fault may lose the reply."""
         self.kept.take(batch)
         return reply_of(http, batch.fault, self.worded(http, batch))
 
     def page(
         self, http: web.Request, after: str, limit: str, default: int, top: int
     ) -> tuple[list[JsonDict], bool]:
-        """Return a page of the key's batches, newest first, and whether more follow; parameters as of `page_of`."""
         owner = owner_of(http)
         mine = [
             each for each in reversed(self.kept.taken.values()) if (each.owner, each.way) == (owner, self)
@@ -149,7 +141,6 @@ class Way(ABC):
         return [self.worded(http, each) for each in mine[shown]], more
 
     def found_file(self, http: web.Request, name: str) -> tuple[str, Path] | None:
-        """Return title and place of a file, where the key that made it asks."""
         found = self.kept.files.get(name)
         return found[1:] if found is not None and found[0] == owner_of(http) else None
 
@@ -169,7 +160,6 @@ def page_of(
 
 
 def owner_of(http: web.Request) -> str:
-    """Return whose call this is: the key it came with."""
     headers = http.headers
     return (
         headers.get("x-api-key")
@@ -180,17 +170,14 @@ def owner_of(http: web.Request) -> str:
 
 
 def seconds(moment: datetime | None) -> int | None:
-    """Return ``moment`` as whole seconds since 1970."""
     return None if moment is None else int(moment.timestamp())
 
 
 def rfc3339(moment: datetime | None) -> str | None:
-    """Return ``moment`` as a string with its zone."""
     return None if moment is None else moment.isoformat().replace("+00:00", "Z")
 
 
 async def received(http: web.Request, path: Path) -> int:
-    """Add the body of a call to ``path`` as it comes; return the bytes that are there then."""
     with path.open("ab") as target:
         async for chunk in http.content.iter_chunked(2**20):
             target.write(chunk)
@@ -198,13 +185,11 @@ async def received(http: web.Request, path: Path) -> int:
 
 
 def lines_in(path: Path) -> Iterator[JsonDict]:
-    """Yield the objects of a file of one a line."""
     with path.open("rb") as lines:
         yield from map(json.loads, lines)
 
 
 def write_requests(path: Path, requests: Iterator[tuple[str, object]], most: int | None = None) -> list[str]:
-    """Write (custom id, body) one a line; return the ids. Raises ``ValueError`` for one that comes twice, or too many."""
     ids: list[str] = []
     with path.open("w") as target:
         for custom_id, body in requests:
@@ -218,7 +203,6 @@ def write_requests(path: Path, requests: Iterator[tuple[str, object]], most: int
 
 
 async def sent_file(http: web.Request, path: Path) -> web.StreamResponse:
-    """Send a file piece by piece."""
     response = web.StreamResponse(headers={"content-type": "application/octet-stream"})
     await response.prepare(http)
     with path.open("rb") as source:
@@ -230,7 +214,6 @@ async def sent_file(http: web.Request, path: Path) -> web.StreamResponse:
 
 
 def reply_of(http: web.Request, fault: str | None, said: JsonDict) -> web.Response:
-    """Return ``said``, or reset the connection where the reply is to be lost."""
     if fault in (BatchFault.REPLY_LOST, BatchFault.UPLOAD_LOST):
         return replies.reset_connection(http)
     return web.json_response(said)

@@ -69,12 +69,10 @@ class Batches:
         self.use(Plan())
 
     def use(self, plan: Plan) -> None:
-        """Follow ``plan`` from the next batch on."""
         self.plan = plan
         self._script = deque(plan.script)
 
     def add_routes(self, app: web.Application) -> None:
-        """Add the routes of all three providers."""
         openai, gemini = OpenAiWay(self), GeminiWay(self)
         for way in (openai, AnthropicWay(self), gemini):
             way.add_routes(app)
@@ -90,20 +88,16 @@ class Batches:
         app.on_cleanup.append(self._cleanup)
 
     def next_fault(self) -> str | None:
-        """Return what happens to the batch that comes now."""
         return self._script.popleft() if self._script else self.plan.always
 
     def upload_fault(self) -> str | None:
-        """Return what happens to a file that comes now: what waits for the next batch stays for it."""
         coming = self._script[0] if self._script else self.plan.always
         return self.next_fault() if coming == BatchFault.UPLOAD_LOST else None
 
     def new_path(self) -> Path:
-        """Return where a new file may lie."""
         return self.folder / secrets.token_hex(8)
 
     def take(self, batch: Taken) -> None:
-        """Take ``batch`` and begin to answer it."""
         self.taken[batch.name] = batch
         task = asyncio.get_running_loop().create_task(self._work(batch))
         self._working.add(task)
@@ -172,7 +166,6 @@ class _Writer:
         self._first: bytes | None = None
 
     def answered(self, place: int, custom_id: str, status: int, body: JsonDict) -> None:
-        """Write the answer to one request; every second one may be struck by the batch's fault."""
         way, fault, odd = self._batch.way, self._batch.fault, place % 2 == 1
         if odd and fault == BatchFault.HALF_MISSING:
             return
@@ -187,13 +180,11 @@ class _Writer:
         self._first = self._first or line
 
     def unanswered(self, custom_id: str, why: str) -> None:
-        """Write that one request was not answered."""
         self._batch.counts[why] += 1
         if self._batch.fault != BatchFault.FAILED:
             self._bad.write(_encoded(self._batch.way.unanswered(custom_id, why)))
 
     def finish(self) -> None:
-        """Write what comes after the last request."""
         if self._batch.fault == BatchFault.UNKNOWN_ID and self._first is not None:
             self._good.write(self._first.replace(self._batch.ids[0].encode(), NOT_ASKED.encode()))
 

@@ -29,7 +29,6 @@ class AnthropicWay(batch_ways.Way):
     name, interface, dialect = "anthropic", "messages", anthropic.DIALECT
 
     def add_routes(self, app: web.Application) -> None:
-        """Add the routes of message batches."""
         app.router.add_post("/v1/messages/batches", self._create)
         app.router.add_get("/v1/messages/batches", self._list)
         app.router.add_get("/v1/messages/batches/{name}", self.show)
@@ -37,7 +36,6 @@ class AnthropicWay(batch_ways.Way):
         app.router.add_post("/v1/messages/batches/{name}/cancel", self.cancel)
 
     def missing(self, http: web.Request) -> web.Response:
-        """Say that there is no such batch."""
         return _problem(404, "not_found_error", f"no batch {http.match_info['name']}")
 
     async def _create(self, http: web.Request) -> web.Response:
@@ -60,7 +58,6 @@ class AnthropicWay(batch_ways.Way):
         return self.take(http, Taken(name, self, owner, "", "", path, ids, fault=fault))
 
     def worded(self, http: web.Request, batch: Taken) -> JsonDict:
-        """Word a ``message_batch`` object."""
         ended = batch.ended is not None
         counts = batch.counts if ended else dict.fromkeys(batch_ways.OUTCOMES, 0)
         url = f"{http.scheme}://{http.host}/v1/messages/batches/{batch.name}/results"
@@ -97,12 +94,10 @@ class AnthropicWay(batch_ways.Way):
         return await batch_ways.sent_file(http, batch.results)
 
     def line(self, custom_id: str, status: int, body: JsonDict) -> JsonDict:
-        """Word the result of a request that was answered."""
         kind = {"type": "succeeded", "message": body} if status == 200 else {"type": "errored", "error": body}
         return {"custom_id": custom_id, "result": kind}
 
     def unanswered(self, custom_id: str, why: str) -> JsonDict:
-        """Word the result of a request that was not answered."""
         return {"custom_id": custom_id, "result": {"type": why.replace("cancelled", "canceled")}}
 
 

@@ -37,7 +37,6 @@ class GeminiWay(batch_ways.Way):
     name, interface, dialect = "gemini", "gemini", gemini.DIALECT
 
     def add_routes(self, app: web.Application) -> None:
-        """Add the routes of files and batches that OpenAI has not."""
         app.router.add_post("/upload" + VERSION + "/files", self._start_upload)
         app.router.add_route("*", "/upload-to/{token}", self._upload)
         for version in ("/v1", "/v1beta"):
@@ -49,11 +48,9 @@ class GeminiWay(batch_ways.Way):
         app.router.add_post(VERSION + "/batches/{name}:cancel", self.cancel)
 
     def missing(self, http: web.Request) -> web.Response:
-        """Say that there is no such batch."""
         return _problem(404, "NOT_FOUND", "no such batch")
 
     def named(self, http: web.Request) -> str:
-        """Return the name of the batch in the path."""
         return f"batches/{http.match_info['name']}"
 
     async def _start_upload(self, http: web.Request) -> web.Response:
@@ -88,7 +85,6 @@ class GeminiWay(batch_ways.Way):
         return reply
 
     async def show_file(self, http: web.Request) -> web.StreamResponse:
-        """Say what a file is."""
         found = self.found_file(http, f"files/{http.match_info['name']}")
         return _no_file() if found is None else web.json_response(_file(*found))
 
@@ -125,7 +121,6 @@ class GeminiWay(batch_ways.Way):
         return self.take(http, batch)
 
     def worded(self, http: web.Request, batch: Taken) -> JsonDict:
-        """Word the operation that works on a batch."""
         state = f"BATCH_STATE_{STATES.get(batch.state, batch.state.upper())}"
         output: JsonDict = {}
         if batch.results is not None and batch.state != "failed":
@@ -159,24 +154,20 @@ class GeminiWay(batch_ways.Way):
         return fields
 
     def cancelling(self, http: web.Request, batch: Taken) -> JsonDict:
-        """Say nothing."""
         return {}
 
     async def list(self, http: web.Request) -> web.StreamResponse:
-        """List the batches of a key, newest first."""
         worded, more = self.page(http, "pageToken", "pageSize", 50, 1000)
         token = {"nextPageToken": worded[-1]["name"]} if more else {}
         return web.json_response({"operations": worded, **token})
 
     def line(self, custom_id: str, status: int, body: JsonDict) -> JsonDict:
-        """Word the result of a request that was answered."""
         return {
             "key": custom_id,
             **({"response": body} if status == 200 else {"error": body.get("error")}),
         }
 
     def unanswered(self, custom_id: str, why: str) -> JsonDict:
-        """Word the result of a request that was not answered."""
         code = 1 if why == "cancelled" else 4
         return {"key": custom_id, "error": {"code": code, "message": batch_ways.SAID[why]}}
 

@@ -34,7 +34,6 @@ class OpenAiWay(batch_ways.Way):
     name, interface, dialect, errors_apart = "openai", "chat", openai.DIALECT, True
 
     def add_routes(self, app: web.Application) -> None:
-        """Add the routes of files and batches that Gemini has not."""
         app.router.add_post("/v1/files", self._upload)
         app.router.add_get("/v1/files", self._list_files)
         app.router.add_get("/v1/files/{name}/content", self._content)
@@ -42,7 +41,6 @@ class OpenAiWay(batch_ways.Way):
         app.router.add_post("/v1/batches/{name}/cancel", self.cancel)
 
     def missing(self, http: web.Request) -> web.Response:
-        """Say that there is no such batch."""
         return _problem(404, f"No batch found with id '{http.match_info['name']}'", param="id")
 
     async def _upload(self, http: web.Request) -> web.Response:
@@ -82,7 +80,6 @@ class OpenAiWay(batch_ways.Way):
         return web.json_response({"object": "list", "data": mine[shown], "has_more": more})
 
     async def show_file(self, http: web.Request) -> web.StreamResponse:
-        """Say what a file is."""
         name = http.match_info["name"]
         found = self.found_file(http, name)
         return _no_file(name) if found is None else web.json_response(_file(name, *found))
@@ -117,7 +114,6 @@ class OpenAiWay(batch_ways.Way):
         return self.take(http, Taken(name, self, owner, endpoint, "", path, ids, mark, source, fault))
 
     def worded(self, http: web.Request, batch: Taken) -> JsonDict:
-        """Word a ``batch`` object."""
         files: dict[str, str | None] = {"output": None, "error": None}
         if batch.state != "failed":
             for kind, path in (("output", batch.results), ("error", batch.errors)):
@@ -153,22 +149,18 @@ class OpenAiWay(batch_ways.Way):
         }
 
     def cancelling(self, http: web.Request, batch: Taken) -> JsonDict:
-        """Word a batch that will have been cancelled."""
         return self.worded(http, batch) | ({"status": "cancelling"} if batch.ended is None else {})
 
     async def list(self, http: web.Request) -> web.StreamResponse:
-        """List the batches of a key, newest first."""
         worded, more = self.page(http, "after", "limit", 20, 100)
         ends = {"first_id": worded[0]["id"], "last_id": worded[-1]["id"]} if worded else {}
         return web.json_response({"object": "list", "data": worded, "has_more": more, **ends})
 
     def line(self, custom_id: str, status: int, body: JsonDict) -> JsonDict:
-        """Word the result of a request that was answered."""
         reply = {"status_code": status, "request_id": f"req_{custom_id[:8]}", "body": body}
         return _result(custom_id, reply, None)
 
     def unanswered(self, custom_id: str, why: str) -> JsonDict:
-        """Word the result of a request that was not answered."""
         return _result(custom_id, None, {"code": f"batch_{why}", "message": batch_ways.SAID[why]})
 
 

@@ -44,8 +44,7 @@ class Asked:
 
     ``stream`` whether it is answered in parts, ``usage`` whether the last of them says what is billed. ``on`` says that
     thinking is asked for; ``effort`` and ``budget`` (at most so many tokens, 0: none) are what the call says of it,
-    ``shown`` whether its text is wanted (None: not said), ``sealed`` whether its encrypted form is. ``marks`` are
-    how many messages each beginning holds that is to be kept in the prompt cache.
+    ``shown`` whether its text is wanted (None: not said), ``sealed`` whether its encrypted form is.
     """
 
     model: str
@@ -57,7 +56,6 @@ class Asked:
     budget: int | None = None
     shown: bool | None = None
     sealed: bool = False
-    marks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,34 +85,28 @@ class Answer:
 
     @property
     def sent(self) -> int:
-        """Tokens of the prompt."""
         given = self.completion.usage.input_tokens
         return prompt_tokens(self.asked.request) if given is None else given
 
     @property
     def got(self) -> int:
-        """Tokens generated, those of thinking among them."""
         given = self.completion.usage.output_tokens
         return self.thought + token_count(self.completion.text) if given is None else given
 
     @property
     def thought(self) -> int:
-        """Tokens of thinking."""
         return self.completion.usage.reasoning_tokens or 0
 
     @property
     def shown(self) -> bool:
-        """Whether the text of thinking is shown."""
         return self.style.shown if self.asked.shown is None else self.asked.shown
 
     @property
     def written(self) -> int:
-        """Tokens of the prompt written to a cache."""
         return self.completion.usage.cache_write_tokens or 0
 
     @property
     def cached(self) -> int:
-        """Tokens of the prompt read from a cache."""
         return self.completion.usage.cached_tokens or 0
 
 
@@ -135,18 +127,15 @@ class Dialect:
     breaks_as: str | None = None
 
     def broken(self, problem: Problem) -> Frame:
-        """Word ``problem`` as it comes in the middle of a stream."""
         return self.breaks_as, self.error(problem)
 
 
 def pieces(text: str, count: int) -> list[str]:
-    """Return ``text`` in ``count`` parts of about one length, fewer where it is short, more where it is huge."""
     size = max(1, min(LONGEST_PIECE, -(-len(text) // max(1, count))))
     return [text[start : start + size] for start in range(0, len(text), size)]
 
 
 def model_of(fields: JsonDict, path_model: str = "") -> str:
-    """Return the model id of the path, else of the body, or raise ``BadRequest``."""
     model = path_model or fields.get("model")
     if not isinstance(model, str) or not model:
         raise BadRequest("model must be a non-empty string", "model")
@@ -154,7 +143,6 @@ def model_of(fields: JsonDict, path_model: str = "") -> str:
 
 
 def turns_of(fields: JsonDict, name: str, read: Callable[[object], Message]) -> tuple[Message, ...]:
-    """Return the messages of a conversation under ``name``, each as ``read``, or raise ``BadRequest``."""
     messages = tuple(map(read, as_list(fields.get(name), name)))
     if not messages:
         raise BadRequest(f"{name} must not be empty", name)
@@ -162,64 +150,54 @@ def turns_of(fields: JsonDict, name: str, read: Callable[[object], Message]) -> 
 
 
 def as_dict_at(value: object, key: str) -> JsonDict:
-    """Return the object under ``key`` of a body worded here, an empty one where there is none."""
     found = value.get(key) if isinstance(value, dict) else None
     return found if isinstance(found, dict) else {}
 
 
 def as_list_at(value: object, key: str) -> list[JsonDict]:
-    """Return the list of objects under ``key`` of a body worded here, an empty one where there is none."""
     found = value.get(key) if isinstance(value, dict) else None
     return found if isinstance(found, list) else []
 
 
 def token_count(text: str) -> int:
-    """Return a rough token count, four characters each, at least 1 for any text: enough to exercise budgets."""
     return -(-len(text) // 4)
 
 
 def prompt_tokens(request: ChatRequest) -> int:
-    """Return the rough token count of all messages."""
     return sum(token_count(message.content) for message in request.messages)
 
 
 def as_flag(value: object, param: str) -> bool:
-    """Return ``value`` if it is true or false, false if absent, else raise ``BadRequest`` naming ``param``."""
     if value is None or isinstance(value, bool):
         return bool(value)
     raise BadRequest(f"{param} must be true or false", param)
 
 
 def as_word(value: object, param: str) -> str | None:
-    """Return ``value`` if it is a string or absent, else raise ``BadRequest`` naming ``param``."""
     if value is None or isinstance(value, str):
         return value
     raise BadRequest(f"{param} must be a string", param)
 
 
 def as_dict(value: object, param: str) -> JsonDict:
-    """Return ``value`` if it is an object, else raise ``BadRequest`` naming ``param``."""
     if isinstance(value, dict):
         return value
     raise BadRequest(f"{param} must be an object", param)
 
 
 def as_list(value: object, param: str) -> list[object]:
-    """Return ``value`` if it is a list, else raise ``BadRequest`` naming ``param``."""
     if isinstance(value, list):
         return value
     raise BadRequest(f"{param} must be a list", param)
 
 
 def as_int(value: object, param: str) -> int | None:
-    """Return ``value`` if it is an integer or absent, else raise ``BadRequest`` naming ``param``."""
     if value is None or (isinstance(value, int) and not isinstance(value, bool)):
         return value
     raise BadRequest(f"{param} must be an integer", param)
 
 
 def as_number(value: object, param: str) -> float | None:
-    """Return ``value`` as a float if it is a number or absent, else raise ``BadRequest`` naming ``param``."""
     if value is None:
         return None
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e6:
@@ -228,7 +206,6 @@ def as_number(value: object, param: str) -> float | None:
 
 
 def as_strings(value: object, param: str) -> tuple[str, ...]:
-    """Return a string or list of strings as a tuple, else raise ``BadRequest`` naming ``param``."""
     if value is None:
         return ()
     if isinstance(value, str):
@@ -241,7 +218,6 @@ def as_strings(value: object, param: str) -> tuple[str, ...]:
 
 
 def joined_text(value: object, param: str) -> str:
-    """Return message content given as a string or as a list of text parts."""
     if isinstance(value, str):
         return value
     texts = [as_dict(part, param).get("text") for part in as_list(value, param)]
@@ -251,7 +227,6 @@ def joined_text(value: object, param: str) -> str:
 
 
 def turn(fields: JsonDict, param: str, roles: str) -> Message:
-    """Return one turn of a conversation in OpenAI's words; ``roles`` is what an unknown role is answered with."""
     content = joined_text(fields.get("content"), param)
     match fields.get("role"):
         case "system" | "developer":

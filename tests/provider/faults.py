@@ -17,10 +17,8 @@ class Fault(enum.StrEnum):
     """
 
     RATE_LIMIT = "rate_limit"  # 429, Retry-After in seconds
-    RATE_LIMIT_DATE = "rate_limit_date"  # 429, Retry-After as an HTTP date
     QUOTA = "quota"  # 429 with the code insufficient_quota: no retry helps
     UNAUTHORIZED = "unauthorized"  # 401
-    FORBIDDEN = "forbidden"  # 403: the account may not use the model
     SERVER_ERROR = "server_error"  # 500
     UNAVAILABLE = "unavailable"  # 503
     OVERLOADED = "overloaded"  # 529
@@ -103,7 +101,6 @@ class FaultPlan:
             raise ValueError("max_in_flight and requests_per_minute are above 0, or None for no limit")
 
     def draw(self, digest: str, seen: int) -> Fault | None:
-        """Return the fault of the ``seen``-th call (0 first) whose body has ``digest``, or ``None``."""
         if not self.rates:
             return None
         drawn = hashlib.sha256(f"{self.seed}:{digest}:{seen}".encode()).digest()

@@ -12,10 +12,8 @@ from tests.provider import dialects
 
 _STATUSES = {
     "rate_limit": "RESOURCE_EXHAUSTED",
-    "rate_limit_date": "RESOURCE_EXHAUSTED",
     "quota": "RESOURCE_EXHAUSTED",
     "unauthorized": "UNAUTHENTICATED",
-    "forbidden": "PERMISSION_DENIED",
     "model_not_found": "NOT_FOUND",
     "unsupported_parameter": "INVALID_ARGUMENT",
     "bad_request": "INVALID_ARGUMENT",
@@ -51,7 +49,6 @@ def _constraint(config: dialects.JsonDict) -> types.Constraint | None:
 
 
 def camel(body: object) -> object:
-    """Return a body whose fields are named in camel case; the other spelling of protocol buffers is taken too."""
     if not isinstance(body, dict):
         return body
     named: dict[str, object] = {}
@@ -63,7 +60,6 @@ def camel(body: object) -> object:
 
 
 def read(path_model: str, body: object) -> dialects.Asked:
-    """Read a ``generateContent`` body. Raises ``BadRequest``."""
     fields = dialects.as_dict(camel(body), "body")
     turns = dialects.turns_of(fields, "contents", _message)
     config = dialects.as_dict(fields.get("generationConfig") or {}, "generationConfig")
@@ -108,7 +104,6 @@ def _logprobs(tokens: tuple[types.TokenLogprob, ...]) -> dialects.JsonDict:
 
 
 def answer(given: dialects.Answer) -> dialects.JsonDict:
-    """Word a ``GenerateContentResponse``."""
     reasons = {types.Status.TRUNCATED: "MAX_TOKENS", types.Status.REFUSED: "SAFETY"}
     completion = given.completion
     parts: list[dialects.JsonDict] = []
@@ -143,7 +138,6 @@ def answer(given: dialects.Answer) -> dialects.JsonDict:
 
 
 def frames(body: dialects.JsonDict, asked: dialects.Asked, pieces: int) -> Iterator[dialects.Frame]:
-    """Yield ``body`` as a row of ``GenerateContentResponse`` objects; the last one says how it ended."""
     candidate = dialects.as_list_at(body, "candidates")[0]
     so_far = {name: value for name, value in body.items() if name != "candidates"}
     parts = [
@@ -157,7 +151,6 @@ def frames(body: dialects.JsonDict, asked: dialects.Asked, pieces: int) -> Itera
 
 
 def error(problem: dialects.Problem) -> dialects.JsonDict:
-    """Word ``problem`` as an error body."""
     details: list[dialects.JsonDict] = []
     if problem.param in _FIELDS:
         violation = {"field": _FIELDS[problem.param], "description": problem.message}

@@ -57,7 +57,6 @@ def _schema(wanted: dialects.JsonDict) -> types.JsonObject | None:
 
 
 def read(path_model: str, body: object) -> dialects.Asked:
-    """Read a chat-completions body. Raises ``BadRequest``."""
     fields = dialects.as_dict(body, "body")
     model = dialects.model_of(fields, path_model)
     messages = dialects.turns_of(fields, "messages", _message)
@@ -85,7 +84,6 @@ def read(path_model: str, body: object) -> dialects.Asked:
 
 
 def _thinking(fields: dialects.JsonDict) -> tuple[str | None, int | None]:
-    """Return effort and budget: ``reasoning_effort``, or ``reasoning`` as OpenRouter has it."""
     reasoning = dialects.as_dict(fields.get("reasoning") or {}, "reasoning")
     effort = dialects.as_word(fields.get("reasoning_effort") or reasoning.get("effort"), "reasoning_effort")
     budget = dialects.as_int(reasoning.get("max_tokens"), "reasoning")
@@ -100,13 +98,11 @@ def _logprob(token: types.TokenLogprob) -> dialects.JsonDict:
 
 
 def logprobs(completion: types.Completion) -> list[dialects.JsonDict]:
-    """Return the log-probabilities of an answer, one certain token where none are given."""
     certain = types.TokenLogprob(completion.text, 0.0, ((completion.text, 0.0),))
     return [_logprob(token) for token in completion.logprobs or (certain,)]
 
 
 def answer(given: dialects.Answer) -> dialects.JsonDict:
-    """Word a ``chat.completion`` object."""
     completion = given.completion
     message: dialects.JsonDict = {"role": "assistant", "content": completion.text, "refusal": None}
     finish = "stop"
@@ -146,7 +142,6 @@ def _usage(given: dialects.Answer) -> dialects.JsonDict:
 
 
 def frames(body: dialects.JsonDict, asked: dialects.Asked, pieces: int) -> Iterator[dialects.Frame]:
-    """Yield ``body`` as ``chat.completion.chunk`` objects."""
     choice = dialects.as_list_at(body, "choices")[0]
     message = dialects.as_dict_at(choice, "message")
     rest = {name: body[name] for name in body if name not in ("choices", "usage", "object")}
@@ -176,9 +171,7 @@ def frames(body: dialects.JsonDict, asked: dialects.Asked, pieces: int) -> Itera
 
 _TYPES = {
     "rate_limit": ("rate_limit_error", "rate_limit_exceeded"),
-    "rate_limit_date": ("rate_limit_error", "rate_limit_exceeded"),
     "unauthorized": ("invalid_request_error", "invalid_api_key"),
-    "forbidden": ("invalid_request_error", "model_not_found"),
     "quota": ("insufficient_quota", "insufficient_quota"),
     "model_not_found": ("invalid_request_error", "model_not_found"),
     "unsupported_parameter": ("invalid_request_error", "unsupported_parameter"),
@@ -187,7 +180,6 @@ _TYPES = {
 
 
 def error(problem: dialects.Problem) -> dialects.JsonDict:
-    """Word ``problem`` as an error body."""
     kind, code = _TYPES.get(problem.kind, ("server_error", None))
     return {"error": {"message": problem.message, "type": kind, "param": problem.param, "code": code}}
 

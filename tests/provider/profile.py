@@ -17,7 +17,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tests.provider import caches, dialects, gemini
+from tests.provider import dialects, gemini
 from tests.provider.dialects import JsonDict, Refusal
 from tests.provider.thinking import Reasoning
 
@@ -36,7 +36,6 @@ class Reply(_Data):
     body: str
 
     def filled(self, **words: object) -> Refusal:
-        """Return the reply with its placeholders filled in."""
         body = {name: _filled(value, words) for name, value in json.loads(self.body).items()}
         return Refusal(self.status, body)
 
@@ -69,7 +68,6 @@ class Rule(Reply):
     source: str
 
     def refusal(self, call: Call) -> Refusal | None:
-        """Return the answer to ``call`` where the rule strikes it."""
         if self.interface and call.interface not in self.interface:
             return None
         if not all(self._has(call, name, values) for name, values in self.when.items()):
@@ -95,7 +93,6 @@ class Rule(Reply):
         return None if self.field is None else at(call.body, self.field)
 
     def _offence(self, call: Call, value: object) -> object | None:
-        """Return what of ``value`` is refused."""
         if any(
             value == taken and isinstance(value, bool) == isinstance(taken, bool) for taken in self.unless
         ):
@@ -152,7 +149,7 @@ class Profile(_Data):
     """One provider and family of models.
 
     ``interfaces`` are what the address offers, with ``batches`` or without; ``elsewhere`` is what every other path
-    answers. ``caching`` is the kind of its prompt cache. ``ignored`` are fields that the provider does not read.
+    answers. ``ignored`` are fields that the provider does not read.
     ``known`` lists the fields of each interface's body, where the provider refuses others with ``unknown_field``.
     ``extra`` is JSON that stands in every answer, ``headers`` in every reply. ``faults`` are shares of calls that fail
     where nothing else is asked for.
@@ -166,7 +163,6 @@ class Profile(_Data):
     unknown_model: Reply
     key: Key | None = None
     thinking: Thinking = Field(default_factory=Thinking)
-    caching: caches.Kind | None = None
     details: bool = True
     extra: str = "{}"
     headers: Mapping[str, str] = Field(default_factory=dict)
@@ -178,7 +174,6 @@ class Profile(_Data):
 
     @functools.cached_property
     def style(self) -> dialects.Style:
-        """What its answers look like."""
         return dialects.Style(self.thinking.fields, self.thinking.shown, self.details, json.loads(self.extra))
 
     def refusal(
@@ -203,7 +198,6 @@ class Profile(_Data):
         return next((found for rule in rules if (found := rule.refusal(call)) is not None), None)
 
     def unkeyed(self, call: Call, key: str | None) -> Refusal | None:
-        """Return the answer to a call without the right key; ``key`` is the only one taken, None: any."""
         if self.key is None:
             return None
         given = [call.headers[name] for name in self.key.headers if name in call.headers]
@@ -236,34 +230,29 @@ class Call:
 
     @functools.cached_property
     def prompt(self) -> int:
-        """Tokens of the prompt, roughly: all its texts."""
         parts = (self.body.get(name) for name in ("messages", "input", "instructions", "contents", "system"))
         return sum(dialects.token_count(text) for part in parts for text in _texts(part))
 
 
 def names() -> list[str]:
-    """Return the names of all profiles."""
     folder = resources.files(__package__) / FOLDER
     return sorted(each.name.removesuffix(".toml") for each in folder.iterdir() if each.name.endswith(".toml"))
 
 
 @functools.cache
 def load(name: str) -> Profile:
-    """Return the profile called ``name``. Raises ``ValueError``, which lists the names, where there is none."""
     if name not in names():
         raise ValueError(f"no profile {name!r}; there are: {', '.join(names())}")
     return Profile.model_validate(_written(name))
 
 
 def _written(name: str) -> dict[str, object]:
-    """Return what the file says, and what it does not say as the one says that it is ``like``, but for the rules."""
     said = tomllib.loads((resources.files(__package__) / FOLDER / f"{name}.toml").read_text("utf-8"))
     like = said.pop("like", None)
     return said if like is None else {**_written(like), "rule": (), **said}
 
 
 def at(body: object, path: str) -> object:
-    """Return what stands at the dotted ``path``, None where nothing does."""
     for name in path.split("."):
         body = body.get(name) if isinstance(body, dict) else None
     return body

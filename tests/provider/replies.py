@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import socket
 import struct
 import time
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from email.utils import formatdate
 
 from aiohttp import web
 
@@ -30,7 +28,6 @@ class Limits:
     _arrivals: deque[float] = field(default_factory=deque)
 
     def exceeded(self, in_flight: int) -> bool:
-        """Return whether the call just arrived, counted in ``in_flight``, is one too many. Such calls do not count."""
         if self.max_in_flight is not None and in_flight > self.max_in_flight:
             return True
         if self.per_minute is None:
@@ -45,7 +42,6 @@ class Limits:
 
 
 def rejected_parameter(request: ChatRequest) -> Mapping[str, str]:
-    """Return the ``reject_*`` faults that can strike ``request``, each with the parameter it complains about."""
     asked = {
         (Fault.REJECT_TEMPERATURE, "temperature"): request.sampling.temperature is not None,
         (Fault.REJECT_LOGIT_BIAS, "logit_bias"): isinstance(request.constraint, TokenBias),
@@ -58,10 +54,8 @@ def rejected_parameter(request: ChatRequest) -> Mapping[str, str]:
 PROBLEMS: Mapping[str, Problem] = {
     "limit": Problem(429, "rate_limit", "too many requests"),
     Fault.RATE_LIMIT: Problem(429, "rate_limit", "too many requests"),
-    Fault.RATE_LIMIT_DATE: Problem(429, "rate_limit_date", "too many requests"),
     Fault.QUOTA: Problem(429, "quota", "the account has no credit left"),
     Fault.UNAUTHORIZED: Problem(401, "unauthorized", "the key is not accepted"),
-    Fault.FORBIDDEN: Problem(403, "forbidden", "this account has no access to model {!r}"),
     Fault.SERVER_ERROR: Problem(500, "server_error", "something broke"),
     Fault.UNAVAILABLE: Problem(503, "unavailable", "the service is unavailable"),
     Fault.OVERLOADED: Problem(529, "overloaded", "the service is overloaded"),
@@ -71,7 +65,6 @@ PROBLEMS: Mapping[str, Problem] = {
 
 
 def problem_of(outcome: str, model: str, rejected: Mapping[str, str]) -> Problem | None:
-    """Return the error answer of ``outcome``, or ``None`` where it is not an error status."""
     if outcome in rejected:
         param = rejected[outcome]
         return Problem(400, "unsupported_parameter", f"{param} is not supported with this model", param)
@@ -80,16 +73,12 @@ def problem_of(outcome: str, model: str, rejected: Mapping[str, str]) -> Problem
 
 
 def retry_after(kind: str, seconds: float) -> Mapping[str, str]:
-    """Return the ``Retry-After`` header of a problem: seconds, or an HTTP date not before then."""
     if kind == "rate_limit":
         return {"Retry-After": f"{seconds:g}"}
-    if kind == "rate_limit_date":
-        return {"Retry-After": formatdate(math.ceil(time.time() + seconds), usegmt=True)}
     return {}
 
 
 def faulty_completion(outcome: str, model: str, completion: Completion) -> tuple[str, Completion]:
-    """Return the reported model id and the answer as the faults with status 200 change them."""
     match outcome:
         case Fault.EMPTY:
             return model, replace(completion, status=Status.OK, text="", logprobs=())
@@ -106,7 +95,6 @@ def faulty_completion(outcome: str, model: str, completion: Completion) -> tuple
 
 
 def faulty_usage(outcome: str, completion: Completion, limit: int | None) -> Completion:
-    """Return ``completion`` billed as the fault has it."""
     if outcome != Fault.USAGE_ABOVE_LIMIT:
         return completion
     billed = replace(completion.usage, output_tokens=20 * (limit or 1000))
@@ -114,7 +102,6 @@ def faulty_usage(outcome: str, completion: Completion, limit: int | None) -> Com
 
 
 def faulty_body(outcome: str, body: dict[str, object]) -> dict[str, object]:
-    """Return the answer as the faults of its usage change it."""
     for name in ("usage", "usageMetadata"):
         if name in body and outcome == Fault.NO_USAGE:
             body = {key: value for key, value in body.items() if key != name}
@@ -130,14 +117,12 @@ def _negated(value: object) -> object:
 
 
 def request_ids(number: int) -> Mapping[str, str]:
-    """Return the request id under the header names of all providers."""
     return {"x-request-id": f"req-sim-{number}", "request-id": f"req-sim-{number}"}
 
 
 def json_reply(
     status: int, body: bytes, number: int, headers: Mapping[str, str] | None = None
 ) -> web.Response:
-    """Return ``body`` as a JSON answer with its request id."""
     return web.Response(
         status=status,
         body=body,
@@ -147,12 +132,10 @@ def json_reply(
 
 
 def character_cut(body: bytes) -> bytes:
-    """Return what comes of ``body`` before a cut inside its last wide character."""
     return body[: body.rindex(WIDE.encode()) + 2]
 
 
 async def cut_reply(http: web.Request, body: bytes, number: int, sent: bytes) -> web.StreamResponse:
-    """Announce all of ``body``, send what was ``sent`` of it, close the connection."""
     response = web.StreamResponse(
         headers={"Content-Length": str(len(body)), "x-request-id": f"req-sim-{number}"}
     )
@@ -165,7 +148,6 @@ async def cut_reply(http: web.Request, body: bytes, number: int, sent: bytes) ->
 
 
 def reset_connection(http: web.Request) -> web.Response:
-    """Reset the connection (TCP RST) before any byte of an answer."""
     if http.transport is not None:
         connection = http.transport.get_extra_info("socket")
         if connection is not None:

@@ -45,7 +45,6 @@ def _constraint(text: dialects.JsonDict) -> types.JsonObject | None:
 
 
 def read(path_model: str, body: object) -> dialects.Asked:
-    """Read a Responses body. Raises ``BadRequest``."""
     fields = dialects.as_dict(body, "body")
     model = dialects.model_of(fields, path_model)
     reasoning = dialects.as_dict(fields.get("reasoning") or {}, "reasoning")
@@ -69,7 +68,6 @@ def read(path_model: str, body: object) -> dialects.Asked:
 
 
 def answer(given: dialects.Answer) -> dialects.JsonDict:
-    """Word a ``response`` object."""
     completion, limit = given.completion, given.asked.request.sampling.max_tokens
     filtered = completion.status is types.Status.REFUSED and completion.finish_reason == "content_filter"
     cut = completion.status is types.Status.TRUNCATED
@@ -131,7 +129,6 @@ def _output(given: dialects.Answer) -> list[dialects.JsonDict]:
 
 
 def frames(body: dialects.JsonDict, asked: dialects.Asked, pieces: int) -> Iterator[dialects.Frame]:
-    """Yield ``body`` as the events of a streamed response, numbered in order."""
     for number, (kind, fields) in enumerate(_events(body, pieces)):
         yield kind, {"type": kind, "sequence_number": number, **fields}
 
@@ -175,7 +172,6 @@ def _part(
 
 class _Responses(dialects.Dialect):
     def broken(self, problem: dialects.Problem) -> dialects.Frame:
-        """Word ``problem`` as it comes in the middle of a stream."""
         worded = dialects.as_dict_at(self.error(problem), "error")
         fields = {name: worded[name] for name in ("message", "param", "code")}
         return "error", {"type": "error", "sequence_number": 0, **fields}

@@ -17,14 +17,12 @@ ENDLESS_GAP_S = 0.01  # a stream without an end must not fill the machine's memo
 
 
 def encoded(frame: dialects.Frame) -> bytes:
-    """Return one event as it stands on the wire: UTF-8, except where a lone surrogate has no such form."""
     name, data = frame
     text = data if isinstance(data, str) else dumped(data)
     return (f"event: {name}\n" if name else "").encode() + b"data: " + text.encode() + b"\n\n"
 
 
 def dumped(data: object) -> str:
-    """Return ``data`` as compact JSON, not escaped where UTF-8 can say it."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     try:
         text.encode()
@@ -34,7 +32,6 @@ def dumped(data: object) -> str:
 
 
 async def opened(http: web.Request, number: int, extra: Mapping[str, str]) -> web.StreamResponse:
-    """Send the head of a stream."""
     headers = {"Cache-Control": "no-cache", **replies.request_ids(number), **extra}
     response = web.StreamResponse(headers=headers)
     response.content_type = "text/event-stream"
@@ -44,7 +41,6 @@ async def opened(http: web.Request, number: int, extra: Mapping[str, str]) -> we
 
 
 async def waited(response: web.StreamResponse, seconds: float, plan: FaultPlan) -> None:
-    """Wait ``seconds``, with a comment every ``plan.keep_alive_s``."""
     every = plan.keep_alive_s or 1.0
     while seconds > 0:
         await response.write(COMMENT)
@@ -55,7 +51,6 @@ async def waited(response: web.StreamResponse, seconds: float, plan: FaultPlan) 
 async def send(
     http: web.Request, response: web.StreamResponse, events: Sequence[bytes], outcome: str, plan: FaultPlan
 ) -> None:
-    """Send ``events`` as ``outcome`` and ``plan`` have it, and end the stream."""
     half = len(events) // 2
     if outcome == Fault.CUT:
         await _write(response, events[:half], plan)

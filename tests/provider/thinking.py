@@ -31,7 +31,6 @@ class Reasoning(BaseModel):
     by_default: bool = True
 
     def wanted(self, asked: dialects.Asked) -> int:
-        """Return how many tokens would be thought for ``asked``, were there no limit."""
         if not self.tokens or asked.budget == 0:
             return 0
         if not (self.by_default or asked.on or asked.budget):
@@ -42,7 +41,6 @@ class Reasoning(BaseModel):
 
 
 def text_of(tokens: int) -> str:
-    """Return thinking of ``tokens`` tokens."""
     length = tokens * CHARACTERS_PER_TOKEN
     return (_FILLER * (length // len(_FILLER) + 1))[:length]
 
