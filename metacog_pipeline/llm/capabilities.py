@@ -8,11 +8,14 @@ what is asked.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter
 
 from metacog_pipeline.files import write_text
 from metacog_pipeline.home import Home
@@ -32,6 +35,7 @@ NOT_SENT: Mapping[str, Any] = {"temperature": None, "seed": None, "top_logprobs"
 BILLS = ("overbilled", "hidden_tokens", "over_limit")  # what only bills teach
 Limit = Literal["max_tokens", "max_completion_tokens"]
 Server = Literal["vllm"]
+Count = Annotated[int, Field(ge=0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +59,16 @@ class Capabilities:
     refused: frozenset[str] = frozenset()
     refused_modes: frozenset[str] = frozenset()
     reasons: bool | None = None
-    reasoning_tokens: int | None = None
-    first_reply_s: float | None = None
+    reasoning_tokens: Count | None = None
+    first_reply_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     service_tier: str | None = None
-    requests_per_minute: int | None = None
-    tokens_per_minute: int | None = None
+    requests_per_minute: Count | None = None
+    tokens_per_minute: Count | None = None
     server: Server | None = None
-    context: int | None = None
-    overbilled: int | None = None
-    hidden_tokens: int | None = None
-    over_limit: int | None = None
+    context: Count | None = None
+    overbilled: Count | None = None
+    hidden_tokens: Count | None = None
+    over_limit: Count | None = None
 
     def thinking_room(self, spec: ModelSpec) -> int:
         """Return how many tokens ``spec`` may think before it answers, beside those of the answer itself."""
@@ -133,37 +137,21 @@ def kept_at(home: Home, model: str) -> Path:
 def load(home: Home, model: str, asked_as: str) -> Capabilities | None:
     """Return what is known of ``model``; None where nothing is, or where it would be asked otherwise now.
 
-    A file that cannot be read is as good as none: what it held can be learnt again. A field of another
-    version is passed over.
+    A file that cannot be read is as good as none: what it held can be learnt again.
     """
     try:
         kept = json.loads(kept_at(home, model).read_text("utf-8"))
         if kept["asked_as"] != asked_as:
             return None
-        fields = {each.name for each in dataclasses.fields(Capabilities)}
-        found = {name: value for name, value in kept["capabilities"].items() if name in fields}
-        sets = {name: frozenset(map(str, found[name])) for name in ("refused", "refused_modes")}
-        known = Capabilities(**{**found, **sets})
-        return known if _sound(known) else None
+        known = _kept().validate_json(json.dumps(kept["capabilities"]), strict=True)
+        return known
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
 
-def _sound(known: Capabilities) -> bool:
-    """Whether every number is one and every word is one: the file may have been edited."""
-    numbers = (
-        *(known.reasoning_tokens, known.first_reply_s),
-        *(known.requests_per_minute, known.tokens_per_minute, known.context, known.overbilled),
-        *(known.hidden_tokens, known.over_limit),
-    )
-    return (
-        all(each is None or (isinstance(each, int | float) and 0 <= each < float("inf")) for each in numbers)
-        and known.reasons in (None, True, False)
-        and known.api in (None, "chat", "responses")
-        and known.limit_field in (None, "max_tokens", "max_completion_tokens")
-        and isinstance(known.service_tier, str | None)
-        and known.server in (None, "vllm")
-    )
+@functools.cache
+def _kept() -> TypeAdapter[Capabilities]:
+    return TypeAdapter(Capabilities)
 
 
 def save(home: Home, model: str, asked_as: str, known: Capabilities) -> None:

@@ -22,11 +22,10 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from metacog_pipeline.errors import one_line
-from metacog_pipeline.llm.attempts import Attempt, Tally, may_be_billed
 from metacog_pipeline.llm.breaker import Breaker
 from metacog_pipeline.llm.budget import Budget, BudgetSpent, Reservation
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
@@ -53,6 +52,8 @@ FIRST_CALLS = 4  # of a paid model under way at once until its first bills have 
 FIRST_ANSWERS = 2  # bills within what was set aside, after which its whole concurrency is used
 LONG_PAUSE_S = 20.0  # waits that are told
 SAID_AGAIN_S = 600.0
+# Statuses of gateways that gave up on a model which may have answered, and billed, behind them.
+MAYBE_BILLED_STATUSES = frozenset({408, 499, 502, 504, 520, 524})
 
 _logger = logging.getLogger(__name__)
 
@@ -60,6 +61,73 @@ _logger = logging.getLogger(__name__)
 def utc_now() -> datetime:
     """Return the wall clock, aware."""
     return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """How one attempt ended.
+
+    ``cost`` in dollars, ``billed`` whether it was or may have been billed, ``retry_after`` the wait the provider asked
+    for in seconds, ``first_byte_at`` when the answer began, on the event loop's clock.
+    """
+
+    completion: Completion
+    cost: float | None
+    billed: bool
+    retry_after: float | None = None
+    first_byte_at: float | None = None
+
+
+def may_be_billed(status: int) -> bool:
+    """Return whether an attempt that was answered with this HTTP status was or may have been billed."""
+    return 200 <= status < 300 or status in MAYBE_BILLED_STATUSES
+
+
+class Tally:
+    """The attempts of one call."""
+
+    def __init__(self) -> None:
+        self.attempts = 0
+        self.billed = 0
+        self.cost: float | None = 0.0
+        self.last: Completion | None = None
+        self.latency_first_s: float | None = None
+        self.started: float | None = None
+        self.started_at: datetime | None = None
+        self._sent = 0.0
+
+    def send(self, now: float, wall: datetime) -> None:
+        """Note that an attempt leaves."""
+        self.attempts += 1
+        self._sent = now
+        if self.started is None:
+            self.started, self.started_at = now, wall
+
+    def add(self, attempt: Attempt) -> None:
+        """Note how the attempt that left last has ended."""
+        self.cost = None if attempt.cost is None or self.cost is None else self.cost + attempt.cost
+        self.billed += attempt.billed
+        came, before = attempt.completion, self.last
+        if before is not None and came.status is Status.FAILED:
+            if before.status is not Status.FAILED:
+                return  # an empty answer is still the provider's answer; the second try brought none
+            if before.text and not came.text:
+                came = replace(came, text=before.text, reasoning_text=before.reasoning_text)
+        self.last = came
+        self.latency_first_s = None if attempt.first_byte_at is None else attempt.first_byte_at - self._sent
+
+    def close(self, now: float) -> Completion:
+        """Return the completion of the call."""
+        assert self.last is not None, "a call that ends has had an attempt"
+        return replace(
+            self.last,
+            cost_usd=self.cost,
+            attempts=self.attempts,
+            attempts_billed=self.billed,
+            started_at=self.started_at,
+            latency_s=0.0 if self.started is None else now - self.started,
+            latency_first_s=self.latency_first_s,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -293,7 +293,7 @@ def test_no_line_of_results_keeps_the_others_from_being_read(line, tmp_path):
     for answer in found.places:
         read = collecting.read_at(found.places[answer], at.way)
         assert read is not None
-        completion = collecting.completion_of(read, batch, at.read)
+        completion = collecting.completion_of(read, batch.record, at.read)
         assert completion.lane == "batch"
 
 

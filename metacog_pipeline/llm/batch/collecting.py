@@ -6,15 +6,14 @@ or nothing that can be read. None of these keeps the others from being used.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.llm.batch.records import Batch, age_s
+from metacog_pipeline.llm.batch.records import Batch, BatchRecord, age_s
 from metacog_pipeline.llm.batch.ways import Line, Way, read_line
 from metacog_pipeline.llm.types import Completion, ErrorKind, failed
 
@@ -39,17 +38,15 @@ class Place:
 
 @dataclass(slots=True)
 class Found:
-    """What the results of a batch hold: the place of each answer, and figures.
+    """What the results of a batch hold, by answer id: the place of each answer, and why others have none.
 
-    ``places`` by answer id; ``why`` of requests that the batch says it did not answer; ``counts`` as in the record;
-    ``unknown`` the ids of results that were not asked for, ``unreadable`` lines that are no result.
+    ``unknown`` are the ids of results that were not asked for, ``unreadable`` is how many lines are no result.
     """
 
     places: dict[str, Place] = field(default_factory=dict)
     why: dict[str, str] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
     unreadable: int = 0
-    duplicates: int = 0
 
     def message(self, batch: Batch) -> str | None:
         """Return one line about what does not belong there; None where there is none."""
@@ -66,52 +63,28 @@ class Found:
         return f"batch {batch.record.mark} ({batch.record.remote}): {' and '.join(said)}; {where}; ask the provider"
 
 
-def lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield (offset, line) of a file of results."""
-    with path.open("rb") as source:
-        offset = 0
-        while line := source.readline(MAX_LINE_BYTES):
-            yield offset, line
-            offset += len(line)
-
-
 def index(batch: Batch, way: Way) -> Found:
     """Return what stands in the results of a batch. Raises ``StoreError`` where they cannot be read."""
     wanted = {answer for answer, _ in batch.answers()}
-    found = Found()
-    errors: dict[str, Place] = {}
+    found, errors, offset = Found(), dict[str, Place](), 0
     try:
-        for offset, raw in lines(batch.results):
-            if not raw.strip():
-                continue
-            line = read_line(way, raw)
-            if line is None:
-                found.unreadable += 1
-            elif line.custom_id not in wanted:
-                found.unknown.append(line.custom_id)
-            elif line.why is not None:
-                found.why.setdefault(line.custom_id, line.why)
-            else:
-                into = found.places if line.status == 200 else errors
-                found.duplicates += line.custom_id in into
-                into.setdefault(line.custom_id, Place(batch.results, offset, len(raw)))
+        with batch.results.open("rb") as source:
+            while raw := source.readline(MAX_LINE_BYTES):
+                place, offset = Place(batch.results, offset, len(raw)), offset + len(raw)
+                line = read_line(way, raw) if raw.strip() else None
+                if line is None:
+                    found.unreadable += bool(raw.strip())
+                elif line.custom_id not in wanted:
+                    found.unknown.append(line.custom_id)
+                elif line.why is not None:
+                    found.why.setdefault(line.custom_id, line.why)
+                else:
+                    (found.places if line.status == 200 else errors).setdefault(line.custom_id, place)
     except OSError as error:
         raise StoreError(f"the results {batch.results} cannot be read ({error.strerror})") from None
-    for answer, place in errors.items():
-        found.places.setdefault(answer, place)  # an answer counts before an error of the same request
-    for answer in found.places:
-        found.why.pop(answer, None)
+    found.places = errors | found.places  # an answer counts before an error of the same request
+    found.why = {answer: why for answer, why in found.why.items() if answer not in found.places}
     return found
-
-
-def names_ours(batch: Batch, way: Way) -> bool | None:
-    """Whether the results name requests of this batch; None where they name none at all."""
-    wanted = {answer for answer, _ in batch.answers()}
-    for _, raw in lines(batch.results):
-        line = read_line(way, raw)
-        if line is not None:
-            return line.custom_id in wanted
-    return None
 
 
 def read_at(place: Place, way: Way) -> Line | None:
@@ -121,22 +94,14 @@ def read_at(place: Place, way: Way) -> Line | None:
         return read_line(way, source.read(place.length))
 
 
-def completion_of(line: Line, batch: Batch, read: ReadReply) -> Completion:
+def completion_of(line: Line, record: BatchRecord, read: ReadReply) -> Completion:
     """Return what a result says, as a call of its own would have: the status says how it ended."""
     if line.why is not None:
         return unanswered(line.why)
-    record = batch.record
-    with contextlib.suppress(TypeError, ValueError):
-        started = datetime.fromisoformat(record.submitted_at or record.created_at)
-        took = max(0.0, age_s(record.submitted_at) - age_s(record.ended_at))
-        return dataclasses.replace(
-            read(line.status, line.body),
-            started_at=started,
-            latency_s=took,
-            lane="batch",
-            attempts=1,
-        )
-    return unanswered("unreadable")
+    started = datetime.fromisoformat(record.submitted_at or record.created_at)
+    took = max(0.0, age_s(record.submitted_at) - age_s(record.ended_at))
+    completion = read(line.status, line.body)
+    return dataclasses.replace(completion, started_at=started, latency_s=took, lane="batch", attempts=1)
 
 
 def unanswered(why: str) -> Completion:

@@ -209,17 +209,12 @@ class Desk:
                 await calls.download(self.way.url_of(self.root, name), batch.results, append=place > 0)
         if not look.results:
             batch.results.touch()
-        record = batch.record
-        if record.tentative and not collecting.names_ours(batch, self.way):
+        record, found = batch.record, collecting.index(batch, self.way)
+        if record.tentative and not (found.places or found.why):
             batch.results.unlink()
-            batch.now(
-                state="submitting",
-                remote=None,
-                tentative=False,
-                foreign=(*record.foreign, record.remote or ""),
-            )
+            foreign = (*record.foreign, record.remote or "")
+            batch.now(state="submitting", remote=None, tentative=False, foreign=foreign)
             return None
-        found = collecting.index(batch, self.way)
         cost, counts = await self._bill(batch, found)
         self._release(batch, cost or 0.0)
         batch.now(
@@ -246,21 +241,23 @@ class Desk:
         for number, (answer, most) in enumerate(worst.items()):
             if number % LINES_AT_ONCE == 0:
                 await asyncio.sleep(0)
-            place, why = found.places.get(answer), found.why.get(answer)
-            if place is None:
-                kind = "missing" if why is None else "failed" if why in ("error", "unreadable") else why
-                counts[kind] += 1
-                cost = None if cost is None else cost + (most / NANO if why is None else 0.0)
-                continue
-            line = collecting.read_at(place, self.way)
-            assert line is not None, "it was read before"
-            if line.status != 200:
-                counts["failed"] += 1
-                continue
-            counts["answered"] += 1
-            billed = reported_cost(self.spec, self.read(line.status, line.body), batch=True)
+            kind, billed = self._became(found, answer)
+            counts[kind] += 1
             cost = None if cost is None else cost + (most / NANO if billed is None else billed)
         return cost, counts
+
+    def _became(self, found: collecting.Found, answer: str) -> tuple[str, float | None]:
+        """Return what became of a request, and its dollars; ``None``: not known, and so the most it can have cost."""
+        place, why = found.places.get(answer), found.why.get(answer)
+        if place is None:
+            if why is None:
+                return "missing", None
+            return (why if why in ("expired", "cancelled") else "failed"), 0.0
+        line = collecting.read_at(place, self.way)
+        assert line is not None, "it was read before"
+        if line.status != 200:
+            return "failed", 0.0
+        return "answered", reported_cost(self.spec, self.read(line.status, line.body), batch=True)
 
     def _release(self, batch: Batch, cost: float) -> None:
         if self._budget is not None:

@@ -201,7 +201,7 @@ class BatchModel:
         line = collecting.read_at(place, self._desk.way)
         if line is None:
             return None
-        completion = collecting.completion_of(line, batch, self._desk.read)
+        completion = collecting.completion_of(line, batch.record, self._desk.read)
         billed = 1 if line.status == 200 else 0
         if billed:
             self._model.note_bill(request, completion.usage)
