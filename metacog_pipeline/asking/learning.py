@@ -7,7 +7,6 @@ next call is worded by it; what is part of a request stands in the request alone
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +16,6 @@ from metacog_pipeline.llm.capabilities import BILLS, NOT_SENT, NOTHING_KNOWN, Ca
 
 #: Options that are part of a request, and so of an answer's identity; the others concern delivery.
 SAMPLING = frozenset(NOT_SENT)
-ANNOUNCED = ("requests_per_minute", "tokens_per_minute")  # limits a provider names in its replies
 
 _logger = logging.getLogger(__name__)
 
@@ -72,15 +70,10 @@ class Learnt:
 
     def save(self) -> None:
         """Keep what is known; where it cannot be written it is learnt again by the next session."""
-        limits = getattr(self.model, "announced_limits", None)
-        if isinstance(limits, Mapping):
-            announced = {name: limits[name] for name in ANNOUNCED if isinstance(limits.get(name), int)}
-            self.known = replace(self.known, **announced)
         bills = getattr(self.model, "known", self.known)
         self.known = replace(self.known, **{name: getattr(bills, name) for name in BILLS})
         # What an address says of itself, be it in refusals, is nothing known of a model.
-        of_address: dict[str, Any] = dict.fromkeys((*ANNOUNCED, "server", "context"))
-        if self.home is None or replace(self.known, **of_address) == NOTHING_KNOWN:
+        if self.home is None or replace(self.known, server=None, context=None) == NOTHING_KNOWN:
             return
         kept = capabilities.load(self.home, self.name, self.request_digest) or NOTHING_KNOWN
         if kept == self.known:

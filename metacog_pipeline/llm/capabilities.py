@@ -46,9 +46,9 @@ class Capabilities:
     options it does not take (``temperature``, ``seed``, ``top_logprobs``, ``stop``, ``stream``, ``thinking_room``, …);
     ``refused_modes`` answer modes it does not take. ``reasons`` whether it thinks before it answers;
     ``reasoning_tokens`` the most thought before one answer.
-    ``first_reply_s`` seconds to the first whole reply, ``service_tier`` the price class it was answered in,
-    ``requests_per_minute`` and ``tokens_per_minute`` the limits the provider announced. ``server`` the program that
-    serves the model at an address of one's own, ``context`` how many tokens question and answer may take together.
+    ``first_reply_s`` seconds to the first whole reply, ``service_tier`` the price class it was answered in.
+    ``server`` the program that serves the model at an address of one's own, ``context`` how many tokens question and
+    answer may take together.
     ``overbilled`` the output tokens of a bill above what its request allowed: such a model is not asked again.
     ``hidden_tokens`` the most input tokens billed beside a prompt where something adds to it, ``over_limit`` the most
     output tokens billed above a limit: as many more are set aside for each call.
@@ -62,8 +62,6 @@ class Capabilities:
     reasoning_tokens: Count | None = None
     first_reply_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     service_tier: str | None = None
-    requests_per_minute: Count | None = None
-    tokens_per_minute: Count | None = None
     server: Server | None = None
     context: Count | None = None
     overbilled: Count | None = None

@@ -21,7 +21,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -39,7 +39,7 @@ from metacog_pipeline.llm.costs import (
 from metacog_pipeline.llm.halt import Halt, NotSent
 from metacog_pipeline.llm.incoming import SendFailure
 from metacog_pipeline.llm.limiter import CallResult, Limiter
-from metacog_pipeline.llm.rates import Rates, announced
+from metacog_pipeline.llm.rates import Rates
 from metacog_pipeline.llm.reading import Reader
 from metacog_pipeline.llm.retry import Retries, RetryPolicy, retry_after_s
 from metacog_pipeline.llm.spec import ModelSpec
@@ -144,7 +144,7 @@ class HttpChatModel:
     """A `ChatModel` that asks a provider over HTTP. One event loop only.
 
     ``known`` is what is known of the model; it may be replaced while the model is open, and counts for the calls made
-    from then on. ``announced_limits`` are the limits a minute the provider has announced, named as in `Capabilities`.
+    from then on.
     """
 
     def __init__(
@@ -179,7 +179,6 @@ class HttpChatModel:
         self._held_back = 0 if spec.free else max(0, spec.max_concurrency - FIRST_CALLS)
         self._own_limit = asyncio.Semaphore(spec.max_concurrency - self._held_back)
         self._answers = 0
-        self.announced_limits: Mapping[str, int] = {}
         self._under_way: dict[Reservation, _Asked] = {}
         self._doubted = False
         self._quiet_until = 0.0  # on the event loop's clock
@@ -324,8 +323,6 @@ class HttpChatModel:
             retry_after = retry_after_s(reply.headers, self._now())
             if retry_after is not None:
                 retry_after = min(retry_after, self._policy.retry_after_cap_s)
-        if not self.announced_limits:
-            self.announced_limits = announced(reply.headers)
         billed = may_be_billed(reply.status) and not _refused_for_rate(completion)
         cost = self._billed(asked, completion) if billed else unbilled
         return Attempt(completion, cost, billed, retry_after, reply.first_byte_at)

@@ -57,17 +57,6 @@ class SendFailure(Exception):
 class Incoming:
     """Reads one reply. ``assembler`` puts a stream together where one was asked for."""
 
-    __slots__ = (
-        "_assembler",
-        "_chunks",
-        "_events",
-        "_headers",
-        "_max_body",
-        "_response",
-        "_size",
-        "first_byte_at",
-    )
-
     def __init__(self, assembler: Assembler | None, max_body: int) -> None:
         self._assembler = assembler
         self._max_body = max_body

@@ -8,18 +8,12 @@ shares taken earlier never pile up into a burst.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 REQUEST_BURST_SHARE = 1 / 600  # of a minute's requests that may go at once: a tenth of a second's worth
 TOKEN_BURST_SHARE = 1 / 60  # of a minute's tokens that may go at once: a second's worth
-ANNOUNCED_DIGITS = 12  # a longer number is no limit
 _MINUTE_S = 60.0
-# What providers announce of an account's limits a minute, by the field of `Capabilities` that keeps it.
-ANNOUNCED_IN: Mapping[str, tuple[str, ...]] = {
-    "requests_per_minute": ("x-ratelimit-limit-requests", "anthropic-ratelimit-requests-limit"),
-    "tokens_per_minute": ("x-ratelimit-limit-tokens", "anthropic-ratelimit-tokens-limit"),
-}
 
 T = TypeVar("T")
 
@@ -52,17 +46,6 @@ class Bucket:
         if self._at is not None:
             self._level = min(self.capacity, self._level + (now - self._at) * self.per_second)
         self._at = now
-
-
-def announced(headers: Mapping[str, str]) -> dict[str, int]:
-    """Return the limits a minute that ``headers`` announce, by the field of `Capabilities` that keeps each."""
-    found: dict[str, int] = {}
-    for field, names in ANNOUNCED_IN.items():
-        for name in names:
-            value = headers.get(name, "").strip()
-            if value.isascii() and value.isdecimal() and 0 < len(value) <= ANNOUNCED_DIGITS and int(value):
-                found[field] = int(value)
-    return found
 
 
 def request_bucket(per_minute: float) -> Bucket:

@@ -356,14 +356,6 @@ def test_whether_a_model_thinks_is_learnt_from_its_replies(replies, reasons, mos
     assert model.known.reasons is reasons
 
 
-def test_limits_a_provider_announces_are_kept(tmp_path):
-    model = Strict()
-    model.announced_limits = {"requests_per_minute": 500, "tokens_per_minute": "many"}  # type: ignore[attr-defined]
-    ask(tmp_path, model)
-    found = kept(tmp_path)
-    assert (found.requests_per_minute, found.tokens_per_minute) == (500, None)
-
-
 def test_a_vllm_that_does_not_know_bounded_json_is_asked_for_json_in_the_usual_form(tmp_path):
     def old_version(_: ChatRequest, known: Capabilities) -> Completion | None:
         sent = known.server == "vllm" and "bounded_json" not in known.refused

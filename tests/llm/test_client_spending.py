@@ -256,26 +256,6 @@ def test_the_body_is_kept_where_the_row_asks_for_it(virtual, bench):
         assert virtual(model.complete(bench.request())).raw == raw
 
 
-@pytest.mark.parametrize(
-    ("headers", "limits"),
-    [
-        (
-            {"x-ratelimit-limit-requests": "500", "x-ratelimit-limit-tokens": "200000"},
-            {"requests_per_minute": 500, "tokens_per_minute": 200_000},
-        ),
-        ({"anthropic-ratelimit-requests-limit": "50"}, {"requests_per_minute": 50}),
-        ({"x-ratelimit-limit-requests": "many", "x-ratelimit-limit-tokens": "-1"}, {}),
-        ({"x-ratelimit-limit-requests": "9" * 400, "x-ratelimit-limit-tokens": "0"}, {}),
-        ({}, {}),
-    ],
-)
-def test_the_limits_a_provider_announces_are_kept(virtual, bench, headers, limits):
-    reply = httpx.Response(200, headers=headers, content=bench.reply().content)
-    model = bench.model(bench.provider([reply]))
-    virtual(model.complete(bench.request()))
-    assert model.announced_limits == limits
-
-
 def test_what_is_known_may_be_replaced_while_a_model_is_open(virtual, bench):
     model = bench.model(
         bench.provider(lambda n, _: bench.reply(usage=(10, 1000))), spec=bench.spec(thinking_tokens=None)

@@ -14,7 +14,6 @@ import dataclasses
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.batch import collecting, records, wave
@@ -115,11 +114,6 @@ class BatchModel:
     @known.setter
     def known(self, known: Capabilities) -> None:
         self._model.known = known
-
-    @property
-    def announced_limits(self) -> Any:
-        """The limits the provider has announced."""
-        return self._model.announced_limits
 
     def begin(self) -> None:
         """Take up the batches of earlier processes. Raises ``StoreError``."""
