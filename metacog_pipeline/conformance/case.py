@@ -15,12 +15,12 @@ from typing import Any
 
 import polars as pl
 
+from metacog_pipeline import registry
 from metacog_pipeline.asking import construction, rehearsal, tasks
 from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.benchmark.contract import Benchmark, Estimate, MeasureSet, Scored
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.item_files import unusable
-from metacog_pipeline.conformance.installed import misnamed
 from metacog_pipeline.errors import MetacogError, one_line
 from metacog_pipeline.llm.types import Completion
 from metacog_pipeline.scoring import files
@@ -32,6 +32,7 @@ from metacog_pipeline.study import Study, StudySection
 
 RESPONDENTS = {"careful": 0.85, "hasty": 0.55}  # name → accuracy: far enough apart to be compared
 SEED = 1
+_OURS = __name__.partition(".")[0]
 SOME_ITEMS = 3  # of those looked at one by one
 _ELSEWHERE = """
 import importlib, json, sys
@@ -167,8 +168,21 @@ class Tried:
 
 
 def faults_of(benchmark: Any) -> list[str]:
-    """Return what keeps a class from being tried at all, and where its name is not its own."""
-    return faults(benchmark) or misnamed(benchmark)
+    """Return what keeps a class from being tried at all, and which other package has its name."""
+    if found := faults(benchmark):
+        return found
+    package, *bases = (each.__module__.partition(".")[0] for each in benchmark.__mro__)
+    own = {package, *bases} if package == _OURS else {package, *bases} - {_OURS}
+    others = [
+        each
+        for each in registry.entries().get(benchmark.name, ())
+        if each.module.partition(".")[0] not in own
+    ]
+    return [
+        f"{benchmark.__name__}.name is {benchmark.name!r}, a benchmark of {each.module.partition('.')[0]} has that name; "
+        "choose another"
+        for each in others
+    ]
 
 
 def try_benchmark(benchmark: type[Any], folder: Path, settings: Mapping[str, Any] | None = None) -> Tried:

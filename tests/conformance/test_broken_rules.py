@@ -38,8 +38,7 @@ def hashed(by):
 ONE_CAUSE = {
     # before anything is tried
     'name = "My Benchmark"': ["shaky.name is 'My Benchmark'; use lower-case letters"],
-    'name = "metamedqa"': ["a benchmark of metacog-pipeline has that name; choose another"],
-    'name = "shaky2"': ["its entry point is called 'shaky'; make them the same"],
+    'name = "metamedqa"': ["a benchmark of metacog_pipeline has that name; choose another"],
     'tables = (dataclasses.replace(toy.SomeTrivia.tables[0], name="estimates"),)': ["every benchmark has its estimates"],
     'tables = (dataclasses.replace(toy.SomeTrivia.tables[0], name="a b"),)': ["'a b' cannot name a table"],
     'trial_settings = {"sums": "many"}': ["shaky.trial_settings raised ValidationError"],
