@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metacog_pipeline.errors import MetacogError, StoreError, StudyError, one_line, suggestion
+from metacog_pipeline.errors import MetacogError, StoreError, StudyError, one_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,8 +25,6 @@ def open_study(path: str | Path) -> OpenStudy:
     """Open the study file at ``path``; it is read and checked, nothing is written. Raises ``StudyError`` for a mistake."""
     from metacog_pipeline.cli.options import opened
 
-    if not isinstance(path, str | Path):
-        raise StudyError(f"open_study: give the path of a study file, not {path!r}")
     return OpenStudy(opened(Path(path)))
 
 
@@ -93,7 +91,7 @@ class OpenStudy:
         from metacog_pipeline.benchmark.bound import bound
         from metacog_pipeline.scoring.files import scored_frames
 
-        self._refuse_unknown(benchmark)
+        self._require(benchmark)
         found = scored_frames(bound(self.study, benchmark))
         if not found:
             raise StoreError(f"{benchmark}: no response is scored yet; run the study first")
@@ -105,7 +103,7 @@ class OpenStudy:
 
         Raises ``StudyError`` where the study does not run it, ``StoreError`` before there is a leaderboard.
         """
-        self._refuse_unknown(benchmark)
+        self._require(benchmark)
         return self.sql(
             "select calls.*, prompts.request, answers.text, answers.reasoning from calls "
             "left join texts.answers as answers using (answer_id) "
@@ -141,8 +139,7 @@ class OpenStudy:
         sums = found.select(pl.col(pl.Decimal(38, 0)).cast(pl.Int64, strict=False))
         return found.with_columns(each for each in sums if each.null_count() == found[each.name].null_count())
 
-    def _refuse_unknown(self, benchmark: str) -> None:
-        known = self.study.enabled
-        if benchmark not in known:
-            near = suggestion(str(benchmark), known)
-            raise StudyError(f'"{benchmark}": no benchmark of this study{near}; it runs: {", ".join(known)}')
+    def _require(self, benchmark: str) -> None:
+        from metacog_pipeline.cli.running import refuse_unknown
+
+        refuse_unknown(self.study, [benchmark], (), ())

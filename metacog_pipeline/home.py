@@ -24,8 +24,7 @@ class PathBelow:
         self._name = name
 
     def __get__(self, folder: Any, owner: type) -> Path:
-        found: Path = folder.path / self._name
-        return found
+        return Path(folder.path, self._name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+from collections.abc import Iterator
 
 from metacog_pipeline.deploy import INSTANCE_FILE, DeploySection, write_instance_file
 from metacog_pipeline.errors import StoreError, StudyError
@@ -17,25 +19,21 @@ ODD_CHARACTERS = "*?,%="
 LAYOUT = "0.2"  # of the folders in a home; transcripts are the same in 0.1
 
 
-def prepare(home: Home, deploy: DeploySection | None = None, variables: tuple[str, ...] = ()) -> None:
+def prepare(home: Home, deploy: DeploySection, variables: tuple[str, ...] = ()) -> None:
     """Create the folders and the Dagster configuration; its runs need ``variables``, wherever they are worked on.
 
-    Raises ``StudyError`` if the home is a file or cannot be created, or its path cannot be used by all that work on it.
-    Raises ``StoreError`` if the disk is full or fails.
+    Raises ``StudyError`` where the home cannot be used, ``StoreError`` where the disk is full or fails.
     """
     check(home)
-    try:
+    with _one_line(home):
         for name in FOLDERS:
             (home / name).mkdir(parents=True, exist_ok=True)
         if home.dagster == home / "dagster" or not (home.dagster / INSTANCE_FILE).exists():
             home.dagster.mkdir(parents=True, exist_ok=True)
-            write_instance_file(home.dagster, deploy or DeploySection(), variables)
+            write_instance_file(home.dagster, deploy, variables)
             probe_writing(home.dagster)  # a folder of the user's own may be mounted to be read only
         write_text(home.version, f"{LAYOUT}\n")
-        if deploy is not None:
-            attach(home, deploy.store, deploy.dagster_storage if deploy.ledger == "postgres" else None)
-    except OSError as error:
-        raise _unwritable(home, error) from None
+        attach(home, deploy.store, deploy.dagster_storage if deploy.ledger == "postgres" else None)
 
 
 def check(home: Home) -> None:
@@ -44,7 +42,7 @@ def check(home: Home) -> None:
         raise StudyError(
             f"study.home: {home} holds {' '.join(odd)}, which DuckDB or Dagster would misread; choose a folder without"
         )
-    try:
+    with _one_line(home):
         existing = home.existing
         if not existing.is_dir():
             raise StudyError(
@@ -52,12 +50,14 @@ def check(home: Home) -> None:
             )
         refuse_unlocked(existing, "study.home")
         probe_writing(existing)
+
+
+@contextlib.contextmanager
+def _one_line(home: Home) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
-        raise _unwritable(home, error) from None
-
-
-def _unwritable(home: Home, error: OSError) -> StudyError | StoreError:
-    why = f"study.home: cannot write to {home} ({error.strerror or error})"
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
-        return StoreError(f"{why}; free space or mend the disk")
-    return StudyError(f"{why}; choose a folder you can write to")
+        why = f"study.home: cannot write to {home} ({error.strerror or error})"
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+            raise StoreError(f"{why}; free space or mend the disk") from None
+        raise StudyError(f"{why}; choose a folder you can write to") from None

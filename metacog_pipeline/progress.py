@@ -47,7 +47,6 @@ class ProgressLine:
         self._label, self._total, self._style, self._priced = label, total, style, priced
         self._started = self._spoke = time.monotonic()
         self._first: int | None = None
-        self._shown = False
         self.note = ""
 
     def __enter__(self) -> Self:
@@ -56,23 +55,23 @@ class ProgressLine:
 
     def __exit__(self, *_: object) -> None:
         """Leave the last state on the terminal."""
-        if self._style == "bar" and self._shown:
+        if self._style == "bar" and self._spoke > self._started:
             self._print("\n")
 
     def update(self, done: int, dollars: float = 0.0) -> None:
         """Show that ``done`` units are finished and ``dollars`` were spent in this session."""
         now = time.monotonic()
         self._first = done if self._first is None else self._first
-        if self._style == "quiet" or now - self._started < SHOW_AFTER_S:
+        soon = now - self._started < SHOW_AFTER_S or (
+            now - self._spoke < EVERY_S.get(self._style, 0) and done < self._total
+        )
+        if self._style == "quiet" or soon:
             return
-        if now - self._spoke < EVERY_S[self._style] and done < self._total:
-            return
-        self._spoke, self._shown = now, True
+        self._spoke = now
         rate = (done - self._first) / (now - self._started)
         left = f"{(self._total - done) / rate:.0f} s left" if rate > 0 else "stalled"
-        cost = f", ${dollars:.4f}" if self._priced else ""
         said = self.note or f"{rate:.{0 if rate >= 10 else 1}f}/s, {left}"
-        line = f"{self._label}: {done}/{self._total}, {said}{cost}"
+        line = f"{self._label}: {done}/{self._total}, {said}{f', ${dollars:.4f}' if self._priced else ''}"
         self._print(f"\r\x1b[K{line}" if self._style == "bar" else f"{line}\n")
 
     def _print(self, text: str) -> None:
