@@ -55,7 +55,7 @@ class FolderStore:
         path = self._path / checked(key)
         data = content if isinstance(content, bytes) else content.read_bytes()
         with self._explained("write"), _locked(path.parent):
-            standing = self.read(key)
+            standing = None if when is None else self.read(key)
             if when is None or when == (ABSENT if standing is None else standing.version):
                 with replacing(path) as temporary:
                     temporary.write_bytes(data)
