@@ -204,7 +204,7 @@ def rebuild(archive: Path, target: Path, about: Mapping[str, Any], given: Path |
 
 def _refuse_elsewhere(study: Study, target: Path) -> None:
     own = study.study.home is not None or study.deploy.store is not None
-    if own or not study.home.path.is_relative_to(target.resolve()):
+    if own or not study.home.path.resolve().is_relative_to(target.resolve()):
         raise StudyError(
             f"{STUDY} of the bundle names a place of its own (home, deploy); it is no bundle of metacog"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -72,7 +73,9 @@ class Study(StudyFile):
     @property
     def home(self) -> Home:
         """The study's folder, absolute."""
-        return Home(self.beside(Path(self.study.home or f"{self.study.name}-home")))
+        chosen = Path(self.study.home or f"{self.study.name}-home").expanduser()
+        # Not resolved: it is asked for with every path, and that looks at every folder on the way.
+        return Home(Path(os.path.normpath(self.path.parent / chosen)))
 
     def beside(self, path: Path) -> Path:
         """Return ``path`` as the study file means it."""
