@@ -52,7 +52,10 @@ class NumberOr(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number, or what the word stands for."""
-        return self.words[value] if value in self.words else super().convert(value, param, ctx)
+        if value in self.words:
+            return self.words[value]
+        number = super().convert(value, param, ctx)
+        return number if number == number else self.fail(f"{value!r} is not a valid {self.name}.", param, ctx)
 
 
 def _column(name: str, says: str, **more: Any) -> Callable[[Any], Any]:

@@ -22,15 +22,6 @@ def edited(study: Path, old: str, new: str) -> Path:
     return study
 
 
-def test_a_missing_key_variable(metacog, study, monkeypatch):
-    monkeypatch.delenv("NOT_SET_ANYWHERE", raising=False)
-    asked = 'provider = "openai"\nmodel = "m"\napi_key_env = "NOT_SET_ANYWHERE"'
-    edited(study, LISTED, f'[[models]]\nname = "api"\n{asked}\n{LISTED}')
-    result = metacog("run", study, "--model", "api", "--quiet")
-    result.refused_in_one_line("NOT_SET_ANYWHERE", "api")
-    assert result.code == 2
-
-
 def test_a_budget_that_allows_no_call(metacog, study):
     edited(study, 'home = "home"', 'home = "home"\nbudget_usd = 0')
     priced = (
