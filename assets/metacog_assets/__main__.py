@@ -32,10 +32,10 @@ def main(detach: bool, quiet: bool, **wanted: Any) -> None:
     keep_terminal()
     try:
         with run.opened_instance() as instance:
-            command = run.Command(current_study(), instance, quiet)
+            command = run.Command(current_study(), instance, quiet, **wanted)
             if detach:
-                sys.exit(run.detach(command, run.Wanted(**wanted)))
-            code = run.run_until_answered(command, run.Wanted(**wanted))
+                sys.exit(run.detach(command))
+            code = run.run_until_answered(command)
             digests.note(command.study.home)
     except MetacogError as error:
         print(f"metacog: {error}", file=sys.stderr)

@@ -26,7 +26,7 @@ from metacog_pipeline.asking.endings import INTERRUPTED
 from metacog_pipeline.asking.session import WAITING, Partition
 from metacog_pipeline.asking.unusable import to_ask_again
 from metacog_pipeline.asking.variables import LEAVE_BATCHES, REASK, UNUSABLE, WATCH_PARENT
-from metacog_pipeline.errors import MetacogError, one_line
+from metacog_pipeline.errors import MetacogError, StudyError, one_line
 from metacog_pipeline.llm.batch import desk
 from metacog_pipeline.scoring import choices, files, staleness
 from metacog_pipeline.scoring.staleness import ESTIMATES, JUDGEMENTS, RESPONSES, TRANSCRIPTS
@@ -36,16 +36,6 @@ STOPPED = 130
 MOST_PASSES = 4
 INTERRUPTIONS = (dg.DagsterExecutionInterruptedError.__name__, KeyboardInterrupt.__name__)
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which part of the study is to run; nothing named is everything."""
-
-    benchmarks: Sequence[str] = ()
-    models: Sequence[str] = ()
-    runs: Sequence[int] = ()
-    force: bool = False
 
 
 @dataclass(slots=True)
@@ -91,6 +81,10 @@ class Command:
     study: Study
     instance: dg.DagsterInstance
     quiet: bool = False
+    benchmarks: Sequence[str] = ()  # which to run, and which models and runs of them: all where none is named
+    models: Sequence[str] = ()
+    runs: Sequence[int] = ()
+    force: bool = False
     launched: int = 0
     failures: list[str] = field(default_factory=list)
     exit_code: int = 0
@@ -154,13 +148,12 @@ def _interrupted(result: dg.ExecuteInProcessResult) -> bool:
     return named or cancelled or INTERRUPTED.is_set()
 
 
-def run(command: Command, wanted: Wanted) -> int:
+def run(command: Command) -> int:
     """Ask, score and publish what is stale; return the exit code."""
     sync_partitions(command.study, command.instance)
-    built = build_items(command, usable(command, wanted), wanted.force)
-    lost = len(command.failures)
-    work = work_of(command, built, wanted)
-    changed = measure(command, work) or wanted.force
+    built = build_items(command, usable(command))
+    lost, work = len(command.failures), work_of(command, built)
+    changed = measure(command, work) or command.force
     if command.exit_code not in (0, WAITING) and len(command.failures) - lost < len(work):
         command.exit_code = SOME_FAILED  # others are finished
     if built and not INTERRUPTED.is_set() and (changed or staleness.boards_stale(command.study)):
@@ -172,21 +165,19 @@ def run(command: Command, wanted: Wanted) -> int:
     return STOPPED if INTERRUPTED.is_set() else command.exit_code
 
 
-def usable(command: Command, wanted: Wanted) -> list[Bound]:
+def usable(command: Command) -> list[Bound]:
     """Return the benchmarks to run; of those whose package is broken it is remembered that they are left out."""
-    found = []
-    for name in wanted.benchmarks or (*command.study.broken_plugins, *command.study.enabled):
-        if name in command.study.broken_plugins:
-            command.fail(name, "left out, for the reason that was said at the start")
-        elif name in LEFT_OUT:
-            command.fail(name, LEFT_OUT[name], 2)
-        else:
-            with command.named(name):
-                found.append(bound(name))
+    said = "left out, for the reason that was said at the start"
+    broken, found = {**dict.fromkeys(command.study.broken_plugins, said), **LEFT_OUT}, []
+    for name in command.benchmarks or (*command.study.broken_plugins, *command.study.enabled):
+        with command.named(name):
+            if name in broken:
+                raise StudyError(broken[name])
+            found.append(bound(name))
     return found
 
 
-def build_items(command: Command, benchmarks: Sequence[Bound], force: bool) -> list[Bound]:
+def build_items(command: Command, benchmarks: Sequence[Bound]) -> list[Bound]:
     """Make what is stale of the items of all benchmarks, in one run; return the benchmarks whose items are there."""
     todo: dict[str, set[str]] = {}
     for each in benchmarks:
@@ -194,7 +185,7 @@ def build_items(command: Command, benchmarks: Sequence[Bound], force: bool) -> l
         # Another command may have built them already: the graph must show it all the same.
         unseen = command.instance.get_latest_materialization_event(dg.AssetKey(every[-1])) is None
         stale = {f"{each.name}_{step}" for step in staleness.stale_steps(each)}
-        todo[each.name] = set(every) if force or unseen else stale
+        todo[each.name] = set(every) if command.force or unseen else stale
     if assets := set().union(*todo.values()):
         names = ", ".join(name for name, steps in todo.items() if steps)
         command.materialize(f"{names}: building the items", assets)
@@ -203,15 +194,15 @@ def build_items(command: Command, benchmarks: Sequence[Bound], force: bool) -> l
     ]
 
 
-def work_of(command: Command, benchmarks: Sequence[Bound], wanted: Wanted) -> list[Work]:
+def work_of(command: Command, benchmarks: Sequence[Bound]) -> list[Work]:
     """Return the partitions that are to run."""
     found = []
     for benchmark in benchmarks:
         with command.named(benchmark.name):
             for each in tasks.partitions(benchmark):
-                chosen = not wanted.models or each.spec.name in wanted.models
-                if chosen and (not wanted.runs or each.run in wanted.runs):
-                    found.append(Work(benchmark, each, wanted.force or _to_reask(benchmark, each)))
+                chosen = not command.models or each.spec.name in command.models
+                if chosen and (not command.runs or each.run in command.runs):
+                    found.append(Work(benchmark, each, command.force or _to_reask(benchmark, each)))
     return found
 
 
@@ -300,19 +291,20 @@ def report_missing(command: Command, benchmark: Bound, partition: Partition) -> 
         command.fail(what, f"{message}{rest}")
 
 
-def run_until_answered(command: Command, wanted: Wanted) -> int:
+def run_until_answered(command: Command) -> int:
     """Run, and where batches are under way wait for them and run again; no partition waits for another.
 
     With ``METACOG_LEAVE_BATCHES`` nothing is waited for: the exit code says that batches are under way.
     """
     command.stay = os.environ.get(LEAVE_BATCHES) != "1"
     os.environ[LEAVE_BATCHES] = "1"  # all batches are submitted before any is waited for
-    code = failed = run(command, wanted)
+    code = failed = run(command)
     while command.stay and command.waiting and not INTERRUPTED.is_set():
         os.environ.pop(REASK, None)  # once
         _wait(command)
-        command = Command(current_study(), command.instance, command.quiet, stay=True)
-        code = run(command, Wanted(wanted.benchmarks, wanted.models, wanted.runs))
+        chosen = (command.benchmarks, command.models, command.runs)
+        command = Command(current_study(), command.instance, command.quiet, *chosen, stay=True)
+        code = run(command)
         failed = code if failed in (0, code) else SOME_FAILED
     return code if INTERRUPTED.is_set() else failed
 
@@ -328,11 +320,11 @@ def _wait(command: Command) -> None:
         pause = min(pause * desk.PACE.factor, desk.PACE.most_s)
 
 
-def detach(command: Command, wanted: Wanted) -> int:
+def detach(command: Command) -> int:
     """Build the items, then start a backfill per benchmark that Dagster's daemon works off; sensors publish the boards."""
     sync_partitions(command.study, command.instance)
     keys: dict[str, list[str]] = {}
-    for each in work_of(command, build_items(command, usable(command, wanted), wanted.force), wanted):
+    for each in work_of(command, build_items(command, usable(command))):
         with command.named(each.benchmark.name):
             if each.stale():
                 keys.setdefault(each.benchmark.name, []).append(str(key_of(*each.key)))

@@ -13,7 +13,7 @@ from dagster import AssetKey, DagsterInstance, DagsterRun
 # The code location is imported once per process, for the study named then.
 os.environ["METACOG_STUDY"] = str(Path(__file__).with_name("study.toml"))
 
-from metacog_assets.run import Command, Wanted, run
+from metacog_assets.run import Command, run
 from metacog_assets.study_file import current_study
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmark.bound import bound as benchmark_of
@@ -66,7 +66,7 @@ class Bench:
         """Do what ``metacog run`` does, in this process; return the exit code."""
         study = current_study()
         study.prepare()
-        return run(Command(study, self.instance), Wanted(**options))
+        return run(Command(study, self.instance, **options))
 
     def runs(self) -> list[str]:
         """Return every Dagster run so far, oldest first, as ``items``, ``boards``, ``model|run`` or ``first..last``."""
