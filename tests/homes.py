@@ -35,6 +35,11 @@ def columns_of(path: str) -> dict[str, str]:
     raise AssertionError(f"{path} belongs to no dataset")
 
 
+def rows(names: str, *values: Sequence[object], **same: object) -> list[dict[str, object]]:
+    """Return a row for each of ``values``, in the order of ``names``, with what all have the ``same``."""
+    return [{**same, **dict(zip(names.split(), row, strict=True))} for row in values]
+
+
 def write(home: Home, path: str, rows: Sequence[Mapping[str, object]]) -> Path:
     """Write ``rows`` to ``path`` below ``home``; columns they do not name are null, others of theirs are kept."""
     schema = _schema(tuple(columns_of(path).items()))

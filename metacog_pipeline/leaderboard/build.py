@@ -27,8 +27,6 @@ from metacog_pipeline.leaderboard.views import Views, data_files, refuse_torn
 
 # Views whose values lie in a declared range.
 _RANGED = {"stg_estimates", "stg_run_estimates", "stg_calibration"}
-_SNAPSHOT_DIGITS = 12
-_CELL = 80  # letters of a cell in a message
 _FACTS = """
 create temp table build_facts as select ?::varchar as id, ?::varchar as version,
     ?::struct(name varchar, rows bigint, digest varchar, reason varchar)[] as tables
@@ -136,7 +134,6 @@ class _Build:
     views: Views
     tables: list[TableResult] = field(default_factory=list)
     tests: int = 0
-    _empty: set[str] = field(default_factory=set)
 
     def make_all(self) -> None:
         """Make and test every table; BrokenError where one that benchmarks share cannot be made or breaks a test."""
@@ -159,7 +156,7 @@ class _Build:
         views.ensure("stg_study")
         study = connection.execute("select digest from stg_study").fetchall()
         release = version("metacog_pipeline")
-        shot = sha256_hex(canonical_json([study, release, [*sql.values()], inputs]))[:_SNAPSHOT_DIGITS]
+        shot = sha256_hex(canonical_json([study, release, [*sql.values()], inputs]))[:12]
         rows = [(each.name, each.rows, sql.get(each.name), each.reason) for each in self.tables]
         rows += [(name, 0, None, why) for name, why in views.left_out.items()]
         keys = ("name", "rows", "digest", "reason")
@@ -190,7 +187,6 @@ class _Build:
             if model.benchmark is None:
                 raise BrokenError(reason) from None
             refuse_torn(self.home, self.views.files)
-            self._empty.add(model.name)
             _make_empty(connection, model, table)
             columns = _described(connection, model, table, reason)
         [(rows,)] = connection.execute(f"select count(*) from {table}").fetchall()
@@ -202,9 +198,10 @@ class _Build:
         yield from model.tests
         tables = {each.name for each in self.views.project.models}
         made = {model.name, *(each.name for each in self.tables)}
+        made -= {each.name for each in self.tables if each.reason is not None}
         for test in self.views.project.tests:
             reads = tables & {*test.reads}
-            if model.name in reads and reads <= made and not reads & self._empty:
+            if model.name in reads and reads <= made:
                 yield test
 
 
@@ -214,7 +211,7 @@ def require_none(connection: duckdb.DuckDBPyConnection, test: SqlTest) -> None:
     if count:
         result = connection.execute(f"select * from (\n{test.sql}\n) order by all limit 1")
         names = [column[0] for column in result.description or ()]
-        cells = ("null" if cell is None else one_line(str(cell), _CELL) for cell in result.fetchall()[0])
+        cells = ("null" if cell is None else one_line(str(cell), 80) for cell in result.fetchall()[0])
         first = ", ".join(f"{name}={cell}" for name, cell in zip(names, cells, strict=True))
         of = f"test {test.name} of {', '.join(test.reads)} ({test.file})"
         breaks = "row breaks" if count == 1 else "rows break"

@@ -50,11 +50,11 @@ def partition_states(study: Study) -> list[PartitionState]:
     for benchmark in enabled(study):
         partitions = tasks.partitions(benchmark)
         for each in partitions:
-            fingerprint = partial(tasks.fingerprint, benchmark, each)
-            found.append(_state(each, tasks.expected(benchmark, each.spec), fingerprint))
+            now = partial(tasks.fingerprint, benchmark, each)
+            found.append(_state(each, tasks.expected(benchmark, each.spec), now))
         for each in partitions if judging.wanted(benchmark) is not None else ():
-            expected, now = staleness.judgements_needed(benchmark, each)
-            found.append(_state(judging.judged_as(each), expected, partial(str, now)))
+            expected, digest = staleness.judgements_needed(benchmark, each)
+            found.append(_state(judging.judged_as(each), expected, partial(str, digest)))
     return found
 
 
@@ -66,8 +66,8 @@ def helper_states(study: Study) -> list[PartitionState]:
             step.name: step.asks is not None or construction.step_current(benchmark, step)
             for step in benchmark.construction()
         }
-        for each in roles.partitions(benchmark, current, construction.KeptInputs(benchmark)):
-            found.append(_state(each.partition, each.expected, partial(str, each.fingerprint)))
+        helping = roles.partitions(benchmark, current, construction.KeptInputs(benchmark))
+        found += [_state(each.partition, each.expected, partial(str, each.fingerprint)) for each in helping]
     return found
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.home import Home
-from tests.homes import write
+from tests.homes import rows, write
 
 ITEMS = [f"sample-{place:04d}" for place in (1, 2, 3, 4, 5, 10)]
 KEYS = "ABCDEF"
@@ -48,23 +48,13 @@ def make(home: Home, printed: Path) -> Home:
 
 
 def _study(home: Home) -> None:
-    models = [
-        {"model": name, "provider": "openai", "source": "measured", "listed": True, "runs": 2}
-        for name in REPLIES
-    ]
-    write(home, "study/models.parquet", models)
-    states = [
-        {
-            "benchmark": "metamedqa",
-            "model": name,
-            "run": 1,
-            "state": "complete",
-            "n_expected": 6,
-            "n_answered": 6,
-        }
-        for name in REPLIES
-    ]
-    states[-1] |= {"state": "failed", "n_answered": 2, "message": "stopped: no connection"}
+    listed = {"provider": "openai", "source": "measured", "listed": True, "runs": 2}
+    write(home, "study/models.parquet", rows("model", *((name,) for name in REPLIES), **listed))
+    complete = [(name, "complete", 6, None) for name in ("ada", "bob", "cyd")]
+    states = rows(
+        "model state n_answered message", *complete, ("dan", "failed", 2, "stopped: no connection"),
+        benchmark="metamedqa", run=1, n_expected=6,
+    )  # fmt: skip
     write(home, "study/partitions.parquet", states)
     write(home, "study/study.parquet", [{"name": "asked", "seed": 1, "digest": "d"}])
     items = [
@@ -76,13 +66,8 @@ def _study(home: Home) -> None:
 
 
 def _key(model: str) -> Row:
-    return {
-        "benchmark": "metamedqa",
-        "dataset": "published",
-        "condition": "baseline",
-        "model": model,
-        "source": "measured",
-    }
+    same = {"benchmark": "metamedqa", "dataset": "published", "condition": "baseline"}
+    return {**same, "model": model, "source": "measured"}
 
 
 def _scored(model: str, place: int, letter: str | None, confidence: int | None) -> Row:
@@ -134,23 +119,19 @@ def _estimates(model: str) -> list[Row]:
         "method": "Wilson",
         "status": "ok",
     }
-    return [
-        {**known, "measure": "accuracy", "estimate": right / 6, "low": right / 12, "high": 1.0},
-        {**known, "measure": "unknown_recall", "estimate": right / 10, "low": 0.0, "high": 1.0},
-        {**known, "measure": "coverage", "estimate": 1.0},
-    ]
+    return rows(
+        "measure estimate low high", ("accuracy", right / 6, right / 12, 1.0), ("unknown_recall", right / 10, 0.0, 1.0),
+        ("coverage", 1.0, None, None), **known,
+    )  # fmt: skip
 
 
 def _beside(home: Home) -> None:
     """Write what is computed over models and benchmarks, and what judges say."""
     shared = {"n": 6, "n_items": 6, "status": "ok", "low": 0.1, "high": 0.9}
-    calibration = [
-        {**_key(model), **shared, "measure": f"harmonised_{measure}", "estimate": estimate}
-        for model, *estimates in (("ada", 1.0, 0.1, 0.05, 0.02), ("bob", 0.5, 0.5, 0.5, 0.25))
-        for measure, estimate in zip(
-            ("auroc2", "calibration_in_the_large", "ece", "ece_platt"), estimates, strict=True
-        )
-    ]
+    calibration: list[Row] = []
+    for model, *values in (("ada", 1.0, 0.1, 0.05, 0.02), ("bob", 0.5, 0.5, 0.5, 0.25)):
+        names = (f"harmonised_{name}" for name in ("auroc2", "calibration_in_the_large", "ece", "ece_platt"))
+        calibration += rows("measure estimate", *zip(names, values, strict=True), **_key(model), **shared)
     write(home, "cross_benchmark/calibration.parquet", calibration)
     pair = {"source": "measured", "a": "x", "b": "y", "trait_a": "monitoring", "trait_b": "monitoring",
             "benchmark_a": "medley", "benchmark_b": "metamedqa", "kind": "convergent", "n_models": 4, "spearman": 0.8,
@@ -166,27 +147,10 @@ def _beside(home: Home) -> None:
         )
     ]  # fmt: skip
     write(home, "estimates/metamedqa/comparisons/comparisons.parquet", tests)
-    agreement = {
-        "benchmark": "metamedqa",
-        "dataset": "published",
-        "source": "measured",
-        "n": 40,
-        "status": "ok",
-    }
-    write(
-        home,
-        "estimates/metamedqa/judge_agreement/judge_agreement.parquet",
-        [
-            {**agreement, "measure": "krippendorff_alpha", "dimension": "all", "estimate": 0.75},
-            {**agreement, "measure": "krippendorff_alpha", "dimension": "depth", "estimate": 0.5},
-            {**agreement, "measure": "bias_padding", "dimension": "all", "a": "one", "estimate": 0.1},
-            {
-                **agreement,
-                "measure": "cohen_kappa",
-                "dimension": "all",
-                "a": "one",
-                "b": "two",
-                "estimate": 0.6,
-            },
-        ],
-    )
+    agreement = rows(
+        "measure dimension a b estimate", ("krippendorff_alpha", "all", None, None, 0.75),
+        ("krippendorff_alpha", "depth", None, None, 0.5), ("bias_padding", "all", "one", None, 0.1),
+        ("cohen_kappa", "all", "one", "two", 0.6),
+        benchmark="metamedqa", dataset="published", source="measured", n=40, status="ok",
+    )  # fmt: skip
+    write(home, "estimates/metamedqa/judge_agreement/judge_agreement.parquet", agreement)

@@ -1,5 +1,6 @@
 """A study home made of synthetic data files: what the pipeline would have left, without asking anybody anything."""
 
+import functools
 import random
 import shutil
 from collections.abc import Mapping, Sequence
@@ -11,10 +12,7 @@ import pytest
 from metacog_pipeline import registry
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
-from metacog_pipeline.scoring.printed import FILES, fitted
-from metacog_pipeline.scoring.schemas import PUBLISHED_VALUE
-from metacog_pipeline.study import load_study
-from tests.homes import write
+from tests.homes import print_numbers, rows, write
 
 KINDS = {**dict.fromkeys("ABCD", "Original"), "E": "Answer removed", "F": "Fictional"}
 WHEN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -85,33 +83,31 @@ def write_model(home: Home, model: str, source: str, dataset: str, accuracy: flo
         write(home, f"scored/metamedqa/{at}.parquet", own)
         write(home, f"harmonised/metamedqa/{at}.parquet", harmonised(own))
         write(home, f"transcripts/benchmark=metamedqa/{at}/transcripts.parquet", calls(own))
-        write(
-            home, f"estimates/metamedqa/runs/{at}.parquet", estimates(model, source, dataset, run, accuracy)
-        )
-    write(
-        home, f"estimates/metamedqa/models/{model}.parquet", estimates(model, source, dataset, None, accuracy)
-    )
+        of_run = estimates(model, source, dataset, run, accuracy)
+        write(home, f"estimates/metamedqa/runs/{at}.parquet", of_run)
+    pooled = estimates(model, source, dataset, None, accuracy)
+    write(home, f"estimates/metamedqa/models/{model}.parquet", pooled)
 
 
 def write_study(
     home: Home, models: Mapping[str, str], benchmarks: Sequence[str] = ("metamedqa",), runs: int = 1
 ) -> None:
-    listed = [
-        {"model": name, "provider": "openai", "source": source, "listed": source != "retired", "runs": runs}
-        for name, source in models.items()
-    ]
-    states = [
-        {"benchmark": benchmark, "model": name, "run": 1, "state": "complete", "n_expected": 12, "n_answered": 12,
-         "n_failed": 0}
-        for benchmark in benchmarks for name, source in models.items() if source != "retired"
-    ]  # fmt: skip
+    shown = ((name, source, source != "retired") for name, source in models.items())
+    listed = rows("model source listed", *shown, provider="openai", runs=runs)
+    asked = [(each, row["model"]) for each in benchmarks for row in listed if row["listed"]]
+    counts = {"n_expected": 12, "n_answered": 12, "n_failed": 0}
+    states = rows("benchmark model", *asked, run=1, state="complete", **counts)
     write(home, "study/models.parquet", listed)
     write(home, "study/partitions.parquet", states)
     write(home, "study/study.parquet", [{"name": "test", "seed": 1, "digest": "d"}])
 
 
 def new_home(
-    home: Home, models: Mapping[str, str] | None, dataset: str, silent: Sequence[str], runs: int
+    home: Home,
+    models: Mapping[str, str] | None = None,
+    dataset: str = "sample",
+    silent: Sequence[str] = (),
+    runs: int = 1,
 ) -> Home:
     """Write a home of models that answered everything, but for the silent ones."""
     sources = models if models is not None else {"alpha": "measured", "beta": "measured"}
@@ -125,24 +121,14 @@ def new_home(
 
 @pytest.fixture
 def make_home(tmp_path):
-    """Return ``make_home({name: source}, dataset=…, silent=(names,))``, which writes a home and returns its path."""
-
-    def make(
-        models: Mapping[str, str] | None = None,
-        *,
-        dataset: str = "sample",
-        silent: Sequence[str] = (),
-        runs: int = 1,
-    ) -> Home:
-        return new_home(Home(tmp_path / "home"), models, dataset, silent, runs)
-
-    return make
+    """Return ``make_home({name: source}, dataset=…, silent=(names,))``, which writes a home and returns it."""
+    return functools.partial(new_home, Home(tmp_path / "home"))
 
 
 @pytest.fixture(scope="session")
 def built_once(tmp_path_factory):
     """The home that ``make_home()`` writes, with its board."""
-    home = new_home(Home(tmp_path_factory.mktemp("built") / "home"), None, "sample", (), 1)
+    home = new_home(Home(tmp_path_factory.mktemp("built") / "home"))
     build(home)
     return home
 
@@ -156,22 +142,11 @@ def built_home(built_once, tmp_path):
 @pytest.fixture(scope="session")
 def printed(tmp_path_factory):
     """What papers print, below ``estimates``: the same in every home."""
-    folder = tmp_path_factory.mktemp("printed")
-    tables = "".join(f"[benchmarks.{name}]\n" for name in registry.names())
-    (folder / "study.toml").write_text(
-        f'[study]\nname = "printed"\n{tables}[[models]]\nname = "a"\nprovider = "simulated"\n'
-    )
-    study = load_study(folder / "study.toml")
+    home = Home(tmp_path_factory.mktemp("printed"))
     for name in registry.names():
-        benchmark = registry.load(name).of(study)
-        if benchmark.published is None:  # no paper prints numbers of one's own questions
-            continue
-        target = folder / "estimates" / name / "published"
-        target.mkdir(parents=True)
-        for file, frame in zip(FILES, (benchmark.published.values(benchmark), None), strict=False):
-            if frame is not None:
-                fitted(benchmark, frame, PUBLISHED_VALUE).write_parquet(target / file)
-    return folder / "estimates"
+        if name != "questions":  # no paper prints numbers of one's own questions
+            print_numbers(home, name, claims=False)
+    return home / "estimates"
 
 
 @pytest.fixture

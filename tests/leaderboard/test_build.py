@@ -19,63 +19,37 @@ from tests.leaderboard.conftest import write_model, write_study
 
 
 def test_the_file_stands_alone_wherever_it_is_copied(built_home, tmp_path):
-    home = built_home
-    copied = shutil.copy(home / "leaderboard.duckdb", tmp_path / "copy.duckdb")
-    shutil.rmtree(home.path)
+    copied = shutil.copy(built_home / "leaderboard.duckdb", tmp_path / "copy.duckdb")
+    shutil.rmtree(built_home.path)
     os.chdir(tmp_path)
     with duckdb.connect(str(copied), read_only=True) as connection:
-        assert connection.execute(
-            "select count(*) from leaderboard where source = 'measured'"
-        ).fetchall() == [(4,)]
+        measured = connection.execute("select count(*) from leaderboard where source = 'measured'")
+        assert measured.fetchall() == [(4,)]
         assert connection.execute("select count(*) from detail.metamedqa_responses").fetchall() == [(24,)]
         kinds = connection.execute("select count(*) from duckdb_views() where not internal").fetchall()
         assert kinds == [(0,)]
 
 
-def test_every_table_and_column_says_what_it_is(built_home):
-    home = built_home
-    of_file = "database_name = 'leaderboard' and comment is null"
-    assert run_query(home, f"select schema_name, table_name from duckdb_tables() where {of_file}").rows == ()
-    assert run_query(home, f"select table_name, column_name from duckdb_columns() where {of_file}").rows == ()
-
-
-@pytest.mark.parametrize("asked", [*[(name,) for name in registry.names()], registry.names()], ids="-".join)
-def test_at_most_thirty_five_tables_whatever_benchmarks_are_asked(tmp_path, asked):
+def test_at_most_thirty_five_tables_when_all_benchmarks_are_asked(tmp_path):
     home = Home(tmp_path / "home")
-    write_study(home, {"alpha": "measured"}, asked)
-    for name in {*asked} - {
-        model.benchmark for model in load_project().models
-    }:  # its responses are a table more
+    write_study(home, {"alpha": "measured"}, registry.names())
+    known = {"dataset": "own", "condition": "c", "model": "alpha", "run": 1, "item_id": "i", "status": "ok"}
+    for name in {*registry.names()} - {model.benchmark for model in load_project().models}:
         target = home / f"scored/{name}/model=alpha/run=1.parquet"
         target.parent.mkdir(parents=True)
-        told = {
-            "benchmark": name,
-            "dataset": "own",
-            "condition": "c",
-            "model": "alpha",
-            "run": 1,
-            "item_id": "i",
-        }
-        pl.DataFrame([{**told, "status": "ok", "source": "measured"}]).write_parquet(target)
+        pl.DataFrame([{**known, "benchmark": name, "source": "measured"}]).write_parquet(target)
     assert not build(home).failures
-    found = run_query(
-        home,
-        "select schema_name, count(*) from duckdb_tables() where database_name = 'leaderboard' group by 1",
-    ).rows
+    of_file = "from duckdb_tables() where database_name = 'leaderboard' group by 1"
+    found = run_query(home, f"select schema_name, count(*) {of_file}").rows
     assert dict(found)["main"] == 12 and sum(count for _, count in found) <= 35
 
 
-def test_the_same_inputs_have_the_same_snapshot(make_home):
-    home = make_home()
-    first = build(home)
-    assert len(first.snapshot) == 12 and run_query(home, "select id from detail.snapshot").rows == (
-        (first.snapshot,),
-    )
-    assert build(home).snapshot == first.snapshot
-    (home / "leaderboard.duckdb").unlink()
-    assert build(home).snapshot == first.snapshot
-    write_model(home, "beta", "measured", "sample", 0.9)
-    assert build(home).snapshot != first.snapshot
+def test_the_same_inputs_have_the_same_snapshot(built_home):
+    [(first,)] = run_query(built_home, "select id from detail.snapshot").rows
+    built_home.leaderboard.unlink()
+    assert build(built_home).snapshot == first and len(str(first)) == 12
+    write_model(built_home, "beta", "measured", "sample", 0.9)
+    assert build(built_home).snapshot != first
 
 
 def test_what_a_build_says_of_a_table_is_what_the_file_holds(built_home):
@@ -84,32 +58,26 @@ def test_what_a_build_says_of_a_table_is_what_the_file_holds(built_home):
     assert [table.name for table in result.tables] == [model.name for model in load_project().models]
     with one_connection(built_home):
         for table in result.tables:
-            assert run_query(built_home, f"select count(*) from {table.schema}.{table.name}").rows == (
-                (table.rows,),
-            )
+            count = run_query(built_home, f"select count(*) from {table.schema}.{table.name}").rows
+            assert count == ((table.rows,),)
             described = run_query(built_home, f"describe {table.name}").rows
             assert [(each.name, each.type) for each in table.columns] == [row[:2] for row in described]
             assert all(each.description for each in table.columns), table.name
 
 
-@pytest.mark.parametrize(
-    ("table", "reads"),
-    [
-        ("estimates", ("stg_estimates",)),  # not published_values, though a column of it has the same name
-        ("calls", ("stg_calls",)),
-        ("items", ("responses", "stg_items")),
-        ("metamedqa_kinds", ("metamedqa_responses",)),
-        ("models", ("costs", "leaderboard", "stg_partitions")),
-    ],
-)
-def test_the_lineage_of_a_table_is_what_its_sql_reads(built_home, table, reads):
-    [found] = [each for each in build(built_home).tables if each.name == table]
-    assert found.reads == reads
+LINEAGE = {
+    "estimates": {"stg_estimates"},  # not published_values, though a column of it has the same name
+    "calls": {"stg_calls"},
+    "items": {"responses", "stg_items"},
+    "metamedqa_kinds": {"metamedqa_responses"},
+    "models": {"costs", "leaderboard", "stg_partitions"},
+}
 
 
-def test_the_lineage_of_a_shared_table_goes_through_the_rows_benchmarks_add_to_it(built_home):
-    [curves] = [each for each in build(built_home).tables if each.name == "curves"]
-    assert {"stg_curves", "metamedqa_responses", "stg_metacogbench_reliability"} <= {*curves.reads}
+def test_the_lineage_of_a_table_is_what_its_sql_and_the_rows_benchmarks_add_to_it_read(built_home):
+    found = {each.name: {*each.reads} for each in build(built_home).tables}
+    assert {name: found[name] for name in LINEAGE} == LINEAGE
+    assert {"stg_curves", "metamedqa_responses", "stg_metacogbench_reliability"} <= found["curves"]
 
 
 def test_a_model_added_or_gone_is_on_the_board_or_not(built_home):
@@ -147,28 +115,17 @@ def test_a_table_of_one_benchmark_that_fails_is_empty_and_says_why(make_home, sq
     (folder / "benchmarks/metamedqa/metamedqa_kinds.sql").write_text(
         "-- One row: one.\n-- Key: dataset.\n-- Source: none.\nselect error('no such thing') as dataset\n"
     )
-    report = build(home, folder=folder)
-    assert (
-        report.failures.keys() == {"metamedqa_kinds"}
-        and "no such thing" in report.failures["metamedqa_kinds"]
-    )
+    [(table, why)] = build(home, folder=folder).failures.items()
+    assert table == "metamedqa_kinds" and "no such thing" in why
     assert run_query(home, "from metamedqa_kinds").rows == ()
     assert run_query(home, "select count(*) from leaderboard where source = 'measured'").rows == ((4,),)
-    told = run_query(
-        home,
-        "select one.name, one.reason from (select unnest(tables) as one from detail.snapshot) "
-        "where one.reason is not null",
-    ).rows
-    assert len(told) == 1 and told[0][0] == "metamedqa_kinds"
+    each = "select unnest(tables) as one from snapshot"
+    empty = run_query(home, f"select one.name, one.reason from ({each}) where one.reason is not null").rows
+    assert empty == ((table, why),)
     assert build(home).failures == {} and run_query(home, "from metamedqa_kinds").rows
 
 
-def test_an_unreadable_board_is_replaced(built_home):
-    home = built_home
-    home.leaderboard.write_bytes(b"not a database")
-    home.texts.write_bytes(b"")
-    build(home)
-    assert run_query(home, "select count(*) from leaderboard, texts.prompts").rows != ((0,),)
+BEST = "select max(estimate) from estimates where measure = 'accuracy'"
 
 
 def test_a_reader_keeps_the_board_it_opened(built_home):
@@ -176,10 +133,8 @@ def test_a_reader_keeps_the_board_it_opened(built_home):
     with duckdb.connect(str(home / "leaderboard.duckdb"), read_only=True) as reader:
         write_model(home, "beta", "measured", "sample", 0.9)
         build(home)
-        assert reader.execute(
-            "select max(estimate) from estimates where measure = 'accuracy'"
-        ).fetchall() == [(0.6,)]
-    assert run_query(home, "select max(estimate) from estimates where measure = 'accuracy'").rows == ((0.9,),)
+        assert reader.execute(BEST).fetchall() == [(0.6,)]
+    assert run_query(home, BEST).rows == ((0.9,),)
 
 
 def test_an_empty_home_has_an_empty_board_and_new_columns_of_files_are_kept(tmp_path):

@@ -17,18 +17,12 @@ from tests.homes import write
 from tests.leaderboard.conftest import WHEN
 
 PATH = "transcripts/benchmark=metamedqa/model=alpha/run=2/transcripts.parquet"
-PRICES: dict[str, float] = {
-    "price_in": 2.0,
-    "price_out": 8.0,
-    "price_cached_in": 0.5,
-    "price_reasoning": 10.0,
-}
+PRICES = {"price_in": 2.0, "price_out": 8.0, "price_cached_in": 0.5, "price_reasoning": 10.0}
 
 
 def _spec(**prices: Any) -> ModelSpec:
-    return ModelSpec(
-        name="alpha", provider="openai", model="x", api_key_env="K", batch_factor=0.5, **(prices or PRICES)
-    )
+    own: Any = {"name": "alpha", "provider": "openai", "model": "x", "api_key_env": "K", **(prices or PRICES)}
+    return ModelSpec(batch_factor=0.5, **own)
 
 
 def _call(
@@ -106,18 +100,10 @@ def test_prices_nobody_here_wrote_leave_the_parts_empty(make_home):
     prices = {f"m{number:02}": each for number, each in enumerate(odd)}
     home = make_home(dict.fromkeys(prices, "measured"))
     for model, each in prices.items():
-        called = _call(0, Usage(1000, 100), _spec(), model=model, prices_json=each, cost_usd=0.5)
+        # Nor is a count billed that is below 0.
+        usage = Usage(-1, 5) if each == '{"in": 1}' else Usage(1000, 100)
+        called = _call(0, usage, _spec(), model=model, prices_json=each, cost_usd=0.5)
         write(home, PATH.replace("alpha", model), [called])
     build(home)
     split = "select model, cost_usd, unsplit_usd from costs where benchmark = 'costly' order by model"
     assert run_query(home, split).rows == tuple((model, 0.5, 0.5) for model in prices)
-
-
-def test_counts_nobody_can_bill_leave_the_parts_empty(make_home):
-    home = make_home({"alpha": "measured"})
-    calls = [
-        _call(place, usage, _spec(), cost_usd=0.5) for place, usage in enumerate([Usage(-1, 5), Usage(5, -1)])
-    ]
-    write(home, PATH, calls)
-    build(home)
-    assert _costs(home, "cost_usd, unsplit_usd") == (1.0, 1.0)

@@ -51,15 +51,6 @@ def test_every_column_has_an_entry_and_every_entry_a_column(built_home):
     assert terms().keys() <= seen
 
 
-def test_tables_come_after_what_they_read():
-    seen: set[str] = set()
-    project = load_project()
-    tables = {model.name for model in project.models}
-    for model in project.models:
-        assert set(model.reads) & tables <= seen, model.name
-        seen.add(model.name)
-
-
 @pytest.mark.parametrize(
     ("files", "said"),
     [

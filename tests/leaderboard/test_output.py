@@ -7,13 +7,13 @@ from decimal import Decimal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.leaderboard.output import FORMATS, Rows, render
+from metacog_pipeline.leaderboard.output import FORMATS, Format, Rows, render
 from metacog_pipeline.leaderboard.printing import render_board
 from tests.tables import every
 
 BOARD = (
     *("benchmark", "condition", "model", "measure", "estimate", "low", "high"),
-    *("n", "n_failed", "n_unreadable", "coverage", "source", "status", "higher_is_better"),
+    *("n", "n_failed", "n_unreadable", "coverage", "source", "status", "higher_is_better", "low_n"),
 )
 HOSTILE = '=HYPERLINK("http://x")|<script>alert(1)</script>\n[red]\x1b[31m`code` \\| [a](b)'
 
@@ -76,88 +76,73 @@ def test_every_format_takes_every_cell(cells):
     assert len(render(rows, "markdown").splitlines()) == len(cells) + 2
 
 
-def line(
-    model: str,
-    measure: str,
-    estimate: float | None,
-    source: str = "measured",
-    status: str = "ok",
-    benchmark: str = "metamedqa",
-) -> tuple[object, ...]:
-    ends = (None, None) if estimate is None else (estimate - 0.1, estimate + 0.1)
-    return (benchmark, "baseline", model, measure, estimate, *ends, 10, 0, 0, 1.0, source, status, True)
+def line(model: str, measure: str, estimate: float | None, **columns: object) -> tuple[object, ...]:
+    low, high = (None, None) if estimate is None else (estimate - 0.1, estimate + 0.1)
+    row = {"benchmark": "metamedqa", "condition": "baseline", "n": 10, "n_failed": 0, "n_unreadable": 0, "coverage": 1.0,
+           "source": "measured", "status": "ok", "higher_is_better": True, "low_n": None}  # fmt: skip
+    row |= {"model": model, "measure": measure, "estimate": estimate, "low": low, "high": high, **columns}
+    return tuple(row[name] for name in BOARD)
+
+
+def board(form: Format, *lines: tuple[object, ...]) -> str:
+    return render_board(Rows(BOARD, lines), form)
 
 
 def test_a_board_for_people_ranks_by_accuracy_and_names_those_without():
-    rows = Rows(
-        BOARD, (line("low", "accuracy", 0.2), line("high", "accuracy", 0.9), line("none", "coverage", 0.0))
-    )
-    shown = render_board(rows, "markdown")
+    lines = (line("low", "accuracy", 0.2), line("high", "accuracy", 0.9), line("none", "coverage", 0.0))
+    shown = board("markdown", *lines)
     assert shown.index("| high") < shown.index("| low") < shown.index("| none")
     assert "0.900 .80–1.00" in shown
     assert "N/A" in next(row for row in shown.splitlines() if row.startswith("| none"))
 
 
 def test_a_ratio_that_is_unbounded_stands_last_and_says_why():
-    why = "undefined or unbounded: d' may be 0"
-    rows = [
-        line("a", "m_ratio_bayes", None, status=why, benchmark="signaldetection"),
-        line("a", "m_ratio", 24.4, benchmark="signaldetection"),  # does not stand in for the other
-        line("b", "m_ratio_bayes", 0.9, benchmark="signaldetection"),
-        line(
-            "c", "m_ratio_bayes", 0.4, status="incomplete: 1 of 9 not answered", benchmark="signaldetection"
-        ),
-    ]
-    shown = render_board(Rows(BOARD, tuple(rows)), "markdown")
+    why, incomplete = "undefined or unbounded: d' may be 0", "incomplete: 1 of 9 not answered"
+    of = {"benchmark": "signaldetection"}
+    shown = board(
+        "markdown",
+        line("a", "m_ratio_bayes", None, status=why, **of),
+        line("a", "m_ratio", 24.4, **of),  # does not stand in for the other
+        line("b", "m_ratio_bayes", 0.9, **of),
+        line("c", "m_ratio_bayes", 0.4, status=incomplete, **of),
+    )
     assert shown.index("\n| b") < shown.index("\n| c") < shown.index("\n| a")
     assert f"posterior of a: {why}\n" in shown and "of c:" not in shown
 
 
 def test_reasons_below_a_section_are_few_and_cannot_break_the_line():
-    rows = [line(f"m{i}", "accuracy", None, status=f"reason {i}\n\x1b[31m") for i in range(9)]
-    shown = render_board(Rows(BOARD, tuple(rows)), "table")
+    lines = [line(f"m{i}", "accuracy", None, status=f"reason {i}\n\x1b[31m") for i in range(9)]
+    shown = board("table", *lines)
     assert "accuracy of m0: reason 0" in shown and "… and 3 more" in shown
     assert "reason 8" not in shown and "\x1b" not in shown
 
 
 def test_the_share_of_e_stands_beside_its_recall_and_is_marked_where_it_inflates_it():
-    pairs = [("few", 0.08), ("many", 0.2), ("unknown", None)]
-    rows = Rows(
-        BOARD,
-        tuple(
-            row
-            for name, share in pairs
-            for row in (line(name, "missing_answer_recall", 0.5), line(name, "choice_share_E", share))
-        ),
-    )
-    shown = render_board(rows, "markdown")
-    assert "missing | E chosen" in shown
-    cells = {
-        row.split(" | ")[0].removeprefix("| "): row.split(" | ")[2]
-        for row in shown.splitlines()
-        if " | " in row
-    }
-    assert (cells["few"], cells["many"], cells["unknown"]) == ("0.080", "0.200 !", "N/A")
-    assert "inflated" in shown
-    assert "inflated" not in render_board(Rows(BOARD, rows.rows[:2]), "table")
+    lines: list[tuple[object, ...]] = []
+    for name, share in (("few", 0.08), ("many", 0.2), ("unknown", None)):
+        lines += [line(name, "missing_answer_recall", 0.5), line(name, "choice_share_E", share)]
+    shown = board("markdown", *lines)
+    assert "missing | E chosen" in shown and "inflated" in shown
+    cells = [
+        row.split(" | ") for row in shown.splitlines() if row.startswith(("| few", "| many", "| unknown"))
+    ]
+    assert {row[0]: row[2] for row in cells} == {"| few": "0.080", "| many": "0.200 !", "| unknown": "N/A"}
+    assert "inflated" not in board("table", *lines[:2])
 
 
 def test_a_number_with_too_few_right_or_wrong_answers_is_marked_and_the_mark_explained():
-    columns = (*BOARD, "low_n")
-    known = (True, False, None)
-    rows = tuple((*line(f"m{place}", "accuracy", 0.5), each) for place, each in enumerate(known))
-    shown = render_board(Rows(columns, rows), "table")
+    lines = [line(f"m{n}", "accuracy", 0.5, low_n=each) for n, each in enumerate((True, False, None))]
+    shown = board("table", *lines)
     assert shown.count("0.500 °") == 1 and "low_n" in shown
-    assert "°" not in render_board(Rows(columns, rows[1:]), "table")
+    assert "°" not in board("table", *lines[1:])
 
 
 def test_simulated_observers_never_share_a_section_with_models():
-    rows = Rows(BOARD, (line("real", "accuracy", 0.5), line("toy", "accuracy", 0.6, "simulated")))
-    for form in ("markdown", "table"):
-        real, toy = render_board(rows, form).split("simulated observers")
+    for form in FORMATS[::3]:
+        lines = (line("real", "accuracy", 0.5), line("toy", "accuracy", 0.6, source="simulated"))
+        real, toy = board(form, *lines).split("simulated observers")
         assert "real" in real and "toy" not in real and "toy" in toy and "real" not in toy
 
 
 def test_an_empty_board_says_so():
-    assert "nothing" in render_board(Rows(BOARD, ()), "table")
-    assert render_board(Rows(BOARD, ()), "json") == "[]\n"
+    assert "nothing" in board("table") and board("json") == "[]\n"

@@ -7,7 +7,7 @@ import pytest
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
-from tests.homes import write
+from tests.homes import rows, write
 from tests.leaderboard.conftest import write_model
 
 
@@ -17,14 +17,8 @@ def one(home: Home, sql: str) -> tuple[tuple[object, ...], ...]:
 
 def test_a_listed_model_without_an_answer_is_named_with_its_failures(make_home):
     home = make_home(silent=("beta",))
-    write(
-        home,
-        "study/partitions.parquet",
-        [
-            {"benchmark": "metamedqa", "model": name, "run": 1, "state": "failed", "n_failed": 7}
-            for name in ("alpha", "beta")
-        ],
-    )
+    failed = rows("model", ("alpha",), ("beta",), benchmark="metamedqa", run=1, state="failed", n_failed=7)
+    write(home, "study/partitions.parquet", failed)
     build(home)
     found = one(home, "select measure, estimate, coverage, n_failed from leaderboard where model = 'beta'")
     assert found == (("coverage", 0.0, 0.0, 7),)
@@ -35,10 +29,8 @@ def test_a_retired_model_and_another_data_set_leave_the_tables(make_home):
     write_model(home, "alpha", "measured", "other", 0.9)
     build(home)
     for table in ("leaderboard", "estimates", "run_estimates", "metamedqa_responses", "responses"):
-        assert one(home, f"select distinct model from {table} where source <> 'published'") in (
-            (),
-            (("alpha",),),
-        ), table
+        found = one(home, f"select distinct model from {table} where source <> 'published'")
+        assert found in ((), (("alpha",),)), table
     assert one(home, "select count(*) from estimates") == ((0,),)
     assert one(home, "select model, listed from costs order by all") == (("alpha", True), ("gone", False))
 
@@ -56,11 +48,8 @@ def test_published_numbers_stand_beside_real_answers_to_the_published_questions(
     found = one(home, "select count(*), count(distinct model) from leaderboard where source = 'published'")[0]
     assert bool(found[0]) is beside
     if beside:
-        low = one(
-            home,
-            "select min(low), max(high) from leaderboard where source = 'published' and measure = 'accuracy'",
-        )
-        assert low[0][0] >= 0 and low[0][1] <= 1
+        ends = "select min(low) >= 0, max(high) <= 1 from leaderboard where source = 'published' and measure = 'accuracy'"
+        assert one(home, ends) == ((True, True),)
 
 
 def test_headlines_have_a_percentile_among_their_like(make_home):
@@ -68,19 +57,13 @@ def test_headlines_have_a_percentile_among_their_like(make_home):
     build(home)
     found = one(home, "select model, measure, percentile from leaderboard where headline order by model")
     assert found == (("high", "accuracy", 100.0), ("low", "accuracy", 0.0), ("observer", "accuracy", None))
-    assert one(home, "select model, n_benchmarks, mean_percentile from models order by model")[0] == (
-        "high",
-        1,
-        100.0,
-    )
+    first = one(home, "select model, n_benchmarks, mean_percentile from models order by model")[0]
+    assert first == ("high", 1, 100.0)
 
 
 def test_items_know_how_hard_they_are(built_home):
-    home = built_home
-    found = one(
-        home,
-        "select item_id, key, kind, n, n_correct between 0 and n, facts ->> 'target' from items order by position",
-    )
+    columns = "item_id, key, kind, n, n_correct between 0 and n, facts ->> 'target'"
+    found = one(built_home, f"select {columns} from items order by position")
     assert len(found) == 12 and found[0] == ("item-0000", "A", "Original", 2, True, "A")
 
 
@@ -94,11 +77,8 @@ def test_progress_tells_respondents_judges_and_helpers_apart(make_home):
         "n_failed": 0,
         "model": "alpha",
     }
-    write(
-        home,
-        "study/partitions.parquet",
-        [{**counts, "benchmark": name} for name in ("metamedqa", "metamedqa_judgements")],
-    )
+    kept = rows("benchmark", ("metamedqa",), ("metamedqa_judgements",), **counts)
+    write(home, "study/partitions.parquet", kept)
     write(home, "study/helpers.parquet", [{**counts, "benchmark": "metamedqa_authors", "model": "writer"}])
     build(home)
     assert one(home, "select benchmark, role, answered_share from progress order by all") == (

@@ -24,7 +24,7 @@ def test_texts_stand_beside_the_board_and_join_its_calls(built_home, tmp_path):
 
 
 def _call(text: str, **columns: object) -> dict[str, object]:
-    shared = {
+    at = {
         "answer_id": "a",
         "benchmark": "metamedqa",
         "model": "alpha",
@@ -34,7 +34,7 @@ def _call(text: str, **columns: object) -> dict[str, object]:
     }
     made = {"status": "ok", "step": "answer", "provider": "openai", "source": "measured", "superseded": False}
     request = '{"messages": [["user", "Why?"]]}'
-    return {**shared, **made, "started_at": WHEN, "text": text, "request_json": request, **columns}
+    return {**at, **made, "started_at": WHEN, "text": text, "request_json": request, **columns}
 
 
 def _texts(home: Path) -> list[tuple[object, ...]]:
@@ -49,15 +49,17 @@ def test_what_stands_takes_the_place_of_what_failed_and_of_what_was_asked_again(
     blank = _call("", status="truncated", reasoning_text="Let me see")
     replaced = {**blank, "superseded": True}
     worse = _call("", reask=2, superseded=True)
-    for calls, kept in [
+    cases = [
         ([failed], ("half an ans", "Let me", "failed")),
         ([failed, blank], ("", "Let me see", "truncated")),
         ([failed, replaced, _call("B", reask=1)], ("B", None, "ok")),
-        ([failed, replaced, _call("B", reask=1), worse], ("B", None, "ok")),
-    ]:
-        write(home, path, calls)
-        build(home)
-        assert _texts(home) == [kept]
+        ([failed, replaced, _call("C", reask=1), worse], ("C", None, "ok")),
+    ]
+    write(
+        home, path, [{**call, "answer_id": f"a{n}"} for n, (calls, _) in enumerate(cases) for call in calls]
+    )
+    build(home)
+    assert _texts(home) == sorted(kept for _, kept in cases)
 
 
 def test_thoughts_are_in_the_texts_and_not_in_the_leaderboard(make_home):
