@@ -139,9 +139,9 @@ def test_there_are_twenty_questions_and_each_has_its_answer_here():
 
 @every("question", ANSWERS)
 def test_the_answer_is_right(home, question):
-    digits = 3 if isinstance(ANSWERS[question], list) else 15
-    found = run_query(home, QUERIES[question]).rows
-    rows = [tuple(round(cell, digits) if isinstance(cell, float) else cell for cell in row) for row in found]
+    rows = list(run_query(home, QUERIES[question]).rows)
+    if isinstance(ANSWERS[question], list):
+        rows = [tuple(round(cell, 3) if isinstance(cell, float) else cell for cell in row) for row in rows]
     expected = ANSWERS[question]
     assert expected(rows) if callable(expected) else rows == expected, rows
 
