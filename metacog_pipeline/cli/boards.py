@@ -68,9 +68,7 @@ def compare(a: str, b: str, study_file: Path, form: Format) -> None:
     if people:
         click.echo(f"\n{_RULE}")
     if left := found.height - shown.height:
-        click.echo(
-            f"{left} of {found.height} tests have no value; the column status of --format csv says why."
-        )
+        click.echo(f"{left} of {found.height} tests have no value; column status of --format csv says why.")
 
 
 # A query may begin with a comment, as in -- What …
@@ -80,13 +78,7 @@ def compare(a: str, b: str, study_file: Path, form: Format) -> None:
 @printing.format_option(*FORMATS)
 @click.option("--output", type=PATH, help="Write the answer to this file instead: .parquet, .csv or .json.")
 @click.option("--saved", help="Ask a query that comes with the program: dictionary, profile, reliability, …")
-def sql(
-    query: str | None,
-    study_file: Path,
-    form: Format,
-    output: Path | None,
-    saved: str | None,
-) -> None:
+def sql(query: str | None, study_file: Path, form: Format, output: Path | None, saved: str | None) -> None:
     """Run one read-only query on the leaderboard's DuckDB file.
 
     Without a query it is read from standard input. Texts of prompts and replies stand in the attached file `texts`: join

@@ -94,9 +94,8 @@ def _lines(found: Mapping[str, Any], every_item: bool) -> Iterator[str]:
         equal = "equals the board" if found["differs"] is None else f"DIFFERS: {found['differs']}"
         yield from _entries({"recount": f"{_number(again)}: {equal}"})
     n = "not stated" if board["n"] is None else f"{board['n']:,}"
-    yield from _entries(
-        {"status": board["status"] or "as printed in the paper", "method": board["method"], "n": n}
-    )
+    status = board["status"] or "as printed in the paper"
+    yield from _entries({"status": status, "method": board["method"], "n": n})
     if again is not None:
         left = "; ".join(map(_reason, found["left_out"])) or "nothing"
         if items is None:

@@ -20,21 +20,8 @@ from metacog_pipeline.interchange.rejected import write_rejected
 from metacog_pipeline.leaderboard.output import Format, Rows, render
 
 FORMATS: tuple[Format, ...] = ("table", "csv", "json")
-_OF_TRIALS = (
-    *(
-        "stimulus",
-        "correct",
-        "response",
-        "item",
-        "run",
-        "labels",
-        "group",
-        "ratings",
-        "bins",
-        "alternatives",
-    ),
-    *("words", "wide", "scale"),
-)
+_COLUMNS = ("stimulus", "correct", "response", "item", "run")
+_OF_TRIALS = (*_COLUMNS, "labels", "group", "ratings", "bins", "alternatives", "words", "wide", "scale")
 _K = click.IntRange(1, 1000)
 
 
@@ -140,7 +127,7 @@ def _columns(given: dict[str, Any]) -> Columns | None:
     _refuse(keep is not None and correct is None, f"--keep: give --correct beside it{right}")
     _refuse(None not in (given["ratings"], given["bins"]), "--ratings and --bins: give one of them")
     _refuse(given["run"] is not None and given["item"] is None, "--run: give --item beside it")
-    same = ("stimulus", "correct", "response", "keep", "item", "run", "ratings", "bins", "alternatives")
+    same = (*_COLUMNS, "keep", "ratings", "bins", "alternatives")
     return Columns(
         confidence,
         **{name: given[name] for name in same},
@@ -171,9 +158,8 @@ def _write(output: Path, fitted: Fitted, form: Format) -> None:
 
 
 def _frame(fitted: Fitted) -> pl.DataFrame:
-    kinds = dict.fromkeys(("value", "low", "high", "sem"), pl.Float64) | dict.fromkeys(
-        ("n", "dropped"), pl.Int64
-    )
+    numbers = dict.fromkeys(("value", "low", "high", "sem"), pl.Float64)
+    kinds = {**numbers, "n": pl.Int64, "dropped": pl.Int64}
     schema = {name: kinds.get(name, pl.String) for name in fitted.columns}
     return pl.DataFrame(fitted.rows, schema=schema, orient="row")
 

@@ -107,9 +107,9 @@ def _print_state(study: Study, everything: bool) -> None:
 
 def _summary(benchmark: str, states: Sequence[PartitionState]) -> str:
     """One line: partitions complete, items answered and failed."""
+    counts = ("n_answered", "n_expected", "n_failed")
+    answered, expected, failed = (sum(getattr(state, name) for state in states) for name in counts)
     complete = f"{sum(state.state == DONE for state in states)} of {len(states)} model runs complete"
-    answered, expected = sum(s.n_answered for s in states), sum(s.n_expected for s in states)
-    failed = sum(s.n_failed for s in states)
     lost = f", {failed:,} failed" if failed else ""
     return f"{benchmark}: {complete}, {answered:,} of {expected:,} items answered{lost}"
 

@@ -90,8 +90,8 @@ def _answers(study: Study, mend: bool) -> int:
             names = ", ".join(path.name for path in done.aside) or "nothing"
             lost = f"; {done.lost} lines are lost, what they answered is asked again" if done.lost else ""
             kept = f"; {done.recovered} answers come from the copy" if done.recovered else ""
-            aside = [str(path) for path in done.aside]
-            printing.say(f"  {each.folder}: put aside {names}{kept}{lost}", put_aside=aside, lost=done.lost)
+            aside, gone = [str(path) for path in done.aside], [done.lost] if done.lost else []
+            printing.say(f"  {each.folder}: put aside {names}{kept}{lost}", put_aside=aside, lost=gone)
     return sum(len(each.damage) for each in checked)
 
 
