@@ -59,27 +59,34 @@ class Learnt:
             "reasons": _reasons(before, request, completion),
             "reasoning_tokens": max(thought, before.reasoning_tokens or 0) or before.reasoning_tokens,
         }
-        self.known = replace(
-            before,
-            first_reply_s=completion.latency_s if before.first_reply_s is None else before.first_reply_s,
-            service_tier=completion.service_tier or before.service_tier,
-            **thinks,
-        )
+        first_s = completion.latency_s if before.first_reply_s is None else before.first_reply_s
+        self.known = replace(before, first_reply_s=first_s, **thinks)
         if (before.reasons, before.reasoning_tokens) != (*thinks.values(),):
             self.attempt(None if self.trial is None else replace(self.trial, **thinks))
 
     def save(self) -> None:
-        """Keep what is known; where it cannot be written it is learnt again by the next session."""
+        """Keep what is known, with what another process has kept meanwhile; what cannot be written is learnt again."""
         bills = getattr(self.model, "known", self.known)
-        self.known = replace(self.known, **{name: getattr(bills, name) for name in BILLS})
+        self.known = known = replace(self.known, **{name: getattr(bills, name) for name in BILLS})
         # What an address says of itself, be it in refusals, is nothing known of a model.
-        if self.home is None or replace(self.known, server=None, context=None) == NOTHING_KNOWN:
+        if self.home is None or replace(known, server=None, context=None) == NOTHING_KNOWN:
             return
         kept = capabilities.load(self.home, self.name, self.request_digest) or NOTHING_KNOWN
-        if kept == self.known:
+        most: dict[str, Any] = {
+            name: max(filter(None, (getattr(known, name), getattr(kept, name))), default=None)
+            for name in ("reasoning_tokens", *BILLS)
+        }
+        together = replace(
+            known,
+            refused=known.refused | kept.refused,
+            refused_modes=known.refused_modes | kept.refused_modes,
+            reasons=known.reasons or kept.reasons or known.reasons,  # True for good, then False, then not known
+            **most,
+        )
+        if together == kept:
             return
         try:
-            capabilities.save(self.home, self.name, self.request_digest, _merged(self.known, kept))
+            capabilities.save(self.home, self.name, self.request_digest, together)
         except OSError as error:
             _logger.warning("model %s: what was learnt cannot be kept (%s)", self.name, error.strerror)
 
@@ -97,19 +104,3 @@ def _reasons(known: Capabilities, request: types.ChatRequest, completion: types.
     whole = completion.status is types.Status.OK and not completion.empty
     took, may = completion.usage.output_tokens, request.sampling.max_tokens
     return False if whole and took is not None and may is not None and took <= may else known.reasons
-
-
-def _merged(known: Capabilities, kept: Capabilities) -> Capabilities:
-    """Return ``known`` with what another process has kept of the same model meanwhile."""
-    most: dict[str, Any] = {
-        name: max(filter(None, (getattr(known, name), getattr(kept, name))), default=None)
-        for name in ("reasoning_tokens", *BILLS)  # the larger number counts
-    }
-    return replace(
-        known,
-        refused=known.refused | kept.refused,
-        refused_modes=known.refused_modes | kept.refused_modes,
-        reasons=known.reasons or kept.reasons or known.reasons,  # True for good, then False, then not known
-        first_reply_s=known.first_reply_s if kept.first_reply_s is None else kept.first_reply_s,
-        **most,
-    )

@@ -46,7 +46,7 @@ class Capabilities:
     options it does not take (``temperature``, ``seed``, ``top_logprobs``, ``stop``, ``stream``, ``thinking_room``, …);
     ``refused_modes`` answer modes it does not take. ``reasons`` whether it thinks before it answers;
     ``reasoning_tokens`` the most thought before one answer.
-    ``first_reply_s`` seconds to the first whole reply, ``service_tier`` the price class it was answered in.
+    ``first_reply_s`` seconds to the first whole reply.
     ``server`` the program that serves the model at an address of one's own, ``context`` how many tokens question and
     answer may take together.
     ``overbilled`` the output tokens of a bill above what its request allowed: such a model is not asked again.
@@ -61,7 +61,6 @@ class Capabilities:
     reasons: bool | None = None
     reasoning_tokens: Count | None = None
     first_reply_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
-    service_tier: str | None = None
     server: Server | None = None
     context: Count | None = None
     overbilled: Count | None = None

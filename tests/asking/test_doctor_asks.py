@@ -161,27 +161,6 @@ def test_a_model_of_any_provider_is_found_to_answer_in_few_calls_and_is_not_aske
         assert server.stats["received"] == received
 
 
-@pytest.mark.parametrize("profile", [each for each in PROFILES if each not in ("ollama", "vllm-old")])
-def test_a_wrong_key_and_an_unknown_model_are_told_apart_with_every_provider(tmp_path, profile, monkeypatch):
-    monkeypatch.setenv("GOOD_KEY", KEY)
-    monkeypatch.setenv("BAD_KEY", "sk-of-somebody-else-0123456789")
-    with ServerThread(lambda model, request: "yes", models=("known",), profile=profile, key=KEY) as server:
-        rows = {
-            "stranger": row_of(profile, server.url) | {"api_key_env": "BAD_KEY"},
-            "unknown": row_of(profile, server.url) | {"model": "no-such-model"},
-        }
-        found = examine(study_of(tmp_path, server.url, rows), port=closed())
-        wrong = failed(found)
-        assert set(wrong) == {"stranger", "unknown"}
-        again = examine(study_of(tmp_path, server.url, rows), port=closed())
-        assert failed(again) == wrong, "what an address says while it refuses makes nobody known"
-        assert "key" in wrong["stranger"]
-        assert "model" in wrong["unknown"]
-        received = server.stats["received"]
-        assert isinstance(received, int) and received <= 4 * MOST_CALLS
-        assert "somebody-else" not in "".join(each.line for each in found)
-
-
 @pytest.mark.parametrize(
     ("profile", "keys", "words"),
     [

@@ -80,30 +80,6 @@ def ask(
     return partition, answer(benchmark, partition, todo[::-1] if backwards else todo)
 
 
-@pytest.mark.parametrize(
-    ("refused", "more", "mode", "calls_per_item"),
-    [
-        ((), "", "json_schema", 1),
-        (("reject_response_format",), "", "choice", 2),
-        (("reject_response_format", "reject_choice"), IDS, "logit_bias", 2),
-        (("reject_response_format", "reject_choice", "reject_logit_bias"), IDS, "text", 1),
-        (("reject_response_format", "reject_choice"), "", "text", 1),
-    ],
-)
-def test_the_first_mode_the_server_accepts_is_used_for_every_item(
-    tmp_path, refused, more, mode, calls_per_item
-):
-    with server(FaultPlan(always=refused)) as running:
-        partition, outcome = ask(tmp_path, running, more)
-        answered = running.stats["answered"]
-    assert outcome.complete
-    assert outcome.profile.mode == mode
-    assert answered == 8 * calls_per_item
-    frame = files.read(MetaMedQA.of(partition.study), partition).frame
-    assert frame["mode"].unique().to_list() == [mode]
-    assert frame["status"].is_in(["ok"]).all()
-
-
 @pytest.mark.parametrize("marks", ["of now", "none"])
 def test_what_is_scored_is_what_the_study_asks_for_after_the_mode_was_edited_and_set_back(
     tmp_path, monkeypatch, marks
@@ -134,23 +110,6 @@ def test_an_item_is_scored_in_the_mode_it_was_answered_in_where_the_provider_ref
         # A session that stops early finds the same answers current.
         write_manifest(partition.folder, {**partition.manifest(), "state": "failed"})
         assert files.read(MetaMedQA.of(partition.study), partition).frame.equals(frame)
-
-
-def test_a_server_that_rejects_temperature_is_asked_without_and_that_is_recorded(tmp_path):
-    with server(FaultPlan(always=("reject_temperature",))) as running:
-        partition, outcome = ask(tmp_path, running)
-    assert outcome.complete
-    assert outcome.profile.dropped == {"temperature"}
-    assert partition.manifest()["profile"] == {"mode": "json_schema", "dropped": ["temperature"]}
-
-
-@pytest.mark.parametrize("provider", ["anthropic", "gemini"])
-def test_other_providers_answer_under_a_schema_too(tmp_path, provider):
-    with server(FaultPlan()) as running:
-        partition, outcome = ask(tmp_path, running, provider=provider)
-    assert outcome.complete
-    assert outcome.profile.mode == "json_schema"
-    assert files.read(MetaMedQA.of(partition.study), partition).frame["answer"].null_count() == 0
 
 
 def test_a_call_that_times_out_fails_and_is_asked_again_next_time(tmp_path):

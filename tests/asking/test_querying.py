@@ -238,41 +238,6 @@ def test_a_store_that_cannot_write_ends_in_one_store_error(folder, monkeypatch):
         query(folder, Scripted(good), [one_step(str(i)) for i in range(9)], known=Profile("text"))
 
 
-def test_the_first_answer_mode_that_works_is_used_for_all_and_its_answers_count(folder):
-    def no_schema(request: ChatRequest) -> Completion:
-        if request.messages[-1].content.startswith("json_schema"):
-            return failed(ErrorKind.UNSUPPORTED, "response_format")
-        return good(request)
-
-    model = Scripted(no_schema)
-    outcome = query(folder, model, [one_step(str(i)) for i in range(4)], modes=("json_schema", "text"))
-    assert outcome.profile == Profile("text")
-    assert model.asked["json_schema:0"] == 1  # the parameter was named: nothing else to try in this mode
-    assert model.asked["text:0"] == 1
-
-
-def test_a_parameter_the_provider_names_is_dropped_for_the_whole_partition(folder):
-    def no_temperature(request: ChatRequest) -> Completion:
-        if request.sampling.temperature is not None:
-            return failed(ErrorKind.UNSUPPORTED, "temperature")
-        return good(request)
-
-    outcome = query(folder, Scripted(no_temperature), [one_step(str(i)) for i in range(4)])
-    assert outcome.profile == Profile("text", frozenset({"temperature"}))
-    assert outcome.complete
-
-
-def test_a_provider_that_names_nothing_is_asked_with_fewer_and_fewer_parameters(folder):
-    def bare_only(request: ChatRequest) -> Completion:
-        s = request.sampling
-        refused = any(value is not None for value in (s.temperature, s.seed, s.top_logprobs))
-        return failed(ErrorKind.UNSUPPORTED) if refused else good(request)
-
-    spec = SPEC.model_copy(update={"top_logprobs": 5})
-    outcome = query(folder, Scripted(bare_only), [one_step("a")], spec=spec)
-    assert outcome.profile == Profile("text", frozenset({"temperature", "seed", "top_logprobs"}))
-
-
 def test_a_known_profile_is_not_tried_again(folder):
     model = Scripted(good)
     query(folder, model, [one_step("a")], modes=("json_schema", "text"), known=Profile("text"))

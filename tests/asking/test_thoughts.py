@@ -22,6 +22,7 @@ from tests import homes
 from tests.asking_in_process import ask
 from tests.simulated_server import ServerThread
 
+pytestmark = pytest.mark.proof  # two studies of every benchmark, with their boards
 CANARY = "<b>tHoUgHt-cAnArY</b> Answer: Z, confidence 0.123"
 KEY = "sk-kEy-cAnArY-0123456789"
 SETTINGS = """

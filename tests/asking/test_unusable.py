@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from metacog_pipeline.asking.loop import Loop
-from metacog_pipeline.asking.states import Profile, SessionResult, mostly_unusable
+from metacog_pipeline.asking.states import Profile, SessionResult
 from metacog_pipeline.asking.step import Session
 from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.asking.unusable import STOP_AFTER_UNUSABLE_IN_A_ROW, to_ask_again
@@ -16,7 +16,6 @@ from metacog_pipeline.llm.types import ChatRequest, Completion, JsonObject, Mess
 from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.store import PartitionStore, read_partition
 from tests.partitions import folder_in
-from tests.tables import every
 
 SPEC = ModelSpec(name="m", provider="openai", model="x", max_concurrency=50)
 FIVE = STOP_AFTER_UNUSABLE_IN_A_ROW
@@ -181,22 +180,6 @@ def test_an_item_with_several_steps_is_unusable_when_half_of_them_are(tmp_path):
 
     assert ask(folder_in(tmp_path, 2), say, count=10, steps=2)[0].unusable == 10
     assert ask(folder_in(tmp_path, 3), say, count=10, steps=3)[0].unusable == 0
-
-
-@every(
-    ("answered", "unusable", "mostly"),
-    [
-        (0, 0, False),
-        (1, 0, False),
-        (1, 1, True),
-        (2, 1, False),
-        (3, 2, True),
-        (1000, 500, False),
-        (1000, 501, True),
-    ],
-)
-def test_half_is_enough(answered, unusable, mostly):
-    assert mostly_unusable(answered, unusable) is mostly
 
 
 def test_what_cannot_be_used_is_asked_again_on_request_and_the_old_answers_are_superseded(folder):
