@@ -80,7 +80,8 @@ class Learnt:
             known,
             refused=known.refused | kept.refused,
             refused_modes=known.refused_modes | kept.refused_modes,
-            reasons=known.reasons or kept.reasons or known.reasons,  # True for good, then False, then not known
+            # True for good, then False, then not known.
+            reasons=known.reasons or kept.reasons or known.reasons,
             **most,
         )
         if together == kept:
