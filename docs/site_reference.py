@@ -85,7 +85,7 @@ def measures() -> str:
     ]
     shared: dict[str, Mapping[str, Any]] = {}
     for name in registry.names():
-        rows = declared_measures([name])
+        rows = list(declared_measures([name]))
         shared |= {str(row["measure"]): row for row in rows if str(row["measure"]).startswith(PREFIX)}
         own = [row for row in rows if row["measure"] not in shared]
         found += [f"## {registry.load(name).title}", _measure_table(own)]
