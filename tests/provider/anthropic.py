@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
-from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, Sampling, Status
-from tests.provider import dialects
+from metacog_pipeline.llm.types import Status
+from tests.provider import dialects, reading
 
 _TYPES = {
     "rate_limit": "rate_limit_error",
@@ -17,54 +16,6 @@ _TYPES = {
     "bad_request": "invalid_request_error",
     "overloaded": "overloaded_error",
 }
-
-
-def _message(entry: object) -> Message:
-    fields = dialects.as_dict(entry, "messages")
-    content = dialects.joined_text(fields.get("content"), "messages")
-    match fields.get("role"):
-        case "user":
-            return Message("user", content)
-        case "assistant":
-            return Message("assistant", content)
-        case _:
-            raise dialects.BadRequest("messages: role must be user or assistant", "messages")
-
-
-def _constraint(body: dialects.JsonDict) -> JsonObject | None:
-    wanted = dialects.as_dict(body.get("output_config") or {}, "output_config").get("format")
-    if wanted is None:
-        return None
-    schema = dialects.as_dict(wanted, "output_config").get("schema")
-    return JsonObject("", json.dumps(dialects.as_dict(schema, "output_config")))
-
-
-def read(path_model: str, body: object) -> dialects.Asked:
-    fields = dialects.as_dict(body, "body")
-    model = dialects.model_of(fields)
-    limit = dialects.as_int(fields.get("max_tokens"), "max_tokens")
-    if limit is None:
-        raise dialects.BadRequest("max_tokens is required", "max_tokens")
-    turns = dialects.turns_of(fields, "messages", _message)
-    system = fields.get("system")
-    first = () if system is None else (Message("system", dialects.joined_text(system, "system")),)
-    sampling = Sampling(
-        temperature=dialects.as_number(fields.get("temperature"), "temperature"),
-        max_tokens=limit,
-        stop=dialects.as_strings(fields.get("stop_sequences"), "stop_sequences"),
-    )
-    thinking = dialects.as_dict(fields.get("thinking") or {}, "thinking")
-    config = dialects.as_dict(fields.get("output_config") or {}, "output_config")
-    off = thinking.get("type") == "disabled"
-    return dialects.Asked(
-        model,
-        ChatRequest((*first, *turns), sampling, _constraint(fields)),
-        stream=dialects.as_flag(fields.get("stream"), "stream"),
-        effort=dialects.as_word(config.get("effort"), "output_config"),
-        budget=0 if off else dialects.as_int(thinking.get("budget_tokens"), "thinking"),
-        on=thinking.get("type") in ("enabled", "adaptive"),
-        shown={"omitted": False, "summarized": True}.get(str(thinking.get("display"))),
-    )
 
 
 def answer(given: dialects.Answer) -> dialects.JsonDict:
@@ -133,4 +84,4 @@ def error(problem: dialects.Problem) -> dialects.JsonDict:
     return {"type": "error", "error": body, "request_id": None}
 
 
-DIALECT = dialects.Dialect(read, answer, frames, error, "error")
+DIALECT = dialects.Dialect(reading.reader(reading.message), answer, frames, error, "error")

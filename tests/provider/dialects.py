@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from metacog_pipeline.llm.types import ChatRequest, Completion, Message
+from metacog_pipeline.llm.types import ChatRequest, Completion
 
 JsonDict = dict[str, object]
 Frame = tuple[str | None, JsonDict | str]  # one server-sent event: its name, where it has one, and its data
@@ -135,20 +135,6 @@ def pieces(text: str, count: int) -> list[str]:
     return [text[start : start + size] for start in range(0, len(text), size)]
 
 
-def model_of(fields: JsonDict, path_model: str = "") -> str:
-    model = path_model or fields.get("model")
-    if not isinstance(model, str) or not model:
-        raise BadRequest("model must be a non-empty string", "model")
-    return model
-
-
-def turns_of(fields: JsonDict, name: str, read: Callable[[object], Message]) -> tuple[Message, ...]:
-    messages = tuple(map(read, as_list(fields.get(name), name)))
-    if not messages:
-        raise BadRequest(f"{name} must not be empty", name)
-    return messages
-
-
 def as_dict_at(value: object, key: str) -> JsonDict:
     found = value.get(key) if isinstance(value, dict) else None
     return found if isinstance(found, dict) else {}
@@ -165,75 +151,3 @@ def token_count(text: str) -> int:
 
 def prompt_tokens(request: ChatRequest) -> int:
     return sum(token_count(message.content) for message in request.messages)
-
-
-def as_flag(value: object, param: str) -> bool:
-    if value is None or isinstance(value, bool):
-        return bool(value)
-    raise BadRequest(f"{param} must be true or false", param)
-
-
-def as_word(value: object, param: str) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    raise BadRequest(f"{param} must be a string", param)
-
-
-def as_dict(value: object, param: str) -> JsonDict:
-    if isinstance(value, dict):
-        return value
-    raise BadRequest(f"{param} must be an object", param)
-
-
-def as_list(value: object, param: str) -> list[object]:
-    if isinstance(value, list):
-        return value
-    raise BadRequest(f"{param} must be a list", param)
-
-
-def as_int(value: object, param: str) -> int | None:
-    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
-        return value
-    raise BadRequest(f"{param} must be an integer", param)
-
-
-def as_number(value: object, param: str) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e6:
-        return float(value)
-    raise BadRequest(f"{param} must be a number", param)
-
-
-def as_strings(value: object, param: str) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    if isinstance(value, str):
-        return (value,)
-    items = as_list(value, param)
-    strings = tuple(item for item in items if isinstance(item, str))
-    if len(strings) != len(items):
-        raise BadRequest(f"{param} must hold strings only", param)
-    return strings
-
-
-def joined_text(value: object, param: str) -> str:
-    if isinstance(value, str):
-        return value
-    texts = [as_dict(part, param).get("text") for part in as_list(value, param)]
-    if not all(isinstance(text, str) for text in texts):
-        raise BadRequest(f"{param}: only text parts are understood", param)
-    return "".join(text for text in texts if isinstance(text, str))
-
-
-def turn(fields: JsonDict, param: str, roles: str) -> Message:
-    content = joined_text(fields.get("content"), param)
-    match fields.get("role"):
-        case "system" | "developer":
-            return Message("system", content)
-        case "user":
-            return Message("user", content)
-        case "assistant":
-            return Message("assistant", content)
-        case _:
-            raise BadRequest(f"{param}: role must be {roles}", param)

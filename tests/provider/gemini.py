@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import re
+import functools
 from collections.abc import Iterator
 
 from metacog_pipeline.llm import types
-from tests.provider import dialects
+from tests.provider import dialects, reading
 
 _STATUSES = {
     "rate_limit": "RESOURCE_EXHAUSTED",
@@ -26,71 +25,6 @@ _FIELDS = {
     "structured_outputs": "generation_config.response_schema",
 }
 _TYPE_PREFIX = "type.googleapis.com/google.rpc."
-
-
-def _message(entry: object) -> types.Message:
-    fields = dialects.as_dict(entry, "contents")
-    text = dialects.joined_text(fields.get("parts"), "contents")
-    return types.Message("assistant" if fields.get("role") == "model" else "user", text)
-
-
-def _constraint(config: dialects.JsonDict) -> types.Constraint | None:
-    match config.get("responseMimeType"):
-        case "text/x.enum":
-            schema = dialects.as_dict(
-                config.get("responseSchema") or config.get("responseJsonSchema"), "responseSchema"
-            )
-            return types.OneOf(dialects.as_strings(schema.get("enum"), "responseSchema"))
-        case "application/json":
-            wanted = config.get("responseJsonSchema") or config.get("responseSchema") or {}
-            return types.JsonObject("", json.dumps(dialects.as_dict(wanted, "responseJsonSchema")))
-        case _:
-            return None
-
-
-def camel(body: object) -> object:
-    if not isinstance(body, dict):
-        return body
-    named: dict[str, object] = {}
-    for name, value in body.items():
-        named[re.sub(r"_([a-z])", lambda found: found[1].upper(), str(name))] = value
-    for name in {"generationConfig", "thinkingConfig"} & named.keys():
-        named[name] = camel(named[name])
-    return named
-
-
-def read(path_model: str, body: object) -> dialects.Asked:
-    fields = dialects.as_dict(camel(body), "body")
-    turns = dialects.turns_of(fields, "contents", _message)
-    config = dialects.as_dict(fields.get("generationConfig") or {}, "generationConfig")
-    system = fields.get("systemInstruction")
-    first: tuple[types.Message, ...] = ()
-    if system is not None:
-        first = (
-            types.Message(
-                "system",
-                dialects.joined_text(dialects.as_dict(system, "systemInstruction").get("parts"), "parts"),
-            ),
-        )
-    sampling = types.Sampling(
-        temperature=dialects.as_number(config.get("temperature"), "temperature"),
-        max_tokens=dialects.as_int(config.get("maxOutputTokens"), "maxOutputTokens"),
-        seed=dialects.as_int(config.get("seed"), "seed"),
-        top_logprobs=(dialects.as_int(config.get("logprobs"), "logprobs") or 0)
-        if config.get("responseLogprobs")
-        else None,
-        stop=dialects.as_strings(config.get("stopSequences"), "stopSequences"),
-    )
-    thinking = dialects.as_dict(config.get("thinkingConfig") or {}, "thinkingConfig")
-    level = dialects.as_word(thinking.get("thinkingLevel"), "thinkingLevel")
-    budget = dialects.as_int(thinking.get("thinkingBudget"), "thinkingBudget")
-    return dialects.Asked(
-        path_model,
-        types.ChatRequest((*first, *turns), sampling, _constraint(config)),
-        effort=level.lower() if level else None,
-        budget=None if budget is not None and budget < 0 else budget,  # -1: as much as the model sees fit
-        shown=dialects.as_flag(thinking.get("includeThoughts"), "includeThoughts"),
-    )
 
 
 def _logprobs(tokens: tuple[types.TokenLogprob, ...]) -> dialects.JsonDict:
@@ -164,9 +98,7 @@ def error(problem: dialects.Problem) -> dialects.JsonDict:
     }
 
 
-def _read_streamed(path_model: str, body: object) -> dialects.Asked:
-    return dataclasses.replace(read(path_model, body), stream=True)
-
-
-DIALECT = dialects.Dialect(read, answer, frames, error)
-STREAMED = dataclasses.replace(DIALECT, read=_read_streamed)
+DIALECT = dialects.Dialect(reading.reader(reading.generated), answer, frames, error)
+STREAMED = dataclasses.replace(
+    DIALECT, read=reading.reader(functools.partial(reading.generated, stream=True))
+)

@@ -2,92 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from metacog_pipeline.llm import types
-from tests.provider import dialects
-
-
-def _message(entry: object) -> types.Message:
-    fields = dialects.as_dict(entry, "messages")
-    return dialects.turn(fields, "messages", "system, user or assistant")
-
-
-def _constraint(body: dialects.JsonDict) -> types.Constraint | None:
-    structured = body.get("structured_outputs")
-    if structured is not None:
-        return types.OneOf(
-            dialects.as_strings(
-                dialects.as_dict(structured, "structured_outputs").get("choice"), "structured_outputs"
-            )
-        )
-    if body.get("guided_choice") is not None:
-        return types.OneOf(dialects.as_strings(body["guided_choice"], "guided_choice"))
-    if body.get("response_format") is not None:
-        return _schema(dialects.as_dict(body["response_format"], "response_format"))
-    if body.get("logit_bias") is not None:
-        bias = dialects.as_dict(body["logit_bias"], "logit_bias")
-        return types.TokenBias(
-            tuple(
-                (_token_id(key), int(dialects.as_number(value, "logit_bias") or 0))
-                for key, value in bias.items()
-            )
-        )
-    return None
-
-
-def _token_id(key: str) -> int:
-    if not (key.isascii() and key.isdigit() and len(key) < 10):
-        raise dialects.BadRequest(f"logit_bias: {key!r} is not a token id", "logit_bias")
-    return int(key)
-
-
-def _schema(wanted: dialects.JsonDict) -> types.JsonObject | None:
-    match wanted.get("type"):
-        case "text":
-            return None
-        case "json_object":
-            return types.JsonObject("object", "{}")
-        case "json_schema":
-            inner = dialects.as_dict(wanted.get("json_schema"), "response_format")
-            return types.JsonObject(str(inner.get("name", "")), json.dumps(inner.get("schema", {})))
-        case _:
-            raise dialects.BadRequest("response_format: unknown type", "response_format")
-
-
-def read(path_model: str, body: object) -> dialects.Asked:
-    fields = dialects.as_dict(body, "body")
-    model = dialects.model_of(fields, path_model)
-    messages = dialects.turns_of(fields, "messages", _message)
-    limit = dialects.as_int(fields.get("max_completion_tokens", fields.get("max_tokens")), "max_tokens")
-    wants_logprobs = bool(fields.get("logprobs"))
-    sampling = types.Sampling(
-        temperature=dialects.as_number(fields.get("temperature"), "temperature"),
-        max_tokens=limit,
-        seed=dialects.as_int(fields.get("seed"), "seed"),
-        top_logprobs=(dialects.as_int(fields.get("top_logprobs"), "top_logprobs") or 0)
-        if wants_logprobs
-        else None,
-        stop=dialects.as_strings(fields.get("stop"), "stop"),
-    )
-    streaming = dialects.as_dict(fields.get("stream_options") or {}, "stream_options")
-    effort, budget = _thinking(fields)
-    return dialects.Asked(
-        model,
-        types.ChatRequest(messages, sampling, _constraint(fields)),
-        stream=dialects.as_flag(fields.get("stream"), "stream"),
-        usage=bool(streaming.get("include_usage")),
-        effort=effort,
-        budget=budget,
-    )
-
-
-def _thinking(fields: dialects.JsonDict) -> tuple[str | None, int | None]:
-    reasoning = dialects.as_dict(fields.get("reasoning") or {}, "reasoning")
-    effort = dialects.as_word(fields.get("reasoning_effort") or reasoning.get("effort"), "reasoning_effort")
-    budget = dialects.as_int(reasoning.get("max_tokens"), "reasoning")
-    return effort, 0 if reasoning.get("enabled") is False else budget
+from tests.provider import dialects, reading
 
 
 def _logprob(token: types.TokenLogprob) -> dialects.JsonDict:
@@ -184,4 +102,4 @@ def error(problem: dialects.Problem) -> dialects.JsonDict:
     return {"error": {"message": problem.message, "type": kind, "param": problem.param, "code": code}}
 
 
-DIALECT = dialects.Dialect(read, answer, frames, error)
+DIALECT = dialects.Dialect(reading.reader(reading.chat), answer, frames, error)

@@ -17,7 +17,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tests.provider import dialects, gemini
+from tests.provider import dialects, reading
 from tests.provider.dialects import JsonDict, Refusal
 from tests.provider.thinking import Reasoning
 
@@ -224,7 +224,7 @@ class Call:
         self.given = body
         self.headers = {name.lower(): value for name, value in headers.items()}
         self.query = query
-        named = gemini.camel(body) if interface == "gemini" else body
+        named = reading.camel(body) if interface == "gemini" else body
         self.body: JsonDict = named if isinstance(named, dict) else {}
         self.model = path_model or str(self.body.get("model"))
 

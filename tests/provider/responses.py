@@ -2,69 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from metacog_pipeline.llm import types
-from tests.provider import dialects, openai
-
-WITH_LOGPROBS = "message.output_text.logprobs"
-WITH_SEALED = "reasoning.encrypted_content"
-
-
-def _message(entry: object) -> types.Message | None:
-    fields = dialects.as_dict(entry, "input")
-    if fields.get("type", "message") != "message":
-        return None  # reasoning of an earlier turn, given back
-    return dialects.turn(fields, "input", "system, developer, user or assistant")
-
-
-def _messages(fields: dialects.JsonDict) -> tuple[types.Message, ...]:
-    given = fields.get("input")
-    entries = [{"role": "user", "content": given}] if isinstance(given, str) else given
-    messages = [_message(entry) for entry in dialects.as_list(entries, "input")]
-    if not any(messages):
-        raise dialects.BadRequest("input must not be empty", "input")
-    instructions = dialects.as_word(fields.get("instructions"), "instructions")
-    first = (types.Message("system", instructions),) if instructions else ()
-    return (*first, *(message for message in messages if message is not None))
-
-
-def _constraint(text: dialects.JsonDict) -> types.JsonObject | None:
-    wanted = dialects.as_dict(text.get("format") or {}, "text")
-    match wanted.get("type", "text"):
-        case "text":
-            return None
-        case "json_object":
-            return types.JsonObject("object", "{}")
-        case "json_schema":
-            schema = dialects.as_dict(wanted.get("schema"), "text")
-            return types.JsonObject(str(wanted.get("name", "")), json.dumps(schema))
-        case _:
-            raise dialects.BadRequest("text.format: unknown type", "text")
-
-
-def read(path_model: str, body: object) -> dialects.Asked:
-    fields = dialects.as_dict(body, "body")
-    model = dialects.model_of(fields, path_model)
-    reasoning = dialects.as_dict(fields.get("reasoning") or {}, "reasoning")
-    included = dialects.as_strings(fields.get("include"), "include")
-    sampling = types.Sampling(
-        temperature=dialects.as_number(fields.get("temperature"), "temperature"),
-        max_tokens=dialects.as_int(fields.get("max_output_tokens"), "max_output_tokens"),
-        top_logprobs=(dialects.as_int(fields.get("top_logprobs"), "top_logprobs") or 0)
-        if WITH_LOGPROBS in included
-        else None,
-    )
-    text = dialects.as_dict(fields.get("text") or {}, "text")
-    return dialects.Asked(
-        model,
-        types.ChatRequest(_messages(fields), sampling, _constraint(text)),
-        stream=dialects.as_flag(fields.get("stream"), "stream"),
-        effort=dialects.as_word(reasoning.get("effort"), "reasoning"),
-        shown=reasoning.get("summary") is not None,
-        sealed=WITH_SEALED in included,
-    )
+from tests.provider import dialects, openai, reading
 
 
 def answer(given: dialects.Answer) -> dialects.JsonDict:
@@ -177,4 +118,4 @@ class _Responses(dialects.Dialect):
         return "error", {"type": "error", "sequence_number": 0, **fields}
 
 
-DIALECT = _Responses(read, answer, frames, openai.error)
+DIALECT = _Responses(reading.reader(reading.response), answer, frames, openai.error)
