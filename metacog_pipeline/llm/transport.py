@@ -11,6 +11,7 @@ Proxies, netrc and cookies are never taken from the environment or kept between 
 
 from __future__ import annotations
 
+import functools
 import ssl
 
 import aiohttp
@@ -119,8 +120,8 @@ def _request(call: HttpCall) -> httpx.Request:
     try:
         request = httpx.Request(
             call.method,
-            call.url,
-            headers={**_HEADERS, **call.headers},
+            _parsed(call.url),
+            headers=_headers(tuple(call.headers.items())),
             content=call.body,
             extensions=_EXTENSIONS,
         )
@@ -138,6 +139,18 @@ def _request(call: HttpCall) -> httpx.Request:
             kind=ErrorKind.FATAL,
         )
     return request
+
+
+@functools.lru_cache(maxsize=64)
+def _parsed(url: str) -> httpx.URL:
+    """Return ``url`` parsed; a study asks the same few addresses thousands of times."""
+    return httpx.URL(url)
+
+
+@functools.lru_cache(maxsize=64)
+def _headers(given: tuple[tuple[str, str], ...]) -> httpx.Headers:
+    """Return the headers of a call, which httpx copies in no time; those of a model are the same in all its calls."""
+    return httpx.Headers(_HEADERS | dict(given))
 
 
 def _failure(error: Exception, host: str, deadline: Deadline, incoming: Incoming) -> SendFailure:
