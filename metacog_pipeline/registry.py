@@ -21,7 +21,7 @@ from metacog_pipeline.errors import StudyError, suggestion
 GROUP = "metacog.benchmarks"
 COMMAND_GROUP = "metacog.commands"  # benchmark → click group of what only it has
 _OURS = "metacog_pipeline"
-_USABLE = "metacog_pipeline.scoring.usable"  # by name: it stands above this module
+_USABLE = "metacog_pipeline.conformance.usable"  # by name: it stands above this module
 _broken: dict[str, str] = {}  # by benchmark: a second import would run again what failed
 
 

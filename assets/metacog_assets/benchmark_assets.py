@@ -19,7 +19,7 @@ from metacog_pipeline.asking import construction, judging
 from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.contract import Checked, Condition, Stage, Step
 from metacog_pipeline.errors import SourceError, reason_of
-from metacog_pipeline.scoring import choices, files, printed
+from metacog_pipeline.scoring import files, printed
 
 PAID = {"cost": "paid"}
 CHEAP = dg.BackfillPolicy.single_run()  # a run costs more than the partition
@@ -149,7 +149,7 @@ def _choice(benchmark: Bound, condition: Condition) -> dg.AssetsDefinition:
     @_asset(benchmark, f"{later}_choice", ["transcripts"], None, **more)
     def choice(context: dg.AssetExecutionContext, study: StudyResource) -> dg.MaterializeResult:
         with one_line(context, study):
-            chosen = choices.choose(study.benchmark(owner), later)
+            chosen = files.choose(study.benchmark(owner), later)
         return dg.MaterializeResult(metadata={ROWS: len(chosen), "items": sorted(chosen)})
 
     return choice

@@ -28,7 +28,7 @@ from metacog_pipeline.asking.unusable import to_ask_again
 from metacog_pipeline.asking.variables import LEAVE_BATCHES, REASK, UNUSABLE, WATCH_PARENT
 from metacog_pipeline.errors import MetacogError, StudyError, one_line
 from metacog_pipeline.llm.batch import desk
-from metacog_pipeline.scoring import choices, files, staleness
+from metacog_pipeline.scoring import files, staleness
 from metacog_pipeline.scoring.staleness import ESTIMATES, JUDGEMENTS, RESPONSES, TRANSCRIPTS
 from metacog_pipeline.study import Study
 
@@ -252,8 +252,8 @@ def measure(command: Command, work: Sequence[Work]) -> bool:
 def _choices(work: Sequence[Work]) -> set[str]:
     """Return the assets that choose what later conditions ask, where all models have answered."""
     benchmarks = {each.benchmark.name: each.benchmark for each in work}.values()
-    waiting = {each.name: choices.waiting(each) for each in benchmarks}
-    ready = [each.name for each in benchmarks if waiting[each.name] and not choices.unanswered(each)]
+    waiting = {each.name: files.waiting(each) for each in benchmarks}
+    ready = [each.name for each in benchmarks if waiting[each.name] and not files.unanswered(each)]
     return {f"{name}_{condition.name}_choice" for name in ready for condition in waiting[name]}
 
 

@@ -21,7 +21,7 @@ from metacog_pipeline.progress import ProgressLine, style_from_environment
 from metacog_pipeline.scoring import files
 from metacog_pipeline.scoring.responses import FAILED_READING
 from metacog_pipeline.scoring.soundness import score_soundly
-from metacog_pipeline.study.frames import read_frame, write_frame
+from metacog_pipeline.study.frames import read_frame
 from metacog_pipeline.transcripts.lock import PartitionBusyError
 
 ROWS, URI = "dagster/row_count", "dagster/uri"  # the names under which Dagster shows and plots them
@@ -51,20 +51,21 @@ def answer(benchmark: Bound, partition: Partition) -> StageResult:
 
 def read(benchmark: Bound, partition: Partition) -> StageResult:
     """Read what each answer says: what was chosen, how sure, right or wrong, or why there is nothing."""
-    found = files.read(benchmark, partition)
-    frame, path = found.frame, judging.responses_path(partition)
+    frame, path = files.read(benchmark, partition), judging.responses_path(partition)
+    expected = tasks.expected(benchmark, partition.spec)
+    unreadable = frame["status"].is_in([*benchmark.unreadable, FAILED_READING]).sum()
+    share = unreadable / max(frame.height, 1)
     failed = frame.filter(pl.col("status") == FAILED_READING)
     fault = None
     if failed.height:
         reason = failed["reason"][0]
         fault = f"{benchmark.name}.parse: {failed.height} of {frame.height} replies are not read: {reason}"
-        write_frame(frame, path, "")  # not taken for current: the next run reads it again
-    lost = frame.height != found.expected
+    lost = frame.height != expected
     statuses = dict(frame["status"].value_counts(sort=True).iter_rows())
     shown = preview(frame.select(benchmark.preview) if benchmark.preview else frame)
     return StageResult(
-        {**statuses, "expected": found.expected, ROWS: frame.height, URI: path.as_uri(), "preview": shown},
-        passed=not lost and fault is None and found.unreadable_share <= WARN_UNREADABLE_SHARE,
+        {**statuses, "expected": expected, ROWS: frame.height, URI: path.as_uri(), "preview": shown},
+        passed=not lost and fault is None and share <= WARN_UNREADABLE_SHARE,
         blocks=lost,
         fault=fault,
     )
@@ -91,17 +92,20 @@ def judge(benchmark: Bound, partition: Partition) -> StageResult:
 
 def estimate(benchmark: Bound, partition: Partition) -> StageResult:
     """Compute every measure of one model and run, with its interval or the reason it has none."""
-    frame, sound = score_soundly(benchmark, partition)
+    sound = score_soundly(benchmark, partition)
+    frame = sound.estimates
+    lowest = frame["coverage"].min()
+    coverage = lowest if isinstance(lowest, float) else 0.0
     shown = preview(frame.select("condition", "measure", "estimate", "low", "high", "n", "status"))
     return StageResult(
         {
             ROWS: frame.height,
             URI: files.run_estimates_path(partition).as_uri(),
             "rows that make no sense": sound.senseless,
-            "lowest coverage": round(sound.coverage, 6),
+            "lowest coverage": round(coverage, 6),
             "preview": shown,
         },
-        passed=not sound.faults and sound.coverage >= WARN_COVERAGE,
+        passed=not sound.faults and coverage >= WARN_COVERAGE,
         blocks=sound.senseless > 0,
         fault=f"{benchmark.name}: {'; '.join(sound.faults)}" if sound.faults else None,
     )

@@ -150,10 +150,7 @@ def _answers(
         lacking = [name for name, each in (("--model NAME", model), ("--run N", run)) if each is None]
         why = f"is a table, no log: give {' and '.join(lacking)} of these answers"
         raise StudyError(f"{file}: {why if file.exists() else 'there is no such file; check the path'}")
-    if named is None:
-        into = choosing.fitting_benchmark(study, file, pairs, options)
-    else:
-        into = choosing.named_benchmark(study, named)
+    into = choosing.benchmark_of(study, named, file, pairs, options)
     assert into.importer is not None
     condition = given["condition"] or into.importer.condition
     done: Imported = into.importer.read(into, file, model, run, pairs, condition, options)
@@ -169,14 +166,17 @@ def _people(
     study: Study, benchmark: str | None, file: Path, given: dict[str, Any], options: ImportOptions
 ) -> Taken:
     """Keep the answers of human respondents."""
-    from metacog_pipeline.scoring import people
+    from metacog_pipeline.interchange import choosing
+    from metacog_pipeline.scoring import human_respondents
 
     if given["respondent"] != "human" or given["group"] is None:
         raise StudyError("import: people need both --respondent human and --group COLUMN, which names them")
-    into = people.fitting(study, benchmark)
-    kept, who, left = people.keep(into, file, given["group"], given["pairs"], given["condition"], options)
+    into = choosing.benchmark_of(study, benchmark, file, given["pairs"], options)
+    kept, who, left = human_respondents.keep(
+        into, file, given["group"], given["pairs"], given["condition"], options
+    )
     told = f"{kept} answers of {who} people kept for {into.name}; {_rows(len(left))} not taken"
-    rejected = [(each.row, "not taken", each.reason) for each in sorted(left, key=lambda each: each.row)]
+    rejected = [(each.row, "not taken", each.reason) for each in left]
     return told, {"kept": kept, "people": who, "not_taken": len(left)}, rejected
 
 

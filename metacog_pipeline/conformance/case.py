@@ -21,13 +21,13 @@ from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.benchmark.contract import Benchmark, Estimate, MeasureSet, Scored
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.item_files import unusable
+from metacog_pipeline.conformance.usable import faults
 from metacog_pipeline.errors import MetacogError, one_line
 from metacog_pipeline.llm.types import Completion
 from metacog_pipeline.scoring import files
 from metacog_pipeline.scoring.comparisons import comparisons
 from metacog_pipeline.scoring.estimates import estimates, groups_of
 from metacog_pipeline.scoring.responses import FAILED_READING, read_responses
-from metacog_pipeline.scoring.usable import faults
 from metacog_pipeline.study import Study, StudySection
 
 RESPONDENTS = {"careful": 0.85, "hasty": 0.55}  # name → accuracy: far enough apart to be compared

@@ -35,7 +35,7 @@ from metacog_pipeline.files import canonical_json, file_sha256, replacing, sha25
 from metacog_pipeline.home import Home
 from metacog_pipeline.interchange.logs.exported import ABOUT
 from metacog_pipeline.leaderboard.read import one_connection
-from metacog_pipeline.scoring import people
+from metacog_pipeline.scoring import human_respondents
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
 from metacog_pipeline.transcripts.store import read_manifest, read_partition
@@ -55,7 +55,7 @@ def write(facts: Facts, folder: Path) -> dict[str, Any]:
             _copy(home, folder / "items", benchmark.name)
         for role, partition in partitions(benchmark):
             _partition(facts, benchmark, role, partition, folder)
-        _some(people.path_of(home, benchmark.name), folder / people.PEOPLE)
+        _some(human_respondents.path_of(home, benchmark.name), folder / human_respondents.PEOPLE)
         for path in sorted(home.choices.glob(f"{benchmark.name}_*.json")):
             _some(path, folder / "choices")
     (folder / TABLES).mkdir()

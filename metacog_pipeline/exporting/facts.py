@@ -88,7 +88,7 @@ class Facts:
                 }
                 for x in sources(benchmark)
             ],
-            "published": (printed.folder(benchmark) / printed.FILES[0]).exists(),
+            "published": printed.paths(benchmark)[0].exists(),
             "items": "copied" if may_copy(benchmark) else "by id and digest",
             "items_sha256": item_files.items_digest(self.study.home, benchmark.name, benchmark.Item),
         }

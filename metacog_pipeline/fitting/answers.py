@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metacog_pipeline.fitting.trials import Answers
-from metacog_pipeline.scoring import efficiency
 from metacog_pipeline.stats import calibration_interval, confidence_measures, resampling
 from metacog_pipeline.stats.calibration import bin_index, ece, ece_statistic
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
+from metacog_pipeline.stats.mafc import efficiency
 from metacog_pipeline.stats.mafc.fit import groups
 from metacog_pipeline.stats.resampling import Patterns, patterns_of
 from metacog_pipeline.stats.trials import FOLDS, Trials, trials
@@ -38,7 +38,7 @@ def estimates(answers: Answers, n_boot: int, seed: int) -> dict[str, Estimate]:
     found = {"accuracy": _accuracy(answers)}
     if answers.confidence is not None:
         found |= _confidence(answers, answers.confidence, n_boot, seed)
-        found |= efficiency.estimates([_choices(answers, n_boot, seed)])[0]
+        found |= efficiency.efficiency(_choices(answers, n_boot, seed))
     if answers.keep is not None:
         found |= _kept(answers, answers.keep, n_boot, seed)
     return found

@@ -2,7 +2,7 @@
 
 Every number leaves as one row with its interval and n, or with the reason it has none. Intervals of d', c, c' and ln beta
 are those of the delta method, of AUROC2 the scaled score's, of meta-d' and its relatives the two-stage delta method's or,
-on demand, percentiles of resampled trials; those of a choice among m alternatives are told in `scoring.efficiency`.
+on demand, percentiles of resampled trials; those of a choice among m alternatives are told in `stats.mafc.efficiency`.
 Where an item has several trials, whole items are resampled. Nothing is padded unless asked for, and the method says when
 it was; whether there is a number is decided without it (`stats.identifiability`).
 """

@@ -12,6 +12,13 @@ from metacog_pipeline.interchange.importing import takes
 from metacog_pipeline.study import Study
 
 
+def benchmark_of(
+    study: Study, name: str | None, file: Path, pairs: Sequence[str], options: ImportOptions
+) -> Bound:
+    """Return the benchmark that is named, or else the only one the file fits; raise `StudyError` where there is none."""
+    return fitting_benchmark(study, file, pairs, options) if name is None else named_benchmark(study, name)
+
+
 def named_benchmark(study: Study, name: str) -> Bound:
     """Return the benchmark of this name; raise `StudyError` where the study has none, or it takes no imports."""
     if name not in study.enabled:

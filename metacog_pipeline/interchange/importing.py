@@ -90,7 +90,7 @@ def import_file(
     column of the file contradicts the items, or no row is about one of them.
     """
     partition = replayed_partition(benchmark.context.study, benchmark.name, model, run)
-    own = _built(rules, benchmark)
+    own = built(rules, benchmark)
     mapping = parse_mapping(pairs, fields_of(own), own.also)
     found = read_table(own, file, mapping, condition, options, model, run)
     if not found.records:
@@ -193,7 +193,7 @@ def misfit(
 ) -> str | None:
     """Return why a file is not about a benchmark's items; None where most of its first rows are."""
     try:
-        own = _built(rules, benchmark)
+        own = built(rules, benchmark)
         rows = AnswerFile(file, options.shape)
         columns = resolved(file, rows, own, parse_mapping(pairs, fields_of(own), own.also))
     except (StudyError, SourceError) as error:
@@ -208,13 +208,14 @@ def takes(benchmark: Any, pairs: Sequence[str]) -> bool:
     """Whether a benchmark has every field that is mapped."""
     rules = None if benchmark.importer is None else benchmark.importer.rules
     try:
-        own = None if rules is None else _built(rules, benchmark)
+        own = None if rules is None else built(rules, benchmark)
         return own is not None and parse_mapping(pairs, fields_of(own), own.also) is not None
     except (StudyError, SourceError):
         return False
 
 
-def _built(rules: Callable[[Any], RowRules], benchmark: Any) -> RowRules:
+def built(rules: Callable[[Any], RowRules], benchmark: Any) -> RowRules:
+    """Return the rules of a benchmark's rows, with its items made where they are stale."""
     benchmark.context.study.prepare()
     if not construction.items_current(benchmark):
         construction.build(benchmark)

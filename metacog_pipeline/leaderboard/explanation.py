@@ -12,7 +12,7 @@ from metacog_pipeline.leaderboard import read
 from metacog_pipeline.leaderboard.database import identifier, text
 from metacog_pipeline.leaderboard.glossary import formulas, terms
 from metacog_pipeline.scoring.calibration import PREFIX
-from metacog_pipeline.scoring.recount import Recount, items_of, recount
+from metacog_pipeline.scoring.recount import Recount, recount
 from metacog_pipeline.study import Study
 
 TABLES = (
@@ -55,9 +55,16 @@ def explain(study: Study, benchmark: str, condition: str, model: str, measure: s
         "differs": _difference(found["board"], again),
         "asked": anew.asked.height,
         "left_out": [{"n": each.n, "why": each.why, "reasons": dict(each.reasons)} for each in anew.left_out],
-        "items": None if anew.counted is None else items_of(anew.counted),
+        "items": _items(anew),
         "sql": [*found["sql"], _sql_of_answers(home, anew, row)],
     }
+
+
+def _items(anew: Recount) -> list[str] | None:
+    """Return the items a number rests on, each once, in the order of asking."""
+    if anew.counted is None:
+        return None
+    return anew.counted.sort("position", "item_id")["item_id"].unique(maintain_order=True).to_list()
 
 
 def _difference(board: Mapping[str, Any], again: Mapping[str, Any]) -> str | None:

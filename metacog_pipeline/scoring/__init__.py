@@ -7,17 +7,10 @@ measure, test or table that fails leaves its own rows empty with the reason. Sta
 what has to be made again.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from metacog_pipeline.scoring.staleness import stale
-
-__all__ = ["stale"]
+from typing import Any
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     """Import `stale` when it is first named: who reads a schema needs none of the statistics."""
     if name == "stale":
         from metacog_pipeline.scoring.staleness import stale

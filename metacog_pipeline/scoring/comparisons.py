@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Contrast, Scored, Table
+from metacog_pipeline.benchmark.bound import Bound
+from metacog_pipeline.benchmark.contract import Comparison, Contrast, Scored, Table
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.schema import schema_of
 from metacog_pipeline.errors import one_line, reason_of
@@ -20,6 +21,7 @@ from metacog_pipeline.scoring.estimates import FAILED
 from metacog_pipeline.scoring.schemas import COMPARISON
 from metacog_pipeline.stats import exact
 from metacog_pipeline.stats.decisions.verdicts import verdicts
+from metacog_pipeline.stats.multiple import bonferroni, holm
 
 VERSION = "9"  # of what all tests have in common: comparisons made by another are stale
 LEVEL = 0.05
@@ -32,7 +34,6 @@ _VALUES = attrgetter(*COMPARISON.names()[1:])  # all but the benchmark, of a com
 _VERDICT = (
     pl.when(pl.col("p_adjusted") < LEVEL).then(pl.lit("significant")).otherwise(pl.lit("not_significant"))
 )
-Bound = Benchmark[Any, Any, Any]
 
 
 def comparisons(
@@ -40,8 +41,8 @@ def comparisons(
 ) -> pl.DataFrame:
     """Return one row per test of every contrast in the schema `COMPARISON`; groups are pooled over runs.
 
-    A contrast that fails leaves one row of its family with the reason, per data set and source. ``pooled`` are the
-    estimates of the groups, whose marks of too few answers differences take over.
+    A contrast that fails leaves one row of its family with the reason, per data set and source. Differences take over the
+    marks of too few answers that the ``pooled`` estimates have.
     """
     made = [_tested(benchmark, contrast, groups) for contrast in benchmark.contrasts]
     return marked(pl.concat(made), pooled) if made else COMPARISON.to_frame()
@@ -109,30 +110,21 @@ def adjusted(contrast: Contrast, rows: pl.DataFrame) -> pl.DataFrame:
     p = _corrected(contrast.correction, rows, contrast.within)
     known = rows.with_columns(p_adjusted=pl.Series(p, dtype=pl.Float64).fill_nan(None))
     made = known.with_columns(verdict=pl.when(pl.col("p_adjusted").is_not_null()).then(_VERDICT))
-    named = made["measure"].is_in(list(contrast.rope))
-    if not named.any():
-        return made
     verdict = made["verdict"].to_numpy().copy()
     low, high = (rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("low", "high"))
     for measure, half_width in contrast.rope.items():
-        own_rows = (rows["measure"] == measure).to_numpy() & ~np.isnan(p)
-        verdict[own_rows] = verdicts(low[own_rows], high[own_rows], half_width, p[own_rows] < LEVEL)
-        verdict[own_rows & np.isnan(low)] = None
+        own = (rows["measure"] == measure).to_numpy() & ~np.isnan(p)
+        verdict[own] = verdicts(low[own], high[own], half_width, p[own] < LEVEL)
+        verdict[own & np.isnan(low)] = None
     return made.with_columns(verdict=pl.Series(verdict.tolist(), dtype=pl.String))
 
 
 def _corrected(how: str, rows: pl.DataFrame, within: Sequence[str]) -> NDArray[np.float64]:
-    """Return p by Holm or by Bonferroni over the rows that are equal in ``within``, NaN where there is none; all families
-    at once, in numbers those of `~.stats.multiple`."""
-    known = rows.select(*within, _place=pl.int_range(pl.len()), _p="p").drop_nulls("_p")
-    known = known.sort("_p", maintain_order=True)
-    if not known["_p"].is_between(0.0, 1.0).all() or known["_p"].is_nan().any():
-        raise ValueError("a p value is outside 0..1")
-    left = pl.len() - (pl.int_range(pl.len()) if how == "holm" else 0)
-    times = pl.min_horizontal(1.0, left * pl.col("_p"))
-    found = known.select("_place", _adjusted=(times.cum_max() if how == "holm" else times).over(*within))
+    """Return p by Holm or by Bonferroni over the rows that are equal in ``within``, NaN where there is none."""
+    correct = {"holm": holm, "bonferroni": bonferroni}[how]
     p = np.full(rows.height, np.nan)
-    p[found["_place"].to_numpy()] = found["_adjusted"].to_numpy()
+    for own in rows.select(*within, "p", _place=pl.int_range(pl.len())).partition_by(within):
+        p[own["_place"].to_numpy()] = np.array(correct(own["p"].to_list()), dtype=np.float64)
     return p
 
 
@@ -170,18 +162,15 @@ def not_compared(contrast: Contrast, groups: Iterable[Group], rows: pl.DataFrame
     if not contrast.between_models:
         return
     under = contrast.under
-    lacking = [each for each in groups if not each.complete and (not under or each.condition in under)]
     where = ("dataset", "source", "task", "condition", "scoring")
     named = {place for side in ("a", "b") for place in rows.select(*where, side).unique().iter_rows()}
-    for group in lacking:
-        place = (group.dataset, group.source, group.task, group.condition, group.scoring)
-        if (*place, group.model) in named:
+    for group in groups:
+        place = {name: getattr(group, name) for name in where}
+        elsewhere = bool(under) and group.condition not in under
+        if group.complete or elsewhere or (*place.values(), group.model) in named:
             continue
-        yield Comparison(
-            contrast.family, "", a=group.model, dataset=group.dataset, source=group.source, task=group.task,
-            condition=group.condition, scoring=group.scoring, n=group.rows["item_id"].n_unique(),
-            status=f"not compared: {group.incomplete or 'no answer'}",
-        )  # fmt: skip
+        n, why = group.rows["item_id"].n_unique(), group.incomplete or "no answer"
+        yield Comparison(contrast.family, "", a=group.model, n=n, status=f"not compared: {why}", **place)
 
 
 def without_few(rows: pl.DataFrame, unit: str = "items") -> pl.DataFrame:
@@ -240,9 +229,6 @@ def table(benchmark: Bound, each: Table, scored: Scored) -> tuple[pl.DataFrame, 
 def failures_in(frame: pl.DataFrame) -> list[str]:
     """Return the distinct reasons of rows of estimates or comparisons that failed."""
     what = "measure" if "estimate" in frame.columns else "family"
-    failed = (
-        frame.filter(pl.col("status").str.starts_with(FAILED))
-        .select(what, "status")
-        .unique(maintain_order=True)
-    )
+    rows = frame.filter(pl.col("status").str.starts_with(FAILED))
+    failed = rows.select(what, "status").unique(maintain_order=True)
     return [f"{name}: {status.removeprefix(FAILED)}" for name, status in failed.iter_rows()]

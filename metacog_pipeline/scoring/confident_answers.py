@@ -5,40 +5,19 @@ They rest on the benchmark's `harmonise`: right or wrong, a confidence from 0 to
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import polars as pl
 
-from metacog_pipeline.benchmark.contract import (
-    Comparison,
-    Contrast,
-    Estimate,
-    Group,
-    MeasureSet,
-    lost_items,
-)
+from metacog_pipeline.benchmark.contract import Comparison, Contrast, Estimate, Group, MeasureSet, lost_items
 from metacog_pipeline.scoring import calibration, model_pairs
 from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.scoring.harmonised_measures import DECLARED
 
 NO_CONFIDENCE = "no answer has a confidence"
-
-
-@dataclass(frozen=True, slots=True)
-class _Answered:
-    """A group with what its model answered; made once, for it stands in the pairs of all others."""
-
-    group: Group
-    item_ids: frozenset[str]
-    model: model_pairs.Model
-
-    @classmethod
-    def of(cls, benchmark: Any, group: Group) -> _Answered:
-        rows = harmonised(benchmark, group.rows)
-        return cls(group, frozenset(rows["item_id"]), model_pairs.Model.of(rows, benchmark.context.seed))
 
 
 def measures(conditions: Any) -> MeasureSet:
@@ -69,11 +48,12 @@ def between_models(family: str = "models_paired") -> Contrast:
         benchmark: Any, groups: Sequence[Group], pairs: Collection[tuple[str, str]]
     ) -> Iterator[Comparison]:
         for own in _together(groups, "dataset", "task", "condition"):
-            named = {group.model: _Answered.of(benchmark, group) for group in own}
+            named = {group.model: _answered(benchmark, group) for group in own}
             for a, b in pairs:
                 if a in named and b in named:
-                    held = {"condition": named[a].group.condition}
-                    yield from _compared(family, (named[a], a), (named[b], b), held)
+                    yield from _compared(
+                        family, own[0], {a: named[a], b: named[b]}, condition=own[0].condition
+                    )
 
     within = ("dataset", "source", "task", "condition", "family", "measure")
     words = "Two models on the items both answered."
@@ -87,9 +67,9 @@ def between_conditions(family: str, words: str) -> Contrast:
 
     def compute(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
         for own in _together(groups, "dataset", "task", "model"):
-            answered = [(_Answered.of(benchmark, group), group.condition) for group in own]
-            for first, second in combinations(answered, 2):
-                yield from _compared(family, first, second, {"model": own[0].model})
+            named = {group.condition: _answered(benchmark, group) for group in own}
+            for a, b in combinations(named, 2):
+                yield from _compared(family, own[0], {a: named[a], b: named[b]}, model=own[0].model)
 
     within = ("dataset", "source", "task", "model", "family", "measure")
     return Contrast(family, compute, "holm", within, words=words, by_model=True, version="3")
@@ -103,13 +83,18 @@ def _together(groups: Sequence[Group], *fields: str) -> list[list[Group]]:
     return list(found.values())
 
 
+def _answered(benchmark: Any, group: Group) -> model_pairs.Model:
+    return model_pairs.Model.of(harmonised(benchmark, group.rows), benchmark.context.seed)
+
+
 def _compared(
-    family: str, first: tuple[_Answered, str], second: tuple[_Answered, str], held: Any
+    family: str, group: Group, sides: Mapping[str, model_pairs.Model], **held: Any
 ) -> Iterator[Comparison]:
-    (one, a), (two, b) = first, second
-    place = {"dataset": one.group.dataset, "task": one.group.task, "source": one.group.source, **held}
-    lost = lost_items(len(one.item_ids), len(two.item_ids), len(one.item_ids & two.item_ids))
-    for row in model_pairs.differences(one.model, two.model):
+    (a, one), (b, two) = sides.items()
+    place: Any = {"dataset": group.dataset, "task": group.task, "source": group.source, **held}
+    first, second = (frozenset(each.every.items) for each in (one, two))
+    lost = lost_items(len(first), len(second), len(first & second))
+    for row in model_pairs.differences(one, two):
         made: Any = {name: row[name] for name in ("measure", "low", "high", "p", "status")}
         n = row.get("n_items") or 0
         yield Comparison(family, a=a, b=b, value=row["difference"], n=n, note=lost, **made, **place)

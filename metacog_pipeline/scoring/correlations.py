@@ -27,13 +27,7 @@ LEVEL = 0.05
 
 
 def correlations(values: pl.DataFrame, *, seed: int, n_boot: int = N_BOOT) -> pl.DataFrame:
-    """Return every pair of measures that any model has both of, in `CORRELATION`.
-
-    Parameters
-    ----------
-    values
-        Rows of ``traits.VALUE_SCHEMA``.
-    """
+    """Return every pair of measures that any model has both of, in `CORRELATION`; ``values`` are of `traits.values`."""
     rows: list[dict[str, Any]] = []
     for (source,), own in sorted(values.partition_by("source", as_dict=True).items(), key=str):
         by_name = {str(name): part for (name,), part in own.partition_by("name", as_dict=True).items()}

@@ -1,4 +1,4 @@
-"""What is computed over all benchmarks of one study, and where it is kept."""
+"""Tables over all benchmarks of one study: measures of confidence, traits, correlations, and two models compared."""
 
 from __future__ import annotations
 
@@ -6,32 +6,46 @@ from pathlib import Path
 
 import polars as pl
 
-from metacog_pipeline.benchmark.bound import enabled
+from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import StoreError, StudyError
-from metacog_pipeline.scoring import calibration as calibrating
-from metacog_pipeline.scoring import correlations as correlating
-from metacog_pipeline.scoring import incomplete, people
-from metacog_pipeline.scoring.calibration import with_curves
-from metacog_pipeline.scoring.correlations import correlations
-from metacog_pipeline.scoring.files import pooled_estimates
+from metacog_pipeline.scoring import calibration, correlations, human_respondents, traits
+from metacog_pipeline.scoring.estimates import WITHHELD
+from metacog_pipeline.scoring.files import pooled_estimates, scored_partitions, scored_path
 from metacog_pipeline.scoring.harmonised import answers
 from metacog_pipeline.scoring.model_pairs import paired
-from metacog_pipeline.scoring.traits import traits, values
+from metacog_pipeline.scoring.schemas import table_of
+from metacog_pipeline.stats.estimate import OK
 from metacog_pipeline.study import Study
-from metacog_pipeline.study.frames import write_frame
+from metacog_pipeline.study.frames import read_frame, write_frame
 
 CALIBRATION, CURVES, TRAITS, CORRELATIONS = "calibration", "curves", "traits", "correlations"
-VERSION = f"{calibrating.VERSION}.{correlating.VERSION}"
+VERSION = f"{calibration.VERSION}.{correlations.VERSION}"
+CELL = ["benchmark", "dataset", "condition", "model"]
+#: One row per cell that lacks answers: how many of those asked, and whether its numbers are shown all the same.
+LACKING = table_of("String benchmark dataset condition model", "Int64 lacking asked", "Boolean shown")
+_NUMBERS = ("estimate", "low", "high", "sem", "low_n")
 
 
 def publish(study: Study) -> dict[str, int]:
     """Compute what the benchmarks have in common and whether they agree; return rows per table."""
-    measured = _calibration(study)
-    found = values(traits(enabled(study)), measured, _pooled(study))
-    pairs = correlations(found, seed=study.study.seed)
-    write_frame(found, table_path(study, TRAITS), "")
-    write_frame(pairs, table_path(study, CORRELATIONS), "")
-    return {CALIBRATION: measured.height, TRAITS: found.height, CORRELATIONS: pairs.height}
+    measured, points = calibration.with_curves(answers(study), seed=study.study.seed)
+    lacks = lacking_of(study)
+    measured, points = labelled(measured, lacks), without_withheld(points, lacks)
+    order = [*CELL, "source"]
+    people = human_respondents.measured(study, measured)
+    measured = pl.concat([measured, people]).sort(order, maintain_order=True)
+    pooled = ((each, pooled_estimates(each)) for each in enabled(study))
+    own = {each.name: each.trait_estimates(rows) for each, rows in pooled if rows.width}
+    found = traits.values(traits.traits(enabled(study)), measured, own)
+    made = {
+        CALIBRATION: measured,
+        CURVES: points.sort(order, maintain_order=True),
+        TRAITS: found,
+        CORRELATIONS: correlations.correlations(found, seed=study.study.seed),
+    }
+    for name, frame in made.items():
+        write_frame(frame, table_path(study, name), "")
+    return {name: frame.height for name, frame in made.items()}
 
 
 def compare(study: Study, a: str, b: str) -> pl.DataFrame:
@@ -59,22 +73,47 @@ def table_path(study: Study, name: str) -> Path:
     return study.home.cross_benchmark / f"{name}.parquet"
 
 
-def _calibration(study: Study) -> pl.DataFrame:
-    """Return the measures of every model and write them, with the curves.
+# --- runs that lack answers: withheld or labelled, as a benchmark's own numbers are -------------------------------------
+def lacking(benchmark: Bound, scored: pl.DataFrame) -> pl.DataFrame:
+    """Return what scored responses lack, in `LACKING`, of all that would stand in the table had it been answered.
 
-    Numbers of runs that lack answers are withheld, or their status names what lacks where the benchmark allows them.
+    An unanswered response belongs to the condition it would be harmonised to if it could be read.
     """
-    measured, points = with_curves(answers(study), seed=study.study.seed)
-    lacks = incomplete.lacking_of(study)
-    measured, points = incomplete.labelled(measured, lacks), incomplete.without_withheld(points, lacks)
-    found = pl.concat([measured, people.measured(study, measured)])
-    order = ["benchmark", "dataset", "condition", "model", "source"]
-    found = found.sort(order, maintain_order=True)
-    write_frame(found, table_path(study, CALIBRATION), "")
-    write_frame(points.sort(order, maintain_order=True), table_path(study, CURVES), "")
-    return found
+    unanswered = pl.col("status").is_in(benchmark.unanswered)
+    if scored.filter(unanswered).is_empty():
+        return LACKING.to_frame()
+    whole = scored.with_columns(_lacks=unanswered, status=pl.lit("ok"))
+    counted = benchmark.harmonise(whole).group_by("dataset", "condition", "model")
+    found = counted.agg(lacking=pl.col("_lacks").sum(), asked=pl.len()).filter(pl.col("lacking") > 0)
+    shown = pl.lit(benchmark.settings.allow_incomplete)
+    named = found.with_columns(benchmark=pl.lit(benchmark.name), shown=shown)
+    return named.select(pl.col(name).cast(kind) for name, kind in LACKING.items())
 
 
-def _pooled(study: Study) -> dict[str, pl.DataFrame]:
-    found = {benchmark: pooled_estimates(benchmark) for benchmark in enabled(study)}
-    return {each.name: each.trait_estimates(rows) for each, rows in found.items() if rows.width}
+def lacking_of(study: Study) -> pl.DataFrame:
+    """Return what the study lacks; the runs of a model count together."""
+    found = [LACKING.to_frame()]
+    for benchmark in enabled(study):
+        for partitions in scored_partitions(benchmark).values():
+            runs = [read_frame(scored_path(each)) for each in partitions]
+            found.append(lacking(benchmark, pl.concat(runs, how="diagonal_relaxed")))
+    return pl.concat(found)
+
+
+def labelled(measured: pl.DataFrame, lacks: pl.DataFrame) -> pl.DataFrame:
+    """Return rows of `schemas.CALIBRATION` without the numbers of what ``lacks`` answers, or with a label."""
+    missing = pl.format("incomplete: {} of {} not answered", "lacking", "asked")
+    label = pl.when(pl.col("status") == OK).then(missing).otherwise(pl.format("{}; {}", "status", missing))
+    has, hidden = pl.col("lacking").is_not_null(), pl.col("shown").not_().fill_null(False)
+    known = has & pl.col("estimate").is_not_null()
+    found = measured.join(lacks, on=CELL, how="left", maintain_order="left").with_columns(
+        *(pl.when(~hidden).then(name).alias(name) for name in _NUMBERS),
+        status=pl.when(hidden).then(missing).when(known).then(label).otherwise("status"),
+        method=pl.when(hidden).then(pl.lit(WITHHELD)).otherwise("method"),
+    )
+    return found.select(measured.columns)
+
+
+def without_withheld(points: pl.DataFrame, lacks: pl.DataFrame) -> pl.DataFrame:
+    """Return rows, of curves, without those of cells whose numbers are withheld."""
+    return points.join(lacks.filter(~pl.col("shown")), on=CELL, how="anti", maintain_order="left")

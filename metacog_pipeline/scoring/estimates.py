@@ -7,12 +7,12 @@ without those items and labelled; they are never scored as wrong.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from metacog_pipeline.benchmark.contract import Benchmark, Measure, MeasureSet
+from metacog_pipeline.benchmark.bound import Bound
+from metacog_pipeline.benchmark.contract import Measure, MeasureSet
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.measures import holds
 from metacog_pipeline.errors import one_line
@@ -22,55 +22,39 @@ from metacog_pipeline.stats import measured_coverage
 from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
 
 WITHHELD = "withheld"
-Bound = Benchmark[Any, Any, Any]
 Known = Mapping[tuple[Any, ...], float | None]  # group and measure → value
 FAILED = "failed: "
 COVERAGE = Measure("coverage", "coverage", words="Share of the asked items whose answer could be read.")
 _KEY = ["dataset", "task", "condition", "scoring", "model"]  # of a group, as `ESTIMATE` has it
 
 
-@dataclass(frozen=True, slots=True)
-class Basis:
-    """The answers behind a number.
-
-    Attributes
-    ----------
-    n, n_items
-        Answers; the items they belong to.
-    rarer
-        Right or wrong answers, whichever are fewer; None where nothing is right or wrong.
-    """
+class Basis(NamedTuple):
+    """The answers behind a number, their items, and right or wrong ones, whichever are fewer (None: neither)."""
 
     n: int
     n_items: int
     rarer: int | None
 
-    @property
-    def several(self) -> bool:
-        """Whether items have several answers."""
-        return self.n > self.n_items
 
-
-def answers_behind(benchmark: Bound, answered: pl.DataFrame, measure: Measure | None) -> pl.DataFrame:
+def answers_behind(benchmark: Bound, answered: pl.DataFrame, measure: Measure) -> pl.DataFrame:
     """Return those of the answered responses that a measure rests on: all, where it declares none."""
-    if measure is None or not measure.basis:
+    if not measure.basis:
         return answered
     seen = harmonised(benchmark, answered) if measure.shared else answered
     return seen.filter(holds(measure.basis, seen.schema))
 
 
-def basis_of(answers: pl.DataFrame, measure: Measure | None, unit: str = "item_id") -> Basis:
+def basis_of(answers: pl.DataFrame, measure: Measure, unit: str = "item_id") -> Basis:
     """Count the answers behind a number; ``unit`` is the column of the items.
 
     Answers that are all right, or all wrong, by the declaration itself have no rarer kind: then it is their number that
     an interval rests on.
     """
-    right = "correct" if measure is None else measure.right
     rarer = None
-    if right in answers.columns:
-        verdicts = answers[right].drop_nulls()
+    if measure.right in answers.columns:
+        verdicts = answers[measure.right].drop_nulls()
         hits = int(verdicts.sum() or 0)
-        one_kind = measure is not None and any(name == right and values for name, values in measure.basis)
+        one_kind = any(name == measure.right and values for name, values in measure.basis)
         rarer = len(verdicts) if one_kind else min(hits, len(verdicts) - hits)
     return Basis(answers.height, answers[unit].n_unique(), rarer)
 
@@ -89,24 +73,15 @@ def groups_of(benchmark: Bound, scored: pl.DataFrame, *, by_run: bool) -> list[G
         rows = own.filter(answered)
         named = own.row(0, named=True)
         unreadable = rows.filter(pl.col("status").is_in((*benchmark.unreadable, "unparsable"))).height
+        own_source = "simulated" if (own["source"] == "simulated").any() else "measured"
         for scoring in benchmark.scorings:
-            found.append(
-                Group(
-                    benchmark,
-                    dataset=str(named["dataset"]),
-                    task=named["task"] if "task" in keys else None,
-                    condition=str(named["condition"]),
-                    scoring=scoring,
-                    model=str(named["model"]),
-                    run=named["run"] if by_run else None,
-                    source="simulated" if (own["source"] == "simulated").any() else "measured",
-                    asked=own.height,
-                    n_failed=own.height - rows.height,
-                    n_unreadable=unreadable,
-                    rows=rows,
-                    frame=own,
-                )
-            )
+            group = Group(
+                benchmark, dataset=str(named["dataset"]), task=named["task"] if "task" in keys else None,
+                condition=str(named["condition"]), scoring=scoring, model=str(named["model"]),
+                run=named["run"] if by_run else None, source=own_source, asked=own.height,
+                n_failed=own.height - rows.height, n_unreadable=unreadable, rows=rows, frame=own,
+            )  # fmt: skip
+            found.append(group)
     return found
 
 
@@ -197,74 +172,57 @@ def _rows(
     among: dict[object, Group] = {None: group}
     counted: dict[object, Basis | Estimate] = {}  # many measures rest on the same answers
     for name, estimate in values.items():
-        measure = declared.get(name)
-        only = None if measure is None else measure.only
+        measure = declared.get(name) or Measure(name, name)
+        only = measure.only
         own = among.get(only) or among.setdefault(only, group.among(*only or ("", ())))
-        kind = None if measure is None else (only, measure.basis, measure.shared, measure.right)
+        kind = (only, measure.basis, measure.shared, measure.right)
         if kind not in counted:
-            counted[kind] = _basis(own, measure)
+            try:
+                counted[kind] = basis_of(answers_behind(group.benchmark, own.rows, measure), measure)
+            except pl.exceptions.PolarsError as error:  # it names a column that is not there
+                counted[kind] = _failed(error)
         share = coverage if own is group else own.coverage
-        if measure is not None and measure.part is not None:
-            share = _coverage_of(own, measure.part)
-        yield _row(own, name, estimate, share, counted[kind], measure)
+        if measure.part is not None:
+            readable = int((own.frame[f"status_{measure.part}"] == "ok").sum())
+            share = readable / own.asked if own.asked else 0.0
+        yield _row(own, measure, estimate, share, counted[kind])
 
 
-def _basis(group: Group, measure: Measure | None) -> Basis | Estimate:
-    """Return what a measure rests on, or that it cannot be told: it names a column that is not there."""
-    try:
-        return basis_of(answers_behind(group.benchmark, group.rows, measure), measure)
-    except pl.exceptions.PolarsError as error:
-        return _failed(error)
-
-
-def _missing(group: Group, measure: Measure | None) -> str | None:
+def _missing(group: Group, measure: Measure) -> str | None:
     """Return what a measure lacks; None where everything it rests on was answered."""
-    if measure is not None and measure.part is not None:
-        statuses = group.frame[f"status_{measure.part}"]
-        lacking = int(statuses.is_in(group.benchmark.unanswered).sum())
+    unanswered = group.benchmark.unanswered
+    if measure.part is not None:
+        lacking = int(group.frame[f"status_{measure.part}"].is_in(unanswered).sum())
         return f"incomplete: {lacking} of {group.asked} not answered" if lacking else None
-    if measure is not None and measure.needs is not None:
+    if measure.needs is not None:
         column, where = measure.needs
-        own = group.frame["status"].is_in(group.benchmark.unanswered)
-        lacking = int((own | (group.frame[column] > 0)).sum())
+        lacking = int((group.frame["status"].is_in(unanswered) | (group.frame[column] > 0)).sum())
         if lacking > group.n_failed:
             place = f"here or {where}" if group.n_failed else where
             return f"incomplete: {lacking} of {group.asked} not answered {place}"
     return group.incomplete
 
 
-def _coverage_of(group: Group, part: str) -> float | None:
-    readable = int((group.frame[f"status_{part}"] == "ok").sum())
-    return readable / group.asked if group.asked else 0.0
-
-
 def _row(
-    group: Group,
-    name: str,
-    estimate: Estimate,
-    coverage: float | None,
-    basis: Basis | Estimate,
-    measure: Measure | None,
+    group: Group, measure: Measure, estimate: Estimate, coverage: float | None, basis: Basis | Estimate
 ) -> tuple[Any, ...]:
-    benchmark = group.benchmark
+    benchmark, name = group.benchmark, measure.name
     missing = None if name == COVERAGE.name else _missing(group, measure)
-    shown = benchmark.settings.allow_incomplete or (measure is not None and not measure.withheld)
-    if missing is not None and not shown:
+    if missing is not None and measure.withheld and not benchmark.settings.allow_incomplete:
         estimate = unavailable(estimate.n, WITHHELD, missing)
     if isinstance(basis, Estimate):
-        estimate, basis = basis, basis_of(group.rows, None)
+        estimate, basis = basis, basis_of(group.rows, Measure(name, name))
     # A value of an incomplete run says so, after what else is said of it; one that cannot be formed says why.
     status = estimate.status
     if missing is not None and estimate.value is not None and not status.startswith("incomplete"):
         status = missing if status == OK else f"{status}; {missing}"
     few = measured_coverage.low_n(
-        name if measure is None or not measure.shared else measured_coverage.SHARED_PREFIX + name,
+        measured_coverage.SHARED_PREFIX + name if measure.shared else name,
         *(estimate.method, estimate.value, estimate.low, estimate.n, basis.rarer),
-        several=basis.several,
+        several=basis.n > basis.n_items,
     )
     return (
         *(benchmark.name, group.dataset, group.task, group.label, group.scoring, group.model, group.run),
         *(group.source, name, estimate.value, estimate.low, estimate.high, estimate.sem, estimate.n),
-        *(basis.n_items, group.n_failed, group.n_unreadable, coverage),
-        *(estimate.method, status, few),
+        *(basis.n_items, group.n_failed, group.n_unreadable, coverage, estimate.method, status, few),
     )

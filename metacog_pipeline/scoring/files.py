@@ -1,16 +1,15 @@
-"""Responses, estimates and comparisons on disk, each with the digest of what it was made from.
+"""Responses, estimates and comparisons on disk, each file with the digest of what it was made from.
 
-Of one model and run: ``responses/`` (what was read), ``judgements/``, ``scored/`` (responses with derived columns) and
-``estimates/…/runs``. Of a model over all runs: ``estimates/…/models``. Of all models: comparisons and a benchmark's own
-tables. Adding a model computes its own files and what compares it; nothing else.
+Of one model and run: ``responses/`` (what was read), ``judgements/``, ``scored/`` (responses with derived columns),
+``harmonised/`` and ``estimates/…/runs``. Of a model over all runs: ``estimates/…/models``. Of all models: comparisons and
+a benchmark's own tables. `scoring.staleness` compares the digests; a file that must be made again carries none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -19,7 +18,9 @@ from metacog_pipeline.asking.cost_estimate import identities
 from metacog_pipeline.asking.judging import responses_path
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.asking.states import source_of
-from metacog_pipeline.benchmark.contract import Benchmark, Judging, Scored, Stage
+from metacog_pipeline.benchmark.bound import Bound
+from metacog_pipeline.benchmark.contract import Condition, Judging, Scored, Stage
+from metacog_pipeline.errors import MetacogError, SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.scoring import comparisons as comparing
 from metacog_pipeline.scoring.comparisons import comparisons, failures_in, table
@@ -30,27 +31,15 @@ from metacog_pipeline.stats import measured_coverage
 from metacog_pipeline.study.frames import mark_of, read_frame, read_frames, write_frame
 from metacog_pipeline.transcripts.store import answers_table
 
-Bound = Benchmark[Any, Any, Any]
 
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """The responses of one partition: how many there are and should be, and the share that could not be read."""
-
-    frame: pl.DataFrame
-    expected: int
-    unreadable_share: float
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(NamedTuple):
     """Comparisons and tables of all models: rows by file, and what could not be computed, one line each."""
 
     rows: dict[str, int]
     failures: tuple[str, ...]
 
 
-# --- where ------------------------------------------------------------------------------------------------------------
+# --- paths ------------------------------------------------------------------------------------------------------------
 def scored_path(partition: Partition) -> Path:
     """Return where a partition's responses with derived columns are kept."""
     return partition.study.home.scored / f"{partition.benchmark}/{partition.table}"
@@ -68,42 +57,85 @@ def scored_paths(partition: Partition) -> tuple[Path, ...]:
 
 def model_estimates_path(benchmark: Bound, model: str) -> Path:
     """Return where the estimates of a model over all its runs are kept."""
-    return _estimates(benchmark) / "models" / f"{model}.parquet"
+    return benchmark.context.home.estimates / benchmark.name / "models" / f"{model}.parquet"
 
 
 def table_path(benchmark: Bound, name: str) -> Path:
     """Return where the comparisons (``comparisons``) or a table of the benchmark's own are kept."""
-    return _estimates(benchmark) / name / f"{name}.parquet"
+    return benchmark.context.home.estimates / benchmark.name / name / f"{name}.parquet"
 
 
 def compared_paths(benchmark: Bound) -> dict[str, Path]:
     """Return where the comparisons and the benchmark's own tables are kept, by name."""
-    return {
-        name: table_path(benchmark, name) for name in ("comparisons", *(t.name for t in benchmark.tables))
-    }
+    names = ("comparisons", *(each.name for each in benchmark.tables))
+    return {name: table_path(benchmark, name) for name in names}
 
 
-def _estimates(benchmark: Bound) -> Path:
-    return benchmark.context.home.estimates / benchmark.name
+# --- digests of inputs ------------------------------------------------------------------------------------------------
+def response_digest(benchmark: Bound, partition: Partition) -> str:
+    """Return the digest of what responses are read from."""
+    manifest = partition.manifest()
+    depends = [benchmark.versions[Stage.PARSING], benchmark.settings.affecting(Stage.PARSING)]
+    return _digest([*depends, manifest.get("fingerprint"), manifest.get("finished_at")])
+
+
+def judgement_digest(benchmark: Bound, wanted: Judging, partition: Partition) -> str:
+    """Return the digest of what judgements are read from."""
+    manifest = judging.judged_as(partition).manifest()
+    depends = [benchmark.versions[Stage.JUDGING], benchmark.settings.affecting(Stage.JUDGING)]
+    asked = [manifest.get("fingerprint"), manifest.get("finished_at"), manifest.get("n_expected")]
+    by = judging.needed_by(benchmark, wanted, partition.spec)
+    return _digest([*depends, mark_of(responses_path(partition)), *asked, by])
+
+
+def scoring_digest(benchmark: Bound, partition: Partition) -> str:
+    """Return the digest of what the numbers of one run are made from."""
+    judged = judging.judgements_path(benchmark.context.home, partition)
+    inputs = [mark_of(responses_path(partition)), mark_of(judged) if judging.wanted(benchmark) else None]
+    return _digest([_rules(benchmark), *inputs])
+
+
+def pooling_digest(benchmark: Bound, partitions: Sequence[Partition]) -> str:
+    """Return the digest of what the estimates of a model over its runs are made from."""
+    paths = map(scored_path, partitions)
+    return _digest([_rules(benchmark), [[path.parent.name, path.name, mark_of(path)] for path in paths]])
+
+
+def comparison_digest(benchmark: Bound) -> str:
+    """Return the digest of what the tests between models and the benchmark's own tables are made from."""
+    contrasts = [[each.family, each.version, *each.within] for each in benchmark.contrasts]
+    rules = [comparing.VERSION, contrasts, [question.primary for question in benchmark.questions]]
+    partitions = [each for own in scored_partitions(benchmark).values() for each in own]
+    return _digest([rules, pooling_digest(benchmark, partitions)])
+
+
+def _rules(benchmark: Bound) -> list[Any]:
+    settings = benchmark.settings.affecting(Stage.SCORING)
+    known = [benchmark.versions[Stage.SCORING], benchmark.context.seed, settings, benchmark.scored_by()]
+    return [*known, measured_coverage.digest()]  # it marks rows with too few answers
+
+
+def _digest(depends: Any) -> str:
+    return sha256_hex(canonical_json(depends))
 
 
 # --- one model and run ------------------------------------------------------------------------------------------------
-def read(benchmark: Bound, partition: Partition) -> Read:
-    """Read a partition's kept answers and keep the responses."""
-    frame = read_responses(
-        benchmark,
-        current_transcripts(benchmark, partition),
-        tasks.asked(benchmark, partition.spec),
-        model=partition.spec.name,
-        run=partition.run,
-        source=source_word(partition),
-    )
-    expected = tasks.expected(benchmark, partition.spec)
-    # A file of the wrong length is never taken for up to date: the check that refused it must be met again.
-    mark = read_from(benchmark, partition) if frame.height == expected else ""
-    write_frame(frame, responses_path(partition), mark)
-    unreadable = frame.filter(pl.col("status").is_in([*benchmark.unreadable, FAILED_READING])).height
-    return Read(frame, expected, unreadable / max(frame.height, 1))
+def read(benchmark: Bound, partition: Partition) -> pl.DataFrame:
+    """Read a partition's answers and keep the responses; where the reader failed or some are missing, without a digest."""
+    frame = responses(benchmark, partition, tasks.asked(benchmark, partition.spec))
+    whole = frame.height == tasks.expected(benchmark, partition.spec)
+    current = whole and not (frame["status"] == FAILED_READING).any()
+    digest = response_digest(benchmark, partition) if current else ""
+    write_frame(frame, responses_path(partition), digest)
+    return frame
+
+
+def responses(benchmark: Bound, partition: Partition, asked: tasks.Asked) -> pl.DataFrame:
+    """Return the responses of a partition to what was asked, as its transcripts have them now."""
+    source = str(partition.manifest().get("source") or source_of(partition.spec))
+    transcripts = current_transcripts(benchmark, partition)
+    model, run = partition.spec.name, partition.run
+    return read_responses(benchmark, transcripts, asked, model=model, run=run, source=source)
 
 
 def current_transcripts(benchmark: Bound, partition: Partition) -> pl.DataFrame:
@@ -117,17 +149,13 @@ def current_transcripts(benchmark: Bound, partition: Partition) -> pl.DataFrame:
     profile = partition.known_profile()
     if profile is None or profile.mode == "import":
         return frame
-    if partition.manifest().get("state") == "complete" and not _in_two_modes(frame):
+    answered = frame.filter(pl.col("status") != "failed").group_by("item_id", "condition")
+    two_modes = bool((answered.agg(pl.col("mode").n_unique())["mode"] > 1).any())
+    if partition.manifest().get("state") == "complete" and not two_modes:
         return frame
     modes = benchmark.modes(partition.spec)
     now = identities(partition, profile, modes, tasks.tasks(benchmark, partition.spec))
     return frame.filter(pl.col("answer_id").is_in(now))
-
-
-def _in_two_modes(frame: pl.DataFrame) -> bool:
-    """Whether some item has answers in more than one mode under one condition."""
-    answered = frame.filter(pl.col("status") != "failed")
-    return bool((answered.group_by("item_id", "condition").agg(pl.col("mode").n_unique())["mode"] > 1).any())
 
 
 def read_judgements(benchmark: Bound, partition: Partition) -> pl.DataFrame | None:
@@ -140,8 +168,8 @@ def read_judgements(benchmark: Bound, partition: Partition) -> pl.DataFrame | No
     # Of judgements that were asked otherwise, or are not whole, nothing says that they are what is needed.
     noted = judging.judged_as(partition).manifest().get("fingerprint")
     whole = noted is not None and noted == judging.needed(benchmark, wanted, partition, responses)[1]
-    mark = judged_from(benchmark, wanted, partition) if whole else ""
-    write_frame(frame, judging.judgements_path(benchmark.context.home, partition), mark)
+    digest = judgement_digest(benchmark, wanted, partition) if whole else ""
+    write_frame(frame, judging.judgements_path(benchmark.context.home, partition), digest)
     return frame
 
 
@@ -150,18 +178,30 @@ def score(benchmark: Bound, partition: Partition) -> pl.DataFrame:
     responses = read_frame(responses_path(partition))
     scored = derived(benchmark, responses, kept_judgements(benchmark, partition))
     found = estimates(benchmark, groups_of(benchmark, scored, by_run=True))
-    mark = scored_from(benchmark, partition)
-    write_frame(scored, scored_path(partition), mark)
-    write_frame(harmonised(benchmark, scored), harmonised_path(partition), mark)
-    write_frame(found, run_estimates_path(partition), mark)
+    digest = scoring_digest(benchmark, partition)
+    frames = (scored, harmonised(benchmark, scored), found)
+    for frame, path in zip(frames, scored_paths(partition), strict=True):
+        write_frame(frame, path, digest)
     return found
 
 
 def derived(benchmark: Bound, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
-    """Return the responses of one model and run with the benchmark's derived columns; no finite number is none."""
+    """Return the responses of one model and run with the benchmark's derived columns; no finite number is none.
+
+    Raises
+    ------
+    MetacogError
+        If deriving costs responses or columns: numbers of what is left would be wrong.
+    """
     fractions = [name for name, kind in responses.schema.items() if kind.is_float()]
     known = responses.with_columns(pl.when(pl.col(name).is_finite()).then(name) for name in fractions)
-    return benchmark.derive(known, judgements)
+    made = benchmark.derive(known, judgements)
+    lost = [name for name in responses.columns if name not in made.columns]
+    if made.height != responses.height or lost:
+        rows = f"{made.height} of {responses.height} responses"
+        what = f"responses without {', '.join(lost)}" if lost else rows
+        raise MetacogError(f"{benchmark.name}.derive returns {what}; return all of them and add columns only")
+    return made
 
 
 def has_answers(partition: Partition) -> bool:
@@ -169,31 +209,35 @@ def has_answers(partition: Partition) -> bool:
     return bool(partition.manifest().get("n_answered")) or responses_path(partition).exists()
 
 
-def source_word(partition: Partition) -> str:
-    """Return what the partition's answers are: measured, imported or simulated."""
-    return str(partition.manifest().get("source") or source_of(partition.spec))
+def kept_judgements(benchmark: Bound, *partitions: Partition) -> pl.DataFrame | None:
+    """Return the judgements of models and runs; None before there are any, or where the study names no judges."""
+    paths = [judging.judgements_path(benchmark.context.home, each) for each in partitions]
+    there = [path for path in paths if path.exists()]
+    return read_frames(there) if there and judging.wanted(benchmark) is not None else None
 
 
 # --- one model, all models --------------------------------------------------------------------------------------------
 def pool(benchmark: Bound) -> dict[str, int]:
     """Pool each listed model over its runs; return how many there are. Files of models that are not listed any more go."""
     models = scored_partitions(benchmark)
-    scored: list[pl.DataFrame] = []
-    single: list[pl.DataFrame] = []  # numbers of models with one run: pooling does not change them
-    for partitions in models.values():
-        scored += [read_frame(scored_path(each)) for each in partitions]
-        by_run = run_estimates_path(partitions[0])
-        if len(partitions) == 1 and mark_of(by_run) == mark_of(scored_path(partitions[0])):
-            single.append(read_frame(by_run))
     if models:
-        groups = groups_of(benchmark, pl.concat(scored, how="diagonal_relaxed"), by_run=False)
-        pooled = estimates(benchmark, groups, pl.concat(single) if single else None)
-        by_model = pooled.partition_by("model", as_dict=True)
+        single = [
+            runs[0] for runs in models.values() if len(runs) == 1
+        ]  # pooling does not change their numbers
+        paths = [
+            run_estimates_path(each)
+            for each in single
+            if mark_of(run_estimates_path(each)) == mark_of(scored_path(each))
+        ]
+        scored = pl.concat(scored_frames(benchmark), how="diagonal_relaxed")
+        by_run = pl.concat([read_frame(path) for path in paths]) if paths else None
+        pooled = estimates(benchmark, groups_of(benchmark, scored, by_run=False), by_run)
         for model, partitions in models.items():
-            mark = pooled_from(benchmark, partitions)
-            write_frame(by_model.get((model,), pooled.clear()), model_estimates_path(benchmark, model), mark)
+            digest = pooling_digest(benchmark, partitions)
+            write_frame(pooled.filter(model=model), model_estimates_path(benchmark, model), digest)
     listed = {model_estimates_path(benchmark, model) for model in models}
-    for retired in set((_estimates(benchmark) / "models").glob("[a-z0-9]*.parquet")) - listed:
+    folder = model_estimates_path(benchmark, "").parent
+    for retired in set(folder.glob("[a-z0-9]*.parquet")) - listed:
         retired.unlink()
     return {"models": len(models)}
 
@@ -206,21 +250,20 @@ def compare(benchmark: Bound) -> Compared:
         for path in paths.values():
             path.unlink(missing_ok=True)
         return Compared(dict.fromkeys(paths, 0), ())
-    mark = compared_from(benchmark)
-    scored_rows = read_frames([scored_path(each) for each in partitions])
-    judged = _judgements(benchmark, partitions)
-    groups = groups_of(benchmark, scored_rows, by_run=False)
-    pooled = pooled_estimates(benchmark)
-    everything = Scored(scored_rows, groups, read_frames(judged) if judged else None, pooled)
+    scored = read_frames([scored_path(each) for each in partitions])
+    judged = kept_judgements(benchmark, *partitions)
+    groups, pooled = groups_of(benchmark, scored, by_run=False), pooled_estimates(benchmark)
+    everything = Scored(scored, groups, judged, pooled)
     tests = comparisons(benchmark, groups, pooled)
     failures = [f"{benchmark.name}_comparisons: {why}" for why in failures_in(tests)]
     made = {"comparisons": tests}
     for each in benchmark.tables:
         made[each.name], why = table(benchmark, each, everything)
         failures += [why] if why is not None else []
+    # What failed carries no digest, so that the next run tries it again.
+    digest = "" if failures else comparison_digest(benchmark)
     for name, frame in made.items():
-        # What failed is not taken for current, so that the next run tries it again.
-        write_frame(frame, paths[name], "" if failures else mark)
+        write_frame(frame, paths[name], digest)
     return Compared({name: frame.height for name, frame in made.items()}, tuple(failures))
 
 
@@ -240,70 +283,49 @@ def scored_partitions(benchmark: Bound) -> dict[str, list[Partition]]:
     return found
 
 
-def kept_judgements(benchmark: Bound, partition: Partition) -> pl.DataFrame | None:
-    """Return the judgements of a model and run; None before there are any, or where the study names no judges."""
-    paths = _judgements(benchmark, [partition])
-    return read_frame(paths[0]) if paths else None
-
-
-def _judgements(benchmark: Bound, partitions: Sequence[Partition]) -> list[Path]:
-    """Return the files of judgements that are there; none where the study names no judges."""
-    if judging.wanted(benchmark) is None:
-        return []
-    paths = (judging.judgements_path(benchmark.context.home, each) for each in partitions)
-    return [path for path in paths if path.exists()]
-
-
 def scored_frames(benchmark: Bound) -> list[pl.DataFrame]:
     """Return the scored responses of every partition that has some."""
-    paths = [scored_path(each) for each in tasks.partitions(benchmark)]
-    return [read_frame(path) for path in paths if path.exists()]
+    return [read_frame(scored_path(each)) for own in scored_partitions(benchmark).values() for each in own]
 
 
-# --- what a file was made from ----------------------------------------------------------------------------------------
-def read_from(benchmark: Bound, partition: Partition) -> str:
-    """Return the digest of what responses are read from."""
-    manifest = partition.manifest()
-    depends = [benchmark.versions[Stage.PARSING], benchmark.settings.affecting(Stage.PARSING)]
-    return _digest([*depends, manifest.get("fingerprint"), manifest.get("finished_at")])
+# --- which items a later condition asks, picked once from the answers of all models --------------------------------------
+def waiting(benchmark: Bound) -> list[Condition]:
+    """Return the conditions whose items are not chosen yet."""
+    later = [each for each in benchmark.conditions() if each.after is not None]
+    return [each for each in later if tasks.chosen_items(benchmark, each) is None]
 
 
-def judged_from(benchmark: Bound, wanted: Judging, partition: Partition) -> str:
-    """Return the digest of what judgements are read from."""
-    manifest = judging.judged_as(partition).manifest()
-    depends = [benchmark.versions[Stage.JUDGING], benchmark.settings.affecting(Stage.JUDGING)]
-    asked = [manifest.get("fingerprint"), manifest.get("finished_at"), manifest.get("n_expected")]
-    by = judging.needed_by(benchmark, wanted, partition.spec)
-    return _digest([*depends, mark_of(responses_path(partition)), *asked, by])
+def unanswered(benchmark: Bound) -> list[str]:
+    """Return what a choice waits for, ``model run 1`` each.
+
+    A replayed model of which not everything was imported is not waited for.
+    """
+    asked = [each for each in tasks.partitions(benchmark) if each.spec.provider != "replay"]
+    lacking = [each for each in asked if each.manifest().get("state") != "complete"]
+    return [f"{each.spec.name} run {each.run}" for each in lacking]
 
 
-def scored_from(benchmark: Bound, partition: Partition) -> str:
-    """Return the digest of what the numbers of one run are made from."""
-    responses = mark_of(responses_path(partition))
-    wanted = judging.wanted(benchmark) is not None
-    judged = mark_of(judging.judgements_path(benchmark.context.home, partition)) if wanted else None
-    return _digest([_rules(benchmark), responses, judged])
+def choose(benchmark: Bound, name: str) -> frozenset[str]:
+    """Choose the items of condition ``name`` and keep the choice; one that was made stays as it is.
 
-
-def pooled_from(benchmark: Bound, partitions: Sequence[Partition]) -> str:
-    """Return the digest of what the estimates of a model over its runs are made from."""
-    paths = map(scored_path, partitions)
-    return _digest([_rules(benchmark), [[path.parent.name, path.name, mark_of(path)] for path in paths]])
-
-
-def compared_from(benchmark: Bound) -> str:
-    """Return the digest of what the tests between models and the benchmark's own tables are made from."""
-    contrasts = [[each.family, each.version, *each.within] for each in benchmark.contrasts]
-    rules = [comparing.VERSION, contrasts, [question.primary for question in benchmark.questions]]
-    partitions = [each for own in scored_partitions(benchmark).values() for each in own]
-    return _digest([rules, pooled_from(benchmark, partitions)])
-
-
-def _rules(benchmark: Bound) -> list[Any]:
-    settings = benchmark.settings.affecting(Stage.SCORING)
-    known = [benchmark.versions[Stage.SCORING], benchmark.context.seed, settings, benchmark.scored_by()]
-    return [*known, measured_coverage.digest()]  # it marks rows with too few answers
-
-
-def _digest(depends: Any) -> str:
-    return sha256_hex(canonical_json(depends))
+    Raises
+    ------
+    SourceError
+        If a model has not answered everything yet: a choice is made for all of them, and once.
+    """
+    condition = next(each for each in benchmark.conditions() if each.name == name)
+    kept, choice = tasks.chosen_items(benchmark, condition), condition.after
+    if kept is not None:
+        return kept
+    assert choice is not None
+    if missing := unanswered(benchmark):
+        raise SourceError(
+            f"{benchmark.name}: the choice for {name} waits for {', '.join(missing[:3])}; run `metacog run` to ask them"
+        )
+    asked = [each for each in tasks.asked(benchmark) if each[0] == choice.condition]
+    frames = [
+        derived(benchmark, responses(benchmark, each, asked), kept_judgements(benchmark, each))
+        for each in tasks.partitions(benchmark)
+        if each.spec.provider != "replay" or has_answers(each)
+    ]
+    return tasks.choose(benchmark, condition, choice, pl.concat(frames, how="diagonal_relaxed"))

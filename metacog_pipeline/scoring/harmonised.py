@@ -25,14 +25,11 @@ LONGEST = 280  # characters of a response that are kept beside its reading, to s
 def harmonised(benchmark: Benchmark[Any, Any, Any], scored: pl.DataFrame) -> pl.DataFrame:
     """Return the harmonised responses of scored ones in `HARMONISED`; those without right or wrong are left out."""
     made = benchmark.harmonise(scored)
-    if "response" not in made.columns:
-        made = made.with_columns(response=pl.lit(None, pl.String))
+    text = pl.col("response").str.slice(0, LONGEST) if "response" in made.columns else pl.lit(None, pl.String)
     source = pl.when(pl.col("source") == "simulated").then(pl.col("source")).otherwise(pl.lit("measured"))
-    return (
-        made.with_columns(pl.col("response").str.slice(0, LONGEST), source=source)
-        .select(pl.col(name).cast(kind) for name, kind in HARMONISED.items())
-        .filter(pl.col("correct").is_not_null())
-    )
+    whole = made.with_columns(response=text, source=source)
+    columns = [pl.col(name).cast(kind) for name, kind in HARMONISED.items()]
+    return whole.select(columns).filter(pl.col("correct").is_not_null())
 
 
 def harmonised_path(partition: Partition) -> Path:
@@ -41,16 +38,11 @@ def harmonised_path(partition: Partition) -> Path:
 
 
 def answers(study: Study, models: frozenset[str] | None = None) -> pl.DataFrame:
-    """Return the harmonised responses of the study's models, of ``models`` only where given."""
-    return pl.concat([HARMONISED.to_frame(), *(read_frame(path) for path in paths(study, models))])
-
-
-def paths(study: Study, models: frozenset[str] | None = None) -> list[Path]:
-    """Return the files of harmonised responses there are, benchmark by benchmark in alphabetical order."""
-    found = []
+    """Return the harmonised responses of the study's models, of ``models`` only where given, by benchmark."""
+    frames = [HARMONISED.to_frame()]
     for benchmark in sorted(enabled(study), key=lambda each: each.name):
         for partition in tasks.partitions(benchmark):
             path = harmonised_path(partition)
             if (models is None or partition.spec.name in models) and path.exists():
-                found.append(path)
-    return found
+                frames.append(read_frame(path))
+    return pl.concat(frames)

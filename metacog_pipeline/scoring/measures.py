@@ -14,40 +14,6 @@ Compute = Callable[[Group], Estimate | None]
 
 
 @dataclass(frozen=True)
-class Share:
-    """The measure "share of responses with the values ``top``".
-
-    Attributes
-    ----------
-    top
-        Coded column → value.
-    known
-        Coded columns that must have a value for a response to count.
-    only
-        Coded column → value: the responses it is a share of.
-    why
-        Status where nothing counts.
-    """
-
-    top: Mapping[str, int]
-    known: tuple[str, ...]
-    only: Mapping[str, int]
-    why: str = NO_ITEMS
-
-    @property
-    def rests_on(self) -> Where:
-        """What holds of the responses it is a share of."""
-        values = tuple((name, (value,)) for name, value in self.only.items())
-        return (*values, *((name, None) for name in self.known if name not in self.only))
-
-    def __call__(self, group: Group) -> Estimate:
-        """Return the share of a group."""
-        counts = group.counts
-        bottom = counts.known(*self.known) * counts.where(**self.only)
-        return ratio(counts, counts.where(**self.top), bottom, self.why)
-
-
-@dataclass(frozen=True)
 class Resting:
     """A measure that says what holds of the responses it rests on."""
 
@@ -65,9 +31,28 @@ def share(
     known: tuple[str, ...] = (),
     only: Mapping[str, int] | None = None,
     why: str = NO_ITEMS,
-) -> Share:
-    """Return the measure `Share`; known are the columns of ``top`` where none are named."""
-    return Share(top, known or tuple(top), only or {}, why)
+) -> Resting:
+    """Return the measure "share of responses with the values ``top``".
+
+    Parameters
+    ----------
+    top
+        Coded column → value.
+    known
+        Coded columns that must have a value for a response to count; those of ``top`` where none are named.
+    only
+        Coded column → value: the responses it is a share of.
+    why
+        Status where nothing counts.
+    """
+    needed, among = known or tuple(top), dict(only or {})
+
+    def compute(group: Group) -> Estimate:
+        counts = group.counts
+        return ratio(counts, counts.where(**top), counts.known(*needed) * counts.where(**among), why)
+
+    values = tuple((name, (value,)) for name, value in among.items())
+    return Resting(compute, (*values, *((name, None) for name in needed if name not in among)))
 
 
 def ratio(counts: Counts, top: Floats, bottom: Floats, why: str = NO_ITEMS) -> Estimate:

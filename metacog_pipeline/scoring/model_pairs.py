@@ -2,11 +2,10 @@
 
 Items are the unit: one counts with all its runs under both models, so what makes an item hard for everybody cancels.
 Differences of accuracy and AUROC2 have the interval and the p of their two score intervals and what the items make of both
-(`stats.two_intervals`): resamples of few errors cover too little. The others have those of the bootstrap (p twice the
-smaller share of resampled differences beyond zero, one draw added; never below 2 / (draws + 1)). The p of accuracy, where
-both answered every item as often, and every p up to 12 items is that of all exchanges. Where a p of 0.05 or more has an
-interval that just leaves out 0, the interval is drawn to 0. Holm's correction is over all rows of one comparison. No model
-is better on fewer than 6 items.
+(`stats.two_intervals`): resamples of few errors cover too little. The others have those of the bootstrap. The p of
+accuracy, where both answered every item as often, and every p up to 12 items is that of all exchanges. Where a p of 0.05 or
+more has an interval that just leaves out 0, the interval is drawn to 0. Holm's correction is over all rows of one
+comparison. No model is better on fewer than 6 items.
 
 Items that either of the two answered are drawn, with the same draws for all models on as many items: a model is resampled
 once for all its pairs, and no pair depends on who else was asked.
@@ -23,9 +22,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metacog_pipeline.scoring.confidence_grid import CELLS, STATISTICS, SUMS, Floats, Ints, cells_at, of_sums
+from metacog_pipeline.scoring.schemas import table_of
 from metacog_pipeline.stats import exact, measured_coverage, resampling, two_intervals
+from metacog_pipeline.stats._arrays import Floats, Ints
 from metacog_pipeline.stats.auroc import auroc_from_patterns, influences
+from metacog_pipeline.stats.confidence_grid import CELLS, STATISTICS, SUMS, cells_at, of_sums
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, Estimate
 from metacog_pipeline.stats.multiple import holm
 from metacog_pipeline.stats.resampling.products import item_weights, products
@@ -36,14 +37,12 @@ NOTHING_SHARED = "no item was answered by both"
 UNSTATED = "no item was answered with a confidence by both"
 #: One row per benchmark, condition and measure: ``a`` minus ``b``. ``better`` names the model the data favour, if any;
 #: ``low_n`` is true where either has fewer right or wrong answers than the interval was seen to hold with.
-PAIRED_SCHEMA = pl.Schema(
-    {
-        **dict.fromkeys(("benchmark", "condition", "measure", "a", "b"), pl.String),
-        **dict.fromkeys(("value_a", "value_b", "difference", "low", "high", "p", "p_holm"), pl.Float64),
-        **dict.fromkeys(("n_items", "n_a", "n_b"), pl.Int64),
-        **dict.fromkeys(("better", "status"), pl.String),
-        "low_n": pl.Boolean,
-    }
+PAIRED_SCHEMA = table_of(
+    "String benchmark condition measure a b",
+    "Float64 value_a value_b difference low high p p_holm",
+    "Int64 n_items n_a n_b",
+    "String better status",
+    "Boolean low_n",
 )
 _STATED = tuple(name for name in STATISTICS if name != "accuracy")  # measures of answers with a confidence
 _BY_SCORE = ("accuracy", "auroc2")  # with score intervals of their own
@@ -55,13 +54,9 @@ Counts = NDArray[np.int32]
 
 
 def paired(answers: pl.DataFrame, a: str, b: str, *, seed: int, n_boot: int = N_BOOT) -> pl.DataFrame:
-    """Return the comparison of ``a`` and ``b`` in `PAIRED_SCHEMA`.
+    """Return the comparison of ``a`` and ``b`` in `PAIRED_SCHEMA`; ``answers`` are rows of `schemas.HARMONISED`.
 
-    Parameters
-    ----------
-    answers
-        Rows of `schemas.HARMONISED` of at least these two models. Accuracy is of all readable answers, the other
-        measures of those with a stated confidence.
+    Accuracy is of all readable answers, the other measures of those with a stated confidence.
     """
     of_two = answers.filter(pl.col("model").is_in([a, b]))
     parts = of_two.partition_by("benchmark", "dataset", "condition", as_dict=True)
@@ -123,11 +118,8 @@ class Side:
     @cached_property
     def by_score(self) -> tuple[Estimate, Floats]:
         """AUROC2, or accuracy of answers without confidence, with its score interval, and how far each item moves it."""
-        counts = self.counts.astype(np.int64)
-        patterns, totals = (
-            resampling.merge_patterns(counts, np.ones(len(counts), np.int64)),
-            counts.sum(axis=0),
-        )
+        counts, each = self.counts.astype(np.int64), np.ones(len(self.counts), np.int64)
+        patterns, totals = resampling.merge_patterns(counts, each), counts.sum(axis=0)
         if len(totals) == CELLS:
             return auroc_from_patterns(patterns), influences(counts, totals)
         right = np.array([0.0, 1.0])
@@ -143,14 +135,14 @@ class Model:
     stated: Side
 
     @classmethod
-    def of(cls, answers: pl.DataFrame, seed: int, n_boot: int = N_BOOT) -> Model:
+    def of(cls, answers: pl.DataFrame, seed: int, n_boot: int | None = None) -> Model:
         """Return the model whose ``answers``, rows of `schemas.HARMONISED`, are given."""
         item = answers["cluster"].to_numpy()
         right = answers["correct"].to_numpy().astype(np.int64)
         confidence = answers["confidence"].cast(pl.Float64).to_numpy()
         stated = ~np.isnan(confidence)
         cell = cells_at(confidence[stated], right[stated])
-        stream = resampling.stream("compare", seed)
+        stream, n_boot = resampling.stream("compare", seed), n_boot or N_BOOT
         return cls(
             Side.of(item, right, 2, stream, n_boot), Side.of(item[stated], cell, CELLS, stream, n_boot)
         )
@@ -168,17 +160,13 @@ def _compared(sides: tuple[Side, Side], names: Iterable[str], why: str) -> list[
     first, second = sides
     if not len(first.items):
         return [_empty(name, why) for name in names]
-    counted = {
-        "n_items": len(first.items),
-        "n_a": int(first.totals.sum()),
-        "n_b": int(second.totals.sum()),
-    }
-    found = [{**counted, **_difference(name, first, second)} for name in names]
     answers = np.stack([side.totals.reshape(-1, 2).sum(axis=0) for side in sides])  # model × (wrong, right)
-    rarer, several = int(answers.min()), int(answers.sum()) > 2 * len(first.items)
-    for row in found:
-        name, low = f"difference_{row['measure']}", row["low"]
-        row["low_n"] = measured_coverage.low_n(name, "paired", low, low, 0, rarer, several=several)
+    (n_a, n_b), n_items = map(int, answers.sum(axis=1)), len(first.items)
+    found = []
+    for name in names:
+        row = {"n_items": n_items, "n_a": n_a, "n_b": n_b, **_difference(name, first, second)}
+        of = (f"difference_{name}", "paired", row["low"], row["low"], 0, int(answers.min()))
+        found.append({**row, "low_n": measured_coverage.low_n(*of, several=n_a + n_b > 2 * n_items)})
     return found
 
 

@@ -3,65 +3,63 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
-from metacog_pipeline.benchmark.contract import Benchmark, Contrast, Stage
+from metacog_pipeline.benchmark.bound import Bound
+from metacog_pipeline.benchmark.contract import Contrast, Stage
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 from metacog_pipeline.scoring import comparisons
 from metacog_pipeline.scoring.comparisons import as_table, judged, primary_named
 from metacog_pipeline.scoring.schemas import PUBLISHED_CLAIM, PUBLISHED_VALUE
 from metacog_pipeline.study.frames import mark_of, read_frame, write_frame
 
-Bound = Benchmark[Any, Any, Any]
-VERSION = "2"  # of what is claimed; another makes kept tables anew
+VERSION = "2"  # of what is claimed; tables made by another are stale
 FILES = ("published_values.parquet", "published_claims.parquet", "contrasts.parquet")
 
 
-def folder(benchmark: Bound) -> Path:
+def paths(benchmark: Bound) -> list[Path]:
     """Return where the printed numbers are kept."""
-    return benchmark.context.home.estimates / benchmark.name / "published"
+    return [benchmark.context.home.estimates / benchmark.name / "published" / name for name in FILES]
 
 
 def write(benchmark: Bound) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Write what is printed, and tests between published models; return values and claims. Made again only where stale."""
     declared = benchmark.published
     if declared is None:
-        return pl.DataFrame(schema=PUBLISHED_VALUE), pl.DataFrame(schema=PUBLISHED_CLAIM)
-
-    values, claims, contrasts = (folder(benchmark) / name for name in FILES)
-    if stale(benchmark):
-        tests = () if declared.contrasts is None else declared.contrasts(benchmark)
-        made = {
-            values: fitted(benchmark, declared.values(benchmark), PUBLISHED_VALUE),
-            claims: fitted(benchmark, declared.claims(benchmark), PUBLISHED_CLAIM),
-            contrasts: _told(benchmark, as_table(benchmark, tests)),
-        }
-        for path, frame in made.items():
-            write_frame(frame, path, _made_from(benchmark))
-    return read_frame(values), read_frame(claims)
+        return PUBLISHED_VALUE.to_frame(), PUBLISHED_CLAIM.to_frame()
+    if not stale(benchmark):
+        values, claims, _ = map(read_frame, paths(benchmark))
+        return values, claims
+    contrasts = () if declared.contrasts is None else declared.contrasts(benchmark)
+    frames = (
+        fitted(benchmark, declared.values(benchmark), PUBLISHED_VALUE),
+        fitted(benchmark, declared.claims(benchmark), PUBLISHED_CLAIM),
+        _in_families(benchmark, as_table(benchmark, contrasts)),
+    )
+    for frame, path in zip(frames, paths(benchmark), strict=True):
+        write_frame(frame, path, _input_digest(benchmark))
+    return frames[0], frames[1]
 
 
 def marks(benchmark: Bound) -> list[str | None]:
-    """Return what is to be printed and what is, to see whether a board is still current; nothing where nothing is."""
+    """Return the digests of what is to be printed and of what is; nothing where nothing is."""
     if benchmark.published is None:
         return []
-    return [_made_from(benchmark), *(mark_of(folder(benchmark) / name) for name in FILES)]
+    return [_input_digest(benchmark), *map(mark_of, paths(benchmark))]
 
 
 def stale(benchmark: Bound) -> bool:
     """Whether what is printed was made from other tables, or is missing."""
-    found = marks(benchmark)
-    return any(mark != found[0] for mark in found)
+    return len(set(marks(benchmark))) > 1
 
 
-def _told(benchmark: Bound, rows: pl.DataFrame) -> pl.DataFrame:
+def _in_families(benchmark: Bound, rows: pl.DataFrame) -> pl.DataFrame:
     """Return tests between published models with the size of their family and whether they are primary."""
     families = {each.family: each for each in benchmark.contrasts}
     parts = [
-        judged(families.get(str(own["family"][0]), Contrast("", tuple)), own)
-        for own in rows.partition_by("family", maintain_order=True)
+        judged(families.get(str(family), Contrast("", tuple)), own)
+        for (family,), own in rows.partition_by("family", as_dict=True, maintain_order=True).items()
     ]
     return primary_named(benchmark, pl.concat(parts) if parts else rows)
 
@@ -73,7 +71,7 @@ def fitted(benchmark: Bound, frame: pl.DataFrame, schema: pl.Schema) -> pl.DataF
     return whole.with_columns(missing).select(pl.col(name).cast(kind) for name, kind in schema.items())
 
 
-def _made_from(benchmark: Bound) -> str:
+def _input_digest(benchmark: Bound) -> str:
     tables = shipped("data", "published", benchmark.name)
     files = [[path.name, sha256_hex(path.read_bytes())] for path in sorted(tables.glob("*.csv"))]
     versions = [VERSION, benchmark.versions[Stage.SCORING], comparisons.VERSION]

@@ -5,18 +5,17 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import NamedTuple
 
 import polars as pl
 
 from metacog_pipeline.asking import tasks
 from metacog_pipeline.asking.judging import responses_path
-from metacog_pipeline.benchmark.bound import bound
-from metacog_pipeline.benchmark.contract import Benchmark, Measure, MeasureSet
+from metacog_pipeline.benchmark.bound import Bound, bound
+from metacog_pipeline.benchmark.contract import Measure, MeasureSet
 from metacog_pipeline.benchmark.measures import holds, told
 from metacog_pipeline.errors import StoreError, one_line
-from metacog_pipeline.scoring import files, incomplete
+from metacog_pipeline.scoring import cross_benchmark, files
 from metacog_pipeline.scoring.calibration import PREFIX, with_curves
 from metacog_pipeline.scoring.estimates import COVERAGE, answers_behind, estimates, groups_of
 from metacog_pipeline.scoring.harmonised import harmonised
@@ -26,55 +25,33 @@ from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.study import Study
 from metacog_pipeline.study.frames import read_frame
 
-Bound = Benchmark[Any, Any, Any]
 NOT_ANSWERED, NOT_READ = "not answered", "not readable"
 NO_VERDICT = "without right or wrong"
 NOT_ITS_OWN = "not what the measure is about"
 _KEY = ["run", "item_id", "condition"]
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(NamedTuple):
     """Asked responses that a number does not rest on: how many, why, and what was said of them."""
 
     n: int
     why: str
-    reasons: Mapping[str, int] = field(default_factory=dict)
+    reasons: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Recount:
-    """A number computed again.
-
-    Attributes
-    ----------
-    made
-        The estimate, with status and method, as the measure gives it.
-    benchmark, declared
-        The benchmark, and its measure's declaration; ``shared`` are measures of harmonised answers.
-    asked
-        Responses asked for that the measure could be about.
-    counted
-        Those it rests on; None where its n is not their number.
-    left_out
-        The others, by reason; without ``counted`` those that had no reading.
-    """
+class Recount(NamedTuple):
+    """A number computed again; ``declared`` is its measure, ``asked`` are the responses it could be about."""
 
     made: Estimate
     benchmark: Bound
     declared: Measure
     asked: pl.DataFrame
-    counted: pl.DataFrame | None
-    left_out: tuple[LeftOut, ...]
+    counted: pl.DataFrame | None  # those it rests on; None where its n is not their number
+    left_out: tuple[LeftOut, ...]  # the others, by reason; without ``counted`` those that had no reading
 
 
 def recount(study: Study, benchmark: str, condition: str, model: str, measure: str) -> Recount:
-    """Compute one number of a board again from the responses of the study.
-
-    Parameters
-    ----------
-    condition
-        As boards show it: task, condition and scoring.
+    """Compute one number of a board again from the responses of the study; ``condition`` is as boards show it.
 
     Raises
     ------
@@ -90,7 +67,7 @@ def recount(study: Study, benchmark: str, condition: str, model: str, measure: s
         frame = _harmonised_under(own, scored, condition)
         answers = harmonised(own, frame).filter(condition=condition)
         table = with_curves(answers, seed=own.context.seed)[0]
-        rows = incomplete.labelled(table, incomplete.lacking(own, frame))
+        rows = cross_benchmark.labelled(table, cross_benchmark.lacking(own, frame))
     else:
         narrow = copy.copy(own)
         # Only what holds the measure is computed; the coverage of a benchmark that declares none is always there.
@@ -114,7 +91,7 @@ def recount(study: Study, benchmark: str, condition: str, model: str, measure: s
 
 
 def _responses(benchmark: Bound, model: str) -> pl.DataFrame:
-    """Return the responses of a model over all runs as they were read, with what the benchmark derives of them."""
+    """Return the responses of a model over all runs as they were read, with derived columns."""
     made = [
         files.derived(benchmark, read_frame(responses_path(each)), files.kept_judgements(benchmark, each))
         for each in tasks.partitions(benchmark)
@@ -165,7 +142,8 @@ def _left_out(
     }
     rest = asked
     if counted is not None:
-        reasons |= {NO_VERDICT: pl.col("correct").is_null()} if declared.shared else {}
+        if declared.shared:
+            reasons[NO_VERDICT] = pl.col("correct").is_null()
         reasons |= {told(*each): ~holds((each,), asked.schema) for each in declared.basis}
         own = asked.join(counted, on=_KEY, how="semi")
         rest = asked.join(counted, on=_KEY, how="anti")
@@ -176,19 +154,11 @@ def _left_out(
     for why, here in reasons.items():
         these, rest = rest.filter(here), rest.filter(~here)
         if these.height:
-            said = (
-                Counter(map(_reason, these["status"], these["reason"]))
-                if why in (NOT_ANSWERED, NOT_READ)
-                else {}
-            )
-            found.append(LeftOut(these.height, why, dict(Counter(said).most_common())))
+            worded = these if why in (NOT_ANSWERED, NOT_READ) else these.clear()
+            said = Counter(map(_reason, worded["status"], worded["reason"]))
+            found.append(LeftOut(these.height, why, dict(said.most_common())))
     return tuple(found)
 
 
 def _reason(status: str, reason: str | None) -> str:
     return f"{status}: {one_line(reason, 120)}" if reason else status
-
-
-def items_of(frame: pl.DataFrame) -> list[str]:
-    """Return the items of these responses, each once, in the order of asking."""
-    return frame.sort("position", "item_id")["item_id"].unique(maintain_order=True).to_list()

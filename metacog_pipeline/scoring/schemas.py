@@ -10,34 +10,34 @@ import polars as pl
 from metacog_pipeline.benchmark.contract import Benchmark, Comparison
 from metacog_pipeline.benchmark.schema import schema_of
 
+
+def table_of(*columns: str) -> pl.Schema:
+    """Return columns given as ``kind name name …`` each."""
+    named = [(name, getattr(pl, kind)) for kind, *names in map(str.split, columns) for name in names]
+    return pl.Schema(dict(named))
+
+
 #: What every response has, before the benchmark's own columns.
-_RESPONSE: dict[str, Any] = {
-    **dict.fromkeys(("benchmark", "dataset", "task", "condition", "model"), pl.String),
-    "run": pl.Int32,
-    **dict.fromkeys(("item_id", "cluster"), pl.String),
-    "position": pl.Int32,
-    **dict.fromkeys(("status", "reason", "mode"), pl.String),
-    "answer_ids": pl.List(pl.String),
-    **dict.fromkeys(("latency_s", "cost_usd"), pl.Float64),
-    **dict.fromkeys(("input_tokens", "output_tokens"), pl.Int64),
-    "source": pl.String,
-}
-RESPONSE = pl.Schema(_RESPONSE)
+RESPONSE = pl.Schema(
+    {
+        **table_of("String benchmark dataset task condition model", "Int32 run", "String item_id cluster"),
+        **table_of("Int32 position", "String status reason mode"),
+        "answer_ids": pl.List(pl.String),
+        **table_of("Float64 latency_s cost_usd", "Int64 input_tokens output_tokens", "String source"),
+    }
+)
 #: What a benchmark's reading of a response may not repeat, but for these two, which it decides.
 DECIDED = ("status", "reason")
-
-_ESTIMATE: dict[str, Any] = {
-    **dict.fromkeys(("benchmark", "dataset", "task", "condition", "scoring", "model"), pl.String),
-    "run": pl.Int32,
-    **dict.fromkeys(("source", "measure"), pl.String),
-    **dict.fromkeys(("estimate", "low", "high", "sem"), pl.Float64),
-    **dict.fromkeys(("n", "n_items", "n_failed", "n_unreadable"), pl.Int64),
-    "coverage": pl.Float64,
-    **dict.fromkeys(("method", "status"), pl.String),
-    "low_n": pl.Boolean,
-}
-ESTIMATE = pl.Schema(_ESTIMATE)
-
+ESTIMATE = table_of(
+    "String benchmark dataset task condition scoring model",
+    "Int32 run",
+    "String source measure",
+    "Float64 estimate low high sem",
+    "Int64 n n_items n_failed n_unreadable",
+    "Float64 coverage",
+    "String method status",
+    "Boolean low_n",
+)
 _ORDER = (
     *("dataset", "task", "condition", "scoring", "model", "source", "family", "measure", "a", "b"),
     *(each.name for each in dataclasses.fields(Comparison)),
@@ -45,93 +45,70 @@ _ORDER = (
 COMPARISON = pl.Schema(
     {"benchmark": pl.String(), **{name: schema_of(Comparison)[name] for name in dict.fromkeys(_ORDER)}}
 )
-
 #: One number a paper prints, in the units and names of the boards.
-PUBLISHED_VALUE = pl.Schema(
-    {
-        **dict.fromkeys(
-            ("benchmark", "place", "dataset", "task", "condition", "model", "measure"), pl.String
-        ),
-        **dict.fromkeys(("value", "low", "high", "sd"), pl.Float64),
-        "n": pl.Int64,
-        **dict.fromkeys(("unit", "note"), pl.String),
-    }
+PUBLISHED_VALUE = table_of(
+    "String benchmark place dataset task condition model measure",
+    "Float64 value low high sd",
+    "Int64 n",
+    "String unit note",
 )
 #: One printed number beside what the published data give; ``verdict``: follows, differs, not computed, or why not.
-PUBLISHED_CLAIM = pl.Schema(
-    {
-        **dict.fromkeys(("benchmark", "place", "subject", "quantity", "method"), pl.String),
-        **dict.fromkeys(("published", "recomputed", "low", "high", "difference", "tolerance"), pl.Float64),
-        **dict.fromkeys(("expected", "verdict", "note"), pl.String),
-    }
+PUBLISHED_CLAIM = table_of(
+    "String benchmark place subject quantity method",
+    "Float64 published recomputed low high difference tolerance",
+    "String expected verdict note",
 )
-
 #: One response that could be read, alike for every benchmark: ``correct`` 0 or 1, ``confidence`` 0..1 or null, ``cluster``
 #: the unit of chance.
-HARMONISED = pl.Schema(
-    {
-        **dict.fromkeys(("benchmark", "dataset", "condition", "model", "source"), pl.String),
-        "run": pl.Int32,
-        **dict.fromkeys(("item_id", "cluster"), pl.String),
-        **dict.fromkeys(("correct", "confidence"), pl.Float64),
-        "n_alternatives": pl.Int32,
-        "response": pl.String,
-    }
+HARMONISED = table_of(
+    "String benchmark dataset condition model source",
+    "Int32 run",
+    "String item_id cluster",
+    "Float64 correct confidence",
+    "Int32 n_alternatives",
+    "String response",
 )
 #: One measure of confidence of one model under one condition, over all runs.
-CALIBRATION = pl.Schema(
-    {
-        **dict.fromkeys(("benchmark", "dataset", "condition", "model", "source", "measure"), pl.String),
-        **dict.fromkeys(("estimate", "low", "high", "sem"), pl.Float64),
-        **dict.fromkeys(("n", "n_items", "n_without_confidence"), pl.Int64),
-        **dict.fromkeys(("method", "status"), pl.String),
-        "low_n": pl.Boolean,
-    }
+CALIBRATION = table_of(
+    "String benchmark dataset condition model source measure",
+    "Float64 estimate low high sem",
+    "Int64 n n_items n_without_confidence",
+    "String method status",
+    "Boolean low_n",
 )
 #: One pair of measures over the models that have both; ``source`` keeps simulated observers and models apart.
-CORRELATION = pl.Schema(
-    {
-        **dict.fromkeys(("source", "a", "b", "trait_a", "trait_b", "benchmark_a", "benchmark_b"), pl.String),
-        "kind": pl.String,
-        "n_models": pl.Int64,
-        **dict.fromkeys(("spearman", "low", "high", "p", "p_adjusted"), pl.Float64),
-        "n_tests": pl.Int64,
-        **dict.fromkeys(("verdict", "status"), pl.String),
-        **dict.fromkeys(("reliability_a", "reliability_b", "disattenuated", "disattenuated_low"), pl.Float64),
-        "disattenuated_high": pl.Float64,
-        "disattenuated_status": pl.String,
-    }
+CORRELATION = table_of(
+    "String source a b trait_a trait_b benchmark_a benchmark_b kind",
+    "Int64 n_models",
+    "Float64 spearman low high p p_adjusted",
+    "Int64 n_tests",
+    "String verdict status",
+    "Float64 reliability_a reliability_b disattenuated disattenuated_low disattenuated_high",
+    "String disattenuated_status",
 )
 #: One point of a curve; of risk against coverage x is the coverage, y the risk, threshold the lowest confidence kept.
-CURVES = pl.Schema(
-    {
-        **dict.fromkeys(("benchmark", "dataset", "condition", "model", "source", "curve"), pl.String),
-        "position": pl.Int32,
-        **dict.fromkeys(("x", "y", "low", "high", "threshold"), pl.Float64),
-        **dict.fromkeys(("n", "n_items"), pl.Int64),
-    }
+CURVES = table_of(
+    "String benchmark dataset condition model source curve",
+    "Int32 position",
+    "Float64 x y low high threshold",
+    "Int64 n n_items",
 )
 #: One verdict of one judge on one response, in one dimension.
-JUDGEMENT = pl.Schema(
-    {
-        **dict.fromkeys(("benchmark", "dataset", "condition", "model"), pl.String),
-        "run": pl.Int32,
-        **dict.fromkeys(("item_id", "judge", "judge_model", "relation", "dimension"), pl.String),
-        "value": pl.Float64,
-        **dict.fromkeys(("status", "reason", "answer_id"), pl.String),
-        "cost_usd": pl.Float64,
-        **dict.fromkeys(("source", "facts"), pl.String),
-    }
+JUDGEMENT = table_of(
+    "String benchmark dataset condition model",
+    "Int32 run",
+    "String item_id judge judge_model relation dimension",
+    "Float64 value",
+    "String status reason answer_id",
+    "Float64 cost_usd",
+    "String source facts",
 )
 #: How far judges agree, with each other or with rules, in one dimension.
-AGREEMENT = pl.Schema(
-    {
-        **dict.fromkeys(("benchmark", "dataset", "source", "condition", "judge", "relation"), pl.String),
-        **dict.fromkeys(("model", "reading", "measure", "dimension", "a", "b"), pl.String),
-        **dict.fromkeys(("estimate", "low", "high"), pl.Float64),
-        "n": pl.Int64,
-        **dict.fromkeys(("method", "status", "facts"), pl.String),
-    }
+AGREEMENT = table_of(
+    "String benchmark dataset source condition judge relation model reading measure dimension a b",
+    "Float64 estimate low high",
+    "Int64 n",
+    "String method status facts",
 )
 
 

@@ -1,56 +1,44 @@
-"""Checks of the numbers of one model and run: what makes no sense is named, and not passed on as if it did."""
+"""Checks of the numbers of one model and run: what makes no sense is named, and is not taken for current."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import polars as pl
 
-from metacog_pipeline.asking import judging
 from metacog_pipeline.asking.session import Partition
-from metacog_pipeline.benchmark.contract import Benchmark
-from metacog_pipeline.errors import MetacogError
+from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.scoring import files
 from metacog_pipeline.scoring.comparisons import failures_in
 from metacog_pipeline.scoring.estimates import measures_of
 from metacog_pipeline.scoring.harmonised import harmonised_path
 from metacog_pipeline.study.frames import read_frame, write_frame
 
-Bound = Benchmark[Any, Any, Any]
 _HAIR = 1e-9  # rounding may pass the end of a range
 
 
-@dataclass(frozen=True, slots=True)
-class Soundness:
-    """How the estimates of a run are: rows that make no sense, the lowest coverage, and what to mend, a line each."""
+class Soundness(NamedTuple):
+    """The estimates of a run, how many rows make no sense, and what to mend, a line each."""
 
+    estimates: pl.DataFrame
     senseless: int
-    coverage: float
     faults: tuple[str, ...]
 
 
-def score_soundly(benchmark: Bound, partition: Partition) -> tuple[pl.DataFrame, Soundness]:
-    """Score one run and check it; estimates with faults are not taken for current, so the next run scores them again.
-
-    Raises
-    ------
-    MetacogError
-        If derived columns have cost responses or columns: the numbers of what is left are withdrawn.
-    """
-    frame = files.score(benchmark, partition)
-    _refuse_lost(benchmark, partition)
-    odd, outside = _odd(frame), _outside(benchmark, frame)
-    broken = pl.concat([odd, outside.select(odd.columns)]).unique()
-    faults = (*_unharmonised(partition), *_faults(odd, outside), *_failed(frame))
+def score_soundly(benchmark: Bound, partition: Partition) -> Soundness:
+    """Score one run and check it; estimates with faults carry no digest, so the next run scores them again."""
+    found = files.score(benchmark, partition)
+    odd, outside = odd_rows(found), rows_outside(benchmark, found)
+    failed = (f"a measure failed: {each}; mend its compute" for each in failures_in(found))
+    faults = (*_unharmonised(partition), *_faults(odd, outside), *failed)
     if faults:
-        write_frame(frame, files.run_estimates_path(partition), "")
-    lowest = frame["coverage"].min()
-    return frame, Soundness(broken.height, float(lowest) if isinstance(lowest, int | float) else 0.0, faults)
+        write_frame(found, files.run_estimates_path(partition), "")
+    return Soundness(found, pl.concat([odd, outside.select(odd.columns)]).unique().height, faults)
 
 
-def _odd(estimates: pl.DataFrame) -> pl.DataFrame:
+def odd_rows(estimates: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows with NaN, or with half an interval or a reversed one."""
     numbers = pl.col("estimate", "low", "high").cast(pl.Float64)
     return estimates.filter(
         pl.any_horizontal(numbers.is_nan() | numbers.is_infinite()).fill_null(False)
@@ -59,53 +47,24 @@ def _odd(estimates: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _outside(benchmark: Bound, estimates: pl.DataFrame) -> pl.DataFrame:
+def rows_outside(benchmark: Bound, estimates: pl.DataFrame) -> pl.DataFrame:
     """Return the rows whose estimate lies outside the range of its measure."""
     rows = [(each.name, *each.range) for each in measures_of(benchmark)]
-    bounds = pl.DataFrame(
-        rows, schema={"measure": pl.String, "min": pl.Float64, "max": pl.Float64}, orient="row"
-    )
+    schema = {"measure": pl.String, "min": pl.Float64, "max": pl.Float64}
+    bounds = pl.DataFrame(rows, schema=schema, orient="row")
     kept = estimates.join(bounds, on="measure", how="left", maintain_order="left")
     below, above = pl.col("estimate") < pl.col("min") - _HAIR, pl.col("estimate") > pl.col("max") + _HAIR
     return kept.filter((below | above).fill_null(False))
 
 
-def _failed(estimates: pl.DataFrame) -> Iterator[str]:
-    for each in failures_in(estimates):
-        yield f"a measure failed: {each}; mend its compute"
-
-
 def _faults(odd: pl.DataFrame, outside: pl.DataFrame) -> Iterator[str]:
     """Yield a line per measure: of several rows of one, the first."""
-    shown = outside.unique("measure", maintain_order=True)
-    for name, condition, value, low, high in shown.select(
-        "measure", "condition", "estimate", "min", "max"
-    ).iter_rows():
-        yield (
-            f"measure {name} is {value:.6g} under {condition}, outside {_end(low)} to {_end(high)}: the board shows no "
-            "number for it; mend its compute or the range it declares"
-        )
-    for name, condition in (
-        odd.unique("measure", maintain_order=True).select("measure", "condition").iter_rows()
-    ):
-        yield f"measure {name} has no sensible value or interval under {condition}; mend its compute"
-
-
-def _end(value: float | None) -> str:
-    return "any" if value is None else f"{value:g}"
-
-
-def _refuse_lost(benchmark: Bound, partition: Partition) -> None:
-    before, after = judging.responses_path(partition), files.scored_path(partition)
-    read, made = (pl.scan_parquet(path, glob=False, hive_partitioning=False) for path in (before, after))
-    rows, kept = (each.select(pl.len()).collect().item() for each in (read, made))
-    lost = [name for name in read.collect_schema() if name not in made.collect_schema()]
-    if rows == kept and not lost:
-        return
-    for path in (after, harmonised_path(partition), files.run_estimates_path(partition)):
-        path.unlink(missing_ok=True)
-    what = f"{kept} of {rows} responses" if rows != kept else f"responses without {', '.join(lost)}"
-    raise MetacogError(f"{benchmark.name}.derive returns {what}; return all of them and add columns only")
+    for row in outside.unique("measure", maintain_order=True).iter_rows(named=True):
+        low, high = ("any" if end is None else f"{end:g}" for end in (row["min"], row["max"]))
+        value = f"{row['measure']} is {row['estimate']:.6g} under {row['condition']}, outside {low} to {high}"
+        yield f"measure {value}: the board shows no number for it; mend its compute or the range it declares"
+    for name, under in odd.unique("measure", maintain_order=True).select("measure", "condition").iter_rows():
+        yield f"measure {name} has no sensible value or interval under {under}; mend its compute"
 
 
 def _unharmonised(partition: Partition) -> Iterator[str]:

@@ -8,33 +8,29 @@ ask `stale`; nothing else decides.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from metacog_pipeline.asking import construction, judging, roles, tasks
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped, write_text
-from metacog_pipeline.scoring import choices, comparisons, cross_benchmark, files, people, printed
+from metacog_pipeline.scoring import comparisons, cross_benchmark, files, human_respondents, printed
 from metacog_pipeline.study import Study
 from metacog_pipeline.study.frames import mark_of, read_frame
 
 TRANSCRIPTS, RESPONSES, JUDGEMENTS, ESTIMATES = "transcripts", "responses", "judgements", "run_estimates"
-_SHOWN = (
-    "name",
-    "provider",
-    "model",
-    "family",
-    "params_b",
-    "params_active_b",
-    "released",
-)  # of a model, on boards
 LEADERBOARD, REPORT = "board.sha256", ".report.sha256"  # what each was built from, below the home's ``study``
+#: Of a model, on boards.
+_SHOWN = ("name", "provider", "model", "family", "params_b", "params_active_b", "released")
+Stages = Mapping[
+    tuple[str, str, int], tuple[str, ...]
+]  # benchmark, model and run → its stages that are stale
 
 
-@dataclass(frozen=True, slots=True)
-class StalePartition:
+class StalePartition(NamedTuple):
     """A partition and its stages that are stale, of transcripts, responses, judgements and run_estimates, in order."""
 
     partition: Partition
@@ -43,55 +39,39 @@ class StalePartition:
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """What has to be made again.
+    """What has to be made again."""
 
-    Attributes
-    ----------
-    steps
-        By benchmark, the steps of construction, in order.
-    waiting
-        By benchmark, the later conditions whose items are not chosen yet.
-    partitions
-        Partitions to ask, read, judge or score.
-    compared
-        Benchmarks whose pooled estimates, tests between models, own tables or printed numbers are stale.
-    leaderboard, report
-        Whether each was built from something else than what there is; the leaderboard includes what stands over benchmarks.
-    """
-
-    steps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    waiting: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    partitions: tuple[StalePartition, ...] = ()
-    compared: tuple[str, ...] = ()
-    leaderboard: bool = False
+    steps: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # of construction, by benchmark, in order
+    waiting: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # later conditions without chosen items
+    partitions: tuple[StalePartition, ...] = ()  # to ask, read, judge or score
+    compared: tuple[str, ...] = ()  # benchmarks: pooled estimates, tests, own tables, printed numbers
+    leaderboard: bool = False  # with the tables over all benchmarks
     report: bool = False
 
     def __bool__(self) -> bool:
-        return bool(
-            self.steps or self.waiting or self.partitions or self.compared or self.leaderboard or self.report
-        )
+        made = (self.steps, self.waiting, self.partitions, self.compared, self.leaderboard, self.report)
+        return any(map(bool, made))
 
 
-def stale(study: Study, benchmarks: Collection[str] = ()) -> Stale:
-    """Return what is stale in a study, of ``benchmarks`` only where some are named."""
-    chosen = [each for each in enabled(study) if not benchmarks or each.name in benchmarks]
-    steps = {each.name: found for each in chosen if (found := stale_steps(each))}
-    built = [each for each in chosen if each.name not in steps]
-    waiting = {each.name: found for each in built if (found := tuple(c.name for c in choices.waiting(each)))}
-    partitions = [
-        StalePartition(partition, stages)
-        for each in chosen
-        for partition in tasks.partitions(each)
-        if (stages := _every_stage(each) if each.name in steps else stale_stages(each, partition))
+def stale(study: Study) -> Stale:
+    """Return what is stale in a study."""
+    every = enabled(study)
+    steps = {each.name: found for each in every if (found := stale_steps(each))}
+    built = [each for each in every if each.name not in steps]
+    waiting = {each.name: found for each in built if (found := tuple(c.name for c in files.waiting(each)))}
+    stages = _stages(every)
+    every_one = [
+        StalePartition(one, _every_stage(each) if each.name in steps else stages[_key(one)])
+        for each in every
+        for one in tasks.partitions(each)
     ]
-    return Stale(
-        steps,
-        waiting,
-        tuple(partitions),
-        tuple(each.name for each in built if comparisons_stale(each)),
-        leaderboard_stale(study),
-        report_stale(study),
-    )
+    compared = tuple(each.name for each in built if comparisons_stale(each))
+    boards = leaderboard_stale(study, stages), report_stale(study)
+    return Stale(steps, waiting, tuple(each for each in every_one if each.stages), compared, *boards)
 
 
 # --- one benchmark ----------------------------------------------------------------------------------------------------
@@ -107,15 +87,7 @@ def stale_stages(benchmark: Bound, partition: Partition) -> tuple[str, ...]:
     """Return which stages of a partition must run."""
     if partition.manifest().get("fingerprint") != tasks.fingerprint(benchmark, partition):
         return _every_stage(benchmark)
-    judged = (JUDGEMENTS,) if judging.wanted(benchmark) is not None else ()
-    if mark_of(judging.responses_path(partition)) != files.read_from(benchmark, partition):
-        return (RESPONSES, *judged, ESTIMATES)
-    if judged and not judgements_current(benchmark, partition):
-        return (JUDGEMENTS, ESTIMATES)
-    mark = files.scored_from(benchmark, partition)
-    if any(mark_of(path) != mark for path in files.scored_paths(partition)):
-        return (ESTIMATES,)
-    return ()
+    return _after_asking(benchmark, partition, judged=judging.wanted(benchmark) is not None)
 
 
 def free_stages(benchmark: Bound, partition: Partition) -> tuple[str, ...]:
@@ -123,12 +95,16 @@ def free_stages(benchmark: Bound, partition: Partition) -> tuple[str, ...]:
 
     A partition that stopped early stays stale as a whole; then its files are compared with what was kept since.
     """
-    if not files.has_answers(partition):
-        return ()
-    if mark_of(judging.responses_path(partition)) != files.read_from(benchmark, partition):
-        return (RESPONSES, ESTIMATES)
-    mark = files.scored_from(benchmark, partition)
-    return (ESTIMATES,) if any(mark_of(path) != mark for path in files.scored_paths(partition)) else ()
+    return _after_asking(benchmark, partition, judged=False) if files.has_answers(partition) else ()
+
+
+def _after_asking(benchmark: Bound, partition: Partition, *, judged: bool) -> tuple[str, ...]:
+    if mark_of(judging.responses_path(partition)) != files.response_digest(benchmark, partition):
+        return (RESPONSES, *([JUDGEMENTS] if judged else []), ESTIMATES)
+    if judged and not judgements_current(benchmark, partition):
+        return (JUDGEMENTS, ESTIMATES)
+    digest = files.scoring_digest(benchmark, partition)
+    return (ESTIMATES,) if any(mark_of(path) != digest for path in files.scored_paths(partition)) else ()
 
 
 def judgements_current(benchmark: Bound, partition: Partition) -> bool:
@@ -138,7 +114,7 @@ def judgements_current(benchmark: Bound, partition: Partition) -> bool:
         return True
     responses = judging.responses_path(partition)
     kept = mark_of(judging.judgements_path(benchmark.context.home, partition))
-    if not responses.exists() or kept != files.judged_from(benchmark, wanted, partition):
+    if not responses.exists() or kept != files.judgement_digest(benchmark, wanted, partition):
         return False
     if wanted.worded_by is not None:  # all that decides the words is in the digest
         return True
@@ -147,14 +123,11 @@ def judgements_current(benchmark: Bound, partition: Partition) -> bool:
 
 
 def judgements_needed(benchmark: Bound, partition: Partition) -> tuple[int, str]:
-    """Return how many judgements a partition needs and the digest of what they depend on; none before any response.
-
-    The manifest of judgements that are whole has both; only for others it is worked out what judges are to be asked.
-    """
+    """Return how many judgements a partition needs and the digest of what they depend on; none before any response."""
     wanted, path = judging.wanted(benchmark), judging.responses_path(partition)
     if wanted is None or not path.exists():
         return 0, ""
-    noted = judging.judged_as(partition).manifest()
+    noted = judging.judged_as(partition).manifest()  # it has both where judgements are whole
     count = noted.get("n_expected")
     if wanted.worded_by is not None and isinstance(count, int) and judgements_current(benchmark, partition):
         return count, str(noted["fingerprint"])
@@ -163,19 +136,15 @@ def judgements_needed(benchmark: Bound, partition: Partition) -> tuple[int, str]
 
 def comparisons_stale(benchmark: Bound) -> bool:
     """Whether what stands over all models of a benchmark was made from other responses, or what is printed is missing."""
-    models = files.scored_partitions(benchmark)
-    if not models:
-        return bool(printed.stale(benchmark)) or any(
-            path.exists() for path in files.compared_paths(benchmark).values()
-        )
-    mark = files.compared_from(benchmark)
-    if any(mark_of(path) != mark for path in files.compared_paths(benchmark).values()):
+    models, paths = files.scored_partitions(benchmark), files.compared_paths(benchmark).values()
+    if printed.stale(benchmark) or (not models and any(path.exists() for path in paths)):
         return True
-    pooled = (
-        mark_of(files.model_estimates_path(benchmark, model)) == files.pooled_from(benchmark, own)
+    pooled = {
+        files.model_estimates_path(benchmark, model): files.pooling_digest(benchmark, own)
         for model, own in models.items()
-    )
-    return not all(pooled) or printed.stale(benchmark)
+    }
+    compared = dict.fromkeys(paths, files.comparison_digest(benchmark)) if models else {}
+    return any(mark_of(path) != digest for path, digest in (pooled | compared).items())
 
 
 def _every_stage(benchmark: Bound) -> tuple[str, ...]:
@@ -183,28 +152,46 @@ def _every_stage(benchmark: Bound) -> tuple[str, ...]:
     return (TRANSCRIPTS, RESPONSES, *judged, ESTIMATES)
 
 
+def _stages(benchmarks: Sequence[Bound]) -> Stages:
+    """Return the stale stages of every partition; without items nothing was asked that could be stale."""
+    found: dict[tuple[str, str, int], tuple[str, ...]] = {}
+    for benchmark in benchmarks:
+        for each in tasks.partitions(benchmark):
+            found[_key(each)] = ()
+            with contextlib.suppress(MetacogError):
+                found[_key(each)] = stale_stages(benchmark, each)
+    return found
+
+
+def _key(partition: Partition) -> tuple[str, str, int]:
+    return partition.benchmark, partition.spec.name, partition.run
+
+
 # --- the boards -------------------------------------------------------------------------------------------------------
-def leaderboard_digest(study: Study) -> str:
+def leaderboard_digest(study: Study, stages: Stages | None = None) -> str:
     """Return the digest of what a leaderboard is built from now: its SQL, the listed models, states, and derived files."""
-    sql = [
-        [path.name, sha256_hex(path.read_bytes())] for path in sorted(shipped("dbt_like_sql").rglob("*.sql"))
-    ]
-    rules = [cross_benchmark.VERSION, people.VERSION, comparisons.VERSION]
+    every = enabled(study)
+    known = _stages(every) if stages is None else stages
+    files_of_sql = sorted(shipped("dbt_like_sql").rglob("*.sql"))
+    sql = [[path.name, sha256_hex(path.read_bytes())] for path in files_of_sql]
+    rules = [cross_benchmark.VERSION, human_respondents.VERSION, comparisons.VERSION]
     listed = [[getattr(spec, name) for name in _SHOWN] for spec in study.models]
-    parts = [part for benchmark in enabled(study) for part in _inputs(benchmark)]
+    parts = [part for benchmark in every for part in _inputs(benchmark, known)]
     return sha256_hex(canonical_json([sql, rules, listed, parts]))
 
 
-def _inputs(benchmark: Bound) -> Iterator[Sequence[object]]:
-    """Yield what a benchmark gives to the leaderboard: states of partitions, marks of files."""
-    yield [benchmark.name, people.mark(benchmark), *printed.marks(benchmark)]
+def _inputs(benchmark: Bound, stages: Stages) -> Iterator[Sequence[object]]:
+    """Yield what a benchmark gives to the leaderboard: states of partitions, digests of files."""
+    yield [
+        benchmark.name,
+        mark_of(human_respondents.path_of(benchmark.context.home, benchmark.name)),
+        *printed.marks(benchmark),
+    ]
     for each in tasks.partitions(benchmark):
-        stages: Sequence[str] = ()
-        with contextlib.suppress(MetacogError):  # without items nothing was asked that could be stale
-            stages = stale_stages(benchmark, each)
-        yield [*_state(each), TRANSCRIPTS in stages, mark_of(files.run_estimates_path(each))]
+        own = stages[_key(each)]
+        yield [*_state(each), TRANSCRIPTS in own, mark_of(files.run_estimates_path(each))]
         if judging.wanted(benchmark) is not None:
-            yield [*_state(judging.judged_as(each)), JUDGEMENTS in stages]
+            yield [*_state(judging.judged_as(each)), JUDGEMENTS in own]
     known = {step.name: True for step in benchmark.construction()}
     for role in roles.partitions(benchmark, known, construction.KeptInputs(benchmark)):
         yield _state(role.partition)
@@ -212,18 +199,14 @@ def _inputs(benchmark: Bound) -> Iterator[Sequence[object]]:
 
 def _state(partition: Partition) -> list[object]:
     noted = partition.manifest()
-    return [
-        partition.benchmark,
-        partition.spec.name,
-        partition.run,
-        noted.get("state"),
-        noted.get("finished_at"),
-    ]
+    return [*_key(partition), noted.get("state"), noted.get("finished_at")]
 
 
-def leaderboard_stale(study: Study) -> bool:
+def leaderboard_stale(study: Study, stages: Stages | None = None) -> bool:
     """Whether the leaderboard was built from something else than what there is now."""
-    return not study.home.leaderboard.exists() or noted(study, LEADERBOARD) != leaderboard_digest(study)
+    if not study.home.leaderboard.exists():
+        return True
+    return noted(study, LEADERBOARD) != leaderboard_digest(study, stages)
 
 
 def report_stale(study: Study) -> bool:

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
-from metacog_pipeline.benchmark.contract import Benchmark
+from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.scoring.estimates import measures_of
+from metacog_pipeline.scoring.schemas import table_of
 
 MONITORING = "monitoring"
 #: Of `calibration`: the same four measures of every benchmark with a confidence; -1: less is better.
 HARMONISED_TRAITS: Mapping[str, int] = {
-    "harmonised_ece": -1,
-    "harmonised_auroc2": 1,
-    "harmonised_meta_d_mafc": 1,
-    "harmonised_m_ratio_mafc": 1,
+    f"harmonised_{name}": sign
+    for name, sign in (("ece", -1), ("auroc2", 1), ("meta_d_mafc", 1), ("m_ratio_mafc", 1))
 }
+VALUE_SCHEMA = table_of("String name benchmark measure trait model source", "Float64 value sem")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class Trait:
         return f"{self.benchmark} {self.measure}"
 
 
-def traits(benchmarks: Iterable[Benchmark[Any, Any, Any]]) -> list[Trait]:
+def traits(benchmarks: Iterable[Bound]) -> list[Trait]:
     """Return what stands for a trait: of harmonised responses first, then what each benchmark names itself."""
     every = sorted(benchmarks, key=lambda each: each.name)
     shared = [
@@ -59,32 +58,15 @@ def traits(benchmarks: Iterable[Benchmark[Any, Any, Any]]) -> list[Trait]:
     return shared + own
 
 
-VALUE_SCHEMA = pl.Schema(
-    {
-        **dict.fromkeys(("name", "benchmark", "measure", "trait", "model", "source"), pl.String),
-        **dict.fromkeys(("value", "sem"), pl.Float64),
-    }
-)
-
-
 def values(
     found: Sequence[Trait], calibration: pl.DataFrame, estimates: Mapping[str, pl.DataFrame]
 ) -> pl.DataFrame:
-    """Return one row per trait and model in `VALUE_SCHEMA`.
-
-    Parameters
-    ----------
-    calibration
-        Rows of `schemas.CALIBRATION`.
-    estimates
-        Benchmark → its pooled estimates (columns condition, model, measure, estimate, sem, source).
-    """
+    """Return one row per trait and model in `VALUE_SCHEMA`, of rows of `CALIBRATION` and pooled estimates by benchmark."""
     frames = [VALUE_SCHEMA.to_frame()]
     for trait in found:
         shared = calibration.filter(benchmark=trait.benchmark)
         own = shared if trait.harmonised else estimates.get(trait.benchmark, pl.DataFrame())
-        if own.height:
-            frames.append(_of(trait, own))
+        frames += [_of(trait, own)] if own.height else []
     return pl.concat(frames)
 
 
@@ -96,10 +78,9 @@ def _of(trait: Trait, table: pl.DataFrame) -> pl.DataFrame:
     averaged = chosen.group_by("model", world.alias("source")).agg(
         value=trait.sign * pl.col("estimate").mean(),
         sem=(pl.col("sem").fill_null(0.0) ** 2).sum().sqrt() / pl.len(),
+        name=pl.lit(trait.name),
+        benchmark=pl.lit(trait.benchmark),
+        measure=pl.lit(trait.measure),
+        trait=pl.lit(trait.trait),
     )
-    named = {"name": trait.name, "benchmark": trait.benchmark, "measure": trait.measure, "trait": trait.trait}
-    return (
-        averaged.with_columns(pl.lit(text).alias(column) for column, text in named.items())
-        .select(pl.col(column).cast(kind) for column, kind in VALUE_SCHEMA.items())
-        .sort("model")
-    )
+    return averaged.select(pl.col(name).cast(kind) for name, kind in VALUE_SCHEMA.items()).sort("model")

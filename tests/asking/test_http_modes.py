@@ -91,7 +91,7 @@ def test_what_is_scored_is_what_the_study_asks_for_after_the_mode_was_edited_and
         for mode in ("json_schema", "choice", "json_schema", "text", "choice"):
             partition, outcome = ask(tmp_path, running, f'answer_mode = "{mode}"')
             assert outcome.complete
-            frames.append(files.read(MetaMedQA.of(partition.study), partition).frame)
+            frames.append(files.read(MetaMedQA.of(partition.study), partition))
             assert frames[-1]["mode"].unique().to_list() == [mode]
         assert running.stats["answered"] == 8 * (1 + 2 + 1)
     assert frames[2].equals(frames[0]) and frames[4].equals(frames[1])
@@ -104,12 +104,12 @@ def test_an_item_is_scored_in_the_mode_it_was_answered_in_where_the_provider_ref
         partition, outcome = ask(tmp_path, running, "max_concurrency = 2", backwards=True)
         assert outcome.complete and outcome.profile.mode == "choice"
         assert running.stats["answered"] == 4 + 2 * 4
-        frame = files.read(MetaMedQA.of(partition.study), partition).frame
+        frame = files.read(MetaMedQA.of(partition.study), partition)
         assert frame["mode"].to_list() == ["json_schema"] * 4 + ["choice"] * 4
         assert frame["status"].is_in(["ok"]).all()
         # A session that stops early finds the same answers current.
         write_manifest(partition.folder, {**partition.manifest(), "state": "failed"})
-        assert files.read(MetaMedQA.of(partition.study), partition).frame.equals(frame)
+        assert files.read(MetaMedQA.of(partition.study), partition).equals(frame)
 
 
 def test_a_call_that_times_out_fails_and_is_asked_again_next_time(tmp_path):
@@ -126,12 +126,12 @@ def test_a_call_that_times_out_fails_and_is_asked_again_next_time(tmp_path):
 def test_what_the_model_said_is_the_same_through_every_mode_of_asking_text(tmp_path):
     with server(FaultPlan()) as running:
         partition, _ = ask(tmp_path / "one", running, 'answer_mode = "text"')
-        first = files.read(MetaMedQA.of(partition.study), partition).frame
+        first = files.read(MetaMedQA.of(partition.study), partition)
     with server(
         FaultPlan(rates={"server_error": 0.2, "rate_limit": 0.1, "cut": 0.1}, retry_after_s=0.05)
     ) as running:
         partition, outcome = ask(tmp_path / "two", running, 'answer_mode = "text"')
-        second = files.read(MetaMedQA.of(partition.study), partition).frame
+        second = files.read(MetaMedQA.of(partition.study), partition)
     assert outcome.complete
     columns = ["item_id", "answer", "confidence", "correct", "status"]
     assert first.select(columns).equals(second.select(columns))

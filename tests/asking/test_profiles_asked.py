@@ -99,7 +99,7 @@ def test_every_provider_is_asked_at_the_default_settings_within_five_calls(tmp_p
         again = served.ask()[1]
         assert again.complete
         assert served.calls - calls <= 1  # at most the list of models
-    frame = files.read(MetaMedQA.of(partition.study), partition).frame
+    frame = files.read(MetaMedQA.of(partition.study), partition)
     assert frame["status"].is_in(["ok"]).all()
 
 

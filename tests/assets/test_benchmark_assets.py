@@ -15,7 +15,7 @@ from metacog_assets.steps import FAILURES
 from metacog_assets.study_file import Bound, StudyResource, bound, current_study
 from metacog_pipeline import registry
 from metacog_pipeline.asking import tasks
-from metacog_pipeline.scoring import choices, staleness
+from metacog_pipeline.scoring import files, staleness
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 ITEMS = ["sums_sources", "sums_items"]
@@ -148,17 +148,17 @@ def test_a_later_arm_is_chosen_once_when_all_models_have_answered(sums):
     sums.write(again=True)
     sums.run(ITEMS)
     assert sums.run(["sums_transcripts"], "one").success
-    assert choices.unanswered(sums.bench) == ["two run 1"]
+    assert files.unanswered(sums.bench) == ["two run 1"]
     [(_, reason)] = failures(sums.run(["sums_again_choice"]))
     assert "waits for two run 1" in reason
     assert sums.run(["sums_transcripts"], "one", "two").success
     assert sums.run(["sums_again_choice"]).success
-    assert not choices.waiting(sums.bench)
+    assert not files.waiting(sums.bench)
     assert sums.run(["sums_again_transcripts", *RUN[1:]], "one", "two").success
     assert tasks.expected(sums.bench) > len(sums.bench.items)
-    before = choices.choose(sums.bench, "again")
+    before = files.choose(sums.bench, "again")
     sums.write(["one", "two", "three"], again=True)
-    assert choices.choose(sums.bench, "again") == before, "a model that comes later does not open it again"
+    assert files.choose(sums.bench, "again") == before, "a model that comes later does not open it again"
 
 
 def test_ranges_hold_exactly_the_partitions_that_are_asked_for():

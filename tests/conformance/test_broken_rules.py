@@ -69,7 +69,7 @@ ONE_CAUSE = {
     ],
     # scoring
     "derive = lambda self, responses, judgements: responses['nothing']": ["shaky.derive raised ColumnNotFoundError"],
-    "derive = lambda self, responses, judgements: responses.head(1)": ["shaky.derive lost or repeated responses"],
+    "derive = lambda self, responses, judgements: responses.head(1)": ["shaky.derive returns 1 of 10 responses"],
     "measures = (c.Measure('accuracy', 'a', lambda g: 0.5, headline=True, words='x'),)\n    board = c.Board()": [
         "measure accuracy returns 0.5 (float); return an Estimate or None"
     ],

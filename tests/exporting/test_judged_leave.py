@@ -68,7 +68,7 @@ def judged(tmp_path_factory):
     assert declared is not None
     for partition in tasks.partitions(into):
         ask(into, partition)
-        judging.ask(into, declared, partition, files.read(into, partition).frame)
+        judging.ask(into, declared, partition, files.read(into, partition))
     replayed.publish(study, asking=False)
     return path
 

@@ -15,7 +15,7 @@ from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmarks.medley import Medley, sources
 from metacog_pipeline.benchmarks.medley.judging.declared import JUDGING
 from metacog_pipeline.benchmarks.medley.profiles import CHARACTERS
-from metacog_pipeline.scoring import choices, files, staleness
+from metacog_pipeline.scoring import files, staleness
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.study.frames import read_frame
 from tests.asking_in_process import ask
@@ -57,9 +57,9 @@ def study(tmp_path_factory):
     construction.build(bench)
     for partition in tasks.partitions(bench):  # what is stripped is chosen before any judgement is needed
         answered(bench, partition)
-    assert [each.name for each in choices.waiting(bench)] == ["stripped"]
-    choices.choose(bench, "stripped")
-    assert not choices.waiting(bench)
+    assert [each.name for each in files.waiting(bench)] == ["stripped"]
+    files.choose(bench, "stripped")
+    assert not files.waiting(bench)
     for partition in tasks.partitions(bench):
         responses = answered(bench, partition)
         assert judging.ask(bench, JUDGING, partition, responses).complete
@@ -73,7 +73,7 @@ def study(tmp_path_factory):
 def answered(bench: Medley, partition: Partition) -> pl.DataFrame:
     outcome = ask(bench, partition)
     assert (outcome.answered, outcome.failed) == (outcome.tasks, 0)
-    return files.read(bench, partition).frame
+    return files.read(bench, partition)
 
 
 def chosen(study: Study) -> frozenset[str]:

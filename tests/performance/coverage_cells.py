@@ -20,11 +20,12 @@ from metacog_pipeline.benchmarks.signaldetection.measures.confidence import conf
 from metacog_pipeline.benchmarks.signaldetection.measures.meta_d import meta_d_estimates
 from metacog_pipeline.benchmarks.signaldetection.measures.type1 import type1_estimates
 from metacog_pipeline.scoring import calibration as shared
-from metacog_pipeline.scoring import efficiency, model_pairs
+from metacog_pipeline.scoring import model_pairs
 from metacog_pipeline.scoring.schemas import HARMONISED
 from metacog_pipeline.stats import calibration, coverage, measured_coverage, observers, resampling
 from metacog_pipeline.stats.auroc import auroc_from_patterns
 from metacog_pipeline.stats.estimate import Estimate
+from metacog_pipeline.stats.mafc import efficiency
 from metacog_pipeline.stats.meta_information import meta_information
 from metacog_pipeline.stats.resampling import Patterns
 from tests.performance import coverage_scores
@@ -100,11 +101,11 @@ def refitted(patterns: Patterns, says: np.ndarray) -> Found:
     cells = np.concatenate(whole)
     m = np.full(len(cells), ALTERNATIVES)
     made = efficiency.choices(cells // 2, cells % 2, m, items, 1, LEVELS)
-    return efficiency.estimates([made])[0]
+    return efficiency.efficiency(made)
 
 
 def _harmonised(frame: pl.DataFrame) -> Found:
-    rows = shared.calibration(frame, seed=1)
+    rows, _ = shared.with_curves(frame, seed=1)
     return {
         row["measure"]: Estimate(
             row["estimate"], row["low"], row["high"], row["n"], row["method"], row["status"]
@@ -117,7 +118,7 @@ def fitted(patterns: Patterns, says: np.ndarray) -> Found:
     """Estimates of the efficiency of a choice among m."""
     table = patterns.totals.reshape(-1, 2).astype(float)
     counts = efficiency.Choices(table[None, :, 1], table[None, :, 0], np.array([ALTERNATIVES]))
-    return efficiency.estimates([counts])[0]
+    return efficiency.efficiency(counts)
 
 
 def difference(first: Patterns, second: Patterns, says: np.ndarray) -> Found:

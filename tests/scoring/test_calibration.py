@@ -10,18 +10,25 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.leaderboard.glossary import formulas
 from metacog_pipeline.scoring import calibration as module
-from metacog_pipeline.scoring.calibration import CALIBRATION, PREFIX, measures, with_curves
-from metacog_pipeline.scoring.calibration import calibration as calibrated
-from metacog_pipeline.scoring.confidence_grid import CELLS, STATISTICS, cells_of
+from metacog_pipeline.scoring.calibration import CALIBRATION, PREFIX, cells_of, draws, with_curves
 from metacog_pipeline.scoring.harmonised_measures import DECLARED
 from metacog_pipeline.scoring.schemas import CURVES, HARMONISED
-from metacog_pipeline.stats import calibration
+from metacog_pipeline.stats import calibration, confidence_grid
 from metacog_pipeline.stats.auroc import auroc
+from metacog_pipeline.stats.confidence_grid import CELLS, STATISTICS
 from metacog_pipeline.stats.resampling import patterns_of
 from metacog_pipeline.stats.selective import selective
 from tests.tables import every
 
 ANSWERS = st.lists(st.tuples(st.integers(0, 100), st.integers(0, 1)), min_size=1, max_size=60)
+
+
+def measures(patterns, seed, n_boot):
+    return confidence_grid.measures(patterns, draws(patterns, seed, n_boot))
+
+
+def calibrated(rows, **settings):
+    return with_curves(rows, **settings)[0]
 
 
 def answers(pairs, model="one", runs=1, benchmark="metamedqa", alternatives=4):

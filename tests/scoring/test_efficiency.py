@@ -10,15 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.leaderboard.glossary import formulas
-from metacog_pipeline.scoring.efficiency import Choices, estimates, of_answers
+from metacog_pipeline.scoring.calibration import efficiency_of
 from metacog_pipeline.scoring.harmonised_measures import OF_CHOICES
 from metacog_pipeline.stats.mafc import companions
+from metacog_pipeline.stats.mafc.efficiency import Choices, efficiency
 from tests.tables import every
 
 
 def of(right, wrong, m=4, draws=None):
     right, wrong = np.atleast_2d(np.asarray(right, float)), np.atleast_2d(np.asarray(wrong, float))
-    return estimates([Choices(right, wrong, np.atleast_1d(m), draws)])[0]
+    return efficiency(Choices(right, wrong, np.atleast_1d(m), draws))
 
 
 def test_an_ordinary_table_gives_numbers_with_intervals():
@@ -53,7 +54,7 @@ def test_few_errors_keep_their_interval():
 
 
 def test_no_known_alternatives_is_a_reason_of_its_own():
-    (found,) = estimates([Choices(np.zeros((0, 1)), np.zeros((0, 1)), np.zeros(0, dtype=int))])
+    found = efficiency(Choices(np.zeros((0, 1)), np.zeros((0, 1)), np.zeros(0, dtype=int)))
     assert all("alternatives" in found[name].status for name in OF_CHOICES)
 
 
@@ -85,7 +86,7 @@ def several_runs():
 
 
 def test_the_ends_of_a_resampled_interval_hardly_hang_on_the_seed():
-    found = [of_answers(several_runs(), seed)["m_ratio_mafc"] for seed in range(6)]
+    found = [efficiency_of(several_runs(), seed)["m_ratio_mafc"] for seed in range(6)]
     width = np.mean([each.high - each.low for each in found])
     for ends in ([each.low for each in found], [each.high for each in found]):
         assert np.std(ends) < 0.025 * width
@@ -93,8 +94,8 @@ def test_the_ends_of_a_resampled_interval_hardly_hang_on_the_seed():
 
 def test_the_same_answers_have_the_same_interval_in_whatever_order_they_come():
     answers = several_runs()
-    found = of_answers(answers, 1)
-    assert found == of_answers(answers.sample(fraction=1.0, shuffle=True, seed=2), 1)
+    found = efficiency_of(answers, 1)
+    assert found == efficiency_of(answers.sample(fraction=1.0, shuffle=True, seed=2), 1)
 
 
 def test_eta_takes_the_shares_of_all_used_ratings_also_of_those_that_hold_only_right_answers():
@@ -113,7 +114,7 @@ def test_eta_takes_the_shares_of_all_used_ratings_also_of_those_that_hold_only_r
             "n_alternatives": pl.Series([5] * len(rows), dtype=pl.Int32),
         }
     )
-    found, told = of_answers(answers, 1)["eta_mafc"], companions.eta(right, wrong, 5)
+    found, told = efficiency_of(answers, 1)["eta_mafc"], companions.eta(right, wrong, 5)
     assert (found.value, found.low, found.high) == pytest.approx((told.value, told.low, told.high), rel=1e-12)
     joined = companions.eta([2, 6, 20, 70], [4, 5, 9, 0], 5)
     assert abs(joined.value - told.value) > 1e-3

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
-from metacog_pipeline.scoring import incomplete
+from metacog_pipeline.scoring import cross_benchmark as incomplete
 from metacog_pipeline.scoring.schemas import CALIBRATION
 
 ROW = {"benchmark": "b", "dataset": "d", "condition": "1b free", "model": "one", "measure": "harmonised_ece",

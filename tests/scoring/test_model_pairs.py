@@ -5,10 +5,10 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.scoring import model_pairs
-from metacog_pipeline.scoring.confidence_grid import CELLS, STATISTICS, SUMS, of_sums
 from metacog_pipeline.scoring.model_pairs import PAIRED_SCHEMA, paired
 from metacog_pipeline.scoring.schemas import HARMONISED
 from metacog_pipeline.stats import exact, measured_coverage
+from metacog_pipeline.stats.confidence_grid import CELLS, STATISTICS, SUMS, of_sums
 from metacog_pipeline.stats.paired import mcnemar
 
 COLUMNS = [name for name in HARMONISED if name not in ("n_alternatives", "response")]

@@ -16,7 +16,8 @@ from metacog_pipeline.home import KEPT
 from metacog_pipeline.interchange.imported import ImportOptions
 from metacog_pipeline.leaderboard import replayed
 from metacog_pipeline.leaderboard.read import run_query
-from metacog_pipeline.scoring import calibration, people
+from metacog_pipeline.scoring import calibration
+from metacog_pipeline.scoring import human_respondents as people
 from metacog_pipeline.scoring.staleness import leaderboard_stale
 from metacog_pipeline.study import digests, load_study
 
@@ -37,7 +38,7 @@ def into(tmp_path):
     rows = [f'{name},Question {name}?,"[""a"",""b"",""c""]",{key}' for name, key in KEYS.items()]
     (tmp_path / "own.csv").write_text("\n".join(["id,question,options,answer", *rows]))
     (tmp_path / "study.toml").write_text(STUDY)
-    return people.fitting(load_study(tmp_path / "study.toml"), None)
+    return bound(load_study(tmp_path / "study.toml"), "questions")
 
 
 def trials(path: Path, n: int, right: Callable[[int], float] = lambda who: 0.7, **more: Any) -> Path:
@@ -213,11 +214,3 @@ def test_what_people_predicted_is_their_answer_where_the_right_one_stands_beside
     assert kept(into, file) == (36, 3, 0)
     own = pl.read_parquet(people.path_of(into.context.home, "questions"))
     assert own["correct"].sum() == 0
-
-
-def test_the_benchmark_is_named_where_there_are_several(into, tmp_path):
-    path = tmp_path / "study.toml"
-    path.write_text(path.read_text() + '[benchmarks.metamedqa]\ndataset = "sample"\n')
-    with pytest.raises(StudyError, match="--benchmark, out of questions, metamedqa"):
-        people.fitting(load_study(path), None)
-    assert people.fitting(load_study(path), "questions").name == bound(load_study(path), "questions").name

@@ -61,7 +61,7 @@ def ask(asked: Study) -> Partition:
 
 
 def read(partition: Partition) -> pl.DataFrame:
-    return files.read(of(partition.study), partition).frame
+    return files.read(of(partition.study), partition)
 
 
 def requests(partition: Partition) -> list[dict[str, Any]]:
@@ -78,9 +78,9 @@ def test_a_study_runs_from_items_to_estimates(tmp_path):
     partition = ask(asked)
     assert partition.manifest()["state"] == "complete"
     found = files.read(of(asked), partition)
-    assert found.frame.height == found.expected == 12 * 8
-    assert set(found.frame["status"]) == {"ok"} and set(found.frame["source"]) == {"simulated"}
-    dual = found.frame.filter(~pl.col("condition").str.starts_with("idk"))
+    assert found.height == 12 * 8
+    assert set(found["status"]) == {"ok"} and set(found["source"]) == {"simulated"}
+    dual = found.filter(~pl.col("condition").str.starts_with("idk"))
     assert dual["confidence"].is_not_null().all() and dual["yes"].is_not_null().all()
     assert dual.select(((pl.col("confidence") > 0.5) == (pl.col("yes") == 1)).all()).item()
     assert files.score(of(asked), partition).height

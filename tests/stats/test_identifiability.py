@@ -10,9 +10,9 @@ from metacog_pipeline.benchmarks.signaldetection import grid
 from metacog_pipeline.benchmarks.signaldetection.measures.meta_d import meta_d_estimates
 from metacog_pipeline.fitting.counting import CountTable
 from metacog_pipeline.fitting.fits import Options, fit_batch
-from metacog_pipeline.scoring.efficiency import Choices, estimates
 from metacog_pipeline.stats import identifiability, mafc, metad
 from metacog_pipeline.stats.counts import counts, padded
+from metacog_pipeline.stats.mafc.efficiency import Choices, efficiency
 from metacog_pipeline.stats.mafc.fit import fit
 
 #: Counts of a yes/no task that say nothing of meta-d': nR_S1, nR_S2, status.
@@ -61,7 +61,7 @@ def test_a_choice_among_m_is_decided_by_the_same_function(n_s1, n_s2, status):
     two_strata = fit(right[None], wrong[None], [[2, 2]])
     allowed = {status} if status != "few_errors" else {"ok", "no_sensitivity"}
     assert str(two_strata.status[0]) in allowed
-    (found,) = estimates([Choices(right, wrong, np.array([2, 4]))])
+    found = efficiency(Choices(right, wrong, np.array([2, 4])))
     for name in ("meta_d_mafc", "m_ratio_mafc"):
         assert found[name].value is None and found[name].status != "ok"
 

@@ -25,7 +25,6 @@ from metacog_pipeline.benchmarks.metamedqa.board import E_SHARE_FLAG
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS
 from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE
 from metacog_pipeline.scoring import calibration as shared
-from metacog_pipeline.scoring import efficiency
 from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.stats import calibration, resampling
 from metacog_pipeline.stats.auroc import auroc_from_patterns
@@ -288,8 +287,8 @@ def _efficiency(benchmark: Any, group: Group, seed: int) -> dict[str, Estimate]:
     band = {}
     for m in _OTHER_M:
         as_if = chosen.with_columns(n_alternatives=pl.lit(m, pl.Int32))
-        band[f"m_ratio_mafc_{m}"] = efficiency.of_answers(as_if, seed)["m_ratio_mafc"]
-    return {**efficiency.of_answers(chosen, seed), **band}
+        band[f"m_ratio_mafc_{m}"] = shared.efficiency_of(as_if, seed)["m_ratio_mafc"]
+    return {**shared.efficiency_of(chosen, seed), **band}
 
 
 def _patterns(group: Group) -> resampling.Patterns:

@@ -33,10 +33,11 @@ from metacog_pipeline.benchmark.contract import Estimate, Group, Measure, Unit
 from metacog_pipeline.benchmark.groups import Counts, Floats, Ints
 from metacog_pipeline.benchmark.measures import Where
 from metacog_pipeline.benchmarks.selfknowledge.prompts import IDK, gives_leave
-from metacog_pipeline.scoring.calibration import error_of
+from metacog_pipeline.scoring.calibration import draws
 from metacog_pipeline.scoring.measures import Compute, Resting, ratio, share
-from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats import confidence_grid, resampling
 from metacog_pipeline.stats.auroc import auroc
+from metacog_pipeline.stats.calibration import ece_clustered
 from metacog_pipeline.stats.estimate import ALL_CORRECT, ALL_WRONG, NO_ITEMS, SINGLE_ITEM, unavailable
 from metacog_pipeline.stats.type1 import d_and_c
 from metacog_pipeline.stats.type2_dprime import type2_dprime
@@ -68,6 +69,7 @@ REFERENCE = ScoringRule("correct_inclusion", "yes_reference")
 INCLUSION = ScoringRule("correct_inclusion")
 THRESHOLD = ScoringRule("correct", "threshold")  # yes where P(yes) > P(no)
 #: Outcomes by whether the answer is right, and by whether it is said to be known.
+_ROUNDING = 1e-9  # of a percent
 _PAIRS = ((1, 1), (1, 0), (0, 1), (0, 0))
 
 
@@ -223,8 +225,14 @@ def where_graded(compute: Compute) -> Compute:
 
 
 def calibration_error(group: Group, confidence: Floats, right: Ints, clusters: Ints) -> Estimate:
-    """Return the expected calibration error over ten equal bins."""
-    return error_of(confidence, right, clusters, group.benchmark.context.seed)
+    """Return the expected calibration error over ten equal bins; of whole percents it is that of the table of all."""
+    percent, seed = np.rint(100 * confidence), group.benchmark.context.seed
+    if not len(confidence) or np.abs(100 * confidence - percent).max() > _ROUNDING:
+        return ece_clustered(confidence, right, clusters, resampling.stream("calibration", seed, "items"))
+    patterns = resampling.patterns_of(
+        clusters, confidence_grid.cells_at(confidence, right), confidence_grid.CELLS
+    )
+    return confidence_grid.calibration_error(patterns, draws(patterns, seed))
 
 
 # --- the measures -----------------------------------------------------------------------------------------------------

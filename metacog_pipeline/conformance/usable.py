@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from metacog_pipeline.benchmark.contract import Benchmark, Condition, Item, MeasureSet, Settings, Stage, Step
@@ -35,8 +35,17 @@ def faults(found: Any, name: str | None = None) -> list[str]:
     lacking = [each for each in ("name", "Settings", "Item", "Response") if not hasattr(found, each)]
     if lacking:
         return [f"{found.__name__}.{', '.join(lacking)} is missing; set it on the class"]
-    rules = (_names, _settings, _columns, _tables, _measures, _versions)
-    return [line for rule in rules for line in _told(rule, found, name)]
+    own, said = found.name, []
+    if name is not None and own != name:
+        said.append(f".name is {own!r}, its entry point is called {name!r}; make them the same")
+    elif not isinstance(own, str) or not NAME.fullmatch(own):
+        said.append(f".name is {own!r}; use {_WORDS}")
+    for rule in (_columns, _tables, _measures, _versions):
+        try:
+            said += rule(found)
+        except Exception as error:  # what a stranger's class declares may be anything
+            said.append(f": its {rule.__name__.strip('_')} cannot be read ({type(error).__name__}: {error})")
+    return [one_line(f"{found.__name__}{line}", 400) for line in said]
 
 
 def faults_in(study: Any, found: Any) -> str | None:
@@ -65,67 +74,44 @@ def faults_in(study: Any, found: Any) -> str | None:
     return None
 
 
-def _told(rule: Callable[[Any, str | None], Iterable[str]], found: Any, name: str | None) -> list[str]:
-    try:
-        return list(rule(found, name))
-    except Exception as error:  # what a stranger's class declares may be anything
-        said = f"{type(error).__name__}: {error}"
-        return [one_line(f"{found.__name__}: its {rule.__name__.strip('_')} cannot be read ({said})")]
-
-
-def _names(found: Any, name: str | None) -> Iterator[str]:
-    own = found.name
-    if name is not None and own != name:
-        yield f"{found.__name__}.name is {own!r}, its entry point is called {name!r}; make them the same"
-    elif not isinstance(own, str) or not NAME.fullmatch(own):
-        yield f"{found.__name__}.name is {own!r}; use {_WORDS}"
-
-
-def _settings(found: Any, name: str | None) -> Iterator[str]:
+def _columns(found: Any) -> Iterator[str]:
+    """Yield what no file could hold: a class whose annotations make no columns."""
     for attribute, base in (("Settings", Settings), ("Item", Item)):
         kind = getattr(found, attribute)
         if not isinstance(kind, type) or not issubclass(kind, base):
-            yield f"{found.__name__}.{attribute} is no subclass of contract.{attribute}; derive it"
-
-
-def _columns(found: Any, name: str | None) -> Iterator[str]:
-    """Yield what no file could hold: a class whose annotations make no columns."""
+            yield f".{attribute} is no subclass of contract.{attribute}; derive it"
+    tables = [(schema_of, each.row) for each in found.tables]
     readers: list[tuple[Callable[[Any], Any], Any]] = [
         (response_schema, found),
         (arrow_schema_of, found.Item),
     ]
-    for read, of in (*readers, *((schema_of, each.row) for each in found.tables)):
+    for schema, of in (*readers, *tables):
         try:
-            read(of)
+            schema(of)
         except Exception as error:
-            said = str(error) if isinstance(error, TypeError) else f"{type(error).__name__}: {error}"
-            yield one_line(f"{found.__name__}: {said}", 400)
+            yield f": {error}" if isinstance(error, TypeError) else f": {type(error).__name__}: {error}"
 
 
-def _tables(found: Any, name: str | None) -> Iterator[str]:
-    names = [each.name for each in found.tables]
-    for each in dict.fromkeys(names):
+def _tables(found: Any) -> Iterator[str]:
+    for each, times in Counter(table.name for table in found.tables).items():
         if not isinstance(each, str) or not NAME.fullmatch(each):
-            yield f"{found.__name__}.tables: {each!r} cannot name a table; use {_WORDS}"
+            yield f".tables: {each!r} cannot name a table; use {_WORDS}"
         elif each in TAKEN:
-            yield f"{found.__name__}.tables: every benchmark has its {each}; call the table otherwise"
-        elif names.count(each) > 1:
-            yield f"{found.__name__}.tables: two tables are called {each}; rename one"
+            yield f".tables: every benchmark has its {each}; call the table otherwise"
+        elif times > 1:
+            yield f".tables: two tables are called {each}; rename one"
 
 
-def _measures(found: Any, name: str | None) -> Iterator[str]:
-    counted = Counter(each.name for each in measures_of(found))
-    for each, times in counted.items():
+def _measures(found: Any) -> Iterator[str]:
+    for each, times in Counter(measure.name for measure in measures_of(found)).items():
         if times > 1:
-            yield f"{found.__name__}.measures: {each} is declared {times} times; rename or remove one"
+            yield f".measures: {each} is declared {times} times; rename or remove one"
     for each in found.measures:
         if not isinstance(each, MeasureSet) and each.compute is None:
-            yield (
-                f"{found.__name__}.measures: {each.name} has no compute and stands in no MeasureSet; give it one"
-            )
+            yield f".measures: {each.name} has no compute and stands in no MeasureSet; give it one"
 
 
-def _versions(found: Any, name: str | None) -> Iterator[str]:
+def _versions(found: Any) -> Iterator[str]:
     missing = [stage.value for stage in Stage if not found.versions.get(stage)]
     if missing:
-        yield f"{found.__name__}.versions has no entry for {', '.join(missing)}; give one for each Stage"
+        yield f".versions has no entry for {', '.join(missing)}; give one for each Stage"

@@ -1,0 +1,171 @@
+"""Human respondents: kept apart from models, pooled over people, and a model's place among them.
+
+A person's trials are read by the benchmark's own reader, as a model's replies are. The values of all people are a sample:
+the group's value is their mean with a t interval. Single people answer too few questions for a meta-d′ of their own: d′,
+meta-d′ and M-ratio of the group are fitted to all answers, with intervals over resampled people. A model's percentile is
+the share of people below it (ties half), with an interval over resampled people and the model's own error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.special import stdtrit
+
+from metacog_pipeline.benchmark.bound import Bound, enabled
+from metacog_pipeline.files import file_sha256
+from metacog_pipeline.home import Home
+from metacog_pipeline.interchange.imported import ImportOptions, Rejected
+from metacog_pipeline.interchange.respondents import read_respondents
+from metacog_pipeline.scoring import calibration, files
+from metacog_pipeline.scoring.harmonised import harmonised
+from metacog_pipeline.scoring.harmonised_measures import OF_CHOICES
+from metacog_pipeline.scoring.responses import CALL_COLUMNS, read_responses
+from metacog_pipeline.scoring.schemas import CALIBRATION, table_of
+from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats.estimate import Estimate
+from metacog_pipeline.study import Study
+from metacog_pipeline.study.frames import read_frame, write_frame
+from metacog_pipeline.transcripts.schema import Record
+
+HUMAN, PEOPLE, VERSION = "human", "people", "2"
+PERCENTILES = ("accuracy", "auroc2", "m_ratio_mafc")
+N_DRAWS, FEW = 2_000, 10
+#: Prefixes of measures of 0 to 1, and so is their interval.
+_SHARES = ("accuracy", "aurc", "auroc2", "brier", "ece", "mean_confidence")
+_DRAWS_OF_ONE = 20  # resamples of one person, whose interval nobody sees
+_WHERE = ["dataset", "condition", "model"]
+_VALUES = table_of(
+    "String dataset condition model measure", "Float64 estimate", "Int64 n", "Float64 low high", "String method status"
+)  # fmt: skip
+
+
+# --- importing --------------------------------------------------------------------------------------------------------
+def path_of(home: Home, benchmark: str) -> Path:
+    """Return where the answers of people are kept."""
+    return home.people / f"{benchmark}.parquet"
+
+
+def keep(
+    benchmark: Bound, file: Path, subject: str, pairs: Sequence[str], condition: str | None, options: ImportOptions
+) -> tuple[int, int, list[Rejected]]:  # fmt: skip
+    """Keep the answers of a table in which column ``subject`` names people; the table replaces what was kept before.
+
+    Returns answers kept, people, and the rows that were not taken. Raises StudyError as an import does; nothing is kept
+    then.
+    """
+    people, rejected = read_respondents(benchmark, file, subject, pairs, condition, options)
+    answers = pl.concat([_answers(benchmark, name, records) for name, records in people.items()])
+    answers = answers.sort("model", "condition", "item_id")
+    write_frame(answers, path_of(benchmark.context.home, benchmark.name), file_sha256(file))
+    return answers.height, len(people), rejected
+
+
+def _answers(benchmark: Bound, name: str, records: Sequence[Record]) -> pl.DataFrame:
+    """Return the harmonised answers of one person."""
+    columns = [*CALL_COLUMNS, "started_at"]
+    values = [[getattr(each, column) for column in columns] for each in records]
+    table = pl.DataFrame(values, schema=columns, orient="row", infer_schema_length=None)
+    items = {item.item_id: item for item in benchmark.items}
+    asked: dict[str, dict[str, Any]] = {}
+    for each in records:
+        asked.setdefault(each.condition, {})[each.item_id] = items[each.item_id]
+    arms = [(condition, list(own.values())) for condition, own in asked.items()]
+    responses = read_responses(benchmark, table, arms, model=name, run=1, source="imported")
+    found = harmonised(benchmark, files.derived(benchmark, responses, None))
+    return found.with_columns(source=pl.lit(HUMAN))
+
+
+# --- numbers ----------------------------------------------------------------------------------------------------------
+def measured(study: Study, models: pl.DataFrame) -> pl.DataFrame:
+    """Return rows of the table ``calibration``: the group of people, and the percentile of each of ``models``' rows."""
+    made = [CALIBRATION.to_frame()]
+    for benchmark in enabled(study):
+        kept = path_of(study.home, benchmark.name)
+        if kept.exists():
+            values = _of_people(study, read_frame(kept))
+            own = models.filter(benchmark=benchmark.name)
+            rows = [*_group(benchmark.name, values), *_placed(study, values, own)]
+            made.append(pl.DataFrame(rows, schema=CALIBRATION, orient="row"))
+    return pl.concat(made)
+
+
+def _of_people(study: Study, answers: pl.DataFrame) -> pl.DataFrame:
+    """Return the values of each person, and those fitted to all of them (model is null)."""
+    rows: list[tuple[Any, ...]] = []
+    seed = study.study.seed
+    for (dataset, condition), own in answers.group_by("dataset", "condition", maintain_order=True):
+        stated = own.filter(pl.col("confidence").is_not_null())
+        if stated.height:
+            found = calibration.of_answers(stated.with_columns(cluster="model"), seed)
+            rows += [(dataset, condition, None, name, *_fields(found[name])) for name in OF_CHOICES]
+    for key, own in answers.group_by(_WHERE, maintain_order=True):
+        rows.append((*key, "accuracy", own["correct"].mean(), own.height, *[None] * 4))
+        stated = own.filter(pl.col("confidence").is_not_null())
+        if stated.height:
+            found = calibration.of_answers(stated, seed, _DRAWS_OF_ONE)
+            rows += [(*key, name, *_fields(each)) for name, each in found.items() if name != "accuracy"]
+    return pl.DataFrame(rows, schema=_VALUES, orient="row")
+
+
+def _fields(each: Estimate) -> tuple[Any, ...]:
+    return each.value, each.n, each.low, each.high, each.method, each.status
+
+
+def _group(benchmark: str, values: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield the mean over people of each measure, or what is fitted to all their answers."""
+    by = values.group_by("dataset", "condition", "measure", maintain_order=True)
+    for (dataset, condition, measure), own in by:
+        together, own = own.filter(pl.col("model").is_null()).to_dicts(), own.drop_nulls("model")
+        known = own["estimate"].drop_nulls().to_numpy()
+        n, lacking = len(known), own.height - len(known)
+        row = {"benchmark": benchmark, "dataset": dataset, "condition": condition, "model": PEOPLE, "source": HUMAN,
+               "measure": calibration.PREFIX + str(measure), "n": int(own["n"].sum()), "n_items": own.height,
+               "n_without_confidence": 0, "method": f"mean of {n} people, t interval", "low_n": n < FEW,
+               "status": f"{lacking} of {own.height} people have no value" if lacking else "ok"}  # fmt: skip
+        if together:
+            how = together[0]["method"].replace("over items", "over people")
+            fitted = {name: together[0][name] for name in ("estimate", "low", "high", "n", "status")}
+            row |= {**fitted, "method": f"all answers of {own.height} people, {how}"}
+        elif n:
+            row["estimate"] = float(known.mean())
+            row |= _interval(known, str(measure)) if n > 1 else {}
+        yield row
+
+
+def _interval(known: Any, measure: str) -> dict[str, Any]:
+    """Return the t interval of the mean of values of people; a point where all are equal would say that nobody differs."""
+    n, mean, error = len(known), float(known.mean()), float(known.std(ddof=1)) / len(known) ** 0.5
+    if not error:
+        return {"status": f"no interval: {n} people, all with one value"}
+    far = float(stdtrit(n - 1, 0.975)) * error
+    lowest, highest = (0.0, 1.0) if measure.startswith(_SHARES) else (-np.inf, np.inf)
+    return {"low": max(lowest, mean - far), "high": min(highest, mean + far), "sem": error}
+
+
+def _placed(study: Study, values: pl.DataFrame, models: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield the percentile of every model's value among those of the people under the same condition."""
+    wanted = {calibration.PREFIX + name: name for name in PERCENTILES}
+    placed = models.filter(pl.col("measure").is_in(list(wanted)), pl.col("estimate").is_not_null())
+    for row in placed.iter_rows(named=True):
+        measure = wanted[row["measure"]]
+        own = values.filter(dataset=row["dataset"], condition=row["condition"], measure=measure)
+        people = own.drop_nulls("model")["estimate"].drop_nulls().to_numpy()
+        if not len(people):
+            continue
+        rng = resampling.generator(
+            resampling.stream("people", study.study.seed, *(str(row[name]) for name in _WHERE), measure)
+        )
+        drawn = people[rng.integers(0, len(people), (N_DRAWS, len(people)))]
+        error = (row["high"] - row["low"]) / (2 * 1.96) if row["low"] is not None else 0.0
+        at = row["estimate"] + error * rng.standard_normal((N_DRAWS, 1))
+        below = (drawn < at).mean(axis=1) + 0.5 * (drawn == at).mean(axis=1)
+        low, high = (float(each) for each in np.quantile(below, [0.025, 0.975]))
+        value = float((people < row["estimate"]).mean() + 0.5 * (people == row["estimate"]).mean())
+        yield {**row, "measure": f"{row['measure']}_percentile", "estimate": value, "low": min(low, value),
+               "high": max(high, value), "sem": float(below.std()), "n_items": len(people), "low_n": len(people) < FEW,
+               "method": f"share of {len(people)} people below, resampled people and model", "status": "ok"}  # fmt: skip

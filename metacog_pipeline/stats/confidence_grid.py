@@ -1,0 +1,168 @@
+"""Measures of answers as counts: items over confidence × outcome, on one grid of whole percents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from metacog_pipeline.stats import calibration_interval, resampling
+from metacog_pipeline.stats._arrays import Floats, Ints
+from metacog_pipeline.stats.auroc import auroc_from_patterns, auroc_statistic
+from metacog_pipeline.stats.calibration import (
+    bin_index,
+    brier_from_patterns,
+    brier_parts,
+    brier_statistic,
+    debiased,
+    ece_statistic,
+)
+from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
+from metacog_pipeline.stats.resampling import Patterns
+
+#: Confidence in percent, 0..100: what a cell stands for.
+GRID = 101
+CELLS = 2 * GRID
+SHARE = np.arange(GRID) / 100
+BINS = 10
+FEW_ITEMS = 30  # below, an interval of a bootstrap is known to be too narrow; the status says so
+_BIN_OF = bin_index(SHARE, BINS)
+_LEVELS = "levels of a percent"
+_RIGHT, _EVERY = np.tile([0.0, 1.0], GRID), np.ones(CELLS)
+_PARTS = brier_parts(SHARE)  # of Murphy: reliability, resolution, uncertainty
+
+
+def cells_at(confidence: Floats, correct: Ints) -> Ints:
+    """Return the cell of each answer, 2 × percent + correct, from confidences 0..1 and 0 or 1, ``(rows,)`` each."""
+    found: Ints = 2 * np.clip(np.rint(100 * confidence).astype(np.int64), 0, 100) + correct
+    return found
+
+
+def accuracy(totals: Floats) -> Floats:
+    """Return the share of correct answers of each row of totals ``(B, CELLS)``."""
+    return _ratio(totals[:, 1::2].sum(axis=1), totals.sum(axis=1))
+
+
+def mean_confidence(totals: Floats) -> Floats:
+    """Return the mean stated confidence, 0..1."""
+    return _ratio((totals[:, 0::2] + totals[:, 1::2]) @ SHARE, totals.sum(axis=1))
+
+
+STATISTICS: Mapping[str, Callable[[Floats], Floats]] = {
+    "accuracy": accuracy,
+    "mean_confidence": mean_confidence,
+    "ece": ece_statistic(SHARE, BINS, "equal"),
+    "brier": brier_statistic(SHARE),
+    "auroc2": auroc_statistic,
+}
+
+
+_PERCENT, _CORRECT = np.arange(CELLS) // 2, np.arange(CELLS) % 2
+_GAP = 100 * _CORRECT - _PERCENT
+_IN_BIN = _BIN_OF[_PERCENT][:, None] == np.arange(BINS)
+#: Of each cell what `of_sums` adds up, ``(CELLS, 3 + BINS)``: an answer, its percent, its loss in 1/10,000, its gap by bin.
+#: Of whole numbers: any order of adding them up gives the same.
+SUMS: Ints = np.column_stack([np.ones_like(_GAP), _PERCENT, _GAP**2, _GAP[:, None] * _IN_BIN])
+
+
+def of_sums(sums: Floats) -> dict[str, Floats]:
+    """Return mean confidence, ECE and Brier score of each row of answers @ `SUMS`, ``(B, 3 + BINS)``."""
+    n, confidence, loss = sums[:, :3].T
+    return {
+        "mean_confidence": _ratio(confidence, 100 * n),
+        "ece": _ratio(np.abs(sums[:, 3:]).sum(axis=1), 100 * n),
+        "brier": _ratio(loss, 10_000 * n),
+    }
+
+
+def _ratio(top: Floats, bottom: Floats) -> Floats:
+    found: Floats = np.divide(top, bottom, out=np.full(len(top), np.nan), where=bottom > 0)
+    return found
+
+
+def measures(patterns: Patterns, drawn: Floats) -> dict[str, Estimate]:
+    """Return accuracy, mean confidence, ECE, Brier score with its parts and AUROC2, all 0..1, of items over the cells.
+
+    Parameters
+    ----------
+    patterns
+        Counts of items over `CELLS`.
+    drawn
+        Totals of resampled items, ``(B, CELLS)``.
+
+    Examples
+    --------
+    >>> cells = cells_at(np.array([0.9, 0.6]), np.array([1, 0]))
+    >>> patterns = resampling.patterns_of(np.arange(2), cells, CELLS)
+    >>> round(measures(patterns, resampling.patterns(patterns, 50, 1))["brier"].value, 3)
+    0.185
+    """
+    error, share = calibration_error(patterns, drawn), resampling.ratio(patterns, _RIGHT, _EVERY)
+    return {
+        "accuracy": share,
+        "mean_confidence": few_items(
+            resampling.ratio(patterns, np.repeat(SHARE, 2), _EVERY), patterns.n_items
+        ),
+        "ece": error,
+        "brier": few_items(brier_from_patterns(patterns, SHARE), patterns.n_items),
+        "auroc2": auroc_from_patterns(patterns),
+        **_parts(patterns, drawn, error, share),
+        "ece_debiased": _debiased(drawn, error),
+    }
+
+
+def calibration_error(patterns: Patterns, drawn: Floats) -> Estimate:
+    """Return the ECE over ten bins of equal width, 0..1, of items over the cells and of their resamples ``(B, CELLS)``."""
+    totals, method = patterns.totals.astype(np.float64), calibration_interval.METHOD
+    n = int(totals.sum())
+    if n == 0:
+        return unavailable(0, method, NO_ITEMS)
+    value = float(STATISTICS["ece"](totals[None])[0])
+    if patterns.n_items < 2:
+        return Estimate(value, None, None, n, method, SINGLE_ITEM)
+    member = (_BIN_OF[:, None] == np.arange(BINS)).astype(np.float64)
+    low, high = calibration_interval.of_totals(totals, drawn, SHARE, member)
+    sem = float(np.nanstd(STATISTICS["ece"](drawn)))
+    return few_items(Estimate(value, low, high, n, method, sem=sem), patterns.n_items)
+
+
+def few_items(found: Estimate, n_items: int) -> Estimate:
+    """Return an estimate whose status says that it rests on few items, where it does and has no other status."""
+    few = found.status == OK and n_items < FEW_ITEMS
+    return replace(found, status=f"few items: {n_items}") if few else found
+
+
+def _parts(patterns: Patterns, drawn: Floats, error: Estimate, share: Estimate) -> dict[str, Estimate]:
+    """Return the parts of the Brier score; the uncertainty has the values where the share right lies in its interval."""
+    totals = patterns.totals.astype(np.float64)
+    if error.n == 0:
+        return {f"brier_{name}": unavailable(0, _LEVELS, NO_ITEMS) for name in _PARTS}
+    found = {}
+    for name, part in _PARTS.items():
+        value, low, high = float(part(totals[None])[0]), None, None
+        if name != "uncertainty":
+            if error.low is not None:
+                stated = SHARE if name == "reliability" else None
+                low, high = calibration_interval.of_totals(totals, drawn, stated, squared=True)
+            how = f"{_LEVELS}; {calibration_interval.METHOD}"
+            found[f"brier_{name}"] = replace(error, value=value, low=low, high=high, sem=None, method=how)
+            continue
+        if share.low is not None and share.high is not None:
+            ends = share.low * (1 - share.low), share.high * (1 - share.high)
+            highest = 0.25 if share.low <= 0.5 <= share.high else max(ends)
+            low, high = min(*ends, value), max(highest, value)
+        how = f"{_LEVELS}; of the share right, {share.method}"
+        found[f"brier_{name}"] = Estimate(value, low, high, share.n, how, share.status)
+    return found
+
+
+def _debiased(drawn: Floats, error: Estimate) -> Estimate:
+    """Return the calibration error without its bias: its interval is the error's."""
+    if error.n == 0:
+        return unavailable(0, _LEVELS, NO_ITEMS)
+    less = debiased(float(error.value or 0.0), STATISTICS["ece"](drawn))
+    how = f"ece, 10 bins, less the mean excess of {len(drawn)} resamples, {calibration_interval.METHOD}"
+    if less is None or error.low is None or error.high is None:
+        return Estimate(less, None, None, error.n, how, error.status)
+    return Estimate(less, min(error.low, less), max(error.high, less), error.n, how, error.status)
