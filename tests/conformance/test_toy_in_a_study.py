@@ -86,7 +86,7 @@ def test_it_stands_on_the_shared_tables(home):
 def test_its_responses_stand_beside_and_its_own_tables_are_files(home):
     assert rows(home, "select count(*) from detail.sometrivia_responses") == [(24,)]
     wrong = rows(home, "select count(*) from detail.sometrivia_responses where correct = 0")
-    assert rows(home, "select count(*) from 'estimates/sometrivia/mistakes/*.parquet'") == wrong
+    assert rows(home, f"select count(*) from '{home}/estimates/sometrivia/mistakes/*.parquet'") == wrong
 
 
 def test_it_has_a_board_and_a_part_of_the_report(home, said):
