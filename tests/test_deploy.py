@@ -94,6 +94,11 @@ def test_what_a_user_wrote_in_dagster_yaml_stays(tmp_path):
     whole = yaml.safe_load(path.read_text())
     assert whole["storage"]["postgres"] == {"postgres_url": {"env": "PG"}}
     assert whole["concurrency"]["runs"]["max_concurrent_runs"] == 9
+    assert whole["concurrency"]["pools"]["default_limit"] == 1, (
+        "rates are shared between hosts by a ledger only"
+    )
+    shared = study_of(tmp_path, CELERY + 'ledger = "postgres"\nworkers = 9\n').deploy.instance_settings()
+    assert shared["concurrency"]["pools"]["default_limit"] == 9
     mine = "# mine\nconcurrency: {runs: {max_concurrent_runs: 2}}\ntelemetry: {enabled: true}"
     path.write_text(mine)
     study.prepare()
