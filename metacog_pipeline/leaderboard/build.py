@@ -1,10 +1,8 @@
 """Build the leaderboard: SQL files run over the Parquet datasets into a new database, tested, then swapped for the old.
 
-All tables are made at each build: from a million responses that takes a few seconds, and nothing has to be known of the
-last build. Readers are never blocked: the file they opened stays whole until they close it. A table of one benchmark whose
-SQL fails, or whose rows break a test, is left empty with the reason; a benchmark whose files or rows break what all share
-is left off the board with the reason, and the others are published. What cannot be put down to a benchmark leaves the old
-board where it was.
+All tables are made at each build. Readers are never blocked: the file they opened stays whole until they close it. A table
+of one benchmark whose SQL fails, or whose rows break a test, is left empty with the reason; a benchmark whose files or rows
+break what all share is left off the board with the reason. What cannot be put down to a benchmark leaves the old board.
 """
 
 from __future__ import annotations

@@ -18,10 +18,7 @@ _HELD = re.compile(r"Could not set lock on file .*?(?:held in (.*?) \(PID (\d+)\
 
 
 def open_database(folder: Path, file: Path | None = None) -> duckdb.DuckDBPyConnection:
-    """Open ``file``, or a database in memory, with relative paths starting at ``folder``, mostly a home.
-
-    Extensions are neither downloaded nor loaded from outside: what is built in (Parquet, CSV, JSON) is enough.
-    """
+    """Open ``file``, or a database in memory, with relative paths starting at ``folder``; no extension is fetched."""
     resolved = str(folder.resolve())
     # DuckDB splits the search path at commas and takes * and ? as wildcards; there is no way to escape them.
     if unusable := sorted(set(resolved) & set(",*?")):

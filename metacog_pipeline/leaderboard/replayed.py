@@ -30,10 +30,9 @@ def publish(
     judged: Judged = imported_judgements,
     prints: Callable[[Bound], bool] = lambda benchmark: True,
 ) -> None:
-    """Score what is kept and build the boards; what is current stays as it is. StoreError where a test failed.
+    """Score what is kept and build the boards; what is current stays. StoreError where a table could not be made.
 
-    Without ``asking`` no partition is opened that lacks answers; ``judged`` is called before judgements are read; what a
-    paper prints is written where ``prints`` says so.
+    Without ``asking`` no partition is opened that lacks answers; ``judged`` is called before judgements are read.
     """
     failed: list[str] = []
     for benchmark in enabled(study):
