@@ -25,7 +25,7 @@ from metacog_pipeline.stats.multiple import bonferroni, holm
 
 VERSION = "9"  # of what all tests have in common: comparisons made by another are stale
 LEVEL = 0.05
-LEAST_SHARED = 30  # items, fewer of which mark a difference
+LEAST_SHARED = 30  # items; with fewer the coverage of single means falls below 92 %
 #: What a test says. Other words in ``verdict`` name what was seen.
 VERDICTS = ("significant", "not_significant", "negligible", "inconclusive")
 #: What a test is about.
@@ -104,7 +104,7 @@ def as_table(benchmark: Bound, rows: Iterable[Comparison]) -> pl.DataFrame:
 
 
 def adjusted(contrast: Contrast, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with p adjusted within their family and a verdict at 0.05; as they are without a correction."""
+    """Return the rows with p adjusted within their family and a verdict; as they are without a correction."""
     if contrast.correction is None or rows.is_empty():
         return rows
     p = _corrected(contrast.correction, rows, contrast.within)
@@ -188,8 +188,7 @@ def without_few(rows: pl.DataFrame, unit: str = "items") -> pl.DataFrame:
 def marked(rows: pl.DataFrame, pooled: pl.DataFrame | None) -> pl.DataFrame:
     """Return the rows with whether an interval rests on too few answers (``low_n``), null where there is none.
 
-    A difference does where either side's own interval does, or where fewer than `LEAST_SHARED` items are shared: with fewer
-    than 100 no coverage of differences was measured, and that of single means falls below 92 % there.
+    A difference does where either side's own interval does, or where fewer than `LEAST_SHARED` items are shared.
     """
     found = rows.with_columns(low_n=pl.when(pl.col("low").is_not_null()).then(pl.col("n") < LEAST_SHARED))
     if pooled is None or pooled.is_empty():

@@ -51,12 +51,7 @@ def publish(study: Study) -> dict[str, int]:
 def compare(study: Study, a: str, b: str) -> pl.DataFrame:
     """Return the paired comparison of two models of the study over every benchmark with right and wrong answers.
 
-    Raises
-    ------
-    StudyError
-        A name the study does not list, or one name twice.
-    StoreError
-        Nothing both answered.
+    Raises StudyError for a name the study does not list, or one name twice; StoreError where nothing was answered.
     """
     for name in (a, b):
         study.model(name)

@@ -45,15 +45,12 @@ def answers_behind(benchmark: Bound, answered: pl.DataFrame, measure: Measure) -
 
 
 def basis_of(answers: pl.DataFrame, measure: Measure, unit: str = "item_id") -> Basis:
-    """Count the answers behind a number; ``unit`` is the column of the items.
-
-    Answers that are all right, or all wrong, by the declaration itself have no rarer kind: then it is their number that
-    an interval rests on.
-    """
+    """Count the answers behind a number; ``unit`` is the column of the items."""
     rarer = None
     if measure.right in answers.columns:
         verdicts = answers[measure.right].drop_nulls()
         hits = int(verdicts.sum() or 0)
+        # All right, or all wrong, by the declaration itself: an interval rests on their number.
         one_kind = any(name == measure.right and values for name, values in measure.basis)
         rarer = len(verdicts) if one_kind else min(hits, len(verdicts) - hits)
     return Basis(answers.height, answers[unit].n_unique(), rarer)

@@ -188,10 +188,7 @@ def score(benchmark: Bound, partition: Partition) -> pl.DataFrame:
 def derived(benchmark: Bound, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
     """Return the responses of one model and run with the benchmark's derived columns; no finite number is none.
 
-    Raises
-    ------
-    MetacogError
-        If deriving costs responses or columns: numbers of what is left would be wrong.
+    Raises MetacogError if deriving costs responses or columns: numbers of what is left would be wrong.
     """
     fractions = [name for name, kind in responses.schema.items() if kind.is_float()]
     known = responses.with_columns(pl.when(pl.col(name).is_finite()).then(name) for name in fractions)
@@ -308,10 +305,7 @@ def unanswered(benchmark: Bound) -> list[str]:
 def choose(benchmark: Bound, name: str) -> frozenset[str]:
     """Choose the items of condition ``name`` and keep the choice; one that was made stays as it is.
 
-    Raises
-    ------
-    SourceError
-        If a model has not answered everything yet: a choice is made for all of them, and once.
+    Raises SourceError if a model has not answered everything yet: a choice is made for all of them, and once.
     """
     condition = next(each for each in benchmark.conditions() if each.name == name)
     kept, choice = tasks.chosen_items(benchmark, condition), condition.after

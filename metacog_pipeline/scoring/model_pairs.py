@@ -72,15 +72,11 @@ def paired(answers: pl.DataFrame, a: str, b: str, *, seed: int, n_boot: int = N_
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """Answers of one model to the items of a pair; what is computed of them is kept for its other pairs.
+    """Answers of one model to the items of a pair; what is computed of them is kept for its other pairs."""
 
-    ``items`` are rising names, ``counts`` how often each was answered in each cell, ``(items, cells)``. They stand at
-    ``place`` among the ``n_drawn`` items that are drawn.
-    """
-
-    items: NDArray[Any]
-    counts: Counts
-    place: Ints
+    items: NDArray[Any]  # rising names
+    counts: Counts  # how often each was answered in each cell, (items, cells)
+    place: Ints  # of the items among those that are drawn
     n_drawn: int
     seed: int
     n_boot: int

@@ -53,10 +53,7 @@ class Recount(NamedTuple):
 def recount(study: Study, benchmark: str, condition: str, model: str, measure: str) -> Recount:
     """Compute one number of a board again from the responses of the study; ``condition`` is as boards show it.
 
-    Raises
-    ------
-    StoreError
-        If there are no responses of the model, or the measure is not computed from them.
+    Raises StoreError if there are no responses of the model, or the measure is not computed from them.
     """
     own = bound(study, benchmark)
     scored = _responses(own, model)

@@ -37,14 +37,8 @@ def read_responses(
 ) -> pl.DataFrame:
     """Return one row per condition and item asked under it, in the order of both.
 
-    Parameters
-    ----------
-    transcripts
-        Kept answers of the partition in the transcript schema, superseded ones left out.
-    asked
-        (condition, items asked under it), also those never answered: the benchmark reads them from no calls.
-    source
-        measured, imported or simulated.
+    Superseded answers are left out of ``transcripts``; items that were never answered are read from no calls. ``source`` is
+    measured, imported or simulated.
     """
     calls = newest_calls(transcripts)
     shared = {condition.name: condition.shared for condition in benchmark.conditions()}

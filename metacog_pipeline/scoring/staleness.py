@@ -91,10 +91,7 @@ def stale_stages(benchmark: Bound, partition: Partition) -> tuple[str, ...]:
 
 
 def free_stages(benchmark: Bound, partition: Partition) -> tuple[str, ...]:
-    """Return the stages of a partition that are stale and cost nothing: what is kept of it can be read and scored.
-
-    A partition that stopped early stays stale as a whole; then its files are compared with what was kept since.
-    """
+    """Return the stages of a partition, also of one that stopped early, that are stale and cost nothing."""
     return _after_asking(benchmark, partition, judged=False) if files.has_answers(partition) else ()
 
 

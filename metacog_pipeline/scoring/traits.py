@@ -45,9 +45,9 @@ def traits(benchmarks: Iterable[Bound]) -> list[Trait]:
     """Return what stands for a trait: of harmonised responses first, then what each benchmark names itself."""
     every = sorted(benchmarks, key=lambda each: each.name)
     shared = [
-        Trait(each.name, measure, MONITORING, each.monitored_under, sign, harmonised=True)
+        Trait(each.name, name, MONITORING, each.monitored_under, sign, harmonised=True)
         for each in every
-        for measure, sign in HARMONISED_TRAITS.items()
+        for name, sign in HARMONISED_TRAITS.items()
     ]
     own = [
         Trait(each.name, m.name, m.trait, m.trait_under, -1 if m.higher_is_better is False else 1)

@@ -8,8 +8,8 @@ import pytest
 
 from metacog_pipeline import registry
 from metacog_pipeline.conformance import CHECKS, name_of, try_benchmark
+from tests import degenerate as odd
 from tests.draws import few_draws
-from tests.scoring import degenerate as odd
 
 ALONE = (
     [odd.silent, odd.one_rating], [odd.one_missing, odd.all_right], [odd.few_items, odd.one_answer], [odd.nobody],

@@ -18,9 +18,9 @@ from metacog_pipeline.conformance import try_benchmark
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.read import run_query
+from tests import degenerate as odd
 from tests.draws import few_draws
 from tests.proofs.boards import wrong_on_boards
-from tests.scoring import degenerate as odd
 from tests.simulated_server import ServerThread
 
 pytestmark = pytest.mark.proof
