@@ -34,24 +34,28 @@ _PARTS = brier_parts(SHARE)  # of Murphy: reliability, resolution, uncertainty
 
 
 def cells_at(confidence: Floats, correct: Ints) -> Ints:
-    """Return the cell of each answer, 2 × percent + correct, from confidences 0..1 and 0 or 1, ``(rows,)`` each."""
+    """Return the cell of each answer, 2 × percent + correct, from confidences 0..1 and 0 or 1, ``(rows,)`` each.
+
+    >>> cells_at(np.array([0.5, 1.0]), np.array([0, 1])).tolist()
+    [100, 201]
+    """
     found: Ints = 2 * np.clip(np.rint(100 * confidence).astype(np.int64), 0, 100) + correct
     return found
 
 
-def accuracy(totals: Floats) -> Floats:
+def _accuracy(totals: Floats) -> Floats:
     """Return the share of correct answers of each row of totals ``(B, CELLS)``."""
     return _ratio(totals[:, 1::2].sum(axis=1), totals.sum(axis=1))
 
 
-def mean_confidence(totals: Floats) -> Floats:
+def _mean_confidence(totals: Floats) -> Floats:
     """Return the mean stated confidence, 0..1."""
     return _ratio((totals[:, 0::2] + totals[:, 1::2]) @ SHARE, totals.sum(axis=1))
 
 
 STATISTICS: Mapping[str, Callable[[Floats], Floats]] = {
-    "accuracy": accuracy,
-    "mean_confidence": mean_confidence,
+    "accuracy": _accuracy,
+    "mean_confidence": _mean_confidence,
     "ece": ece_statistic(SHARE, BINS, "equal"),
     "brier": brier_statistic(SHARE),
     "auroc2": auroc_statistic,
@@ -67,7 +71,11 @@ SUMS: Ints = np.column_stack([np.ones_like(_GAP), _PERCENT, _GAP**2, _GAP[:, Non
 
 
 def of_sums(sums: Floats) -> dict[str, Floats]:
-    """Return mean confidence, ECE and Brier score of each row of answers @ `SUMS`, ``(B, 3 + BINS)``."""
+    """Return mean confidence, ECE and Brier score of each row of answers @ `SUMS`, ``(B, 3 + BINS)``, 0..1.
+
+    >>> {name: float(each[0]) for name, each in of_sums(SUMS[[101]]).items()}
+    {'mean_confidence': 0.5, 'ece': 0.5, 'brier': 0.25}
+    """
     n, confidence, loss = sums[:, :3].T
     return {
         "mean_confidence": _ratio(confidence, 100 * n),
@@ -113,7 +121,12 @@ def measures(patterns: Patterns, drawn: Floats) -> dict[str, Estimate]:
 
 
 def calibration_error(patterns: Patterns, drawn: Floats) -> Estimate:
-    """Return the ECE over ten bins of equal width, 0..1, of items over the cells and of their resamples ``(B, CELLS)``."""
+    """Return the ECE over ten bins of equal width, 0..1, of items over the cells and of their resamples ``(B, CELLS)``.
+
+    >>> patterns = resampling.patterns_of(np.arange(2), np.array([101, 101]), CELLS)
+    >>> calibration_error(patterns, resampling.patterns(patterns, 20, 1)).value
+    0.5
+    """
     totals, method = patterns.totals.astype(np.float64), calibration_interval.METHOD
     n = int(totals.sum())
     if n == 0:
@@ -128,7 +141,11 @@ def calibration_error(patterns: Patterns, drawn: Floats) -> Estimate:
 
 
 def few_items(found: Estimate, n_items: int) -> Estimate:
-    """Return an estimate whose status says that it rests on few items, where it does and has no other status."""
+    """Return an estimate whose status says that it rests on few items, where it does and has no other status.
+
+    >>> few_items(Estimate(0.5, 0.4, 0.6, 9, "none"), 9).status
+    'few items: 9'
+    """
     few = found.status == OK and n_items < FEW_ITEMS
     return replace(found, status=f"few items: {n_items}") if few else found
 

@@ -101,7 +101,7 @@ def efficiency(group: Choices) -> dict[str, Estimate]:
     --------
     >>> group = Choices(np.array([[10.0, 20, 40]]), np.array([[15.0, 10, 5]]), np.array([4]))
     >>> round(efficiency(group)["d_mafc"].value, 2)
-    1.45
+    1.49
     """
     method = f"{group.method}, profile likelihood"
     if group.n == 0:
