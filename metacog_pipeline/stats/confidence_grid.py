@@ -71,7 +71,7 @@ SUMS: Ints = np.column_stack([np.ones_like(_GAP), _PERCENT, _GAP**2, _GAP[:, Non
 
 
 def of_sums(sums: Floats) -> dict[str, Floats]:
-    """Return mean confidence, ECE and Brier score of each row of answers @ `SUMS`, ``(B, 3 + BINS)``, 0..1.
+    """Return mean confidence, ECE and Brier score of each row of ``sums``, answers @ `SUMS`, ``(B, 3 + BINS)``, 0..1.
 
     >>> {name: float(each[0]) for name, each in of_sums(SUMS[[101]]).items()}
     {'mean_confidence': 0.5, 'ece': 0.5, 'brier': 0.25}
@@ -121,7 +121,7 @@ def measures(patterns: Patterns, drawn: Floats) -> dict[str, Estimate]:
 
 
 def calibration_error(patterns: Patterns, drawn: Floats) -> Estimate:
-    """Return the ECE over ten bins of equal width, 0..1, of items over the cells and of their resamples ``(B, CELLS)``.
+    """Return the ECE over ten bins of equal width, 0..1, of ``patterns`` over the cells; ``drawn`` are resamples.
 
     >>> patterns = resampling.patterns_of(np.arange(2), np.array([101, 101]), CELLS)
     >>> calibration_error(patterns, resampling.patterns(patterns, 20, 1)).value
@@ -142,6 +142,8 @@ def calibration_error(patterns: Patterns, drawn: Floats) -> Estimate:
 
 def few_items(found: Estimate, n_items: int) -> Estimate:
     """Return an estimate whose status says that it rests on few items, where it does and has no other status.
+
+    ``found`` is the estimate, ``n_items`` the number of its items.
 
     >>> few_items(Estimate(0.5, 0.4, 0.6, 9, "none"), 9).status
     'few items: 9'
