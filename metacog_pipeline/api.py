@@ -25,6 +25,8 @@ def open_study(path: str | Path) -> OpenStudy:
     """Open the study file at ``path``; it is read and checked, nothing is written. Raises ``StudyError`` for a mistake."""
     from metacog_pipeline.cli.options import opened
 
+    if not isinstance(path, str | Path):
+        raise StudyError(f"open_study: give the path of a study file, not {path!r}")
     return OpenStudy(opened(Path(path)))
 
 

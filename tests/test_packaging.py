@@ -209,9 +209,8 @@ def with_a_smaller_demo(installed: Path, folder: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "whole", [False, pytest.param(True, marks=pytest.mark.proof)], ids=["small", "whole"]
-)
+@pytest.mark.proof  # `.ci/boards.py` runs the demo from the wheel in every CI run
+@pytest.mark.parametrize("whole", [False, True], ids=["small", "whole"])
 def test_the_demo_runs_end_to_end(whole, installed, tmp_path):
     with_a_package_of_the_same_folder_name(tmp_path)
     if not whole:

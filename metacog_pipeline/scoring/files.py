@@ -174,9 +174,17 @@ def read_judgements(benchmark: Bound, partition: Partition) -> pl.DataFrame | No
 
 
 def score(benchmark: Bound, partition: Partition) -> pl.DataFrame:
-    """Derive and score one run; keep the scored responses and every measure with its interval or the reason for none."""
+    """Derive and score one run; keep the scored responses and every measure with its interval or the reason for none.
+
+    Where responses cannot be derived, the numbers that were made of them earlier are withdrawn: nothing upholds them.
+    """
     responses = read_frame(responses_path(partition))
-    scored = derived(benchmark, responses, kept_judgements(benchmark, partition))
+    try:
+        scored = derived(benchmark, responses, kept_judgements(benchmark, partition))
+    except MetacogError:
+        for path in scored_paths(partition):
+            path.unlink(missing_ok=True)
+        raise
     found = estimates(benchmark, groups_of(benchmark, scored, by_run=True))
     digest = scoring_digest(benchmark, partition)
     frames = (scored, harmonised(benchmark, scored), found)

@@ -16,7 +16,7 @@ from metacog_pipeline.asking import construction, judging, roles, tasks
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import MetacogError
-from metacog_pipeline.files import canonical_json, sha256_hex, shipped, write_text
+from metacog_pipeline.files import canonical_json, file_sha256, sha256_hex, shipped, write_text
 from metacog_pipeline.scoring import comparisons, cross_benchmark, files, human_respondents, printed
 from metacog_pipeline.study import Study
 from metacog_pipeline.study.frames import mark_of, read_frame
@@ -179,11 +179,9 @@ def leaderboard_digest(study: Study, stages: Stages | None = None) -> str:
 
 def _inputs(benchmark: Bound, stages: Stages) -> Iterator[Sequence[object]]:
     """Yield what a benchmark gives to the leaderboard: states of partitions, digests of files."""
-    yield [
-        benchmark.name,
-        mark_of(human_respondents.path_of(benchmark.context.home, benchmark.name)),
-        *printed.marks(benchmark),
-    ]
+    people = human_respondents.path_of(benchmark.context.home, benchmark.name)
+    # Not the digest inside the file: that is of the table it was read from, whatever part of it was kept.
+    yield [benchmark.name, file_sha256(people) if people.exists() else None, *printed.marks(benchmark)]
     for each in tasks.partitions(benchmark):
         own = stages[_key(each)]
         yield [*_state(each), TRANSCRIPTS in own, mark_of(files.run_estimates_path(each))]

@@ -59,7 +59,7 @@ def test_a_system_message_may_be_empty_and_is_the_usual_one_where_none_is_named(
 
 
 def test_words_are_read_again_only_when_a_file_of_theirs_changed(tmp_path):
-    study: Any = SimpleNamespace(path=tmp_path / "study.toml")
+    study: Any = SimpleNamespace(beside=lambda given: tmp_path / given)
     folder = tmp_path / "words"
     folder.mkdir()
     seen: list[Path | None] = []
@@ -80,6 +80,6 @@ def test_words_are_read_again_only_when_a_file_of_theirs_changed(tmp_path):
 
 
 def test_a_file_that_is_not_there_is_for_the_loader_to_tell(tmp_path):
-    study: Any = SimpleNamespace(path=tmp_path / "study.toml")
+    study: Any = SimpleNamespace(beside=lambda given: tmp_path / given)
     with pytest.raises(StudyError, match=r"none\.toml cannot be read"):
         words_of(study, Path("none.toml"), lambda path: read_words(path or Path()))

@@ -9,7 +9,7 @@ def test_a_study_of_simulated_models_can_start(metacog, study):
     result = metacog("doctor", study)
     assert result.code == 0, result.out
     assert result.out.splitlines()[-1] == "A run can start."
-    assert "[ok]   sim: simulated; costs nothing" in result.out.splitlines()
+    assert "[ok]   sim: costs nothing" in result.out.splitlines()
     assert "[ok]   theirs: its answers are imported; it is not asked" in result.out.splitlines()
 
 

@@ -57,6 +57,7 @@ def rows_of(metacog, study: Path, query: str) -> list[dict[str, object]]:
     return json.loads(metacog("sql", query, "--study", study, "--format", "json").out)
 
 
+@pytest.mark.proof
 def test_an_analyst_and_replies_of_all_three_steps_are_kept_scored_and_complete(metacog, study, tmp_path):
     common = ("--study", study, "--run", "1", "--model")
     assert import_analyst(Medley.of(load_study(study)), "Analyst A", "theirs", 1).records

@@ -73,6 +73,7 @@ def judged(tmp_path_factory):
     return path
 
 
+@pytest.mark.proof
 def test_exported_and_imported_again_what_judges_said_counts_the_same(metacog, judged, tmp_path):
     metacog("export", judged, "--to", tmp_path / "out", "--format", "csv")
     metacog("import", tmp_path / "out", "--study", tmp_path / "again.toml", "--quiet")

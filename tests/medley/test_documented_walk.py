@@ -61,6 +61,7 @@ def test_the_study_of_the_page_is_planned_with_real_providers(at_home):
     assert all(row["calls"] > 0 and row["online_at_most_usd"] > 0 for row in rows.values())
 
 
+@pytest.mark.proof
 def test_a_stranger_makes_gates_and_publishes_a_set_by_the_page(at_home, capsys):
     walk = commands()
     assert walk[1] == ["run", "study.toml"]

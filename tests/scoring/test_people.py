@@ -103,6 +103,7 @@ def test_an_interval_of_a_share_stays_a_share_and_equal_people_have_none(into, t
     assert (accuracy["estimate"], accuracy["low"]) == (1.0, None) and "one value" in accuracy["status"]
 
 
+@pytest.mark.proof
 def test_a_model_has_its_percentile_among_people(into, tmp_path):
     kept(into, trials(tmp_path / "p.csv", 12, lambda who: 0.3 + 0.05 * who))
     study = into.context.study

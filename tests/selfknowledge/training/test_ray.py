@@ -20,7 +20,7 @@ from metacog_pipeline.benchmarks.selfknowledge.training.worker import Worker
 SETTINGS = Settings(sigma=0.02, alpha=0.01, population=6, batch=64, generations=4, seed=3)
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.filterwarnings("ignore")  # Ray opens sockets and files it leaves to the end of the process
 def test_two_actors_equal_one_process(tmp_path, monkeypatch):
     import ray

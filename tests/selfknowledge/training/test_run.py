@@ -61,7 +61,7 @@ def digests(folder):
     return [each.commit.digest for each in Log(folder).read()]
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_two_processes_give_the_trajectory_of_one_bit_for_bit(base, whole, tmp_path):
     pair = processes(ToyRecipe(0, base, SETTINGS), 2, tmp_path / "scratch")
     found = run(base, tmp_path / "run", engine=pair)

@@ -99,7 +99,7 @@ def test_a_reward_that_is_none_is_refused_before_anything_is_made(tmp_path):
     assert not (tmp_path / "x").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_in_a_short_run_it_learns_what_it_knows(tmp_path, monkeypatch):
     """A shorter run than the demonstration's: d' has risen, accuracy has not fallen, everything is written."""
     passes: list[int] = []

@@ -123,6 +123,7 @@ def test_a_fixed_d_prime_is_that_of_counts_plus_one_over_2k():
     assert SubjectModel(table, (d1, c1)).dim == 1 + 2 * 3
 
 
+@pytest.mark.proof
 def test_without_data_c1_d1_and_meta_d_keep_their_priors():
     model = subject_model(np.zeros(8), np.zeros(8))
     starts = np.random.default_rng(0).standard_normal((64, model.dim))
