@@ -105,8 +105,7 @@ def comparison_digest(benchmark: Bound) -> str:
     """Return the digest of what the tests between models and the benchmark's own tables are made from."""
     contrasts = [[each.family, each.version, *each.within] for each in benchmark.contrasts]
     rules = [comparing.VERSION, contrasts, [question.primary for question in benchmark.questions]]
-    partitions = [each for own in scored_partitions(benchmark).values() for each in own]
-    return _digest([rules, pooling_digest(benchmark, partitions)])
+    return _digest([rules, pooling_digest(benchmark, every_scored(benchmark))])
 
 
 def _rules(benchmark: Bound) -> list[Any]:
@@ -178,9 +177,9 @@ def score(benchmark: Bound, partition: Partition) -> pl.DataFrame:
 
     Where responses cannot be derived, the numbers that were made of them earlier are withdrawn: nothing upholds them.
     """
-    responses = read_frame(responses_path(partition))
+    responses, judgements = read_frame(responses_path(partition)), kept_judgements(benchmark, partition)
     try:
-        scored = derived(benchmark, responses, kept_judgements(benchmark, partition))
+        scored = derived(benchmark, responses, judgements)
     except MetacogError:
         for path in scored_paths(partition):
             path.unlink(missing_ok=True)
@@ -249,8 +248,7 @@ def pool(benchmark: Bound) -> dict[str, int]:
 
 def compare(benchmark: Bound) -> Compared:
     """Write the tests between models and conditions and the benchmark's own tables."""
-    partitions = [each for own in scored_partitions(benchmark).values() for each in own]
-    paths = compared_paths(benchmark)
+    partitions, paths = every_scored(benchmark), compared_paths(benchmark)
     if not partitions:
         for path in paths.values():
             path.unlink(missing_ok=True)
@@ -288,9 +286,14 @@ def scored_partitions(benchmark: Bound) -> dict[str, list[Partition]]:
     return found
 
 
+def every_scored(benchmark: Bound) -> list[Partition]:
+    """Return the partitions that are scored, model by model."""
+    return [each for own in scored_partitions(benchmark).values() for each in own]
+
+
 def scored_frames(benchmark: Bound) -> list[pl.DataFrame]:
     """Return the scored responses of every partition that has some."""
-    return [read_frame(scored_path(each)) for own in scored_partitions(benchmark).values() for each in own]
+    return [read_frame(scored_path(each)) for each in every_scored(benchmark)]
 
 
 # --- which items a later condition asks, picked once from the answers of all models --------------------------------------

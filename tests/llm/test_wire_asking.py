@@ -243,9 +243,8 @@ def test_the_next_step_begins_with_the_bytes_of_the_step_before(provider):
     assert second[name][: len(first[name])] == first[name]
 
 
-def test_what_is_marked_is_what_the_plan_expects_to_be_kept():
-    starts = caching.marked_starts(conversation(LONG, "a", "q", "b", "q", system=LONG))
-    later = caching.marked_starts(conversation(LONG, "a", "q", "b", "q", "c", "q", system=LONG))
-    assert [tokens for _, tokens in starts] == [1500, 3003]
-    assert starts[0] == later[0]
-    assert caching.marked_starts(conversation(LONG)) == []
+def test_a_long_system_prompt_and_the_turns_up_to_the_last_answer_are_worth_keeping():
+    kept = caching.shared_prefix(conversation(LONG, "a", "q", "b", "q", system=LONG))
+    later = caching.shared_prefix(conversation(LONG, "a", "q", "b", "q", "c", "q", system=LONG))
+    assert kept == caching.SharedPrefix(system=True, turn=3) and later.system and later.turn == 5
+    assert caching.shared_prefix(conversation(LONG)) == caching.SharedPrefix()

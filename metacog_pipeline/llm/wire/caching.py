@@ -40,19 +40,6 @@ def shared_prefix(request: ChatRequest) -> SharedPrefix:
     return SharedPrefix(system, last)
 
 
-def marked_starts(request: ChatRequest) -> list[tuple[str, int]]:
-    """Return what a provider that keeps only what is marked would keep of ``request``: each start and its tokens."""
-    shared = shared_prefix(request)
-    said = [m for m in request.messages if m.role == "system"]
-    ends = [said] if shared.system else []
-    if shared.turn is not None:
-        ends.append(said + request.turns[: shared.turn + 1])
-    return [
-        (canonical_json([[m.role, m.content] for m in start]), sum(estimate_tokens(m.content) for m in start))
-        for start in ends
-    ]
-
-
 def conversation_key(request: ChatRequest) -> str | None:
     """Return a name that all steps of one long conversation share, for providers that route calls by one.
 
