@@ -1,7 +1,6 @@
 """A stranger's benchmark passes the checks, and one that breaks a rule is told which and what to do."""
 
 import importlib
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,7 @@ import pytest
 
 from metacog_pipeline import conformance
 from metacog_pipeline.conformance import CHECKS, check_benchmark
+from tests.conformance.packages import found
 
 IN_A_PROCESS = (
     "its_module_imports_neither_dagster_nor_another_benchmark",
@@ -17,10 +17,9 @@ IN_A_PROCESS = (
 
 
 @pytest.fixture
-def toy(toy_folder, monkeypatch):
-    monkeypatch.syspath_prepend(toy_folder)
-    yield importlib.import_module("sometrivia")
-    sys.modules.pop("sometrivia", None)
+def toy(toy_folder):
+    with found(toy_folder):  # or the registry would list it in every later test of this process
+        yield importlib.import_module("sometrivia")
 
 
 def broken_rules(benchmark: type[Any], folder: Path, *, elsewhere: bool = False) -> str:
