@@ -27,7 +27,7 @@ from metacog_pipeline.asking.session import WAITING, Partition
 from metacog_pipeline.asking.unusable import to_ask_again
 from metacog_pipeline.asking.variables import LEAVE_BATCHES, REASK, UNUSABLE, WATCH_PARENT
 from metacog_pipeline.errors import MetacogError, StudyError, one_line
-from metacog_pipeline.llm.batch import desk
+from metacog_pipeline.llm.batch import job
 from metacog_pipeline.scoring import files, staleness
 from metacog_pipeline.scoring.staleness import ESTIMATES, JUDGEMENTS, RESPONSES, TRANSCRIPTS
 from metacog_pipeline.study import Study
@@ -311,13 +311,13 @@ def run_until_answered(command: Command) -> int:
 
 def _wait(command: Command) -> None:
     """Wait until a batch can go on, or whoever started this process is gone."""
-    parent, pause = os.getppid(), desk.PACE.first_s
+    parent, pause = os.getppid(), job.PACE.first_s
     command.say("waiting for batches (see: metacog status STUDY --batches; stop and run again as you like)")
     while not batches.ended(command.study):
         if os.environ.get(WATCH_PARENT) and os.getppid() != parent:
             raise KeyboardInterrupt
         time.sleep(pause)
-        pause = min(pause * desk.PACE.factor, desk.PACE.most_s)
+        pause = min(pause * job.PACE.factor, job.PACE.most_s)
 
 
 def detach(command: Command) -> int:

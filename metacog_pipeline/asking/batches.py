@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from metacog_pipeline.errors import MetacogError, StoreError, StudyError
 from metacog_pipeline.llm.batch import records
-from metacog_pipeline.llm.batch.desk import Desk, Later
-from metacog_pipeline.llm.batch.records import Batch, BatchRecord
+from metacog_pipeline.llm.batch.job import Jobs
+from metacog_pipeline.llm.batch.records import Batch
+from metacog_pipeline.llm.batch.transport import Later
 from metacog_pipeline.llm.open import Clients
 from metacog_pipeline.llm.wire import base_url
 from metacog_pipeline.study import Study
@@ -18,7 +19,6 @@ from metacog_pipeline.transcripts.folder import PartitionFolder, folder_called, 
 from metacog_pipeline.transcripts.shared import writing
 
 LOOKED_AT_WITHIN_S = 20.0  # all batches together: a sensor that asks has other things to do
-ENDED_RUNS = frozenset({"ended", "failed"})
 
 
 def rows(study: Study) -> list[dict[str, Any]]:
@@ -26,27 +26,25 @@ def rows(study: Study) -> list[dict[str, Any]]:
 
     Raises ``StoreError`` where a record cannot be read.
     """
-    return [_row(batch.record) for batch in records.batches(study.home)]
-
-
-def _row(record: BatchRecord) -> dict[str, Any]:
-    benchmark, model, run = record.partition
-    settled = record.state not in records.OPEN_STATES
-    return {
-        "mark": record.mark,
-        "benchmark": benchmark,
-        "model": model,
-        "run": run,
-        "state": record.state,
-        "at_provider": record.remote_state,
-        "remote": record.remote,
-        "age_s": records.age_s(record.submitted_at or record.created_at),
-        "requests": record.n,
-        "answered": record.counts.get("answered"),
-        "cost_usd": record.cost_usd if settled else record.worst_usd,
-        "settled": settled,
-        "message": record.message,
-    }
+    found = []
+    for record in (batch.record for batch in records.batches(study.home)):
+        settled = record.state not in records.OPEN_STATES
+        found.append(
+            {
+                "mark": record.mark,
+                **dict(zip(("benchmark", "model", "run"), record.partition, strict=True)),
+                "state": record.state,
+                "at_provider": record.remote_state,
+                "remote": record.remote,
+                "age_s": records.age_s(record.submitted_at or record.created_at),
+                "requests": record.n,
+                "answered": record.counts.get("answered"),
+                "cost_usd": record.cost_usd if settled else record.worst_usd,
+                "settled": settled,
+                "message": record.message,
+            }
+        )
+    return found
 
 
 def asked_of(study: Study, folder: PartitionFolder) -> str:
@@ -74,7 +72,7 @@ def cancel(study: Study, mark: str) -> None:
     if batch.record.state != "submitted":
         raise StudyError(f"batch {mark} is {batch.record.state}: only a submitted one can be cancelled")
     try:
-        asyncio.run(_with_desk(study, batch, lambda desk: desk.cancel(batch)))
+        asyncio.run(_with_jobs(study, batch, lambda jobs: jobs.cancel(batch)))
     except Later as reason:
         raise StudyError(f"batch {mark} was not cancelled: {reason}; try again") from None
 
@@ -96,46 +94,42 @@ def ended(study: Study) -> list[Batch]:
 
     Writes nothing. A batch whose provider cannot be reached now is left out.
     """
-    under_way = _under_way(study)
-    found = asyncio.run(_ended_at_provider(study, under_way)) if under_way else []
-    return [each for each in found if not _busy(folder_of(study, each))]
-
-
-async def _ended_at_provider(study: Study, batches: Sequence[Batch]) -> list[Batch]:
+    under_way = [each for each in records.batches(study.home) if each.record.state in records.OPEN_STATES]
     found: list[Batch] = []
 
     async def look(batch: Batch) -> None:
-        async def peek(desk: Desk) -> None:
-            if (await desk.peek(batch)).phase in ENDED_RUNS:
+        async def peek(jobs: Jobs) -> None:
+            if (await jobs.peek(batch)).phase != "running":
                 found.append(batch)
 
         if batch.record.state != "submitted":
             found.append(batch)
             return
         try:
-            await _with_desk(study, batch, peek)
+            await _with_jobs(study, batch, peek)
         except Later:
             return
         except MetacogError:  # the run that goes on with it reports the reason
             found.append(batch)
 
-    await asyncio.wait([asyncio.ensure_future(look(each)) for each in batches], timeout=LOOKED_AT_WITHIN_S)
-    return found
+    async def look_at_all() -> None:
+        looking = [asyncio.ensure_future(look(each)) for each in under_way]
+        await asyncio.wait(looking, timeout=LOOKED_AT_WITHIN_S)
+
+    if under_way:
+        asyncio.run(look_at_all())
+    return [each for each in found if not _busy(folder_of(study, each))]
 
 
-async def _with_desk(study: Study, batch: Batch, work: Callable[[Desk], Awaitable[None]]) -> None:
-    name = batch.record.partition[1]
+async def _with_jobs(study: Study, batch: Batch, work: Callable[[Jobs], Awaitable[None]]) -> None:
+    record = batch.record
+    name = record.partition[1]
     spec = next((each for each in study.askable if each.name == name), None)
-    if spec is None or base_url(spec) != batch.record.address:
-        raise StudyError(
-            f"batch {batch.record.mark} belongs to model {name} at {batch.record.address}, which is not in the study file"
-        )
+    if spec is None or base_url(spec) != record.address:
+        where = f"belongs to model {name} at {record.address}, which is not in the study file"
+        raise StudyError(f"batch {record.mark} {where}")
     async with Clients(environment=os.environ) as clients:
-        await work(clients.desk(spec))
-
-
-def _under_way(study: Study) -> list[Batch]:
-    return [each for each in records.batches(study.home) if each.record.state in records.OPEN_STATES]
+        await work(clients.jobs(spec))
 
 
 def _busy(folder: PartitionFolder) -> bool:

@@ -26,7 +26,7 @@ from metacog_pipeline.asking.step import Session, StepAsker
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.asking.unusable import HOW_TO_REASK
 from metacog_pipeline.errors import BudgetError, ProviderError, StoreError, one_line
-from metacog_pipeline.llm.batch import parking
+from metacog_pipeline.llm.batch import pending
 from metacog_pipeline.llm.halt import NotSent
 from metacog_pipeline.llm.spec import IN_PROCESS
 from metacog_pipeline.llm.types import ErrorKind
@@ -123,7 +123,7 @@ class Loop:
 
     async def _settled(self, task: Task, negotiation: Negotiation) -> Profile:
         """Return the profile under which ``task`` goes through. The calls that succeed on the way are ordinary answers."""
-        with parking.online():
+        with pending.online():
             return await negotiate(negotiation, self.session.learnt, lambda profile: self._ask(task, profile))
 
     async def _settled_in_time(self, task: Task, negotiation: Negotiation) -> Profile:
@@ -131,7 +131,7 @@ class Loop:
         while True:
             try:
                 return await self._settled(task, negotiation)
-            except parking.Parked:
+            except pending.Pending:
                 if not await self._next_batch():
                     raise NotSent from None
 
@@ -181,7 +181,7 @@ class Loop:
         try:
             if self.session.spec.provider not in IN_PROCESS:
                 # One by one until something can be read: no more is paid for than shows that nothing can.
-                with parking.online():
+                with pending.online():
                     await self._work(tasks, until_readable=True)
             await self._work_together(tasks)
             while self._pending and self.stopped is None and await self._next_batch():
@@ -192,7 +192,7 @@ class Loop:
     async def _work_together(self, tasks: Iterator[Task]) -> None:
         """Ask ``tasks`` with several workers; those whose answers are in batches are pending afterwards."""
         submits = self.session.queue is not None and self.session.queue.submits
-        at_once = parking.TASKS_AT_ONCE if submits else workers(self.session.spec.max_concurrency)
+        at_once = pending.TASKS_AT_ONCE if submits else workers(self.session.spec.max_concurrency)
         async with asyncio.TaskGroup() as group:
             for _ in range(min(at_once, len(self.tasks))):
                 group.create_task(self._work(tasks))
@@ -212,8 +212,8 @@ class Loop:
                 self._note_failure(task, error)
             except (BudgetError, ProviderError) as error:
                 return self.stop(str(error), error.exit_code)
-            except parking.Parked as parked:
-                self._pending.append((parked.answer, task))
+            except pending.Pending as waiting:
+                self._pending.append((waiting.answer, task))
                 continue
             except NotSent:
                 return self._stop_if_unusable()

@@ -25,7 +25,7 @@ from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import PartitionStore
 
 if TYPE_CHECKING:
-    from metacog_pipeline.llm.batch.lane import BatchModel
+    from metacog_pipeline.llm.batch.queue import BatchModel
 
 SEED_STEP = 10_000_019  # between the seeds of samples: far from those of other runs and studies
 
@@ -48,7 +48,7 @@ class Session:
     @property
     def queue(self) -> BatchModel | None:
         """The batches it is asked through; None online."""
-        from metacog_pipeline.llm.batch.lane import BatchModel  # whoever imports answers needs no HTTP
+        from metacog_pipeline.llm.batch.queue import BatchModel  # whoever imports answers needs no HTTP
 
         return self.model if isinstance(self.model, BatchModel) else None
 

@@ -13,8 +13,8 @@ import httpx
 from metacog_pipeline.errors import BudgetError, StudyError
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm import listing
-from metacog_pipeline.llm.batch.desk import Desk
-from metacog_pipeline.llm.batch.lane import BatchModel
+from metacog_pipeline.llm.batch.job import Jobs
+from metacog_pipeline.llm.batch.queue import BatchModel
 from metacog_pipeline.llm.batch.records import Owner
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.capabilities import Capabilities
@@ -133,7 +133,7 @@ class Clients:
         """Open ``spec`` through the batches of its provider (see `BatchModel`). Raises as `open_model` does."""
         return BatchModel(
             self.http_model(spec),
-            self.desk(spec),
+            self.jobs(spec),
             home,
             owner,
             key=key_of(spec, self._environment),
@@ -145,9 +145,9 @@ class Clients:
             say=say,
         )
 
-    def desk(self, spec: ModelSpec) -> Desk:
+    def jobs(self, spec: ModelSpec) -> Jobs:
         """Return what works on the batches of ``spec``. Raises ``StudyError`` where its key is missing."""
-        return Desk(spec, key_of(spec, self._environment), self._line(spec).http, self.budget)
+        return Jobs(spec, key_of(spec, self._environment), self._line(spec).http, self.budget)
 
     def _line(self, spec: ModelSpec) -> _Line:
         account = account_of(spec)

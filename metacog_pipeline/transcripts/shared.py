@@ -33,7 +33,7 @@ from metacog_pipeline.checksums import is_sealed
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import file_sha256, put_aside, replacing, sha256_hex, write_text
 from metacog_pipeline.home import Home
-from metacog_pipeline.llm.batch import travel
+from metacog_pipeline.llm.batch import records
 from metacog_pipeline.storage.attached import holder_name, store_of
 from metacog_pipeline.storage.store import ABSENT, ChangedError, Listed, Store
 from metacog_pipeline.transcripts.folder import PartitionFolder, folder_called, read_manifest, write_manifest
@@ -96,7 +96,7 @@ def writing(folder: PartitionFolder) -> Iterator[SharedPartition | None]:
         shared = SharedPartition(store, folder)
         try:
             shared.open()
-            travel.bring(folder.home, store)
+            records.bring(folder.home, store)
             yield shared
             shared.publish()
         finally:
@@ -388,7 +388,7 @@ def refresh(home: Home) -> None:
     store = store_of(home)
     if store is None:
         return
-    travel.bring(home, store)
+    records.bring(home, store)
     for one in store.listed("transcripts"):
         prefix, _, name = one.key.rpartition("/")
         folder = folder_called(home, prefix) if name == HEAD else None

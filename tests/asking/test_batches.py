@@ -16,7 +16,7 @@ from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.asking.states import SessionResult
 from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.home import Home
-from metacog_pipeline.llm.batch import desk, lane, travel
+from metacog_pipeline.llm.batch import job, queue, records
 from metacog_pipeline.llm.budget import read_figures
 from metacog_pipeline.llm.types import ChatRequest, Completion, Message, Status, Usage
 from metacog_pipeline.storage.attached import attach
@@ -25,7 +25,7 @@ from metacog_pipeline.transcripts.store import kept_records, read_partition
 from tests.simulated_server import ServerThread
 
 PROVIDERS = ("openai", "anthropic", "gemini")
-QUICK = desk.Pace(first_s=0.02, factor=1.2, most_s=0.1, settling_s=0.3)
+QUICK = job.Pace(first_s=0.02, factor=1.2, most_s=0.1, settling_s=0.3)
 KEY = "sk-canary-0123456789abcdef"
 
 
@@ -93,7 +93,7 @@ class World:
 
 @pytest.fixture
 def openai_world(tmp_path, monkeypatch):
-    monkeypatch.setattr(desk, "PACE", QUICK)
+    monkeypatch.setattr(job, "PACE", QUICK)
     monkeypatch.setenv("CANARY_KEY", KEY)
     monkeypatch.setenv("METACOG_PROGRESS", "quiet")
     with ServerThread(respond) as server:
@@ -171,7 +171,7 @@ def test_an_answer_collected_before_a_crash_is_taken_and_not_submitted_again(wor
     world.plan(script=["line_errors", None])
     with monkeypatch.context() as crash:
         delivered: list[str] = []
-        whole = lane.BatchModel._deliver
+        whole = queue.BatchModel._deliver
 
         def dies_the_second_time(model: Any, batch: Any, found: Any) -> None:
             delivered.append(batch.record.mark)
@@ -179,7 +179,7 @@ def test_an_answer_collected_before_a_crash_is_taken_and_not_submitted_again(wor
                 raise KeyboardInterrupt
             whole(model, batch, found)
 
-        crash.setattr(lane.BatchModel, "_deliver", dies_the_second_time)
+        crash.setattr(queue.BatchModel, "_deliver", dies_the_second_time)
         with pytest.raises(KeyboardInterrupt):
             world.ask(partition, TASKS)
     submitted = len(world.taken)
@@ -409,7 +409,7 @@ def test_a_model_in_this_process_has_no_batches(provider, tmp_path):
 def test_a_damaged_record_stops_with_one_line(damage, world):
     folder = world.home / "batches" / "metacog-x"
     folder.mkdir(parents=True)
-    (folder / travel.RECORD).write_text(damage)
+    (folder / records.RECORD).write_text(damage)
     with pytest.raises(Exception, match="record of a batch") as refusal:
         world.ask(world.partition(), TASKS)
     assert "\n" not in str(refusal.value)

@@ -23,14 +23,14 @@ import metacog_pipeline.benchmarks.metamedqa.benchmark  # noqa: F401  (once, not
 from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.errors import MetacogError
-from metacog_pipeline.llm.batch import calls, desk, records
+from metacog_pipeline.llm.batch import job, records, transport
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.types import Message
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import PartitionStore
 
 INCOMPLETE, REFUSED = 3, 4
-desk.PACE = desk.Pace(first_s=0.01, factor=1.2, most_s=0.05, settling_s=0.4)
+job.PACE = job.Pace(first_s=0.01, factor=1.2, most_s=0.05, settling_s=0.4)
 
 
 def two_steps(name: str) -> Task:
@@ -73,7 +73,7 @@ def die_at(step: int) -> None:
 
         return call
 
-    for owner, name in ((calls.Calls, "json"), (calls.Calls, "download"), (PartitionStore, "keep")):
+    for owner, name in ((transport.Calls, "json"), (transport.Calls, "download"), (PartitionStore, "keep")):
         setattr(owner, name, around_async(getattr(owner, name)))
     for owner, name in ((records.Batch, "now"), (records, "create"), (Budget, "hold"), (Budget, "release")):
         setattr(owner, name, around(getattr(owner, name)))

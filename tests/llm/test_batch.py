@@ -11,13 +11,15 @@ import pytest
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import Home
-from metacog_pipeline.llm.batch import calls, collecting, desk, records, wave
-from metacog_pipeline.llm.batch.desk import BatchError, Desk, Later
-from metacog_pipeline.llm.batch.openai import OpenAiBatches
-from metacog_pipeline.llm.batch.records import Batch, Owner
-from metacog_pipeline.llm.batch.ways import Look
+from metacog_pipeline.llm.batch import job, records, transport
+from metacog_pipeline.llm.batch.backends import Look, OpenAiBatches
+from metacog_pipeline.llm.batch.job import BatchError, Jobs, Results
+from metacog_pipeline.llm.batch.queue import Request, batch_of
+from metacog_pipeline.llm.batch.records import Batch, BatchRecord
+from metacog_pipeline.llm.batch.transport import Later
 from metacog_pipeline.llm.budget import Budget, BudgetSpent, read_figures
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN
+from metacog_pipeline.llm.ledger import nano
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.transport import open_http
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
@@ -25,7 +27,7 @@ from metacog_pipeline.llm.wire import wire_for
 
 KEY = "sk-canary-0123456789abcdef"
 Answer = Callable[[httpx.Request], httpx.Response]
-GROUP = wave.Group("/v1/chat/completions", (("authorization", f"Bearer {wave.KEY}"),))
+TARGET, HEADERS = "/v1/chat/completions", (("authorization", f"Bearer {job.KEY}"),)
 IDS = [f"{number:064x}" for number in range(5)]
 
 
@@ -42,55 +44,47 @@ def spec(provider: str = "openai", **fields: Any) -> ModelSpec:
     return ModelSpec.model_validate(given | {"lane": "batch", "batch_factor": 0.5} | fields)
 
 
-def desk_of(answer: Answer, budget: Budget | None = None, provider: str = "openai") -> Desk:
+def jobs_of(answer: Answer, budget: Budget | None = None, provider: str = "openai") -> Jobs:
     async def replied(request: httpx.Request) -> httpx.Response:
         await request.aread()
         return answer(request)
 
-    return Desk(spec(provider), KEY, open_http(5.0, transport=httpx.MockTransport(replied)), budget)
+    return Jobs(spec(provider), KEY, open_http(5.0, transport=httpx.MockTransport(replied)), budget)
 
 
-def batch_of(home: Home, at: Desk, ids: list[str] = IDS, worst: float = 0.001) -> Batch:
-    open_wave = wave.Wave(at.way)
-    call = wire_for(at.spec.provider).build(
-        at.spec.model_copy(update={"stream": False}),
-        ChatRequest((Message("user", "hello"),), Sampling()),
-        KEY,
-        NOTHING_KNOWN,
-    )
-    for answer in ids:
-        open_wave.add(answer, GROUP, at.way.line(answer, GROUP.target, call), worst)
-    (part,) = open_wave.take()
-    return wave.written(home, part, at.record_fields(Owner("b", 1, "transcripts/x"), part))
+def written(home: Home, at: Jobs, ids: list[str] = IDS, worst: float = 0.001) -> Batch:
+    plain = at.spec.model_copy(update={"stream": False})
+    request = ChatRequest((Message("user", "hello"),), Sampling())
+    call = wire_for(at.spec.provider).build(plain, request, KEY, NOTHING_KNOWN)
+    requests = at.backend.separator.join(at.backend.line(answer, TARGET, call) for answer in ids)
+    record = BatchRecord(
+        mark=records.new_mark(), partition=("b", "m", 1), kept_in="transcripts/x", provider=at.spec.provider,
+        address=at.root, account=at.account, target=TARGET, n=len(ids), size=len(requests), digest="d",
+        worst_usd=worst * len(ids), created_at=records.utc_text(), headers=dict(HEADERS),
+    )  # fmt: skip
+    return records.create(home, record, requests, [(answer, nano(worst)) for answer in ids])
 
 
-def test_a_wave_is_split_where_a_provider_takes_no_more():
-    way = OpenAiBatches()
-    way.most_requests, way.most_bytes = 2, 1000
-    open_wave = wave.Wave(way)
-    for answer in [*IDS, IDS[0]]:
-        open_wave.add(answer, GROUP, b"x" * 10, 0.0)
-    assert len(open_wave) == 5, "a request is there once"
-    assert [len(part.answers) for part in open_wave.take()] == [2, 2, 1]
-    way.most_requests, way.most_bytes = 100, 21
-    for answer in IDS:
-        open_wave.add(answer, GROUP, b"x" * 10, 0.0)
-    parts = open_wave.take()
-    assert [(len(part.lines), part.size) for part in parts] == [(2, 21), (2, 21), (1, 10)]
+def queued(lines: list[bytes], worst: float = 0.0, target: str = TARGET) -> list[Request]:
+    return [
+        Request(answer, target, HEADERS, line, nano(worst)) for answer, line in zip(IDS, lines, strict=False)
+    ]
 
 
-@pytest.mark.parametrize("count", [1, 2, 4])
-def test_the_parts_of_a_split_are_what_the_whole_was(count):
-    way = OpenAiBatches()
-    open_wave = wave.Wave(way)
-    lines = [f"line {answer}".encode()[: 10 + number] for number, answer in enumerate(IDS)]
-    for answer, line in zip(IDS, lines, strict=True):
-        open_wave.add(answer, GROUP, line, 0.001)
-    (whole,) = open_wave.take()
-    first, rest = wave.split(whole, count)
-    assert first.lines == lines[:count] and first.size == len(b"\n".join(lines[:count]))
-    assert rest.lines == lines[count:] and rest.size == len(b"\n".join(lines[count:]))
-    assert [answer for answer, _ in (*first.answers, *rest.answers)] == IDS
+def test_a_batch_holds_no_more_requests_or_bytes_than_its_provider_takes():
+    backend, requests = OpenAiBatches(), queued([b"x" * 10] * 5)
+    backend.most_requests, backend.most_bytes = 2, 1000
+    assert batch_of(requests, backend, None) == requests[:2]
+    backend.most_requests, backend.most_bytes = 100, 21
+    assert batch_of(requests, backend, None) == requests[:2]
+    assert batch_of(queued([b"x" * 99]), backend, None), "one that is too long is the provider's to refuse"
+
+
+def test_a_batch_holds_requests_of_one_endpoint_that_can_be_paid_for_at_their_worst():
+    backend = OpenAiBatches()
+    requests = [*queued([b"x"], 0.5), *queued([b"y"], 0.5, "/v1/other"), *queued([b"z"] * 3, 0.5)]
+    assert batch_of(requests, backend, 1.0) == [requests[0], requests[2]]
+    assert batch_of(requests, backend, 0.4) == []
 
 
 def test_what_a_batch_may_cost_is_held_whichever_process_lives(tmp_path):
@@ -121,7 +115,7 @@ def _result(answer: str, body: object, status: int = 200) -> bytes:
 
 
 def test_an_answer_that_is_lost_costs_the_most_it_can_have_been_billed(tmp_path):
-    """Of five: one counted, one without a usage, one line that cannot be read, one refused, one without a trace."""
+    """Of six: one counted, one without usage, a line that cannot be read, one refused, one lost, one without a trace."""
     choice = {"finish_reason": "stop", "message": {"content": "A"}}
     usage = {"prompt_tokens": 100, "completion_tokens": 10}
     results = (
@@ -129,14 +123,17 @@ def test_an_answer_that_is_lost_costs_the_most_it_can_have_been_billed(tmp_path)
         + _result(IDS[1], {"choices": [choice]})
         + b"{ no json\n"
         + _result(IDS[3], {"error": {"message": "no"}}, 400)
+        + b'{"custom_id": "%s", "response": null, "error": {"code": "lost"}}\n' % IDS[4].encode()
     )
     budget = Budget.open(Home(tmp_path), 1.0)
-    at = desk_of(lambda request: httpx.Response(200, content=results), budget)
-    batch = batch_of(Home(tmp_path), at, worst=0.001)
+    at = jobs_of(lambda request: httpx.Response(200, content=results), budget)
+    batch = written(Home(tmp_path), at, [*IDS, "f" * 64], worst=0.001)
     at.set_aside(batch)
     batch.now(state="submitted", remote="batch_1")
-    asyncio.run(at.collect(batch, Look("ended", "completed", ("file-1",))))
-    cost = 0.5 * (100 * 1.0 + 10 * 2.0) / 1e6 + 3 * 0.001
+    asyncio.run(
+        at.collect(batch, Look("ended", "completed", ("http://test.invalid/v1/files/file-1/content",)))
+    )
+    cost = 0.5 * (100 * 1.0 + 10 * 2.0) / 1e6 + 4 * 0.001
     assert batch.record.cost_usd == pytest.approx(cost)
     assert budget.figures().spent == pytest.approx(cost) and budget.figures().reserved == 0
     budget.close()
@@ -153,8 +150,8 @@ def test_a_batch_is_durable_before_it_is_sent_and_holds_no_key(tmp_path):
             200, json={"id": "file-1"} if "files" in request.url.path else {"id": "batch_1"}
         )
 
-    at = desk_of(answer)
-    batch = batch_of(Home(tmp_path), at)
+    at = jobs_of(answer)
+    batch = written(Home(tmp_path), at)
     asyncio.run(at.submit(batch))
     assert seen == ["submitting", "submitting"]
     (found,) = records.batches(Home(tmp_path))
@@ -168,8 +165,8 @@ def test_a_batch_is_durable_before_it_is_sent_and_holds_no_key(tmp_path):
     [b"", b"[]", b"null", b"{}", b'{"id": 7}', b'{"id": "../../x"}', b'{"id": "a b"}', b"\xff", b"[" * 9000],
 )
 def test_a_reply_that_names_nothing_usable_leaves_the_batch_to_be_looked_for(body, tmp_path):
-    at = desk_of(lambda request: httpx.Response(200, content=body))
-    batch = batch_of(Home(tmp_path), at)
+    at = jobs_of(lambda request: httpx.Response(200, content=body))
+    batch = written(Home(tmp_path), at)
     with pytest.raises(Later):
         asyncio.run(at.submit(batch))
     assert batch.record.state == "submitting"
@@ -179,8 +176,8 @@ def test_a_reply_that_names_nothing_usable_leaves_the_batch_to_be_looked_for(bod
 def test_a_refused_submission_is_told_in_one_line_and_holds_no_money(status, tmp_path):
     budget = Budget.open(Home(tmp_path), 1.0)
     said = {"error": {"message": f"no {KEY}\nfor you", "code": "x"}}
-    at = desk_of(lambda request: httpx.Response(status, json=said), budget)
-    batch = batch_of(Home(tmp_path), at)
+    at = jobs_of(lambda request: httpx.Response(status, json=said), budget)
+    batch = written(Home(tmp_path), at)
     with pytest.raises(BatchError) as refusal:
         asyncio.run(at.submit(batch))
     assert "\n" not in str(refusal.value) and KEY not in str(refusal.value)
@@ -191,8 +188,8 @@ def test_a_refused_submission_is_told_in_one_line_and_holds_no_money(status, tmp
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 529])
 def test_a_submission_that_may_be_taken_later_is_not_given_up(status, tmp_path):
-    at = desk_of(lambda request: httpx.Response(status, json={"error": {"message": "later"}}))
-    batch = batch_of(Home(tmp_path), at)
+    at = jobs_of(lambda request: httpx.Response(status, json={"error": {"message": "later"}}))
+    batch = written(Home(tmp_path), at)
     with pytest.raises(Later):
         asyncio.run(at.submit(batch))
     taken_or_not = status in (500, 502, 503)
@@ -206,8 +203,8 @@ def test_a_gemini_upload_goes_nowhere_else_than_to_the_address_of_the_study(tmp_
         asked.append(request.url.host)
         return httpx.Response(200, json={}, headers={"x-goog-upload-url": "https://elsewhere.invalid/up"})
 
-    at = desk_of(answer, provider="gemini")
-    batch = batch_of(Home(tmp_path), at)
+    at = jobs_of(answer, provider="gemini")
+    batch = written(Home(tmp_path), at)
     with pytest.raises(Later):
         asyncio.run(at.submit(batch))
     assert set(asked) == {"test.invalid"}
@@ -232,7 +229,7 @@ def result(answer: str) -> str:
 
 def test_a_batch_of_the_same_size_that_is_anothers_is_told_by_its_results(tmp_path, monkeypatch):
     """Anthropic's batches bear no mark: of two of this size the one that names our requests is ours."""
-    monkeypatch.setattr(desk, "PACE", desk.Pace(settling_s=0.0))
+    monkeypatch.setattr(job, "PACE", job.Pace(settling_s=0.0))
     lines = {"msgbatch_other": [f"{number:064x}" for number in range(90, 95)], "msgbatch_ours": IDS}
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -246,11 +243,11 @@ def test_a_batch_of_the_same_size_that_is_anothers_is_told_by_its_results(tmp_pa
         listed = [message_batch(each, 5) for each in reversed(lines)] + [message_batch("msgbatch_small", 4)]
         return httpx.Response(200, json={"data": listed, "has_more": False})
 
-    at = desk_of(answer, provider="anthropic")
-    batch = batch_of(Home(tmp_path), at)
+    at = jobs_of(answer, provider="anthropic")
+    batch = written(Home(tmp_path), at)
     batch.now(state="submitting", submitting_since=records.utc_text(), tries=1)
 
-    async def found() -> collecting.Found | None:
+    async def found() -> Results | None:
         for _ in range(4):
             if batch.record.state == "submitting":
                 await at.resolve(batch, set())
@@ -284,24 +281,22 @@ def test_a_batch_of_the_same_size_that_is_anothers_is_told_by_its_results(tmp_pa
     ],
 )
 def test_no_line_of_results_keeps_the_others_from_being_read(line, tmp_path):
-    at = desk_of(lambda request: httpx.Response(500))
-    batch = batch_of(Home(tmp_path), at)
+    at = jobs_of(lambda request: httpx.Response(500))
+    batch = written(Home(tmp_path), at)
     good = {"custom_id": IDS[1], "response": {"status_code": 200, "body": {"choices": []}}}
     batch.results.write_bytes(line + b"\n" + json.dumps(good).encode() + b"\n")
-    found = collecting.index(batch, at.way)
+    found = Results.of(batch, at.backend)
     assert IDS[1] in found.places
     for answer in found.places:
-        read = collecting.read_at(found.places[answer], at.way)
-        assert read is not None
-        completion = collecting.completion_of(read, batch.record, at.read)
-        assert completion.lane == "batch"
+        read = found.line(answer, at.backend)
+        assert read is not None and at.completion(read, batch).lane == "batch"
 
 
 def test_a_reply_longer_than_can_be_kept_is_looked_at_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(calls, "MAX_JSON_BYTES", 100)
-    at = desk_of(lambda request: httpx.Response(200, content=b" " * 101 + b"{}"))
+    monkeypatch.setattr(transport, "MAX_JSON_BYTES", 100)
+    at = jobs_of(lambda request: httpx.Response(200, content=b" " * 101 + b"{}"))
     with pytest.raises(Later):
-        asyncio.run(at.submit(batch_of(Home(tmp_path), at)))
+        asyncio.run(at.submit(written(Home(tmp_path), at)))
 
 
 def test_results_cut_on_the_way_are_no_results(tmp_path):
@@ -310,21 +305,21 @@ def test_results_cut_on_the_way_are_no_results(tmp_path):
             return httpx.Response(200, content=b"{}\n", headers={"content-length": "900"})
         return httpx.Response(200, json={"id": "batch_1", "status": "completed", "output_file_id": "file-1"})
 
-    at = desk_of(answer)
-    batch = batch_of(Home(tmp_path), at)
+    at = jobs_of(answer)
+    batch = written(Home(tmp_path), at)
     batch.now(state="submitted", remote="batch_1")
     with pytest.raises(Later):
         asyncio.run(_collected(at, batch))
     assert batch.record.state == "submitted" and not batch.results.exists()
 
 
-async def _collected(at: Desk, batch: Batch) -> None:
+async def _collected(at: Jobs, batch: Batch) -> None:
     await at.collect(batch, await at.look(batch))
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_home_that_cannot_be_written_sends_nothing(tmp_path):
-    at = desk_of(lambda request: pytest.fail("nothing may be sent"))
+    at = jobs_of(lambda request: pytest.fail("nothing may be sent"))
     (tmp_path / "batches").mkdir(mode=0o500)
     with pytest.raises(StoreError):
-        batch_of(Home(tmp_path), at)
+        written(Home(tmp_path), at)

@@ -14,10 +14,7 @@ from typing import Any
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.interchange.logs import sample as samples
 from metacog_pipeline.interchange.logs.sample import Sample
-from metacog_pipeline.llm.batch.anthropic import AnthropicBatches
-from metacog_pipeline.llm.batch.gemini import GeminiBatches
-from metacog_pipeline.llm.batch.openai import OpenAiBatches
-from metacog_pipeline.llm.batch.ways import Way
+from metacog_pipeline.llm.batch.backends import BACKENDS
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Status
 from metacog_pipeline.llm.wire import wire_for
@@ -50,14 +47,12 @@ def read(path: Path, rows: Iterator[dict[str, Any]], provider: str) -> Iterator[
 
 def _reader(path: Path, provider: str) -> Callable[[Mapping[str, Any]], Sample]:
     """Return what reads a line of a provider."""
-    ways: Mapping[str, Callable[[], Way]]
-    ways = {"openai": OpenAiBatches, "anthropic": AnthropicBatches, "gemini": GeminiBatches}
-    way = ways[provider]()
+    backend = BACKENDS[provider]
     spec = ModelSpec.model_validate({"name": "imported", "provider": provider, "model": "imported"})
     wire = wire_for(spec.provider)
 
     def one(row: Mapping[str, Any]) -> Sample:
-        line = way.read(dict(row))
+        line = backend.read(dict(row))
         if line is None:
             name = row.get("custom_id") or row.get("key")
             return samples.nothing(name, path.stem, "", "is no result of a batch")

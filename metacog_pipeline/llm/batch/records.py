@@ -11,48 +11,56 @@
 
     written ──> submitting ──> submitted ──> collected ──> done
                      │              │
-                     │              └─> refused (the provider takes it not; nothing is billed)
+                     │              └─> refused (the provider does not take it; nothing is billed)
                      └─> looked for by its mark, and submitted again only when it is not there
 
 A batch ``written`` was never sent. One ``submitting`` may have been. Those who write a record hold the lock of the
-partition it belongs to.
+partition it belongs to. Where several hosts share a store, a record goes there with every change, before what it
+announces happens: another host goes on with the batch as the host that wrote it would, and submits nothing twice.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
-import os
 import secrets
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from pydantic import TypeAdapter
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.files import sha256_hex, sync, write_text
+from metacog_pipeline.files import replacing, sha256_hex, write_text
 from metacog_pipeline.home import Home, PathBelow
-from metacog_pipeline.llm.batch import travel
-from metacog_pipeline.llm.batch.travel import RECORD, State
+from metacog_pipeline.storage.attached import store_of
 
-REQUESTS, ANSWERS, RESULTS = "requests.jsonl", "answers.txt", "results.jsonl"
+if TYPE_CHECKING:
+    from metacog_pipeline.storage.store import Store
+
+RECORD, REQUESTS, ANSWERS, RESULTS = "record.json", "requests.jsonl", "answers.txt", "results.jsonl"
+#: In the order a batch passes through them: of two records of one batch the later counts.
+State = Literal["written", "submitting", "submitted", "collected", "done", "refused", "given up"]
 OPEN_STATES = frozenset({"written", "submitting", "submitted"})
 UNFINISHED = OPEN_STATES | {"collected"}  # answers of which may not be kept elsewhere yet
 MARK_BYTES = 12
+VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
 class BatchRecord:
     """One batch. Times are ISO 8601 in UTC.
 
-    ``mark`` is what it can be found by at the provider; ``partition`` benchmark, model and run, ``kept_in`` the
-    folder of its answers; ``account`` a digest of
-    the key's variable and the key; ``digest`` that of the requests. ``headers`` are those of its calls, the key taken
-    out. ``tries`` is how often a submission was begun. ``remote`` is its name at the provider, ``tentative`` while only
-    time and size say that it is ours; ``foreign`` are batches that turned out to be another's. ``worst_usd`` is set
-    aside for it until ``cost_usd`` is known. ``counts`` says what became of its requests.
+    ``mark`` is what it can be found by at the provider; ``partition`` benchmark, model and run, ``kept_in`` the folder
+    of its answers; ``account`` a digest of the key's variable and the key; ``digest`` that of the requests. ``headers``
+    are those of its calls, the key taken out. ``tries`` is how often a submission was begun. ``remote`` is its name at
+    the provider, ``tentative`` while only time and size say that it is ours; ``foreign`` are batches that turned out to
+    be another's. ``worst_usd`` is set aside for it until ``cost_usd`` is known. ``counts`` says what became of its
+    requests.
     """
 
     mark: str
@@ -108,7 +116,7 @@ class Batch:
         changed = dataclasses.replace(self.record, **changes)
         _write(self.noted, changed)
         self.record = changed
-        travel.send(self.home, *([self.results] if changed.state == "collected" else []), self.noted)
+        self._send(*([self.results] if changed.state == "collected" else []), self.noted)
 
     def answers(self) -> Iterator[tuple[str, int]]:
         """Yield (answer id, the most it can cost in nano-dollars) of each request."""
@@ -122,16 +130,27 @@ class Batch:
         files = (self.requests, self.asked, self.results)
         for path in files:
             path.unlink(missing_ok=True)
-        travel.take_away(self.home, *files)
+        self._unsend(*files)
 
     def remove(self) -> None:
         """Remove the batch as if it had never been written."""
         shutil.rmtree(self.path, ignore_errors=True)
-        travel.take_away(self.home, self.noted, self.requests, self.asked, self.results)
+        self._unsend(self.noted, self.requests, self.asked, self.results)
+
+    def _send(self, *paths: Path) -> None:
+        """Put files into the store that the hosts share."""
+        store = store_of(self.home)
+        for path in paths if store is not None else ():
+            if path.exists():
+                store.put(self.home.key(path), path)  # type: ignore[union-attr]
+
+    def _unsend(self, *paths: Path) -> None:
+        if (store := store_of(self.home)) is not None:
+            store.delete([self.home.key(path) for path in paths])
 
 
 def account_digest(variable: str | None, key: str | None) -> str:
-    """Return a digest of which key a batch is submitted with; the key cannot be told from it."""
+    """Return a digest of which key a batch is submitted with; the key cannot be found from it."""
     return sha256_hex(f"metacog batch account\0{variable or ''}\0{key or ''}")[:32]
 
 
@@ -153,26 +172,17 @@ def new_mark() -> str:
 
 
 def create(home: Home, record: BatchRecord, requests: bytes, answers: list[tuple[str, int]]) -> Batch:
-    """Make a batch of ``requests``; on return it is durable, whole, and seen by everyone.
-
-    Raises ``StoreError``.
-    """
-    batch, hidden = Batch(home, record.mark, record), home.batches / f".{record.mark}.new"
+    """Write a batch of ``requests``; on return it is durable, whole, and seen by every host. Raises ``StoreError``."""
+    batch = Batch(home, record.mark, record)
     try:
-        hidden.mkdir(parents=True)
-        text = "".join(f"{answer} {worst}\n" for answer, worst in answers)
-        for name, content in ((ANSWERS, text.encode("ascii")), (REQUESTS, requests)):
-            with (hidden / name).open("wb") as written:
-                written.write(content)
-                written.flush()
-                os.fsync(written.fileno())
-        _write(hidden / RECORD, record)
-        hidden.rename(batch.path)
-        sync(home.batches)
+        with replacing(batch.path, folder=True) as folder:
+            write_text(folder / ANSWERS, "".join(f"{answer} {worst}\n" for answer, worst in answers))
+            with replacing(folder / REQUESTS) as file:
+                file.write_bytes(requests)
+            _write(folder / RECORD, record)
     except OSError as error:
-        shutil.rmtree(hidden, ignore_errors=True)
         raise _unwritable(batch.path, error) from None
-    travel.send(home, batch.requests, batch.asked, batch.noted)
+    batch._send(batch.requests, batch.asked, batch.noted)
     return batch
 
 
@@ -183,7 +193,7 @@ def batches(home: Home) -> list[Batch]:
 
 
 def unfinished(home: Home, model: str, kept_in: str, address: str) -> list[Batch]:
-    """Return the batches for one folder of answers that are to be gone on with, oldest first. Raises ``StoreError``."""
+    """Return the batches for one folder of answers that are not finished, oldest first. Raises ``StoreError``."""
     return [
         each
         for each in batches(home)
@@ -192,10 +202,38 @@ def unfinished(home: Home, model: str, kept_in: str, address: str) -> list[Batch
     ]
 
 
+def bring(home: Home, store: Store) -> None:
+    """Bring every batch that another host knows better into ``home``. Raises ``StoreError``."""
+    listed: dict[str, list[str]] = {}
+    for one in store.listed(home.batches.name):
+        mark, _, name = one.key.removeprefix(f"{home.batches.name}/").partition("/")
+        listed.setdefault(mark, []).append(name)
+    for mark, names in listed.items():
+        folder = home.batches / mark
+        found = store.read(f"{home.key(folder)}/{RECORD}") if RECORD in names else None
+        here = (folder / RECORD).read_bytes() if (folder / RECORD).exists() else None
+        if found is None or (here is not None and _progress(found.content) <= _progress(here)):
+            continue
+        # The record last: it says that the rest is there.
+        for name in sorted(names, key=lambda each: each == RECORD):
+            content = found if name == RECORD else store.read(f"{home.key(folder)}/{name}")
+            if content is None:
+                raise StoreError(f"{store.address}/{mark}/{name}: was removed while it was read; run again")
+            with replacing(folder / name) as temporary:
+                temporary.write_bytes(content.content)
+
+
+def _progress(record: bytes) -> int:
+    """Return how far a batch is; a record that cannot be read is reported by whoever reads it."""
+    states = get_args(State)
+    return max(
+        (place for place, state in enumerate(states) if f'"state": "{state}"'.encode() in record), default=0
+    )
+
+
 def _write(path: Path, record: BatchRecord) -> None:
-    text = json.dumps({"version": 1, **dataclasses.asdict(record)}, indent=1)
     try:
-        write_text(path, text + "\n")
+        write_text(path, json.dumps({"version": VERSION, **dataclasses.asdict(record)}, indent=1) + "\n")
     except OSError as error:
         raise _unwritable(path.parent, error) from None
 
@@ -203,24 +241,22 @@ def _write(path: Path, record: BatchRecord) -> None:
 def _read(path: Path) -> BatchRecord:
     try:
         fields = json.loads(path.read_text("utf-8"))
-        version = fields.pop("version")
-        if version != 1:
-            raise ValueError(f"version {version}")
-        benchmark, model, run = fields["partition"]
-        fields |= {
-            "partition": (str(benchmark), str(model), int(run)),
-            "foreign": tuple(fields["foreign"]),
-        }
-        record = BatchRecord(**fields)
+        if fields.pop("version") != VERSION:
+            raise ValueError("of another version")
+        record = _form().validate_json(json.dumps(fields), strict=True)
         for moment in (record.created_at, record.submitting_since, record.submitted_at):
-            if moment is not None:
-                datetime.fromisoformat(moment)
+            age_s(moment)
         return record
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise StoreError(
             f"the record of a batch, {path}, cannot be read ({type(error).__name__}): restore it from a copy; without "
             "it nobody knows what was submitted"
         ) from None
+
+
+@functools.cache
+def _form() -> TypeAdapter[BatchRecord]:
+    return TypeAdapter(BatchRecord)
 
 
 def _unwritable(batch: Path, error: OSError) -> StoreError:

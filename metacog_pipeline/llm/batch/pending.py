@@ -1,4 +1,4 @@
-"""What whoever runs tasks knows of batches without loading how they are submitted: calls that wait, asking at once."""
+"""Calls that wait for a batch, for code that runs tasks and need not load how batches are submitted."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ TASKS_AT_ONCE = 256  # run at once: none of them waits for a provider
 _online: contextvars.ContextVar[bool] = contextvars.ContextVar("metacog_asked_online", default=False)
 
 
-class Parked(NotSent):
-    """The call's answer is not there yet: its request is in the wave, or in a batch under way. Engine-internal."""
+class Pending(NotSent):
+    """The call's answer is not there yet: its request waits to be submitted, or is in a batch under way."""
 
     def __init__(self, answer: str) -> None:
         super().__init__(answer)
@@ -23,7 +23,7 @@ class Parked(NotSent):
 
 @contextlib.contextmanager
 def online() -> Iterator[None]:
-    """Have the calls made inside asked online: how a model takes its options must be known before a batch is written."""
+    """Have the calls made inside asked online: a batch is written only when it is known which options a model takes."""
     before = _online.set(True)
     try:
         yield
