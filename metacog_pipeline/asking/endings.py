@@ -8,8 +8,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterator
 
 from metacog_pipeline.asking.variables import WATCH_PARENT
 
@@ -19,16 +18,6 @@ PARENT_WATCHED_EVERY_S = 1.0
 INTERRUPTED = threading.Event()  # set on the first signal, so that a caller with many partitions stops too
 
 
-class Stoppable(Protocol):
-    """What takes no new work after `stop`."""
-
-    interrupted: bool
-    stopped_at: float
-
-    def stop(self, reason: str) -> None:
-        """Take no new work."""
-
-
 def heard() -> list[signal.Signals]:
     """Return the signals that end a run: not that of a closed terminal where the run ignores it (nohup)."""
     ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
@@ -36,46 +25,36 @@ def heard() -> list[signal.Signals]:
 
 
 @contextlib.contextmanager
-def stopping_gently(loop: Stoppable) -> Iterator[None]:
-    """On the first signal take no new task and let calls in flight finish.
+def stopping_gently(stop: Callable[[str], None]) -> Iterator[None]:
+    """Call ``stop`` on the first signal, and where the command that started this process is gone: nobody could stop it."""
+    events, stopped_at = asyncio.get_running_loop(), float("inf")
 
-    So it goes, too, when the command that started this process is gone: nobody could stop it any more.
-    """
-    events = asyncio.get_running_loop()
-    watch = asyncio.ensure_future(parent_gone()) if os.environ.get(WATCH_PARENT) else None
-    if watch is not None:
-        watch.add_done_callback(lambda done: None if done.cancelled() else _stop(loop))
-    handled: list[signal.Signals] = []
+    def interrupt() -> None:
+        nonlocal stopped_at
+        stopped_at = min(stopped_at, time.monotonic())
+        INTERRUPTED.set()
+        stop("interrupted; calls in flight were finished and kept")
+
+    def signalled(number: signal.Signals) -> None:
+        if time.monotonic() - stopped_at > ONE_PRESS_S:
+            events.remove_signal_handler(number)
+            signal.raise_signal(number)
+        interrupt()
+
+    async def watch_parent() -> None:
+        parent = os.getppid()
+        while os.getppid() == parent:
+            await asyncio.sleep(PARENT_WATCHED_EVERY_S)
+        interrupt()
+
+    watch = asyncio.ensure_future(watch_parent()) if os.environ.get(WATCH_PARENT) else None
     for number in heard():
         with contextlib.suppress(RuntimeError, ValueError):  # only the main thread may set handlers
-            events.add_signal_handler(number, interrupt, loop, number)
-            handled.append(number)
+            events.add_signal_handler(number, signalled, number)
     try:
         yield
     finally:
         if watch is not None:
             watch.cancel()
-        for number in handled:
+        for number in heard():
             events.remove_signal_handler(number)
-
-
-async def parent_gone() -> None:
-    """Return once the process that started this one has ended."""
-    parent = os.getppid()
-    while os.getppid() == parent:
-        await asyncio.sleep(PARENT_WATCHED_EVERY_S)
-
-
-def interrupt(loop: Stoppable, number: signal.Signals) -> None:
-    """Stop ``loop``; at a second wish raise the signal again, now without a handler."""
-    if loop.interrupted and time.monotonic() - loop.stopped_at > ONE_PRESS_S:
-        asyncio.get_running_loop().remove_signal_handler(number)
-        signal.raise_signal(number)
-    _stop(loop)
-
-
-def _stop(loop: Stoppable) -> None:
-    if not loop.interrupted:
-        loop.interrupted, loop.stopped_at = True, time.monotonic()
-    INTERRUPTED.set()
-    loop.stop("interrupted; calls in flight were finished and kept")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 
 from metacog_pipeline.asking import construction, judging, probing, roles
 from metacog_pipeline.asking.states import SIMULATED_PREFIX
@@ -20,69 +20,57 @@ PROBED = '{"answer": "yes"}'
 
 
 def respondents(study: Study) -> Mapping[str, Respond]:
-    """Return the study's simulated respondents by name. Raises ``StudyError`` if it has none.
-
-    Models know the items of every enabled benchmark and judge themselves where they are asked to; judges and authors
-    answer whatever they are asked about.
-    """
-    found = {}
-    for spec in study.askable:
-        known = list(_observers(study, spec)) if spec.provider == "simulated" else []
-        if known:
-            found[spec.name] = _first_that_knows(known)
-    if not found:
+    """Return the study's simulated respondents by name: models that are measured, judges, models that help with items."""
+    simulated = [spec for spec in study.askable if spec.provider == "simulated"]
+    if not simulated:
         raise StudyError(
             f'{study.path.name}: no model, judge or author with provider = "simulated" to serve; add one'
         )
-    return found
+    return {spec.name: _first_that_knows(list(_observers(study, spec))) for spec in simulated}
 
 
 def _observers(study: Study, spec: ModelSpec) -> Iterator[Respondent]:
-    """Yield the observers ``spec`` stands for: in each benchmark the one measured, the judge, the helper with items."""
+    """Yield what ``spec`` stands for in each benchmark, whoever answers any question last."""
     benchmarks, measured = enabled(study), spec in study.models
     for benchmark in benchmarks if measured else ():
         with contextlib.suppress(SourceError):  # items that models must make first: nobody can be asked yet
             yield benchmark.observer(spec.observer)
     for benchmark in benchmarks:
         judges = judging.wanted(benchmark)
-        if judges is not None and (
-            spec in study.judges or (measured and spec in judges.judges(benchmark, spec))
-        ):
+        if judges is not None and spec in (study.judges if not measured else judges.judges(benchmark, spec)):
             yield judges.respondent(benchmark, spec)
-    for _, role, benchmark in ((*each, one) for one in benchmarks for each in roles.roles(one)):
-        if role.respondent is not None and not measured:
-            yield role.respondent(benchmark, spec)
+        for _, role in roles.roles(benchmark):
+            if role.respondent is not None and not measured:
+                yield role.respondent(benchmark, spec)
 
 
-def _first_that_knows(observers: Sequence[Respondent]) -> Respond:
+def _first_that_knows(observers: list[Respondent]) -> Respond:
     def respond(request: ChatRequest) -> str | Completion:
         if request.messages == probing.QUESTION:  # of the doctor: no item asks it
             return PROBED
-        known = next((each for each in observers if each.knows(request)), None)
-        if known is None:
-            raise UnknownQuestion(
-                "nobody of this study knows the question; is it of another study, other items or other words?"
-            )
-        return known(request)
+        for each in observers:
+            if each.knows(request):
+                return each(request)
+        raise UnknownQuestion(
+            "nobody of this study knows the question; is it of another study, other items or other words?"
+        )
 
     return respond
 
 
 def serve_study(study: Study, *, port: int, latency_s: float, announce: Callable[[str], None]) -> None:
-    """Serve until interrupted; builds the items first where that asks nobody who is paid. StudyError for a port in use."""
+    """Serve until interrupted; builds the items first where nobody paid helps to. StudyError for a port in use."""
     study.prepare()
     for benchmark in enabled(study):
         helpers = [spec for _, role in roles.roles(benchmark) for spec in role.models(benchmark)]
-        free = all(spec.provider == "simulated" for spec in helpers)
-        if free and not construction.items_current(benchmark):
+        if all(spec.provider == "simulated" for spec in helpers):
             construction.build(benchmark)
     models = respondents(study)
-
-    def respond(model: str, request: ChatRequest) -> str | Completion:
-        return models[model](request)
-
-    app = application(respond, tuple(models), latency_s=latency_s, label=SIMULATED_PREFIX)
+    answers = application(
+        lambda model, request: models[model](request),
+        tuple(models), latency_s=latency_s, label=SIMULATED_PREFIX,
+    )  # fmt: skip
     try:
-        serve(app, port, announce)
+        serve(answers, port, announce)
     except OSError as error:
         raise StudyError(f"--port {port}: {error.strerror or error}; choose another") from None

@@ -10,9 +10,8 @@ import asyncio
 import contextlib
 import logging
 import os
-import sys
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -31,34 +30,25 @@ from metacog_pipeline.asking.states import (
     SessionResult,
     Tally,
     source_of,
-    state_of,
 )
 from metacog_pipeline.asking.step import Session
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.asking.unusable import to_ask_again
 from metacog_pipeline.asking.variables import LANE, LEAVE_BATCHES, REASK, UNUSABLE
-from metacog_pipeline.errors import MetacogError, StoreError, StudyError
+from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.batch import records
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.simulated import Respond
-from metacog_pipeline.llm.spec import IN_PROCESS, Lane, ModelSpec
+from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
 from metacog_pipeline.llm.types import ChatModel
 from metacog_pipeline.llm.wire import base_url
-from metacog_pipeline.progress import style_from_environment
 from metacog_pipeline.study import Study
+from metacog_pipeline.transcripts.folder import PartitionFolder, read_manifest, write_manifest
 from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.journal import segment_sizes
-from metacog_pipeline.transcripts.schema import Record
-from metacog_pipeline.transcripts.store import (
-    PartitionFolder,
-    PartitionStore,
-    keep_whole,
-    kept_records,
-    read_manifest,
-    write_manifest,
-)
+from metacog_pipeline.transcripts.store import PartitionStore, kept_records
 
 if TYPE_CHECKING:
     from metacog_pipeline.llm.open import Clients
@@ -66,7 +56,6 @@ if TYPE_CHECKING:
 WAITING = 9  # exit code of a command that leaves batches under way
 COMPACTED_AT_ONCE = 16 * 2**20  # bytes of journals that an interrupted session still compacts: it has 5 s
 RUNS_PER_SEED = 100  # seeds of two studies with neighbouring seeds never meet: a study has at most 99 runs
-MODELS_SHOWN = 5
 
 _logger = logging.getLogger(__name__)
 
@@ -97,7 +86,7 @@ class Partition:
 
     def manifest(self) -> dict[str, object]:
         """Return what the last session wrote down; empty before the first."""
-        return read_manifest(self.folder) or {}
+        return read_manifest(self.folder)
 
     def known_profile(self, judge: ModelSpec | None = None) -> Profile | None:
         """Return how its model (or a judge of it) was asked last; None where its row of the study has changed since."""
@@ -145,25 +134,20 @@ def query_partition(
         if spec.provider == "replay":
             outcome, reported = _imported(partition.folder, tasks)
         else:
-            panelist = Panelist(spec, tasks, modes, respond)
             try:
-                outcome = _ask(partition, store, panelist, on_progress, partition.known_profile())
+                asked = Panelist(spec, tasks, modes, respond)
+                outcome = asyncio.run(_ask(partition, store, asked, on_progress, partition.known_profile()))
             except MetacogError:
-                with contextlib.suppress(StoreError):  # the first error is what people can do something about
-                    store.compact()  # what an interrupted session left
+                store.compact()  # what an interrupted session left
                 raise
             reported = store.models_reported(outcome.tally.current)
-        _compact(store, outcome.tally.current)
-        _note(partition, outcome, fingerprint, started, reported, other_models(spec, reported))
+        _compact(store, outcome)
+        _note(partition, outcome, fingerprint, started, reported)
     return outcome
 
 
 def query_panel(
-    partition: Partition,
-    panel: Sequence[Panelist],
-    *,
-    fingerprint: str,
-    on_progress: OnProgress = None,
+    partition: Partition, panel: Sequence[Panelist], *, fingerprint: str, on_progress: OnProgress = None
 ) -> SessionResult:
     """Ask every judge of ``partition``'s model what is lacking of its verdicts; return how all of them went.
 
@@ -174,61 +158,47 @@ def query_panel(
     with PartitionStore.open(partition.folder) as store:
 
         def ask(judge: Panelist, shown: OnProgress) -> SessionResult:
-            return _ask(partition, store, judge, shown, partition.known_profile(judge.spec))
+            return asyncio.run(_ask(partition, store, judge, shown, partition.known_profile(judge.spec)))
 
         found = ask_each(panel, ask, on_progress)
-        outcome, others, notes = together(found), [], {}
-        _compact(store, outcome.tally.current)
-        for judge, one in found:
-            if line := other_models(judge.spec, store.models_reported(one.tally.current)):
-                others.append(f"{judge.spec.name}: {line}")
-            # A profile that is known is not lost with a session that failed.
+        outcome, notes = together(found), {}
+        _compact(store, outcome)
+        for judge, one in found:  # a profile that is known is not lost with a session that failed
             profile = one.profile or partition.known_profile(judge.spec)
             notes[judge.spec.name] = {**_asked_as(judge.spec, profile), **_counts(one)}
         reported = store.models_reported(outcome.tally.current)
-        _note(partition, outcome, fingerprint, started, reported, "; ".join(others) or None, notes)
+        _note(partition, outcome, fingerprint, started, reported, notes)
     return outcome
-
-
-def keep_imported(partition: Partition, answers: Sequence[Record]) -> None:
-    """Keep answers collected elsewhere, all of them or none; of two to one item the new one counts. As `keep_whole`."""
-    keep_whole(partition.folder, answers)
 
 
 def _imported(folder: PartitionFolder, tasks: Sequence[Task]) -> tuple[SessionResult, Mapping[str, int]]:
     """Return how far imported answers reach, of each step of an item the newest, and which models gave them."""
-    newest: dict[tuple[str, str, str], Record] = {}
-    simulated = False  # what another study's observer answered stays simulated
-    for record in kept_records(folder):
-        simulated |= record.source == "simulated"
-        newest[record.item_id, record.condition, record.step] = record
-    found = {(item_id, condition) for item_id, condition, _ in newest}
-    answered = sum((task.item_id, task.condition) in found for task in tasks)
-    current = {record.answer_id: record.model_reported for record in newest.values()}
-    tally = Tally(reused=answered, simulated=simulated, current=set(current))
-    reported = Counter(name for name in current.values() if name is not None)
+    newest = {
+        (record.item_id, record.condition, record.step): (
+            record.answer_id,
+            record.model_reported,
+            record.source,
+        )
+        for record in kept_records(folder)
+    }
+    items = {(item_id, condition) for item_id, condition, _ in newest}
+    answered = sum((task.item_id, task.condition) in items for task in tasks)
+    # What another study's observer answered stays simulated.
+    simulated = any(source == "simulated" for _, _, source in newest.values())
+    tally = Tally(reused=answered, simulated=simulated, current={answer for answer, _, _ in newest.values()})
+    reported = Counter(model for _, model, _ in newest.values() if model is not None)
     return SessionResult(len(tasks), answered, 0, Profile("import"), tally), reported
 
 
 # --- asking -------------------------------------------------------------------------------------------------------------
-def _ask(
+async def _ask(
     partition: Partition,
     store: PartitionStore,
     asked: Panelist,
     on_progress: OnProgress,
     known: Profile | None,
 ) -> SessionResult:
-    """Ask one model what ``store`` lacks, under the ``known`` profile; nothing is compacted or written down."""
-    return asyncio.run(_session(partition, store, asked, on_progress, known))
-
-
-async def _session(
-    partition: Partition,
-    store: PartitionStore,
-    asked: Panelist,
-    on_progress: OnProgress,
-    known: Profile | None,
-) -> SessionResult:
+    """Ask one model what ``store`` lacks, first as it was asked before; nothing is compacted or written down."""
     # HTTP takes a quarter of a second to load, and whoever imports answers asks nobody.
     from metacog_pipeline.llm.open import Clients
 
@@ -246,30 +216,25 @@ async def _session(
                 store.reask(to_ask_again(store.folder))
             if session.queue is not None:
                 session.queue.begin()
+            on_stop = clients.halt.throw
             loop = Loop(
-                *(session, asked.tasks, asked.modes),
-                known=known,
-                on_progress=on_progress,
-                on_stop=clients.halt.throw,
+                session, asked.tasks, asked.modes, known=known, on_progress=on_progress, on_stop=on_stop
             )
             try:
-                with stopping_gently(loop):
+                with stopping_gently(loop.stop):
                     return await loop.run()
             finally:
                 await model.close()
 
 
 def _open_model(partition: Partition, clients: Clients, store: PartitionStore, asked: Panelist) -> ChatModel:
+    """Open a model online, or through batches: as the command says, else its row, or to take up those under way."""
     from metacog_pipeline.llm import open as opening
 
     spec, home = asked.spec, partition.study.home
-    submits = _queue_of(spec) == "batch"
+    submits = spec.provider not in IN_PROCESS and (os.environ.get(LANE) or spec.lane) == "batch"
     if not submits and not batches_of(home, spec, store.folder):
         return opening.open_model(spec, shared=clients, respond=asked.respond)
-    if submits and spec.api_version is not None:
-        raise StudyError(
-            f'model {spec.name}: an Azure address (api_version) is asked online only; set lane = "online"'
-        )
     return clients.batch_model(
         spec,
         home,
@@ -278,15 +243,7 @@ def _open_model(partition: Partition, clients: Clients, store: PartitionStore, a
         identify=partial(answer_id, spec),
         submits=submits,
         wait=os.environ.get(LEAVE_BATCHES) != "1",
-        say=_print,
     )
-
-
-def _queue_of(spec: ModelSpec) -> Lane:
-    """Return how ``spec`` is asked: as the command says, else as its row says; in this process there are no batches."""
-    if spec.provider in IN_PROCESS:
-        return "online"
-    return "batch" if (os.environ.get(LANE) or spec.lane) == "batch" else "online"
 
 
 def batches_of(home: Home, spec: ModelSpec, folder: PartitionFolder) -> list[records.Batch]:
@@ -296,28 +253,18 @@ def batches_of(home: Home, spec: ModelSpec, folder: PartitionFolder) -> list[rec
     return records.unfinished(home, spec.name, folder.key, base_url(spec))
 
 
-def _print(line: str) -> None:
-    if style_from_environment() != "quiet":
-        with contextlib.suppress(OSError):
-            print(line, file=sys.stderr, flush=True)
-
-
-def _compact(store: PartitionStore, current: Collection[str]) -> None:
-    """Bring the Parquet copy up to date; after an interrupt only where that takes no time.
-
-    Journals hold every answer, and the next session brings the copy up to date.
-    """
+def _compact(store: PartitionStore, outcome: SessionResult) -> None:
+    """Bring the Parquet copy up to date; after an interrupt only where that takes no time: the next session does it."""
     if not INTERRUPTED.is_set() or sum(segment_sizes(store.folder).values()) <= COMPACTED_AT_ONCE:
-        store.compact(current)
+        store.compact(outcome.tally.current)
 
 
 # --- the manifest -------------------------------------------------------------------------------------------------------
 def record_failure(partition: Partition, message: str, expected: int) -> None:
     """Note that a partition could not be asked at all, keeping what is known of earlier sessions."""
-    manifest = {**partition.manifest(), "state": "failed", "message": message, "fingerprint": None}
-    manifest.setdefault("n_expected", expected)
-    manifest["finished_at"] = datetime.now(UTC).isoformat()
-    write_manifest(partition.folder, manifest)
+    now = datetime.now(UTC).isoformat()
+    failed = {"state": "failed", "message": message, "fingerprint": None, "finished_at": now}
+    write_manifest(partition.folder, {"n_expected": expected, **partition.manifest(), **failed})
 
 
 def _note(
@@ -326,42 +273,35 @@ def _note(
     fingerprint: str,
     started: datetime,
     reported: Mapping[str, int],
-    others: str | None,
     judges: Mapping[str, object] | None = None,
 ) -> None:
-    """Write the manifest of a session: ``others`` warns of answers by other models, ``judges`` is noted of each judge."""
-    spec, before, tally = partition.spec, partition.manifest(), outcome.tally
-    state, message = state_of(outcome)
+    """Write the manifest of a session; ``judges`` is noted of each judge."""
+    spec, tally, (state, message) = partition.spec, outcome.tally, outcome.state
     replayed = spec.provider == "replay" and judges is None  # there is nobody to ask for the rest
-    # Answers of one model stay simulated when the next session reuses them; judges may be others by then.
-    stays = before.get("asked_as") == request_digest(spec) and before.get("source") == "simulated"
     simulated = tally.simulated or any(name.startswith(SIMULATED_PREFIX) for name in reported)
-    if others is not None:
+    if judges is None and (others := other_models(spec, reported)) is not None:
         _logger.warning("%s run %d: %s", spec.name, partition.run, others)
         message = others if message is None else f"{message}; {others}"
-    write_manifest(
-        partition.folder,
-        {
-            "benchmark": partition.benchmark,
-            "model": spec.name,
-            "run": partition.run,
-            "source": "simulated" if simulated or (stays and judges is None) else source_of(spec),
-            "state": state,
-            "message": message,
-            **_counts(outcome),
-            "fingerprint": fingerprint if state == "complete" or replayed else None,
-            **_asked_as(spec, outcome.profile),
-            "model_reported": dict(sorted(reported.items())),
-            "seed": partition.seed,
-            "calls": tally.calls,
-            "reused": tally.reused,
-            "cost_usd": tally.cost_usd,
-            "started_at": started.isoformat(),
-            "finished_at": datetime.now(UTC).isoformat(),
-            "version": __version__,
-            **({} if judges is None else {"judges": dict(judges)}),
-        },
-    )
+    noted: dict[str, object] = {
+        "benchmark": partition.benchmark,
+        "model": spec.name,
+        "run": partition.run,
+        "source": "simulated" if simulated else source_of(spec),
+        "state": state,
+        "message": message,
+        **_counts(outcome),
+        "fingerprint": fingerprint if state == "complete" or replayed else None,
+        **_asked_as(spec, outcome.profile),
+        "model_reported": dict(sorted(reported.items())),
+        "seed": partition.seed,
+        "calls": tally.calls,
+        "reused": tally.reused,
+        "cost_usd": tally.cost_usd,
+        "started_at": started.isoformat(),
+        "finished_at": datetime.now(UTC).isoformat(),
+        "version": __version__,
+    }
+    write_manifest(partition.folder, noted if judges is None else {**noted, "judges": judges})
 
 
 def _asked_as(spec: ModelSpec, profile: Profile | None) -> dict[str, object]:
@@ -389,6 +329,5 @@ def other_models(spec: ModelSpec, reported: Mapping[str, int]) -> str | None:
     names = [name.lower().removeprefix(SIMULATED_PREFIX).rpartition("/")[2] for name in reported]
     if len(names) <= 1 and all(asked in name or name in asked for name in names):
         return None
-    shown = ", ".join(f"{name} ({count})" for name, count in sorted(reported.items())[:MODELS_SHOWN])
-    more = ", …" if len(reported) > MODELS_SHOWN else ""
-    return f"asked for {spec.model or spec.name}, but the provider says the answers come from {shown}{more}"
+    shown = ", ".join(f"{name} ({count})" for name, count in sorted(reported.items()))
+    return f"asked for {spec.model or spec.name}, but the provider says the answers come from {shown}"

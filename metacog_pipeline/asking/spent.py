@@ -16,16 +16,14 @@ from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import Figures, read_figures
 from metacog_pipeline.transcripts.folder import PartitionFolder, kept_folders
-from metacog_pipeline.transcripts.journal import segment_sizes, segments
+from metacog_pipeline.transcripts.journal import segment_sizes
 from metacog_pipeline.transcripts.parquet import read_footer
 from metacog_pipeline.transcripts.store import kept_records, read_partition
-
-State = tuple[tuple[str, int, int], ...]  # name, size and time of change of the files that hold the answers
 
 
 def kept_cost(home: Home) -> float:
     """Return the dollars of all answers that were asked for under ``home``, judges' and helpers' included."""
-    return math.fsum(_cost(folder, _state(folder)) for folder in kept_folders(home))
+    return math.fsum(_cost(each, tuple(segment_sizes(each).items())) for each in kept_folders(home))
 
 
 def spent_figures(home: Home, cap_usd: float | None) -> Figures:
@@ -33,12 +31,12 @@ def spent_figures(home: Home, cap_usd: float | None) -> Figures:
     return read_figures(home, cap_usd, known_spent_usd=kept_cost(home))
 
 
-@functools.cache  # one process opens many partitions, and only one has changed since
-def _cost(folder: PartitionFolder, state: State) -> float:
+@functools.cache  # one process opens many partitions, and only one has changed since: its journals have grown
+def _cost(folder: PartitionFolder, journals: tuple[tuple[str, int], ...]) -> float:
     """Return the dollars of one partition; 0 where it cannot be read: whoever asks it hears of the damage."""
     with contextlib.suppress(StoreError):  # the journals tell what a damaged copy cannot
-        footer, sizes = read_footer(folder.copy), segment_sizes(folder)
-        if footer is not None and (footer.segments == sizes or not sizes):  # a home may have no journals
+        footer = read_footer(folder.copy)
+        if footer is not None and (footer.segments == dict(journals) or not journals):
             kept = read_partition(folder, ["cost_usd", "source"])
             return _sum(zip(kept["cost_usd"].to_pylist(), kept["source"].to_pylist(), strict=True))
     with contextlib.suppress(StoreError):
@@ -50,12 +48,3 @@ def _sum(costs: Iterable[tuple[float | None, str]]) -> float:
     return math.fsum(
         cost for cost, source in costs if cost is not None and 0 < cost < math.inf and source != "imported"
     )
-
-
-def _state(folder: PartitionFolder) -> State:
-    found = []
-    for path in (*segments(folder), folder.copy):
-        with contextlib.suppress(FileNotFoundError):
-            known = path.stat()
-            found.append((path.name, known.st_size, known.st_mtime_ns))
-    return tuple(found)

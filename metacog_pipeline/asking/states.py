@@ -2,7 +2,8 @@
 
 A call ends as ``ok``, ``refused`` (by the provider's filter), ``truncated`` or ``failed`` (`llm.types.Status`). The first
 three were billed: they are answers, kept for ever and never asked again. A failed call is kept as a failure, never scored,
-and asked again by the next session. A task is answered when each of its calls is. A partition is (`state_of`):
+and asked again by the next session. A task is answered when each of its calls is. A partition is
+(`SessionResult.state`):
 
 =============  ======================================================================================================
 ``missing``    no session has written a manifest
@@ -28,7 +29,6 @@ from metacog_pipeline.transcripts.schema import Source
 
 State = Literal["complete", "incomplete", "failed", "missing", "waiting"]
 SIMULATED_PREFIX = "simulated/"  # model id reported by the local simulated provider
-LEAST_USABLE_SHARE = 0.5  # a partition with less is never complete
 #: What to do, by HTTP status.
 HINTS = {
     401: "check the key and the name in api_key_env",
@@ -37,6 +37,7 @@ HINTS = {
     404: "check model and base_url",
     429: "wait, or set requests_per_minute to what the account allows",
 }
+UNAVAILABLE = (503, 529)
 KEY_CODES = ("api_key_invalid", "invalid_api_key")  # some providers say so with another status
 
 
@@ -55,6 +56,13 @@ class StepFailed(Exception):
         """Whether every further call to this model would fail the same way."""
         return self.completion.error_kind is types.ErrorKind.FATAL
 
+    @property
+    def provider_away(self) -> bool:
+        """Whether no call got through for all the patience of one: no connection, or refused for rate or load."""
+        failed = self.completion
+        unsent = failed.error_kind is types.ErrorKind.RATE_LIMIT or failed.error_code == types.NO_CONNECTION
+        return unsent or failed.http_status in UNAVAILABLE
+
 
 @dataclass(frozen=True, slots=True)
 class Profile:
@@ -71,8 +79,6 @@ class Tally:
     calls: int = 0
     reused: int = 0
     failed_calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
     cost_usd: float = 0.0
     simulated: bool = False
     current: set[str] = field(default_factory=set)
@@ -82,8 +88,6 @@ class Tally:
         self.simulated |= (completion.model_reported or "").startswith(SIMULATED_PREFIX)
         self.calls += 1
         self.failed_calls += completion.status is types.Status.FAILED
-        self.input_tokens += completion.usage.input_tokens or 0
-        self.output_tokens += completion.usage.output_tokens or 0
         self.cost_usd += completion.cost_usd or 0.0
 
     def add(self, other: Tally) -> None:
@@ -106,14 +110,13 @@ class Progress:
 OnProgress = Callable[[Progress], None] | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SessionResult:
-    """How a session on a partition ended.
+    """How far a session on a partition is, and in the end how it went.
 
-    ``stopped`` says why it ended early, ``None`` when it did not; ``exit_code`` is what a command that did nothing else
-    ends with then. ``unusable`` counts answered tasks that give nothing to read; ``too_few_usable`` says that they are too
-    many. ``waiting`` batches are under way that nobody waited for. ``last_failure`` is what the provider said of the last
-    call that failed.
+    ``stopped`` says why it ended early; ``exit_code`` is what a command that did nothing else ends with then. ``unusable``
+    counts answered tasks that give nothing to read; ``too_few_usable`` says that they are too many. ``waiting`` batches are
+    under way that nobody waited for. ``last_failure`` is what the provider said of the last call that failed.
     """
 
     tasks: int
@@ -141,19 +144,14 @@ class SessionResult:
             return f"{self.tasks - self.answered} of {self.tasks} items have no answer yet{why}"
         return self.too_few_usable
 
-
-def state_of(result: SessionResult) -> tuple[State, str | None]:
-    """Return the state a session leaves its partition in, and the line that says why it is not complete."""
-    if result.stopped:
-        return "failed", result.stopped
-    if result.waiting:
-        return "waiting", f"{result.waiting} batches are under way; run again when they have ended"
-    return ("complete", None) if result.complete else ("incomplete", result.missing)
-
-
-def mostly_unusable(answered: int, unusable: int) -> bool:
-    """Whether too few of the answers can be used for a partition to be complete."""
-    return unusable > 0 and answered - unusable < LEAST_USABLE_SHARE * answered
+    @property
+    def state(self) -> tuple[State, str | None]:
+        """The state it leaves its partition in, and the line that says why that is not complete."""
+        if self.stopped:
+            return "failed", self.stopped
+        if self.waiting:
+            return "waiting", f"{self.waiting} batches are under way; run again when they have ended"
+        return ("complete", None) if self.complete else ("incomplete", self.missing)
 
 
 def source_of(spec: ModelSpec, model_reported: str | None = None) -> Source:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import combinations
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from metacog_pipeline.asking.learning import Learnt
 from metacog_pipeline.asking.states import Profile, StepFailed, Tally, source_of
@@ -28,6 +28,13 @@ if TYPE_CHECKING:
     from metacog_pipeline.llm.batch.queue import BatchModel
 
 SEED_STEP = 10_000_019  # between the seeds of samples: far from those of other runs and studies
+#: Fields that a record takes from the completion, and from its usage, under the same name.
+_OF_COMPLETION = (
+    *("model_reported", "text", "finish_reason", "finish_detail", "cost_usd", "attempts", "attempts_billed"),
+    *("latency_s", "http_status", "error_code", "error_message", "reasoning_text", "service_tier"),
+    *("lane", "response_id", "system_fingerprint"),
+)
+_OF_USAGE = ("input_tokens", "output_tokens", "reasoning_tokens", "cached_tokens", "cache_write_tokens")
 
 
 @dataclass(slots=True)
@@ -43,7 +50,10 @@ class Session:
     tally: Tally = field(default_factory=Tally)
     in_flight: dict[str, asyncio.Future[Answer]] = field(default_factory=dict)
     learnt: Learnt = field(default_factory=Learnt)
-    watch: Watch = field(default_factory=Watch)
+    watch: Watch = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.watch = Watch(self.spec)
 
     @property
     def queue(self) -> BatchModel | None:
@@ -145,7 +155,7 @@ class StepAsker:
             if not session.store.has_row(identity, self.item_id, self.condition):
                 await session.store.keep_reused(identity, self.item_id, self.item_hash, self.condition)
             return kept
-        if session.watch.stop is not None:
+        if session.watch.ended:
             raise NotSent
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         session.in_flight[identity] = future
@@ -160,7 +170,7 @@ class StepAsker:
         completion = await session.model.complete(request)
         session.tally.count(completion)
         session.learnt.observe(request, completion)
-        session.watch.count(session.spec, session.learnt.known, completion)
+        session.watch.count(session.learnt.known, completion)
         await session.store.keep(self._record(identity, request, completion))
         if completion.status is types.Status.FAILED:
             raise StepFailed(completion)
@@ -169,6 +179,8 @@ class StepAsker:
     def _record(self, identity: str, request: types.ChatRequest, completion: types.Completion) -> Record:
         session, first_s = self.session, completion.latency_first_s
         prices = price_list(session.spec, batch=completion.lane == "batch")
+        same: dict[str, Any] = {name: getattr(completion, name) for name in _OF_COMPLETION}
+        same |= {name: getattr(completion.usage, name) for name in _OF_USAGE}
         return Record(
             answer_id=identity,
             benchmark=session.benchmark,
@@ -181,35 +193,15 @@ class StepAsker:
             source=source_of(session.spec, completion.model_reported),
             provider=session.spec.provider,
             model_id=session.spec.model or session.spec.name,
-            model_reported=completion.model_reported,
             mode=self.profile.mode,
             request_json=types.request_json(request),
             status=completion.status.value,
-            text=completion.text,
-            finish_reason=completion.finish_reason,
             logprobs_json=encode_logprobs(completion.logprobs),
-            input_tokens=completion.usage.input_tokens,
-            output_tokens=completion.usage.output_tokens,
-            cost_usd=completion.cost_usd,
-            attempts=completion.attempts,
             started_at=completion.started_at or datetime.now(UTC),
-            latency_s=completion.latency_s,
-            http_status=completion.http_status,
-            error_kind=completion.error_kind.value if completion.error_kind else None,
-            error_code=completion.error_code,
-            error_message=completion.error_message,
-            reasoning_text=completion.reasoning_text,
-            reasoning_tokens=completion.usage.reasoning_tokens,
-            cached_tokens=completion.usage.cached_tokens,
-            cache_write_tokens=completion.usage.cache_write_tokens,
-            service_tier=completion.service_tier,
-            lane=completion.lane,
             prices_json=None if prices is None else canonical_json(prices),
-            response_id=completion.response_id,
-            system_fingerprint=completion.system_fingerprint,
-            finish_detail=completion.finish_detail,
+            error_kind=completion.error_kind.value if completion.error_kind else None,
             latency_first_ms=None if first_s is None else first_s * 1000.0,
             latency_ms=completion.latency_s * 1000.0,
-            attempts_billed=completion.attempts_billed,
             raw_zstd=raw.compressed(completion.raw),
+            **same,
         )

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.asking import construction
-from metacog_pipeline.asking.session import Partition, keep_imported
+from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.contract import Importer
 from metacog_pipeline.errors import SourceError, StudyError, one_line
 from metacog_pipeline.interchange.answer_files import AnswerFile, chosen
@@ -31,7 +31,7 @@ from metacog_pipeline.interchange.import_rules import CHECKS, ITEM_FIELDS, RESPO
 from metacog_pipeline.interchange.imported import Imported, ImportOptions, Rejected, imported_record
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.schema import Record
-from metacog_pipeline.transcripts.store import kept_records
+from metacog_pipeline.transcripts.store import keep_whole, kept_records
 
 __all__ = [
     "ImportOptions",
@@ -115,7 +115,7 @@ def import_file(
         options.tell(found)
         if replaced and options.show is not None:
             options.show(f"{replaced} other answers to the same questions were there: these take their place")
-        keep_imported(partition, found.records if options.enrich is None else options.enrich(found))
+        keep_whole(partition.folder, found.records if options.enrich is None else options.enrich(found))
     return found
 
 

@@ -7,8 +7,7 @@ import logging
 
 from metacog_pipeline.llm.incoming import Reply, SendFailure
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.transport import NO_CONNECTION
-from metacog_pipeline.llm.types import Completion, ErrorKind, Status, failed
+from metacog_pipeline.llm.types import NO_CONNECTION, Completion, ErrorKind, Status, failed
 from metacog_pipeline.llm.wire import Wire, redacted
 from metacog_pipeline.llm.wire.errors import SECRET_LENGTH, STRUCK_OUT
 

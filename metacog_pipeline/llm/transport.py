@@ -26,7 +26,6 @@ from metacog_pipeline.llm.wire.types import Assembler, HttpCall
 POOL_TIMEOUT_S = 30.0  # a free connection, and a new one where none is free
 KEEPALIVE_S = 15.0  # below the idle limits of usual gateways, so that no call meets a connection being closed
 DNS_CACHE_S = 300
-NO_CONNECTION = "no_connection"  # the code of a failure before anything could be sent
 MAX_CONNECTIONS = 1000  # the ceiling of any model's concurrency: the limiter decides, not the pool
 MAX_BODY_BYTES = (
     64 * 2**20

@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 
 from metacog_pipeline.files import canonical_json
 
+NO_CONNECTION = "no_connection"  # the code of a failure before anything could be sent
 _THINKING = re.compile(r"<(think|thinking|thought)>")
 
 

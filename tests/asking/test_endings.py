@@ -5,12 +5,12 @@ import os
 import signal
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import pytest
 
 from metacog_pipeline.asking import endings
-from metacog_pipeline.asking.endings import ENDINGS, ONE_PRESS_S, heard
+from metacog_pipeline.asking.endings import ENDINGS, heard, stopping_gently
+from metacog_pipeline.asking.variables import WATCH_PARENT
 
 
 def test_a_closed_terminal_ends_a_run_unless_it_was_told_to_ignore_that():
@@ -23,26 +23,44 @@ def test_a_closed_terminal_ends_a_run_unless_it_was_told_to_ignore_that():
         signal.signal(signal.SIGHUP, before)
 
 
-def test_signals_at_once_are_one_wish_and_a_later_one_gives_up_what_is_under_way():
-    told: list[str] = []
-    pool = SimpleNamespace(interrupted=False, stopped_at=0.0, stop=told.append)
-
-    async def press(number):
-        endings.interrupt(pool, number)
-
-    loop = asyncio.new_event_loop()
+@pytest.fixture
+def told():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        loop.run_until_complete(press(signal.SIGTERM))
-        loop.run_until_complete(press(signal.SIGINT))  # as systemd and the command do
-        assert pool.interrupted and told
-        pool.stopped_at -= 2 * ONE_PRESS_S
-        with pytest.raises(KeyboardInterrupt):
-            loop.run_until_complete(press(signal.SIGINT))
-    finally:
-        signal.signal(signal.SIGINT, before)
-        endings.INTERRUPTED.clear()
-        loop.close()
+    yield []
+    signal.signal(signal.SIGINT, before)
+    endings.INTERRUPTED.clear()
+
+
+def test_signals_at_once_are_one_wish_and_a_later_one_gives_up_what_is_under_way(told, monkeypatch):
+    async def asked():
+        with stopping_gently(told.append):
+            for number in (signal.SIGTERM, signal.SIGINT):  # as systemd and the command do
+                os.kill(os.getpid(), number)
+                await asyncio.sleep(0.01)
+            assert told and endings.INTERRUPTED.is_set()
+            monkeypatch.setattr(endings, "ONE_PRESS_S", 0.0)
+            os.kill(os.getpid(), signal.SIGINT)
+            await asyncio.sleep(1)
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(asked())
+
+
+def test_a_process_whose_starter_is_gone_stops_asking(told, monkeypatch):
+    parents = iter([41, 41, 41])
+    monkeypatch.setenv(WATCH_PARENT, "1")
+    monkeypatch.setattr(endings, "PARENT_WATCHED_EVERY_S", 0.001)
+    monkeypatch.setattr("os.getppid", lambda: next(parents, 1))
+
+    async def asked():
+        with stopping_gently(told.append):
+            for _ in range(1000):
+                await asyncio.sleep(0.001)
+                if told:
+                    return
+
+    asyncio.run(asked())
+    assert told and endings.INTERRUPTED.is_set()
 
 
 def test_what_a_command_was_started_without_is_opened_before_anything_takes_its_number():

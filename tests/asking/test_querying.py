@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from metacog_pipeline.asking import cost_estimate, endings
+from metacog_pipeline.asking import cost_estimate
 from metacog_pipeline.asking import loop as engine
 from metacog_pipeline.asking.cost_estimate import estimate_partition, stored_answers
 from metacog_pipeline.asking.loop import Loop
@@ -18,8 +18,7 @@ from metacog_pipeline.errors import BudgetError, StoreError
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.halt import NotSent
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.transport import NO_CONNECTION
-from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Message, Status
+from metacog_pipeline.llm.types import NO_CONNECTION, ChatRequest, Completion, ErrorKind, Message, Status
 from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.store import PartitionStore, read_partition
 from tests.tables import every
@@ -280,7 +279,7 @@ def test_a_provider_that_only_refuses_or_cannot_be_reached_is_given_up_after_one
     model = Scripted(lambda request: late(kind, code, 900.0))
     outcome = query(folder, model, [one_step(str(i)) for i in range(40)], known=known)
     assert outcome.stopped == "no"
-    assert model.asked.total() <= (1 if known is None else engine.workers(SPEC.max_concurrency))
+    assert model.asked.total() <= engine.FEW_IN_A_ROW
 
 
 def test_a_call_refused_for_rate_while_others_are_answered_stops_nothing(folder):
@@ -339,11 +338,3 @@ def test_answers_of_another_model_than_asked_for_are_said(asked, reported, said)
     assert (line is not None) == said
     if line is not None:
         assert all(f"{name} ({count})" in line for name, count in reported.items())
-
-
-def test_a_process_whose_starter_is_gone_is_told(monkeypatch):
-    parents = iter([41, 41, 41, 1])
-    monkeypatch.setattr(endings, "PARENT_WATCHED_EVERY_S", 0.001)
-    monkeypatch.setattr("os.getppid", lambda: next(parents))
-    asyncio.run(asyncio.wait_for(endings.parent_gone(), 5))
-    assert list(parents) == []

@@ -10,8 +10,6 @@ from metacog_pipeline.asking.planning import plan_study
 from metacog_pipeline.asking.renamed import refuse, rename_problem
 from metacog_pipeline.asking.session import request_digest
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.llm.batch.records import Batch, BatchRecord
-from metacog_pipeline.llm.wire import base_url
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.transcripts.folder import PartitionFolder, write_manifest
 from tests.tables import every
@@ -48,9 +46,7 @@ def test_a_renamed_model_is_said_before_anything_is_asked_and_not_asked(tmp_path
     study = study_of(tmp_path, "okay")
     line = rename_problem(study, study.models[0])
     assert line is not None
-    assert line.startswith(
-        '12 answers of "ok" are kept, or in batches, with the settings of okay, which has none'
-    )
+    assert line.startswith('answers of "ok" are kept with the settings of okay, which has none')
     assert line.endswith(
         'name it "ok" again, or have everything asked and paid for anew with metacog run --reask renamed'
     )
@@ -59,7 +55,7 @@ def test_a_renamed_model_is_said_before_anything_is_asked_and_not_asked(tmp_path
     assert [(each.state, each.subject, each.exit_code) for each in found] == [
         ("fail", "okay", StudyError.exit_code)
     ]
-    with pytest.raises(StudyError, match='model okay: 12 answers of "ok"'):
+    with pytest.raises(StudyError, match='model okay: answers of "ok"'):
         refuse(study, ())
     refuse(study, ("another",))
 
@@ -86,35 +82,3 @@ def test_a_model_with_answers_under_its_new_name_is_asked_on(tmp_path):
     study = study_of(tmp_path, "okay")
     answered(study, "okay")
     refuse(study, ())
-
-
-def test_answers_to_what_the_study_does_not_ask_are_no_answers_of_it(tmp_path):
-    answered(study_of(tmp_path, "ok"), "ok", benchmark="medley")
-    refuse(study_of(tmp_path, "okay"), ())
-
-
-@pytest.mark.parametrize(("state", "refused"), [("submitted", True), ("collected", True), ("done", False)])
-def test_a_batch_on_its_way_belongs_to_the_old_name(tmp_path, state, refused):
-    old = study_of(tmp_path, "ok")
-    whose = ("metamedqa", "ok", 1)
-    record = BatchRecord(
-        *(
-            "mark",
-            whose,
-            "transcripts",
-            "openai",
-            base_url(old.models[0]),
-            "a",
-            "t",
-            7,
-            1,
-            "d",
-            1.0,
-            "2026-11-01",
-        ),
-        state=state,
-    )
-    (old.home.batches / "mark").mkdir(parents=True)
-    Batch(old.home, "mark", record).now()
-    study = study_of(tmp_path, "okay")
-    assert (rename_problem(study, study.models[0]) is not None) is refused

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from metacog_pipeline.asking import tasks
-from metacog_pipeline.asking.loop import workers
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.benchmarks.metamedqa.asking import steps
@@ -107,14 +106,14 @@ def test_a_run_killed_again_and_again_ends_as_if_it_never_was(
         acknowledged = {digest_of[answer] for answer in session.kept}
         again = acknowledged & {digest for digest, _ in calls[boundaries[number] :]}
         assert not again, f"session {number}: acknowledged and asked again later"
-        assert session.in_flight.total() <= workers(IN_FLIGHT)
+        assert session.in_flight.total() <= IN_FLIGHT
 
     given = Counter(digest for digest, outcome in calls if outcome in WHOLE)
     interrupted = sum((session.in_flight for session in sessions), Counter[str]())
     assert given.total() == provider.server.stats["answered"]
     assert set(given) == {digest_of[row["answer_id"]] for row in rows}
     assert not given - Counter(set(given)) - interrupted, "an answer was given twice that no kill explains"
-    assert given.total() - len(rows) <= interrupted.total() <= kills * workers(IN_FLIGHT)
+    assert given.total() - len(rows) <= interrupted.total() <= kills * IN_FLIGHT
     assert interrupted.total() > 0
 
     provider.use(FaultPlan())

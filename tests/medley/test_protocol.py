@@ -10,7 +10,7 @@ import pytest
 
 from metacog_pipeline.asking.cost_estimate import estimate_partition, stored_answers
 from metacog_pipeline.asking.loop import Loop
-from metacog_pipeline.asking.session import Partition, keep_imported, query_partition
+from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.asking.states import Profile
 from metacog_pipeline.asking.step import Session
 from metacog_pipeline.asking.types import Answer, Task
@@ -23,7 +23,7 @@ from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Completion, ErrorKind, JsonObject, Status
 from metacog_pipeline.study import load_study
-from metacog_pipeline.transcripts.store import PartitionStore, read_partition
+from metacog_pipeline.transcripts.store import PartitionStore, keep_whole, read_partition
 from tests.medley.bound import read as observe
 
 WORDING = load_wording()
@@ -226,8 +226,10 @@ def test_published_analysts_are_replayed_without_asking(tmp_path, debate):
     instances = [debate(number) for number in (1, 2)]
     partition = Partition(study, "medley", study.models[0], 1)
     records = analyst_answers(instances, "Analyst A", model="thorough")
-    keep_imported(partition, records)
-    keep_imported(partition, [replace(record, step="b_social", answer_id="f" * 64) for record in records[:1]])
+    keep_whole(partition.folder, records)
+    keep_whole(
+        partition.folder, [replace(record, step="b_social", answer_id="f" * 64) for record in records[:1]]
+    )
     outcome = query_partition(partition, tasks_of(instances, ["normal"]), MODES, fingerprint="x")
     assert (outcome.answered, outcome.tally.calls) == (2, 0)
     kept = pl.DataFrame(pl.from_arrow(read_partition(partition.folder)))

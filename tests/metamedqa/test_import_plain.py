@@ -48,7 +48,7 @@ def taken(study: Path, name: str, lines: list[str], least: int, monkeypatch: Any
     monkeypatch.setattr(import_plain, "LEAST_BYTES", least)
     kept: list[Any] = []
     monkeypatch.setattr(
-        "metacog_pipeline.interchange.importing.keep_imported",
+        "metacog_pipeline.interchange.importing.keep_whole",
         lambda partition, records: kept.append(records),
     )
     file = study / f"{name}.csv"

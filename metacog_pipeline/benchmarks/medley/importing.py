@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from metacog_pipeline.asking import construction
-from metacog_pipeline.asking.session import Partition, keep_imported
+from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.asking.tasks import chosen_items
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK, EVERY, STEPS, Analyst, Instance
 from metacog_pipeline.benchmarks.medley.labels import claim_confidence
@@ -34,7 +34,7 @@ from metacog_pipeline.interchange.importing import (
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.schema import Record
-from metacog_pipeline.transcripts.store import kept_records
+from metacog_pipeline.transcripts.store import keep_whole, kept_records
 
 _PLACE = re.compile(r"Analyst ([A-Z])")
 _SHOWN = 8
@@ -119,7 +119,7 @@ def import_analyst(benchmark: Any, analyst: str, model: str, run: int) -> Import
     if not construction.items_current(benchmark):
         construction.build(benchmark)
     found = Imported(tuple(analyst_answers(benchmark.items, analyst, model=model, run=run)))
-    keep_imported(partition, found.records)
+    keep_whole(partition.folder, found.records)
     return found
 
 

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from metacog_pipeline import parquet_bounds
 from metacog_pipeline.asking import construction, judging
-from metacog_pipeline.asking.session import Partition, keep_imported
+from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.files import read_toml, write_text
@@ -74,7 +74,7 @@ def import_export(folder: Path, study_path: Path, options: LogOptions) -> Done:
         known += len(usable) - len(fresh)
         new.append((partition, fresh))
     for partition, fresh in new:
-        keep_imported(partition, fresh)
+        keep_whole(partition.folder, fresh)
         kept += len(fresh)
     for name in study.enabled:
         new_verdicts, old = _keep_judged(folder, bound(study, name), left)

@@ -17,7 +17,7 @@ from typing import Any
 
 from metacog_pipeline import registry
 from metacog_pipeline.asking import construction
-from metacog_pipeline.asking.session import Partition, keep_imported
+from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.answers import sureness
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import SourceError, StudyError, one_line
@@ -31,7 +31,7 @@ from metacog_pipeline.interchange.question_rules import QuestionRows
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.transcripts.logprobs import encode_logprobs
 from metacog_pipeline.transcripts.schema import Record
-from metacog_pipeline.transcripts.store import kept_records
+from metacog_pipeline.transcripts.store import keep_whole, kept_records
 
 TRUSTED = ("correct", "key", "model", "run", "status")
 _NAMED, _TRIED, _TELLING = 3, 200, 20
@@ -317,7 +317,7 @@ def _keep(
         partition = Partition(study, into.name, study.model(model), run)
         there = {(each.item_id, each.condition): each.answer_id for each in kept_records(partition.folder)}
         new = [each for each in records if there.get((each.item_id, each.condition)) != each.answer_id]
-        keep_imported(partition, new)
+        keep_whole(partition.folder, new)
         kept, known = kept + len(new), known + len(records) - len(new)
     return kept, known
 
