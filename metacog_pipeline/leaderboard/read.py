@@ -1,31 +1,31 @@
-"""Read the leaderboard: a connection that cannot write, and one SELECT at a time."""
+"""Read the leaderboard: the one door of every reading, a connection that cannot write and one SELECT at a time."""
 
 from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
-from metacog_pipeline.errors import StoreError, StudyError, one_line, suggestion
+from metacog_pipeline.errors import StoreError, StudyError, suggestion
 from metacog_pipeline.files import replacing, shipped, write_text
-from metacog_pipeline.home import FOLDERS, Home
+from metacog_pipeline.home import FOLDERS, KEPT, Home
 from metacog_pipeline.leaderboard.database import attach, open_database, text
 from metacog_pipeline.leaderboard.output import Rows, to_csv, to_json, unique
+from metacog_pipeline.storage.read_only import add_files, require_reading, seal
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 T = TypeVar("T")
-_READING = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)  # MULTI is what PIVOT becomes
 _HELD: ContextVar[tuple[Home, duckdb.DuckDBPyConnection] | None] = ContextVar("_HELD", default=None)
 _NO_FRAME = re.compile(r"month_day_nano_interval|(?:dense|sparse)_union")
-_TABLE = re.compile(r'Table with name "?([^"!]+?)"? does not exist')
-_COLUMN = re.compile(r'(?:Referenced column "?|does not have a column named ")([^"]+?)(?:"? not found|")')
+_EXAMPLE = "give one SELECT, as in: select model, estimate from leaderboard"
+_NAMES = '"show tables" and "describe TABLE" list what there is; text stands in \'single quotes\''
 _KIND, _PLACE = re.compile(r"^[A-Z][A-Za-z ]* Error: "), re.compile(r"\s*LINE \d+:.*", re.DOTALL)
 
 
@@ -33,8 +33,7 @@ def connect(home: Home) -> duckdb.DuckDBPyConnection:
     """Return a connection to the leaderboard of ``home`` that reads and cannot write.
 
     The file is attached read-only, so the study can be rebuilt meanwhile; a connection opened later sees the new board.
-    Files can be read below the home only, by path relative to it; the settings are locked. StoreError if there is no
-    leaderboard, or it cannot be read.
+    It can open no other file. StoreError if there is no leaderboard, or it cannot be read.
     """
     home = Home(home.path.resolve())
     connection = open_database(home.path)
@@ -42,13 +41,8 @@ def connect(home: Home) -> duckdb.DuckDBPyConnection:
         attach(connection, home.leaderboard, "leaderboard")
         if home.texts.is_file():
             attach(connection, home.texts, "texts")
-        connection.execute("use leaderboard")
-        connection.execute("set search_path = 'leaderboard.main,leaderboard.detail'")
-        # Relative patterns are checked as written, before the search path is applied: both forms must be allowed.
-        allowed = [f"{home}/", *(f"{folder}/" for folder in FOLDERS)]
-        connection.execute(f"set allowed_directories = [{', '.join(text(path) for path in allowed)}]")
-        connection.execute("set enable_external_access = false")
-        connection.execute("set lock_configuration = true")
+        connection.execute("use leaderboard; set search_path = 'leaderboard.main,leaderboard.detail'")
+        seal(connection)
     except BaseException:
         connection.close()
         raise
@@ -78,7 +72,7 @@ def run_query(home: Home, sql: str) -> Rows:
 
     StudyError if ``sql`` is another statement, or DuckDB refuses it; StoreError as `connect`.
     """
-    return _queried(home, _one_reading_statement(sql), _rows)
+    return _queried(home, sql, _rows)
 
 
 def query_table(home: Home, sql: str) -> pa.Table:
@@ -86,7 +80,7 @@ def query_table(home: Home, sql: str) -> pa.Table:
 
     Repeated names are numbered. StudyError where a column holds intervals or unions, which fit no frame.
     """
-    return _queried(home, _one_reading_statement(sql), _arrow)
+    return _queried(home, sql, _arrow)
 
 
 def export_query(home: Home, sql: str, target: Path) -> int:
@@ -94,6 +88,8 @@ def export_query(home: Home, sql: str, target: Path) -> int:
     kind = target.suffix.lower()
     if kind not in (".parquet", ".csv", ".json"):
         raise StudyError(f"--output {target}: give a file that ends in .parquet, .csv, .json")
+    if any(target.resolve().is_relative_to((home / name).resolve()) for name in {*FOLDERS, *KEPT}):
+        raise StudyError(f"--output {target}: is a folder of the study; choose another place")
     try:
         if kind == ".parquet":
             import pyarrow.parquet as pq
@@ -153,13 +149,14 @@ def _queried(home: Home, statement: str, take: Callable[[duckdb.DuckDBPyConnecti
     with contextlib.ExitStack() as stack:
         connection = held[1] if held is not None and held[0] == home else stack.enter_context(connect(home))
         try:
+            require_reading(connection, statement)
             _make_tests(connection, statement)
+            add_files(connection, home, statement)
             return take(connection, statement)
-        except (duckdb.Error, UnicodeError, ValueError, OverflowError) as error:
-            # The last three: a value Python cannot hold, such as a date past the year 9999.
-            names = "select distinct table_name from information_schema.tables"
-            tables = [str(name) for (name,) in connection.execute(names).fetchall()]
-            raise StudyError(f"query: {_mistake(str(error), tables)}") from None
+        except (duckdb.Error, StudyError, ValueError, OverflowError, OSError) as error:
+            # The last three: a value Python cannot hold, such as a date past the year 9999; a file that is damaged.
+            why = str(error) if isinstance(error, StudyError) else _mistake(str(error))
+            raise StudyError(f"query: {why}") from None
 
 
 def _make_tests(connection: duckdb.DuckDBPyConnection, statement: str) -> None:
@@ -180,39 +177,17 @@ def _arrow(connection: duckdb.DuckDBPyConnection, statement: str) -> pa.Table:
 
     relation = connection.sql(statement)
     found = pa.table({}) if relation is None else relation.to_arrow_table()
-    names = unique(found.column_names)
-    for name, kind in zip(names, found.schema.types, strict=True):
-        if _NO_FRAME.search(str(kind)):
-            raise StudyError(
-                f'query: column "{name}" holds {one_line(str(kind), 60)}, which fits no frame; select its parts, or '
-                f'"{name}"::varchar'
-            )
-    return found.rename_columns(names)
+    for field in found.schema:
+        if _NO_FRAME.search(str(field.type)):
+            said = f'column "{field.name}" holds what fits no frame'
+            raise StudyError(f'{said}; select its parts, or "{field.name}"::varchar')
+    return found.rename_columns(unique(found.column_names))
 
 
-def _one_reading_statement(sql: str) -> str:
-    """Return the statement; StudyError where it is not one that reads, or EXPLAIN, which may run another kind."""
-    try:
-        sql.encode("utf-8")
-        statements = duckdb.extract_statements(sql)
-    except (duckdb.Error, UnicodeError) as error:
-        raise StudyError(f"query: {_mistake(str(error), ())}") from None
-    if len(statements) != 1:
-        raise StudyError(f"query: {len(statements)} statements; give exactly one SELECT")
-    if statements[0].type not in _READING:
-        raise StudyError(
-            f"query: {statements[0].type.name} is not allowed, the leaderboard is only read here; give a SELECT"
-        )
-    return str(statements[0].query)
-
-
-def _mistake(message: str, tables: Iterable[str]) -> str:
-    """Return what DuckDB says is wrong, and what to ask instead."""
-    if found := _TABLE.search(message):
-        return f'no table "{found[1]}" there{suggestion(found[1], tables)}; "show tables" lists all there are'
-    if found := _COLUMN.search(message):
-        near = re.findall(r'"([^"]+)"', _PLACE.sub("", message[found.end() :]))
-        close = suggestion(found[1], near)
-        return f'no column "{found[1]}"{close}; "describe TABLE" lists those of a table; text stands in \'single quotes\''
+def _mistake(message: str) -> str:
+    """Return what DuckDB says is wrong, on what it says of near names, and what to ask instead."""
+    if "LocalFileSystem has been disabled" in message:
+        return "a file is read here only where it is Parquet below the study's home, as in from 'items/*.parquet'"
     said = _KIND.sub("", _PLACE.sub("", message))
-    return f"the database refuses it: {said}; give one SELECT, as in: select model, estimate from leaderboard"
+    hint = _NAMES if "not found" in said or "not exist" in said else _EXAMPLE
+    return f"the database refuses it: {said}; {hint}"

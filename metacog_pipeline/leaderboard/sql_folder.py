@@ -21,19 +21,18 @@ from __future__ import annotations
 
 import functools
 import graphlib
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
-from metacog_pipeline.errors import StoreError
+from metacog_pipeline.errors import StoreError, StudyError
 from metacog_pipeline.files import shipped
 from metacog_pipeline.leaderboard.database import identifier, text
 from metacog_pipeline.leaderboard.datasets import SHARED, Dataset
+from metacog_pipeline.storage.read_only import parse
 
 #: Folders of tables beside the board: what the study asks, how the board was made, the file of prompts and replies.
 ASKED, BUILD, TEXTS = BESIDE = ("asked", "build", "texts")
@@ -140,27 +139,15 @@ def _ordered(tables: Mapping[str, SqlModel], parts: Sequence[SqlModel]) -> list[
 @functools.lru_cache(maxsize=2)  # parsing takes longer than a small board
 def _reads(texts: tuple[tuple[str, str], ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return the tables that each file's SELECT reads, as DuckDB's own parser says."""
-    with duckdb.connect(":memory:") as parser:
-        query = "select json_serialize_sql(?::varchar)"
-        trees = [parser.execute(query, [sql]).fetchall()[0][0] for _, sql in texts]
-    return tuple((file, _tables(tree, file)) for (file, _), tree in zip(texts, trees, strict=True))
+    with duckdb.connect(":memory:") as connection:
+        return tuple((file, _tables(connection, file, sql)) for file, sql in texts)
 
 
-def _tables(tree: str, file: str) -> tuple[str, ...]:
-    """Return the tables in a parse tree. A common table expression has a name of its own: it hides no table."""
-    found: set[str] = set()
-    expressions: set[str] = set()
-
-    def note(node: dict[str, Any]) -> dict[str, Any]:
-        if node.get("type") == "BASE_TABLE":
-            found.add(node["table_name"].lower())
-        expressions.update(each["key"].lower() for each in (node.get("cte_map") or {}).get("map", ()))
-        return node
-
-    parsed = json.loads(tree, object_hook=note)
-    if parsed["error"] or len(parsed["statements"]) != 1:
-        raise StoreError(f"{file}: {parsed.get('error_message', 'more')}; a file holds one SELECT statement")
-    return tuple(sorted(found - expressions))
+def _tables(connection: duckdb.DuckDBPyConnection, file: str, sql: str) -> tuple[str, ...]:
+    try:
+        return tuple(sorted(parse(connection, sql).tables))
+    except StudyError as error:
+        raise StoreError(f"{file}: {error}") from None
 
 
 # --- the comment that opens a file ------------------------------------------------------------------------------------

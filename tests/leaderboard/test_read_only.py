@@ -1,0 +1,303 @@
+"""Statements that try to write or to look outside the study, through each guard alone and through both."""
+
+import hashlib
+import shutil
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from metacog_pipeline.errors import StoreError, StudyError
+from metacog_pipeline.leaderboard.read import connect, export_query, one_connection, query_table, run_query
+from metacog_pipeline.storage.read_only import require_reading
+
+SECRET = "KEEP-OUT-OF-HERE"
+TRANSCRIPT = "{home}/transcripts/benchmark=metamedqa/model=M/run=1/transcripts.parquet"
+
+#: What writes, or would if DuckDB let it: the walk over the parse tree refuses each without the help of the connection.
+WRITING = [
+    f"with x as (copy (select 1 as a) to '{TRANSCRIPT}' (format parquet)) select * from x",
+    f"with x as materialized (copy (select 1 as a) to '{TRANSCRIPT}') select * from x",
+    f"with x as (from y), y as (copy (select 1) to '{TRANSCRIPT}') select 1",
+    f"select (with x as (copy (select 1) to '{TRANSCRIPT}') select 1)",
+    f"select * from (with x as (copy (select 1) to '{TRANSCRIPT}') from x)",
+    f"select 1 where exists (with x as (copy (select 1) to '{TRANSCRIPT}') from x)",
+    f"select 1 union all (with x as (copy (select 1) to '{TRANSCRIPT}') from x)",
+    f"select 1 order by (with x as (copy (select 1) to '{TRANSCRIPT}') from x)",
+    f"select [(with x as (copy (select 1) to '{TRANSCRIPT}') from x)]",
+    f"describe with x as (copy (select 1) to '{TRANSCRIPT}') from x",
+    f"summarize with x as (copy (select 1) to '{TRANSCRIPT}') from x",
+    f"pivot (with x as (copy (select 1 as a) to '{TRANSCRIPT}') from x) on a using count(*)",
+    f"pivot (with x as (copy (select 1 as a) to '{TRANSCRIPT}') from x) on a in (1) using count(*)",
+    f"with recursive t as (select 1 union all (with x as (copy (select 1) to '{TRANSCRIPT}') from x)) from t",
+    "with x as (copy (select 1) to '{home}/leaderboard.duckdb') select * from x",
+    "with x as (copy (select 1) to '{home}/leaderboard.duckdb.wal') select * from x",
+    "with x as (copy (select 1) to 'home/q.csv') select * from x",
+    "with x as (copy (select 1) to 'transcripts/../../q.csv') select * from x",
+    "with x as (copy (select 1) to '/dev/stdout') select * from x",
+    "with x as (copy leaderboard from '{outside}/secret.txt') select * from x",
+    "with x as (insert into leaderboard select * from leaderboard returning *) select count(*) from x",
+    "with x as (insert into leaderboard values (1) returning *) select * from x",
+    "with x as (insert into temp.t values (1) returning *) select * from x",
+    "with x as materialized (insert into temp.t values (1) returning *) select * from x",
+    "with x as (delete from leaderboard returning *) select count(*) from x",
+    "with x as (update leaderboard set estimate = 0 returning *) select count(*) from x",
+    "with x as (merge into leaderboard using leaderboard as o on true when matched then delete returning *) from x",
+    "explain with x as (copy (select 1) to '{home}/q.csv') select * from x",
+    "explain (analyze) with x as (delete from leaderboard returning *) select * from x",
+    "explain analyze insert into leaderboard select * from leaderboard",
+    "explain/**/analyze create temp table x as select 1",
+    "explain (analyze) delete from leaderboard",
+    "explain /*a*/ analyze copy (select 1) to './y.csv'",
+    "explain analyze copy (select 1) to '{home}/y.csv'",
+    "copy (select 1) to './x.csv'",
+    "copy (select 1) to 'x.csv'",
+    "copy (select 1) to '{home}/leaderboard.duckdb'",
+    "copy (select 1) to '{home}/transcripts.duckdb.wal'",
+    "copy leaderboard from '/etc/passwd'",
+    "copy leaderboard to '/dev/null'",
+    "attach './x.db'",
+    "attach ':memory:' as m",
+    "detach texts",
+    "use temp",
+    "install httpfs",
+    "load httpfs",
+    "load '/tmp/x.duckdb_extension'",
+    "set enable_external_access = true",
+    "set disabled_filesystems = ''",
+    "pragma enable_external_access = true",
+    "reset lock_configuration",
+    "create macro f() as 1",
+    "create temp table t as select 1",
+    "create or replace temp view leaderboard as select 1",
+    "create secret (type s3)",
+    "export database './exp'",
+    "import database '/tmp'",
+    "call pragma_version()",
+    "call enable_logging('QueryLog', storage_path := '{home}/logs')",
+    "checkpoint",
+    "vacuum",
+    "prepare p as select 1",
+    "set variable x = 1",
+    "begin",
+    "comment on table leaderboard is 'x'",
+    "select 1; select 2",
+    "select 1; copy (select 1) to 'x.csv'",
+    "select * from query('select 1')",
+    "select * from query('copy (select 1) to ''{home}/z.csv''')",
+    "select * from query_table('{outside}/secret.txt')",
+    "pivot (from query('select 1 as a')) on a using count(*)",
+    "select * from json_execute_serialized_sql(json_serialize_sql('select 1'))",
+    "select * from force_checkpoint()",
+    "select * from enable_profiling(save_location := 'p.json')",
+    "select write_log('x')",
+    "select setseed(0.5)",
+    "select nextval('x')",
+]
+#: What looks at files, settings or memory beside the board.
+LOOKING = [
+    "select content from read_text('/etc/passwd')",
+    "select content from read_text('{outside}/secret.txt')",
+    "select content from read_text('home/../outside/secret.txt')",
+    "select content from read_text('../outside/secret.txt')",
+    "select content from read_text('transcripts/../../outside/secret.txt')",
+    "select content from read_text('{home}/link.txt')",
+    "select content from read_text('dagster/outlink/secret.txt')",
+    "select content from read_text('{home}/dagster/outlink/secret.txt')",
+    "select * from read_blob('link.txt')",
+    "select count(*) from read_text('ledger/*')",
+    "select content from read_text('dagster/*.yaml')",
+    "pivot (from read_text('{outside}/secret.txt')) on filename using first(content)",
+    "select * from read_csv('ledger/.lock')",
+    "select * from read_csv('http://127.0.0.1:45611/x')",
+    "select * from read_csv('file:///etc/passwd')",
+    "select * from read_csv('/proc/self/environ')",
+    "select * from read_text('/dev/stdin')",
+    "select * from sniff_csv('{outside}/secret.txt')",
+    "from read_json('study/*.json')",
+    "from read_ndjson_objects('{outside}/secret.txt')",
+    "select * from glob('/etc/*')",
+    "select * from glob('home/../*')",
+    "select * from glob('study/*')",
+    "select * from glob('dagster/outlink/*')",
+    "select * from 'study'",
+    "select * from '{outside}/secret.txt'",
+    "select * from '{outside}/secret.parquet'",
+    "select * from '../outside/secret.parquet'",
+    "select * from 'items/../../outside/secret.parquet'",
+    "select * from 'items/linked.parquet'",
+    "select * from '{home}/items/linked.parquet'",
+    "select * from 'dagster/outlink/secret.parquet'",
+    "select * from 'dagster/outlink/*.parquet'",
+    "select * from 'dagster/o*/*.parquet'",
+    "select * from read_parquet('{outside}/*.parquet')",
+    "select * from read_parquet(['items/linked.parquet'])",
+    "select * from parquet_scan('/etc/*.parquet')",
+    "select * from parquet_metadata('/etc/passwd')",
+    "select * from parquet_kv_metadata('{outside}/secret.parquet')",
+    "select * from read_duckdb('{home}/leaderboard.duckdb')",
+    "select * from sqlite_scan('dagster/history/runs.db', 'runs')",
+    "select getenv('HOME')",
+    "select * from duckdb_secrets()",
+    "select * from which_secret('s3://x', 's3')",
+    "select * from duckdb_variables()",
+    "select * from duckdb_logs()",
+    "select name, value from duckdb_settings() where name like '%secret%' or name like '%key%'",
+    "select * from pragma_storage_info('leaderboard')",
+    "select * from duckdb_temporary_files()",
+    "select * from arrow_scan(1, 2, 3)",
+    "select * from secret_frame",
+]
+READING = [
+    "select 1",
+    "with x as (select 1 as a) select * from x",
+    "with recursive t as (select 1 as a union all select a + 1 from t where a < 3) select * from t",
+    "select * from leaderboard union all by name select * from leaderboard",
+    "pivot leaderboard on model using count(*)",
+    "pivot leaderboard on model in ('M') using count(*)",
+    "select * from (pivot leaderboard on model using count(*))",
+    "unpivot (select 1 as a, 2 as b) on a, b",
+    "describe leaderboard",
+    "show all tables",
+    "summarize leaderboard",
+    "values (1)",
+    "table leaderboard",
+    "from range(3)",
+    "select unnest([1, 2]), 'copy (select 1) to ''x''' as said",
+    "select model, count(*) from leaderboard group by all having count(*) > (select 0) order by all",
+    "select table_name, comment from duckdb_tables()",
+    "from texts.answers",
+    "select count(*) from 'items/*.parquet'",
+    "select count(*) from 'transcripts/**/*.parquet'",
+    "select * from read_parquet('transcripts/**/*.parquet') limit 1",
+    "select * from read_parquet(['{home}/transcripts/**/*.parquet'], union_by_name = true) limit 1",
+    "pivot 'transcripts/**/*.parquet' on status using count(*)",
+    "-- what\nselect 1 /* copy */",
+]
+
+
+@pytest.fixture(scope="module")
+def place(built_once, tmp_path_factory):
+    """A home with a link of each kind that leads out, in a folder beside what must not be seen."""
+    folder = tmp_path_factory.mktemp("place")
+    home = type(built_once)(shutil.copytree(built_once.path, folder / "home"))
+    outside = folder / "outside"
+    outside.mkdir()
+    (outside / "secret.txt").write_text(SECRET)
+    pq.write_table(pa.table({"content": [SECRET]}), outside / "secret.parquet")
+    (home / "link.txt").symlink_to(outside / "secret.txt")
+    (home / "items/linked.parquet").symlink_to(outside / "secret.parquet")
+    (home / "dagster").mkdir(exist_ok=True)
+    (home / "dagster/outlink").symlink_to(outside)
+    transcript = home.path.parent / TRANSCRIPT.format(home=home)
+    transcript.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table({"text": ["paid"], "status": ["ok"]}), transcript)
+    return home
+
+
+@pytest.fixture(autouse=True)
+def nothing_changes(place, monkeypatch):
+    """The current folder is the one above the home; no file below it is new or other after a test."""
+    folder = place.path.parent
+    monkeypatch.chdir(folder)
+
+    def state():
+        files = (path for path in folder.rglob("*") if path.is_file())
+        return {each: hashlib.sha256(each.read_bytes()).digest() for each in files}
+
+    before = state()
+    yield
+    assert state() == before
+
+
+def written(sql, home):
+    return sql.format(home=home, outside=home.path.parent / "outside") if "{" in sql else sql
+
+
+def test_the_cases_are_more_than_the_69_that_were_found_and_30_of_our_own():
+    assert len({*WRITING, *LOOKING}) >= 99
+
+
+def test_what_writes_or_looks_elsewhere_is_refused_in_one_line(place):
+    opened = []
+    for door in (run_query, query_table):
+        with one_connection(place):
+            for sql in (written(each, place) for each in (*WRITING, *LOOKING)):
+                try:
+                    opened.append((sql, door(place, sql)))
+                except StudyError as error:
+                    assert "\n" not in str(error) and SECRET not in str(error), sql
+    assert not opened
+
+
+def test_the_tree_alone_refuses_what_writes(place):
+    with duckdb.connect(":memory:") as connection:
+        for sql in (written(each, place) for each in WRITING):
+            with pytest.raises(
+                (StudyError, duckdb.ParserException), match=r"not allowed|exactly one|Parser Error"
+            ):
+                require_reading(connection, sql)
+
+
+def test_the_connection_alone_writes_and_reads_no_file(place):
+    connection = connect(place)
+    secret_frame = pa.table(
+        {"content": [SECRET]}
+    )  # DuckDB looks for tables among the variables of its caller
+    assert secret_frame.num_rows
+    for sql in (written(each, place) for each in (*WRITING, *LOOKING)):
+        try:
+            answer = str(connection.execute(sql).fetchall())
+        except (duckdb.Error, RuntimeError):
+            continue
+        assert SECRET not in answer and "root:" not in answer, sql
+        connection.close()  # what was done may have changed the connection
+        connection = connect(place)
+    connection.close()
+
+
+def test_what_reads_is_answered(place):
+    for sql in READING:
+        found = run_query(place, written(sql, place))
+        assert found.columns, sql
+    assert run_query(place, "select text from 'transcripts/*/model=M/*/*.parquet'").rows == (("paid",),)
+
+
+def test_files_with_other_columns_are_read_together(place):
+    sql = "select text, status from 'transcripts/**/*.parquet' where text = 'paid'"
+    assert run_query(place, sql).rows == (("paid", "ok"),)
+
+
+def test_a_statement_that_is_nested_without_end_is_refused_in_one_line(place):
+    for sql in (
+        "select " + "(" * 5000 + "1" + ")" * 5000,
+        "select " + "-" * 3 + "1",
+        "select (select " * 400 + "1" + ")" * 400,
+    ):
+        try:
+            run_query(place, sql)
+        except StudyError as error:
+            assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize("name", ["transcripts", "ledger", "people", "items"])
+def test_an_answer_is_not_written_over_what_the_study_keeps(place, name):
+    for target in (
+        place / name / "x.csv",
+        place.path.parent / "home" / ".." / "home" / name / "a" / "x.parquet",
+    ):
+        with pytest.raises(StudyError, match="is a folder of the study"):
+            export_query(place, "select 1 as a", target)
+
+
+def test_an_answer_is_written_elsewhere(place, tmp_path):
+    assert export_query(place, "select 1 as a", tmp_path / "x.csv") == 1
+
+
+def test_a_damaged_file_that_is_named_is_one_line(place, tmp_path):
+    home = type(place)(shutil.copytree(place.path, tmp_path / "home", symlinks=True))
+    (home / "items/torn.parquet").write_bytes(b"PAR1 no")
+    with pytest.raises((StudyError, StoreError)) as caught:
+        run_query(home, "from 'items/torn.parquet'")
+    assert "\n" not in str(caught.value)
