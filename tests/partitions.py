@@ -26,7 +26,7 @@ def only_folder(home: Path) -> PartitionFolder:
 
 def read_records(folder: PartitionFolder) -> Iterator[Record]:
     """Yield every record in the journals of ``folder``, oldest first; the copy is not looked at."""
-    return (record for path in segments(folder) for record, _ in read_segment(path))
+    return (record for path in segments(folder) for record in read_segment(path))
 
 
 @pytest.fixture

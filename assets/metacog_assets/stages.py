@@ -22,7 +22,7 @@ from metacog_pipeline.scoring import files
 from metacog_pipeline.scoring.responses import FAILED_READING
 from metacog_pipeline.scoring.soundness import score_soundly
 from metacog_pipeline.study.frames import read_frame
-from metacog_pipeline.transcripts.lock import PartitionBusyError
+from metacog_pipeline.transcripts.folder import PartitionBusyError
 
 ROWS, URI = "dagster/row_count", "dagster/uri"  # the names under which Dagster shows and plots them
 WARN_FAILED_SHARE, WARN_UNREADABLE_SHARE, WARN_COVERAGE = 0.01, 0.05, 0.95

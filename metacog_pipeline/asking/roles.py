@@ -26,7 +26,7 @@ from metacog_pipeline.errors import BudgetError, ProviderError, StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.transcripts.lock import PartitionBusyError
+from metacog_pipeline.transcripts.folder import PartitionBusyError
 from metacog_pipeline.transcripts.store import answers_table
 
 RUN = 1

@@ -18,7 +18,6 @@ from metacog_pipeline.llm import types
 from metacog_pipeline.llm.costs import price_list
 from metacog_pipeline.llm.halt import NotSent
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.transcripts import raw
 from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.logprobs import encode_logprobs
 from metacog_pipeline.transcripts.schema import Record
@@ -202,6 +201,5 @@ class StepAsker:
             error_kind=completion.error_kind.value if completion.error_kind else None,
             latency_first_ms=None if first_s is None else first_s * 1000.0,
             latency_ms=completion.latency_s * 1000.0,
-            raw_zstd=raw.compressed(completion.raw),
             **same,
         )

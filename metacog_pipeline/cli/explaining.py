@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -25,9 +24,8 @@ _CELL = "BENCHMARK CONDITION MODEL MEASURE"
 @study_argument
 @click.argument("names", nargs=-1, required=True, metavar=f"({_CELL} | ANSWER_ID)")
 @click.option("--items", "every_item", is_flag=True, help="List every item the number rests on.")
-@click.option("--raw", is_flag=True, help="Of a call: its body as it came (keep_raw = true keeps it).")
 @printing.json_option
-def explain(study_file: Path, names: tuple[str, ...], every_item: bool, raw: bool) -> None:
+def explain(study_file: Path, names: tuple[str, ...], every_item: bool) -> None:
     """Explain one number of a board: its formula, what it rests on, its interval, and the same number recounted.
 
     The names are those of the board: `metacog board --format csv`. The number is computed again from the responses;
@@ -38,11 +36,9 @@ def explain(study_file: Path, names: tuple[str, ...], every_item: bool, raw: boo
     once for each; with --json they are one list.
     """
     if len(names) == 1:
-        return _print_call(opened(study_file), names[0], raw)
+        return _print_call(opened(study_file), names[0])
     if len(names) != len(_CELL.split()):
         raise click.UsageError(f"{len(names)} names: give {_CELL}, or the ANSWER_ID of one call")
-    if raw:
-        raise click.UsageError("--raw: give the ANSWER_ID of a call beside it")
     from metacog_pipeline.leaderboard.explanation import explain as explained
     from metacog_pipeline.leaderboard.output import printable
     from metacog_pipeline.leaderboard.read import one_connection
@@ -62,20 +58,13 @@ def explain(study_file: Path, names: tuple[str, ...], every_item: bool, raw: boo
         )
 
 
-def _print_call(study: Study, answer_id: str, raw: bool) -> None:
+def _print_call(study: Study, answer_id: str) -> None:
     from metacog_pipeline.transcripts import lookup
 
     if not LEAST_DIGITS <= len(answer_id) <= MOST_DIGITS or set(answer_id) - set("0123456789abcdef"):
         digits = f"{LEAST_DIGITS} to {MOST_DIGITS} of its digits, 0-9 and a-f"
         raise click.UsageError(f"ANSWER_ID: {answer_id!r} is not an id: give {digits}; or a number: {_CELL}")
     records = lookup.records_of(study.home, answer_id)
-    if raw:
-        if printing.wanted() or sys.stdout.isatty():
-            raise click.UsageError(
-                "--raw writes what a provider sent as it came: no --json, and > FILE behind it"
-            )
-        sys.stdout.buffer.write(lookup.newest_body(records))
-        return
     shown = [lookup.shown(record) for record in records]
     for each in [shown] if printing.wanted() else shown:
         printing.value(each, exact=True)

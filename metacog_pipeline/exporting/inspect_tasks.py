@@ -163,7 +163,7 @@ def read_as_published(name: str, study: str | None = None) -> Any:
         kept: list[Record] = state.store.get(CALLS) or []
         condition = str(state.metadata["condition"])
         flags = [False] * len(kept)
-        calls = pl.DataFrame(pl.from_arrow(pa.Table.from_batches([batch_of(kept, flags, flags)])))
+        calls = pl.DataFrame(pl.from_arrow(pa.Table.from_batches([batch_of(kept, flags)])))
         asked = [(condition, [items[state.metadata["item_id"]]])]
         read = read_responses(benchmark, calls, asked, model="inspect", run=state.epoch, source="measured")
         scored = files.derived(benchmark, read, None)

@@ -1,15 +1,18 @@
-"""The folder of one partition: where it stands, what lies in it, and the manifest."""
+"""The folder of one partition: its name and place, its lock, its manifest."""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from metacog_pipeline.errors import StoreError, one_line
-from metacog_pipeline.files import sha256_hex, write_text
+from metacog_pipeline.files import probe_writing, sha256_hex, sync, write_text
 from metacog_pipeline.home import Home, PathBelow
 from metacog_pipeline.llm.spec import SLUG_PATTERN
 
@@ -19,6 +22,10 @@ _SLUG = SLUG_PATTERN.strip("^$")
 _KEY = re.compile(rf"transcripts/benchmark=({_SLUG})/model=({_SLUG})/run=([1-9][0-9]{{0,17}})")
 _OF_DAMAGED = ("state", "message")  # the fields of a damaged manifest; one that was written has more
 JUDGEMENTS = "_judgements"  # a judge's partitions stand under the name of its benchmark with this ending
+
+
+class PartitionBusyError(StoreError):
+    """Another process, or another host, is asking this partition right now."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,42 @@ def kept_folders(home: Home, benchmark: str = "*", model: str = "*") -> list[Par
     return [folder for path in there if (folder := folder_called(home, home.key(path))) is not None]
 
 
+def make_folder(folder: PartitionFolder) -> None:
+    """Make ``folder`` and its missing parents so that they survive a power cut."""
+    missing = [path for path in (folder.path, *folder.path.parents) if not path.exists()]
+    folder.path.mkdir(parents=True, exist_ok=True)
+    for path in reversed(missing):
+        sync(path.parent)
+
+
+@contextlib.contextmanager
+def locked(folder: PartitionFolder) -> Iterator[None]:
+    """Hold the lock of ``folder``, made if missing. The system releases it when the process ends, however it ends.
+
+    A small file is written first: where nothing can be kept it says so before answers are paid for that would be lost.
+    """
+    with contextlib.ExitStack() as held:
+        try:
+            make_folder(folder)
+            descriptor = os.open(folder.lock, os.O_RDWR | os.O_CREAT, 0o644)
+            held.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            probe_writing(folder.path)
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, str(os.getpid()).encode("ascii"), 0)
+        except BlockingIOError as error:
+            holder = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip() or "unknown"
+            raise PartitionBusyError(
+                f"{folder} is in use by process {holder}: wait until it has finished, or stop it, and run again"
+            ) from error
+        except OSError as error:
+            raise StoreError(
+                f"cannot keep answers in {folder}: {error.strerror}: free space, or choose a folder you may write in, on a "
+                "file system with file locks, and run again"
+            ) from error
+        yield
+
+
 def judgements_of(benchmark: str) -> str:
     """Return the name under which the judgements about a benchmark's answers are kept."""
     return f"{benchmark}{JUDGEMENTS}"
@@ -92,10 +135,6 @@ def read_manifest(folder: PartitionFolder) -> dict[str, object]:
     except (ValueError, TypeError, AttributeError, RecursionError):
         message = f"{path} is damaged; metacog run writes it again and asks nothing that is answered"
         return dict(zip(_OF_DAMAGED, ("failed", message), strict=True))
-    except OSError as error:
-        raise StoreError(
-            f"{path} cannot be read ({error.strerror}): check its permissions and the disk"
-        ) from error
     if isinstance(content.get("message"), str):  # it is printed, and may hold words of a provider
         content["message"] = one_line(content["message"])
     return dict(content)

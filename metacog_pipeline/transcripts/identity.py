@@ -20,11 +20,10 @@ def answer_id(spec: ModelSpec, request: ChatRequest) -> str:
     return sha256_hex(f"[{canonical_json(spec.identity_fields())},{request_json(request)}]")
 
 
-def standing_of(record: Record) -> tuple[bool, int]:
-    """Return which of several answers to one call stands: the greatest, of equal ones the first that was kept."""
+def replaces(new: Record, old: Record) -> bool:
+    """Whether an answer stands in place of one kept before: usable before not, then newer; of one asking the first."""
+    return new.reask != old.reask and _standing(new) > _standing(old)
+
+
+def _standing(record: Record) -> tuple[bool, int]:
     return usable(record.status, record.text), record.reask
-
-
-def replaces(new: tuple[bool, int], old: tuple[bool, int]) -> bool:
-    """Whether an answer stands in place of one kept before; of two to one asking the first stays."""
-    return new[1] != old[1] and new > old

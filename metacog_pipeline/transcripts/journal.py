@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from metacog_pipeline.checksums import is_sealed
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import replacing, sync
-from metacog_pipeline.transcripts.folder import PartitionFolder
+from metacog_pipeline.transcripts.folder import PartitionFolder, make_folder
 from metacog_pipeline.transcripts.lines import decode_line, encode_line
 from metacog_pipeline.transcripts.schema import NewerVersionError, Record
 
@@ -30,19 +30,10 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"journal-([0-9]{1,18})\.jsonl")
 
 
-class Location(NamedTuple):
-    """Where a line stands: ``offset`` and ``length`` in bytes within the segment ``path``."""
-
-    path: Path
-    offset: int
-    length: int
-
-
 class Line(NamedTuple):
     """Line ``number`` (from 1) of a segment: its record, or the ``problem``; ``torn`` if it was never acknowledged."""
 
     number: int
-    location: Location
     content: bytes
     record: Record | None = None
     problem: str = ""
@@ -83,45 +74,40 @@ def newest(folder: PartitionFolder) -> int:
     return max(map(segment_number, segments(folder)), default=0)
 
 
-def read_segment(path: Path) -> Iterator[tuple[Record, Location]]:
-    """Yield the records of one segment with their places; ``StoreError`` for a line that cannot be read and is not torn."""
+def read_segment(path: Path) -> Iterator[Record]:
+    """Yield the records of one segment; ``StoreError`` for a line that cannot be read and is not torn."""
     for line in scanned(path):
         if line.torn:
             return
         if line.record is None:
             raise StoreError(f"{path}: line {line.number} {line.problem}")
-        yield line.record, line.location
+        yield line.record
 
 
 def scanned(path: Path) -> Iterator[Line]:
     """Yield every line of one segment, what cannot be read included; nothing follows a line without a newline."""
-    offset = 0
     try:
         with path.open("rb") as file:
             for number, content in enumerate(file, start=1):
                 whole = content.endswith(b"\n")
-                line = Line(number, Location(path, offset, len(content)), content)
-                yield _read(line, last=not (whole and file.peek(1)))
+                yield _read(number, content, last=not (whole and file.peek(1)))
                 if not whole:  # what another process appends now would continue this very line
                     return
-                offset += len(content)
     except OSError as error:
         raise StoreError(
             f"cannot read {path}: {error.strerror}: check its permissions and the disk"
         ) from error
 
 
-def _read(line: Line, last: bool) -> Line:
+def _read(number: int, content: bytes, last: bool) -> Line:
     try:
-        return line._replace(record=decode_line(line.content))
+        return Line(number, content, decode_line(content))
     except NewerVersionError as error:
-        return line._replace(problem=f"is {error}: upgrade metacog_pipeline to read it")
+        return Line(number, content, problem=f"is {error}: upgrade metacog_pipeline to read it")
     except ValueError as error:
-        advice = (
-            "restore the file from a copy, or run metacog verify STUDY --repair, which keeps what can be read"
-        )
-        torn = last and _is_torn(line.content)
-        return line._replace(problem=f"cannot be read ({error}): {advice}", torn=torn)
+        advice = "restore the file from a copy, or keep what can be read with metacog verify STUDY --repair"
+        problem = f"cannot be read ({error}): {advice}"
+        return Line(number, content, problem=problem, torn=last and _is_torn(content))
 
 
 def _is_torn(line: bytes) -> bool:
@@ -138,30 +124,12 @@ def _is_torn(line: bytes) -> bool:
         return True
 
 
-def read_at(location: Location) -> Record:
-    """Return the record whose line stands at ``location``. Raises ``StoreError`` when it is no longer there."""
-    try:
-        with location.path.open("rb") as file:
-            file.seek(location.offset)
-            return decode_line(file.read(location.length))
-    except (OSError, ValueError) as error:
-        raise StoreError(
-            f"{location.path}: the record at byte {location.offset} changed while in use ({error}): run again"
-        ) from error
-
-
-def make_folder(folder: PartitionFolder) -> None:
-    """Make ``folder`` and its missing parents so that they survive a power cut."""
-    missing = [path for path in (folder.path, *folder.path.parents) if not path.exists()]
-    folder.path.mkdir(parents=True, exist_ok=True)
-    for path in reversed(missing):
-        sync(path.parent)
-
-
 def write_segment(folder: PartitionFolder, records: Sequence[Record]) -> None:
-    """Write ``records`` as the next segment, by a rename: it is there whole or not at all. The caller holds the lock."""
+    """Write ``records``, if any, as the next segment, by a rename: it is there whole or not at all. The caller locks."""
     for abandoned in folder.path.glob(".journal-*.tmp"):  # of a process killed while it wrote
         abandoned.unlink()
+    if not records:
+        return
     with replacing(folder / segment_name(newest(folder) + 1)) as temporary, temporary.open("wb") as out:
         out.writelines(map(encode_line, records))
 
@@ -181,22 +149,21 @@ class Journal:
         self._folder = folder
         self._remote = remote
         self._lock = threading.Lock()
-        self._waiting: list[tuple[bytes, Future[Location]]] = []
+        self._waiting: list[tuple[bytes, Future[None]]] = []
         self._closed = False
         self._failure: str | None = None
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="journal")
         self._path = folder.path
         self._descriptor = -1
-        self._size = 0
 
-    def submit(self, record: Record) -> asyncio.Future[Location]:
-        """Hand over ``record``; the future ends when it is durable, with the place of its line.
+    def submit(self, record: Record) -> asyncio.Future[None]:
+        """Hand over ``record``; the future ends when it is durable.
 
         Cancelling it does not take the record back. It raises ``StoreError``, naming the file and what to do, when the
         record could not be written, and so does this once another was not.
         """
         line = encode_line(record)
-        durable: Future[Location] = Future()
+        durable: Future[None] = Future()
         durable.set_running_or_notify_cancel()  # from here on cancelling the wait does not reach it
         with self._lock:
             if self._closed:
@@ -222,12 +189,11 @@ class Journal:
             batch, self._waiting = self._waiting, []
         if self._failure is None:
             self._write(b"".join(line for line, _ in batch))
-        for line, durable in batch:
+        for _, durable in batch:
             if self._failure is not None:
                 durable.set_exception(StoreError(self._failure))
             else:
-                durable.set_result(Location(self._path, self._size, len(line)))
-                self._size += len(line)
+                durable.set_result(None)
 
     def _write(self, lines: bytes) -> None:
         try:

@@ -12,21 +12,19 @@ from metacog_pipeline.llm.types import TokenLogprob
 
 def encode_logprobs(logprobs: Sequence[TokenLogprob]) -> str | None:
     """Return the JSON of ``logprobs``, ``None`` when there are none. A log-probability of -inf becomes null."""
-    if not logprobs:
-        return None
-    return canonical_json(
-        [[t.token, _finite(t.logprob), [[token, _finite(value)] for token, value in t.top]] for t in logprobs]
-    )
+    rows = [
+        [each.token, _finite(each.logprob), [[token, _finite(value)] for token, value in each.top]]
+        for each in logprobs
+    ]
+    return canonical_json(rows) if rows else None
 
 
 def decode_logprobs(text: str | None) -> tuple[TokenLogprob, ...]:
     """Return what :func:`encode_logprobs` wrote. Raises ``ValueError`` for any other text."""
-    if text is None:
-        return ()
     try:
         return tuple(
             TokenLogprob(str(token), _number(logprob), tuple((str(t), _number(v)) for t, v in top))
-            for token, logprob, top in json.loads(text)
+            for token, logprob, top in json.loads("[]" if text is None else text)
         )
     except (TypeError, OverflowError, RecursionError) as error:
         raise ValueError(f"not a list of token log-probabilities: {error}") from error
@@ -37,8 +35,8 @@ def _finite(value: float) -> float | None:
 
 
 def _number(value: object) -> float:
-    if value is None:
-        return -math.inf
     if isinstance(value, int | float):
         return float(value)
-    raise TypeError(f"log-probability {value!r}")
+    if value is not None:
+        raise TypeError(f"log-probability {value!r}")
+    return -math.inf

@@ -9,7 +9,6 @@ from typing import Any
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import Home
-from metacog_pipeline.transcripts import raw
 from metacog_pipeline.transcripts.folder import kept_folders
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import kept_records
@@ -34,30 +33,12 @@ def records_of(home: Home, answer_id: str) -> list[Record]:
 
 
 def shown(record: Record) -> dict[str, Any]:
-    """Return all that is kept of a call as JSON values; of the reply's body its size in bytes."""
-    row = asdict(record)
+    """Return all that is kept of a call as JSON values."""
+    row = {**asdict(record), "started_at": record.started_at.isoformat()}
+    del row["raw_zstd"]
     for name in _JSON:
         row[name.removesuffix("_json")] = _parsed(row.pop(name))
-    body = None if row.pop("raw_zstd") is None else len(_body(record))
-    return {**row, "started_at": record.started_at.isoformat(), "raw_bytes": body}
-
-
-def newest_body(records: list[Record]) -> bytes:
-    """Return the body of the newest reply that was kept with it. Raises ``StoreError`` where none was."""
-    for record in reversed(records):
-        if record.raw_zstd is not None:
-            return _body(record)
-    raise StoreError(
-        f"{records[0].answer_id}: the reply's body was not kept; set keep_raw = true for model {records[0].model}: "
-        "answers from then on have it"
-    )
-
-
-def _body(record: Record) -> bytes:
-    try:
-        return raw.body_of(record.raw_zstd) or b""
-    except ValueError as error:
-        raise StoreError(f"{record.answer_id}: {error}: restore its journal from a copy") from error
+    return row
 
 
 def _parsed(text: str | None) -> Any:

@@ -22,7 +22,7 @@ class Record:
     ``reasoning_tokens`` of ``output_tokens``, ``cached_tokens`` and ``cache_write_tokens`` of ``input_tokens``;
     ``latency_first_ms`` and ``latency_ms`` to the first byte and to the last, retries included; ``lane`` online or batch;
     ``prices_json`` the dollars per million tokens the cost was made with; ``attempts_billed`` sends that were or may have
-    been billed; ``raw_zstd`` the reply's body, base64 of zstd. ``reask`` counts how often it was asked again.
+    been billed; ``raw_zstd`` a reply's body, which version 0.3 could keep. ``reask`` counts how often it was asked again.
     """
 
     answer_id: str

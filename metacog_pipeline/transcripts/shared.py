@@ -31,14 +31,27 @@ from typing import Any
 
 from metacog_pipeline.checksums import is_sealed
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.files import file_sha256, put_aside, replacing, sha256_hex, write_text
+from metacog_pipeline.files import file_sha256, put_aside, sha256_hex, write_changed, write_text
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.batch import records
 from metacog_pipeline.storage.attached import holder_name, store_of
 from metacog_pipeline.storage.store import ABSENT, ChangedError, Listed, Store
-from metacog_pipeline.transcripts.folder import PartitionFolder, folder_called, read_manifest, write_manifest
-from metacog_pipeline.transcripts.journal import newest, segment_name, segment_number, segments
-from metacog_pipeline.transcripts.lock import PartitionBusyError, locked
+from metacog_pipeline.transcripts.folder import (
+    PartitionBusyError,
+    PartitionFolder,
+    folder_called,
+    locked,
+    read_manifest,
+    write_manifest,
+)
+from metacog_pipeline.transcripts.journal import (
+    newest,
+    segment_name,
+    segment_number,
+    segments,
+    write_segment,
+)
+from metacog_pipeline.transcripts.parquet import only_copied
 
 HEAD, NOTE = "head.json", ".shared.json"
 LEASE_S = max(1.0, float(os.environ.get("METACOG_LEASE_S", "60")))
@@ -72,8 +85,8 @@ def read_head(store: Store, folder: PartitionFolder) -> tuple[Head, str]:
         return Head(), ABSENT
     try:
         head = Head(**json.loads(found.content))
-        whole = isinstance(head.token, int) and isinstance(head.until, float | int)
-        if not (whole and isinstance(head.manifest, dict | None) and len(head.copy or "12") == 2):
+        numbers = isinstance(head.token, int) and isinstance(head.until, float | int)
+        if not (numbers and isinstance(head.manifest, dict | None) and len(head.copy or "12") == 2):
             raise ValueError("not what was written")
     except (ValueError, TypeError, RecursionError) as error:
         raise DamagedError(
@@ -86,11 +99,13 @@ def read_head(store: Store, folder: PartitionFolder) -> tuple[Head, str]:
 def writing(folder: PartitionFolder) -> Iterator[SharedPartition | None]:
     """Hold the lock of ``folder`` and, where its home is attached to a store, its lease there: yielded, else None.
 
-    On entry the folder gets all the store has, on exit the store what the folder has, unless writing to it failed.
+    On entry the folder gets all the store has, and a journal whatever only the Parquet copy has; on exit the store gets
+    what the folder has, unless writing to it failed.
     """
     with locked(folder):
         store = store_of(folder.home)
         if store is None:
+            write_segment(folder, only_copied(folder))
             yield None
             return
         shared = SharedPartition(store, folder)
@@ -132,6 +147,7 @@ class SharedPartition:
             if all(_place(one) and one.size for one in objects):
                 self._fence(number, len(objects) + 1)
         pull(self._store, self._folder, before)
+        write_segment(self._folder, only_copied(self._folder))
         if (last := newest(self._folder)) >= token:
             self._change(token=last + 1)
 
@@ -207,9 +223,10 @@ class SharedPartition:
                     self._change()
 
     def _busy(self, head: Head) -> PartitionBusyError:
+        left = max(0.0, head.until - time.time())
         return PartitionBusyError(
-            f"{self._folder.key} is being asked by {head.holder or 'another host'}, whose lease ends in "
-            f"{max(0.0, head.until - time.time()):.0f} s unless renewed: wait until it has finished, and run again"
+            f"{self._folder.key} is being asked by {head.holder or 'another host'}, whose lease ends in {left:.0f} s "
+            "unless renewed: wait until it has finished, and run again"
         )
 
     def _lost(self) -> LeaseLostError:
@@ -232,11 +249,10 @@ class SharedPartition:
             self._store.put(self._key(path.name), content, ABSENT)
 
     def _copy(self) -> list[str] | None:
+        """Put the Parquet copy of the folder where the store has another; return its name and digest."""
         path, known = self._folder.copy, self._head.copy
-        if not path.exists():
-            return known
-        digest = file_sha256(path)
-        if known is not None and known[1] == digest:
+        digest = file_sha256(path) if path.exists() else None
+        if digest is None or (known is not None and known[1] == digest):
             return known
         name = f"copy-{self._head.token:06d}-{digest[:16]}.parquet"
         self._store.put(self._key(name), path, ABSENT)
@@ -255,38 +271,33 @@ class SharedPartition:
 def pull(store: Store, folder: PartitionFolder, head: Head) -> None:
     """Bring journals, copy and manifest of a partition into its folder, whose lock is held; the store is only read.
 
-    Lines that only the folder has become a session of their own, which the next writer brings to the store.
+    Lines that only the folder has become a session of their own, which the next writer brings to the store. A note in the
+    folder says of what objects each file was made, so that only what changed is read again.
     """
-    note = _read_note(folder)
+    note: dict[str, Any] = {}
+    with contextlib.suppress(OSError, ValueError, TypeError, RecursionError):  # none: all is read again
+        note = dict(json.loads((folder / NOTE).read_bytes()))
     sessions = _sessions(store, folder)
     for number, objects in sorted(sessions.items()):
-        path = folder / segment_name(number)
+        path, own = folder / segment_name(number), b""
         mark, size = sha256_hex(json.dumps(objects)), sum(one.size for one in objects)
         if note.get(path.name) == mark and (path.stat().st_size if path.exists() else 0) == size:
             continue
         content = _read(store, folder, number, objects)
-        own = path.read_bytes() if path.exists() else b""
+        if path.exists():
+            own = path.read_bytes()
         if not content.startswith(own):
             _adopt(folder, path, own.removeprefix(content), max(sessions))
-        if content and content != own:
-            _replace(path, content)
+        if content:
+            write_changed(path, content)
         note[path.name] = mark
-    if head.copy is not None and (note.get("copy") != head.copy or not folder.copy.exists()):
-        _pull_copy(store, folder, head.copy)
+    if head.copy is not None and not (folder.copy.exists() and note.get("copy") == head.copy):
+        write_changed(folder.copy, _copied(store, f"{folder.key}/{head.copy[0]}", head.copy[1]))
         note["copy"] = head.copy
     if head.manifest is not None:
         write_manifest(folder, head.manifest)
-    with contextlib.suppress(OSError):  # without it everything is read again
+    with contextlib.suppress(OSError):
         write_text(folder / NOTE, json.dumps(note))
-
-
-def _read_note(folder: PartitionFolder) -> dict[str, Any]:
-    """Return what the folder has of the store, so that only what changed is read again."""
-    with contextlib.suppress(OSError, ValueError, RecursionError):
-        found = json.loads((folder / NOTE).read_bytes())
-        if isinstance(found, dict):
-            return found
-    return {}
 
 
 def _sessions(store: Store, folder: PartitionFolder) -> dict[int, list[Listed]]:
@@ -337,31 +348,24 @@ def _lines(store: Store, one: Listed) -> bytes:
     return found.content
 
 
+def _copied(store: Store, key: str, digest: str) -> bytes:
+    found = store.read(key)
+    if found is None or sha256_hex(found.content) != digest:
+        raise DamagedError(
+            f"{store.address}/{key}: {'is missing' if found is None else 'is damaged'}; delete {HEAD} beside it and run "
+            "again: the copy is made from the journals"
+        )
+    return found.content
+
+
 def _adopt(folder: PartitionFolder, path: Path, own: bytes, last: int) -> None:
     """Keep lines that only stand in ``path`` as a session above ``last``, the highest of the store, and free the path."""
     own = _acknowledged(own)
     if own and _first_damaged(own) is None:
-        _replace(folder / segment_name(max(newest(folder), last) + 1), own)
+        write_changed(folder / segment_name(max(newest(folder), last) + 1), own)
         path.unlink()
     elif own:
         put_aside(path)
-
-
-def _pull_copy(store: Store, folder: PartitionFolder, copy: list[str]) -> None:
-    name, digest = copy
-    found = store.read(f"{folder.key}/{name}")
-    if found is None or sha256_hex(found.content) != digest:
-        problem = "is missing" if found is None else "is damaged"
-        raise DamagedError(
-            f"{store.address}/{folder.key}/{name}: {problem}; delete {HEAD} beside it and run again: the copy is made "
-            "from the journals"
-        )
-    _replace(folder.copy, found.content)
-
-
-def _replace(path: Path, content: bytes) -> None:
-    with replacing(path) as temporary:
-        temporary.write_bytes(content)
 
 
 def _acknowledged(lines: bytes) -> bytes:
@@ -392,13 +396,9 @@ def refresh(home: Home) -> None:
     for one in store.listed("transcripts"):
         prefix, _, name = one.key.rpartition("/")
         folder = folder_called(home, prefix) if name == HEAD else None
-        if folder is None:
-            continue
-        try:
-            with locked(folder):
+        if folder is not None:
+            with contextlib.suppress(PartitionBusyError), locked(folder):
                 _refresh(store, folder)
-        except PartitionBusyError:
-            continue
 
 
 def _refresh(store: Store, folder: PartitionFolder) -> None:

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from operator import attrgetter
 from typing import Any, Self
 
 import pyarrow as pa
@@ -19,8 +18,8 @@ from metacog_pipeline.errors import StoreError
 from metacog_pipeline.llm.types import Status, TokenLogprob
 from metacog_pipeline.transcripts import journal, parquet
 from metacog_pipeline.transcripts.folder import PartitionFolder, read_manifest, write_manifest
-from metacog_pipeline.transcripts.identity import FINISHED, replaces, standing_of
-from metacog_pipeline.transcripts.journal import Journal, Location
+from metacog_pipeline.transcripts.identity import FINISHED, replaces
+from metacog_pipeline.transcripts.journal import Journal
 from metacog_pipeline.transcripts.logprobs import decode_logprobs
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, Record
 from metacog_pipeline.transcripts.shared import writing
@@ -30,7 +29,6 @@ _PAID = (
     *("input_tokens", "output_tokens", "reasoning_tokens", "cached_tokens", "cache_write_tokens"),
     *("attempts", "attempts_billed"),
 )
-_ROW = attrgetter("answer_id", "item_id", "condition", "started_at")
 _NEVER_READ = ("reasoning_text", "raw_zstd")  # by what parses, scores or asks
 
 
@@ -45,29 +43,20 @@ class StoredAnswer:
     cost_usd: float | None = None
 
 
-@dataclass(slots=True)
-class _Kept:
-    """The answer that stands for one identity; its text is read from the journal when it is asked for."""
-
-    place: Location | Record  # the record where only the Parquet copy has it
-    standing: tuple[bool, int]
-    reported: str | None
-    asked: int  # the highest number under which the call was asked again
-
-
 class PartitionStore:
     """The only writer of one partition folder. ``cost_usd`` is the known cost of every call ever kept, failed ones too."""
 
     def __init__(self, folder: PartitionFolder) -> None:
         self.folder = folder
         self.cost_usd = 0.0
-        self._kept: dict[str, _Kept] = {}
+        self._standing: dict[str, Record] = {}  # the answer that stands for each identity
+        self._asked: dict[str, int] = {}  # the highest number under which each was asked again
         self._rows: set[tuple[str, str, str, int]] = set()
         self._again: dict[str, int] = {}  # answers to ask once more, with the number of the next one
         with contextlib.ExitStack() as held:
             self._shared = held.enter_context(writing(folder))
-            for record, location in _kept_entries(folder):
-                self._remember(record, location)
+            for record in kept_records(folder):
+                self._remember(record)
             self._journal = Journal(folder, self._shared)
             self._held = held.pop_all()
 
@@ -83,23 +72,22 @@ class PartitionStore:
         self.close()
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._standing)
 
     def __contains__(self, answer_id: str) -> bool:
         """Whether an answer is kept under ``answer_id``."""
-        return answer_id in self._kept
+        return answer_id in self._standing
 
     def find(self, answer_id: str) -> StoredAnswer | None:
         """Return the answer kept under ``answer_id``; ``None`` when there is none or every call failed."""
-        if answer_id in self._again or answer_id not in self._kept:
-            return None
-        return _answer(self._record(answer_id))
+        found = None if answer_id in self._again else self._standing.get(answer_id)
+        return None if found is None else _answer(found)
 
     def has_row(self, answer_id: str, item_id: str, condition: str) -> bool:
         """Whether the answer is kept under this item and condition, not only under another with the same words."""
-        if answer_id in self._again or answer_id not in self._kept:
+        if answer_id in self._again or answer_id not in self._standing:
             return False
-        return (answer_id, item_id, condition, self._kept[answer_id].standing[1]) in self._rows
+        return (answer_id, item_id, condition, self._standing[answer_id].reask) in self._rows
 
     def reask(self, answer_ids: Collection[str]) -> None:
         """Treat these answers as missing until a new one is kept; then the newest usable one of each stands.
@@ -107,20 +95,20 @@ class PartitionStore:
         An answer whose new call fails is found again in the next session. Ids that are not kept are passed over.
         """
         for answer_id in answer_ids:
-            if answer_id in self._kept:
-                self._again[answer_id] = self._kept[answer_id].asked + 1
+            if answer_id in self._standing:
+                self._again[answer_id] = self._asked[answer_id] + 1
 
     def models_reported(self, answer_ids: Collection[str]) -> Counter[str]:
         """Return which model ids the provider reported for these answers, and for how many of them."""
-        found = (self._kept[each].reported for each in answer_ids if each in self._kept)
+        found = (self._standing[each].model_reported for each in answer_ids if each in self._standing)
         return Counter(name for name in found if name is not None)
 
     async def keep_reused(self, answer_id: str, item_id: str, item_hash: str, condition: str) -> None:
         """Keep a kept answer once more, for free, under another item or condition that asked the very same words."""
-        free: dict[str, Any] = {**dict.fromkeys(_PAID, 0), "cost_usd": 0.0, "raw_zstd": None}
+        free: dict[str, Any] = {**dict.fromkeys(_PAID, 0), "cost_usd": 0.0}
         times: dict[str, Any] = {"latency_s": 0.0, "latency_ms": 0.0, "latency_first_ms": None}
         place: dict[str, Any] = {"item_id": item_id, "item_hash": item_hash, "condition": condition}
-        await self.keep(replace(self._record(answer_id), **place, **free, **times))
+        await self.keep(replace(self._standing[answer_id], **place, **free, **times))
 
     async def keep(self, record: Record) -> None:
         """Keep ``record``; on return it is durable and, unless it failed, can be found.
@@ -146,11 +134,11 @@ class PartitionStore:
         finally:
             self._held.close()
 
-    def _written(self, record: Record, durable: asyncio.Future[Location]) -> None:
+    def _written(self, record: Record, durable: asyncio.Future[None]) -> None:
         if not durable.cancelled() and durable.exception() is None:
-            self._remember(record, durable.result())
+            self._remember(record)
 
-    def _remember(self, record: Record, location: Location | None) -> None:
+    def _remember(self, record: Record) -> None:
         if record.cost_usd is not None and math.isfinite(record.cost_usd):
             self.cost_usd += record.cost_usd
         if record.status not in FINISHED:
@@ -158,18 +146,9 @@ class PartitionStore:
         known = record.answer_id
         self._rows.add((known, record.item_id, record.condition, record.reask))
         self._again.pop(known, None)
-        before, standing = self._kept.get(known), standing_of(record)
-        if before is not None:
-            before.asked = max(before.asked, record.reask)
-            if not replaces(standing, before.standing):
-                return
-        asked = record.reask if before is None else before.asked
-        self._kept[known] = _Kept(location or record, standing, record.model_reported, asked)
-
-    def _record(self, answer_id: str) -> Record:
-        """Return the full record of a kept answer."""
-        place = self._kept[answer_id].place
-        return journal.read_at(place) if isinstance(place, Location) else place
+        self._asked[known] = max(self._asked.get(known, 0), record.reask)
+        if replaces(record, self._standing.setdefault(known, record)):
+            self._standing[known] = record
 
 
 def keep_whole(folder: PartitionFolder, records: Sequence[Record]) -> None:
@@ -186,40 +165,20 @@ def keep_whole(folder: PartitionFolder, records: Sequence[Record]) -> None:
             ) from error
 
 
-def _kept_entries(folder: PartitionFolder) -> Iterator[tuple[Record, Location | None]]:
-    """Yield every record kept in ``folder`` with its place in a journal, ``None`` where only the Parquet copy has it."""
-    present = journal.segment_sizes(folder)
-    try:
-        footer = parquet.read_footer(folder.copy)
-    except StoreError:
-        if not present:
-            raise
-        footer = None  # the journals hold every answer
-    more = footer is not None and footer.may_hold_more_than(present)
-    seen = set()
-    for path in journal.segments(folder):
-        for record, location in journal.read_segment(path):
-            yield record, location
-            if more:
-                seen.add(_ROW(record))
-    if more:
-        yield from (
-            (record, None) for record, _ in parquet.stored_rows(folder.copy) if _ROW(record) not in seen
-        )
-
-
 def kept_records(folder: PartitionFolder) -> Iterator[Record]:
     """Yield every record kept in ``folder``, without locking it: the journals', then those only the Parquet copy has."""
-    return (record for record, _ in _kept_entries(folder))
+    for path in journal.segments(folder):
+        yield from journal.read_segment(path)
+    yield from parquet.only_copied(folder)
 
 
 def standing_answers(folder: PartitionFolder) -> Iterator[Record]:
     """Yield the answers kept in ``folder``; of one identity, each stands in place of those before. Takes no lock."""
-    stands: dict[str, tuple[bool, int]] = {}
-    for record in kept_records(folder):
-        known, standing = record.answer_id, standing_of(record)
-        if record.status in FINISHED and (known not in stands or replaces(standing, stands[known])):
-            stands[known] = standing
+    stands: dict[str, Record] = {}
+    for record in (each for each in kept_records(folder) if each.status in FINISHED):
+        before = stands.setdefault(record.answer_id, record)
+        if before is record or replaces(record, before):
+            stands[record.answer_id] = record
             yield record
 
 

@@ -6,8 +6,7 @@ and row that can be read, and makes the copy again.
 
 from __future__ import annotations
 
-import filecmp
-import tempfile
+import io
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -16,10 +15,10 @@ import pyarrow.parquet as pq
 
 from metacog_pipeline.checksums import is_sealed
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.files import put_aside, replacing
+from metacog_pipeline.files import put_aside
 from metacog_pipeline.transcripts import parquet
 from metacog_pipeline.transcripts.folder import PartitionFolder, manifest_sound, read_manifest, write_manifest
-from metacog_pipeline.transcripts.journal import newest, scanned, segment_name, segment_sizes, segments
+from metacog_pipeline.transcripts.journal import scanned, segment_sizes, segments, write_segment
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
 from metacog_pipeline.transcripts.shared import writing
 
@@ -64,7 +63,9 @@ def check(folder: PartitionFolder) -> Checked:
                 found.damaged[path] = found.damaged.get(path, 0) + 1
                 found.damage.append(f"{path}: line {line.number} {line.problem.partition(': ')[0]}")
     try:
-        _check_copy(found)
+        found.copy_sound = _copy_sound(found)
+        if found.copy_sound is False:
+            found.damage.append(f"{folder.copy}: does not hold what the journals say")
     except StoreError as error:
         found.copy_sound = False
         found.damage.append(str(error).partition(": ")[0])
@@ -73,30 +74,26 @@ def check(folder: PartitionFolder) -> Checked:
     return found
 
 
-def _check_copy(found: Checked) -> None:
-    path, names = found.folder.copy, ARROW_SCHEMA.names
+def _copy_sound(found: Checked) -> bool | None:
+    path, again = found.folder.copy, io.BytesIO()
     footer = parquet.read_footer(path)
     if footer is None:
-        return
-    rows = parquet.current_table(path, names)  # every page has a checksum
-    if found.damaged or not parquet.made_from(footer, segment_sizes(found.folder)):
-        return  # the next run makes it again
-    with tempfile.TemporaryDirectory() as scratch:
-        again = Path(scratch) / path.name
-        parquet.write(found.folder, again, footer, None, footer.current)
-        # Another version of pyarrow writes the same rows in other bytes.
-        other = pq.read_metadata(path).created_by != pq.read_metadata(again).created_by
-        same = other and rows.equals(parquet.current_table(again, names))
-        found.copy_sound = same or filecmp.cmp(path, again, shallow=False)
-    if not found.copy_sound:
-        found.damage.append(f"{path}: does not hold what the journals say")
+        return None
+    rows = parquet.current_table(path, ARROW_SCHEMA.names)  # every page has a checksum
+    if found.damaged or not footer.made_from(segment_sizes(found.folder)):
+        return None  # the next run makes it again
+    table = parquet.copied(found.folder, None)
+    parquet.write(table.cast(footer.schema()), again)
+    # Another version of pyarrow writes the same rows in other bytes, and version 0.3 wrote no rows in others.
+    other = not rows.num_rows or pq.read_metadata(path).created_by != pq.read_metadata(again).created_by
+    return again.getvalue() == path.read_bytes() or (other and bool(rows.equals(table)))
 
 
 def repair(found: Checked) -> Repaired:
     """Put what is damaged aside and make again what can be made; the next run asks what is lost.
 
-    Of a damaged segment every line that can be read is written to a new segment, and the answers of the others come from
-    the Parquet copy where that is sound. Raises ``StoreError``.
+    Every line of a damaged segment that can be read goes to a new segment, and so do the answers of the others where a
+    sound copy has them. Raises ``StoreError``.
     """
     folder = found.folder
     aside: list[Path] = []
@@ -106,37 +103,22 @@ def repair(found: Checked) -> Repaired:
             if found.copy_sound is False and folder.copy.exists():
                 aside.append(put_aside(folder.copy))
             for path in found.damaged:
-                _rescue(folder, path)
+                write_segment(folder, [line.record for line in scanned(path) if line.record is not None])
                 aside.append(put_aside(path))
             if found.copy_sound is False or found.damaged:
-                before = _carried(folder)
+                saved = parquet.only_copied(folder)
+                write_segment(folder, saved)
+                recovered = len(saved)
                 parquet.compact_folder(folder, None)
-                recovered = _carried(folder) - before
-            _forget(folder, aside)
+            if not manifest_sound(folder):
+                aside.append(put_aside(folder.manifest))
+            elif (
+                aside and folder.manifest.exists()
+            ):  # the next run opens the partition and asks what is missing
+                known = read_manifest(folder)
+                write_manifest(folder, {**known, "state": "incomplete", "fingerprint": None})
         except OSError as error:
             raise StoreError(
                 f"cannot repair {folder}: {error.strerror or error}: free space or fix permissions and repair again"
             ) from error
     return Repaired(tuple(aside), recovered, max(0, sum(found.damaged.values()) - recovered))
-
-
-def _carried(folder: PartitionFolder) -> int:
-    """Return how many rows of the copy stand in no segment."""
-    footer = parquet.read_footer(folder.copy)
-    return 0 if footer is None else footer.carried
-
-
-def _rescue(folder: PartitionFolder, damaged: Path) -> None:
-    """Write every line of a segment that can be read, byte for byte, to a segment of its own."""
-    with replacing(folder / segment_name(newest(folder) + 1)) as temporary, temporary.open("wb") as out:
-        for line in scanned(damaged):
-            if line.record is not None:
-                out.write(line.content.removesuffix(b"\n") + b"\n")
-
-
-def _forget(folder: PartitionFolder, aside: list[Path]) -> None:
-    """Let the next run open the partition: it asks what is missing and marks what is superseded."""
-    if not manifest_sound(folder):
-        aside.append(put_aside(folder.manifest))
-    elif aside and folder.manifest.exists():
-        write_manifest(folder, {**read_manifest(folder), "state": "incomplete", "fingerprint": None})

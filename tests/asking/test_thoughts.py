@@ -15,7 +15,6 @@ from metacog_pipeline.leaderboard.status import write_status
 from metacog_pipeline.llm.types import ChatRequest, Completion, Status, Usage
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import Study, load_study
-from metacog_pipeline.transcripts import raw
 from metacog_pipeline.transcripts.folder import kept_folders
 from metacog_pipeline.transcripts.store import read_partition
 from tests import homes
@@ -59,7 +58,6 @@ api_key_env = "THOUGHTS_KEY"
 price_in = 2.0
 price_out = 8.0
 price_reasoning = 10.0
-keep_raw = true
 """
 
 
@@ -151,15 +149,6 @@ def test_a_model_that_thinks_aloud_scores_as_one_that_does_not(studies):
     asked = "select * exclude (source) from leaderboard where source <> 'published' order by all"
     rows = [run_query(each.home, asked).rows for each in studies[:2]]
     assert len(rows[0]) > 100 and str(rows[0]) == str(rows[1])
-
-
-def test_the_bodies_of_the_replies_are_kept_without_the_key(studies):
-    kept = _kept(studies[0]).filter(pl.col("attempts") > 0)
-    bodies = [raw.body_of(each) for each in kept["raw_zstd"].to_list()]
-    assert all(body and b"cAnArY" in body for body in bodies)
-    assert all(KEY.encode() not in body for body in bodies if body)
-    copies = _kept(studies[0]).filter(pl.col("attempts") == 0)
-    assert copies["raw_zstd"].null_count() == copies.height
 
 
 def test_what_was_paid_follows_from_what_is_kept(studies):

@@ -1,4 +1,4 @@
-"""``metacog explain STUDY ANSWER_ID``: all that is kept of one call, safe to print; the body of the reply byte by byte."""
+"""``metacog explain STUDY ANSWER_ID``: all that is kept of one call, safe to print."""
 
 import asyncio
 import dataclasses
@@ -8,15 +8,12 @@ from typing import Any
 
 import pytest
 
-from metacog_pipeline.cli import main
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.home import Home
 from metacog_pipeline.interchange.importing import imported_record
-from metacog_pipeline.transcripts import raw
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import PartitionFolder, PartitionStore
 
-BODY = b'{"text": "\x1b[31mred \xff"}'
 ID = sha256_hex("one")
 
 
@@ -42,7 +39,6 @@ def test_all_that_is_kept_is_json_without_control_characters(metacog, study):
     answered = record(
         text=text,
         reasoning_text=text,
-        raw_zstd=raw.compressed(BODY),
         prices_json='{"in":1}',
         request_json="{",
     )
@@ -52,14 +48,7 @@ def test_all_that_is_kept_is_json_without_control_characters(metacog, study):
     first, second = (json.loads(part + "}") for part in result.out.split("\n}\n")[:2])
     assert (first["status"], first["text"]) == ("failed", "half")
     assert (second["text"], second["reasoning_text"]) == (text, text)
-    assert (second["prices"], second["request"], second["raw_bytes"]) == ({"in": 1}, "{", len(BODY))
-
-
-def test_the_body_comes_out_as_it_came(study, capfdbinary):
-    keep(study, record(raw_zstd=raw.compressed(BODY)))
-    with pytest.raises(SystemExit):
-        main(["explain", str(study), ID, "--raw"])
-    assert capfdbinary.readouterr().out == BODY
+    assert (second["prices"], second["request"]) == ({"in": 1}, "{")
 
 
 @pytest.mark.parametrize("wrong", ["", "abc", "A" * 64, "g" * 64, "../../etc/passwd", "0" * 65, "é" * 10])
@@ -72,10 +61,3 @@ def test_what_is_not_kept_is_one_line_that_says_what_to_do(metacog, study):
     metacog("explain", study, "0" * 64).refused_in_one_line("no call of this id", "metacog sql")
     keep(study, record(), record(answer_id=ID[:12] + "0" * 52))
     metacog("explain", study, ID[:12]).refused_in_one_line("2 calls begin so", "more digits")
-    metacog("explain", study, ID, "--raw").refused_in_one_line("was not kept", "keep_raw = true", "sim")
-
-
-def test_a_body_that_was_tampered_with_is_one_line(metacog, study):
-    keep(study, record(raw_zstd="no body"))
-    for more in ([], ["--raw"]):
-        metacog("explain", study, ID, *more).refused_in_one_line("not the body of a reply", "restore")

@@ -146,7 +146,7 @@ def die_within(function: str, step: int) -> None:
 
     for name in ("open", "write", "fsync", "close", "replace", "rename", "unlink", "chmod"):
         setattr(os, name, counted(getattr(os, name)))
-    pq.ParquetWriter.write_batch = counted(pq.ParquetWriter.write_batch)
+    pq.ParquetWriter.write_table = counted(pq.ParquetWriter.write_table)
     pq.ParquetWriter.close = counted(pq.ParquetWriter.close)
     owner: Any = {"compact_folder": parquet, "write_manifest": session}[function]
     setattr(owner, function, begins(getattr(owner, function)))

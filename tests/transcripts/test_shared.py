@@ -14,8 +14,8 @@ from metacog_pipeline.storage import attached, objects
 from metacog_pipeline.storage.attached import attach, store_of
 from metacog_pipeline.storage.store import Store
 from metacog_pipeline.transcripts import shared
+from metacog_pipeline.transcripts.folder import PartitionBusyError
 from metacog_pipeline.transcripts.lines import encode_line
-from metacog_pipeline.transcripts.lock import PartitionBusyError
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.shared import refresh
 from metacog_pipeline.transcripts.store import (

@@ -105,7 +105,7 @@ def test_every_damage_at_once_keeps_all_that_can_be_read(folder):
     before = check(folder)
     assert before.records == 6 and len(before.damage) == 3
     done = repair(before)
-    assert done.lost == 0 and len(_ids(folder)) == 8 and len(list(read_records(folder))) == 6
+    assert done.lost == 0 and len(_ids(folder)) == len(list(read_records(folder))) == 8
     assert read_manifest(folder) == {}, "a damaged manifest is put aside"
     assert check(folder).damage == []
 
