@@ -12,7 +12,7 @@ import dagster as dg
 from metacog_assets import stages
 from metacog_assets.conditions import ASKED_LATER, FILL_MISSING, FOLLOW, FOLLOW_ANSWERS, FOLLOW_WHAT_THERE_IS
 from metacog_assets.partitions import MODEL_RUNS
-from metacog_assets.stages import ROWS, preview, progress, refuse_renamed
+from metacog_assets.stages import ROWS, preview, progress
 from metacog_assets.steps import WARN, computed, each_partition, one_line
 from metacog_assets.study_file import Bound, StudyResource, owners
 from metacog_pipeline.asking import construction, judging
@@ -124,8 +124,6 @@ def _held(checks: Mapping[str, Checked]) -> dg.AssetCheckResult:
 
 def _run_step(benchmark: Bound, name: str) -> construction.StepResult:
     step = construction.step_of(benchmark, name)
-    if step.asks is not None:
-        refuse_renamed(benchmark, step.asks.models(benchmark))
     with progress(f"{benchmark.name}_{name}") as show:
         found = construction.run_step(benchmark, step, show)
     last = name == benchmark.construction()[-1].name

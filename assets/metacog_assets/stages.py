@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 import dagster as dg
 import polars as pl
 
 from metacog_assets.steps import StageResult
 from metacog_assets.study_file import Bound
-from metacog_pipeline.asking import construction, judging, renamed, tasks
+from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.asking.session import WAITING, Partition, query_partition, record_failure
 from metacog_pipeline.asking.states import Progress, SessionResult
-from metacog_pipeline.asking.variables import REASK, RENAMED
 from metacog_pipeline.errors import MetacogError, SourceError
-from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.progress import ProgressLine, style_from_environment
 from metacog_pipeline.scoring import files
 from metacog_pipeline.scoring.responses import FAILED_READING
@@ -35,7 +32,6 @@ def answer(benchmark: Bound, partition: Partition) -> StageResult:
     """Ask what is missing or changed; no answer is ever deleted. Where asking cannot even start, the boards say why."""
     spec = partition.spec
     with _noted(partition, lambda: tasks.expected(benchmark)):
-        refuse_renamed(benchmark, [spec])
         todo = tasks.tasks(benchmark, spec)
         with progress(f"{benchmark.name}: {spec.name} run {partition.run}", len(todo)) as show:
             outcome = query_partition(
@@ -80,7 +76,6 @@ def judge(benchmark: Bound, partition: Partition) -> StageResult:
     expected, _ = judging.needed(benchmark, declared, partition, responses)
     kept = judging.judged_as(partition)
     with _noted(kept, lambda: expected):
-        refuse_renamed(benchmark, declared.judges(benchmark, partition.spec))
         if (why := construction.untried(benchmark, declared.needs)) is not None:
             raise SourceError(f"{kept.benchmark}: {why}")
         label = f"{benchmark.name}: judges of {partition.spec.name} run {partition.run}"
@@ -109,13 +104,6 @@ def estimate(benchmark: Bound, partition: Partition) -> StageResult:
         blocks=sound.senseless > 0,
         fault=f"{benchmark.name}: {'; '.join(sound.faults)}" if sound.faults else None,
     )
-
-
-def refuse_renamed(benchmark: Bound, specs: Iterable[ModelSpec]) -> None:
-    """Raise StudyError where one of the models would be asked what it has answered under another name."""
-    names = [spec.name for spec in specs]
-    if names and os.environ.get(REASK) != RENAMED:
-        renamed.refuse(benchmark.context.study, names)
 
 
 def preview(frame: pl.DataFrame) -> dg.TableMetadataValue:

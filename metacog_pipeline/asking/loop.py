@@ -27,6 +27,7 @@ from metacog_pipeline.asking.negotiation import (
 from metacog_pipeline.asking.states import OnProgress, Profile, Progress, SessionResult, StepFailed
 from metacog_pipeline.asking.step import Session, StepAsker
 from metacog_pipeline.asking.types import Task
+from metacog_pipeline.asking.unusable import advice
 from metacog_pipeline.errors import BudgetError, ProviderError, StoreError, one_line
 from metacog_pipeline.llm.batch import pending
 from metacog_pipeline.llm.halt import NotSent
@@ -35,6 +36,8 @@ from metacog_pipeline.llm.spec import IN_PROCESS
 PROBED_TASKS = 3  # one odd item must not decide that a provider cannot be asked at all
 FEW_IN_A_ROW = 3  # failures that concern all items as it seems, and may concern one
 STOP_AFTER_FAILURES_IN_A_ROW = 50  # a provider that is down should not be asked a thousand times
+STOP_AFTER_UNREADABLE_IN_A_ROW = 5  # what five questions do not get, the next thousand will not get either
+LEAST_USABLE_SHARE = 0.5  # a partition with less is never complete
 FAILURE_SHOWN = 160  # characters of a failure in a line about something else
 
 
@@ -59,10 +62,9 @@ class Loop:
         self.on_progress, self.on_stop = on_progress, on_stop
         profile = known if known is not None and known.mode in self.modes else None
         self.result = SessionResult(len(tasks), 0, 0, profile, session.tally)
-        session.watch.stop = self.stop
         under_way = in_no_batch if session.queue is None else session.queue.holds
         self._kept = DryRun(session.spec, session.run, session.seed, session.find, under_way)
-        self._failures_in_a_row = 0
+        self._failures_in_a_row = self._unreadable_in_a_row = 0
         self._pending: list[Task] = []  # their answers are in batches
         self._negotiating = asyncio.Lock()
 
@@ -83,7 +85,10 @@ class Loop:
             result.waiting = queue.waiting
             if queue.problems:
                 self.stop("; ".join(queue.problems))
-        result.too_few_usable = self.session.watch.too_few(result.answered, result.unusable)
+        few = result.answered - result.unusable < LEAST_USABLE_SHARE * result.answered
+        if few and self.session.spec.provider != "simulated":  # observers say nothing on purpose
+            what = f"{result.unusable} of {result.answered} items have no usable answer"
+            result.too_few_usable = f"{what}; {advice(self.session.spec)}"
         self.session.learnt.save()
         return result
 
@@ -202,6 +207,7 @@ class Loop:
             try:
                 readable = await self._ask(task)
                 self._note_answer(readable)
+                self._stop_if_unreadable(readable)
             except StepFailed as error:
                 self._note_failure(error)
             except (BudgetError, ProviderError) as error:
@@ -222,6 +228,13 @@ class Loop:
         self.result.answered += 1
         self.result.unusable += not readable
         self._failures_in_a_row = 0
+
+    def _stop_if_unreadable(self, readable: bool) -> None:
+        self._unreadable_in_a_row = 0 if readable else self._unreadable_in_a_row + 1
+        billed = self.session.spec.provider not in IN_PROCESS
+        if billed and self._unreadable_in_a_row >= STOP_AFTER_UNREADABLE_IN_A_ROW:
+            what = f"{self._unreadable_in_a_row} replies in a row were billed and cannot be used"
+            self.stop(f"{what}: {advice(self.session.spec)}")
 
     def _note_failure(self, error: StepFailed) -> None:
         self.result.failed += 1

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Literal
 from urllib.parse import urlsplit
 
-from metacog_pipeline.asking.renamed import rename_problem
 from metacog_pipeline.asking.session import request_digest
 from metacog_pipeline.errors import BudgetError, MetacogError, ProviderError, StudyError, one_line
 from metacog_pipeline.llm import capabilities
@@ -71,8 +70,6 @@ def model_findings(study: Study, spec: ModelSpec, environment: Mapping[str, str]
         if spec.lane == "batch" and spec.api_version is not None:
             why = 'an Azure address (api_version) has no batches here: set lane = "online"'
             yield fail(name, why, StudyError)
-        if (renamed := rename_problem(study, spec)) is not None:
-            yield fail(name, renamed, StudyError)
         yield from known_findings(spec, known_of(study, spec))
     elif spec.provider == "transformers" and weights_digest(spec.model) is None:
         yield fail(name, f"{spec.model}: no model here (config.json is missing)", ProviderError)

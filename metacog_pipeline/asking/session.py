@@ -12,7 +12,7 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
@@ -35,7 +35,7 @@ from metacog_pipeline.asking.step import Session
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.asking.unusable import to_ask_again
 from metacog_pipeline.asking.variables import LANE, LEAVE_BATCHES, REASK, UNUSABLE
-from metacog_pipeline.errors import MetacogError
+from metacog_pipeline.errors import MetacogError, StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.batch import records
@@ -45,10 +45,10 @@ from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
 from metacog_pipeline.llm.types import ChatModel
 from metacog_pipeline.llm.wire import base_url
 from metacog_pipeline.study import Study
-from metacog_pipeline.transcripts.folder import PartitionFolder, read_manifest, write_manifest
+from metacog_pipeline.transcripts.folder import PartitionFolder, kept_folders, read_manifest, write_manifest
 from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.journal import segment_sizes
-from metacog_pipeline.transcripts.store import PartitionStore, kept_records
+from metacog_pipeline.transcripts.store import PartitionStore, keep_whole, kept_records
 
 if TYPE_CHECKING:
     from metacog_pipeline.llm.open import Clients
@@ -130,6 +130,7 @@ def query_partition(
     asking cannot start (no price under a budget, no key); what was acknowledged stays kept.
     """
     started, spec = datetime.now(UTC), partition.spec
+    _take_over(partition)
     with PartitionStore.open(partition.folder) as store:
         if spec.provider == "replay":
             outcome, reported = _imported(partition.folder, tasks)
@@ -155,6 +156,7 @@ def query_panel(
     that of the judged model and run. Raises ``StoreError`` as `query_partition`.
     """
     started = datetime.now(UTC)
+    _take_over(partition)
     with PartitionStore.open(partition.folder) as store:
 
         def ask(judge: Panelist, shown: OnProgress) -> SessionResult:
@@ -169,6 +171,28 @@ def query_panel(
         reported = store.models_reported(outcome.tally.current)
         _note(partition, outcome, fingerprint, started, reported, notes)
     return outcome
+
+
+def _take_over(partition: Partition) -> None:
+    """Copy what a renamed model has answered under its old name, so that nothing is asked again.
+
+    It is the same model where the old name is listed no longer and its row asked in the same way. The dollars stay with
+    the first copy.
+    """
+    spec, listed = partition.spec, {each.name for each in partition.study.askable}
+    if spec.provider == "replay" or segment_sizes(partition.folder):
+        return
+    for folder in kept_folders(partition.study.home, benchmark=partition.benchmark):
+        known = folder.run == partition.run and folder.model not in listed
+        if known and read_manifest(folder).get("asked_as") == request_digest(spec):
+            if batches_of(partition.study.home, spec.model_copy(update={"name": folder.model}), folder):
+                raise StudyError(
+                    f'model {spec.name} is in batches as "{folder.model}": name it so until they have ended'
+                )
+            names = {folder.model: spec.name}  # judges keep theirs
+            kept = kept_records(folder)
+            own = [replace(each, model=names.get(each.model, each.model), cost_usd=0.0) for each in kept]
+            return keep_whole(partition.folder, own)
 
 
 def _imported(folder: PartitionFolder, tasks: Sequence[Task]) -> tuple[SessionResult, Mapping[str, int]]:
@@ -320,10 +344,9 @@ def _counts(outcome: SessionResult) -> dict[str, object]:
 
 
 def other_models(spec: ModelSpec, reported: Mapping[str, int]) -> str | None:
-    """Return a line where answers do not all come from the one model that was asked for; else ``None``.
+    """Return a line where the provider says that answers come from another model than was asked for, or from several.
 
-    ``reported`` counts answers by the model id the provider gave them. A longer or shorter form of the id asked for
-    (``m`` and ``m-2026-01-31``, ``vendor/m`` and ``m``) is the same model.
+    A longer or shorter form of the id asked for (``m`` and ``m-2026-01-31``, ``vendor/m`` and ``m``) is the same model.
     """
     asked = (spec.model or spec.name).lower().rpartition("/")[2]
     names = [name.lower().removeprefix(SIMULATED_PREFIX).rpartition("/")[2] for name in reported]

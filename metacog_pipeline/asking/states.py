@@ -20,7 +20,7 @@ turns ``complete`` back into work to do, since the manifest's fingerprint no lon
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Literal
 
 from metacog_pipeline.llm import types
@@ -92,10 +92,9 @@ class Tally:
 
     def add(self, other: Tally) -> None:
         """Add another session's counters; ``current`` is left alone, as it is slow to copy at every call."""
-        simulated = self.simulated or other.simulated
-        for each in fields(self)[:-1]:
-            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
-        self.simulated = simulated
+        for name in ("calls", "reused", "failed_calls", "cost_usd"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.simulated |= other.simulated
 
 
 @dataclass(frozen=True, slots=True)

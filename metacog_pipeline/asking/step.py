@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 from metacog_pipeline.asking.learning import Learnt
 from metacog_pipeline.asking.states import Profile, StepFailed, Tally, source_of
 from metacog_pipeline.asking.types import Answer, CallOptions
-from metacog_pipeline.asking.unusable import Watch
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm import types
 from metacog_pipeline.llm.costs import price_list
-from metacog_pipeline.llm.halt import NotSent
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.logprobs import encode_logprobs
@@ -49,10 +47,6 @@ class Session:
     tally: Tally = field(default_factory=Tally)
     in_flight: dict[str, asyncio.Future[Answer]] = field(default_factory=dict)
     learnt: Learnt = field(default_factory=Learnt)
-    watch: Watch = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.watch = Watch(self.spec)
 
     @property
     def queue(self) -> BatchModel | None:
@@ -96,10 +90,8 @@ def identified(
     """Return the identity of one call and how it is sent. ``answered`` says whether there is an answer under an identity.
 
     What ``profile`` leaves out of the sampling may have been taken once. A call that was answered with it stays that call:
-    nothing answered is asked twice because a provider refuses more today. TypeError for an option there is not.
+    nothing answered is asked twice because a provider refuses more today.
     """
-    if unknown := options.keys() - CallOptions.__optional_keys__:
-        raise TypeError(f"a call takes no {', '.join(sorted(unknown))}")
     found = []
     # As it is asked now, then with ever more of what was left out.
     for kept in range(len(profile.dropped), -1, -1):
@@ -154,8 +146,6 @@ class StepAsker:
             if not session.store.has_row(identity, self.item_id, self.condition):
                 await session.store.keep_reused(identity, self.item_id, self.item_hash, self.condition)
             return kept
-        if session.watch.ended:
-            raise NotSent
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         session.in_flight[identity] = future
         try:
@@ -169,7 +159,6 @@ class StepAsker:
         completion = await session.model.complete(request)
         session.tally.count(completion)
         session.learnt.observe(request, completion)
-        session.watch.count(session.learnt.known, completion)
         await session.store.keep(self._record(identity, request, completion))
         if completion.status is types.Status.FAILED:
             raise StepFailed(completion)

@@ -20,7 +20,7 @@ from metacog_pipeline.files import canonical_json, sha256_hex, write_text
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Message
 from metacog_pipeline.transcripts.folder import kept_folders
-from metacog_pipeline.transcripts.journal import segment_sizes, segments
+from metacog_pipeline.transcripts.journal import segment_sizes
 
 Asked = Sequence[tuple[str, Sequence[Item]]]
 
@@ -46,15 +46,13 @@ def models(benchmark: Bound) -> list[ModelSpec]:
     One whose answers are imported belongs to the benchmarks that they were imported into; before the first import, to
     every one that takes imports.
     """
-    listed = benchmark.context.study.models
-    return [spec for spec in listed if spec.provider != "replay" or _replayed(benchmark, spec)]
 
+    def replayed(spec: ModelSpec) -> bool:
+        kept = {each.benchmark for each in kept_folders(study.home, model=spec.name) if segment_sizes(each)}
+        return benchmark.importer is not None and (not kept or benchmark.name in kept)
 
-def _replayed(benchmark: Bound, spec: ModelSpec) -> bool:
-    if benchmark.importer is None:
-        return False
-    kept = [each for each in kept_folders(benchmark.context.study.home, model=spec.name) if segments(each)]
-    return not kept or any(each.benchmark == benchmark.name for each in kept)
+    study = benchmark.context.study
+    return [spec for spec in study.models if spec.provider != "replay" or replayed(spec)]
 
 
 def partitions(benchmark: Bound) -> list[Partition]:
@@ -94,11 +92,9 @@ def tasks(benchmark: Bound, spec: ModelSpec) -> list[Task]:
         async def run(ask: Ask, mode: str) -> None:
             await benchmark.ask(item, condition, ItemChat(ask, mode, spec))
 
-        return Task(item.item_id, hashes[item.item_id], condition, run)
+        return Task(item.item_id, item.item_hash, condition, run)
 
-    arms = asked(benchmark, spec)
-    hashes = {item.item_id: item.item_hash for _, items in arms for item in items}
-    return [task(item, condition) for condition, items in arms for item in items]
+    return [task(item, condition) for condition, items in asked(benchmark, spec) for item in items]
 
 
 def fingerprint(benchmark: Bound, partition: Partition) -> str:
@@ -115,24 +111,18 @@ def fingerprint(benchmark: Bound, partition: Partition) -> str:
         "seed": partition.seed,
     }
     if spec.provider == "replay":
-        depends["imported"] = imported_files(partition)
+        depends["imported"] = sorted(map(list, segment_sizes(partition.folder).items()))
     return sha256_hex(canonical_json(depends))
 
 
-def imported_files(partition: Partition) -> list[list[object]]:
-    """Return the journals of a replayed model: what they hold is all its answers depend on."""
-    return sorted(map(list, segment_sizes(partition.folder).items()))
-
-
 # --- conditions whose items are chosen from earlier answers -----------------------------------------------------------
-def choice_path(benchmark: Bound, condition: str) -> Path:
-    """Return where the items chosen for a later condition are kept."""
-    return benchmark.context.home.choices / f"{benchmark.name}_{condition}.json"
+def _choice_path(benchmark: Bound, condition: Condition) -> Path:
+    return benchmark.context.home.choices / f"{benchmark.name}_{condition.name}.json"
 
 
 def chosen_items(benchmark: Bound, condition: Condition) -> frozenset[str] | None:
     """Return the ids of the items chosen for ``condition``; None before the choice was made."""
-    path = choice_path(benchmark, condition.name)
+    path = _choice_path(benchmark, condition)
     try:
         return frozenset(json.loads(path.read_text(encoding="utf-8"))["items"])
     except FileNotFoundError:
@@ -152,5 +142,5 @@ def choose(benchmark: Bound, condition: Condition, choice: Choice, scored: pl.Da
         return kept
     chosen = sorted(choice.pick(benchmark, scored.filter(pl.col("condition") == choice.condition)))
     text = json.dumps({"version": choice.version, "after": choice.condition, "items": chosen}, indent=1)
-    write_text(choice_path(benchmark, condition.name), text + "\n")
+    write_text(_choice_path(benchmark, condition), text + "\n")
     return frozenset(chosen)

@@ -2,6 +2,5 @@
 
 WATCH_PARENT = "METACOG_WATCH_PARENT"  # set by a command that waits for this process and alone could stop it
 REASK, UNUSABLE = "METACOG_REASK", "unusable"  # set by `metacog run --reask unusable`
-RENAMED = "renamed"  # `metacog run --reask renamed`: a model that seems to be renamed is asked anew; no process is told
 LANE = "METACOG_LANE"  # set by `metacog run --lane`
 LEAVE_BATCHES = "METACOG_LEAVE_BATCHES"  # "1": submit batches and end, instead of waiting for them

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from metacog_pipeline.asking.endings import heard
-from metacog_pipeline.asking.variables import LANE, LEAVE_BATCHES, REASK, RENAMED, UNUSABLE, WATCH_PARENT
+from metacog_pipeline.asking.variables import LANE, LEAVE_BATCHES, REASK, UNUSABLE, WATCH_PARENT
 from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import opened, port_option, quiet_option, study_argument, study_option
 from metacog_pipeline.errors import MetacogError, StudyError, suggestion
@@ -80,7 +80,7 @@ def _dollars(price: Price | None, none: str) -> str:
 @click.option("--model", "models", multiple=True, help="Only this model (repeatable).")
 @click.option("--run", "runs", multiple=True, type=click.IntRange(1, 99), help="Only this run (repeatable).")
 @click.option("--force", is_flag=True, help="Score again what is up to date; answers are never asked again.")
-@click.option("--reask", type=click.Choice([UNUSABLE, RENAMED]), help="Ask again; old answers are kept.")
+@click.option("--reask", type=click.Choice([UNUSABLE]), help="Ask again; old answers are kept.")
 @click.option("--lane", type=click.Choice(["online", "batch"]), help="Ask now, or in batches, in this run.")
 @click.option("--no-wait", is_flag=True, help="Submit batches and end (exit code 9); run again to go on.")
 @click.option("--detach", is_flag=True, help="Queue it as backfills for Dagster's daemon and return.")
@@ -93,9 +93,9 @@ def run(study_file: Path, force: bool, no_wait: bool, detach: bool, quiet: bool,
     the others and is named at the end (exit code 7). A model with lane = "batch" is asked through its provider's batches,
     which may take a day: stop the command and run it again as you like, nothing is submitted twice.
 
-    --reask unusable asks what was answered with nothing to read, or cut after thinking; --reask renamed asks all of a model
-    whose answers are kept under another name. With --detach, and where [deploy] gives runs to workers, backfills are
-    queued, one per benchmark, that Dagster's daemon works off with the executor of [deploy].
+    --reask unusable asks what was answered with nothing to read, or cut after thinking. With --detach, and where [deploy]
+    gives runs to workers, backfills are queued, one per benchmark, that Dagster's daemon works off with the executor of
+    [deploy].
     """
     study = opened(study_file)
     if study.home.older is not None:
@@ -109,10 +109,6 @@ def run(study_file: Path, force: bool, no_wait: bool, detach: bool, quiet: bool,
         )
     if not (force or reask) and nothing_to_do(study, quiet):
         return _say_state(study, 0)
-    if reask != RENAMED:
-        from metacog_pipeline.asking.renamed import refuse
-
-        refuse(study, given["models"])
     if not quiet and study.study.budget_usd is None:  # under a budget nothing without a price is asked
         from metacog_pipeline.asking.preflight import unpriced
 

@@ -296,7 +296,7 @@ class ModelSpec(BaseModel):
         """Return what decides an answer: provider, address, model id, extra body, observer.
 
         Prices, rate limits and key variables are left out: changing them must not ask anything again. So is the name,
-        which says where answers are kept: under a new one there are none (see `asking.renamed`). An address is the same
+        which says where answers are kept (a renamed model takes them over, see `asking.session`). An address is the same
         however it is spelled (see `address`). A model in a folder is what the folder holds.
         """
         if self.provider == "transformers":

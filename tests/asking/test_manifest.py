@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.asking.session import Partition, query_partition, record_failure
+from metacog_pipeline.asking.spent import kept_cost
 from metacog_pipeline.asking.states import Profile, SessionResult
 from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.llm.spec import ModelSpec
@@ -44,6 +45,10 @@ class Provider:
 
 def good(request: ChatRequest) -> Completion:
     return Completion(Status.OK, f"re: {request.messages[-1].content}", model_reported="x")
+
+
+def priced(request: ChatRequest) -> Completion:
+    return Completion(Status.OK, "yes", cost_usd=0.25)
 
 
 def failing_on(words: str) -> Reply:
@@ -129,3 +134,40 @@ def test_a_measured_model_in_the_place_of_a_simulated_one_is_labelled_measured(t
     now = partition_of(tmp_path, model="y")
     query(now, [item("one")])
     assert now.manifest()["source"] == "measured"
+
+
+def renamed(partition: Partition, name: str) -> Partition:
+    """Return the partition after the study file calls its model otherwise."""
+    study = partition.study
+    row = study.models[0].model_copy(update={"name": name})
+    study = study.model_copy(update={"models": (row,)})
+    return Partition(study, partition.benchmark, partition.spec.model_copy(update={"name": name}), 1)
+
+
+def test_a_renamed_model_takes_over_its_answers_and_nothing_is_paid_twice(tmp_path, provider):
+    partition, items = partition_of(tmp_path), [item("one"), item("two")]
+    provider.reply = priced
+    query(partition, items)
+    spent, provider.calls = kept_cost(partition.study.home), []
+    after = renamed(partition, "other")
+    assert query(after, [*items, item("three")]).complete
+    assert [each.messages[-1].content for each in provider.calls] == ["three"]
+    assert set(read_partition(after.folder, ["model"])["model"].to_pylist()) == {"other"}
+    assert kept_cost(partition.study.home) == pytest.approx(spent * 3 / 2)
+
+
+@pytest.mark.parametrize("changed", [{"temperature": 0.7}, {"model": "y"}])
+def test_another_model_takes_over_nothing(tmp_path, provider, changed):
+    query(partition_of(tmp_path), [item("one")])
+    provider.calls = []
+    query(renamed(partition_of(tmp_path, **changed), "other"), [item("one")])
+    assert len(provider.calls) == 1
+
+
+def test_two_names_that_are_both_listed_are_two_respondents(tmp_path, provider):
+    first = partition_of(tmp_path)
+    query(first, [item("one")])
+    provider.calls = []
+    second = renamed(first, "other")
+    query(Partition(first.study, first.benchmark, second.spec, 1), [item("one")])
+    assert len(provider.calls) == 1

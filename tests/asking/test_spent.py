@@ -7,12 +7,9 @@ import shutil
 import pytest
 
 from metacog_pipeline.asking.spent import kept_cost, spent_figures
-from metacog_pipeline.asking.states import Profile
-from metacog_pipeline.asking.step import identified
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import Budget
-from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.transcripts.store import PartitionFolder, PartitionStore
 from tests.transcripts.conftest import _record
 
@@ -134,13 +131,3 @@ def test_what_an_import_says_it_cost_is_charged_to_no_budget(home, compacted, le
     for _ in range(2):
         assert spent_figures(home, 1.0).spent == pytest.approx(3 * CALLS * PRICE)
         assert _reopened(home) == pytest.approx(3 * CALLS * PRICE)
-
-
-def test_an_option_there_is_not_is_refused_and_not_passed_over():
-    spec = ModelSpec(name="m", provider="simulated")
-    with pytest.raises(TypeError, match="takes no max_token"):
-        identified(
-            spec, Profile("text"), 1, 1, "step", (),
-            {"max_token": 5},  # type: ignore[typeddict-unknown-key]
-            lambda identity: False,
-        )  # fmt: skip
