@@ -111,7 +111,7 @@ class Loop:
             if found is None:
                 todo.append(task)
             else:
-                self._note_answer(await self._ask_under(found, task))
+                self._note_kept(await self._ask_under(found, task))
         if not todo:
             self.result.profile = profile
         return todo
@@ -188,12 +188,9 @@ class Loop:
 
     async def _work_together(self, tasks: Iterator[Task]) -> None:
         """Ask ``tasks`` with several workers; those whose answers are in batches are pending afterwards."""
-        queue, at_once = self.session.queue, self.session.spec.max_concurrency
-        if queue is not None and queue.submits:
-            at_once = pending.TASKS_AT_ONCE
         try:
             async with asyncio.TaskGroup() as group:
-                for _ in range(min(at_once, len(self.tasks))):
+                for _ in range(min(self.session.spec.max_concurrency, len(self.tasks))):
                     group.create_task(self._work(tasks))
         except* StoreError as failures:
             raise failures.exceptions[0] from None
@@ -207,7 +204,6 @@ class Loop:
             try:
                 readable = await self._ask(task)
                 self._note_answer(readable)
-                self._stop_if_unreadable(readable)
             except StepFailed as error:
                 self._note_failure(error)
             except (BudgetError, ProviderError) as error:
@@ -224,12 +220,13 @@ class Loop:
                 return
 
     # --- what became of it ------------------------------------------------------------------------------------------
-    def _note_answer(self, readable: bool) -> None:
+    def _note_kept(self, readable: bool) -> None:
         self.result.answered += 1
         self.result.unusable += not readable
-        self._failures_in_a_row = 0
 
-    def _stop_if_unreadable(self, readable: bool) -> None:
+    def _note_answer(self, readable: bool) -> None:
+        self._note_kept(readable)
+        self._failures_in_a_row = 0
         self._unreadable_in_a_row = 0 if readable else self._unreadable_in_a_row + 1
         billed = self.session.spec.provider not in IN_PROCESS
         if billed and self._unreadable_in_a_row >= STOP_AFTER_UNREADABLE_IN_A_ROW:

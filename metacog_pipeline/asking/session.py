@@ -129,7 +129,7 @@ def query_partition(
     Raises ``StoreError`` if kept answers cannot be read or written, ``BudgetError``, ``ProviderError``, ``StudyError`` if
     asking cannot start (no price under a budget, no key); what was acknowledged stays kept.
     """
-    started, spec = datetime.now(UTC), partition.spec
+    spec = partition.spec
     _take_over(partition)
     with PartitionStore.open(partition.folder) as store:
         if spec.provider == "replay":
@@ -143,7 +143,7 @@ def query_partition(
                 raise
             reported = store.models_reported(outcome.tally.current)
         _compact(store, outcome)
-        _note(partition, outcome, fingerprint, started, reported)
+        _note(partition, outcome, fingerprint, reported)
     return outcome
 
 
@@ -155,7 +155,6 @@ def query_panel(
     Each judge is asked under its own spec, so an answer's identity, price and rate limit are the judge's; the folder is
     that of the judged model and run. Raises ``StoreError`` as `query_partition`.
     """
-    started = datetime.now(UTC)
     _take_over(partition)
     with PartitionStore.open(partition.folder) as store:
 
@@ -169,7 +168,7 @@ def query_panel(
             profile = one.profile or partition.known_profile(judge.spec)
             notes[judge.spec.name] = {**_asked_as(judge.spec, profile), **_counts(one)}
         reported = store.models_reported(outcome.tally.current)
-        _note(partition, outcome, fingerprint, started, reported, notes)
+        _note(partition, outcome, fingerprint, reported, notes)
     return outcome
 
 
@@ -295,7 +294,6 @@ def _note(
     partition: Partition,
     outcome: SessionResult,
     fingerprint: str,
-    started: datetime,
     reported: Mapping[str, int],
     judges: Mapping[str, object] | None = None,
 ) -> None:
@@ -317,11 +315,7 @@ def _note(
         "fingerprint": fingerprint if state == "complete" or replayed else None,
         **_asked_as(spec, outcome.profile),
         "model_reported": dict(sorted(reported.items())),
-        "seed": partition.seed,
-        "calls": tally.calls,
-        "reused": tally.reused,
         "cost_usd": tally.cost_usd,
-        "started_at": started.isoformat(),
         "finished_at": datetime.now(UTC).isoformat(),
         "version": __version__,
     }

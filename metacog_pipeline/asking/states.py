@@ -78,7 +78,6 @@ class Tally:
 
     calls: int = 0
     reused: int = 0
-    failed_calls: int = 0
     cost_usd: float = 0.0
     simulated: bool = False
     current: set[str] = field(default_factory=set)
@@ -87,13 +86,13 @@ class Tally:
         """Add one finished call."""
         self.simulated |= (completion.model_reported or "").startswith(SIMULATED_PREFIX)
         self.calls += 1
-        self.failed_calls += completion.status is types.Status.FAILED
         self.cost_usd += completion.cost_usd or 0.0
 
     def add(self, other: Tally) -> None:
         """Add another session's counters; ``current`` is left alone, as it is slow to copy at every call."""
-        for name in ("calls", "reused", "failed_calls", "cost_usd"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.calls += other.calls
+        self.reused += other.reused
+        self.cost_usd += other.cost_usd
         self.simulated |= other.simulated
 
 
