@@ -36,7 +36,7 @@ def _cost(folder: PartitionFolder, journals: tuple[tuple[str, int], ...]) -> flo
     """Return the dollars of one partition; 0 where it cannot be read: whoever asks it hears of the damage."""
     with contextlib.suppress(StoreError):  # the journals tell what a damaged copy cannot
         footer = read_footer(folder.copy)
-        if footer is not None and (footer.segments == dict(journals) or not journals):
+        if footer is not None and footer.segments == dict(journals):
             kept = read_partition(folder, ["cost_usd", "source"])
             return _sum(zip(kept["cost_usd"].to_pylist(), kept["source"].to_pylist(), strict=True))
     with contextlib.suppress(StoreError):
