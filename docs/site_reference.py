@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticUndefined
 
 import metacog_pipeline as mp
@@ -20,7 +21,7 @@ from metacog_pipeline.deploy import DeploySection
 from metacog_pipeline.leaderboard.glossary import declared_measures
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.scoring.calibration import PREFIX
-from metacog_pipeline.study.allowed import as_written, describe, schema_of
+from metacog_pipeline.study.allowed import as_written
 from metacog_pipeline.study.sections import TrainingSection
 from metacog_pipeline.study.study_file import StudySection
 
@@ -59,12 +60,48 @@ def keys() -> str:
 
 def _key_table(model: type[BaseModel]) -> str:
     lines = ["| key | default | give |", "| --- | --- | --- |"]
-    schema = schema_of(model)
+    schema = model.model_json_schema(schema_generator=_Lenient)
     for name, field in model.model_fields.items():
         default = "required" if field.is_required() else _default(field)
-        allowed = describe(schema["properties"][name], schema)
+        allowed = _allowed(schema["properties"][name], schema)
         lines.append(f"| `{name}` | {default} | {_cell(allowed)} |")
     return "\n".join(lines)
+
+
+class _Lenient(GenerateJsonSchema):
+    """Types of other packages that have no JSON schema allow anything here."""
+
+    ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012  # so in its base
+
+    def handle_invalid_for_json_schema(self, schema: Any, error_info: str) -> dict[str, Any]:
+        return {}
+
+
+_PLAIN = {"boolean": "true or false", "integer": "a whole number", "number": "a number", "object": "a table"}
+_LIMITS = {
+    "minimum": "of {} or more",
+    "exclusiveMinimum": "above {}",
+    "maximum": "up to {}",
+    "exclusiveMaximum": "below {}",
+}
+
+
+def _allowed(node: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
+    """What a node of a JSON schema allows, as in ``a whole number of 1 or more``; its own description wins."""
+    if "$ref" in node:
+        node = schema["$defs"][node["$ref"].rpartition("/")[2]]
+    if "description" in node and "properties" not in node:
+        return str(node["description"])
+    if options := [each for each in node.get("anyOf", ()) if each.get("type") != "null"]:
+        return " or ".join(dict.fromkeys(_allowed(each, schema) for each in options))
+    if values := node.get("enum", [node["const"]] if "const" in node else []):
+        return ("one of " if len(values) > 1 else "") + ", ".join(map(as_written, values))
+    if (kind := node.get("type")) == "array":
+        return f"a list, each {_allowed(node.get('items', {}), schema)}"
+    if kind == "string":
+        return "the path of a file or folder" if node.get("format") == "path" else "text"
+    limits = [text.format(f"{node[name]:g}") for name, text in _LIMITS.items() if name in node]
+    return " ".join([_PLAIN.get(str(kind), "another value"), " and ".join(limits)]).strip()
 
 
 def _default(field: Any) -> str:

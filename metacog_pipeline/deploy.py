@@ -1,9 +1,9 @@
-"""``[deploy]`` and the ``dagster.yaml`` it gives: where runs, answers and money are kept, and what works on runs."""
+"""``[deploy]`` and the ``dagster.yaml`` it gives: where runs, answers and money are kept, and which executor works."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -15,18 +15,11 @@ from metacog_pipeline.files import shipped, write_text
 from metacog_pipeline.storage.store import scheme_of
 
 _NAME = "the NAME of an environment variable that holds the address, never the address itself: it holds a password"
-_VARIABLE = "the name of an environment variable with the address of {}"
-_LIKE = {
-    "dagster_storage": "postgresql+psycopg2://USER:PASSWORD@HOST:5432/DATABASE",
-    "broker": "redis://HOST:6379/0",
+#: What the variables hold, and the schemes an address may have.
+_ADDRESSES = {
+    "dagster_storage": ("postgresql+psycopg2://USER:PASSWORD@HOST:5432/DATABASE", ("postgresql+psycopg2",)),
+    "broker": ("redis://HOST:6379/0", ("redis", "rediss", "amqp", "amqps", "pyamqp")),
 }
-_SCHEMES = {
-    "dagster_storage": ("postgresql+psycopg2",),
-    "broker": ("redis", "rediss", "amqp", "amqps", "pyamqp"),
-}
-#: The extra that installs an engine, and the module that shows it is there.
-_EXTRAS = {extra: f"dagster_{extra}" for extra in ("postgres", "celery", "docker", "k8s")}
-_LAUNCHERS = {"docker": "DockerRunLauncher", "k8s": "K8sRunLauncher"}
 INSTANCE_FILE = "dagster.yaml"
 MARK = "# Written by metacog with every command. Without this line the file is yours and stays as it is.\n"
 _EARLIER = ("# DAGSTER_HOME of a study.", "# From here on filled in by metacog")  # how it began up to 0.3
@@ -40,10 +33,9 @@ class DeploySection(BaseModel):
     """``[deploy]``: what a study needs past one machine; left out, everything is a file of this one.
 
     ``dagster_storage`` and ``broker`` name environment variables that hold the addresses of PostgreSQL and of Redis.
-    ``executor`` says who works on a run: its own process, a process per step, a Celery worker (the whole run), or a job of
-    Kubernetes per step. ``launcher`` says where a run starts: beside the code, in a container, in a pod. ``store`` is the
-    address of an object store, or of a folder all hosts see, for answers and boards; ``ledger`` keeps money in a file or in
-    the PostgreSQL of ``dagster_storage``. ``workers`` is how many runs go at once.
+    ``executor`` is Dagster's: a run in its own process, a process per step, Celery workers, or a job of Kubernetes per
+    step. ``store`` is the address of an object store, or of a folder all hosts see, for answers and boards; ``ledger``
+    keeps money in a file or in the PostgreSQL of ``dagster_storage``. ``workers`` is how many runs go at once.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -51,7 +43,6 @@ class DeploySection(BaseModel):
     dagster_storage: str | None = _variable()
     broker: str | None = _variable()
     executor: Literal["in_process", "multiprocess", "celery", "k8s"] = "in_process"
-    launcher: Literal["default", "docker", "k8s"] = "default"
     store: str | None = Field(default=None, min_length=1, max_length=1000)
     ledger: Literal["file", "postgres"] = "file"
     workers: int = Field(default=4, ge=1, le=10_000, strict=True)
@@ -59,7 +50,7 @@ class DeploySection(BaseModel):
     @property
     def queued(self) -> bool:
         """Whether runs are worked on elsewhere, so that they go through the queue of the daemon."""
-        return self.executor != "in_process" or self.launcher != "default"
+        return self.executor != "in_process"
 
     def problems(self) -> Iterable[str]:
         """Yield what does not go together: what, the value, what to do, one line each."""
@@ -68,44 +59,38 @@ class DeploySection(BaseModel):
                 scheme_of(self.store)
             except StudyError as error:
                 yield str(error)
-        for key in ("ledger", "executor", "launcher") if self.dagster_storage is None else ():
-            if (value := getattr(self, key)) in _EXTRAS:
-                needed = f"needs deploy.dagster_storage, {_VARIABLE.format('a PostgreSQL server')}"
-                yield f'deploy.{key} = "{value}": {needed}: a file of this machine is not seen elsewhere'
-        launched = f'deploy.launcher = "{self.launcher}"'
+        needed = "{} needs deploy.{}, the name of an environment variable with the address of a {} server"
+        if self.dagster_storage is None:
+            for key, alone in (("ledger", ("file",)), ("executor", ("in_process", "multiprocess"))):
+                if (value := getattr(self, key)) not in alone:
+                    yield needed.format(f'deploy.{key} = "{value}":', "dagster_storage", "PostgreSQL")
         if self.executor == "celery" and self.broker is None:
-            yield f'deploy.executor = "celery": needs deploy.broker, {_VARIABLE.format("a Redis server")}'
-        if self.executor == "celery" and self.launcher != "default":
-            yield f'{launched}: Celery workers take whole runs; leave launcher out with executor = "celery"'
-        if self.executor == "k8s" and self.launcher != "k8s":
-            yield f'{launched}: executor = "k8s" needs launcher = "k8s"'
+            yield needed.format('deploy.executor = "celery":', "broker", "Redis")
 
     def check(self) -> None:
         """Raise StudyError where a variable is not set or holds something else, or an engine is not installed."""
-        for key, like in _LIKE.items():
+        for key, (like, schemes) in _ADDRESSES.items():
             name = getattr(self, key)
             value = os.environ.get(name, "").strip() if name else None
             if value == "":
                 raise StudyError(f'deploy.{key} = "{name}": the variable is not set; export {name}="{like}"')
-            if value is not None and value.partition("://")[0] not in _SCHEMES[key]:
+            if value is not None and value.partition("://")[0] not in schemes:
                 raise StudyError(
                     f'deploy.{key} = "{name}": what the variable holds is not an address of the form {like}'
                 )
-        if self.launcher != "default" and not os.environ.get("METACOG_IMAGE"):
-            raise StudyError(
-                f'deploy.launcher = "{self.launcher}": METACOG_IMAGE is not set; export METACOG_IMAGE="NAME:TAG", '
-                "the image that deploy/Dockerfile makes"
-            )
-        chosen = {self.executor, self.launcher, "postgres" if self.dagster_storage else ""}
-        missing = [extra for extra in _EXTRAS if extra in chosen and find_spec(_EXTRAS[extra]) is None]
+        wanted = {
+            "postgres": self.dagster_storage is not None,
+            self.executor: self.executor in ("celery", "k8s"),
+        }
+        missing = [name for name, used in wanted.items() if used and find_spec(f"dagster_{name}") is None]
         if missing:
             raise StudyError(
-                f"[deploy] needs {', '.join(_EXTRAS[each] for each in missing)}, not installed here; "
+                f"[deploy] needs {', '.join(f'dagster_{name}' for name in missing)}, not installed here; "
                 f"pip install 'metacog-pipeline[{','.join(missing)}]'"
             )
 
-    def instance_settings(self, variables: Sequence[str] = ()) -> dict[str, Any]:
-        """Return the keys of ``dagster.yaml`` that this table decides; runs elsewhere get ``variables``."""
+    def instance_settings(self) -> dict[str, Any]:
+        """Return the keys of ``dagster.yaml`` that this table decides."""
         found: dict[str, Any] = {}
         if self.queued or "workers" in self.model_fields_set:
             # Of those that ask more than one at once only where rates are shared between processes.
@@ -114,24 +99,10 @@ class DeploySection(BaseModel):
             found["concurrency"] = {"runs": {"max_concurrent_runs": self.workers}, "pools": pools}
         if self.dagster_storage is not None:
             found["storage"] = {"postgres": {"postgres_url": {"env": self.dagster_storage}}}
-        if self.launcher != "default":
-            named = {"module": _EXTRAS[self.launcher], "class": _LAUNCHERS[self.launcher]}
-            found["run_launcher"] = {**named, "config": self._launcher_config(variables)}
         return found
 
-    def _launcher_config(self, variables: Sequence[str]) -> dict[str, Any]:
-        if self.launcher == "docker":
-            return {"image": {"env": "METACOG_IMAGE"}, "env_vars": [*variables, "METACOG_IMAGE"]}
-        return {
-            "job_image": {"env": "METACOG_IMAGE"},
-            "service_account_name": {"env": "DAGSTER_K8S_SERVICE_ACCOUNT"},
-            "instance_config_map": {"env": "DAGSTER_K8S_INSTANCE_CONFIG_MAP"},
-            "dagster_home": {"env": "DAGSTER_HOME"},
-            "env_vars": list(variables),
-        }
 
-
-def write_instance_file(folder: Path, deploy: DeploySection, variables: Sequence[str] = ()) -> None:
+def write_instance_file(folder: Path, deploy: DeploySection) -> None:
     """Write the ``dagster.yaml`` of a study into ``folder``; one that a person wrote stays as it is.
 
     Raises ``StudyError`` if that one is not YAML.
@@ -151,6 +122,6 @@ def write_instance_file(folder: Path, deploy: DeploySection, variables: Sequence
             )
         return
     settings = yaml.safe_load(shipped("data", INSTANCE_FILE).read_text(encoding="utf-8"))
-    text = MARK + yaml.safe_dump(settings | deploy.instance_settings(variables), sort_keys=False)
+    text = MARK + yaml.safe_dump(settings | deploy.instance_settings(), sort_keys=False)
     if text != present:
         write_text(path, text)

@@ -1,15 +1,13 @@
-"""Errors a user can cause or mend.
+"""Errors a user can cause or mend: one line each (what, the value, where, what to do), and the exit code of the command.
 
 ::
 
-    MetacogError            one line: what, the value, where, what to do   exit 1
+    MetacogError            any other                                       exit 1
     ├── StudyError          the study file is wrong                         exit 2
     ├── SourceError         a source is missing, changed or unreadable      exit 3
     ├── StoreError          kept answers cannot be read or written          exit 4
     ├── BudgetError         the next call could pass the budget             exit 5
     └── ProviderError       a provider refuses every call (key, model name) exit 6
-
-The command line prints the message and exits with the code; nothing here is shown as a traceback.
 """
 
 from __future__ import annotations
@@ -20,11 +18,7 @@ from collections.abc import Iterable
 class MetacogError(Exception):
     """Base of every error shown to a user as one line.
 
-    Parameters
-    ----------
-    message
-        What happened, the offending value, where, and what to do. Line breaks and control characters are
-        flattened, because parts of it may come from files, models or the network.
+    Line breaks and control characters of ``message`` are flattened: parts of it may come from files, models or the network.
     """
 
     exit_code = 1
@@ -88,11 +82,8 @@ def suggestion(word: str, allowed: Iterable[str]) -> str:
     """Return words about the allowed name closest to ``word``; nothing where none is close."""
     import difflib  # only who made a mistake waits for it
 
-    bare = {name.lstrip("-"): name for name in allowed}  # two dashes make any two options alike
-    said = word.lstrip("-")
-    close = difflib.get_close_matches(said, bare, n=1, cutoff=0.5 if len(said) < 4 else 0.6)
-    # A case of its own, or a part of the name: the letters are right.
-    alike = (each for each in bare if each.casefold() == said.casefold())
-    parts = (each for each in bare if len(said) > 2 and said in (each[: len(said)], *each.split("_")))
-    found = next((name for names in (close, alike, parts) for name in names), None)
-    return "" if found is None else f' (did you mean "{bare[found]}"?)'
+    names = {name.lstrip("-").casefold(): name for name in allowed}  # two dashes make any two options alike
+    said = word.lstrip("-").casefold()
+    close = difflib.get_close_matches(said, names, n=1, cutoff=0.5 if len(said) < 4 else 0.6)
+    begun = [name for name in names if len(said) > 2 and name.startswith(said)]
+    return f' (did you mean "{names[(close or begun)[0]]}"?)' if close or begun else ""

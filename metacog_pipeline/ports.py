@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import socket
 
@@ -10,7 +9,6 @@ from metacog_pipeline.errors import StudyError
 
 UI_HOST, UI_PORT = "127.0.0.1", 3000
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")  # reached from this machine only
-_TRIED = 100  # ports; a machine with so many in a row in use has another problem
 
 
 def in_use(host: str, port: int) -> str | None:
@@ -21,23 +19,19 @@ def in_use(host: str, port: int) -> str | None:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind((host, port))
             listening.listen(1)
-    except (OSError, UnicodeError) as error:
-        code = getattr(error, "errno", None)
-        if isinstance(error, socket.gaierror | UnicodeError) or code == errno.EADDRNOTAVAIL:
-            raise StudyError(
-                f'--host "{host}": no address of this machine; give 127.0.0.1, 0.0.0.0 for all of them, or a name it has'
-            ) from None
-        return os.strerror(code).lower() if code else str(error)
+    except (socket.gaierror, UnicodeError):
+        raise StudyError(
+            f'--host "{host}": no address of this machine; give 127.0.0.1 or a name it has'
+        ) from None
+    except OSError as error:
+        return os.strerror(error.errno).lower() if error.errno else str(error)
     return None
 
 
 def port_for(host: str, port: int, *, first: int = UI_PORT) -> int:
     """Return ``port`` where it is free; for 0 the next free one from ``first`` on. Raises ``StudyError`` for none."""
     if not port:
-        free = (each for each in range(first, first + _TRIED) if in_use(host, each) is None)
-        if (found := next(free, None)) is None:
-            raise StudyError(f"--port 0: none of {_TRIED} ports of {host} from {first} on is free; give one")
-        return found
+        return next(each for each in range(first, 65536) if in_use(host, each) is None)
     if (why := in_use(host, port)) is not None:
         raise StudyError(
             f"--port {port}: cannot be used ({why}); what answers there is another server, perhaps the UI of another "

@@ -19,8 +19,8 @@ ODD_CHARACTERS = "*?,%="
 LAYOUT = "0.2"  # of the folders in a home; transcripts are the same in 0.1
 
 
-def prepare(home: Home, deploy: DeploySection, variables: tuple[str, ...] = ()) -> None:
-    """Create the folders and the Dagster configuration; its runs need ``variables``, wherever they are worked on.
+def prepare(home: Home, deploy: DeploySection) -> None:
+    """Create the folders and the Dagster configuration.
 
     Raises ``StudyError`` where the home cannot be used, ``StoreError`` where the disk is full or fails.
     """
@@ -30,7 +30,7 @@ def prepare(home: Home, deploy: DeploySection, variables: tuple[str, ...] = ()) 
             (home / name).mkdir(parents=True, exist_ok=True)
         if home.dagster == home / "dagster" or not (home.dagster / INSTANCE_FILE).exists():
             home.dagster.mkdir(parents=True, exist_ok=True)
-            write_instance_file(home.dagster, deploy, variables)
+            write_instance_file(home.dagster, deploy)
             probe_writing(home.dagster)  # a folder of the user's own may be mounted to be read only
         write_text(home.version, f"{LAYOUT}\n")
         attach(home, deploy.store, deploy.dagster_storage if deploy.ledger == "postgres" else None)

@@ -13,14 +13,15 @@ import pkgutil
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from metacog_pipeline.errors import StudyError, suggestion
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 GROUP = "metacog.benchmarks"
 COMMAND_GROUP = "metacog.commands"  # benchmark → click group of what only it has
-_OURS = "metacog_pipeline"
 _USABLE = "metacog_pipeline.conformance.usable"  # by name: it stands above this module
 _broken: dict[str, str] = {}  # by benchmark: a second import would run again what failed
 
@@ -32,6 +33,8 @@ class BrokenPluginError(StudyError):
 @functools.cache
 def entries(group: str = GROUP) -> Mapping[str, list[EntryPoint]]:
     """Return the entry points by name, ours first; several of one name come from packages that claim it."""
+    from importlib.metadata import entry_points  # a third of the time in which --help is printed
+
     found: dict[str, dict[str, EntryPoint]] = {}
     for each in sorted(entry_points(group=group), key=lambda entry: is_strange(entry.module)):
         found.setdefault(each.name, {}).setdefault(each.value, each)
@@ -45,7 +48,7 @@ def names() -> tuple[str, ...]:
 
 def is_strange(module: str) -> bool:
     """Whether a module is of another package: what is in ours is held to the contract by tests."""
-    return module.partition(".")[0] != _OURS
+    return module.partition(".")[0] != "metacog_pipeline"
 
 
 def is_ours(name: str) -> bool:
@@ -87,10 +90,7 @@ def part(name: str, attribute: str) -> Any:
 def check(name: str, study: Any) -> None:
     """Raise ``BrokenPluginError`` where another package's benchmark declares what cannot be used in a study."""
     entry = _entry(name)
-    why = (
-        pkgutil.resolve_name(f"{_USABLE}:faults_in")(study, load(name)) if is_strange(entry.module) else None
-    )
-    if why:
+    if is_strange(entry.module) and (why := pkgutil.resolve_name(f"{_USABLE}:faults_in")(study, load(name))):
         raise BrokenPluginError(f"{_owned(entry)}: {why}")
 
 

@@ -1,18 +1,15 @@
 """The study file: what is accepted, and that every mistake is one line naming file, key, value and what is allowed."""
 
 from pathlib import Path
-from typing import Literal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel, Field, ValidationError
 
 from metacog_pipeline.errors import MetacogError, StudyError
 from metacog_pipeline.llm.costs import worst_case_cost
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 from metacog_pipeline.study import load_study
-from metacog_pipeline.study.allowed import schema_of, wanted
 from tests.tables import every
 
 BASE = """
@@ -64,7 +61,7 @@ def test_a_relative_home_starts_at_the_study_file_not_at_the_working_folder(tmp_
     [
         (
             BASE.replace('"simulated"', '"opnai"'),
-            ['models[0].provider = "opnai": give one of "openai"', 'did you mean "openai"'],
+            ['models[0].provider = "opnai": must be "openai"', 'did you mean "openai"'],
         ),
         (BASE + "temprature = 1", ["models[0].temprature", 'did you mean "temperature"', "allowed:"]),
         (
@@ -76,7 +73,7 @@ def test_a_relative_home_starts_at_the_study_file_not_at_the_working_folder(tmp_
         (BASE.replace('"alpha"', '"' + "a" * 65 + '"'), ["models[0].name", "at most 64"]),
         (
             BASE + "[benchmarks.metamedqa]\nlimit = -3",
-            ["benchmarks.metamedqa.limit", "-3", "a whole number of 1 or more"],
+            ["benchmarks.metamedqa.limit", "-3", "greater than or equal to 1"],
         ),
         (BASE + "[benchmarks.metamedqa]\nlimit = 0", ["benchmarks.metamedqa.limit"]),
         ('[study]\nname = "x"', ["no model", "[[models]]"]),
@@ -102,8 +99,8 @@ def test_a_relative_home_starts_at_the_study_file_not_at_the_working_folder(tmp_
         ("a = " + "[" * 5000 + "]" * 5000, ["not a readable TOML", "nested too deeply"]),
         (OPENAI + "extra_body = " + "{a = " * 3000 + "1" + "}" * 3000, ["nested too deeply"]),
         ('path = "x"\n' + BASE, ["path: unknown key", "study, models, judges, authors, benchmarks"]),
-        (BASE.replace("runs = 2", "runs = true"), ["study.runs = true", "a whole number from 1 to 99"]),
-        (BASE.replace("runs = 2", 'runs = "2"'), ['study.runs = "2"', "a whole number from 1 to 99"]),
+        (BASE.replace("runs = 2", "runs = true"), ["study.runs = true", "a valid integer"]),
+        (BASE.replace("runs = 2", 'runs = "2"'), ['study.runs = "2"', "a valid integer"]),
         (BASE.replace("runs = 2", "budget_usd = true"), ["study.budget_usd = true"]),
         (BASE.replace("runs = 2", "budget_usd = 2020-01-01"), ["study.budget_usd"]),
         (BASE.replace("runs = 2", 'home = "~nobody-here/x"'), ["study.home", "~nobody-here", "folder"]),
@@ -125,39 +122,6 @@ def test_a_mistake_names_the_key_the_value_and_what_is_allowed(tmp_path, text, e
     message = refusal(tmp_path, text)
     for part in expected:
         assert part in message
-
-
-class Strange(BaseModel):
-    """Fields of types that no key has."""
-
-    whole: int = 0
-    share: float = Field(default=0.0, ge=0, lt=1)
-    yes: bool = False
-    text: str = Field(default="x", min_length=1)
-    many: tuple[int, ...] = Field(default=(1,), min_length=1)
-    table: dict[str, int] = {}
-    kind: Literal["a", "b"] = "a"
-
-
-@every(
-    ("said", "give"),
-    [
-        ({"whole": "x"}, "a whole number"),
-        ({"share": "x"}, "a number of 0 or more and below 1"),
-        ({"share": 1}, "a number of 0 or more and below 1"),
-        ({"yes": "x"}, "true or false"),
-        ({"text": 3}, 'text in "quotes", not empty'),
-        ({"text": ""}, 'text in "quotes", not empty'),
-        ({"many": 3}, "a list in [ ], 1 or more, each a whole number"),
-        ({"many": []}, "a list in [ ], 1 or more, each a whole number"),
-        ({"table": 3}, "a table of KEY = VALUE"),
-        ({"kind": "c"}, 'one of "a", "b"'),
-    ],
-)
-def test_what_is_wanted_is_said_in_words_of_our_own(said, give):
-    with pytest.raises(ValidationError) as caught:
-        Strange.model_validate(said)
-    assert wanted(caught.value.errors()[0], schema_of(Strange)) == give
 
 
 JUDGED = (

@@ -70,5 +70,5 @@ def _texts(frame: pl.DataFrame) -> Iterable[str]:
 
 
 def _is_secret(name: str, study: Study) -> bool:
-    own = name in study.variables and name not in ("METACOG_STUDY", "DAGSTER_HOME")
+    own = name in study.variables
     return own or _SECRET_NAME.search(name) is not None

@@ -54,19 +54,18 @@ def note(home: Home, *below: Path) -> None:
     With ``below``, folders of the home or files in it, what was noted of all else stands; nothing is noted where nothing
     was published.
     """
-    before = _noted(home)
+    before = _noted(home) or {}
     if below and not before:
         return
     if not below:  # before any file is looked at: what is written later is not noted here
         (home.status / _BEGUN).unlink(missing_ok=True)
     found = {}
     for name, path in _derived(home).items():
-        row = (before or {}).get(name)
-        if not below or any(path.is_relative_to(each) for each in below):
-            with contextlib.suppress(FileNotFoundError):
-                found[name] = _row(path, row)
-        elif row is not None:
-            found[name] = row
+        with contextlib.suppress(FileNotFoundError):
+            if not below or any(path.is_relative_to(each) for each in below):
+                found[name] = _row(path, before.get(name))
+            elif name in before:
+                found[name] = before[name]
     with contextlib.suppress(OSError):  # a run on a full disk has said so; the next one notes again
         write_text(home.status / NOTE, seal(canonical_json(found).encode()).decode())
 
@@ -90,8 +89,7 @@ def compare(home: Home) -> Compared:
             new += 1
         else:
             damage[path] = f"is not what was published{lost}"
-    by_hand = frozenset(path for path in damage if _by_hand(home.key(path)))
-    return Compared(same, damage, new, by_hand)
+    return Compared(same, damage, new, frozenset(path for path in damage if _by_hand(home.key(path))))
 
 
 def repair(compared: Compared) -> list[Path]:
@@ -100,14 +98,12 @@ def repair(compared: Compared) -> list[Path]:
     Copies of answers are left to `transcripts.verification.repair`, which makes them at once, and what is not reproducible
     to whoever has another copy of it.
     """
-    return [
-        put_aside(path)
-        for path in compared.damage
-        if path.exists() and path.name != COPY_NAME and path not in compared.by_hand
-    ]
+    rebuilt = [path for path in compared.damage if path.name != COPY_NAME and path not in compared.by_hand]
+    return [put_aside(path) for path in rebuilt if path.exists()]
 
 
 def _row(path: Path, before: list[Any] | None) -> list[Any]:
+    """Return size, time of change and digest of a file."""
     state = path.stat()
     stamp = [state.st_size, state.st_mtime_ns]
     return before if before is not None and before[:2] == stamp else [*stamp, file_sha256(path)]
@@ -124,24 +120,21 @@ def _derived(home: Home) -> dict[str, Path]:
     for folder, inner, names in os.walk(home.path):
         if folder == str(home.path):
             inner[:] = [each for each in inner if each not in _ELSEWHERE]
-        for name in names:
-            path = Path(folder, name)
-            journal = name.startswith("journal-") and segment_number(path)
-            if not (name.startswith(".") or ASIDE in name or name in (MANIFEST_NAME, NOTE) or journal):
+        for path in (Path(folder, name) for name in names):
+            other = path.name[0] == "." or ASIDE in path.name or path.name in (MANIFEST_NAME, NOTE)
+            if not other and not segment_number(path):
                 found[home.key(path)] = path
     return found
 
 
 def _noted(home: Home) -> dict[str, list[Any]] | None:
     """Return the notes; none of them where nothing was published, None where they are damaged."""
-    try:
-        line = (home.status / NOTE).read_bytes()
-        content = json.loads(line)
+    with contextlib.suppress(OSError, ValueError, TypeError, AttributeError, RecursionError):
+        if not (path := home.status / NOTE).exists():
+            return {}
+        content = json.loads(line := path.read_bytes())
         if is_sealed(line):
             del content["crc32"]
         rows = {str(name): list(row) for name, row in content.items()}
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
-        return None
-    return rows if all(len(row) == 3 for row in rows.values()) else None
+        return rows if all(len(row) == 3 for row in rows.values()) else None
+    return None

@@ -17,14 +17,12 @@ from metacog_pipeline.study.text import toml_text
 
 WITH_MODEL = (*PAID, "transformers")
 PROVIDERS = (*WITH_MODEL, "replay", "simulated")
-
 HEAD = """# A study: whom to ask, what to measure, what to spend. docs/study.md has every key.
 # Prices are dollars per million tokens; keys come from environment variables (api_key_env names another one).
 # Every benchmark begins small: take "sample" and limit out for the published items, name your own files in items.
 
 """
-# What stands behind @ where it is an address, written well or not; model ids may hold an @ too.
-_ADDRESS = re.compile(r"@(?:[a-z]+:/|//|localhost\b|(?:\d{1,3}\.){3}\d|[\w.-]+:\d+(?:/|\Z))", re.IGNORECASE)
+_ADDRESS = re.compile(r"@(?=https?:)")  # ids of models may hold an @ too
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,7 @@ class Row:
     @property
     def billed(self) -> bool:
         """Whether answers may cost money: a provider's own address, or one on another machine."""
-        host = None if self.base_url is None else _host(self.base_url)
+        host = None if self.base_url is None else urlsplit(self.base_url).hostname
         return self.provider in PAID and host not in LOOPBACK_NAMES
 
     @property
@@ -50,11 +48,11 @@ class Row:
 
     def table(self, name: str) -> dict[str, Any]:
         """The row under a name no other has."""
-        price = (
-            ((self.price if self.billed else None) or (0.0, 0.0)) if self.provider in PAID else (None, None)
-        )
-        own = {"provider": self.provider, "model": self.model, "base_url": self.base_url}
-        return {"name": name, **own, "price_in": price[0], "price_out": price[1]}
+        found: dict[str, Any] = {"name": name, "provider": self.provider, "model": self.model}
+        if self.provider in PAID:
+            price_in, price_out = (self.price if self.billed else None) or (0.0, 0.0)
+            found |= {"base_url": self.base_url, "price_in": price_in, "price_out": price_out}
+        return found
 
 
 def row_of(said: str, price: tuple[float, float] | None) -> Row:
@@ -65,51 +63,52 @@ def row_of(said: str, price: tuple[float, float] | None) -> Row:
             f'--model "{said}": no provider "{provider}"{suggestion(provider, PROVIDERS)}; '
             f"give one of {', '.join(PROVIDERS)}, as openai:MODEL"
         )
-    model, at, address = rest.rpartition("@") if _ADDRESS.search(rest) else (rest, "", "")
+    model, *address = _ADDRESS.split(rest, maxsplit=1)
     if (provider in WITH_MODEL) != bool(model):
         needed = f"its name, as {provider}:MODEL" if provider in WITH_MODEL else f"{provider} alone"
         raise StudyError(f'--model "{said}": give {needed}')
-    if at and (provider not in PAID or _host(address) is None):
+    if address and (provider not in PAID or not _is_address(address[0])):
         raise StudyError(
-            f'--model "{said}": "{address}" is no address of a server, as in openai:MODEL@http://HOST:PORT/v1'
+            f'--model "{said}": "{address[0]}" is no address of a server, as in openai:MODEL@http://HOST:PORT/v1'
         )
-    return Row(provider, model or None, address or None, price)
+    return Row(provider, model or None, address[0] if address else None, price)
 
 
-def _host(address: str) -> str | None:
+def _is_address(text: str) -> bool:
     try:
-        return urlsplit(address).hostname
+        return urlsplit(text).hostname is not None
     except ValueError:  # half a pair of brackets
-        return None
+        return False
 
 
 def chosen_benchmarks(said: Sequence[str]) -> list[str]:
     """Return the benchmarks named, all installed ones for none or ``all``; a StudyError names an unknown one."""
     named = [name for each in said for name in each.replace(",", " ").split()]
     known = registry.names()
-    for name in named if named != ["all"] else ():
+    if named in ([], ["all"]):
+        return list(known)
+    for name in named:
         if name not in known:
-            raise StudyError(
-                f'--benchmark "{name}": no such benchmark{suggestion(name, known)}; '
-                f"installed are: {', '.join(known)}"
-            )
-    return list(known) if named in ([], ["all"]) else list(dict.fromkeys(named))
+            near = f"{suggestion(name, known)}; installed are: {', '.join(known)}"
+            raise StudyError(f'--benchmark "{name}": no such benchmark{near}')
+    return list(dict.fromkeys(named))
 
 
 def study_text(path: Path, rows: Sequence[Row], benchmarks: Sequence[str], budget: float | None) -> str:
     """Return the study file."""
-    taken: dict[str, list[Row]] = {}
+    alike: dict[str, list[Row]] = {}
     models = []
     for row in rows:
-        alike = taken.setdefault(row.name, [])
-        if row not in alike:  # the same model twice is a mistake, two whose names are written alike are none
-            alike.append(row)
-        place = alike.index(row) + 1
+        others = alike.setdefault(row.name, [])
+        if row not in others:  # the same model twice is a mistake, two whose names are written alike are none
+            others.append(row)
+        place = others.index(row) + 1
         models.append(row.table(row.name if place == 1 else f"{row.name}-{place}"))
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).strip("-._") or "study"
     study = {"name": name, "runs": 1, "seed": 0, "budget_usd": budget}
-    tables = {each: _start_of(each) for each in benchmarks}
-    return HEAD + toml_text({"study": study, "models": models, "benchmarks": tables})
+    return HEAD + toml_text(
+        {"study": study, "models": models, "benchmarks": {each: _start_of(each) for each in benchmarks}}
+    )
 
 
 def _start_of(benchmark: str) -> dict[str, Any]:
@@ -118,7 +117,6 @@ def _start_of(benchmark: str) -> dict[str, Any]:
     fields = settings.model_fields
     if settings.takes_questions and "items" in fields:
         return {"items": "sample"}
-    sets = getattr(fields["dataset"].annotation, "__args__", ()) if "dataset" in fields else ()
-    if "sample" in sets:
+    if "dataset" in fields and "sample" in getattr(fields["dataset"].annotation, "__args__", ()):
         return {"dataset": "sample"}
     return {"limit": 20} if "limit" in fields else {}

@@ -27,7 +27,6 @@ _KEY_LIKE = re.compile(r"sk_|gsk_|hf_|r8_|AIza|(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])
 _OPERATIONS = ("/chat/completions", "/responses", "/messages", ":generateContent")
 MOST_BUDGET = 10**9  # dollars; a larger number is a slip
 _OWNER = r"^(?:team:[A-Za-z0-9_ -]{1,80}|[^@\s]{1,64}@[A-Za-z0-9.-]+\.[A-Za-z]{2,})$"
-_OWNED = '"team:NAME" or a mail address'
 _NAME = 'text in "quotes" of at most 100 letters, digits, spaces, dots, underscores and hyphens, a letter or digit first'
 
 
@@ -42,7 +41,9 @@ class StudySection(Section):
     runs: int = Field(default=1, ge=1, le=99, strict=True)
     seed: int = Field(default=0, ge=0, lt=2**24, strict=True)
     budget_usd: float | None = Field(default=None, ge=0, le=MOST_BUDGET, allow_inf_nan=False, strict=True)
-    owners: tuple[Annotated[str, Field(pattern=_OWNER, description=_OWNED)], ...] = ("team:metacog",)
+    owners: tuple[Annotated[str, Field(pattern=_OWNER)], ...] = Field(
+        default=("team:metacog",), description='a list in [ ], each "team:NAME" or a mail address'
+    )
 
 
 class StudyFile(Section):
@@ -85,14 +86,13 @@ class Study(StudyFile):
         """Make the home ready to be written in; raises as `preparing.prepare`."""
         from metacog_pipeline import preparing  # late: whoever only reads a board needs none of it
 
-        preparing.prepare(self.home, self.deploy, self.variables)
+        preparing.prepare(self.home, self.deploy)
 
     @property
-    def variables(self) -> tuple[str, ...]:
-        """The environment variables a process needs that works for this study."""
+    def variables(self) -> frozenset[str]:
+        """The environment variables that the study names: keys of providers, addresses of databases."""
         keys = (each.api_key_env for each in self.askable)
-        named = [self.deploy.dagster_storage, self.deploy.broker, *keys]
-        return tuple(dict.fromkeys(["METACOG_STUDY", "DAGSTER_HOME", *filter(None, named)]))
+        return frozenset(filter(None, [self.deploy.dagster_storage, self.deploy.broker, *keys]))
 
     @property
     def runs(self) -> range:
@@ -115,7 +115,7 @@ class Study(StudyFile):
             if spec.name == name:
                 return spec
         names = [spec.name for spec in self.models]
-        near = "; name one, and repeat the option for several" if "," in name else suggestion(name, names)
+        near = suggestion(name, names)
         raise StudyError(f'{self.path.name}: no model "{name}"{near}; it has: {", ".join(names)}')
 
 
@@ -195,7 +195,7 @@ def _benchmarks(data: Mapping[str, Any]) -> tuple[dict[str, Settings], dict[str,
         except StudyError as error:
             raise StudyError(f"benchmarks.{name}: {error}") from None
         except ValidationError as error:
-            raise StudyError(explain(error, settings, ("benchmarks", name), StudyFile)) from None
+            raise StudyError(explain(error, settings, ("benchmarks", name))) from None
     return found, broken
 
 
@@ -213,27 +213,15 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         return read_toml(path)
     except FileNotFoundError:
-        why = f"no such study file{_beside(path)}; `metacog init {path}` writes one"
-    except IsADirectoryError:
-        why = f"is a folder{_beside(path / path.name)}; give the study file"
+        near = suggestion(path.name, [each.name for each in path.parent.glob("*.toml")])
+        why = f"no such study file{near}; `metacog init {path}` writes one"
     except OSError as error:
-        why = f"cannot be read ({error.strerror}); give a file you can read"
+        why = f"cannot be read ({error.strerror}); give a study file you can read"
     except RecursionError:
         why = "not a readable TOML study file: nested too deeply"
     except ValueError as error:  # not UTF-8, not TOML, or a NUL in the path
         why = f"not a readable TOML study file: {not_toml(error)}"
-        if "\0" in str(path):
-            why = "no such study file: no name of a file holds a NUL"
     raise StudyError(f"{path}: {why}")
-
-
-def _beside(path: Path) -> str:
-    """Words about a study file that was perhaps meant: the closest name, or the only TOML file there is."""
-    try:
-        names = sorted(each.name for each in path.parent.glob("*.toml"))
-    except (OSError, ValueError):
-        return ""
-    return suggestion(path.name, names) or (f' (did you mean "{names[0]}"?)' if len(names) == 1 else "")
 
 
 def _with_folders(data: Mapping[str, Any], beside: Path) -> dict[str, Any]:
@@ -251,19 +239,17 @@ def _with_folders(data: Mapping[str, Any], beside: Path) -> dict[str, Any]:
 
 
 def _check_home(study: Study) -> None:
-    chosen = study.study.home or ""
+    chosen, reason = study.study.home or "", ""
     try:
         study.home.path.exists()
-        reasons = {
-            "it holds characters that cannot be printed": not chosen.isprintable(),
-            "blank": bool(chosen) and not chosen.strip(),
-            # As a path it would be a folder called s3:
-            "an address; a home is a folder of this host, and deploy.store names where hosts share answers": "://"
-            in chosen,
-            "variables are not filled in": "$" in chosen,
-            "the root of the file system": study.home.path == Path(study.home.path.anchor),
-        }
-        reason = next((each for each, found in reasons.items() if found), "")
+        if chosen and not (chosen.strip() and chosen.isprintable()):
+            reason = "blank, or of characters that cannot be printed"
+        elif "://" in chosen:  # as a path it would be a folder called s3:
+            reason = (
+                "an address; a home is a folder of this host, deploy.store names where hosts share answers"
+            )
+        elif "$" in chosen:
+            reason = "variables are not filled in"
     except (OSError, ValueError, RuntimeError) as error:  # too long, a NUL, or ~ of a user who is not there
         reason = getattr(error, "strerror", None) or str(error)
     if reason:
@@ -297,10 +283,10 @@ def _of_address(text: str) -> Iterator[str]:
         usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError:
         usable = False
+    path = parts.path.rstrip("/") if usable else ""
     if not usable:
         yield "base_url is not an http(s) address; e.g. https://host/v1"
     elif parts.username or parts.password or parts.query or parts.fragment:
         yield "base_url must not carry a user, password, query or fragment; name the key's variable in api_key_env"
-    elif parts.path.rstrip("/").endswith(_OPERATIONS):
-        ending = next(each for each in _OPERATIONS if parts.path.rstrip("/").endswith(each))
+    elif ending := next((each for each in _OPERATIONS if path.endswith(each)), None):
         yield f"base_url ends in {ending}, which is added when asking; give what stands before it"

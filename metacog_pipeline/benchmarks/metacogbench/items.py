@@ -24,7 +24,7 @@ from pydantic import ValidationError
 
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.schema import AsJson
-from metacog_pipeline.study.allowed import schema_of, wanted
+from metacog_pipeline.study.allowed import wanted
 
 BENCHMARK = "metacogbench"
 SETS = ("metacog147", "metacog147-v1", "metacog41")
@@ -195,9 +195,7 @@ def item_from_record(record: Mapping[str, Any]) -> Item:
         return Item.model_validate(dict(record))
     except ValidationError as error:
         first = error.errors()[0]
-        raise TypeError(
-            f"{'.'.join(map(str, first['loc']))}: give {wanted(first, schema_of(Item))}"
-        ) from None
+        raise TypeError(f"{'.'.join(map(str, first['loc']))}: {wanted(first)}") from None
 
 
 def _plain(value: Any) -> Any:

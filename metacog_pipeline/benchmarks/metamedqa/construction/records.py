@@ -18,7 +18,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, TypeAdap
 from metacog_pipeline.benchmarks.metamedqa.items import CANNOT_ANSWER, NONE_OF_THE_ABOVE, Letter
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.sources import JsonRow, Line, read_lines, read_objects
-from metacog_pipeline.study.allowed import schema_of, wanted
+from metacog_pipeline.study.allowed import wanted
 
 RecordT = TypeVar("RecordT")
 Key = Literal["A", "B", "C", "D"]
@@ -199,9 +199,9 @@ def _read(record: type[RecordT], line: Line, **given: object) -> RecordT:
         return read
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
-    needed = wanted(fault, schema_of(record))
-    needed = needed if fault["type"] == "value_error" else f"must be {needed}"
-    wrong = "is missing" if fault["type"] == "missing" else f"{needed}, got {repr(fault['input'])[:80]}"
+    wrong = (
+        "is missing" if fault["type"] == "missing" else f"{wanted(fault)}, got {repr(fault['input'])[:80]}"
+    )
     raise _refused(line, ".".join(map(str, fault["loc"])), wrong)
 
 
