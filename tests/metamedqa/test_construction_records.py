@@ -59,9 +59,7 @@ def test_a_missing_field_is_named_with_file_and_line(tmp_path, field):
 
 
 def test_a_bad_field_of_an_edit_is_named_with_its_id():
-    with pytest.raises(
-        SourceError, match=r"e:7 \(x-0003\): field 'edit_kind' must be .* got 'invented'"
-    ):
+    with pytest.raises(SourceError, match=r"e:7 \(x-0003\): field 'edit_kind' must be .* got 'invented'"):
         records.parse_edit(Line("e", 7, {**EDIT, "edit_kind": "invented"}))
 
 
