@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -42,7 +41,6 @@ from metacog_pipeline.llm.batch import records
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.simulated import Respond
 from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
-from metacog_pipeline.llm.types import ChatModel
 from metacog_pipeline.llm.wire import base_url
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.folder import PartitionFolder, kept_folders, read_manifest, write_manifest
@@ -51,6 +49,7 @@ from metacog_pipeline.transcripts.journal import segment_sizes
 from metacog_pipeline.transcripts.store import PartitionStore, keep_whole, kept_records
 
 if TYPE_CHECKING:
+    from metacog_pipeline.llm.batch.queue import BatchModel
     from metacog_pipeline.llm.open import Clients
 
 WAITING = 9  # exit code of a command that leaves batches under way
@@ -129,22 +128,17 @@ def query_partition(
     Raises ``StoreError`` if kept answers cannot be read or written, ``BudgetError``, ``ProviderError``, ``StudyError`` if
     asking cannot start (no price under a budget, no key); what was acknowledged stays kept.
     """
-    spec = partition.spec
     _take_over(partition)
     with PartitionStore.open(partition.folder) as store:
-        if spec.provider == "replay":
-            outcome, reported = _imported(partition.folder, tasks)
-        else:
-            try:
-                asked = Panelist(spec, tasks, modes, respond)
-                outcome = asyncio.run(_ask(partition, store, asked, on_progress, partition.known_profile()))
-            except MetacogError:
-                store.compact()  # what an interrupted session left
-                raise
-            reported = store.models_reported(outcome.tally.current)
-        _compact(store, outcome)
-        _note(partition, outcome, fingerprint, reported)
-    return outcome
+        if partition.spec.provider == "replay":
+            return _ended(partition, store, _imported(partition.folder, tasks), fingerprint)
+        asked = Panelist(partition.spec, tasks, modes, respond)
+        try:
+            outcome = asyncio.run(_ask(partition, store, asked, on_progress, partition.known_profile()))
+        except MetacogError:
+            store.compact()  # what an interrupted session left
+            raise
+        return _ended(partition, store, outcome, fingerprint)
 
 
 def query_panel(
@@ -161,15 +155,11 @@ def query_panel(
         def ask(judge: Panelist, shown: OnProgress) -> SessionResult:
             return asyncio.run(_ask(partition, store, judge, shown, partition.known_profile(judge.spec)))
 
-        found = ask_each(panel, ask, on_progress)
-        outcome, notes = together(found), {}
-        _compact(store, outcome)
+        found, notes = ask_each(panel, ask, on_progress), {}
         for judge, one in found:  # a profile that is known is not lost with a session that failed
             profile = one.profile or partition.known_profile(judge.spec)
             notes[judge.spec.name] = {**_asked_as(judge.spec, profile), **_counts(one)}
-        reported = store.models_reported(outcome.tally.current)
-        _note(partition, outcome, fingerprint, reported, notes)
-    return outcome
+        return _ended(partition, store, together(found), fingerprint, notes)
 
 
 def _take_over(partition: Partition) -> None:
@@ -194,23 +184,15 @@ def _take_over(partition: Partition) -> None:
             return keep_whole(partition.folder, own)
 
 
-def _imported(folder: PartitionFolder, tasks: Sequence[Task]) -> tuple[SessionResult, Mapping[str, int]]:
-    """Return how far imported answers reach, of each step of an item the newest, and which models gave them."""
-    newest = {
-        (record.item_id, record.condition, record.step): (
-            record.answer_id,
-            record.model_reported,
-            record.source,
-        )
-        for record in kept_records(folder)
-    }
+def _imported(folder: PartitionFolder, tasks: Sequence[Task]) -> SessionResult:
+    """Return how far imported answers reach, of each step of an item the newest."""
+    newest = {(each.item_id, each.condition, each.step): each for each in kept_records(folder)}
     items = {(item_id, condition) for item_id, condition, _ in newest}
     answered = sum((task.item_id, task.condition) in items for task in tasks)
     # What another study's observer answered stays simulated.
-    simulated = any(source == "simulated" for _, _, source in newest.values())
-    tally = Tally(reused=answered, simulated=simulated, current={answer for answer, _, _ in newest.values()})
-    reported = Counter(model for _, model, _ in newest.values() if model is not None)
-    return SessionResult(len(tasks), answered, 0, Profile("import"), tally), reported
+    simulated = any(each.source == "simulated" for each in newest.values())
+    tally = Tally(reused=answered, simulated=simulated, current={each.answer_id for each in newest.values()})
+    return SessionResult(len(tasks), answered, 0, Profile("import"), tally)
 
 
 # --- asking -------------------------------------------------------------------------------------------------------------
@@ -223,22 +205,24 @@ async def _ask(
 ) -> SessionResult:
     """Ask one model what ``store`` lacks, first as it was asked before; nothing is compacted or written down."""
     # HTTP takes a quarter of a second to load, and whoever imports answers asks nobody.
-    from metacog_pipeline.llm.open import Clients
+    from metacog_pipeline.llm.open import Clients, open_model
 
     home, cap, spec = partition.study.home, partition.study.study.budget_usd, asked.spec
     over_http = spec.provider not in IN_PROCESS
     known_cost = kept_cost(home) if over_http else 0.0  # what costs nothing need not count
     with contextlib.closing(Budget.open(home, cap, known_spent_usd=known_cost)) as budget:
         async with Clients(budget=budget, seed=partition.seed) as clients:
-            model = _open_model(partition, clients, store, asked)
+            queue = _batches(partition, clients, store, spec)
+            model = queue or open_model(spec, shared=clients, respond=asked.respond)
             session = Session(partition.benchmark, spec, partition.run, partition.seed, model, store)
+            session.queue = queue
             if over_http:
                 session.learnt = Learnt.of(model, home, spec.name, request_digest(spec))
                 session.learnt.take(await clients.listed(spec, session.learnt.known))
             if os.environ.get(REASK) == UNUSABLE:
                 store.reask(to_ask_again(store.folder))
-            if session.queue is not None:
-                session.queue.begin()
+            if queue is not None:
+                queue.begin()
             on_stop = clients.halt.throw
             loop = Loop(
                 session, asked.tasks, asked.modes, known=known, on_progress=on_progress, on_stop=on_stop
@@ -250,14 +234,14 @@ async def _ask(
                 await model.close()
 
 
-def _open_model(partition: Partition, clients: Clients, store: PartitionStore, asked: Panelist) -> ChatModel:
-    """Open a model online, or through batches: as the command says, else its row, or to take up those under way."""
-    from metacog_pipeline.llm import open as opening
-
-    spec, home = asked.spec, partition.study.home
+def _batches(
+    partition: Partition, clients: Clients, store: PartitionStore, spec: ModelSpec
+) -> BatchModel | None:
+    """Return the batches a model is asked through: as the command says, else its row, or to take up those under way."""
+    home = partition.study.home
     submits = spec.provider not in IN_PROCESS and (os.environ.get(LANE) or spec.lane) == "batch"
     if not submits and not batches_of(home, spec, store.folder):
-        return opening.open_model(spec, shared=clients, respond=asked.respond)
+        return None
     return clients.batch_model(
         spec,
         home,
@@ -276,12 +260,6 @@ def batches_of(home: Home, spec: ModelSpec, folder: PartitionFolder) -> list[rec
     return records.unfinished(home, spec.name, folder.key, base_url(spec))
 
 
-def _compact(store: PartitionStore, outcome: SessionResult) -> None:
-    """Bring the Parquet copy up to date; after an interrupt only where that takes no time: the next session does it."""
-    if not INTERRUPTED.is_set() or sum(segment_sizes(store.folder).values()) <= COMPACTED_AT_ONCE:
-        store.compact(outcome.tally.current)
-
-
 # --- the manifest -------------------------------------------------------------------------------------------------------
 def record_failure(partition: Partition, message: str, expected: int) -> None:
     """Note that a partition could not be asked at all, keeping what is known of earlier sessions."""
@@ -290,17 +268,20 @@ def record_failure(partition: Partition, message: str, expected: int) -> None:
     write_manifest(partition.folder, {"n_expected": expected, **partition.manifest(), **failed})
 
 
-def _note(
+def _ended(
     partition: Partition,
+    store: PartitionStore,
     outcome: SessionResult,
     fingerprint: str,
-    reported: Mapping[str, int],
     judges: Mapping[str, object] | None = None,
-) -> None:
-    """Write the manifest of a session; ``judges`` is noted of each judge."""
-    spec, tally, (state, message) = partition.spec, outcome.tally, outcome.state
+) -> SessionResult:
+    """Bring the Parquet copy up to date and write the manifest; ``judges`` is noted of each judge."""
+    spec, (state, message) = partition.spec, outcome.state
+    if not INTERRUPTED.is_set() or sum(segment_sizes(store.folder).values()) <= COMPACTED_AT_ONCE:
+        store.compact(outcome.tally.current)  # else the next session does it: journals hold every answer
+    reported = store.models_reported(outcome.tally.current)
     replayed = spec.provider == "replay" and judges is None  # there is nobody to ask for the rest
-    simulated = tally.simulated or any(name.startswith(SIMULATED_PREFIX) for name in reported)
+    simulated = outcome.tally.simulated or any(name.startswith(SIMULATED_PREFIX) for name in reported)
     if judges is None and (others := other_models(spec, reported)) is not None:
         _logger.warning("%s run %d: %s", spec.name, partition.run, others)
         message = others if message is None else f"{message}; {others}"
@@ -315,11 +296,12 @@ def _note(
         "fingerprint": fingerprint if state == "complete" or replayed else None,
         **_asked_as(spec, outcome.profile),
         "model_reported": dict(sorted(reported.items())),
-        "cost_usd": tally.cost_usd,
+        "cost_usd": outcome.tally.cost_usd,
         "finished_at": datetime.now(UTC).isoformat(),
         "version": __version__,
     }
     write_manifest(partition.folder, noted if judges is None else {**noted, "judges": judges})
+    return outcome
 
 
 def _asked_as(spec: ModelSpec, profile: Profile | None) -> dict[str, object]:

@@ -47,13 +47,7 @@ class Session:
     tally: Tally = field(default_factory=Tally)
     in_flight: dict[str, asyncio.Future[Answer]] = field(default_factory=dict)
     learnt: Learnt = field(default_factory=Learnt)
-
-    @property
-    def queue(self) -> BatchModel | None:
-        """The batches it is asked through; None online."""
-        from metacog_pipeline.llm.batch.queue import BatchModel  # whoever imports answers needs no HTTP
-
-        return self.model if isinstance(self.model, BatchModel) else None
+    queue: BatchModel | None = None  # the model, where it is asked through batches
 
     def find(self, identity: str) -> Answer | None:
         """Return the answer kept under an identity."""
