@@ -145,7 +145,7 @@ class Loop:
                 raise NotSent
 
     async def _ask(self, task: Task) -> bool:
-        """Ask ``task``; return whether its replies give something to read.
+        """Ask ``task``; return whether its last reply gives something to read.
 
         Where it is refused for an option, find out anew how the model can be asked: items differ in the options they
         need, and providers change. A refusal that names nothing may be about the question, so it takes several in a row.
@@ -172,7 +172,7 @@ class Loop:
         profile = self._kept.profile_for(task, profile, self.modes)
         asker = StepAsker(self.session, profile, task.item_id, task.item_hash, task.condition)
         await task.run(asker, profile.mode)
-        return not asker.gave_nothing
+        return asker.readable
 
     # --- asking -----------------------------------------------------------------------------------------------------
     async def _ask_all(self, todo: Sequence[Task]) -> None:

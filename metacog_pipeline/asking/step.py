@@ -107,13 +107,7 @@ class StepAsker:
     item_id: str
     item_hash: str
     condition: str
-    replies: int = 0
-    unusable: int = 0
-
-    @property
-    def gave_nothing(self) -> bool:
-        """Whether half of the replies or more give nothing to read."""
-        return self.unusable > 0 and 2 * self.unusable >= self.replies
+    readable: bool = True  # whether its last reply gave something to read
 
     async def __call__(
         self, step: str, messages: Sequence[types.Message], **options: Unpack[CallOptions]
@@ -125,8 +119,7 @@ class StepAsker:
             lambda identity: session.find(identity) is not None,
         )  # fmt: skip
         answer = await self._answered(identity, request)
-        self.replies += 1
-        self.unusable += not types.usable(answer.status, answer.text)
+        self.readable = types.usable(answer.status, answer.text)
         return answer
 
     async def _answered(self, identity: str, request: types.ChatRequest) -> Answer:

@@ -15,7 +15,6 @@ from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, JsonObject, Message, Status, Usage
 from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.store import PartitionStore, read_partition
-from tests.partitions import folder_in
 
 SPEC = ModelSpec(name="m", provider="openai", model="x", max_concurrency=50)
 FIVE = STOP_AFTER_UNREADABLE_IN_A_ROW
@@ -166,12 +165,10 @@ def test_what_is_not_billed_is_not_stopped(tmp_path, folder, provider):
     assert outcome.complete is (provider == "simulated")
 
 
-def test_an_item_with_several_steps_is_unusable_when_half_of_them_are(tmp_path):
-    def say(number: int, request: ChatRequest) -> Completion:
-        return EMPTY if request.step == "step 0" else GOOD
-
-    assert ask(folder_in(tmp_path, 2), say, count=4, steps=2)[0].unusable == 4
-    assert ask(folder_in(tmp_path, 3), say, count=10, steps=3)[0].unusable == 0
+@pytest.mark.parametrize(("empty", "unusable"), [("step 0", 0), ("step 1", 4)])
+def test_an_item_with_several_steps_counts_by_its_last_reply(folder, empty, unusable):
+    outcome, _ = ask(folder, lambda _, request: EMPTY if request.step == empty else GOOD, count=4, steps=2)
+    assert outcome.unusable == unusable
 
 
 def test_what_cannot_be_used_is_asked_again_on_request_and_the_old_answers_are_superseded(folder):
