@@ -103,25 +103,13 @@ class DeploySection(BaseModel):
 
 
 def write_instance_file(folder: Path, deploy: DeploySection) -> None:
-    """Write the ``dagster.yaml`` of a study into ``folder``; one that a person wrote stays as it is.
-
-    Raises ``StudyError`` if that one is not YAML.
-    """
+    """Write the ``dagster.yaml`` of a study into ``folder``; one that a person wrote stays as it is."""
     import yaml  # comes with Dagster
 
     path = folder / INSTANCE_FILE
     present = path.read_text(encoding="utf-8") if path.exists() else MARK
-    if not present.startswith((MARK, *_EARLIER)):
-        try:
-            usable = isinstance(yaml.safe_load(present) or {}, dict)
-        except (yaml.YAMLError, RecursionError):
-            usable = False
-        if not usable:
-            raise StudyError(
-                f"{path}: is not YAML of KEY: VALUE lines; mend it, or delete it for one of ours"
-            )
-        return
-    settings = yaml.safe_load(shipped("data", INSTANCE_FILE).read_text(encoding="utf-8"))
-    text = MARK + yaml.safe_dump(settings | deploy.instance_settings(), sort_keys=False)
-    if text != present:
-        write_text(path, text)
+    if present.startswith((MARK, *_EARLIER)):
+        settings = yaml.safe_load(shipped("data", INSTANCE_FILE).read_text(encoding="utf-8"))
+        text = MARK + yaml.safe_dump(settings | deploy.instance_settings(), sort_keys=False)
+        if text != present:
+            write_text(path, text)

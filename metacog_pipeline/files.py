@@ -22,6 +22,7 @@ TIGHTEST, UNPACKED_ALWAYS = 100, 64 * 2**20  # gzip makes logs 5 to 30 times sma
 MOST_TOML = 4 * 2**20  # a study of a thousand models is 0.3 MB; 4 MB are read in 4 s
 #: What a disk refuses, full or failing.
 OF_DISKS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS)
+_OS_ERROR = re.compile(r"\(os error (\d{1,4})\)")
 _PACKAGE = Path(__file__).resolve().parent
 #: Made once: it is called per row.
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -107,7 +108,7 @@ def replacing(path: Path, *, folder: bool = False) -> Iterator[Path]:
         os.close(handle)
         temporary = Path(name)
     try:
-        with naming(path, temporary):
+        with naming(path):
             yield temporary
             sync(temporary)
             temporary.chmod(0o755 if folder else 0o644)
@@ -125,24 +126,16 @@ making_folder = functools.partial(replacing, folder=True)
 
 
 @contextlib.contextmanager
-def naming(path: Path, temporary: Path | None = None) -> Iterator[None]:
-    """Have an error of the disk raised inside say that it is of ``path``: a late write, and Polars, do not.
-
-    Files inside of ``temporary`` are meant by ``path`` too.
-    """
+def naming(path: Path) -> Iterator[None]:
+    """Have what a disk refuses inside say that it is of ``path``: a late write, and Polars, do not."""
     try:
         yield
-    except OSError as error:
-        if (error.filename is None and error.errno in OF_DISKS) or (
-            temporary is not None and str(temporary) in str(error.filename)
-        ):
-            error.filename = str(path)
-        raise
     except Exception as error:
-        found = re.search(r"\(os error (\d{1,4})\)", str(error))
-        if found is None or int(found[1]) not in OF_DISKS:
+        words = _OS_ERROR.search(str(error))
+        number = error.errno if isinstance(error, OSError) else int(words[1]) if words else None
+        if number not in OF_DISKS:
             raise
-        raise OSError(int(found[1]), os.strerror(int(found[1])), str(path)) from error
+        raise OSError(number, os.strerror(number), str(path)) from error
 
 
 def put_aside(path: Path) -> Path:

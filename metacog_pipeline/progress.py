@@ -62,10 +62,8 @@ class ProgressLine:
         """Show that ``done`` units are finished and ``dollars`` were spent in this session."""
         now = time.monotonic()
         self._first = done if self._first is None else self._first
-        soon = now - self._started < SHOW_AFTER_S or (
-            now - self._spoke < EVERY_S.get(self._style, 0) and done < self._total
-        )
-        if self._style == "quiet" or soon:
+        waits = now - self._spoke < EVERY_S.get(self._style, 0) and done < self._total
+        if self._style == "quiet" or waits or now - self._started < SHOW_AFTER_S:
             return
         self._spoke = now
         rate = (done - self._first) / (now - self._started)

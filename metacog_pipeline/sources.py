@@ -106,14 +106,10 @@ def _line(path: Path, number: int, row: Any) -> Line:
 
 def _decode(raw: bytes, where: str) -> Any:
     try:
-        value = json.loads(raw.decode("utf-8"), object_pairs_hook=_object, parse_constant=_refuse)
-        canonical_json(value)
-    except UnicodeDecodeError as error:
-        raise SourceError(
-            f"{where}: not UTF-8 ({error.reason} at byte {error.start}); replace the file"
-        ) from None
+        value = json.loads(raw.decode("utf-8"), object_pairs_hook=_object)
+        canonical_json(value)  # NaN and Infinity are no JSON numbers
     except (ValueError, RecursionError) as error:
-        raise SourceError(f"{where}: not JSON ({error}); mend or replace it") from None
+        raise SourceError(f"{where}: not UTF-8 text of JSON ({error}); mend or replace it") from None
     return value
 
 
@@ -122,10 +118,6 @@ def _object(pairs: list[tuple[str, Any]]) -> JsonRow:
     if len(set(names)) < len(names):
         raise ValueError(f"key {max(names, key=names.count)!r} is given twice")
     return dict(pairs)
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON number")
 
 
 def content_digest(rows: Iterable[JsonRow]) -> str:
@@ -152,17 +144,11 @@ def download(
 
     Redirects are followed to hosts that end in one of ``redirects`` only. Plain http is accepted for this machine only.
     """
-
-    def checked(request: httpx.Request) -> None:
-        _require_allowed(url, request.url, redirects)
-
+    hooks = {"request": [lambda request: _require_allowed(url, request.url, redirects)]}
     try:
         with (
             httpx.Client(
-                transport=transport,
-                timeout=_TIMEOUT,
-                follow_redirects=bool(redirects),
-                event_hooks={"request": [checked]},
+                transport=transport, timeout=_TIMEOUT, follow_redirects=bool(redirects), event_hooks=hooks
             ) as client,
             client.stream("GET", url, headers=_HEADERS) as answer,
             replacing(path) as temporary,
@@ -187,14 +173,11 @@ def _receive(url: str, answer: httpx.Response, target: Path, progress: Progress 
         said = f"redirected to {answer.headers.get('location')}" if answer.is_redirect else answer.status_code
         raise SourceError(f"{url}: the server answered {said}; use --from DIR with a copy of the file")
     length = answer.headers.get("content-length", "")
-    total = int(length) if length.isdecimal() else None
-    if total is not None and total > limit:
-        raise SourceError(f"{url}: {total} bytes announced, more than the {limit} allowed; not fetched")
-    done = 0
+    total, done = int(length) if length.isdecimal() else None, 0
     with target.open("wb") as out:
         for chunk in answer.iter_raw():
             done += len(chunk)
-            if done > limit:
+            if max(done, total or 0) > limit:
                 raise SourceError(f"{url}: more than the {limit} bytes allowed; not fetched")
             out.write(chunk)
             if progress is not None:

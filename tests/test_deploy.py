@@ -40,9 +40,9 @@ def study_of(folder: Path, deploy: str) -> Study:
         ('dagster_storage = "postgresql://me:hush@host/db"', r"deploy.dagster_storage: give the NAME of an env"),
         ('dagster_storage = ""', r"deploy.dagster_storage: give the NAME"),
         ('broker = "redis://:hush@host"', r"deploy.broker: give the NAME"),
-        ('store = "s3://me:hush@bucket/x"', r"deploy.store: must hold no user"),
-        ('store = "s3://bucket/x?key=hush"', r"deploy.store: must hold no user"),
-        ('store = "http://[hush"', r"deploy.store = .http://….: no store of this kind"),
+        ('store = "s3://me:hush@bucket/x"', r"deploy.store: no store of this kind"),
+        ('store = "s3://bucket/x?key=hush"', r"deploy.store: no store of this kind"),
+        ('store = "http://[hush"', r"deploy.store: no store of this kind"),
         ('executor = "celery"', r'"celery": needs deploy.dagster_storage'),
         (POSTGRES + 'executor = "celery"', r'"celery": needs deploy.broker'),
         ('executor = "k8s"', r'"k8s": needs deploy.dagster_storage'),
@@ -110,13 +110,6 @@ def test_a_file_that_an_earlier_version_wrote_is_ours(tmp_path, begins):
     (tmp_path / "dagster.yaml").write_text(f"{begins}\ntelemetry: {{enabled: true}}\n")
     write_instance_file(tmp_path, DeploySection())
     assert yaml.safe_load((tmp_path / "dagster.yaml").read_text())["telemetry"] == {"enabled": False}
-
-
-@pytest.mark.parametrize("text", ["a: [", "- 1\n", "just words", "a: &x [*x, *y]"])
-def test_a_broken_dagster_yaml_is_one_line(tmp_path, text):
-    (tmp_path / "dagster.yaml").write_text(text)
-    with pytest.raises(StudyError, match=r"dagster.yaml: is not YAML"):
-        write_instance_file(tmp_path, DeploySection())
 
 
 def test_a_dagster_home_of_the_user_is_used_as_it_is(tmp_path, monkeypatch):

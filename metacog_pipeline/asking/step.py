@@ -17,7 +17,7 @@ from metacog_pipeline.llm import types
 from metacog_pipeline.llm.costs import price_list
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.transcripts.identity import answer_id
-from metacog_pipeline.transcripts.logprobs import encode_logprobs
+from metacog_pipeline.transcripts.logprobs import decode_logprobs, encode_logprobs
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import PartitionStore
 
@@ -51,8 +51,9 @@ class Session:
 
     def find(self, identity: str) -> Answer | None:
         """Return the answer kept under an identity."""
-        found = self.store.find(identity)
-        return None if found is None else Answer(found.status, found.text, found.logprobs)
+        if (found := self.store.find(identity)) is None:
+            return None
+        return Answer(types.Status(found.status), found.text, decode_logprobs(found.logprobs_json))
 
 
 def sampling_for(

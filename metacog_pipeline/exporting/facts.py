@@ -32,7 +32,7 @@ from metacog_pipeline.scoring import files as scored_files
 from metacog_pipeline.scoring import printed
 from metacog_pipeline.study import Study
 from metacog_pipeline.study.frames import read_frame
-from metacog_pipeline.study.text import toml_text
+from metacog_pipeline.study.new_file import toml_text
 from metacog_pipeline.transcripts.store import answers_table
 
 #: Licences that allow copies to be passed on, as publishers write them.

@@ -46,7 +46,7 @@ from metacog_pipeline.scoring import files
 from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.scoring.responses import read_responses
 from metacog_pipeline.study import load_study
-from metacog_pipeline.study.text import toml_text
+from metacog_pipeline.study.new_file import toml_text
 from metacog_pipeline.transcripts.lines import FIELDS
 from metacog_pipeline.transcripts.parquet import batch_of
 from metacog_pipeline.transcripts.schema import Record

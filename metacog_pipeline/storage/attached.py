@@ -31,15 +31,17 @@ class Attachment(NamedTuple):
 def attachment(home: Home) -> Attachment:
     """Return what ``home`` is attached to; a damaged file is an error: answers kept elsewhere must not be asked again."""
     path = home / FILE_NAME
-    with contextlib.suppress(OSError, ValueError, TypeError, AttributeError, RecursionError):
-        try:
-            said = json.loads(path.read_bytes())
-        except (FileNotFoundError, NotADirectoryError):
-            return Attachment()
-        found = Attachment(*(said.pop(name, 0) for name in Attachment._fields))
-        if all(value is None or isinstance(value, str) for value in found):
-            return found
-    raise StoreError(f"{path}: is damaged; delete it and run again, it is written anew from the study file")
+    try:
+        found = Attachment(**json.loads(path.read_bytes()))
+        if not found.identity or not all(value is None or isinstance(value, str) for value in found):
+            raise ValueError("not what was written")
+    except (FileNotFoundError, NotADirectoryError):
+        return Attachment()
+    except (OSError, ValueError, TypeError, RecursionError):
+        raise StoreError(
+            f"{path}: is damaged; delete it and run again, it is written anew from the study file"
+        ) from None
+    return found
 
 
 def attach(home: Home, store: str | None, ledger: str | None) -> None:

@@ -21,20 +21,22 @@ PREFIX, NOTE = "derived", ".derived.json"
 _GONE = (0, 0)
 Known = dict[
     str, tuple[tuple[int, int], str]
-]  # by path below the home: its state here, its version in the store
+]  # path below the home: its state here, its version in the store
 
 
 def bring(home: Home) -> int:
     """Bring what other hosts made into ``home``; return how many files. What changed here and was not sent stays."""
+    if (store := store_of(home)) is None:
+        return 0
     count = 0
-    with _noted(home) as (store, known):
-        listed = {one.key.removeprefix(f"{PREFIX}/"): one for one in store.listed(PREFIX)} if store else {}
+    with _noted(home, store) as known:
+        listed = {one.key.removeprefix(f"{PREFIX}/"): one for one in store.listed(PREFIX)}
         for name, one in listed.items():
             path, (state, version) = home / name, known.get(name, (_GONE, ""))
             unchanged = state_of(path) in (_GONE, state)
             if version == one.version or not unchanged or name.split("/")[0] not in FOLDERS:
                 continue
-            if store is not None and (found := store.read(one.key)) is not None:
+            if (found := store.read(one.key)) is not None:
                 with replacing(path) as temporary:
                     temporary.write_bytes(found.content)
                 known[name] = (state_of(path), found.version)
@@ -47,12 +49,12 @@ def bring(home: Home) -> int:
 
 def send(home: Home) -> int:
     """Put what was made in ``home`` into the store; return how many files. Raises ``StoreError`` where that fails."""
+    if (store := store_of(home)) is None:
+        return 0
     count = 0
-    with _noted(home) as (store, known):
-        if store is None:
-            return 0
-        paths = {home.key(path): path for folder in FOLDERS for path in sorted((home / folder).rglob("*"))}
-        here = {name: path for name, path in paths.items() if path.is_file() and path.name[0] != "."}
+    with _noted(home, store) as known:
+        paths = [path for folder in FOLDERS for path in sorted((home / folder).rglob("*"))]
+        here = {home.key(path): path for path in paths if path.is_file() and path.name[0] != "."}
         for name, path in here.items():
             if known.get(name, (_GONE, ""))[0] != (state := state_of(path)):
                 known[name] = (state, store.put(f"{PREFIX}/{name}", path))
@@ -65,21 +67,17 @@ def send(home: Home) -> int:
 
 
 @contextlib.contextmanager
-def _noted(home: Home) -> Iterator[tuple[Store | None, Known]]:
-    """Yield the store of ``home`` and what is noted of it, and note what became of that. One process at a time.
+def _noted(home: Home, store: Store) -> Iterator[Known]:
+    """Yield what is noted of the store, and note what became of that: one process at a time.
 
     Where the note is missing, damaged, or of another store, all is compared again.
     """
-    store, known = store_of(home), Known()
-    if store is None:
-        yield None, known
-        return
+    known: Known = {}
     with (home / f"{NOTE}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             said = json.loads((home / NOTE).read_bytes())
             if said["store"] == store.address:
-                for name, ((changed, size), version) in said["files"].items():
-                    known[str(name)] = ((int(changed), int(size)), str(version))
-        yield store, known
+                known = {name: ((int(t), int(n)), str(v)) for name, ((t, n), v) in said["files"].items()}
+        yield known
         write_text(home / NOTE, json.dumps({"store": store.address, "files": known}))

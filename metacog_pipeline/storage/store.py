@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 from metacog_pipeline.errors import StoreError, StudyError
 
 ABSENT = ""  # the version of what is not there
-_ADDRESS = re.compile(r"(?:([a-z][a-z0-9+.-]*)://)?(.*)", re.DOTALL)
+_ADDRESS = re.compile(r"(?:(s3|gs|az|file)://)?([^?#@]*[^?#@/][^?#@]*)")
 _KEY = re.compile(r"(?!.*(?:^|/)\.{1,2}(?:/|$))[\w.=+-]+(?:/[\w.=+-]+)*", re.ASCII)
 
 
@@ -73,17 +73,12 @@ def checked(key: str) -> str:
 
 def scheme_of(address: str) -> str:
     """Return the kind of an address: file, s3, gs or az. Raises ``StudyError`` for any other."""
-    found = _ADDRESS.fullmatch(address)
-    kind, rest = (found[1] or "file", found[2]) if found else ("", "")
-    if set("?#@") & set(rest):
-        raise StudyError(
-            "deploy.store: must hold no user, password or query; credentials and endpoint go into environment variables"
-        )
-    known = kind in ("s3", "gs", "az") or (kind == "file" and Path(rest).is_absolute())
-    if not (known and rest.strip("/") and address.isprintable()):
-        shown = f"{found[1][:20]}://…" if found and found[1] else "…"  # the rest may hold a password
-        raise StudyError(
-            f'deploy.store = "{shown}": no store of this kind; give a folder that all hosts see, from the root, or '
-            "s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX"
+    found = _ADDRESS.fullmatch(address) if address.isprintable() else None
+    kind = (found[1] or "file") if found else ""
+    if not found or (kind == "file" and not Path(found[2]).is_absolute()):
+        raise StudyError(  # the address is not shown: it may hold a password
+            "deploy.store: no store of this kind; give a folder that all hosts see, from the root, or s3://BUCKET/PREFIX, "
+            "gs://BUCKET/PREFIX, az://CONTAINER/PREFIX, without user, password or query: credentials and endpoint go into "
+            "environment variables"
         )
     return kind

@@ -1,9 +1,9 @@
-"""A new study file: models and benchmarks named on the command line, written as TOML."""
+"""A new study file, written as TOML: of models and benchmarks named on the command line, or of any data."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ from metacog_pipeline import registry
 from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.llm.wire.address import KEY_VARIABLES as PAID
 from metacog_pipeline.ports import LOOPBACK_NAMES
-from metacog_pipeline.study.text import toml_text
 
 WITH_MODEL = (*PAID, "transformers")
 PROVIDERS = (*WITH_MODEL, "replay", "simulated")
@@ -96,19 +95,28 @@ def chosen_benchmarks(said: Sequence[str]) -> list[str]:
 
 def study_text(path: Path, rows: Sequence[Row], benchmarks: Sequence[str], budget: float | None) -> str:
     """Return the study file."""
-    alike: dict[str, list[Row]] = {}
-    models = []
-    for row in rows:
-        others = alike.setdefault(row.name, [])
-        if row not in others:  # the same model twice is a mistake, two whose names are written alike are none
-            others.append(row)
-        place = others.index(row) + 1
-        models.append(row.table(row.name if place == 1 else f"{row.name}-{place}"))
+    different = list(dict.fromkeys(rows))  # two whose names are written alike get numbers
+    names = [row.name for row in different]
+    numbered = {row: names[: n + 1].count(row.name) for n, row in enumerate(different)}
+    models = [row.table(row.name + (f"-{numbered[row]}" if numbered[row] > 1 else "")) for row in rows]
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).strip("-._") or "study"
     study = {"name": name, "runs": 1, "seed": 0, "budget_usd": budget}
     return HEAD + toml_text(
         {"study": study, "models": models, "benchmarks": {each: _start_of(each) for each in benchmarks}}
     )
+
+
+def toml_text(table: Mapping[str, Any]) -> str:
+    """Return ``table`` as TOML; None stands for no key."""
+    import tomlkit  # late: only who writes a study waits for it
+
+    return tomlkit.dumps(_without_none(table))
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_none(each) for key, each in value.items() if each is not None}
+    return [_without_none(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _start_of(benchmark: str) -> dict[str, Any]:

@@ -138,8 +138,9 @@ def _validated(path: Path, data: Mapping[str, Any]) -> Study:
     if not models or not isinstance(models, list | dict):
         raise StudyError("models: the study has no model; add at least one [[models]] table with a name")
     tables, broken = _benchmarks(data)
-    read = StudyFile.model_validate({**_with_folders(data, path.resolve().parent), "benchmarks": tables})
+    read = StudyFile.model_validate({**data, "benchmarks": tables})
     fields = {name: getattr(read, name) for name in StudyFile.model_fields}
+    fields |= {key: tuple(_placed(spec, path.resolve().parent) for spec in fields[key]) for key in ASKED}
     study = Study(**fields, path=path.resolve(), broken_plugins=broken)
     _check_home(study)
     for problem in _problems(study):
@@ -224,18 +225,10 @@ def _read(path: Path) -> dict[str, Any]:
     raise StudyError(f"{path}: {why}")
 
 
-def _with_folders(data: Mapping[str, Any], beside: Path) -> dict[str, Any]:
-    """Return the study with the folders of local models taken from where its file is."""
-
-    def placed(row: Any) -> Any:
-        local = isinstance(row, dict) and row.get("provider") == "transformers"
-        folder = row.get("model") if local else None
-        return {**row, "model": str(beside / folder)} if isinstance(folder, str) and folder else row
-
-    return {
-        key: [*map(placed, each)] if key in ASKED and isinstance(each, list) else each
-        for key, each in data.items()
-    }
+def _placed(spec: ModelSpec, folder: Path) -> ModelSpec:
+    """Return a row of the study with the folder of a local model taken from where the study file is."""
+    local = spec.provider == "transformers" and spec.model
+    return spec.model_copy(update={"model": str(folder / spec.model)}) if local else spec
 
 
 def _check_home(study: Study) -> None:

@@ -6,8 +6,13 @@ import json
 import math
 from collections.abc import Sequence
 
+from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm.types import TokenLogprob
+
+
+class LogprobsError(StoreError, ValueError):
+    """Kept log-probabilities that cannot be read."""
 
 
 def encode_logprobs(logprobs: Sequence[TokenLogprob]) -> str | None:
@@ -20,14 +25,16 @@ def encode_logprobs(logprobs: Sequence[TokenLogprob]) -> str | None:
 
 
 def decode_logprobs(text: str | None) -> tuple[TokenLogprob, ...]:
-    """Return what :func:`encode_logprobs` wrote. Raises ``ValueError`` for any other text."""
+    """Return what :func:`encode_logprobs` wrote. Raises ``LogprobsError`` for any other text."""
     try:
         return tuple(
             TokenLogprob(str(token), _number(logprob), tuple((str(t), _number(v)) for t, v in top))
             for token, logprob, top in json.loads("[]" if text is None else text)
         )
-    except (TypeError, OverflowError, RecursionError) as error:
-        raise ValueError(f"not a list of token log-probabilities: {error}") from error
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise LogprobsError(
+            f"not a list of token log-probabilities ({error}): restore the journal from a copy"
+        ) from error
 
 
 def _finite(value: float) -> float | None:

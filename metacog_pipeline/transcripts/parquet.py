@@ -26,7 +26,6 @@ from metacog_pipeline.transcripts.identity import replaces
 from metacog_pipeline.transcripts.journal import (
     read_segment,
     scanned,
-    segment_number,
     segment_sizes,
     segments,
 )
@@ -47,10 +46,6 @@ _CALL = attrgetter("item_id", "condition", "step", "answer_id")
 _QUESTION = attrgetter("item_id", "condition", "model")
 _ROW_NAMES = ("item_id", "condition", "step", "answer_id", "reask", "status", "started_at")
 _ROW = attrgetter(*_ROW_NAMES)
-
-
-class DamagedCopyError(StoreError):
-    """The Parquet copy is not a whole Parquet file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +82,7 @@ def compact_folder(folder: PartitionFolder, current: Collection[str] | None) -> 
     other names). ``None`` leaves the marks as they are. Where a call was asked again, the answers beside the one that
     stands are superseded too. The caller holds the lock of the folder, and no segment is being written.
 
-    A damaged copy beside journals is put aside. Raises ``StoreError``; the older copy and the journals are then as before.
+    A copy beside journals that cannot be read is put aside. Raises ``StoreError``; copy and journals are then as before.
     """
     path, sizes = folder.copy, segment_sizes(folder)
     try:
@@ -95,7 +90,7 @@ def compact_folder(folder: PartitionFolder, current: Collection[str] | None) -> 
             abandoned.unlink()
         try:
             old = read_footer(path)
-        except DamagedCopyError:
+        except StoreError:
             if not sizes:
                 raise
             put_aside(path)
@@ -196,13 +191,10 @@ def _opened(path: Path) -> Iterator[tuple[pq.ParquetFile, int]]:
     except FileNotFoundError as error:
         raise StoreError(f"{path} does not exist: run this partition first") from error
     except (pa.ArrowException, OSError, ValueError) as error:
-        kind = DamagedCopyError if isinstance(error, pa.ArrowException | OSError) else StoreError
-        advice = "restore it from a copy; without it and journals beside it its answers would be asked again"
+        advice = "run again, the journals beside it hold every answer; where there are none, restore it from a copy"
         if isinstance(error, NewerVersionError):
             advice = "upgrade metacog_pipeline to read it"
-        elif any(map(segment_number, path.parent.glob("journal-*.jsonl"))):
-            advice = "move it aside and run again: the journals beside it hold every answer"
-        raise kind(f"{path} cannot be read ({error}): {advice}") from error
+        raise StoreError(f"{path} cannot be read ({error}): {advice}") from error
 
 
 def _version(schema: pa.Schema) -> int:

@@ -25,9 +25,11 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
+
+from pydantic.dataclasses import dataclass
 
 from metacog_pipeline.checksums import is_sealed
 from metacog_pipeline.errors import StoreError
@@ -67,7 +69,7 @@ class DamagedError(StoreError):
     """An object of one partition is damaged or missing; others are not concerned."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, config={"extra": "forbid"})
 class Head:
     """The content of ``head.json``. ``holder`` None when the partition was left in order; ``copy`` name and digest."""
 
@@ -75,7 +77,7 @@ class Head:
     holder: str | None = None
     until: float = 0.0
     manifest: dict[str, Any] | None = None
-    copy: list[str] | None = None
+    copy: tuple[str, str] | None = None
 
 
 def read_head(store: Store, folder: PartitionFolder) -> tuple[Head, str]:
@@ -84,15 +86,11 @@ def read_head(store: Store, folder: PartitionFolder) -> tuple[Head, str]:
     if found is None:
         return Head(), ABSENT
     try:
-        head = Head(**json.loads(found.content))
-        numbers = isinstance(head.token, int) and isinstance(head.until, float | int)
-        if not (numbers and isinstance(head.manifest, dict | None) and len(head.copy or "12") == 2):
-            raise ValueError("not what was written")
+        return Head(**json.loads(found.content)), found.version
     except (ValueError, TypeError, RecursionError) as error:
         raise DamagedError(
             f"{store.address}/{folder.key}/{HEAD}: is damaged; delete it and run again: the answers beside it are kept"
         ) from error
-    return head, found.version
 
 
 @contextlib.contextmanager
@@ -241,14 +239,11 @@ class SharedPartition:
     def _upload(self, path: Path) -> None:
         """Put a session that the store does not have as one object, without a torn end."""
         content = _acknowledged(path.read_bytes())
-        if (line := _first_damaged(content)) is not None:
-            raise DamagedError(
-                f"{path}: line {line} is damaged; metacog verify STUDY --repair keeps what can be read"
-            )
+        _require_whole(content, str(path), "metacog verify STUDY --repair keeps what can be read")
         if content:
             self._store.put(self._key(path.name), content, ABSENT)
 
-    def _copy(self) -> list[str] | None:
+    def _copy(self) -> tuple[str, str] | None:
         """Put the Parquet copy of the folder where the store has another; return its name and digest."""
         path, known = self._folder.copy, self._head.copy
         digest = file_sha256(path) if path.exists() else None
@@ -256,7 +251,7 @@ class SharedPartition:
             return known
         name = f"copy-{self._head.token:06d}-{digest[:16]}.parquet"
         self._store.put(self._key(name), path, ABSENT)
-        return [name, digest]
+        return name, digest
 
     def _fence(self, session: int, place: int) -> None:
         """Write an empty piece after the last of a session, so that its holder, should it wake, keeps nothing."""
@@ -291,7 +286,7 @@ def pull(store: Store, folder: PartitionFolder, head: Head) -> None:
         if content:
             write_changed(path, content)
         note[path.name] = mark
-    if head.copy is not None and not (folder.copy.exists() and note.get("copy") == head.copy):
+    if head.copy is not None and not (folder.copy.exists() and note.get("copy") == list(head.copy)):
         write_changed(folder.copy, _copied(store, f"{folder.key}/{head.copy[0]}", head.copy[1]))
         note["copy"] = head.copy
     if head.manifest is not None:
@@ -340,11 +335,11 @@ def _lines(store: Store, one: Listed) -> bytes:
     where = f"{store.address}/{one.key}"
     if found is None or len(found.content) != one.size:
         raise ChangedError(f"{where}: changed while it was read; run again")
-    if (line := _first_damaged(found.content)) is not None:
-        raise DamagedError(
-            f"{where}: line {line} is damaged; restore the object from a version of before, or delete it if the home "
-            "that wrote it is still there, and run there"
-        )
+    _require_whole(
+        found.content,
+        where,
+        "restore the object from a version of before, or delete it if the home that wrote it is still there, and run there",
+    )
     return found.content
 
 
@@ -361,11 +356,14 @@ def _copied(store: Store, key: str, digest: str) -> bytes:
 def _adopt(folder: PartitionFolder, path: Path, own: bytes, last: int) -> None:
     """Keep lines that only stand in ``path`` as a session above ``last``, the highest of the store, and free the path."""
     own = _acknowledged(own)
-    if own and _first_damaged(own) is None:
+    try:
+        _require_whole(own, str(path), "")
+    except DamagedError:
+        put_aside(path)
+        return
+    if own:
         write_changed(folder / segment_name(max(newest(folder), last) + 1), own)
         path.unlink()
-    elif own:
-        put_aside(path)
 
 
 def _acknowledged(lines: bytes) -> bytes:
@@ -373,15 +371,14 @@ def _acknowledged(lines: bytes) -> bytes:
     return lines[: lines.rfind(b"\n") + 1]
 
 
-def _first_damaged(content: bytes) -> int | None:
-    """Return the number of the first line that is not whole or not as it was written, None where all are."""
+def _require_whole(content: bytes, where: str, advice: str) -> None:
+    """Raise ``DamagedError`` for the first line that is not whole or not as it was written."""
     for number, line in enumerate(content.splitlines(keepends=True), start=1):
         with contextlib.suppress(ValueError):
             is_sealed(line)
             if line.endswith(b"}\n"):
                 continue
-        return number
-    return None
+        raise DamagedError(f"{where}: line {number} is damaged; {advice}")
 
 
 def refresh(home: Home) -> None:

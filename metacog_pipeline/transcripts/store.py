@@ -7,7 +7,7 @@ import contextlib
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -15,12 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.llm.types import Status, TokenLogprob
+from metacog_pipeline.llm.types import Status
 from metacog_pipeline.transcripts import journal, parquet
 from metacog_pipeline.transcripts.folder import PartitionFolder, read_manifest, write_manifest
 from metacog_pipeline.transcripts.identity import FINISHED, replaces
 from metacog_pipeline.transcripts.journal import Journal
-from metacog_pipeline.transcripts.logprobs import decode_logprobs
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, Record
 from metacog_pipeline.transcripts.shared import writing
 
@@ -30,17 +29,6 @@ _PAID = (
     *("attempts", "attempts_billed"),
 )
 _NEVER_READ = ("reasoning_text", "raw_zstd")  # by what parses, scores or asks
-
-
-@dataclass(frozen=True, slots=True)
-class StoredAnswer:
-    """An answer that was paid for. ``status`` is never ``failed``; ``cost_usd`` is ``None`` when unknown."""
-
-    answer_id: str
-    status: Status
-    text: str
-    logprobs: tuple[TokenLogprob, ...] = ()
-    cost_usd: float | None = None
 
 
 class PartitionStore:
@@ -78,16 +66,14 @@ class PartitionStore:
         """Whether an answer is kept under ``answer_id``."""
         return answer_id in self._standing
 
-    def find(self, answer_id: str) -> StoredAnswer | None:
+    def find(self, answer_id: str) -> Record | None:
         """Return the answer kept under ``answer_id``; ``None`` when there is none or every call failed."""
-        found = None if answer_id in self._again else self._standing.get(answer_id)
-        return None if found is None else _answer(found)
+        return None if answer_id in self._again else self._standing.get(answer_id)
 
     def has_row(self, answer_id: str, item_id: str, condition: str) -> bool:
         """Whether the answer is kept under this item and condition, not only under another with the same words."""
-        if answer_id in self._again or answer_id not in self._standing:
-            return False
-        return (answer_id, item_id, condition, self._standing[answer_id].reask) in self._rows
+        found = self.find(answer_id)
+        return found is not None and (answer_id, item_id, condition, found.reask) in self._rows
 
     def reask(self, answer_ids: Collection[str]) -> None:
         """Treat these answers as missing until a new one is kept; then the newest usable one of each stands.
@@ -180,17 +166,6 @@ def standing_answers(folder: PartitionFolder) -> Iterator[Record]:
         if before is record or replaces(record, before):
             stands[record.answer_id] = record
             yield record
-
-
-def _answer(record: Record) -> StoredAnswer:
-    try:
-        logprobs = decode_logprobs(record.logprobs_json)
-    except ValueError as error:
-        raise StoreError(
-            f"answer {record.answer_id} of item {record.item_id} has unreadable log-probabilities ({error}): "
-            "restore its journal from a copy"
-        ) from error
-    return StoredAnswer(record.answer_id, Status(record.status), record.text, logprobs, record.cost_usd)
 
 
 def read_partition(folder: PartitionFolder, columns: Sequence[str] | None = None) -> pa.Table:

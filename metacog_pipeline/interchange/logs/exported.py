@@ -31,7 +31,7 @@ from metacog_pipeline.interchange.logs.harness import lines
 from metacog_pipeline.interchange.logs.importing import Done, LogOptions
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.study.frames import write_frame
-from metacog_pipeline.study.text import toml_text
+from metacog_pipeline.study.new_file import toml_text
 from metacog_pipeline.transcripts.folder import write_manifest
 from metacog_pipeline.transcripts.schema import Record, Source
 from metacog_pipeline.transcripts.store import PartitionStore, keep_whole, kept_records
