@@ -47,9 +47,9 @@ class OpenStudy:
         """
         import polars as pl
 
-        from metacog_pipeline.asking.planning import plan_study
+        from metacog_pipeline.asking.plan import plan_study
 
-        return pl.DataFrame([row.as_data() for row in plan_study(self.study).rows], infer_schema_length=None)
+        return pl.DataFrame(plan_study(self.study).rows, infer_schema_length=None)
 
     def run(
         self,

@@ -10,10 +10,10 @@ import polars as pl
 
 from metacog_assets.steps import StageResult
 from metacog_assets.study_file import Bound
-from metacog_pipeline.asking import construction, judging, tasks
+from metacog_pipeline.asking import judging, tasks
 from metacog_pipeline.asking.session import WAITING, Partition, query_partition, record_failure
 from metacog_pipeline.asking.states import Progress, SessionResult
-from metacog_pipeline.errors import MetacogError, SourceError
+from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.progress import ProgressLine, style_from_environment
 from metacog_pipeline.scoring import files
 from metacog_pipeline.scoring.responses import FAILED_READING
@@ -76,8 +76,6 @@ def judge(benchmark: Bound, partition: Partition) -> StageResult:
     expected, _ = judging.needed(benchmark, declared, partition, responses)
     kept = judging.judged_as(partition)
     with _noted(kept, lambda: expected):
-        if (why := construction.untried(benchmark, declared.needs)) is not None:
-            raise SourceError(f"{kept.benchmark}: {why}")
         label = f"{benchmark.name}: judges of {partition.spec.name} run {partition.run}"
         with progress(label, expected) as show:
             outcome = judging.ask(benchmark, declared, partition, responses, show)

@@ -1,24 +1,34 @@
-"""Item construction: steps, each kept with the digest of its inputs, so that only stale ones run again."""
+"""Item construction: steps, each kept with the digest of its inputs, and the models that help with them.
+
+Answers of a model that helps are kept, planned and paid for like those of one that is measured, in a partition called
+``<benchmark>_<role>`` with one run. They are an input of the step that asks it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from metacog_pipeline.asking import roles
-from metacog_pipeline.asking.session import request_digest
+from metacog_pipeline.asking.dry_run import DryRun
+from metacog_pipeline.asking.endings import INTERRUPTED
+from metacog_pipeline.asking.panel import Panelist, ask_each, together
+from metacog_pipeline.asking.session import Partition, query_partition, record_failure, request_digest
 from metacog_pipeline.asking.states import OnProgress, SessionResult
+from metacog_pipeline.asking.types import Task
 from metacog_pipeline.benchmark.bound import Bound
-from metacog_pipeline.benchmark.contract import Checked, Made, Stage, Step
+from metacog_pipeline.benchmark.contract import Checked, Inputs, Made, Role, Stage, Step
 from metacog_pipeline.benchmark.item_files import as_frame, items_path, read_rows, step_path, write_rows
-from metacog_pipeline.errors import SourceError
+from metacog_pipeline.errors import BudgetError, MetacogError, ProviderError, SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.study.frames import mark_of, read_frame, write_frame
+from metacog_pipeline.transcripts.folder import PartitionBusyError
+from metacog_pipeline.transcripts.store import answers_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,27 +44,37 @@ class StepResult:
 
 @dataclass(frozen=True, slots=True)
 class KeptInputs:
-    """The `contract.Inputs` of a step: what earlier steps left on disk."""
+    """The `contract.Inputs` of a step: what earlier steps left on disk, and what the models that help have answered."""
 
     benchmark: Bound
 
     def rows(self, step: str) -> Sequence[Any]:
         """Return the rows of an earlier step."""
-        writes = step_of(self.benchmark, step).writes
-        if writes is None:
-            raise TypeError(f"{self.benchmark.name}: step {step} writes no rows; read its frame")
-        return read_rows(result_path(self.benchmark, step), writes)
+        row = step_of(self.benchmark, step).writes
+        assert row is not None, f"{self.benchmark.name}: step {step} writes no rows; read its frame"
+        return read_rows(result_path(self.benchmark, step), row)
 
     def frame(self, step: str) -> pl.DataFrame:
         """Return the table of an earlier step."""
         return read_frame(result_path(self.benchmark, step))
 
     def answers(self, role: str) -> pl.DataFrame:
-        """Return the kept answers of a role to what it is asked now."""
-        owner = next(own for _, own in roles.roles(self.benchmark) if own.name == role)
-        return roles.answers(self.benchmark, owner, self)
+        """Return the kept answers of a role, model by model, without those to questions that are no longer asked."""
+        frames = []
+        for _, own, partition in helpers(self.benchmark):
+            if own.name != role or not partition.folder.copy.exists():
+                continue
+            kept = pl.DataFrame(pl.from_arrow(answers_table(partition.folder))).filter(~pl.col("superseded"))
+            profile = partition.known_profile()
+            if partition.manifest().get("state") != "complete" and profile is not None:
+                tasks = own.tasks(self.benchmark, partition.spec, self)
+                now = DryRun.of(partition, partition.spec).through(tasks, profile, own.modes).identities
+                kept = kept.filter(pl.col("answer_id").is_in(now))
+            frames.append(kept.with_columns(model=pl.lit(partition.spec.name)))
+        return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
 
 
+# --- what is stale ------------------------------------------------------------------------------------------------------
 def step_of(benchmark: Bound, name: str) -> Step:
     """Return the step called ``name``."""
     return next(each for each in benchmark.construction() if each.name == name)
@@ -67,26 +87,37 @@ def result_path(benchmark: Bound, name: str) -> Path:
     return step_path(benchmark.context.home, benchmark.name, name)
 
 
-def made_from(benchmark: Bound, step: Step) -> str:
+def input_digest(benchmark: Bound, step: Step) -> str:
     """Return the digest of everything a step's result depends on: settings, what it reads, earlier steps, answers."""
-    settings = benchmark.settings.affecting(Stage.ITEMS)
     read = step.inputs(benchmark) if step.inputs is not None else None
     earlier = [mark_of(result_path(benchmark, name)) for name in step.needs]
+    answered = []
+    for own, _, partition in helpers(benchmark):
+        if own.name == step.name:
+            spec, noted = partition.spec, partition.manifest()
+            when = noted.get("fingerprint"), noted.get("finished_at")
+            answered.append([spec.name, spec.family, request_digest(spec), *when])
     depends = [
-        benchmark.versions[Stage.ITEMS],
-        step.name,
-        step.version,
-        settings,
-        benchmark.context.seed,
-        read,
+        *(
+            benchmark.versions[Stage.ITEMS],
+            step.name,
+            step.version,
+            benchmark.settings.affecting(Stage.ITEMS),
+        ),
+        *(benchmark.context.seed, read, earlier, answered),
     ]
-    return sha256_hex(canonical_json([*depends, earlier, _answered(benchmark, step)]))
+    return sha256_hex(canonical_json(depends))
 
 
 def step_current(benchmark: Bound, step: Step) -> bool:
     """Whether a step's result is there and was made from what the study names now."""
     found = mark_of(result_path(benchmark, step.name))
-    return found is not None and found == made_from(benchmark, step)
+    return found is not None and found == input_digest(benchmark, step)
+
+
+def inputs_current(benchmark: Bound, step: Step) -> bool:
+    """Whether everything a step reads of earlier ones is up to date."""
+    return all(step_current(benchmark, step_of(benchmark, name)) for name in step.needs)
 
 
 def stale_steps(benchmark: Bound) -> tuple[str, ...]:
@@ -112,79 +143,48 @@ def items_current(benchmark: Bound) -> bool:
     return for_items(benchmark).isdisjoint(stale_steps(benchmark))
 
 
-@contextmanager
-def with_items(benchmark: Bound, built: Callable[[Bound], AbstractContextManager[Bound]]) -> Iterator[Bound]:
-    """Give the benchmark with current items: its own, else the longest there may be, else those that ``built`` builds.
-
-    The longest stand for items that models must help to make first: a plan prices them, and asks nobody.
-    """
-    if items_current(benchmark):
-        yield benchmark
-        return
-    with roles.items_at_most(benchmark) as planned:
-        if planned is not None:
-            yield planned
-            return
-    with built(benchmark) as made:
-        yield made
-
-
-def untried(benchmark: Bound, needs: Sequence[str]) -> str | None:
-    """Return why judges may not grade yet: a step that judging ``needs`` is stale; None where all are current."""
-    for name in needs:
-        if not step_current(benchmark, step_of(benchmark, name)):
-            made = f"{benchmark.name}_{name}"
-            return (
-                f"{made} is not made yet: judges are tried before they grade; run `metacog run` again, or in the UI "
-                f"materialize {made} and then {benchmark.name}_judgements"
-            )
-    return None
-
-
+# --- running a step -----------------------------------------------------------------------------------------------------
 def run_step(benchmark: Bound, step: Step, on_progress: OnProgress = None) -> StepResult:
     """Make a step's result and keep it, after asking the models that help with it.
 
     Raises ``SourceError`` where a step before has not run, or a blocking check fails: nothing is kept then. Raises
     ``ProviderError``, ``BudgetError`` if a model that helps has not answered everything; what was answered is kept.
     """
+    asset = f"{benchmark.name}_{step.name}"
     for name in step.needs:
         if not result_path(benchmark, name).exists():
-            raise SourceError(
-                f"{benchmark.name}_{step.name}: {benchmark.name}_{name} is not made yet; run `metacog run`, or build it "
-                "in the UI"
-            )
+            why = f"{benchmark.name}_{name} is not made yet; run `metacog run`, or build it in the UI"
+            raise SourceError(f"{asset}: {why}")
     inputs = KeptInputs(benchmark)
-    asked = None if step.asks is None else roles.ask(benchmark, step.asks, inputs, on_progress)
+    asked = None if step.asks is None else _ask(benchmark, step.asks, inputs, on_progress)
     made = step.make(benchmark, inputs)
-    frame = _frame(step, made)
-    if missing := set(step.checks) - set(made.checks):
-        raise TypeError(f"{benchmark.name}_{step.name}: no result for check {', '.join(sorted(missing))}")
     for name, check in step.checks.items():
         if check.blocking and not made.checks[name].passed:
             why = "; ".join(f"{key}: {value}" for key, value in made.checks[name].facts.items())
-            raise SourceError(
-                f"{benchmark.name}_{step.name}: check {name} failed ({check.says}): {why[:400]}"
-            )
-    mark = made_from(benchmark, step)
-    path = result_path(benchmark, step.name)
+            raise SourceError(f"{asset}: check {name} failed ({check.says}): {why[:400]}")
+    frame, digest, path = _frame(step, made), input_digest(benchmark, step), result_path(benchmark, step.name)
     if step.writes is not None:
-        write_rows(path, made.rows, step.writes, mark)
+        write_rows(path, made.rows, step.writes, digest)
     else:
-        write_frame(frame, path, mark)
+        write_frame(frame, path, digest)
     facts = {"rows": len(made.rows) or frame.height, **made.facts}
     if asked is not None:
         facts |= {"asked": asked.tasks, "answered": asked.answered, "cost_usd": asked.tally.cost_usd}
     shown = made.preview if made.preview is not None else frame
-    return StepResult(facts, shown, dict(made.checks), mark, asked)
+    return StepResult(facts, shown, dict(made.checks), digest, asked)
 
 
-def build(benchmark: Bound) -> StepResult:
-    """Run every stale step the items are made by, in order, and return the items' result."""
+def build(benchmark: Bound, *, free: bool = False) -> StepResult | None:
+    """Run every stale step the items are made by, in order, and return the last result; None where none was run.
+
+    With ``free`` only up to the first step that asks a model which is not simulated.
+    """
     result, wanted = None, for_items(benchmark)
-    todo = [name for name in stale_steps(benchmark) if name in wanted]
-    for name in todo or (benchmark.construction()[-1].name,):
-        result = run_step(benchmark, step_of(benchmark, name))
-    assert result is not None
+    for step in (step_of(benchmark, name) for name in stale_steps(benchmark) if name in wanted):
+        helping = step.asks.models(benchmark) if step.asks is not None else ()
+        if free and any(spec.provider != "simulated" for spec in helping):
+            break
+        result = run_step(benchmark, step)
     return result
 
 
@@ -196,13 +196,59 @@ def _frame(step: Step, made: Made) -> pl.DataFrame:
     return as_frame(made.rows[:20], step.writes)
 
 
-def _answered(benchmark: Bound, step: Step) -> list[Any]:
-    """Return when the models that help with a step last answered."""
-    if step.asks is None:
-        return []
-    role = step.asks
-    noted = [(spec, roles.partition_of(benchmark, role, spec).manifest()) for spec in role.models(benchmark)]
-    return [
-        [spec.name, spec.family, request_digest(spec), each.get("fingerprint"), each.get("finished_at")]
-        for spec, each in noted
+# --- models that help ---------------------------------------------------------------------------------------------------
+def helpers(benchmark: Bound) -> Iterator[tuple[Step, Role, Partition]]:
+    """Yield where the answers of every model that helps are kept, with the step and the role, in the order of asking."""
+    for step in benchmark.construction():
+        if (role := step.asks) is not None:
+            for spec in role.models(benchmark):
+                yield step, role, _partition(benchmark, role, spec)
+
+
+def _partition(benchmark: Bound, role: Role, spec: ModelSpec) -> Partition:
+    return Partition(benchmark.context.study, f"{benchmark.name}_{role.name}", spec, 1)
+
+
+def fingerprint(benchmark: Bound, role: Role, partition: Partition, tasks: Sequence[Task]) -> str:
+    """Return the digest of everything the answers of a model that helps depend on."""
+    words = role.worded_by(benchmark) if role.worded_by is not None else None
+    items = [[task.item_id, task.item_hash] for task in tasks]
+    return sha256_hex(canonical_json([items, words, request_digest(partition.spec), partition.seed]))
+
+
+def _ask(benchmark: Bound, role: Role, inputs: Inputs, on_progress: OnProgress) -> SessionResult:
+    """Ask every model of a role what is not answered yet; return how it went, all models together.
+
+    Raises ``ProviderError``, ``BudgetError`` if one has not answered everything, unless that will do.
+    """
+    panel = [
+        Panelist(spec, role.tasks(benchmark, spec, inputs), role.modes) for spec in role.models(benchmark)
     ]
+    found = ask_each(panel, partial(_ask_one, benchmark, role), on_progress)
+    result = together(found)
+    will_do = role.incomplete_will_do is not None and role.incomplete_will_do(benchmark)
+    if will_do and not INTERRUPTED.is_set():
+        return result
+    problems = [
+        (each.spec.name, one.stopped or (one.missing and f"{one.missing}; run again")) for each, one in found
+    ]
+    if line := "; ".join(f"{name}: {why}" for name, why in problems if why):
+        raise (BudgetError if result.exit_code == BudgetError.exit_code else ProviderError)(line)
+    return result
+
+
+def _ask_one(benchmark: Bound, role: Role, asked: Panelist, on_progress: OnProgress) -> SessionResult:
+    """Ask one model; a partition that cannot be asked says so in its manifest."""
+    partition, respond = _partition(benchmark, role, asked.spec), None
+    if asked.spec.provider == "simulated" and role.respondent is not None:
+        respond = role.respondent(benchmark, asked.spec)
+    now = fingerprint(benchmark, role, partition, asked.tasks)
+    try:
+        return query_partition(
+            partition, asked.tasks, role.modes, fingerprint=now, respond=respond, on_progress=on_progress
+        )
+    except PartitionBusyError:  # another process asks, and reports how that went
+        raise
+    except MetacogError as error:
+        record_failure(partition, str(error), len(asked.tasks))
+        raise

@@ -1,10 +1,11 @@
-"""Dry run: a task driven through the kept answers alone. Nobody is asked; what is lacking is counted."""
+"""Dry run: a task driven through the kept answers alone. Nobody is asked; what is missing is counted."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Unpack
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Self, Unpack
 
 from metacog_pipeline.asking.states import Profile
 from metacog_pipeline.asking.step import identified
@@ -12,6 +13,11 @@ from metacog_pipeline.asking.types import Answer, CallOptions, Task
 from metacog_pipeline.llm.costs import BYTES_PER_TOKEN, LEAST_CACHED_TOKENS, estimate_tokens
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Message, Status
+from metacog_pipeline.transcripts.folder import PartitionFolder
+from metacog_pipeline.transcripts.store import standing_answers
+
+if TYPE_CHECKING:
+    from metacog_pipeline.asking.session import Partition
 
 LONGEST_QUOTED = 20_000  # tokens of an answer not given yet, where a later prompt quotes it
 
@@ -21,32 +27,9 @@ def in_no_batch(identity: str) -> bool:
     return False
 
 
-@dataclass(slots=True)
-class CostEstimate:
-    """Calls and tokens. ``tokens_out`` is the most the answers may take, thinking left out.
-
-    ``in_batches`` counts the calls that batches under way have: paid for, and not asked again. ``sends`` counts the calls
-    that the tokens belong to; of ``tokens_in``, ``tokens_long`` belong to prompts that a provider may keep in its cache,
-    which some bill higher.
-    """
-
-    calls: int = 0
-    answered: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    sends: int = 0
-    tokens_long: int = 0
-    in_batches: int = 0
-
-    @property
-    def to_ask(self) -> int:
-        """Calls that are neither answered yet nor in a batch."""
-        return self.calls - self.answered - self.in_batches
-
-    def add(self, other: CostEstimate) -> None:
-        """Add another partition's figures."""
-        for each in fields(self):
-            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
+def stored_answers(folder: PartitionFolder) -> Mapping[str, Answer]:
+    """Return what was answered in a partition, by answer identity, without opening it for writing."""
+    return {each.answer_id: Answer(Status(each.status), each.text) for each in standing_answers(folder)}
 
 
 @dataclass(slots=True)
@@ -55,6 +38,10 @@ class DryRun:
 
     A call without an answer is given blanks as long as its answer may get, so that later prompts that quote it are worded
     and counted. A call that several tasks make alike is counted once.
+
+    ``counts`` has calls, those answered and those in_batches under way, and of all others tokens_in, tokens_long (those of
+    prompts that a provider may keep in its cache, which some bill higher) and tokens_out: the most the answers may take,
+    thinking left out.
     """
 
     spec: ModelSpec
@@ -63,10 +50,17 @@ class DryRun:
     find: Callable[[str], Answer | None]
     under_way: Callable[[str], bool] = in_no_batch
     profile: Profile = field(default_factory=lambda: Profile("text"))
-    estimate: CostEstimate = field(default_factory=CostEstimate)
-    identities: set[str] = field(default_factory=set)
+    counts: Counter[str] = field(default_factory=Counter)
+    identities: set[str] = field(default_factory=set)  # of every call
     lacks: bool = False  # the task under way makes a call that nobody has answered
     waits: bool = False  # or one that a batch has; the calls after it cannot be worded yet
+
+    @classmethod
+    def of(
+        cls, partition: Partition, spec: ModelSpec, under_way: Callable[[str], bool] = in_no_batch
+    ) -> Self:
+        """Return a dry run over the answers of ``spec``, its model or a judge of it, that a partition holds."""
+        return cls(spec, partition.run, partition.seed, stored_answers(partition.folder).get, under_way)
 
     async def __call__(
         self, step: str, messages: Sequence[Message], **options: Unpack[CallOptions]
@@ -77,19 +71,27 @@ class DryRun:
         )
         new, kept = identity not in self.identities, self.find(identity)
         self.identities.add(identity)
-        self.estimate.calls += new
+        self.counts["calls"] += new
         if kept is not None:
-            self.estimate.answered += new
+            self.counts["answered"] += new
             return kept
         tokens_out = request.sampling.max_tokens or self.spec.max_tokens
         if self.under_way(identity):
             self.waits = True
-            self.estimate.in_batches += new
+            self.counts["in_batches"] += new
         else:
             self.lacks |= not self.waits
             if new:
-                self._count(messages, tokens_out)
+                tokens_in = sum(estimate_tokens(message.content) for message in messages)
+                tokens_long = tokens_in if tokens_in >= LEAST_CACHED_TOKENS else 0
+                self.counts.update(tokens_in=tokens_in, tokens_long=tokens_long, tokens_out=tokens_out)
         return Answer(Status.OK, _blank(identity, min(tokens_out, LONGEST_QUOTED)))
+
+    def through(self, tasks: Sequence[Task], profile: Profile, modes: Sequence[str] = ()) -> Self:
+        """Make every call of ``tasks``, each under the profile it is asked under, and return itself."""
+        for task in tasks:
+            self.go_through(task, self.profile_for(task, profile, modes))
+        return self
 
     def go_through(self, task: Task, profile: Profile) -> None:
         """Make every call of ``task``, without an event loop: nothing here is ever waited for."""
@@ -122,13 +124,6 @@ class DryRun:
 
     def _has(self, identity: str) -> bool:
         return self.find(identity) is not None or self.under_way(identity)
-
-    def _count(self, messages: Sequence[Message], tokens_out: int) -> None:
-        tokens_in = sum(estimate_tokens(message.content) for message in messages)
-        self.estimate.sends += 1
-        self.estimate.tokens_in += tokens_in
-        self.estimate.tokens_long += tokens_in if tokens_in >= LEAST_CACHED_TOKENS else 0
-        self.estimate.tokens_out += tokens_out
 
 
 def _better(profile: Profile, modes: Sequence[str]) -> list[Profile]:

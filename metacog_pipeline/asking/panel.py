@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from metacog_pipeline.asking.endings import INTERRUPTED
 from metacog_pipeline.asking.states import OnProgress, Progress, SessionResult, Tally, source_of
 from metacog_pipeline.asking.types import Task
-from metacog_pipeline.errors import BudgetError, ProviderError, StudyError
+from metacog_pipeline.errors import MetacogError, ProviderError
 from metacog_pipeline.llm.simulated import Respond
 from metacog_pipeline.llm.spec import ModelSpec
 
@@ -33,15 +33,22 @@ def ask_each(
 ) -> Outcomes:
     """Return how each panelist went, in order; one that cannot be asked has stopped with the reason, the others go on."""
     found: Outcomes = []
+    total = sum(len(panelist.tasks) for panelist in panel)
     for panelist in panel:
-        n = len(panelist.tasks)
-        if INTERRUPTED.is_set():
-            reason, code = "interrupted before it was asked", ProviderError.exit_code
-            found.append((panelist, SessionResult(n, 0, 0, None, Tally(), reason, code)))
-            continue
+        before = together(found)
+
+        def report(own: Progress, before: SessionResult = before) -> None:
+            tally = replace(before.tally, current=set())
+            tally.add(own.tally)
+            if on_progress is not None:
+                on_progress(Progress(before.tasks + own.done, total, tally))
+
         try:
-            outcome = ask(panelist, None if on_progress is None else _overall(on_progress, panel, found))
-        except (BudgetError, ProviderError, StudyError) as error:
+            if INTERRUPTED.is_set():
+                raise ProviderError("interrupted before it was asked")
+            outcome = ask(panelist, report)
+        except MetacogError as error:
+            n = len(panelist.tasks)
             outcome = SessionResult(n, 0, 0, None, Tally(), str(error), error.exit_code)
         found.append((panelist, outcome))
     return found
@@ -55,35 +62,20 @@ def together(found: Outcomes) -> SessionResult:
         tally.current |= each.tally.current
         tally.simulated |= source_of(panelist.spec) == "simulated"
 
-    def lines(of: Callable[[SessionResult], str | None]) -> str | None:
-        said = [(panelist.spec.name, of(outcome)) for panelist, outcome in found]
-        return "; ".join(f"{name}: {line}" for name, line in said if line) or None
+    def lines(name: str) -> str | None:
+        said = [(panelist.spec.name, getattr(outcome, name)) for panelist, outcome in found]
+        return "; ".join(f"{model}: {line}" for model, line in said if line) or None
+
+    def count(name: str) -> int:
+        return sum(getattr(each, name) for each in outcomes)
 
     return SessionResult(
-        tasks=sum(each.tasks for each in outcomes),
-        answered=sum(each.answered for each in outcomes),
-        failed=sum(each.failed for each in outcomes),
+        *(count("tasks"), count("answered"), count("failed")),
         profile=None,
         tally=tally,
-        stopped=lines(lambda each: each.stopped),
+        stopped=lines("stopped"),
         exit_code=next((each.exit_code for each in outcomes if each.stopped), 0),
-        unusable=sum(each.unusable for each in outcomes),
-        too_few_usable=lines(lambda each: each.too_few_usable),
-        waiting=sum(each.waiting for each in outcomes),
+        unusable=count("unusable"),
+        too_few_usable=lines("too_few_usable"),
+        waiting=count("waiting"),
     )
-
-
-def _overall(
-    on_progress: Callable[[Progress], None], panel: Sequence[Panelist], before: Outcomes
-) -> Callable[[Progress], None]:
-    """Return a callback for the panelist after ``before`` that reports where the whole panel stands."""
-    total = sum(len(panelist.tasks) for panelist in panel)
-    done = sum(outcome.tasks for _, outcome in before)
-    spent = together(before).tally
-
-    def report(progress: Progress) -> None:
-        tally = replace(spent, current=set())
-        tally.add(progress.tally)
-        on_progress(Progress(done + progress.done, total, tally))
-
-    return report

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 
-from metacog_pipeline.asking import construction, judging, probing, roles
+from metacog_pipeline.asking import construction, judging, preflight
 from metacog_pipeline.asking.states import SIMULATED_PREFIX
 from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.benchmark.contract import Respondent
@@ -39,14 +39,14 @@ def _observers(study: Study, spec: ModelSpec) -> Iterator[Respondent]:
         judges = judging.wanted(benchmark)
         if judges is not None and spec in (study.judges if not measured else judges.judges(benchmark, spec)):
             yield judges.respondent(benchmark, spec)
-        for _, role in roles.roles(benchmark):
-            if role.respondent is not None and not measured:
-                yield role.respondent(benchmark, spec)
+        for step in benchmark.construction() if not measured else ():
+            if step.asks is not None and step.asks.respondent is not None:
+                yield step.asks.respondent(benchmark, spec)
 
 
 def _first_that_knows(observers: list[Respondent]) -> Respond:
     def respond(request: ChatRequest) -> str | Completion:
-        if request.messages == probing.QUESTION:  # of the doctor: no item asks it
+        if request.messages == preflight.QUESTION:  # of the doctor: no item asks it
             return PROBED
         for each in observers:
             if each.knows(request):
@@ -62,9 +62,7 @@ def serve_study(study: Study, *, port: int, latency_s: float, announce: Callable
     """Serve until interrupted; builds the items first where nobody paid helps to. StudyError for a port in use."""
     study.prepare()
     for benchmark in enabled(study):
-        helpers = [spec for _, role in roles.roles(benchmark) for spec in role.models(benchmark)]
-        if all(spec.provider == "simulated" for spec in helpers):
-            construction.build(benchmark)
+        construction.build(benchmark, free=True)
     models = respondents(study)
     answers = application(
         lambda model, request: models[model](request),

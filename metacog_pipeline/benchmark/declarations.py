@@ -115,11 +115,6 @@ class Role:
         Answer modes to try with a model, best first.
     respondent
         The simulated answers of one of them.
-    at_most
-        The inputs as they may be at most, for ``plan`` before earlier answers exist; ``rows`` of the last step are the
-        items as they may be at most.
-    plan_note
-        What to know about a plan of items to come.
     worded_by
         What decides the words of a task besides its item: the digest of a wording file.
     incomplete_will_do
@@ -131,8 +126,6 @@ class Role:
     tasks: Callable[[Any, ModelSpec, Inputs], Sequence[Task]]
     modes: tuple[str, ...] = ("text",)
     respondent: Callable[[Any, ModelSpec], Respondent] | None = None
-    at_most: Callable[[Any], Inputs] | None = None
-    plan_note: str = ""
     worded_by: Callable[[Any], Json] | None = None
     incomplete_will_do: Callable[[Any], bool] | None = None
 
@@ -431,8 +424,8 @@ class Judging:
         The row class of the judgements.
     respondent
         The simulated answers of a judge.
-    version, plan_note
-        Raised when judgements would be read otherwise; what to know about a plan's count of judgements.
+    version
+        Raised when judgements would be read otherwise.
     needs
         Steps of construction that must be made before anybody judges.
     worded_by
@@ -449,7 +442,6 @@ class Judging:
     row: type
     respondent: Callable[[Any, ModelSpec], Respondent]
     version: str = "1"
-    plan_note: str = ""
     needs: tuple[str, ...] = ()
     worded_by: Callable[[Any], Any] | None = None
 

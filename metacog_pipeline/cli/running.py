@@ -8,10 +8,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -24,11 +25,19 @@ from metacog_pipeline.ports import LOOPBACK_NAMES, UI_HOST, UI_PORT, port_for
 from metacog_pipeline.progress import ENVIRONMENT, Style, style_for
 from metacog_pipeline.study import Study, load_study
 
-if TYPE_CHECKING:
-    from metacog_pipeline.asking.cost_estimate import Price
-
 SIGNALLED = 128  # a process ended by signal n is reported as 128 + n
-_PLANNED = ("model", "benchmark", "runs", "calls", "answered", "to ask", "tokens in", "tokens out")
+_PLANNED = (
+    "model",
+    "benchmark",
+    "runs",
+    "calls",
+    "answered",
+    "to ask",
+    "tokens in",
+    "tokens out",
+    "lane",
+    "dollars",
+)
 _UNGUARDED = (
     "warning: whoever reaches {host}:{port} can start runs that spend money, there is no password; "
     "keep it behind a proxy that asks for one"
@@ -42,36 +51,35 @@ def plan(study_file: Path) -> None:
     """Print calls, tokens and dollars before a cent is spent.
 
     One row per model and benchmark: what is already answered, what is left to ask, and what it would cost, expected to at
-    most, online and through batches. Below: what would keep a model from being asked, calls in batches, and where the
-    budget would stop it. Asks nobody.
+    most. Below: whether the budget is enough, calls in batches, and what would keep a model from being asked. Asks nobody.
     """
-    from metacog_pipeline.asking.planning import plan_study
+    from metacog_pipeline.asking.plan import plan_study
     from metacog_pipeline.leaderboard.output import Rows, to_table
 
     study = opened(study_file)
     result = plan_study(study)
     if printing.wanted():
-        rows = [row.as_data() for row in result.rows]
+        rows = [asdict(row) for row in result.rows]
         return printing.value({"study": study.study.name, "rows": rows, "notes": result.notes})
     shown = tuple(
         (
             *(row.model, row.benchmark, row.runs, row.calls, row.answered, row.to_ask),
-            *(row.tokens_in, row.tokens_out, _dollars(row.online, "no price"), _dollars(row.batch, "-")),
+            *(row.tokens_in, row.tokens_out, row.lane, _dollars(row.expected_usd, row.at_most_usd)),
         )
         for row in result.rows
     )
-    table = Rows((*_PLANNED, "dollars online", "dollars batch"), shown)
+    table = Rows(_PLANNED, shown)
     click.echo(to_table(table, title=f"Plan for {study.study.name}"))
     for line in result.notes:
         click.echo(line)
 
 
-def _dollars(price: Price | None, none: str) -> str:
+def _dollars(expected: float | None, most: float | None) -> str:
     """Return what is expected and the most it costs, as people read it."""
-    if price is None:
-        return none
-    expected, most = f"{price.expected:.4f}", f"{price.at_most:.4f}"
-    return most if expected == most else f"{expected} to {most}"
+    if expected is None or most is None:
+        return "no price"
+    shown = f"{expected:.4f}", f"{most:.4f}"
+    return " to ".join(dict.fromkeys(shown))
 
 
 @click.command()
@@ -110,10 +118,11 @@ def run(study_file: Path, force: bool, no_wait: bool, detach: bool, quiet: bool,
     if not (force or reask) and nothing_to_do(study, quiet):
         return _say_state(study, 0)
     if not quiet and study.study.budget_usd is None:  # under a budget nothing without a price is asked
-        from metacog_pipeline.asking.preflight import unpriced
+        from metacog_pipeline.asking.preflight import price_finding
 
-        for line in unpriced(study):
-            click.echo(f"metacog: {line}", err=True)
+        for found in (price_finding(study, spec) for spec in study.askable):
+            if found.state == "warn":
+                click.echo(f"metacog: {found.subject} {found.text}", err=True)
     asked = {LANE: lane, REASK: reask, LEAVE_BATCHES: "1" if no_wait else None}
     os.environ.update({name: value for name, value in asked.items() if value is not None})
     code = launch(study, **given, flags={"--force": force, "--detach": queued}, quiet=quiet)

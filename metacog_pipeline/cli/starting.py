@@ -111,13 +111,12 @@ def _write(path: Path, text: str) -> None:
 @click.command()
 @study_argument
 @click.option("--offline", is_flag=True, help="Ask nobody and connect to nothing.")
-@click.option("--port", default=3000, type=click.IntRange(1, 65535), help="Port the UI is wanted on.")
 @click.option("--fetch", is_flag=True, help="Fetch the data sets the study reads, and end.")
 @click.option("--source", "names", multiple=True, help="With --fetch: this data set (repeatable).")
 @click.option("--from", "folder", type=PATH, help="With --fetch: take the files from this folder.")
 @printing.format_option("lines", "json")
-def doctor(study_file: Path, offline: bool, port: int, fetch: bool, form: str, **source: Any) -> None:
-    """Check that a run can start: keys, models, prices, data sets, disk, ports.
+def doctor(study_file: Path, offline: bool, fetch: bool, form: str, **source: Any) -> None:
+    """Check that a run can start: keys, models, prices, data sets, items, disk.
 
     Asks each model, judge and author one short question, none where it is known already how it answers; the answers count
     against the budget. Exit code 0 if a run can start, otherwise that of what failed (1 where failures differ).
@@ -132,7 +131,7 @@ def doctor(study_file: Path, offline: bool, port: int, fetch: bool, form: str, *
         return _fetch(study, **source)
     if any(source.values()):
         raise click.UsageError("--source and --from: give --fetch beside them")
-    found = examine(study, offline=offline, port=port)
+    found = examine(study, offline=offline)
     if form == "json":
         printing.value([{"state": each.state, "subject": each.subject, "text": each.text} for each in found])
     else:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,16 @@ from typing import Any
 import polars as pl
 
 from metacog_pipeline import registry
-from metacog_pipeline.asking import construction, rehearsal, tasks
+from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.asking.session import Partition, query_partition
-from metacog_pipeline.benchmark.contract import Benchmark, Estimate, MeasureSet, Scored
+from metacog_pipeline.asking.types import Answer
+from metacog_pipeline.benchmark.contract import Benchmark, Estimate, Item, MeasureSet, Scored
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.item_files import unusable
 from metacog_pipeline.conformance.usable import faults
 from metacog_pipeline.errors import MetacogError, one_line
-from metacog_pipeline.llm.types import Completion
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import ChatRequest, Completion, Message, Sampling, Status
 from metacog_pipeline.scoring import files
 from metacog_pipeline.scoring.comparisons import comparisons
 from metacog_pipeline.scoring.estimates import estimates, groups_of
@@ -226,7 +229,7 @@ def _rehearse(benchmark: Benchmark[Any, Any, Any], study: Study) -> None:
     for condition, items in arms:
         for item in items[:1]:
             with held(f"{name}.ask", "make its calls whatever is answered"):
-                requests = rehearsal.rehearsed(benchmark, item, condition, spec)
+                requests = rehearsed(benchmark, item, condition, spec)
             for request in requests[:1]:
                 with held(f"{name}: its observer", "let it answer every request about its items"):
                     answer = observer(request)
@@ -235,6 +238,27 @@ def _rehearse(benchmark: Benchmark[Any, Any, Any], study: Study) -> None:
                         f"{name}: its observer returns {_shown(answer)} for item {item.item_id} under {condition}; "
                         "return the text of the answer"
                     )
+
+
+@dataclass
+class _Recorder:
+    """A `contract.Chat` that records every call and gives each the same reply."""
+
+    spec: ModelSpec
+    mode: str = "text"
+    requests: list[ChatRequest] = field(default_factory=list)
+
+    async def __call__(self, step: str, messages: Sequence[Message], **how: Any) -> Answer:
+        sampling = Sampling(seed=SEED, top_logprobs=how.get("top_logprobs"))
+        self.requests.append(ChatRequest(tuple(messages), sampling, how.get("constraint"), step, 1))
+        return Answer(Status.OK, "42")
+
+
+def rehearsed(benchmark: Any, item: Item, condition: str, spec: ModelSpec) -> list[ChatRequest]:
+    """Return the calls one item takes under a condition."""
+    chat = _Recorder(spec)
+    asyncio.run(benchmark.ask(item, condition, chat))
+    return chat.requests
 
 
 def _require_estimates(benchmark: Benchmark[Any, Any, Any], groups: list[Group]) -> None:

@@ -10,11 +10,10 @@ from typing import Any
 import polars as pl
 
 from metacog_pipeline.asking import construction, tasks
-from metacog_pipeline.asking.rehearsal import rehearsed
 from metacog_pipeline.benchmark.contract import Call, Stage, schema_of
 from metacog_pipeline.benchmark.item_files import items_path, read_rows
 from metacog_pipeline.conformance import printed
-from metacog_pipeline.conformance.case import SOME_ITEMS, Broken, Tried, held
+from metacog_pipeline.conformance.case import SOME_ITEMS, Broken, Tried, held, rehearsed
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 from metacog_pipeline.scoring.comparisons import VERDICTS, failures_in, table

@@ -22,7 +22,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from metacog_pipeline.asking import judging, roles, tasks
+from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.bound import Bound
@@ -120,9 +120,8 @@ def pack(folder: Path, target: Path) -> None:
 
 def partitions(benchmark: Bound) -> Iterator[tuple[str, Partition]]:
     """Yield every partition behind a benchmark's numbers: who was measured, who judged, who helped to make items."""
-    for _, role in roles.roles(benchmark):
-        for spec in role.models(benchmark):
-            yield "helper", roles.partition_of(benchmark, role, spec)
+    for _, _, partition in construction.helpers(benchmark):
+        yield "helper", partition
     for partition in tasks.partitions(benchmark):
         yield "respondent", partition
         if judging.wanted(benchmark) is not None:

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from metacog_pipeline import __version__, parquet_bounds
-from metacog_pipeline.asking import construction, judging, roles, tasks
+from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.bound import Bound, bound, enabled
 from metacog_pipeline.errors import SourceError, StoreError, StudyError, one_line
@@ -251,19 +251,17 @@ def _items(benchmark: Bound, noted: Mapping[str, Any], given: Path | None) -> No
     if item_files.items_path(home, benchmark.name).exists():
         inputs = construction.KeptInputs(benchmark)
         for step in benchmark.construction():
-            if step.asks is not None:
-                for spec in step.asks.models(benchmark):
-                    todo = step.asks.tasks(benchmark, spec, inputs)
-                    own = roles.partition_of(benchmark, step.asks, spec)
-                    if own.manifest():
-                        now = roles.fingerprint(benchmark, step.asks, spec, todo)
-                        write_manifest(own.folder, {**own.manifest(), "fingerprint": now})
+            for asking, role, own in construction.helpers(benchmark):
+                if asking.name == step.name and (manifest := own.manifest()):
+                    todo = role.tasks(benchmark, own.spec, inputs)
+                    now = construction.fingerprint(benchmark, role, own, todo)
+                    write_manifest(own.folder, {**manifest, "fingerprint": now})
             path = construction.result_path(benchmark, step.name)
             if not path.exists() and step.name not in construction.for_items(benchmark):
                 continue  # not made when the bundle was: judges were not tried yet
             table = pq.read_table(path, partitioning=None)
             with replacing(path) as temporary:
-                marked = {**(table.schema.metadata or {}), MARK: construction.made_from(benchmark, step)}
+                marked = {**(table.schema.metadata or {}), MARK: construction.input_digest(benchmark, step)}
                 pq.write_table(table.replace_schema_metadata(marked), temporary, compression="zstd")
     else:
         for source in sources(benchmark):

@@ -10,7 +10,7 @@ from functools import partial
 import polars as pl
 
 from metacog_pipeline import registry
-from metacog_pipeline.asking import construction, judging, roles, tasks
+from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.asking.session import Partition, request_digest
 from metacog_pipeline.asking.states import source_of
 from metacog_pipeline.benchmark.bound import Bound, enabled
@@ -62,12 +62,12 @@ def helper_states(study: Study) -> list[PartitionState]:
     """Return the state of the partition of every model that helps to make items, in the order of asking."""
     found = []
     for benchmark in enabled(study):
-        current = {
-            step.name: step.asks is not None or construction.step_current(benchmark, step)
-            for step in benchmark.construction()
-        }
-        helping = roles.partitions(benchmark, current, construction.KeptInputs(benchmark))
-        found += [_state(each.partition, each.expected, partial(str, each.fingerprint)) for each in helping]
+        for step, role, each in construction.helpers(benchmark):
+            known, inputs = construction.inputs_current(benchmark, step), construction.KeptInputs(benchmark)
+            todo = role.tasks(benchmark, each.spec, inputs) if known else ()
+            found.append(
+                _state(each, len(todo), partial(construction.fingerprint, benchmark, role, each, todo))
+            )
     return found
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from metacog_pipeline.asking import judging, tasks
-from metacog_pipeline.asking.cost_estimate import identities
+from metacog_pipeline.asking.dry_run import DryRun
 from metacog_pipeline.asking.judging import responses_path
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.asking.states import source_of
@@ -84,7 +84,7 @@ def judgement_digest(benchmark: Bound, wanted: Judging, partition: Partition) ->
     manifest = judging.judged_as(partition).manifest()
     depends = [benchmark.versions[Stage.JUDGING], benchmark.settings.affecting(Stage.JUDGING)]
     asked = [manifest.get("fingerprint"), manifest.get("finished_at"), manifest.get("n_expected")]
-    by = judging.needed_by(benchmark, wanted, partition.spec)
+    by = judging.needed_by(benchmark, wanted, partition)
     return _digest([*depends, mark_of(responses_path(partition)), *asked, by])
 
 
@@ -153,7 +153,8 @@ def current_transcripts(benchmark: Bound, partition: Partition) -> pl.DataFrame:
     if partition.manifest().get("state") == "complete" and not two_modes:
         return frame
     modes = benchmark.modes(partition.spec)
-    now = identities(partition, profile, modes, tasks.tasks(benchmark, partition.spec))
+    asked = tasks.tasks(benchmark, partition.spec)
+    now = DryRun.of(partition, partition.spec).through(asked, profile, modes).identities
     return frame.filter(pl.col("answer_id").is_in(now))
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from metacog_pipeline.asking import construction, judging, roles, tasks
+from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import MetacogError
@@ -187,9 +187,8 @@ def _inputs(benchmark: Bound, stages: Stages) -> Iterator[Sequence[object]]:
         yield [*_state(each), TRANSCRIPTS in own, mark_of(files.run_estimates_path(each))]
         if judging.wanted(benchmark) is not None:
             yield [*_state(judging.judged_as(each)), JUDGEMENTS in own]
-    known = {step.name: True for step in benchmark.construction()}
-    for role in roles.partitions(benchmark, known, construction.KeptInputs(benchmark)):
-        yield _state(role.partition)
+    for _, _, helping in construction.helpers(benchmark):
+        yield _state(helping)
 
 
 def _state(partition: Partition) -> list[object]:

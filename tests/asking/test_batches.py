@@ -11,7 +11,8 @@ import httpx
 import pytest
 
 from metacog_pipeline.asking import session
-from metacog_pipeline.asking.cost_estimate import estimate_partition, stored_answers, under_way
+from metacog_pipeline.asking.dry_run import DryRun
+from metacog_pipeline.asking.plan import under_way
 from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.asking.states import SessionResult
 from metacog_pipeline.asking.types import Ask, Task
@@ -324,12 +325,12 @@ def test_a_plan_counts_what_batches_have_as_neither_answered_nor_to_ask(openai_w
     openai_world.plan(delay_s=0.6)
     openai_world.ask(partition, TASKS)
     for now in (partition, openai_world.partition(lane="online")):
-        profile, stored = now.known_profile(), stored_answers(now.folder)
+        profile = now.known_profile()
         assert profile is not None
-        found = estimate_partition(
-            now.spec, 1, now.seed, profile, TASKS, stored, modes=("text",), under_way=under_way(now)
+        dry = DryRun.of(now, now.spec, under_way(now, now.spec).__contains__).through(
+            TASKS, profile, ("text",)
         )
-        assert (found.calls, found.answered, found.in_batches, found.to_ask, found.sends) == (12, 2, 5, 5, 5)
+        assert [dry.counts[name] for name in ("calls", "answered", "in_batches")] == [12, 2, 5]
 
 
 @pytest.mark.parametrize("under_way", [True, False])

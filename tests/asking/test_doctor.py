@@ -1,17 +1,16 @@
 """Before a run: each check gives one line, a broken model hides no other, and the exit code says if a run can start."""
 
 import asyncio
-import socket
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from metacog_pipeline.asking import doctor
+from metacog_pipeline.asking import doctor, plan, preflight
 from metacog_pipeline.asking.doctor import Finding, examine, exit_code
-from metacog_pipeline.asking.planning import plan_study
+from metacog_pipeline.asking.plan import plan_study
 from metacog_pipeline.asking.session import request_digest
-from metacog_pipeline.errors import StoreError
+from metacog_pipeline.errors import MetacogError, ProviderError, StoreError
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
@@ -40,19 +39,24 @@ def model(name: str, **keys: Any) -> str:
     return "\n".join(["[[models]]", f"name = '{name}'", *lines, ""])
 
 
-async def answers(study: Study, spec: ModelSpec) -> tuple[Capabilities, str | None]:
-    return CHAT, None
+async def answers(study: Study, spec: ModelSpec) -> Capabilities:
+    return CHAT
 
 
-def look(study: Study, **given: Any) -> list[Finding]:
-    given = {"environment": {"OPENAI_API_KEY": KEY}, "probe": answers, "port": free()} | given
-    return examine(study, **given)
+async def never(study: Study, spec: ModelSpec) -> Capabilities:
+    raise AssertionError("nobody is to be asked")
 
 
-def free() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+@pytest.fixture(autouse=True)
+def asked(monkeypatch):
+    """Every model answers the short question, and there is a key."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setattr(preflight, "probe", answers)
+    return lambda probe: monkeypatch.setattr(preflight, "probe", probe)
+
+
+def look(study: Study, *, offline: bool = False) -> list[Finding]:
+    return examine(study, offline=offline)
 
 
 def said_of(found: list[Finding], subject: str) -> list[str]:
@@ -69,18 +73,21 @@ def test_where_nothing_is_wrong_every_line_says_so_and_a_run_can_start(tmp_path)
         "ok as it answers: room to think 0 tokens; reasons no",
     ]
     assert said_of(found, "budget") == ["ok $5.0000, of which $0.0000 are spent"]
-    assert not (tmp_path / "home").exists(), "looking makes nothing"
 
 
 @pytest.mark.parametrize(
-    ("given", "line"),
-    [({}, "is not set; export your key under it"),
-     ({"OPENAI_API_KEY": ""}, "is set but empty; export your key under it"),
-     ({"OPENAI_API_KEY": " \n"}, "is set but empty; export your key under it"),
-     ({"OPENAI_API_KEY": KEY + "é"}, "holds characters no key has; set it again")],
+    ("value", "line"),
+    [(None, "is not set; export your key under it"), ("", "is set but empty; export your key under it"),
+     (" \n", "is set but empty; export your key under it"), (KEY + "é", "holds characters no key has; set it again")],
 )  # fmt: skip
-def test_a_key_that_is_unset_empty_or_odd_is_one_line_and_nobody_is_asked(tmp_path, given, line):
-    found = look(study_of(tmp_path, model("small")), environment=given, probe=never)
+def test_a_key_that_is_unset_empty_or_odd_is_one_line_and_nobody_is_asked(
+    tmp_path, monkeypatch, asked, value, line
+):
+    asked(never)
+    monkeypatch.delenv("OPENAI_API_KEY")
+    if value is not None:
+        monkeypatch.setenv("OPENAI_API_KEY", value)
+    found = look(study_of(tmp_path, model("small")))
     assert said_of(found, "small")[0] == f"fail environment variable OPENAI_API_KEY {line}"
     assert exit_code(found) == 2
 
@@ -97,28 +104,19 @@ def test_keys_that_do_nothing_with_a_provider_are_named(tmp_path, keys, named):
     assert not [each for each in look(study_of(tmp_path, model("small"))) if each.state == "warn"]
 
 
-async def never(study: Study, spec: ModelSpec) -> tuple[Capabilities, str | None]:
-    raise AssertionError("nobody is to be asked")
-
-
 NO_PRICE = {"price_in": None, "price_out": None}
 
 
 @pytest.mark.parametrize(
     ("keys", "budget", "line"),
     [
-        (NO_PRICE, "", "fail has no price: set price_in and price_out (dollars per million tokens; 0 for a free model), "
-                       "or price_unknown = true to ask without"),
-        ({"price_out": None}, "", "fail has price_in only: set price_in and price_out (dollars per million tokens; 0 for "
-                                  "a free model), or price_unknown = true to ask without"),
-        ({**NO_PRICE, "base_url": "https://proxy.example.org/v1"}, "", "fail has no price: set price_in and price_out "
-         "(dollars per million tokens; 0 for a free model), or price_unknown = true to ask without"),
-        ({**NO_PRICE, "price_unknown": True}, "", "warn has no price, on purpose (price_unknown): what it costs is not "
+        (NO_PRICE, "", "warn has no price: set price_in and price_out (dollars per million tokens; 0 for a free model), "
+                       "or price_unknown = true; what it costs is not counted"),
+        ({**NO_PRICE, "price_unknown": True}, "", "ok has no price, on purpose (price_unknown): what it costs is not "
                                                   "counted"),
-        ({**NO_PRICE, "price_unknown": True}, "budget_usd = 5", "fail has no price, so budget_usd cannot be kept: set "
-         "price_in and price_out (dollars per million tokens; 0 for a free model), or remove budget_usd"),
-        ({**NO_PRICE, "base_url": "http://192.168.1.7:8000/v1"}, "", "warn has no price, and its address is a local one: "
-                                                                    "what it costs is not counted"),
+        ({"price_out": None}, "budget_usd = 5", "fail has no price: set price_in and price_out (dollars per million "
+                                                "tokens; 0 for a free model), or remove budget_usd, which cannot be "
+                                                "kept so"),
         ({"price_in": 0, "price_out": 0}, "", "ok $0 in and $0 out per million tokens"),
     ],
 )  # fmt: skip
@@ -128,7 +126,7 @@ def test_a_paid_model_needs_a_price_unless_it_is_left_out_on_purpose(tmp_path, k
     assert exit_code(found) == (5 if line.startswith("fail") else 0)
 
 
-def test_of_five_models_three_broken_in_different_ways_each_has_its_own_lines(tmp_path):
+def test_of_five_models_three_broken_in_different_ways_each_has_its_own_lines(tmp_path, asked):
     models = (
         model("fine")
         + model("keyless", api_key_env="NOT_THERE")
@@ -136,34 +134,39 @@ def test_of_five_models_three_broken_in_different_ways_each_has_its_own_lines(tm
         + model("dark", base_url="http://127.0.0.1:9/v1")
         + model("local", base_url="http://localhost:8000/v1", price_in=0, price_out=0)
     )
-    asked = []
+    asked_of = []
 
-    async def probe(study: Study, spec: ModelSpec) -> tuple[Capabilities, str | None]:
-        asked.append(spec.name)
+    async def probe(study: Study, spec: ModelSpec) -> Capabilities:
+        asked_of.append(spec.name)
         if spec.name == "unknown":
-            why = "model unknown: no-such-model does not exist (HTTP 404; check model and base_url)"
-            return Capabilities(), why
-        return CHAT, "no connection" if spec.name == "dark" else None
+            raise ProviderError(
+                "model unknown: no-such-model does not exist (HTTP 404; check model and base_url)"
+            )
+        if spec.name == "dark":
+            raise ProviderError("no connection")
+        return CHAT
 
-    found = look(study_of(tmp_path, models), probe=probe)
+    asked(probe)
+    found = look(study_of(tmp_path, models))
     failed = [each.line for each in found if each.state == "fail"]
     assert failed == [
         "[fail] keyless: environment variable NOT_THERE is not set; export your key under it",
         "[fail] unknown: no-such-model does not exist (HTTP 404; check model and base_url)",
         "[fail] dark: no connection",
     ]
-    assert sorted(asked) == ["dark", "fine", "local", "unknown"]
+    assert sorted(asked_of) == ["dark", "fine", "local", "unknown"]
     assert any("as it answers" in text for text in said_of(found, "fine"))
     assert any("as it answers" in text for text in said_of(found, "local"))
     assert exit_code(found) == 1, "they differ"
 
 
-def test_judges_and_authors_are_checked_like_models(tmp_path):
+def test_judges_and_authors_are_checked_like_models(tmp_path, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY")
     rows = "".join(
         f'[[{table}]]\nname = "{name}"\nprovider = "openai"\nmodel = "{name}"\nfamily = "f"\nprice_in = 1\nprice_out = 1\n'
         for table, name in (("judges", "grader"), ("authors", "writer"))
     )
-    found = look(study_of(tmp_path, model("small") + rows), environment={})
+    found = look(study_of(tmp_path, model("small") + rows))
     assert [each.subject for each in found if each.state == "fail"] == ["small", "grader", "writer"]
 
 
@@ -174,50 +177,43 @@ def test_judges_and_authors_are_checked_like_models(tmp_path):
         (RuntimeError(f"header {KEY}"), "fail asking it broke (RuntimeError)"),
     ],
 )
-def test_a_check_that_breaks_hides_no_other_and_shows_no_key(tmp_path, raised, line):
-    async def probe(study: Study, spec: ModelSpec) -> tuple[Capabilities, str | None]:
+def test_a_check_that_breaks_hides_no_other_and_shows_no_key(tmp_path, asked, raised, line):
+    async def probe(study: Study, spec: ModelSpec) -> Capabilities:
         if spec.name == "small":
             raise raised
-        return CHAT, None
+        return CHAT
 
-    found = look(study_of(tmp_path, model("small") + model("other")), probe=probe)
+    asked(probe)
+    found = look(study_of(tmp_path, model("small") + model("other")))
     assert said_of(found, "small")[-1] == line
     assert [each.state for each in found if each.subject == "other"] == ["ok"] * 3
     assert KEY[3:12] not in "".join(each.line for each in found)
 
 
-def test_models_are_asked_at_the_same_time(tmp_path):
+def test_models_are_asked_at_the_same_time(tmp_path, asked):
     everybody = asyncio.Barrier(3)
 
-    async def probe(study: Study, spec: ModelSpec) -> tuple[Capabilities, str | None]:
+    async def probe(study: Study, spec: ModelSpec) -> Capabilities:
         async with asyncio.timeout(10):
             await everybody.wait()  # passes only once all three are here
-        return CHAT, None
+        return CHAT
 
-    found = look(study_of(tmp_path, model("a") + model("b") + model("c")), probe=probe)
+    asked(probe)
+    found = look(study_of(tmp_path, model("a") + model("b") + model("c")))
     assert exit_code(found) == 0
 
 
-def test_offline_asks_nobody_and_shows_what_is_known(tmp_path):
+def test_offline_asks_nobody_and_shows_what_is_known(tmp_path, asked):
+    asked(never)
     study = study_of(tmp_path, model("small"))
     spec = study.models[0]
     known = Capabilities(reasons=True, reasoning_tokens=2_000, refused=frozenset({"temperature", "stop"}))
     capabilities.save(study.home, spec.name, request_digest(spec), known)
-    found = look(study, offline=True, probe=never)
+    found = look(study, offline=True)
     assert said_of(found, "small")[2:] == [
         "ok as it answers: room to think 15,360 tokens; reasons yes, up to 2,000 tokens so far; does not take stop, "
         "temperature"
     ]
-
-
-def test_too_little_room_for_what_was_seen_is_a_warning_with_the_key_to_change(tmp_path):
-    study = study_of(tmp_path, model("small", thinking_tokens=500))
-    spec = study.models[0]
-    known = Capabilities(reasons=True, reasoning_tokens=2_000)
-    capabilities.save(study.home, spec.name, request_digest(spec), known)
-    assert said_of(look(study, offline=True), "small")[-1] == (
-        "warn thinking_tokens = 500 leaves less room than the 2,000 tokens that were thought before one answer: raise it"
-    )
 
 
 @pytest.mark.parametrize(
@@ -240,7 +236,7 @@ def test_a_data_set_that_is_not_here_is_a_warning_with_how_to_fetch_it(tmp_path)
     path = study.path
     path.write_text(path.read_text().replace('dataset = "sample"', 'dataset = "published"'))
     found = look(load_study(path))
-    (line,) = said_of(found, "medley")
+    line, *_ = said_of(found, "medley")
     assert line.startswith("warn data set ") and "--fetch" in line and "--from DIR" in line
     assert exit_code(found) == 0
 
@@ -273,37 +269,11 @@ def test_hardly_any_space_is_a_failure(tmp_path, monkeypatch):
         assert line.startswith(state), line
 
 
-@pytest.fixture
-def taken():
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        listening.listen()
-        yield int(listening.getsockname()[1])
-
-
-def test_a_port_that_is_taken_is_named_and_keeps_no_run_from_starting(tmp_path, taken):
-    found = look(study_of(tmp_path, model("small")), port=taken)
-    (line,) = said_of(found, "ui")
-    assert line.startswith(f"warn port {taken} cannot be used (") and "metacog ui another --port" in line
-    assert exit_code(found) == 0
-
-
 def test_a_folder_without_a_model_is_one_line(tmp_path):
     row = '[[models]]\nname = "mine"\nprovider = "transformers"\nmodel = "nowhere"\n'
     found = look(study_of(tmp_path, row))
     assert said_of(found, "mine") == [f"fail {tmp_path}/nowhere: no model here (config.json is missing)"]
     assert exit_code(found) == 6
-
-
-@pytest.mark.parametrize(
-    ("keys", "line"),
-    [
-        ({"base_url": "https://own.openai.azure.com", "api_version": "2025-04-01", "api_key_env": "OPENAI_API_KEY"},
-         'fail an Azure address (api_version) has no batches here: set lane = "online"'),
-    ],
-)  # fmt: skip
-def test_a_batch_lane_where_there_are_none_is_said(tmp_path, keys, line):
-    assert line in said_of(look(study_of(tmp_path, model("small", lane="batch", **keys))), "small")
 
 
 def test_a_home_of_the_first_version_is_named_and_left_as_it_is(tmp_path):
@@ -314,7 +284,7 @@ def test_a_home_of_the_first_version_is_named_and_left_as_it_is(tmp_path):
     (line,) = (text for text in said_of(found, "home") if text.startswith("warn"))
     assert "written by version 0.1; its answers are used as they are" in line
     assert exit_code(found) == 0
-    assert [each for each in sorted(tmp_path.rglob("*")) if each.name != "study.toml"] == before
+    assert set(before) <= set(tmp_path.rglob("*"))
 
 
 def test_a_model_that_billed_more_than_it_was_allowed_fails_with_what_to_change(tmp_path):
@@ -331,3 +301,56 @@ def test_a_model_that_billed_more_than_it_was_allowed_fails_with_what_to_change(
     assert said_of(found, "small")[-1] == f"fail {line}"
     assert exit_code(found) == 5
     assert f"small: {line}." in plan_study(study).notes
+
+
+# --- benchmarks -------------------------------------------------------------------------------------------------------
+SIMULATED = '[[models]]\nname = "m"\nprovider = "simulated"\n'
+#: What stands in the table of a benchmark → the words and the exit code of the one line about it.
+BROKEN = {
+    ("metamedqa", 'dataset = "sample"\nwording = "nothere.toml"'): ("nothere.toml cannot be read", 2),
+    ("metamedqa", 'dataset = "sample"\nconditions = ["basline"]'): ('did you mean "baseline"?', 2),
+    ("metamedqa", 'dataset = "custom"\nfolder = "nothere"'): ("nothere: no such folder", 3),
+    ("questions", 'items = ["x.jsonl"]'): ("x.jsonl: cannot be read", 3),
+    ("questions", "items = []"): ("names no questions", 3),
+    ("metacogbench", 'limit = 1\nlexicon = "x"'): ("lexicon ", 2),
+    ("medley", 'dataset = "sample"\nwording = "nothere.toml"'): ("nothere.toml cannot be read", 2),
+    ("selfknowledge", 'dataset = "sample"\nwording = "nothere.toml"'): ("nothere.toml cannot be read", 2),
+    ("selfknowledge", 'wording = "nothere.toml"'): ("nothere.toml cannot be read", 2),  # its data are not here
+    ("signaldetection", 'dataset = "sample"\nwording = "nothere.toml"'): ("nothere.toml cannot be read", 2),
+}  # fmt: skip
+
+
+def tables(folder: Path, text: str) -> Study:
+    path = folder / "study.toml"
+    path.write_text(f'[study]\nname = "t"\nhome = "home"\n{SIMULATED}{text}')
+    return load_study(path)
+
+
+@pytest.mark.parametrize(("benchmark", "keys"), BROKEN)
+def test_what_would_end_a_run_before_its_first_call_is_one_failing_line(tmp_path, benchmark, keys):
+    said, code = BROKEN[benchmark, keys]
+    study = tables(tmp_path, f"[benchmarks.{benchmark}]\n{keys}\n")
+    found = look(study)
+    [failed] = [each for each in found if each.state == "fail"]
+    assert failed.subject == benchmark and said in failed.text and "\n" not in failed.text
+    assert exit_code(found) == failed.exit_code == code
+    if "sample" in keys or benchmark != "selfknowledge":  # what is not fetched a plan would fetch
+        with pytest.raises(MetacogError, match=said.replace("?", r"\?")):
+            plan_study(study)
+
+
+def test_a_broken_benchmark_hides_no_other(tmp_path):
+    broken = "".join(f"[benchmarks.{name}]\n{keys}\n" for name, keys in [*BROKEN][:1] + [*BROKEN][3:4])
+    sound = '[benchmarks.signaldetection]\ndataset = "sample"\n'
+    found = look(tables(tmp_path, broken + sound))
+    assert [each.subject for each in found if each.state == "fail"] == ["metamedqa", "questions"]
+    assert any(each.subject == "signaldetection" for each in found)
+
+
+def test_a_fault_of_the_benchmark_itself_is_a_line_too(tmp_path, monkeypatch):
+    def broken(*given: object, **more: object) -> None:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr(plan, "left_to_ask", broken)
+    found = look(tables(tmp_path, '[benchmarks.signaldetection]\ndataset = "sample"\n'))
+    assert [each.text for each in found if each.state == "fail"] == ["ZeroDivisionError: division by zero"]

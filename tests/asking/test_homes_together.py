@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 from metacog_pipeline.asking import construction, tasks
-from metacog_pipeline.asking.planning import plan_study
+from metacog_pipeline.asking.plan import plan_study
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.study import load_study
 from tests.asking_in_process import ask

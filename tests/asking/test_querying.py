@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from metacog_pipeline.asking import cost_estimate
 from metacog_pipeline.asking import loop as engine
-from metacog_pipeline.asking.cost_estimate import estimate_partition, stored_answers
+from metacog_pipeline.asking import plan
+from metacog_pipeline.asking.dry_run import DryRun, stored_answers
 from metacog_pipeline.asking.loop import Loop
 from metacog_pipeline.asking.session import other_models
 from metacog_pipeline.asking.states import Profile, SessionResult, source_of
@@ -247,13 +247,12 @@ def test_the_plan_counts_calls_answers_and_dollars_without_asking(folder):
     tasks = [two_steps(str(i)) for i in range(4)]
     query(folder, Scripted(good), tasks[:1])
     spec = SPEC.model_copy(update={"price_in": 1.0, "price_out": 2.0})
-    plan = estimate_partition(spec, 1, 7, Profile("text"), tasks, stored_answers(folder))
-    assert (plan.calls, plan.answered, plan.to_ask) == (8, 2, 6)
-    assert plan.tokens_out == 6 * spec.max_tokens
-    price = cost_estimate.price(spec, plan, Capabilities(reasons=False))
-    dollars = pytest.approx((plan.tokens_in * 1.0 + plan.tokens_out * 2.0) / 1e6)
-    assert price is not None and price.at_most == price.expected == dollars
-    assert cost_estimate.price(SPEC, plan, None) is None
+    counts = DryRun(spec, 1, 7, stored_answers(folder).get).through(tasks, Profile("text")).counts
+    assert (counts["calls"], counts["answered"]) == (8, 2)
+    assert counts["tokens_out"] == 6 * spec.max_tokens
+    dollars = pytest.approx((counts["tokens_in"] * 1.0 + counts["tokens_out"] * 2.0) / 1e6)
+    assert plan.dollars(spec, counts, 6, Capabilities(reasons=False)) == (dollars, dollars)
+    assert plan.dollars(SPEC, counts, 6, Capabilities()) is None
 
 
 def test_answers_of_simulated_models_are_labelled_even_over_http():

@@ -55,10 +55,11 @@ def test_the_study_of_the_page_is_planned_with_real_providers(at_home):
     told = json.loads(typed(*plan, "--json").output)
     rows = {(row["benchmark"], row["model"]): row for row in told["rows"]}
     seeds = len(tomllib.loads((at_home / "seeds.toml").read_text())["seeds"])
-    assert rows["medley_designers", "author-1"]["calls"] == seeds
-    assert rows["medley_pool", "author-8"]["calls"] == seeds
-    assert rows["medley_verification", "judge-2"]["calls"] == 5 * seeds
-    assert all(row["calls"] > 0 and row["online_at_most_usd"] > 0 for row in rows.values())
+    assert (
+        rows["medley_designers", "author-1"]["calls"] == 2 * seeds
+    )  # one that cannot be read is asked again
+    assert all(row["calls"] > 0 and row["at_most_usd"] > 0 for row in rows.values())
+    assert any("its items are not made yet" in note for note in told["notes"])
 
 
 @pytest.mark.proof

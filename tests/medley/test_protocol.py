@@ -8,7 +8,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from metacog_pipeline.asking.cost_estimate import estimate_partition, stored_answers
+from metacog_pipeline.asking.dry_run import DryRun, stored_answers
 from metacog_pipeline.asking.loop import Loop
 from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.asking.states import Profile
@@ -187,13 +187,13 @@ def test_a_failed_step_is_asked_again_and_the_others_are_not(folder, instance):
 
 def test_the_plan_counts_what_is_shared_once_and_the_prompts_that_quote(folder, instance):
     tasks = tasks_of([instance])
-    plan = estimate_partition(SPEC, 1, 7, Profile("text"), tasks, {})
-    assert (plan.calls, plan.answered) == (5, 0)
-    assert plan.tokens_out == 5 * ANSWER_TOKENS
-    assert plan.tokens_in > 4 * ANSWER_TOKENS, "four of the five prompts may quote as long an answer"
+    plan = DryRun(SPEC, 1, 7, {}.get).through(tasks, Profile("text")).counts
+    assert (plan["calls"], plan["answered"]) == (5, 0)
+    assert plan["tokens_out"] == 5 * ANSWER_TOKENS
+    assert plan["tokens_in"] > 4 * ANSWER_TOKENS, "four of the five prompts may quote as long an answer"
     query(folder, Counting(), tasks[:1])
-    rest = estimate_partition(SPEC, 1, 7, Profile("text"), tasks, stored_answers(folder))
-    assert (rest.calls, rest.answered, rest.to_ask) == (5, 3, 2)
+    rest = DryRun(SPEC, 1, 7, stored_answers(folder).get).through(tasks, Profile("text")).counts
+    assert (rest["calls"], rest["answered"]) == (5, 3)
 
 
 def test_prompt_and_score_are_made_from_the_same_instance(instance, converse):

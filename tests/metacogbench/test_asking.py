@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from metacog_pipeline.asking.cost_estimate import estimate_partition
+from metacog_pipeline.asking.dry_run import DryRun
 from metacog_pipeline.asking.states import Profile
 from metacog_pipeline.asking.types import Answer, Ask, Task
 from metacog_pipeline.benchmarks.metacogbench import prompts
@@ -97,9 +97,9 @@ def test_a_plan_counts_every_turn_once(asked_items, wording):
         return Task(item.item_id, item.item_hash, condition, run)
 
     asked = [(item, c) for c in CONDITIONS for item in prompts.applicable(asked_items, c)]
-    estimate = estimate_partition(SPEC, 1, 0, Profile("text"), [task(*pair) for pair in asked], {})
-    assert estimate.calls == sum(len(prompts.item_steps(*pair)) for pair in asked)
-    assert estimate.tokens_out == estimate.calls * ANSWER_TOKENS
+    counts = DryRun(SPEC, 1, 0, {}.get).through([task(*pair) for pair in asked], Profile("text")).counts
+    assert counts["calls"] == sum(len(prompts.item_steps(*pair)) for pair in asked)
+    assert counts["tokens_out"] == counts["calls"] * ANSWER_TOKENS
 
 
 def test_only_short_white_space_is_silence():

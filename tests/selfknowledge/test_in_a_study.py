@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.asking import construction, tasks
-from metacog_pipeline.asking.planning import plan_study
+from metacog_pipeline.asking.plan import plan_study
 from metacog_pipeline.asking.serving import respondents
 from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.benchmark.bound import bound

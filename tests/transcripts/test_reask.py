@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from metacog_pipeline.asking.cost_estimate import stored_answers
+from metacog_pipeline.asking.dry_run import stored_answers
 from metacog_pipeline.llm.types import usable
 from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.schema import Record

@@ -282,7 +282,7 @@ def _keep_judged(folder: Path, into: Any, left: list[tuple[str, str, str]]) -> t
         tried, target = folder / JUDGED / f"{into.name}-{step}.parquet", construction.result_path(into, step)
         if tried.is_file() and not target.exists():
             frame = pl.DataFrame([*_parquet(tried, None)], infer_schema_length=None)
-            write_frame(frame, target, construction.made_from(into, construction.step_of(into, step)))
+            write_frame(frame, target, construction.input_digest(into, construction.step_of(into, step)))
     return new, known
 
 

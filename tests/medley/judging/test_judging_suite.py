@@ -3,12 +3,14 @@
 import polars as pl
 import pytest
 
-from metacog_pipeline.asking import construction
+from metacog_pipeline.asking import construction, tasks
+from metacog_pipeline.asking.judging import ask
 from metacog_pipeline.benchmarks.medley import Medley
 from metacog_pipeline.benchmarks.medley.judging import asking, suite
 from metacog_pipeline.benchmarks.medley.judging.prompts import messages
 from metacog_pipeline.benchmarks.medley.judging.simulated import SimulatedJudge, features
 from metacog_pipeline.benchmarks.medley.parsing import CRITERIA
+from metacog_pipeline.errors import SourceError
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Sampling
 from metacog_pipeline.study import load_study
@@ -156,10 +158,12 @@ def test_items_wait_for_no_judge_and_judges_wait_for_their_trial(tmp_path):
     bench.context.study.prepare()
     assert suite.NAME not in construction.for_items(bench)
     assert bench.judging.needs == (suite.NAME,)
-    assert "tried before they grade" in construction.untried(bench, bench.judging.needs)
+    (partition,) = tasks.partitions(bench)
+    with pytest.raises(SourceError, match="judges are tried before they grade"):
+        ask(bench, bench.judging, partition, pl.DataFrame())
     made = construction.run_step(bench, suite.STEP)
     assert made.frame.height == len(suite.answers()) and not made.frame["grade"].null_count()
-    assert construction.untried(bench, bench.judging.needs) is None
+    assert construction.step_current(bench, suite.STEP)
     (tmp_path / "study.toml").write_text(STUDY.replace('judges = ["j"]\n', ""))
     alone = Medley.of(load_study(tmp_path / "study.toml"))
     assert suite.NAME not in [step.name for step in alone.construction()]

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from metacog_pipeline.asking import construction, judging, tasks
-from metacog_pipeline.asking.planning import plan_study
+from metacog_pipeline.asking.plan import plan_study
 from metacog_pipeline.asking.serving import respondents
 from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.benchmarks.metacogbench import MetaCogBench

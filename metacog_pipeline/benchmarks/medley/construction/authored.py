@@ -6,35 +6,22 @@ other, so a step that is stopped goes on where it was.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
-
-import polars as pl
 
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.benchmark.contract import Check, Checked, Inputs, Made, Respondent, Role
 from metacog_pipeline.benchmarks.medley.construction import asked, steps, tables
-from metacog_pipeline.benchmarks.medley.construction.consensus import MAJORITY_METHOD, jackknife_majority
-from metacog_pipeline.benchmarks.medley.construction.drafts import Draft, Seed
 from metacog_pipeline.benchmarks.medley.construction.pipeline import INVARIANTS, Stage, finished, steps_of
 from metacog_pipeline.benchmarks.medley.construction.roles import ANALYSTS, DESIGNERS, FIRST_SAMPLE, VERIFIERS
-from metacog_pipeline.benchmarks.medley.construction.selection import Pool, select
 from metacog_pipeline.benchmarks.medley.construction.simulated_authors import (
     Person,
     SimulatedAuthor,
     read_sample,
 )
-from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Consensus, Instance
-from metacog_pipeline.benchmarks.medley.labels import LABELS
 from metacog_pipeline.llm.spec import ModelSpec
 
-REASON_WORDS = 60  # of one analyst on one claim, at most
-_WORD = "measured "
-_NOTE = (
-    f"Instances that are not made yet are counted as if every seed became one, of {steps.MOST_WORDS} words."
-)
 _ANSWERED = Check("Everybody has answered everything.")
 
 
@@ -46,8 +33,6 @@ def _role(name: str, who: str, tasks: Callable[[Any, Inputs], Sequence[Task]]) -
         models=lambda benchmark: benchmark.roles.people[who],
         tasks=lambda benchmark, spec, inputs: tasks(benchmark.author_words, inputs),
         respondent=lambda benchmark, spec: _respondent(benchmark, who, spec),
-        at_most=AtMost,
-        plan_note=_NOTE,
         worded_by=_words,
         incomplete_will_do=lambda benchmark: benchmark.incomplete_will_do,
     )
@@ -65,80 +50,6 @@ def _respondent(benchmark: Any, who: str, spec: ModelSpec) -> Respondent:
     person = Person(spec.name, spec.family or spec.name, seen.accuracy, untidiness=seen.untidiness)
     return SimulatedAuthor(person, benchmark.author_words, read_sample(), seen.seed)
 
-
-@dataclass(frozen=True)
-class AtMost:
-    """The inputs as they may be at most, before anybody has answered: every seed becomes a case of the greatest length,
-    about which replies are unlike each other and as long as replies are; none is left out.
-    """
-
-    benchmark: Any
-    made: dict[str, pl.DataFrame] = field(default_factory=dict)
-
-    def frame(self, step: str) -> pl.DataFrame:
-        """Return the table of an earlier step."""
-        if step not in self.made:
-            self.made[step] = self._made(step)
-        return self.made[step]
-
-    def rows(self, step: str) -> list[Instance]:
-        """Return the items."""
-        found = []
-        every = tables.opinions_of(tables.drafts_of(self.frame("drafts")), self.frame("opinions"))
-        for place, each in enumerate(every):
-            consensus = jackknife_majority(each.ranks, CLAIM_IDS)
-            panel = select(Pool(each.candidates, claim_ids=CLAIM_IDS)).selected_models
-            dataset = self.benchmark.roles.dataset
-            found.append(steps.assemble(each, consensus, panel, {}, dataset=dataset, position=place))
-        made: Sequence[Any] = finished(self.benchmark, found).rows
-        return list(made)
-
-    def answers(self, role: str) -> pl.DataFrame:
-        """Return what was answered: nothing."""
-        return pl.DataFrame()
-
-    def _made(self, step: str) -> pl.DataFrame:
-        roles = self.benchmark.roles
-        if step == "seeds":
-            return tables.seed_frame(roles.seeds)
-        if step == "drafts":
-            return tables.draft_frame(map(_longest, roles.seeds))
-        if step == "opinions":
-            said = {
-                spec.name: {seed.seed_id: [_opinion(spec.name, place)] for seed in roles.seeds}
-                for place, spec in enumerate(roles.people[ANALYSTS])
-            }
-            found = steps.opinions(self.frame, said, roles.families).frame
-            assert found is not None
-            return found
-        drafts = tables.drafts_of(self.frame("drafts"))
-        rows = [row for draft in drafts for row in tables.consensus_rows(draft, _DIVIDED)]
-        return tables.frame_of(rows, tables.CONSENSUS)
-
-
-def _longest(seed: Seed) -> Draft:
-    vignette = f"{seed.scenario} {_WORD * (steps.MOST_WORDS - len(seed.scenario.split()))}".strip()
-    return Draft(seed.seed_id, seed.domain, vignette, seed.claims, (), seed.known_answer, bool(seed.error))
-
-
-def _opinion(name: str, place: int) -> str:
-    items = [
-        {
-            "claim_id": claim,
-            "confidence": LABELS[(place + number) % len(LABELS)],
-            "reasoning": f"{name} {_WORD * REASON_WORDS}",
-        }
-        for number, claim in enumerate(CLAIM_IDS)
-    ]
-    return json.dumps({"assessment": _WORD * REASON_WORDS, "claim_level_assessments": items})
-
-
-_SPLIT = {
-    "position_distribution": {"support": 10, "oppose": 10, "uncertain": 10},
-    "majority_position": "uncertain",
-    "stable": False,
-}
-_DIVIDED = Consensus(dict.fromkeys(CLAIM_IDS, 0.54), dict.fromkeys(CLAIM_IDS, _SPLIT), MAJORITY_METHOD)
 
 _DESIGN = _role(
     "designers",

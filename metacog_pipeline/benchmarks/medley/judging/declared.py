@@ -125,6 +125,4 @@ JUDGING = Judging(
     ),
     needs=(suite.NAME,),
     worded_by=lambda benchmark: [benchmark.judge_wording.digest, asdict(benchmark.masking)],
-    plan_note="A judgement is counted as one call; where a reply tells little it takes up to three, which tokens and "
-    "dollars allow for.",
 )

@@ -1,0 +1,211 @@
+"""The plan of a study: calls, tokens and dollars that are left to ask, and whether the budget is enough. Asks nobody."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from metacog_pipeline.asking import construction, judging, preflight, tasks
+from metacog_pipeline.asking.dry_run import DryRun
+from metacog_pipeline.asking.panel import Panelist
+from metacog_pipeline.asking.session import Partition, batches_of
+from metacog_pipeline.asking.spent import spent_figures
+from metacog_pipeline.asking.states import Profile
+from metacog_pipeline.benchmark.bound import Bound, enabled
+from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
+from metacog_pipeline.llm.costs import TOKENS_PER_PRICE, price_list
+from metacog_pipeline.llm.spec import IN_PROCESS, Lane, ModelSpec
+from metacog_pipeline.study import Study
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRow:
+    """One model on one benchmark, all runs; judges and models that help to make items under the name of their answers.
+
+    ``calls`` and ``tokens_out`` are upper bounds, thinking included; ``in_batches`` are calls that batches under way have:
+    neither answered nor to ask. Dollars are those of what is left to ask in the model's lane, with thinking as it was seen
+    and with as much of it as there is room for; None without a price.
+    """
+
+    model: str
+    benchmark: str
+    runs: int
+    calls: int
+    answered: int
+    to_ask: int
+    in_batches: int
+    tokens_in: int
+    tokens_out: int
+    lane: Lane
+    expected_usd: float | None
+    at_most_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Rows, and notes to read beside them."""
+
+    rows: tuple[PlanRow, ...]
+    notes: tuple[str, ...]
+
+
+def plan_study(study: Study) -> Plan:
+    """Return what running ``study`` would take. Items are built where nobody who is paid must answer first."""
+    study.prepare()
+    benchmarks = enabled(study)
+    found: dict[tuple[str, str], list[tuple[Partition, ModelSpec, Counter[str]]]] = {}
+    for benchmark in benchmarks:
+        for each in left_to_ask(benchmark):
+            found.setdefault((each[0].benchmark, each[1].name), []).append(each)
+    rows = tuple(_row(study, name, every) for (name, _), every in found.items())
+    return Plan(rows, (*_totals(study, rows), *_not_made(benchmarks), *_obstacles(study, rows)))
+
+
+def left_to_ask(benchmark: Bound) -> Iterator[tuple[Partition, ModelSpec, Counter[str]]]:
+    """Yield what is left to ask whom in each partition, as a `DryRun` counts it: helpers, models, then judges.
+
+    What is asked about items that paid models must help to make first is not known yet, and left out.
+    """
+    construction.build(benchmark, free=True)
+    for step, role, own in construction.helpers(benchmark):
+        if own.spec.provider != "simulated" and construction.inputs_current(benchmark, step):
+            asked = role.tasks(benchmark, own.spec, construction.KeptInputs(benchmark))
+            yield _counted(own, Panelist(own.spec, asked, role.modes), own.known_profile())
+    if not construction.items_current(benchmark):
+        return
+    measured = [each for each in tasks.partitions(benchmark) if each.spec.provider != "replay"]
+    for each in measured:
+        asked, modes = tasks.tasks(benchmark, each.spec), benchmark.modes(each.spec)
+        yield _counted(each, Panelist(each.spec, asked, modes), each.known_profile())
+    if (wanted := judging.wanted(benchmark)) is not None:
+        for each in tasks.partitions(benchmark):
+            judged = judging.judged_as(each)
+            for judge in judging.panel(benchmark, wanted, each, judging.kept_responses(each)):
+                yield _counted(judged, judge, judged.known_profile(judge.spec))
+
+
+def _counted(
+    partition: Partition, asked: Panelist, known: Profile | None
+) -> tuple[Partition, ModelSpec, Counter[str]]:
+    dry = DryRun.of(partition, asked.spec, under_way(partition, asked.spec).__contains__)
+    return (
+        partition,
+        asked.spec,
+        dry.through(asked.tasks, known or Profile(asked.modes[0]), asked.modes).counts,
+    )
+
+
+def under_way(partition: Partition, spec: ModelSpec) -> frozenset[str]:
+    """Return the identities of the calls to ``spec`` that were submitted in a batch whose results are not fetched yet."""
+    found = batches_of(partition.study.home, spec, partition.folder)
+    sent = [each for each in found if each.record.state in ("submitting", "submitted")]
+    return frozenset(answer for each in sent for answer, _ in each.answers())
+
+
+def _row(study: Study, benchmark: str, every: Sequence[tuple[Partition, ModelSpec, Counter[str]]]) -> PlanRow:
+    spec, total = every[0][1], sum((counts for _, _, counts in every), Counter[str]())
+    known = preflight.known_of(study, spec) or NOTHING_KNOWN
+    to_ask = total["calls"] - total["answered"] - total["in_batches"]
+    expected, at_most = dollars(spec, total, to_ask, known) or (None, None)
+    return PlanRow(
+        model=spec.name,
+        benchmark=benchmark,
+        runs=len({partition.run for partition, _, _ in every}),
+        to_ask=to_ask,
+        **{name: total[name] for name in ("calls", "answered", "in_batches", "tokens_in")},
+        tokens_out=total["tokens_out"] + to_ask * thinking(spec, known)[1],
+        lane=spec.lane,
+        expected_usd=expected,
+        at_most_usd=at_most,
+    )
+
+
+# --- dollars ------------------------------------------------------------------------------------------------------------
+def thinking(spec: ModelSpec, known: Capabilities) -> tuple[int, int]:
+    """Return how many tokens will be thought before one answer, as far as was seen, and how many may be."""
+    if spec.provider in IN_PROCESS:
+        return 0, 0
+    room = known.thinking_room(spec)
+    most = room if known.context is None else min(room, known.context)
+    if known.reasons is False:
+        return 0, most
+    if known.reasoning_tokens is not None:
+        return min(most, known.reasoning_tokens), most
+    return (most if known.reasons or spec.thinking_tokens is not None else 0), most
+
+
+def dollars(
+    spec: ModelSpec, counts: Counter[str], to_ask: int, known: Capabilities
+) -> tuple[float, float] | None:
+    """Return what ``to_ask`` calls will cost, as far as was seen, and what they may cost at most; None without a price."""
+    if to_ask == 0:
+        return 0.0, 0.0
+    if (prices := price_list(spec, batch=spec.lane == "batch")) is None:
+        return None
+    tokens_in = counts["tokens_in"] + to_ask * (known.hidden_tokens or 0)
+    text = tokens_in * prices["in"] + counts["tokens_out"] * prices["out"]
+    seen, most = (to_ask * each for each in thinking(spec, known))
+    # Long prompts may be written to a cache each time, or never; thinking may be billed as such, or as text.
+    written = counts["tokens_long"] * max(prices["cache_write"] - prices["in"], 0.0)
+    worst = text + written + most * max(prices["reasoning"], prices["out"])
+    factor = prices["factor"] / TOKENS_PER_PRICE
+    return (text + seen * prices["reasoning"]) * factor, worst * factor
+
+
+# --- notes --------------------------------------------------------------------------------------------------------------
+def _totals(study: Study, rows: Sequence[PlanRow]) -> Iterator[str]:
+    most, expected = (
+        sum(getattr(row, name) or 0.0 for row in rows) for name in ("at_most_usd", "expected_usd")
+    )
+    unpriced = any(row.at_most_usd is None for row in rows)
+    without = ", those without a price left out" if unpriced else ""
+    yield (
+        f"To ask: {sum(row.to_ask for row in rows):,} calls, at most ${most:.4f}, ${expected:.4f} expected{without} "
+        "(tokens in are estimated from text length; calls, tokens out and dollars are upper bounds; what is expected takes "
+        "thinking as it was seen)."
+    )
+    if waiting := sum(row.in_batches for row in rows):
+        yield f"{waiting:,} calls are in batches under way: the next run collects their answers and asks none again."
+    cap = study.study.budget_usd
+    if cap is None:
+        if not all(spec.free for spec in study.askable):
+            yield "No budget_usd is set: nothing would stop the spending."
+        return
+    figures = spent_figures(study.home, cap)
+    left = figures.remaining or 0.0
+    yield (  # calls under way, in batches also, are no part of what is left to ask
+        f"Budget ${cap:.4f}: ${figures.spent:.4f} spent so far, of which ${figures.leaked:.4f} may have been billed when a "
+        f"run was killed, ${figures.reserved:.4f} set aside for what is under way, ${left:.4f} left."
+    )
+    if most > left:
+        yield "The budget could stop it before everything is asked (if every answer is as long as allowed)."
+    elif unpriced:
+        yield "Whether the budget is enough is unknown: a price is missing."
+    else:
+        yield "The budget is enough for all of it."
+
+
+def _not_made(benchmarks: Sequence[Bound]) -> Iterator[str]:
+    for benchmark in benchmarks:
+        if not construction.items_current(benchmark):
+            yield (
+                f"{benchmark.name}: its items are not made yet; paid models help to make them, and what is asked of them "
+                "is not in this plan: run `metacog plan` again after the items."
+            )
+
+
+def _obstacles(study: Study, rows: Sequence[PlanRow]) -> Iterator[str]:
+    """Yield what keeps a model from being asked or priced, and of which models nothing is known."""
+    asked = {row.model for row in rows if row.to_ask}
+    unknown = []
+    for spec in (each for each in study.askable if each.name in asked):
+        found = preflight.model_findings(study, spec)
+        yield from (f"{each.subject}: {each.text}." for each in found if each.state != "ok")
+        if preflight.over_http(spec) and not spec.free and preflight.known_of(study, spec) is None:
+            unknown.append(spec.name)
+    if unknown:
+        yield (
+            f"Nothing is known yet of how these answer: {', '.join(unknown)}; the most they may think before each answer "
+            "is allowed for. `metacog doctor` finds out with one short call."
+        )
