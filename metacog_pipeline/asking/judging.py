@@ -107,23 +107,23 @@ def ask(
 
     Raises ``SourceError`` where a step that judging needs is stale: judges are tried before they grade.
     """
+    kept = judged_as(partition)
+    if replays(benchmark, judging, partition):
+        n = note_replayed(benchmark, judging, partition, responses)
+        imported = min(n, len(stored_answers(kept.folder)))
+        if imported:
+            return SessionResult(n, imported, 0, Profile("import"), Tally(reused=imported))
+        why = f"no verdicts about {partition.spec.name} were imported; import an export with judges"
+        return SessionResult(n, 0, 0, None, Tally(), why, StudyError.exit_code)
     for name in judging.needs:
         if not step_current(benchmark, step_of(benchmark, name)):
             raise SourceError(
-                f"{benchmark.name}_judgements: {benchmark.name}_{name} is not made yet, and judges are tried before they "
-                f"grade; run `metacog run` again, or in the UI materialize both, {benchmark.name}_{name} first"
+                f"{kept.benchmark}: {benchmark.name}_{name} is not made yet, and judges are tried before they grade; run "
+                f"`metacog run` again, or in the UI materialize both, {benchmark.name}_{name} first"
             )
-    n, now = needed(benchmark, judging, partition, responses)
-    kept = judged_as(partition)
-    if not replays(benchmark, judging, partition):
-        asked = panel(benchmark, judging, partition, responses)
-        return query_panel(kept, asked, fingerprint=now, on_progress=on_progress)
-    note_replayed(benchmark, judging, partition, responses)
-    imported = min(n, len(stored_answers(kept.folder)))
-    if not imported:
-        why = f"no verdicts about {partition.spec.name} were imported; import an export with judges"
-        return SessionResult(n, 0, 0, None, Tally(), why, StudyError.exit_code)
-    return SessionResult(n, imported, 0, Profile("import"), Tally(reused=imported))
+    asked = panel(benchmark, judging, partition, responses)
+    _, now = needed(benchmark, judging, partition, responses)
+    return query_panel(kept, asked, fingerprint=now, on_progress=on_progress)
 
 
 # --- imported verdicts --------------------------------------------------------------------------------------------------
@@ -133,11 +133,12 @@ def replays(benchmark: Bound, judging: Judging, partition: Partition) -> bool:
     return bool(judges) and all(each.provider == "replay" for each in judges)
 
 
-def note_replayed(benchmark: Bound, judging: Judging, partition: Partition, responses: pl.DataFrame) -> None:
-    """Note that imported verdicts are those of the responses as they are now."""
-    own, (_, now) = judged_as(partition), needed(benchmark, judging, partition, responses)
+def note_replayed(benchmark: Bound, judging: Judging, partition: Partition, responses: pl.DataFrame) -> int:
+    """Note that imported verdicts are those of the responses as they are now; return how many are needed."""
+    own, (n, now) = judged_as(partition), needed(benchmark, judging, partition, responses)
     if manifest := own.manifest():
         write_manifest(own.folder, {**manifest, "fingerprint": now})
+    return n
 
 
 # --- reading ------------------------------------------------------------------------------------------------------------
