@@ -6,21 +6,19 @@ many models opens as fast as one of two. Nothing is computed here.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-import numpy as np
 from markupsafe import Markup
 
 from metacog_pipeline import registry
 from metacog_pipeline.files import write_changed
 from metacog_pipeline.home import Home
-from metacog_pipeline.leaderboard.read import query_table
 from metacog_pipeline.report import pieces, queries
+from metacog_pipeline.report.escapes import script_data
 from metacog_pipeline.report.explorer import pages as explorer
 from metacog_pipeline.report.pieces import Part
 
@@ -55,16 +53,12 @@ _NUMBERS = ", ".join(
     f"case when isfinite({each}) then {each} end"
     for each in ("value", "low", "high", "coalesce(p_adjusted, p)")
 )
-# By kind and models: as one number, which is sorted in half the time. There are fewer than a million models.
-_IN_ORDER = "(kind << 40) + (first << 20) + second"
-# One row per test: the number of its file, where it stands in it, and the test as JSON, written by the database: there may
-# be a hundred thousand.
-_WRITTEN = f"""{_TESTS}
-    select least(first, second) as file, {_IN_ORDER} as place,
-        json_array(first, second, kind, {_NUMBERS}, n, verdict, nullif(status, 'ok'), nullif(concat_ws('; ',
-            case when low_n then 'low_n: too few answers for this interval' end, note), ''))::varchar as test
+_ROWS = f"""{_TESTS}
+    select first, second, kind, {_NUMBERS}, n, verdict, nullif(status, 'ok'), nullif(concat_ws('; ',
+        case when low_n then 'low_n: too few answers for this interval' end, note), '')
     from tests
     inner join kinds on {" and ".join(f"kinds.{each} is not distinct from tests.{each}" for each in _OF_KIND)}
+    order by least(first, second), kind, first, second
 """
 _ABOUT = (
     "Differences on the items both models answered, from the tests of the study: nothing is computed anew for this table. "
@@ -82,7 +76,7 @@ def parts(home: Home, report: Path, explored: frozenset[str] = frozenset()) -> I
     folder = report / FOLDER
     models = [model for _, model in queries.models(home)]
     pairs = [(first, second) for first, second in queries.rows(home, _PAIRS)]
-    kept = {_file(folder, *each) for each in _written(home)} if pairs else set()
+    kept = set(_write(home, folder))
     for old in set(folder.glob("pairs-*.js")) - kept:
         old.unlink()
     if pairs:
@@ -100,30 +94,12 @@ def _items(benchmark: str, condition: str | None) -> str:
     return f"{explorer.FOLDER}/{explorer.PAGE}#{urlencode(asked)}"
 
 
-def _written(home: Home) -> Iterator[tuple[int, bytes]]:
-    """Yield the number of each file and its tests as UTF-8, one after the other in order.
-
-    They are put in order here, by their numbers: where the database does it with the texts, it takes four times as long.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    found = query_table(home, _WRITTEN)
-    order = np.lexsort((found["place"].to_numpy(), found["file"].to_numpy()))
-    file = found["file"].to_numpy()[order]
-    starts = np.flatnonzero(np.diff(file, prepend=-1))
-    texts = found["test"].cast(pa.large_string()).take(pa.array(order)).combine_chunks()
-    per_file = pa.ListArray.from_arrays(pa.array([*starts, len(file)], pa.int32()), texts)
-    between = pa.scalar(", ", pa.large_string())
-    for first, joined in zip(file[starts].tolist(), pc.binary_join(per_file, between), strict=True):
-        yield first, joined.as_buffer().to_pybytes()
-
-
-def _file(folder: Path, first: int, rows: bytes) -> Path:
-    """Write the tests of one model against all that follow it; the file cannot end a script or hold markup."""
-    path = folder / f"pairs-{first}.js"
-    write_changed(path, b"pairs(%d, [%b]);\n" % (first, rows.replace(b"<", b"\\u003c")))
-    return path
+def _write(home: Home, folder: Path) -> Iterator[Path]:
+    """Write the tests of each model against all that follow it, and yield the files."""
+    for first, rows in groupby(queries.rows(home, _ROWS), key=lambda row: min(row[:2])):
+        path = folder / f"pairs-{first}.js"
+        write_changed(path, f"pairs({first}, {script_data(list(rows))});\n")
+        yield path
 
 
 def _first_pair(home: Home, models: Sequence[str], pairs: Sequence[tuple[int, int]]) -> tuple[int, int]:
@@ -154,13 +130,12 @@ def _chooser(
         for name in tested
     }
     given = {
-        "models": [str(pieces.words(model)) for model in models],
+        "models": models,
         "asks": asks,
         "kinds": [dict(zip(KIND, kind, strict=True)) for kind in kinds],
         "columns": COLUMNS,
         "chosen": chosen,
         "folder": FOLDER,
     }
-    contents = Markup(json.dumps(given).replace("<", "\\u003c"))
     listed = [(number, models[number]) for number in sorted({number for pair in pairs for number in pair})]
-    return pieces.paragraph(_ABOUT, "soft") + pieces.chooser(listed, chosen, contents)
+    return pieces.paragraph(_ABOUT, "soft") + pieces.chooser(listed, chosen, script_data(given))

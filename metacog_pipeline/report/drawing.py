@@ -6,10 +6,11 @@ Everything is placed by the lengths of its words; nothing is measured twice. Wha
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+
+from metacog_pipeline.report.escapes import escaped
 
 INK = "currentColor"
 WIDTH = 388.8  # 5.4 inches
@@ -178,10 +179,9 @@ class Plot:
         parts = [*self._axes(x, y, (left, right, top, bottom), words), *(made(x, y) for made in self._made)]
         if rows:
             parts += self._entries(rows)
-        label = "".join(each for each in name if each not in '<>&"')
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {self._height:g}" role="img" '
-            f'aria-label="{label}"><g font-family="sans-serif" fill="{INK}">{"".join(parts)}</g></svg>'
+            f'aria-label="{escaped(name)}"><g font-family="sans-serif" fill="{INK}">{"".join(parts)}</g></svg>'
         )
 
     def _axes(
@@ -203,7 +203,7 @@ class Plot:
             yield _text((left + right) / 2, bottom + 30, self.x.label, 11, "middle")
         if self.y.label:
             turned = f"translate({max(left - words - 12, 12):.2f} {(top + bottom) / 2:.2f}) rotate(-90)"
-            said = html.escape(self.y.label)
+            said = escaped(self.y.label)
             yield f'<text transform="{turned}" font-size="11" text-anchor="middle">{said}</text>'
 
     def _entries(self, rows: int) -> Iterable[str]:
@@ -248,4 +248,4 @@ def _mark(x: float, y: float, shape: str, colour: str, radius: float, *, hollow:
 
 def _text(x: float, y: float, text: str, size: float, anchor: str = "start") -> str:
     where = "" if anchor == "start" else f' text-anchor="{anchor}"'
-    return f'<text x="{x:.2f}" y="{y:.2f}" font-size="{size:g}"{where}>{html.escape(text)}</text>'
+    return f'<text x="{x:.2f}" y="{y:.2f}" font-size="{size:g}"{where}>{escaped(text)}</text>'

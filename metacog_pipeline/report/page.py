@@ -13,7 +13,7 @@ from functools import partial
 from itertools import groupby
 from pathlib import Path
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from metacog_pipeline import registry
 from metacog_pipeline.benchmark.display import Section as About
@@ -23,6 +23,7 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.printing import board_of, legend, notes, sections
 from metacog_pipeline.leaderboard.read import one_connection
 from metacog_pipeline.report import PAGE, compare, confidence, cost, overview, pieces, printed, queries
+from metacog_pipeline.report.escapes import escaped
 from metacog_pipeline.report.explorer import pages as explorer
 from metacog_pipeline.report.methods import write_methods
 from metacog_pipeline.report.models import write_model_pages
@@ -118,7 +119,7 @@ def _benchmark(home: Home, benchmark: str) -> Iterator[Part]:
 
 def _rendered(home: Home, anchor: str, section: About, benchmark: str) -> list[Part]:
     with pieces.told(benchmark=benchmark):
-        return [Part(anchor, section.title, escape(section.render(home)), about=benchmark)]
+        return [Part(anchor, section.title, escaped(section.render(home)), about=benchmark)]
 
 
 def _whole(anchor: str, title: str, make: Callable[[], Iterable[Part]], about: str = "") -> list[Part]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from metacog_pipeline import registry
 from metacog_pipeline.benchmark.display import Exhibit
@@ -19,6 +19,7 @@ from metacog_pipeline.errors import MetacogError, one_line
 from metacog_pipeline.files import write_changed
 from metacog_pipeline.home import Home
 from metacog_pipeline.report import pieces, printed, queries
+from metacog_pipeline.report.escapes import escaped
 from metacog_pipeline.report.pieces import Part
 from metacog_pipeline.report.standalone import with_files
 
@@ -73,7 +74,7 @@ def _body(home: Home, exhibit: Exhibit) -> Markup:
     made = Markup()
     if exhibit.render is not None:
         try:
-            made = escape(exhibit.render(home))
+            made = escaped(exhibit.render(home))
         except MetacogError:
             raise
         except Exception as error:

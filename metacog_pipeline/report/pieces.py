@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
-from metacog_pipeline.leaderboard.output import NOT_AVAILABLE, Rows, Stacked, fixed, printable
+from metacog_pipeline.leaderboard.output import NOT_AVAILABLE, Rows, Stacked, fixed
 from metacog_pipeline.leaderboard.output import shown as plain
 from metacog_pipeline.leaderboard.printing import LOW_N, LOW_N_LEGEND
+from metacog_pipeline.report.escapes import escaped, escaped_lines
 from metacog_pipeline.report.figures import Drawn, Point
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -32,7 +33,6 @@ _OURS, _PRINTED = (WORLDS["measured"], WORLDS["simulated"]), (WORLDS["published"
 _SPAN = 18  # characters of an interval: it stays on one line
 _LONG = 40  # characters that make a column one of sentences
 _DIGITS = re.compile(r"-?[0-9.]+")
-_MARKS = re.compile("[&<>'\"]")  # what is escaped
 #: Names of methods, as tables have them → how a reader of a caption calls them.
 _METHODS = [
     (re.compile(found), plainly)
@@ -64,15 +64,6 @@ class Part:
     about: str = ""
 
 
-def words(value: object) -> object:
-    """Return a value as text without characters that cannot be printed; markup of ours stays as it is."""
-    if isinstance(value, Markup):
-        return value
-    text = str(value)
-    # a lone surrogate cannot be written, and is not printable
-    return text if text.isprintable() else printable(text.encode("utf-8", "replace").decode("utf-8"))
-
-
 class Linked(Stacked):
     """A number as `Stacked` is, whose first line leads to ``address``, one of this package's own."""
 
@@ -83,7 +74,7 @@ _ENVIRONMENT = jinja2.Environment(
     loader=jinja2.FileSystemLoader(TEMPLATES),
     autoescape=True,
     undefined=jinja2.StrictUndefined,
-    finalize=words,
+    finalize=escaped,
     trim_blocks=True,
     lstrip_blocks=True,
 )
@@ -116,16 +107,8 @@ def folded(summary: str, body: Markup) -> Markup:
 
 def linked(address: str, text: str) -> Markup:
     """Return a link; ``address`` is one of this package's own."""
-    # There are thousands: a template takes ten times as long, and `Markup.format` three times.
-    return Markup(f'<a href="{_escaped(address)}">{_escaped(text)}</a>')
-
-
-def _escaped(value: str) -> str:
-    """Return what can be printed of a text, escaped, as `markupsafe.escape` does; most cells are numbers without a mark."""
-    if type(value) is str and value.isprintable():
-        return value if _MARKS.search(value) is None else str(escape(value))
-    text = str(words(value))
-    return text if isinstance(value, Markup) or _MARKS.search(text) is None else str(escape(text))
+    # There are thousands: a template takes ten times as long.
+    return Markup(f'<a href="{escaped(address)}">{escaped(text)}</a>')
 
 
 @contextlib.contextmanager
@@ -171,7 +154,7 @@ def figure(drawn: Drawn, caption: str, *, n: str, method: str) -> Markup:
     Its numbers go with it as CSV, for the file beside it.
     """
     said = f"{caption} {method[:1].upper()}{method[1:]}; {n}."
-    return _piece("figure", Markup(drawn), said, escape(drawn.csv))  # escaped here: its line breaks stay
+    return _piece("figure", Markup(drawn), said, escaped_lines(drawn.csv))
 
 
 def files(name: str, svgs: Mapping[int, str], csv: str) -> Markup:
@@ -263,14 +246,14 @@ def _row(
     Numbers lead to ``address``, but for the first.
     """
     made = []
-    to = address if address is None else _escaped(address)
+    to = address if address is None else escaped(address)
     for place, (value, number_, (opened, closed)) in enumerate(zip(row, numeric, starts, strict=True)):
         first, below = _lines(value)
-        own = _escaped(value.address) if isinstance(value, Linked) else to if place and number_ else None
+        own = escaped(value.address) if isinstance(value, Linked) else to if place and number_ else None
         if own is not None and value not in (None, NOT_AVAILABLE):
             first = f'<a href="{own}">{first}</a>'
         wraps = ' class="words"' if len(below) > _SPAN else ""
-        small = f"<small{wraps}>{_escaped(below)}</small>" if below else ""
+        small = f"<small{wraps}>{escaped(below)}</small>" if below else ""
         made.append(f"{opened}{first}{small}{closed}")
     return Markup("<tr>" + "".join(made) + "</tr>")
 
@@ -279,8 +262,8 @@ def _lines(value: object) -> tuple[str, str]:
     """Return the first line of a cell, escaped, and what stands below it."""
     if isinstance(value, Stacked):
         first, _, below = value.partition("\n")
-        return _escaped(first), below
-    return _escaped(value if isinstance(value, Markup) else plain(value)), ""
+        return escaped(first), below
+    return escaped(value if isinstance(value, Markup) else plain(value)), ""
 
 
 def table_of(rows: Rows, caption: str) -> Markup:

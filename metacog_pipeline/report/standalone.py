@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from metacog_pipeline.files import write_changed
 from metacog_pipeline.report import pieces
+from metacog_pipeline.report.escapes import escaped
 from metacog_pipeline.report.pieces import Part
 
 FOLDER = "figures"
@@ -73,7 +74,7 @@ def standalone(svg: str, mm: float, caption: str = "") -> str:
         opening += f' width="{mm}mm" height="{mm * whole / wide:.2f}mm"'
         written = "".join(
             f'<text x="4" y="{high + _LINE * place:g}" font-family="sans-serif" font-size="8" fill="{INK}">'
-            f"{html.escape(line)}</text>"
+            f"{escaped(line)}</text>"
             for place, line in enumerate(lines, start=1)
         )
     said = f"<desc>{caption}</desc>" if caption else ""

@@ -26,6 +26,7 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.database import text
 from metacog_pipeline.llm.spec import SLUG_PATTERN
 from metacog_pipeline.report import queries
+from metacog_pipeline.report.escapes import script_data
 from metacog_pipeline.scoring.responses import FAILED_READING
 
 ITEMS_A_SLICE = 20
@@ -337,6 +338,5 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _called(function: str, *arguments: object) -> str:
-    """Return a script that calls one function of the page. JSON without ``<`` cannot end a script."""
-    said = json.dumps(arguments, allow_nan=False, default=str, separators=(",", ":"))[1:-1]
-    return f"explorer.{function}({said.replace('<', chr(92) + 'u003c')});\n"
+    """Return a script that calls one function of the page."""
+    return f"explorer.{function}({script_data(arguments)[1:-1]});\n"

@@ -12,11 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlencode
 
-from markupsafe import Markup
-
 from metacog_pipeline.files import sha256_hex, write_changed
 from metacog_pipeline.home import Home
 from metacog_pipeline.report import pieces, queries
+from metacog_pipeline.report.escapes import script_data
 from metacog_pipeline.report.explorer import data
 from metacog_pipeline.report.explorer.data import Benchmark
 
@@ -158,8 +157,9 @@ def page(name: str, found: Sequence[Benchmark], back: str | None = None) -> str:
         for each in found
     ]
     contents = {"benchmarks": listed, "slice": data.ITEMS_A_SLICE, "served": back is None}
-    said = json.dumps(contents).replace("<", "\\u003c")
-    return pieces.page("explorer.html.jinja", name=name, back=back, contents=Markup(said), script=SCRIPT)
+    return pieces.page(
+        "explorer.html.jinja", name=name, back=back, contents=script_data(contents), script=SCRIPT
+    )
 
 
 def script() -> str:
