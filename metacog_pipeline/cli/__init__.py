@@ -67,7 +67,7 @@ REMOVED: Mapping[str, str] = {
     "bundle": "use metacog export STUDY --format bundle",
     "cite": "use metacog export STUDY --format bibtex",
     "daemon": "use dagster-daemon run, or metacog ui STUDY, whose daemon does the same",
-    "explore": "use metacog report STUDY --explore",
+    "explore": "use metacog report STUDY --explore and open the file it names",
     "fetch": "use metacog doctor STUDY --fetch",
     "power": "use metacog_pipeline.stats.power from Python",
     "reproduce": "use metacog verify --bundle FILE",

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from metacog_pipeline.cli import printing
-from metacog_pipeline.cli.options import PATH, opened, port_option, study_argument, study_option
-from metacog_pipeline.errors import StudyError, suggestion
+from metacog_pipeline.cli.options import PATH, opened, study_argument, study_option
+from metacog_pipeline.errors import StoreError, StudyError, suggestion
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.output import FORMATS, Format, Rows, render
 from metacog_pipeline.leaderboard.printing import notes, render_board
@@ -111,21 +111,19 @@ def _saved(name: str) -> str:
 
 @click.command()
 @study_argument
-@click.option("--explore", is_flag=True, help="Serve items and answers in a browser instead, until Ctrl-C.")
-@port_option(0)
+@click.option("--explore", is_flag=True, help="Print where the explorer of items and answers is, instead.")
 @printing.json_option
-def report(study_file: Path, explore: bool, port: int) -> None:
+def report(study_file: Path, explore: bool) -> None:
     """Write the study's boards, figures, published comparisons and transcripts as HTML pages; print where they are.
 
-    The pages are made from the leaderboard as it stands. They open from disk and load nothing from a network. Up to 100,000
-    answers they hold every item and answer; beyond that --explore serves these, on 127.0.0.1 only.
+    The pages are made from the leaderboard as it stands. They open from disk, need no server and load nothing from a
+    network. The explorer beside the report, explore/index.html, shows every item with every answer.
     """
     study = opened(study_file)
-    if explore:
-        from metacog_pipeline.report.explorer import server
-
-        return server.serve(study.home, study.study.name, port, announce=printing.announce)
     from metacog_pipeline.report.page import build_report
 
     page = build_report(study.home, study.study.name)
-    printing.say(str(page), report=str(page))
+    explorer = page.parent / "explore" / "index.html"
+    if explore and not explorer.is_file():
+        raise StoreError(f"{explorer}: is not there, nothing was answered yet; run metacog run {study_file}")
+    printing.say(str(explorer if explore else page), report=str(page), explorer=str(explorer))

@@ -10,16 +10,14 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 from markupsafe import Markup
 
 from metacog_pipeline import registry
 from metacog_pipeline.files import write_changed
 from metacog_pipeline.home import Home
-from metacog_pipeline.report import pieces, queries
+from metacog_pipeline.report import explorer, pieces, queries
 from metacog_pipeline.report.escapes import script_data
-from metacog_pipeline.report.explorer import pages as explorer
 from metacog_pipeline.report.pieces import Part
 
 FOLDER = "compare"
@@ -91,7 +89,7 @@ def parts(home: Home, report: Path, explored: frozenset[str] = frozenset()) -> I
 def _items(benchmark: str, condition: str | None) -> str:
     """Return where the explorer shows the items of a test on which models disagree."""
     asked = {"benchmark": benchmark, "which": "disagree"} | ({"condition": condition} if condition else {})
-    return f"{explorer.FOLDER}/{explorer.PAGE}#{urlencode(asked)}"
+    return explorer.address(asked)
 
 
 def _write(home: Home, folder: Path) -> Iterator[Path]:

@@ -1,7 +1,7 @@
 """``<home>/report/index.html``: the boards of a study, and what there is to say about each benchmark it asks.
 
-Beside it stand ``methods.html``, a page for each model and each figure as a file. All is there to be read without a script;
-the page's own one orders tables, saves figures and compares two models, and loads files of the report only.
+Beside it stand ``methods.html``, the explorer of items and answers, and each figure as a file. All is there to be read
+without a script; the page's own one orders tables, saves figures and compares two models, and loads its files only.
 """
 
 from __future__ import annotations
@@ -22,11 +22,19 @@ from metacog_pipeline.files import write_changed
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.printing import board_of, legend, notes, sections
 from metacog_pipeline.leaderboard.read import one_connection
-from metacog_pipeline.report import PAGE, compare, confidence, cost, overview, pieces, printed, queries
+from metacog_pipeline.report import (
+    PAGE,
+    compare,
+    confidence,
+    cost,
+    explorer,
+    overview,
+    pieces,
+    printed,
+    queries,
+)
 from metacog_pipeline.report.escapes import escaped
-from metacog_pipeline.report.explorer import pages as explorer
 from metacog_pipeline.report.methods import write_methods
-from metacog_pipeline.report.models import write_model_pages
 from metacog_pipeline.report.papers import write_papers
 from metacog_pipeline.report.pieces import Part
 from metacog_pipeline.report.standalone import with_files
@@ -75,7 +83,7 @@ def _pages(home: Home, title: str, target: Path, explored: frozenset[str]) -> Pa
             "index.html.jinja",
             name=title,
             methods=write_methods(target.parent, title, [_folder(benchmark) for benchmark in asked]),
-            models=write_model_pages(home, target.parent),
+            models=_addresses(home),
             explorer=f"{explorer.FOLDER}/{explorer.PAGE}" if explored else None,
             parts=list(with_files(parts, target.parent)),
             papers=write_papers(home, target.parent, title, asked),
@@ -86,6 +94,12 @@ def _pages(home: Home, title: str, target: Path, explored: frozenset[str]) -> Pa
     except OSError as error:
         raise _unwritable(target, error) from None
     return target
+
+
+def _addresses(home: Home) -> dict[str, str]:
+    """Return where the answers of each listed model are shown."""
+    shown = ((model, pieces.lead_of(model=model)) for _, model in queries.models(home))
+    return {model: address for model, address in shown if address}
 
 
 def _unwritable(target: Path, error: OSError) -> StoreError:

@@ -129,11 +129,16 @@ def told(**known: object) -> Iterator[None]:
         yield
 
 
+def lead_of(**known: object) -> str | None:
+    """Return where what is ``known`` of a number leads; None where there is no explorer, or nothing of it there."""
+    lead = _LEAD.get()
+    return lead(known) if lead else None
+
+
 def leading(value: object, address: str | None = None, **known: object) -> object:
     """Return a number with ``address``, or where ``known`` leads, behind its first line; anything else as it is."""
     if address is None and known:
-        lead = _LEAD.get()
-        address = lead(known) if lead else None
+        address = lead_of(**known)
     if address is None or isinstance(value, Linked) or value in (None, NOT_AVAILABLE) or not _numeric(value):
         return value
     made = Linked(value if isinstance(value, str) else plain(value))
@@ -143,8 +148,7 @@ def leading(value: object, address: str | None = None, **known: object) -> objec
 
 def named(name: str, **known: object) -> str:
     """Return a name that leads to the items ``known`` tells of, where there is an explorer; else as it is."""
-    lead = _LEAD.get()
-    address = lead({"ours": True, **known}) if lead else None
+    address = lead_of(ours=True, **known)
     return linked(address, name) if address else name
 
 

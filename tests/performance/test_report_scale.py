@@ -97,9 +97,7 @@ def measured(home: Home) -> tuple[float, float]:
 def test_a_report_of_a_million_observations(told_home, figure):
     runs = [measured(told_home) for _ in range(2)]
     seconds, megabytes = min(run[0] for run in runs), max(run[1] for run in runs)
-    pages = list((told_home / "report" / "models").glob("*/index.html"))
-    rows = len(list((told_home / "report" / "models").glob("*/answers-*.js")))
-    assert len(pages) == 100 and rows == 1000
+    assert len(list((told_home / "report" / "explore").glob("items-*.js"))) > 1000
     figure(
         "report of 1 million observations over 100 models, processor time",
         f"≤ {LIMIT_S:.0f} s",

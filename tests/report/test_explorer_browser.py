@@ -1,21 +1,17 @@
 """The pages in a browser: shares are the board's, an address that names nothing says so, all is reached by keyboard."""
 
 import re
-import shutil
-import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
-from metacog_pipeline.report.explorer import data, pages
-from metacog_pipeline.report.explorer.server import Explorer
+from metacog_pipeline.report import explorer
 from metacog_pipeline.report.page import build_report
+from tests.report.answers import ARGUMENTS, browser_path, call, filled
 from tests.report.conftest import made_home, write
-from tests.report.test_models import ARGUMENTS, BROWSERS, call, filled
 
 N_ITEMS, RUNS = 12, (1, 2, 3)
 LONG = "word " * 3000
@@ -68,11 +64,8 @@ def home(tmp_path_factory):
 @pytest.fixture(scope="module")
 def browser():
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (dev extra)")
-    path = next((found for name in BROWSERS if (found := shutil.which(name))), None)
-    if path is None:
-        pytest.skip(f"no browser found ({', '.join(BROWSERS)}); install chromium to run this test")
     with sync_api.sync_playwright() as playwright:
-        made = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        made = playwright.chromium.launch(executable_path=browser_path(), args=ARGUMENTS)
         yield made
         made.close()
 
@@ -96,18 +89,15 @@ def shown(page: Any, address: str) -> Any:
 
 
 def test_a_model_that_gave_no_response_is_a_column_and_its_page_says_why(home):
-    (benchmark,) = data.contents(home)
+    (benchmark,) = explorer.contents(home)
     assert benchmark.models == ("alpha", "beta", "broken")
-    said = data.answers(home, 0, benchmark, ["broken"], [0])["broken", 0]
-    assert "fatal: model_not_found" in said and "<" not in said
-    build_report(home)
-    kept = (home.report / "models" / "broken" / "answers-00000.js").read_text("utf-8")
-    assert "fatal: model_not_found: \\u003c/td>" in kept
+    kept = (build_report(home).parent / explorer.FOLDER / "items-0-0.js").read_text("utf-8")
+    assert '"why":"fatal: model_not_found"' in kept
 
 
 @pytest.mark.browser
 def test_shares_over_several_runs_are_those_of_the_board_and_count_answers(home, page):
-    address = (build_report(home).parent / pages.FOLDER / pages.PAGE).as_uri()
+    address = (build_report(home).parent / explorer.FOLDER / explorer.PAGE).as_uri()
     cells = shown(page, address).locator("#rows tr").first.locator("td").all_inner_texts()
     n = N_ITEMS * len(RUNS)
     assert cells == [f"33.3 % of {n}", f"100.0 % of {n}", "no verdict"]
@@ -116,14 +106,14 @@ def test_shares_over_several_runs_are_those_of_the_board_and_count_answers(home,
 
 @pytest.mark.browser
 def test_models_disagree_whoever_of_them_is_shown(home, page):
-    address = (build_report(home).parent / pages.FOLDER / pages.PAGE).as_uri()
+    address = (build_report(home).parent / explorer.FOLDER / explorer.PAGE).as_uri()
     found = shown(page, f"{address}#which=disagree&model=alpha")
     assert found.inner_text("#where") == f"1 to {N_ITEMS} of {N_ITEMS}"
 
 
 @pytest.mark.browser
 def test_an_address_that_names_nothing_shows_all_and_says_so(home, page):
-    address = (build_report(home).parent / pages.FOLDER / pages.PAGE).as_uri()
+    address = (build_report(home).parent / explorer.FOLDER / explorer.PAGE).as_uri()
     for wrong in ("abc", "-3", "1e9", "1.5", "", "NaN", "Infinity"):
         assert (
             shown(page, f"{address}#page={wrong}").inner_text("#where") == f"1 to {N_ITEMS} of {N_ITEMS}"
@@ -143,13 +133,8 @@ def test_every_text_that_scrolls_is_reached_by_keyboard_and_every_word_is_seen_o
         "axe_playwright_python.sync_playwright", reason="axe is not installed (dev extra)"
     )
     report = build_report(home).parent
-    explorer = (report / pages.FOLDER / pages.PAGE).as_uri()
-    at = {
-        f"{explorer}#item=item-001": "#item h4",
-        **{
-            (report / "models" / name / "index.html").as_uri(): "#answers pre" for name in ("alpha", "broken")
-        },
-    }
+    address = (report / explorer.FOLDER / explorer.PAGE).as_uri()
+    at = {f"{address}#item=item-001": "#item h4", f"{address}#item=item-002&model=broken": "#item h4"}
     for address, loaded in at.items():
         page.goto(address)
         page.wait_for_selector(loaded, state="attached")
@@ -161,28 +146,4 @@ def test_every_text_that_scrolls_is_reached_by_keyboard_and_every_word_is_seen_o
         assert all(scrolls == reached == bool(label) for scrolls, reached, label in scrolling) and scrolling
         violations = axe.Axe().run(page).response["violations"]
         assert [each["id"] for each in violations if each["impact"] in ("serious", "critical")] == [], address
-    assert "fatal: model_not_found" in page.locator("#answers td.odd").first.inner_text()
-
-
-@pytest.mark.browser
-def test_a_page_of_the_server_says_what_the_server_said(home, page, monkeypatch):
-    def content(path: str) -> str | None:
-        if path.startswith("/grid"):
-            raise StoreError("the board is being built; wait")
-        return Explorer.content(server, path)
-
-    with Explorer(home, "study", 0) as server:
-        monkeypatch.setattr(server, "content", content)
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        try:
-            page.goto(server.address)
-            page.wait_for_selector("#lost:not([hidden])")
-            said = page.inner_text("#lost")
-        finally:
-            server.shutdown()
-            thread.join(10)
-    assert "the board is being built; wait" in said and "report" not in said
-    assert "write the report again" in (build_report(home).parent / pages.FOLDER / pages.PAGE).read_text(
-        "utf-8"
-    )
+    assert "fatal: model_not_found" in page.locator("#item p.odd").first.inner_text()

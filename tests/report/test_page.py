@@ -89,7 +89,7 @@ def test_the_page_runs_its_own_script_and_loads_nothing_else(make_home):
             assert not name.startswith("on"), (tag, name)
             if name in ("href", "xlink:href", "data"):
                 assert re.match(
-                    r"#|(models|papers)/[a-z0-9._-]+/index\.html|methods\.html$|figures/[a-z0-9-]+\.(svg|csv)$",
+                    r"#|papers/[a-z0-9._-]+/index\.html|methods\.html$|figures/[a-z0-9-]+\.(svg|csv)$",
                     value or "",
                 ), (tag, name, value)
     assert scripts == [{"src": "report.js"}] and (page.parent / "report.js").exists()

@@ -3,7 +3,6 @@ who uses a keyboard or a screen reader can use it. `METACOG_SCREENSHOTS=folder` 
 
 import os
 import re
-import shutil
 import struct
 from pathlib import Path
 from typing import Any
@@ -18,20 +17,18 @@ from metacog_pipeline.leaderboard.printing import board_of
 from metacog_pipeline.report import papers
 from metacog_pipeline.report.page import build_report
 from metacog_pipeline.report.pieces import SCRIPT, page, table
+from tests.report.answers import ARGUMENTS, browser_path, call, filled, response
 from tests.report.conftest import made_home, write
 from tests.report.test_compare import compared
-from tests.report.test_explorer import response
-from tests.report.test_models import ARGUMENTS, BROWSERS, call, filled
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (dev extra)")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed (dev extra)")
 pytestmark = pytest.mark.browser
 
 MODELS = ("alpha", "beta", "a-model-with-quite-a-long-name-of-many-words-2026-11-22")
-OWN = ("report", "model", "explorer", "item")
+OWN = ("report", "explorer", "item")
 PAGES = {
     "report": "index.html",
-    "model": "models/alpha/index.html",
     "explorer": "explore/index.html",
     "item": "explore/index.html#item=item-001",
     **{name: f"papers/{name}/index.html" for name in registry.names() if registry.load(name).exhibits()},
@@ -117,11 +114,8 @@ def report(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser():
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if found is None:
-        pytest.skip(f"no browser found ({', '.join(BROWSERS)}); install chromium to run this test")
     with sync_api.sync_playwright() as playwright:
-        made = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
+        made = playwright.chromium.launch(executable_path=browser_path(), args=ARGUMENTS)
         yield made
         made.close()
 

@@ -17,7 +17,7 @@ const arrived = (name) => (...given) => {
   waiting.get(key)?.(given.at(-1));
   waiting.delete(key);
 };
-window.explorer = Object.fromEntries(["questions", "grid", "items", "answers"].map((name) => [name, arrived(name)]));
+window.explorer = Object.fromEntries(["questions", "grid", "items"].map((name) => [name, arrived(name)]));
 
 function load(key) {
   if (!kept.has(key)) {
@@ -26,19 +26,14 @@ function load(key) {
       const script = document.createElement("script");
       script.src = `${key}.js`;
       script.onload = () => script.remove();
-      script.onerror = () => { kept.delete(key); lost(script.src); };
+      script.onerror = () => { kept.delete(key); lost(); };
       document.head.append(script);
     }));
   }
   return kept.get(key);
 }
 
-// A server says in words why it could not make a file; beside a report there is none to ask.
-async function lost(file) {
-  if (contents.served) {
-    const said = await fetch(file).then((answer) => answer.text(), () => "the server does not answer: is it still running?");
-    at("lost").textContent = `A data file could not be read: ${said}`;
-  }
+function lost() {
   at("lost").hidden = false;
   at("summary").textContent = "";
 }
@@ -66,17 +61,17 @@ function address(changes) {
 async function show() {
   const asked = wanted();
   const turn = ++state.asked;
-  const number = Math.max(0, contents.benchmarks.findIndex((each) => each.name === asked.get("benchmark")));
-  const benchmark = contents.benchmarks[number];
+  const number = Math.max(0, contents.findIndex((each) => each.name === asked.get("benchmark")));
+  const benchmark = contents[number];
   if (!benchmark) return;
   // A board may stand for a way of scoring under a condition, "normal reference": its responses are those of the condition.
   const under = asked.get("condition") ?? "";
   const place = Math.max(0, benchmark.conditions.findIndex((each) => under === each || under.startsWith(`${each} `)));
-  if (!state.questions.length) at("summary").textContent = "loading …"; // a server may take seconds
-  const [questions, ...grids] = await Promise.all([`questions-${number}`, ...benchmark.files.map((file) => `grid-${number}-${file}`)].map(load));
+  if (!state.questions.length) at("summary").textContent = "loading …";
+  const [questions, grids] = await Promise.all([`questions-${number}`, `grid-${number}-${place}`].map(load));
   if (turn !== state.asked) return; // another address was asked for meanwhile
-  Object.assign(state, { number, place, benchmark, questions, grid: under_one(benchmark.models, grids.map((each) => each[place])) });
-  choices("benchmark", contents.benchmarks.map((each) => [each.name, each.name]), benchmark.name);
+  Object.assign(state, { number, place, benchmark, questions, grid: under_one(benchmark.models, grids) });
+  choices("benchmark", contents.map((each) => [each.name, each.name]), benchmark.name);
   choices("condition", benchmark.conditions.map((each) => [each, each]), benchmark.conditions[place]);
   const kinds = [...new Set(questions.map((row) => row[3]).filter((kind) => kind !== null))].sort();
   choices("kind", [["", "any"], ...kinds.map((kind) => [kind, kind])], asked.get("kind") ?? "");
@@ -202,12 +197,10 @@ async function page(name, turn) {
   const up = element("a", "all items");
   up.href = address({ item: null });
   if (i < 0) return body.replaceChildren(up, element("p", `There is no item ${name} in ${state.benchmark.name}.`));
-  const slice = Math.floor(i / contents.slice);
+  const slice = Math.floor(i / state.benchmark.slice);
   const only = at("model").value;
-  const models = state.benchmark.models.filter((each) => !only || each === only);
-  const files = models.map((each) => `answers-${state.number}-${slice}-${state.benchmark.files[state.benchmark.models.indexOf(each)]}`);
   body.replaceChildren(up, element("p", "loading …", "soft"));
-  const [found, ...answered] = (await Promise.all([`items-${state.number}-${slice}`, ...files].map(load))).map((each) => each[i - slice * contents.slice]);
+  const found = (await load(`items-${state.number}-${slice}`))[i - slice * state.benchmark.slice];
   if (turn !== state.asked) return;
   const bar = element("div", null, "bar");
   const here = state.shown.indexOf(i);
@@ -231,7 +224,10 @@ async function page(name, turn) {
     body.append(all);
   }
   const cards = element("div", null, "cards");
-  cards.append(...models.flatMap((model, m) => (answered[m].answers.length || answered[m].read.length ? [ofModel(model, answered[m], facts)] : [])));
+  state.benchmark.models.forEach((model, m) => {
+    const [answers, read] = [found.answers, found.read].map((rows) => rows.filter((each) => each.model === m));
+    if ((!only || model === only) && answers.length + read.length) cards.append(ofModel(model, { answers, read, prompts: found.prompts }, facts));
+  });
   body.append(cards);
   reachable();
   at("title").focus({ preventScroll: true });

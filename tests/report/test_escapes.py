@@ -1,0 +1,207 @@
+"""Hostile marks, each alone in its value, in every place where data reach a page."""
+
+import csv
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from metacog_pipeline.home import Home
+from metacog_pipeline.leaderboard.build import build
+from metacog_pipeline.report import pieces
+from metacog_pipeline.report.escapes import escaped, script_data
+from metacog_pipeline.report.figures import MOST_LINES, Point, ladder
+from metacog_pipeline.report.page import build_report
+from metacog_pipeline.report.pieces import Part
+from metacog_pipeline.report.standalone import with_files
+from tests.report.answers import answered
+from tests.report.conftest import made_home, write
+from tests.report.test_compare import compared
+
+#: An ampersand alone says nothing: it has to begin what a browser reads as another character.
+MARKS = ("<", ">", "&lt;", '"', "'", "</script>", "<!--", "\u2028", "`", "\0")
+SPACES = str.maketrans("\u2028\0", "  ")
+VALUES = tuple(
+    f"a{mark}z{place}" for place, mark in enumerate(MARKS)
+)  # each is one model, item, reply and note
+TEXT_ATTRIBUTES = ("aria-label", "value", "title", "data-name")
+
+
+class Page(HTMLParser):
+    """What a browser makes of a page: its texts, the attributes that people read, its scripts' data."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.texts: list[str] = []
+        self.attributes: list[str] = []
+        self.source = path.read_text("utf-8")
+        self.feed(self.source)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        assert not any(name.startswith("on") for name, _ in attrs)
+        self.attributes += [value or "" for name, value in attrs if name in TEXT_ATTRIBUTES]
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+    def holds(self, value: str) -> bool:
+        return any(value in text for text in self.texts)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    home = made_home(Home(tmp_path_factory.mktemp("marks") / "home"), dict.fromkeys(VALUES, "measured"))
+    answered(home, VALUES, VALUES, lambda place: VALUES[place])
+    tests = [compared(VALUES[0], other, note=other, task=None) for other in VALUES[1:]]
+    write(home, "estimates/signaldetection/comparisons/*.parquet", tests)
+    build(home)
+    return build_report(home, VALUES[0]).parent
+
+
+def test_every_name_is_the_same_text_in_tables_figures_and_choices(report):
+    page = Page(report / "index.html")
+    for value in VALUES:
+        said = value.translate(SPACES)
+        assert page.texts.count(said) >= 4, (
+            value,
+            page.texts.count(said),
+        )  # tables, figures, choices of a model
+    assert page.tags <= Page(report / "methods.html").tags | {
+        *("svg", "g", "text", "polyline", "polygon", "circle", "rect", "figure", "figcaption", "template"),
+        *(
+            "table",
+            "caption",
+            "thead",
+            "tbody",
+            "tr",
+            "th",
+            "td",
+            "small",
+            "details",
+            "summary",
+            "form",
+            "label",
+            "form",
+        ),
+        *("select", "option", "noscript", "script", "section", "div", "span", "h2", "a", "br"),
+    }
+
+
+def test_no_mark_stands_raw_in_any_file(report):
+    files = [*report.rglob("*.html"), *report.rglob("*.svg"), *report.rglob("*.js")]
+    assert len(files) > 10
+    for path in files:
+        source = path.read_text("utf-8")
+        markup = re.sub(r'<script type="application/json".*?</script>', "", source, flags=re.DOTALL)
+        for value, mark in zip(VALUES, MARKS, strict=True):
+            if mark != "`":
+                where = markup if mark == "'" else source
+                assert value not in where or (mark == "'" and path.suffix == ".js"), (path.name, value)
+        assert "\0" not in source and "\u2028" not in source and "<!--" not in source, path.name
+
+
+def test_figures_are_whole_xml_with_every_name(report):
+    svgs = [*report.rglob("*.svg")]
+    assert svgs
+    said = " ".join(" ".join(ElementTree.fromstring(path.read_bytes()).itertext()) for path in svgs)
+    for value in sorted(VALUES)[:MOST_LINES]:
+        assert value.translate(SPACES) in said, value
+
+
+def test_numbers_of_figures_are_csv_with_every_name(report):
+    lines = [line for path in report.rglob("*.csv") for line in path.read_text("utf-8").splitlines()]
+    cells = {cell for row in csv.reader(lines) for cell in row}
+    assert {value.translate(SPACES) for value in sorted(VALUES)[:MOST_LINES]} <= cells
+
+
+def test_data_of_scripts_are_what_was_kept(report):
+    told = []
+    for path in (report / "index.html", report / "explore" / "index.html"):
+        for text in re.findall(
+            r'<script type="application/json"[^>]*>(.*?)</script>', path.read_text(), re.DOTALL
+        ):
+            told.append(json.loads(text))
+    assert len(told) == 2 and all(set(VALUES) <= set(strings(each)) for each in told)
+    for folder, kinds in (("compare", ["pairs"]), ("explore", ["questions", "items"])):
+        for kind in kinds:
+            files = [path.read_text() for path in (report / folder).glob(f"{kind}-*.js")]
+            called = [re.fullmatch(r"[\w.]+\((.*)\);\n", text, re.DOTALL) for text in files]
+            found = set(strings([json.loads(f"[{each[1]}]") for each in called]))
+            wanted = VALUES[1:] if kind == "pairs" else VALUES
+            assert all(any(value in text for text in found) for value in wanted), kind
+
+
+def strings(value):
+    """Yield every text in a value of JSON."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from (text for each in value.items() for text in strings(list(each)))
+    elif isinstance(value, list):
+        yield from (text for each in value for text in strings(each))
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_the_name_of_a_study_and_an_address_stay_text(mark, tmp_path):
+    value = f"a{mark}z"
+    for template, more in (
+        ("index.html.jinja", {"methods": "m", "models": {}, "explorer": "e", "parts": [], "papers": {}}),
+        ("methods.html.jinja", {"texts": "", "anchors": []}),
+        ("explorer.html.jinja", {"contents": script_data(value)}),
+    ):
+        path = tmp_path / "page.html"
+        path.write_text(pieces.page(template, name=value, script="x.js", **more), "utf-8")
+        page = Page(path)
+        assert page.holds(value.translate(SPACES)) and page.tags <= {*TAGS}, template
+    drawn = ladder([(value, {value: Point(1.0, 0.5, 1.5)})], steps=[value], x=value, label=value)
+    (part,) = with_files([Part("x", "x", pieces.figure(drawn, value, n="n = 1", method="none"))], tmp_path)
+    whole = ElementTree.fromstring((tmp_path / "figures" / "x-1-88mm.svg").read_bytes())
+    assert [*whole.itertext()].count(value.translate(SPACES)) >= 3 and whole.get(
+        "aria-label"
+    ) == value.translate(SPACES)
+    assert value not in part.body or mark == "`"
+    link = pieces.linked(f"explore/index.html#{value}", value)
+    assert re.fullmatch(r'<a href="[^<>"\']*">[^<>"\']*</a>', link)
+    assert json.loads(script_data(value)) == value and not re.search(r"[<>&\u2028\0]", script_data(value))
+    assert not re.search(r"[<>\"'\u2028\0]", escaped(value))
+
+
+TAGS = {
+    *(
+        "html",
+        "head",
+        "meta",
+        "title",
+        "style",
+        "body",
+        "header",
+        "main",
+        "h1",
+        "p",
+        "nav",
+        "a",
+        "ul",
+        "li",
+        "form",
+    ),
+    *(
+        "script",
+        "details",
+        "summary",
+        "noscript",
+        "div",
+        "label",
+        "select",
+        "option",
+        "input",
+        "table",
+        "caption",
+    ),
+    *("span", "thead", "tbody", "button", "section"),
+}
