@@ -12,18 +12,19 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import httpx
+from typing import TYPE_CHECKING, Any
 
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import TooLargeError, canonical_json, read_within, replacing, sha256_hex
 from metacog_pipeline.ports import LOOPBACK_NAMES
 
+if TYPE_CHECKING:  # it loads slowly, and whoever has the files fetches nothing
+    import httpx
+
 JsonRow = dict[str, Any]
 
 MAX_SOURCE_BYTES = 256 * 1024 * 1024
-_TIMEOUT = httpx.Timeout(connect=15.0, read=60.0, write=15.0, pool=15.0)
+_TIMEOUT = (15.0, 60.0, 15.0, 15.0)  # seconds to connect, read, write, and for a connection of the pool
 _HEADERS = {"Accept-Encoding": "identity", "User-Agent": "metacog-pipeline"}
 _SEARCH_DEPTH = 4
 
@@ -144,6 +145,8 @@ def download(
 
     Redirects are followed to hosts that end in one of ``redirects`` only. Plain http is accepted for this machine only.
     """
+    import httpx
+
     hooks = {"request": [lambda request: _require_allowed(url, request.url, redirects)]}
     try:
         with (
@@ -164,7 +167,9 @@ def _require_allowed(url: str, target: httpx.URL, redirects: Sequence[str]) -> N
     """Refuse what is not encrypted, and whatever ``url`` leads on to but hosts that are named."""
     if target.scheme != "https" and not (target.scheme == "http" and target.host in LOOPBACK_NAMES):
         raise SourceError(f"{target}: sources are fetched over https only; use --from DIR for a local copy")
-    if target != httpx.URL(url) and not any(f".{target.host}".endswith(f".{each}") for each in redirects):
+    from httpx import URL
+
+    if target != URL(url) and not any(f".{target.host}".endswith(f".{each}") for each in redirects):
         raise SourceError(f"{url}: redirected to {target}, which is refused; use --from DIR")
 
 
@@ -183,4 +188,6 @@ def _receive(url: str, answer: httpx.Response, target: Path, progress: Progress 
             if progress is not None:
                 progress(done, total)
     if total is not None and done < total:
+        import httpx
+
         raise httpx.RemoteProtocolError(f"{done} of {total} bytes came")

@@ -20,7 +20,7 @@ STOPPED = 130
 @click.option("--force", is_flag=True)
 @click.option("--detach", is_flag=True)
 @click.option("--quiet", is_flag=True)
-def main(detach: bool, quiet: bool, **wanted: Any) -> None:
+def main(detach: bool, **wanted: Any) -> None:
     """Materialise what is stale, then rebuild the boards."""
     from sqlalchemy.exc import SQLAlchemyError  # it comes with Dagster, which takes a second to load
 
@@ -32,21 +32,17 @@ def main(detach: bool, quiet: bool, **wanted: Any) -> None:
     keep_terminal()
     try:
         with run.opened_instance() as instance:
-            command = run.Command(current_study(), instance, quiet, **wanted)
-            if detach:
-                sys.exit(run.detach(command))
-            code = run.run_until_answered(command)
-            digests.note(command.study.home)
+            command = run.Command(current_study(), instance, **wanted)
+            code = run.detach(command) if detach else run.run(command)
+            if not detach:
+                digests.note(command.study.home)
     except MetacogError as error:
         print(f"metacog: {error}", file=sys.stderr)
         code = error.exit_code
     except SQLAlchemyError as error:
-        where, reason = os.environ.get("DAGSTER_HOME"), one_line(str(getattr(error, "orig", None) or error))
-        what = f"the run history in {where} cannot be read or written ({reason})"
-        print(
-            f"metacog: {what}: free space or check the folder, then run again; answers are kept",
-            file=sys.stderr,
-        )
+        why = one_line(str(getattr(error, "orig", None) or error))
+        what = f"the run history in {os.environ.get('DAGSTER_HOME')} cannot be read or written ({why})"
+        print(f"metacog: {what}: free space, then run again; answers are kept", file=sys.stderr)
         code = StoreError.exit_code
     sys.exit(code)
 

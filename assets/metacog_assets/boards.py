@@ -5,10 +5,9 @@ from typing import Any
 
 import dagster as dg
 
-from metacog_assets.conditions import FOLLOW_WHAT_THERE_IS
 from metacog_assets.stages import ROWS, URI
-from metacog_assets.steps import computed, one_line
-from metacog_assets.study_file import StudyResource, owners
+from metacog_assets.steps import checked, one_line
+from metacog_assets.study_file import StudyResource, current_study
 from metacog_pipeline.errors import reason_of
 from metacog_pipeline.leaderboard import build, shared, status
 from metacog_pipeline.report.page import build_report
@@ -16,36 +15,28 @@ from metacog_pipeline.scoring import cross_benchmark, staleness
 from metacog_pipeline.study import Study, digests
 
 HOLDS = (
-    "Keys, allowed values and zero-row queries of every table hold: a failed one replaces nothing. No table is empty "
-    "because its SQL failed."
+    "Keys, allowed values and zero-row queries of every table hold; no table is empty because its SQL failed."
 )
 
 
 def board_assets(benchmarks: Sequence[str]) -> list[dg.AssetsDefinition]:
     """Return the leaderboard and the report of ``benchmarks``."""
+    owners = list(current_study().study.owners)
 
     @dg.asset(
         group_name="boards",
         deps=[f"{name}_comparisons" for name in benchmarks],
-        kinds={"duckdb", "sql"},
         pool="board",  # one process writes the file
-        automation_condition=FOLLOW_WHAT_THERE_IS,
         check_specs=[dg.AssetCheckSpec("computed", asset="leaderboard", description=HOLDS)],
-        owners=owners(),
+        owners=owners,
     )
     def leaderboard(context: dg.AssetExecutionContext, study: StudyResource) -> dg.MaterializeResult:
         """The DuckDB file of all tables; readers keep the old file until the new one is whole and tested."""
         with one_line(context, study):
             result, faults = _build(study.load())
-        return dg.MaterializeResult(metadata=_facts(result), check_results=[computed(faults)])
+        return dg.MaterializeResult(metadata=_facts(result), check_results=[checked("computed", faults)])
 
-    @dg.asset(
-        group_name="boards",
-        deps=[leaderboard],
-        kinds={"html"},
-        automation_condition=FOLLOW_WHAT_THERE_IS,
-        owners=owners(),
-    )
+    @dg.asset(group_name="boards", deps=[leaderboard], owners=owners)
     def report(context: dg.AssetExecutionContext, study: StudyResource) -> dg.MaterializeResult:
         """The pages people read: boards, figures, transcripts; they open from disk and load nothing."""
         with one_line(context, study):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from itertools import chain
 
 import dagster as dg
 
@@ -43,8 +44,5 @@ with warnings.catch_warnings():  # backfill policies are in use since Dagster 1.
     warnings.simplefilter("ignore", dg.BetaWarning)
     BENCHMARKS = _of_benchmarks()
     TRAINING = training_assets()
-    ASSETS = [
-        *(each for made in BENCHMARKS.values() for each in made),
-        *board_assets(list(BENCHMARKS)),
-        *TRAINING,
-    ]
+    ASSETS = [*chain(*BENCHMARKS.values()), *board_assets(list(BENCHMARKS)), *TRAINING]
+BOARDS = [*(f"{name}_comparisons" for name in BENCHMARKS), "leaderboard", "report"]

@@ -5,18 +5,16 @@ from __future__ import annotations
 import functools
 import os
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 
-from metacog_pipeline import registry
-from metacog_pipeline.benchmark.contract import Benchmark
+from metacog_pipeline.benchmark import bound as benchmarks
+from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import shipped
 from metacog_pipeline.study import Study, load_study
 
 VARIABLE = "METACOG_STUDY"
-Bound = Benchmark[Any, Any, Any]
 
 
 def current_study() -> Study:
@@ -24,11 +22,8 @@ def current_study() -> Study:
     named = os.environ.get(VARIABLE)
     if named is None:
         return _demo()
-    try:
-        found = Path(named).stat()
-    except OSError:
-        return load_study(Path(named))  # which reports what is wrong with it
-    return _loaded(Path(named), found.st_mtime_ns, found.st_size)
+    path = Path(named)
+    return _loaded(path, path.stat().st_mtime_ns if path.exists() else 0)
 
 
 def bound(name: str) -> Bound:
@@ -39,13 +34,7 @@ def bound(name: str) -> Bound:
             f"{study.path.name}: {name} is switched off in the study file; "
             'take out enabled = false, or press "Reload definitions" to drop its assets'
         )
-    found: Bound = registry.load(name).of(study)
-    return found
-
-
-def owners() -> list[str]:
-    """Return whom to ask about an asset, as the study names them."""
-    return list(current_study().study.owners)
+    return benchmarks.bound(study, name)
 
 
 class StudyResource(dg.ConfigurableResource):
@@ -61,7 +50,7 @@ class StudyResource(dg.ConfigurableResource):
 
 
 @functools.lru_cache(maxsize=4)
-def _loaded(path: Path, changed: int, size: int) -> Study:
+def _loaded(path: Path, changed: int) -> Study:
     return load_study(path)
 
 

@@ -4,9 +4,8 @@ from typing import Any
 
 import dagster as dg
 
-from metacog_assets.stages import preview
 from metacog_assets.steps import one_line
-from metacog_assets.study_file import StudyResource, current_study, owners
+from metacog_assets.study_file import StudyResource, current_study
 from metacog_pipeline import registry
 from metacog_pipeline.benchmark.contract import TrainingStep
 from metacog_pipeline.progress import ProgressLine, style_from_environment
@@ -14,14 +13,16 @@ from metacog_pipeline.progress import ProgressLine, style_from_environment
 
 def training_assets() -> list[dg.AssetsDefinition]:
     """Return the training steps of all benchmarks; none where the study file has no ``[training]``."""
-    if current_study().training is None:
+    study = current_study()
+    if study.training is None:
         return []
-    return [_asset(step) for name in registry.names() for step in registry.load(name).training]
+    owners = list(study.study.owners)
+    return [_asset(step, owners) for name in registry.names() for step in registry.load(name).training]
 
 
-def _asset(step: TrainingStep) -> dg.AssetsDefinition:
+def _asset(step: TrainingStep, owners: list[str]) -> dg.AssetsDefinition:
     @dg.asset(
-        name=step.name, group_name="training", deps=list(step.needs), description=step.says, owners=owners()
+        name=step.name, group_name="training", deps=list(step.needs), description=step.says, owners=owners
     )
     def trained(context: dg.AssetExecutionContext, study: StudyResource) -> dg.MaterializeResult:
         facts: dict[str, Any] = {}
@@ -35,10 +36,7 @@ def _asset(step: TrainingStep) -> dg.AssetsDefinition:
                     line.note = figures.line()
 
                 made = step.run(own, line.update, report) if total else step.run(own, None, None)
-        if made.table is not None:
-            facts["numbers"] = preview(made.table)
-        return dg.MaterializeResult(
-            metadata={**facts, **made.facts}, data_version=dg.DataVersion(made.digest)
-        )
+        version = dg.DataVersion(made.digest)
+        return dg.MaterializeResult(metadata={**facts, **made.facts}, data_version=version)
 
     return trained

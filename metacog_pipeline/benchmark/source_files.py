@@ -6,14 +6,15 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
-
-import httpx
+from typing import TYPE_CHECKING, TypeVar
 
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import write_text
 from metacog_pipeline.home import Home
 from metacog_pipeline.sources import MAX_SOURCE_BYTES, download, named_files
+
+if TYPE_CHECKING:
+    import httpx
 
 SourceT = TypeVar("SourceT")
 KeptT = TypeVar("KeptT")

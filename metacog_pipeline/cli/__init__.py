@@ -16,7 +16,6 @@ from typing import NoReturn
 
 import click
 from click.exceptions import NoArgsIsHelpError
-from click.shell_completion import CompletionItem
 
 from metacog_pipeline import __version__, registry
 from metacog_pipeline.errors import MetacogError, one_line, suggestion
@@ -80,7 +79,7 @@ class Commands(click.Group):
     """A group that imports a command when it is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands, those of plug-ins last."""
+        """Return the names of all commands, those of benchmarks last."""
         return [*COMMANDS, *_of_benchmarks()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -92,7 +91,8 @@ class Commands(click.Group):
             command = registry.load_command(cmd_name)
         elif ctx.resilient_parsing:  # where words are completed
             return None
-        elif instead := _instead_of(cmd_name):
+        elif cmd_name in REMOVED or cmd_name in registry.names():
+            instead = REMOVED.get(cmd_name, "use metacog run STUDY, which makes its items, and Python")
             raise click.UsageError(f'"{cmd_name}" was removed: {instead}')
         else:
             near = suggestion(cmd_name, self.list_commands(ctx))
@@ -100,36 +100,17 @@ class Commands(click.Group):
         assert isinstance(command, click.Command)
         return command
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return the commands and options that begin so, without importing a command."""
-        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
-        found = [CompletionItem(name, help=COMMANDS.get(name, ("", None))[1]) for name in names]
-        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing one."""
         others = {name: ("", f"See metacog {name} --help.") for name in _of_benchmarks()}
         for title, group in {**GROUPS, "Of benchmarks": others}.items():
-            if group:
-                with formatter.section(title):
-                    formatter.write_dl([(name, line) for name, (_, line) in group.items()])
+            with formatter.section(title):
+                formatter.write_dl([(name, line) for name, (_, line) in group.items()])
 
 
 def _of_benchmarks() -> list[str]:
     """Return the names of plug-in commands; those of our own, today's or removed, cannot be taken."""
-    return [
-        name
-        for name in sorted(registry.entries(registry.COMMAND_GROUP))
-        if name not in COMMANDS and not _instead_of(name)
-    ]
-
-
-def _instead_of(name: str) -> str | None:
-    """Return what to use instead of a removed command; each benchmark of ours once had one by its name."""
-    if name in registry.names() and registry.is_ours(name):
-        page = f"docs/benchmarks/{name}/README.md"
-        return f"use metacog run STUDY, which makes its items; what else it has is reached from Python, see {page}"
-    return REMOVED.get(name)
+    return sorted(registry.entries(registry.COMMAND_GROUP).keys() - COMMANDS.keys() - REMOVED.keys())
 
 
 @click.group(

@@ -15,7 +15,7 @@ from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.study import Study
 
 FIRST_ITEMS, FIRST_REASONS = 8, 3
-WIDTH, LABEL = 110, 12
+WIDTH = 110
 LEAST_DIGITS, MOST_DIGITS = 8, 64  # of the id of an answer
 _CELL = "BENCHMARK CONDITION MODEL MEASURE"
 
@@ -72,12 +72,10 @@ def _print_call(study: Study, answer_id: str) -> None:
 
 def _lines(found: Mapping[str, Any], every_item: bool) -> Iterator[str]:
     board, again, items = found["board"], found["recount"], found["items"]
-    yield " · ".join(str(found[name]) for name in ("benchmark", "condition", "model", "measure"))
-    yield ""
     formula = None if found["formula"] == found["words"] else found["formula"]
+    yield " · ".join(str(found[name]) for name in ("benchmark", "condition", "model", "measure"))
     yield from _entries({"what": found["words"], "formula": formula})
     yield from _entries({name: found[name] for name in ("reference", "paper", "unit")})
-    yield ""
     yield from _entries({"board": f"{_number(board)}, {found['source']}"})
     if again is not None:
         equal = "equals the board" if found["differs"] is None else f"DIFFERS: {found['differs']}"
@@ -92,22 +90,18 @@ def _lines(found: Mapping[str, Any], every_item: bool) -> Iterator[str]:
         few = "too few right or wrong answers for this interval, or its coverage was not measured"
         asked = f"{left}; of {found['asked']:,} responses asked for"
         yield from _entries({"left out": asked, "low_n": few if board["low_n"] else None})
-    yield ""
     yield "SQL behind it (metacog sql --study STUDY)"
     yield from (f"  {query}" for query in found["sql"])
     if items:
         names = ", ".join(items if every_item else items[:FIRST_ITEMS])
         more = "" if every_item or len(items) <= FIRST_ITEMS else ", … (all with --items)"
-        yield ""
-        yield f"Items ({len(items):,})"
-        yield from textwrap.wrap(names + more, WIDTH, initial_indent="  ", subsequent_indent="  ")
+        yield from _entries({"items": f"{len(items):,}: {names}{more}"})
 
 
 def _reason(left: Mapping[str, Any]) -> str:
-    several = list(left["reasons"].items())
-    told = [f"{n:,} {why}" for why, n in several[:FIRST_REASONS]]
-    if len(several) > FIRST_REASONS:
-        told.append(f"{len(several) - FIRST_REASONS} other reasons")
+    told = [f"{n:,} {why}" for why, n in list(left["reasons"].items())[:FIRST_REASONS]]
+    if len(left["reasons"]) > FIRST_REASONS:
+        told.append(f"{len(left['reasons']) - FIRST_REASONS} other reasons")
     return f"{left['n']:,} {left['why']}" + (f" ({', '.join(told)})" if told else "")
 
 
@@ -115,10 +109,7 @@ def _entries(found: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is known under its name, wrapped; nothing of what is not known."""
     for name, words in found.items():
         if words:
-            lead = f"  {name:<{LABEL}}"
-            yield from textwrap.wrap(
-                str(words), WIDTH, initial_indent=lead, subsequent_indent=" " * len(lead)
-            )
+            yield from textwrap.wrap(f"{name}: {words}", WIDTH, initial_indent="  ", subsequent_indent="    ")
 
 
 def _number(values: Mapping[str, Any]) -> str:

@@ -10,10 +10,10 @@ import click
 import polars as pl
 
 from metacog_pipeline.cli import printing
-from metacog_pipeline.cli.options import FoldingCommand, quiet_option, scale_option, wide_option, words_option
+from metacog_pipeline.cli.options import PATH, quiet_option, scale_option, wide_option, words_option
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import replacing, write_text
-from metacog_pipeline.fitting.fits import Fitted, Options, fit_file
+from metacog_pipeline.fitting.fits import Options, fit_file
 from metacog_pipeline.fitting.trials import Columns
 from metacog_pipeline.interchange import columns as named
 from metacog_pipeline.interchange.rejected import write_rejected
@@ -33,10 +33,6 @@ class NumberOr(click.FloatRange):
         self.words = words
         self.name = f"number from {low:g} to {high:g}, or {', '.join(words)}"
 
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """Return what is shown in the help."""
-        return "|".join([*self.words, f"{self.min:g}..{self.max:g}"])
-
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number, or what the word stands for."""
         if value in self.words:
@@ -49,8 +45,8 @@ def _column(name: str, says: str, **more: Any) -> Callable[[Any], Any]:
     return click.option(name, metavar="COL", help=says, **more)
 
 
-@click.command(cls=FoldingCommand)
-@click.argument("file", type=click.Path(path_type=Path))
+@click.command()
+@click.argument("file", type=PATH)
 @_column("--stimulus", "Trials: what was shown, 0 (S1) or 1 (S2).")
 @_column("--correct", "Trials: right or wrong (1/0, yes/no), instead of the stimulus.")
 @_column("--response", "Trials: what was answered, 0 (S1) or 1 (S2).")
@@ -73,13 +69,7 @@ def _column(name: str, says: str, **more: Any) -> Callable[[Any], Any]:
 @click.option("--seed", type=click.IntRange(0), default=0, help="Of resamples and posterior.")
 @click.option("--bayes", is_flag=True, help="Add the posterior of the single-subject model.")
 @printing.format_option(*FORMATS)
-@click.option(
-    "--out",
-    "--output",
-    "output",
-    type=click.Path(path_type=Path),
-    help="Write here instead, .parquet, .csv or .json by its ending; must not exist yet.",
-)
+@click.option("--out", "--output", "output", type=PATH, help="Write here instead; must not exist yet.")
 @quiet_option
 def fit(file: Path, form: Format, output: Path | None, quiet: bool, **given: Any) -> None:
     """Fit FILE: type-1 and type-2 sensitivity, meta-d', efficiency, calibration, d'type2.
@@ -98,11 +88,12 @@ def fit(file: Path, form: Format, output: Path | None, quiet: bool, **given: Any
         raise StudyError(f"{output}: exists already; choose another name")
     rest = (given[name] for name in ("padding", "slope", "conditional", "bootstrap", "seed", "bayes"))
     fitted = fit_file(file, columns, Options(*rest))
+    rows = Rows(fitted.columns, fitted.rows)
     if output is None:
-        click.echo(render(Rows(fitted.columns, fitted.rows), form), nl=False)
+        click.echo(render(rows, form), nl=False)
     else:
-        _write(output, fitted, form)
-        printing.say(rows=len(fitted.rows), wrote=[str(output)])
+        _write(output, rows, form)
+        printing.say(rows=len(rows.rows), wrote=[str(output)])
     rejected = [(each.row, "not used", each.reason) for each in fitted.rejected]
     for line in write_rejected(file, rejected, "line"):
         click.echo(line, err=True)
@@ -114,13 +105,12 @@ def fit(file: Path, form: Format, output: Path | None, quiet: bool, **given: Any
 def _columns(given: dict[str, Any]) -> Columns | None:
     """Return where a table of trials has what; None for a table of counts."""
     confidence, keep, correct = given["confidence"], given["keep"], given["correct"]
-    stated = confidence is not None
+    stated, right = confidence is not None, ", to tell right from wrong"
     if not stated and keep is None:
         told = ", ".join(f"--{name}" for name in _OF_TRIALS if given[name] not in (None, ()))
         told = told.replace("--words", "--map-values")
         _refuse(bool(told), f"{told}: for trials give --confidence too, or --correct and --keep")
         return None
-    right = ", to tell right from wrong"
     unknown = given["stimulus"] is None and correct is None
     _refuse(stated and unknown, f"--confidence: give --stimulus or --correct beside it{right}")
     _refuse(stated and confidence == correct, f"--confidence {confidence}: is the column of --correct")
@@ -143,25 +133,18 @@ def _refuse(holds: bool, message: str) -> None:
         raise StudyError(message)
 
 
-def _write(output: Path, fitted: Fitted, form: Format) -> None:
+def _write(output: Path, rows: Rows, form: Format) -> None:
     """Write what the ending of the file says, else the format."""
-    kind = output.suffix.lower().removeprefix(".")
+    ending: Any = output.suffix.lower().removeprefix(".")
     try:
-        if kind == "parquet":
+        if ending == "parquet":
+            table = pl.DataFrame(rows.rows, list(rows.columns), orient="row", infer_schema_length=None)
             with replacing(output) as unfinished:
-                _frame(fitted).write_parquet(unfinished)
+                table.write_parquet(unfinished)
         else:
-            chosen: Format = "csv" if kind == "csv" else "json" if kind == "json" else form
-            write_text(output, render(Rows(fitted.columns, fitted.rows), chosen))
+            write_text(output, render(rows, ending if ending in FORMATS else form))
     except OSError as error:
         raise StudyError(f"{output}: cannot be written ({error.strerror}); choose another place") from None
-
-
-def _frame(fitted: Fitted) -> pl.DataFrame:
-    numbers = dict.fromkeys(("value", "low", "high", "sem"), pl.Float64)
-    kinds = {**numbers, "n": pl.Int64, "dropped": pl.Int64}
-    schema = {name: kinds.get(name, pl.String) for name in fitted.columns}
-    return pl.DataFrame(fitted.rows, schema=schema, orient="row")
 
 
 def _labels(text: str | None) -> tuple[str, str] | None:

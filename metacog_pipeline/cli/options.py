@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import click
 
@@ -21,7 +21,7 @@ words_option = click.option(
     "--map-values", "words", multiple=True, metavar="WORD=VALUE,...", help='As in "KEEP=1,WITHDRAW=0".'
 )
 wide_option = click.option(
-    "--wide", multiple=True, metavar="PATTERN...", help='Columns side by side, "conf_*": a row for each *.'
+    "--wide", multiple=True, metavar="PATTERN", help='Columns side by side, "conf_*": a row for each *.'
 )
 scale_option = click.option(
     "--scale", metavar="LOW..HIGH", help="Of confidence: 0..1, 0..100, 1..5 or another."
@@ -32,27 +32,6 @@ def port_option(default: int) -> Callable[[Any], Any]:
     """Return the option ``--port``."""
     help = "Port of the server; 0 takes the next free one."
     return click.option("--port", default=default, type=click.IntRange(0, 65535), help=help)
-
-
-class FoldingCommand(click.Command):
-    """A command whose repeatable options take several values in a row: ``--map a=b c=d``, ``--wide x_* y_*``."""
-
-    FOLDED: ClassVar = {"--map": "=", "--wide": "*", "--where": "="}
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Repeat such an option before each further value that looks like one of its own."""
-        folded: list[str] = []
-        option: str | None = None
-        for argument in args:
-            if argument in self.FOLDED:
-                option = argument
-            elif option is not None and folded[-1] != option:
-                if not argument.startswith("-") and self.FOLDED[option] in argument:
-                    folded.append(option)
-                else:
-                    option = None
-            folded.append(argument)
-        return super().parse_args(ctx, folded)
 
 
 def read_study(study_file: Path) -> Study:

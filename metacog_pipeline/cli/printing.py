@@ -20,22 +20,14 @@ _FOUND = "metacog.json"  # in the context: what is printed when the command ends
 
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the option ``--json``."""
-    add = click.option(
-        "--json",
-        is_flag=True,
-        is_eager=True,
-        expose_value=False,
-        callback=_begin,
-        help="Print one JSON value and nothing else.",
-    )
-    return add(command)
+    more: Any = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _begin}
+    return click.option("--json", help="Print one JSON value and nothing else.", **more)(command)
 
 
-def format_option(*forms: str, text: str = "How to print it.") -> Callable[..., Any]:
+def format_option(*forms: str) -> Callable[..., Any]:
     """Give a command ``--format``, the parameter ``form``, and ``--json``, which is short for one of its values."""
-    option = click.option(
-        "--format", "form", type=click.Choice(forms), default=forms[0], callback=_chosen, help=text
-    )
+    more: Any = {"type": click.Choice(forms), "default": forms[0], "callback": _chosen}
+    option = click.option("--format", "form", help="How to print it.", **more)
     return lambda command: option(json_option(command))
 
 
@@ -82,7 +74,7 @@ def flush() -> None:
 
 
 def announce(line: str, address: str = "") -> None:
-    """Say at once where a server listens: at ``address``, or at the last word of the line."""
+    """Print at once where a server listens: at ``address``, or at the last word of the line."""
     say(line, address=address or line.rpartition(" ")[2])
     flush()
 

@@ -22,18 +22,11 @@ class SomeUnread(MetacogError):
 @click.command(name="read")
 @click.argument("benchmark")
 @click.argument("replies", type=click.File("rb"))
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("text", "jsonl")),
-    default="text",
-    help="text: a line to read per reply; jsonl: an object per reply.",
-)
 @printing.json_option
-def read(benchmark: str, replies: BinaryIO, form: str) -> None:
+def read(benchmark: str, replies: BinaryIO) -> None:
     """Read replies from a file of JSON Lines and say what they are worth; nothing is asked and nothing is kept.
 
-    A line has `id`, `item_id` and `response`, or `responses` by step. The answer to it has the `id`, what was read, whether
+    A line has `id`, `item_id` and `response`, or `responses` by step. Its answer has the `id`, what was read, whether
     it is `correct` and `passed`, whether it is `ambiguous`, its `basis` (words or probe) and why. A line that
     cannot be read is reported and left out; then the exit code is 8.
     """
@@ -48,7 +41,7 @@ def read(benchmark: str, replies: BinaryIO, form: str) -> None:
         try:
             row = _row(line)
             found = {"id": row["id"], "item_id": row.get("item_id"), **read_row(row)}
-            printing.say(_shown(found, form), replies=[found])
+            printing.say(json.dumps(found, allow_nan=False), replies=[found])
         except BadRow as error:
             unread += 1
             click.echo(one_line(f"{replies.name}: line {number}: {error}"), err=True)
@@ -90,15 +83,3 @@ def _row(line: bytes) -> Mapping[str, Any]:
     if not isinstance(row.get("id"), str | int):
         raise BadRow("id is missing; give every reply one")
     return row
-
-
-def _shown(found: Mapping[str, Any], form: str) -> str:
-    if form == "jsonl":
-        return json.dumps(found, ensure_ascii=True, allow_nan=False)
-    right = {True: "right", False: "wrong", None: "-"}[found["correct"]]
-    verdict = "ambiguous" if found["ambiguous"] else right
-    passed = {True: "passed", False: "not passed", None: "-"}[found.get("passed")]
-    read = ", ".join(f"{name} {value}" for name, value in found["read"].items())
-    told = "; ".join(filter(None, (read, found["why"])))
-    item = f"{found['item_id']}  " if found["item_id"] else ""
-    return one_line(f"{found['id']}  {item}{verdict}, {passed} ({found['basis']}): {told or 'nothing'}", 300)

@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from metacog_pipeline.asking.endings import heard
-from metacog_pipeline.asking.variables import LANE, LEAVE_BATCHES, REASK, UNUSABLE, WATCH_PARENT
+from metacog_pipeline.asking.variables import LANE, REASK, UNUSABLE, WATCH_PARENT
 from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import opened, port_option, quiet_option, study_argument, study_option
 from metacog_pipeline.errors import MetacogError, StudyError, suggestion
@@ -90,16 +90,15 @@ def _dollars(expected: float | None, most: float | None) -> str:
 @click.option("--force", is_flag=True, help="Score again what is up to date; answers are never asked again.")
 @click.option("--reask", type=click.Choice([UNUSABLE]), help="Ask again; old answers are kept.")
 @click.option("--lane", type=click.Choice(["online", "batch"]), help="Ask now, or in batches, in this run.")
-@click.option("--no-wait", is_flag=True, help="Submit batches and end (exit code 9); run again to go on.")
 @click.option("--detach", is_flag=True, help="Queue it as backfills for Dagster's daemon and return.")
 @quiet_option
 @printing.json_option
-def run(study_file: Path, force: bool, no_wait: bool, detach: bool, quiet: bool, **given: Any) -> None:
+def run(study_file: Path, force: bool, detach: bool, quiet: bool, **given: Any) -> None:
     """Ask what is missing, score it, rebuild the boards.
 
     Launches Dagster runs, visible in the UI. What is up to date is left alone; a model that fails does not stop
     the others and is named at the end (exit code 7). A model with lane = "batch" is asked through its provider's batches,
-    which may take a day: stop the command and run it again as you like, nothing is submitted twice.
+    which may take a day: the command submits them and ends (exit code 9); run it again, nothing is submitted twice.
 
     --reask unusable asks what was answered with nothing to read, or cut after thinking. With --detach, and where [deploy]
     gives runs to workers, backfills are queued, one per benchmark, that Dagster's daemon works off with the executor of
@@ -115,7 +114,8 @@ def run(study_file: Path, force: bool, no_wait: bool, detach: bool, quiet: bool,
         raise click.UsageError(
             "--reask and --lane concern this process, and workers run the study; leave them out"
         )
-    if not (force or reask) and nothing_to_do(study, quiet):
+    os.environ.update({name: value for name, value in ((LANE, lane), (REASK, reask)) if value is not None})
+    if not force and nothing_to_do(study, quiet):
         return _say_state(study, 0)
     if not quiet and study.study.budget_usd is None:  # under a budget nothing without a price is asked
         from metacog_pipeline.asking.preflight import price_finding
@@ -123,8 +123,6 @@ def run(study_file: Path, force: bool, no_wait: bool, detach: bool, quiet: bool,
         for found in (price_finding(study, spec) for spec in study.askable):
             if found.state == "warn":
                 click.echo(f"metacog: {found.subject} {found.text}", err=True)
-    asked = {LANE: lane, REASK: reask, LEAVE_BATCHES: "1" if no_wait else None}
-    os.environ.update({name: value for name, value in asked.items() if value is not None})
     code = launch(study, **given, flags={"--force": force, "--detach": queued}, quiet=quiet)
     _say_state(study, code)
     sys.exit(code)
@@ -164,11 +162,9 @@ def ui(study_file: Path, port: int, host: str) -> None:
     # Dagster imports from its working directory before anything else; nothing of the user's lies there.
     where = ["--working-directory", str(study.home.dagster), "--port", str(port), "--host", host]
     dagster = [sys.executable, "-W", "ignore", "-m", "dagster", "dev", "-m", "metacog_assets.definitions"]
-    # A run of the UI leaves its batches, so that it holds no worker; a sensor goes on with them.
-    environment = environment_of(study, "lines") | {LEAVE_BATCHES: "1"}
     # A job in the background of a script ignores Ctrl-C, which Dagster's processes would inherit.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    os.execve(sys.executable, [*dagster, *where], environment)
+    os.execve(sys.executable, [*dagster, *where], environment_of(study, "lines"))
 
 
 @click.command()

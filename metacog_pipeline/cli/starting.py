@@ -43,7 +43,8 @@ def init(study_file: Path, models: Sequence[str], benchmarks: Sequence[str], **d
     `metacog run`.
     """
     price, budget = dollars["price"], dollars["budget"]
-    _require_new(study_file)
+    if study_file.exists():
+        raise StudyError(f"{study_file}: is there already; give the name of a new file, as study.toml")
     asking = sys.stdin.isatty() and not printing.wanted()
     if asking and not models:
         models = (_prompt("Which model? (provider:model, several with blanks)", "simulated", row_of),)
@@ -71,12 +72,13 @@ def _prompt(question: str, default: str, read: Callable[[str, None], object]) ->
     """Ask until every word of the answer can be read."""
 
     def checked(said: str) -> str:
+        words = said.replace(",", " ").split()
         try:
-            for each in said.replace(",", " ").split():
+            for each in words:
                 read(each, None)
         except StudyError as error:
             raise click.UsageError(str(error)) from None
-        return ", ".join(said.replace(",", " ").split())
+        return ", ".join(words)
 
     return str(click.prompt(question, default, value_proc=checked))
 
@@ -84,15 +86,6 @@ def _prompt(question: str, default: str, read: Callable[[str, None], object]) ->
 def _words(said: str) -> list[str]:
     """Return what one ``--model`` names; a blank alone may stand in the path of a folder."""
     return re.split(r",\s+", said.strip())
-
-
-def _require_new(path: Path) -> None:
-    if path.is_dir():
-        raise StudyError(f"{path}: is a folder; name the file to write, as {path / 'study.toml'}")
-    if str(path) == "-":
-        raise StudyError('"-": a study is a file that other commands read; give it a name, as study.toml')
-    if path.exists():
-        raise StudyError(f"{path}: is there already; give another name, or remove it")
 
 
 def _write(path: Path, text: str) -> None:

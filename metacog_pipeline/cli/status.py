@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,21 +14,11 @@ from metacog_pipeline.cli.options import opened, study_argument
 from metacog_pipeline.leaderboard.output import Rows, to_table
 from metacog_pipeline.study import Study
 
-if TYPE_CHECKING:
-    from metacog_pipeline.leaderboard.status import PartitionState
-
 DONE = "complete"
 SHOWN = 12  # lines; a screen holds them with the summary
 BATCH_COLUMNS = (
-    "batch",
-    "model",
-    "benchmark",
-    "run",
-    "state",
-    "at the provider",
-    "minutes",
-    "requests",
-    "answered",
+    *("mark", "model", "benchmark", "run", "state", "at_provider", "requests", "answered", "cost_usd"),
+    "settled",
 )
 
 
@@ -48,8 +38,8 @@ def status(
 
     Asks nobody and writes nothing.
 
-    With --batches, --cancel or --give-up it lists the batches a study has submitted. Dollars are what a batch has cost, or
-    with "<=" the most it can cost, which is set aside. `metacog run` collects what has ended.
+    With --batches, --cancel or --give-up it lists the batches a study has submitted. Dollars of one that is not settled are
+    the most it can cost, which is set aside. `metacog run` collects what has ended.
     """
     study = opened(study_file)
     if batches or cancel or give_up:
@@ -63,6 +53,7 @@ def status(
 def state_of(study: Study) -> dict[str, Any]:
     """Return how far a study is, as data."""
     from metacog_pipeline.asking.spent import spent_figures
+    from metacog_pipeline.leaderboard.status import helper_states, partition_states
     from metacog_pipeline.scoring import staleness
 
     money = spent_figures(study.home, study.study.budget_usd)
@@ -72,44 +63,35 @@ def state_of(study: Study) -> dict[str, Any]:
         "board_current": not staleness.leaderboard_stale(study),
         "spent_usd": money.spent,
         "budget_usd": money.cap,
-        "partitions": [asdict(state) for state in _states(study)],
+        "partitions": [asdict(state) for state in (*partition_states(study), *helper_states(study))],
     }
 
 
-def _states(study: Study) -> list[PartitionState]:
-    from metacog_pipeline.leaderboard.status import helper_states, partition_states
-
-    return [*partition_states(study), *helper_states(study)]
-
-
 def _print_state(study: Study, everything: bool) -> None:
-    found, states = state_of(study), _states(study)
-    for benchmark in dict.fromkeys(state.benchmark for state in states):
-        click.echo(_summary(benchmark, [state for state in states if state.benchmark == benchmark]))
-    shown = states
-    if not everything:  # what failed or stopped on the way says why; what was not asked yet comes last
-        shown = sorted((s for s in states if s.state != DONE), key=lambda s: s.state == "missing")
-    for state in shown if everything else shown[:SHOWN]:
-        why = f": {state.message}" if state.message else ""
-        counts = f"{state.n_answered:,} of {state.n_expected:,}"
-        click.echo(f"  {state.benchmark}, {state.model}, run {state.run}: {state.state}, {counts}{why}")
-    if not everything and len(shown) > SHOWN:
-        click.echo(f"  and {len(shown) - SHOWN} more: --all lists them")
-    cap = found["budget_usd"]
-    click.echo(f"spent ${found['spent_usd']:.4f}" + ("" if cap is None else f" of ${cap:.4f}"))
-    if not study.home.leaderboard.exists():
-        click.echo("there are no boards yet: metacog run builds them")
-    elif found["board_current"]:
-        click.echo("the boards are current")
-    else:
-        click.echo("the boards are older than the answers: metacog run renews them")
+    found = state_of(study)
+    states = found["partitions"]
+    for benchmark in dict.fromkeys(state["benchmark"] for state in states):
+        click.echo(_summary(benchmark, [state for state in states if state["benchmark"] == benchmark]))
+    # What failed or stopped on the way says why; what was not asked yet comes last.
+    open_ones = sorted((s for s in states if s["state"] != DONE), key=lambda s: s["state"] == "missing")
+    for state in states if everything else open_ones[:SHOWN]:
+        where = f"{state['benchmark']}, {state['model']}, run {state['run']}: {state['state']}"
+        why = f": {state['message']}" if state["message"] else ""
+        click.echo(f"  {where}, {state['n_answered']:,} of {state['n_expected']:,}{why}")
+    if not everything and len(open_ones) > SHOWN:
+        click.echo(f"  and {len(open_ones) - SHOWN} more: --all lists them")
+    cap = "" if found["budget_usd"] is None else f" of ${found['budget_usd']:.4f}"
+    click.echo(f"spent ${found['spent_usd']:.4f}{cap}")
+    boards = "current" if found["board_current"] else "older than the answers: metacog run renews them"
+    there = study.home.leaderboard.exists()
+    click.echo(f"the boards are {boards}" if there else "there are no boards yet: metacog run builds them")
 
 
-def _summary(benchmark: str, states: Sequence[PartitionState]) -> str:
+def _summary(benchmark: str, states: Sequence[dict[str, Any]]) -> str:
     """One line: partitions complete, items answered and failed."""
     counts = ("n_answered", "n_expected", "n_failed")
-    answered, expected, failed = (sum(getattr(state, name) for state in states) for name in counts)
-    complete = f"{sum(state.state == DONE for state in states)} of {len(states)} model runs complete"
+    answered, expected, failed = (sum(state[name] for state in states) for name in counts)
+    complete = f"{sum(state['state'] == DONE for state in states)} of {len(states)} model runs complete"
     lost = f", {failed:,} failed" if failed else ""
     return f"{benchmark}: {complete}, {answered:,} of {expected:,} items answered{lost}"
 
@@ -126,18 +108,8 @@ def _print_batches(study: Study, cancel: str | None, give_up: str | None, form: 
         return printing.value(rows)
     if not rows:
         return click.echo("no batches were submitted")
-    table = Rows((*BATCH_COLUMNS, "dollars"), tuple(map(_cells, rows)))
+    table = Rows(BATCH_COLUMNS, tuple(tuple(row[name] for name in BATCH_COLUMNS) for row in rows))
     click.echo(to_table(table, f"Batches of {study.study.name}"))
     for row in rows:
         if row["message"] is not None:
             click.echo(f"{row['mark']}: {row['message']}")
-
-
-def _cells(row: Mapping[str, Any]) -> tuple[object, ...]:
-    cost, answered = row["cost_usd"], row["answered"]
-    dollars = "no price" if cost is None else f"{'' if row['settled'] else '<= '}{cost:.4f}"
-    return (
-        *(row[name] for name in ("mark", "model", "benchmark", "run", "state")),
-        *(row["at_provider"] or "-", round(row["age_s"] / 60), row["requests"]),
-        *("-" if answered is None else answered, dollars),
-    )

@@ -79,19 +79,16 @@ def _answers(study: Study, mend: bool) -> int:
 
     checked = [verification.check(folder) for folder in kept_folders(study.home)]
     records, unsealed, torn = (sum(getattr(c, n) for c in checked) for n in ("records", "unsealed", "torn"))
-    old = f", {unsealed:,} of them without a checksum (version 0.2 and before)" if unsealed else ""
-    ends = f"; {torn} torn ends of interrupted writes, never acknowledged" if torn else ""
+    more = f"{unsealed:,} without a checksum (version 0.2 and before), {torn} torn ends, never acknowledged"
     counts = {"records": records, "partitions": len(checked), "without_checksum": unsealed, "torn_ends": torn}
-    printing.say(f"answers: {records:,} records in {len(checked):,} partitions{old}{ends}", **counts)
+    printing.say(f"answers: {records:,} records in {len(checked):,} partitions; {more}", **counts)
     _show([line for each in checked for line in each.damage])
-    for each in checked:
-        if mend and each.damage:
-            done = verification.repair(each)
-            names = ", ".join(path.name for path in done.aside) or "nothing"
-            lost = f"; {done.lost} lines are lost, what they answered is asked again" if done.lost else ""
-            kept = f"; {done.recovered} answers come from the copy" if done.recovered else ""
-            aside, gone = [str(path) for path in done.aside], [done.lost] if done.lost else []
-            printing.say(f"  {each.folder}: put aside {names}{kept}{lost}", put_aside=aside, lost=gone)
+    for each in (one for one in checked if mend and one.damage):
+        done = verification.repair(each)
+        aside = [str(path) for path in done.aside]
+        what = f"put aside {', '.join(path.name for path in done.aside) or 'nothing'}"
+        kept = f"{done.recovered} answers come from the copy; {done.lost} lines are lost and asked again"
+        printing.say(f"  {each.folder}: {what}; {kept}", put_aside=aside, lost=[done.lost])
     return sum(len(each.damage) for each in checked)
 
 
@@ -106,23 +103,24 @@ def _money(study: Study) -> int:
     except StoreError as error:
         _show([str(error)])
         return 1
-    says = f"money: ${spent:.4f} in the ledger, ${kept:.4f} in kept answers"
+    gone = "; records of the ledger are gone: the next run counts what the answers cost before it asks"
+    says = (
+        f"money: ${spent:.4f} in the ledger, ${kept:.4f} in kept answers{gone if kept > spent + 1e-6 else ''}"
+    )
     printing.say(says, ledger_usd=spent, kept_usd=kept)
-    if kept > spent + 1e-6:
-        printing.say(
-            "  records of the ledger are gone; the next run counts what the answers cost before it asks"
-        )
     return 0
 
 
 def _derived(found: Compared, mend: bool) -> int:
-    """Say which derived files are not what was noted; return how many. Copies of answers were told before."""
+    """Report which derived files are not what was noted; return how many. Copies of answers stand with the answers."""
     from metacog_pipeline.study import digests
     from metacog_pipeline.transcripts.folder import COPY_NAME
 
-    new = f"; {found.new:,} were made since the boards were published" if found.new else ""
+    same = f"made from them: {found.same:,} files are as published"
     printing.say(
-        f"made from them: {found.same:,} files are as published{new}", published=found.same, new=found.new
+        f"{same}; {found.new:,} were made since the boards were published",
+        published=found.same,
+        new=found.new,
     )
     damage = [f"{path}: {why}" for path, why in found.damage.items() if path.name != COPY_NAME]
     _show(damage)
@@ -132,9 +130,7 @@ def _derived(found: Compared, mend: bool) -> int:
 
 
 def _show(lines: Sequence[str]) -> None:
-    printing.say(damage=lines)
-    for line in lines[:SHOWN]:
-        printing.say(f"  {line}")
+    printing.say("\n".join(f"  {line}" for line in lines[:SHOWN]), damage=lines)
     if len(lines) > SHOWN:
         printing.say(f"  and {len(lines) - SHOWN:,} more")
 
@@ -152,9 +148,8 @@ def _reproduce(bundle: Path, target: Path | None, given: Path | None) -> None:
     printing.say(version=made.version, here=__version__, home=str(made.home))
     if not made.differ:
         return printing.say(f"{n} of {n} tables are equal byte by byte; the study is in {made.folder}")
-    printing.say(scores=made.scores)
-    for line in made.scores if made.version != __version__ else ():
-        printing.say(f"  {line}")
+    scores = made.scores if made.version != __version__ else ()
+    printing.say("\n".join(f"  {line}" for line in scores), scores=made.scores)
     printing.flush()
     first, told = made.differ[0], f"made by version {made.version}, this is {__version__}"
     raise MetacogError(f"{len(made.differ)} of {n} tables differ ({told}): {first.name}: {first.differs}")

@@ -8,12 +8,15 @@ ask `stale`; nothing else decides.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.asking.session import Partition
+from metacog_pipeline.asking.unusable import to_ask_again
+from metacog_pipeline.asking.variables import REASK, UNUSABLE
 from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.files import canonical_json, file_sha256, sha256_hex, shipped, write_text
@@ -65,7 +68,7 @@ def stale(study: Study) -> Stale:
     waiting = {each.name: found for each in built if (found := tuple(c.name for c in files.waiting(each)))}
     stages = _stages(every)
     every_one = [
-        StalePartition(one, _every_stage(each) if each.name in steps else stages[_key(one)])
+        StalePartition(one, every_stage(each) if each.name in steps else stages[_key(one)])
         for each in every
         for one in tasks.partitions(each)
     ]
@@ -84,10 +87,19 @@ def stale_steps(benchmark: Bound) -> tuple[str, ...]:
 
 
 def stale_stages(benchmark: Bound, partition: Partition) -> tuple[str, ...]:
-    """Return which stages of a partition must run."""
-    if partition.manifest().get("fingerprint") != tasks.fingerprint(benchmark, partition):
-        return _every_stage(benchmark)
+    """Return which stages of a partition must run, all where something is to be asked again on request."""
+    asked = partition.manifest().get("fingerprint") == tasks.fingerprint(benchmark, partition)
+    if not asked or _to_reask(benchmark, partition):
+        return every_stage(benchmark)
     return _after_asking(benchmark, partition, judged=judging.wanted(benchmark) is not None)
+
+
+def _to_reask(benchmark: Bound, partition: Partition) -> bool:
+    """Whether unusable answers or judgements are to be asked again, and there are some."""
+    if os.environ.get(REASK) != UNUSABLE or partition.spec.provider == "replay":
+        return False
+    kept = [partition, *([judging.judged_as(partition)] if judging.wanted(benchmark) is not None else [])]
+    return any(to_ask_again(each.folder) for each in kept)
 
 
 def free_stages(benchmark: Bound, partition: Partition) -> tuple[str, ...]:
@@ -144,7 +156,8 @@ def comparisons_stale(benchmark: Bound) -> bool:
     return any(mark_of(path) != digest for path, digest in (pooled | compared).items())
 
 
-def _every_stage(benchmark: Bound) -> tuple[str, ...]:
+def every_stage(benchmark: Bound) -> tuple[str, ...]:
+    """Return all stages of a partition, in order."""
     judged = (JUDGEMENTS,) if judging.wanted(benchmark) is not None else ()
     return (TRANSCRIPTS, RESPONSES, *judged, ESTIMATES)
 

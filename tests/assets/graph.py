@@ -11,9 +11,6 @@ print(
             key.to_user_string(): {
                 "group": nodes.get(key).group_name,
                 "deps": sorted(parent.to_user_string() for parent in nodes.get(key).parent_keys),
-                "automation": condition.get_label() or "composed"
-                if (condition := nodes.get(key).automation_condition)
-                else None,
             }
             for key in nodes.get_all_asset_keys()
         }

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from dagster import DefaultSensorStatus
 
-from metacog_assets.automation import ask_models, score_and_publish, stale_files
 from metacog_assets.definitions import defs
+from metacog_assets.sensors import SENSORS
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_ASSETS, MOST_GROUPS, MOST_OF_A_GROUP = 60, 8, 16
@@ -70,12 +70,11 @@ def test_no_name_is_too_long_to_show(graph):
     assert max(map(len, graph)) <= LONGEST_NAME, max(graph, key=len)
 
 
-def test_every_asset_has_a_description_owners_and_an_automation(graph):
+def test_every_asset_has_a_description_and_owners():
     nodes = defs.resolve_asset_graph()
     for key in nodes.get_all_asset_keys():
         node = nodes.get(key)
         assert (node.description or "").strip() and set(node.owners) == {"team:metacog"}, key
-    assert {each["automation"] is not None for each in graph.values()} == {True}
 
 
 def test_what_may_cost_money_is_never_run_by_a_sensor_that_is_on():
@@ -85,10 +84,8 @@ def test_what_may_cost_money_is_never_run_by_a_sensor_that_is_on():
     assert paid and {key for key in keys if "models" in nodes.get(key).pools} == paid, (
         "the pool of those who ask"
     )
-    assert score_and_publish.asset_selection.resolve(nodes) == keys - paid
-    assert score_and_publish.default_status is stale_files.default_status is DefaultSensorStatus.RUNNING
-    assert ask_models.asset_selection.resolve(nodes) == paid
-    assert ask_models.default_status is DefaultSensorStatus.STOPPED
+    assert {each.default_status for each in SENSORS} == {DefaultSensorStatus.RUNNING}
+    assert not any(nodes.get(key).automation_condition for key in keys)
 
 
 def test_partitions_have_two_dimensions_and_runs_follow_the_study(bench, simulated):

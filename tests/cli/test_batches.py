@@ -1,7 +1,6 @@
 """``metacog status --batches``, and ``metacog run`` through batches: stopped, started, listed, given up."""
 
 import json
-import threading
 import time
 from pathlib import Path
 
@@ -50,59 +49,43 @@ def listed(metacog: Metacog, study: Path) -> list[dict[str, object]]:
     return found
 
 
-def test_a_run_that_does_not_wait_ends_with_its_own_code_and_the_next_one_goes_on(
+def test_a_run_submits_the_batches_of_all_models_and_ends_with_its_own_code_and_the_next_one_goes_on(
     metacog, server, study, monkeypatch
 ):
-    for name in ("METACOG_LANE", "METACOG_LEAVE_BATCHES"):
-        monkeypatch.setenv(name, "")
-    assert "no batches" in metacog("status", study, "--batches").out
-    httpx.post(f"{server.url}/batch-faults", json={"delay_s": 30})
-    done = metacog("run", study, "--lane", "batch", "--no-wait")
-    assert done.code == 9, done.err
-    assert "waiting" in done.err and "Traceback" not in done.err
-    (row,) = listed(metacog, study)
-    assert (row["model"], row["state"], row["requests"]) == ("m", "submitted", 3)
-    assert isinstance(row["cost_usd"], float) and row["cost_usd"] > 0 and row["settled"] is False
-    assert str(row["mark"]) in metacog("status", study, "--batches").out
-
-    cancelled = metacog("status", study, "--batches", "--cancel", str(row["mark"]))
-    assert cancelled.code == 0
-    record = study.parent / "home" / "batches" / str(row["mark"]) / "record.json"
-    whole = record.read_text()
-    record.write_text(whole.replace("transcripts/benchmark=metamedqa", "transcripts/../../metamedqa"))
-    metacog("status", study, "--batches", "--give-up", str(row["mark"])).refused_in_one_line(
-        "names no partition", "restore"
-    )
-    record.write_text(whole)
-    given_up = metacog("status", study, "--batches", "--give-up", str(row["mark"]))
-    assert given_up.code == 0 and "given up" in given_up.out
-    httpx.post(f"{server.url}/batch-faults", json={"delay_s": 0})
     monkeypatch.setenv("METACOG_LANE", "")
-    monkeypatch.setenv("METACOG_LEAVE_BATCHES", "")
-    done = metacog("run", study)
-    assert done.code == 0, done.err
-
-
-def test_a_run_submits_the_batches_of_all_models_before_it_waits_for_one(metacog, server, study, monkeypatch):
-    for name in ("METACOG_LANE", "METACOG_LEAVE_BATCHES"):
-        monkeypatch.setenv(name, "")
     text = study.read_text()
     row = text[text.index("[[models]]") : text.index("[benchmarks")]
     second = row.replace('name = "m"', 'name = "n"').replace('model = "m"', 'model = "n"')
     study.write_text(text.replace(row, row + second))
-    httpx.post(f"{server.url}/batch-faults", json={"delay_s": 3600})
-
-    def end_when_both_are_there() -> None:
-        while len(server.provider.batches.taken) < 2:
-            time.sleep(0.1)
-        httpx.post(f"{server.url}/batch-faults", json={"delay_s": 0})
-
-    threading.Thread(target=end_when_both_are_there, daemon=True).start()
+    assert "no batches" in metacog("status", study, "--batches").out
+    httpx.post(f"{server.url}/batch-faults", json={"delay_s": 30})
     done = metacog("run", study, "--lane", "batch")
+    assert done.code == 9, done.err
+    assert "waiting" in done.err and "Traceback" not in done.err
+    row_of_m, row_of_n = listed(metacog, study)
+    for each, name in ((row_of_m, "m"), (row_of_n, "n")):
+        assert (each["model"], each["state"], each["requests"]) == (name, "submitted", 3)
+        assert isinstance(each["cost_usd"], float) and each["cost_usd"] > 0 and each["settled"] is False
+    mark = str(row_of_m["mark"])
+    assert mark in metacog("status", study, "--batches").out
+
+    assert metacog("status", study, "--batches", "--cancel", mark).code == 0
+    record = study.parent / "home" / "batches" / mark / "record.json"
+    whole = record.read_text()
+    record.write_text(whole.replace("transcripts/benchmark=metamedqa", "transcripts/../../metamedqa"))
+    metacog("status", study, "--batches", "--give-up", mark).refused_in_one_line(
+        "names no partition", "restore"
+    )
+    record.write_text(whole)
+    given_up = metacog("status", study, "--batches", "--give-up", mark)
+    assert given_up.code == 0 and "given up" in given_up.out
+    httpx.post(f"{server.url}/batch-faults", json={"delay_s": 0})
+    monkeypatch.setenv("METACOG_LANE", "")
+    time.sleep(0.5)
+    while (done := metacog("run", study)).code == 9:
+        time.sleep(0.2)
     assert done.code == 0, done.err
-    assert "waiting for batches" in done.err
-    assert {row["state"] for row in listed(metacog, study)} == {"done"}
-    assert len(listed(metacog, study)) == 2
+    assert {row["state"] for row in listed(metacog, study)} == {"done", "given up"}
 
 
 @pytest.mark.parametrize("option", ["--cancel", "--give-up"])

@@ -213,7 +213,7 @@ def test_what_was_not_answered_or_read_is_counted_with_its_reason(metacog, own_c
     assert result.code == 0 and "\x1b" not in result.out
     assert "1 not answered (1 transport_error: timeout)" in said_of_it
     assert "1 not readable (1 confidence_unparsed: no confidence [2J said)" in said_of_it
-    assert "recount no value: equals the board status incomplete: 1 of 24 not answered" in said_of_it
+    assert "recount: no value: equals the board status: incomplete: 1 of 24 not answered" in said_of_it
 
 
 def test_a_study_without_a_board_or_without_responses_is_one_line(metacog, own_copy):

@@ -141,12 +141,8 @@ def test_who_stops_answering_is_told_that_nothing_was_written(metacog, tmp_path,
     assert not (tmp_path / "s.toml").exists()
 
 
-def test_a_folder_and_a_dash_are_no_study_file(metacog, tmp_path):
-    metacog("init", tmp_path).refused_in_one_line("is a folder", "study.toml")
-    metacog("init", "-").refused_in_one_line("give it a name")
-
-
-def test_an_existing_file_stays_as_it_is(metacog, study):
+def test_an_existing_file_stays_as_it_is_and_a_folder_is_no_study_file(metacog, study):
     before = study.read_bytes()
+    metacog("init", study.parent).refused_in_one_line("is there already", "study.toml")
     metacog("init", study).refused_in_one_line("is there already")
     assert study.read_bytes() == before

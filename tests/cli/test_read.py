@@ -17,7 +17,7 @@ def written(path: Path, *lines: Any) -> Path:
 
 
 def asked(benchmark: str, path: Path) -> tuple[list[dict[str, Any]], Result]:
-    result = CliRunner().invoke(read, [benchmark, str(path), "--format", "jsonl"])
+    result = CliRunner().invoke(read, [benchmark, str(path)])
     return [json.loads(line) for line in result.stdout.splitlines()], result
 
 

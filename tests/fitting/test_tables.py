@@ -99,8 +99,8 @@ def test_wide_tables_have_a_group_for_each_name(metacog, tmp_path):
     wide = {"conf_a": a["conf"], "correct_a": a["ok"], "conf_b": b["conf"], "correct_b": b["ok"]}
     pl.DataFrame({"": range(N // 2), **wide}).write_csv(tmp_path / "wide.csv")
     result = metacog(
-        "fit", tmp_path / "wide.csv", "--wide", "conf_*", "correct_*", "--confidence", "conf", "--correct", "correct",
-        "--format", "json",
+        "fit", tmp_path / "wide.csv", "--wide", "conf_*", "--wide", "correct_*", "--confidence", "conf",
+        "--correct", "correct", "--format", "json",
     )  # fmt: skip
     long = metacog("fit", written(tmp_path, frame, ".csv"), *OK_CONF, "--group", "model")
     for model in "ab":
