@@ -68,8 +68,7 @@ class Learnt:
         """Keep what is known, with what another process has kept meanwhile; what cannot be written is learnt again."""
         bills = getattr(self.model, "known", self.known)
         self.known = known = replace(self.known, **{name: getattr(bills, name) for name in BILLS})
-        # What an address says of itself, be it in refusals, is nothing known of a model.
-        if self.home is None or replace(known, server=None, context=None) == NOTHING_KNOWN:
+        if self.home is None or known == NOTHING_KNOWN:
             return
         kept = capabilities.load(self.home, self.name, self.request_digest) or NOTHING_KNOWN
         most: dict[str, Any] = {

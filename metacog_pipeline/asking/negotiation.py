@@ -1,9 +1,9 @@
-"""Capability negotiation: one table of request options, and what is left out when a provider refuses a call.
+"""How a model can be asked, learnt from its refusals: one table of request options, and what is left out for each.
 
 A refusal (400, 401, 403, 404, 422) that names an option costs that option. One that names nothing may be about the
 question, so another question is asked first; then it costs one group of options after another, and in the end all of them:
 only the bare call decides that a key, a model or an address is wrong. What the study asks for by name (effort,
-thinking_tokens, verbosity, api, extra_body) is never left out; the line that ends the session names its key. A refused call
+thinking_tokens, verbosity, extra_body) is never left out; the line that ends the session names its key. A refused call
 costs nothing, and at most ``MOST_CALLS`` are refused.
 """
 
@@ -12,61 +12,63 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from metacog_pipeline.asking.learning import SAMPLING, Learnt
 from metacog_pipeline.asking.states import Profile, StepFailed
 from metacog_pipeline.llm import types
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities, Limit
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.wire import bounded
 from metacog_pipeline.llm.wire.errors import FATAL_CODES
 
-MOST_CALLS = 6  # two questions whole, three groups left out in turn, and the bare call
+MOST_CALLS = 5  # two questions whole, two groups left out in turn, and the bare call
 REFUSALS = frozenset({400, 401, 403, 404, 422})  # statuses by which an option, a key or a model is refused
 NO_CONSTRAINT = "unsupported_constraint"  # the wire has no field for it: nothing was sent
 OTHER_LIMIT: dict[str, Limit] = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
+RENAMED_CODES = ("unsupported", "unknown", "unrecognized", "extra")  # a field that goes by another name
 
-DROPPED_BLIND = SAMPLING - {"stop"}  # the engine sends no stop of its own
-SHOWN_THINKING = frozenset({"adaptive_thinking", "reasoning_summary"})
-THINKING_BUDGET = frozenset({"thinking_budget"})  # room to think as a number of its own, else in the limit
-AMPLE_ROOM, ALL_ROOM = frozenset({"ample_room"}), frozenset({"thinking_room"})
-#: Everything about delivery but the room to think.
-HANDLING = (
-    frozenset({"stream", "stream_options", "cache_control", "prompt_cache_key", bounded.OPTION})
-    | SHOWN_THINKING
-    | THINKING_BUDGET
-    | AMPLE_ROOM
-)
-DELIVERY = HANDLING | ALL_ROOM
-#: Option → names that providers give its parameter in a refusal, lower case and without punctuation.
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What a call may carry.
+
+    ``names`` providers give it in a refusal, lower case and without punctuation; ``instead`` what is left out where it is
+    refused, the least first: the option itself, or what shows the thinking, or the room for it.
+    """
+
+    names: str
+    instead: tuple[frozenset[str], ...] = ()
+
+
+def _only(*names: str) -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(each.split()) for each in names)
+
+
+ROOM = _only("adaptive_thinking reasoning_summary", "ample_room", "thinking_room")
+#: Option → its names and what goes; the constraint, and what a study asks for by name, have a rule of their own.
 OPTIONS = {
-    "temperature": "temperature",
-    "seed": "seed",
-    "top_logprobs": "logprobs toplogprobs responselogprobs include",  # include: OpenAI Responses
-    "stop": "stop stopsequences",
-    "stream": "stream",
-    "stream_options": "streamoptions",
-    "limit": "maxtokens maxcompletiontokens maxoutputtokens",
-    "thinking_tokens": "thinking thinkingconfig thinkingbudget budgettokens",
-    "effort": "thinkinglevel reasoning reasoningeffort effort",
-    "reasoning_summary": "summary display includethoughts",
-    "cache_control": "cachecontrol",
-    "prompt_cache_key": "promptcachekey",
-    "verbosity": "verbosity",
-    "constraint": (
+    "temperature": Option("temperature", _only("temperature")),
+    "seed": Option("seed", _only("seed")),
+    "top_logprobs": Option("logprobs toplogprobs responselogprobs", _only("top_logprobs")),
+    "stop": Option("stop stopsequences", _only("stop")),
+    "stream": Option("stream", _only("stream")),
+    "stream_options": Option("streamoptions", _only("stream_options")),
+    "limit": Option("maxtokens maxcompletiontokens maxoutputtokens", ROOM[1:]),
+    "thinking_tokens": Option("thinking thinkingconfig thinkingbudget budgettokens", ROOM),
+    "effort": Option("thinkinglevel reasoning reasoningeffort effort", ROOM),
+    "reasoning_summary": Option("summary display includethoughts", _only("reasoning_summary")),
+    "verbosity": Option("verbosity"),
+    "constraint": Option(
         "responseformat guidedchoice structuredoutputs logitbias outputconfig outputformat text "
         "responseschema responsejsonschema responsemimetype"
     ),
 }
-#: What is left out instead of an option, the least first: what shows the thinking, or the room for it.
-INSTEAD = {
-    "thinking_tokens": (SHOWN_THINKING, AMPLE_ROOM, ALL_ROOM),
-    "effort": (SHOWN_THINKING, AMPLE_ROOM, ALL_ROOM),
-    "limit": (AMPLE_ROOM, ALL_ROOM),
-}
-RENAMED_CODES = ("unsupported", "unknown", "unrecognized", "extra")  # a field that goes by another name
-OPTION_OF = {name: option for option, names in OPTIONS.items() for name in names.split()}
+OPTION_OF = {name: option for option, found in OPTIONS.items() for name in found.names.split()}
+DROPPED_BLIND = SAMPLING - {"stop"}  # the engine sends no stop of its own
+THINKING_BUDGET = frozenset({"thinking_budget"})  # room to think as a number of its own, else in the limit
+#: Everything about delivery but the room to think.
+HANDLING = frozenset({"stream", "stream_options"}) | ROOM[0] | ROOM[1] | THINKING_BUDGET
+DELIVERY = HANDLING | ROOM[2]
 
 
 def may_be_an_option(failed: types.Completion) -> bool:
@@ -92,11 +94,8 @@ def blamed(refusal: types.Completion, spec: ModelSpec) -> str | None:
 
 def asked_by_name(spec: ModelSpec) -> dict[str, str]:
     """Return {option: key of the study} of what a model's row asks for by name."""
-    named = {}
-    for key in ("effort", "verbosity", "thinking_tokens", "api"):
-        value = getattr(spec, key)
-        if value not in (None, "auto"):
-            named[key] = f"{key} = {json.dumps(value)}"
+    keys = [key for key in ("effort", "verbosity", "thinking_tokens") if getattr(spec, key) is not None]
+    named = {key: f"{key} = {json.dumps(getattr(spec, key))}" for key in keys}
     return named | {f"extra_body.{name}": f"extra_body.{name}" for name in spec.extra_body}
 
 
@@ -133,7 +132,6 @@ class Negotiation:
     ) -> None:
         self.spec, self.modes = spec, tuple(modes)
         self._known = known  # with what was found out
-        self._start_api = known.api
         self._refusals, self.more, self._bare = 0, False, False
         accepted = [mode for mode in self.modes if mode not in known.refused_modes] or self.modes
         self._mode = accepted[0] if profile is None else profile.mode
@@ -141,7 +139,7 @@ class Negotiation:
         self._group: frozenset[str] = frozenset()  # left out beside, as nothing was named
         # Models that think refuse log-probabilities at official addresses, and often without their name.
         logprobs = [frozenset({"top_logprobs"})] if spec.top_logprobs else []
-        self._groups = [*logprobs, DROPPED_BLIND, HANDLING]
+        self._groups = [*logprobs, HANDLING, DROPPED_BLIND]
 
     @property
     def profile(self) -> Profile:
@@ -174,7 +172,6 @@ class Negotiation:
         """Return ``now`` with what the way that was taken has taught."""
         return replace(
             now,
-            api=self._known.api,
             limit_field=self._known.limit_field,
             refused=now.refused | self.known.refused | self.profile.dropped,
             refused_modes=now.refused_modes | self._known.refused_modes,
@@ -202,22 +199,18 @@ class Negotiation:
         if named in asked_by_name(self.spec):
             budget = named == "thinking_tokens" and self.spec.provider == "anthropic"
             return budget and self._first_of(THINKING_BUDGET)
-        if self._is_no_chat_model(refusal):
-            self._known = replace(self._known, api="responses")
-        elif decisive(refusal) or (refusal.http_status == 404 and self.spec.api != "auto"):
-            self._bare, self._known = True, replace(self._known, api=self._start_api)
-        else:
-            if named is None or not self._without(named, refusal):
-                self._next_group()
-            self._bare |= self._refusals >= MOST_CALLS - 1
+        if decisive(refusal):
+            self._bare = True
+            return True
+        if named is None or not self._without(named, refusal):
+            self._next_group()
+        self._bare |= self._refusals >= MOST_CALLS - 1
         return True
 
     def _without(self, named: str, refusal: types.Completion) -> bool:
         """Leave out a named option, or ask for less of it; return False where there is nothing to leave out."""
         code = (refusal.error_code or "").lower()
         if named == "constraint":
-            if self._mode == "json_schema" and bounded.bounds_white_space(self.known):
-                return self._first_of(frozenset({bounded.OPTION}))
             if "schema" not in code:  # a schema too hard says nothing of the others
                 refused = self._known.refused_modes | {self._mode}
                 self._known = replace(self._known, refused_modes=refused)
@@ -227,7 +220,7 @@ class Negotiation:
         if other is not None and by_name and self._known.limit_field is None:
             self._known = replace(self._known, limit_field=other)
             return True
-        return self._first_of(*INSTEAD.get(named, (frozenset({named}) & (SAMPLING | DELIVERY),)))
+        return self._first_of(*(OPTIONS[named].instead if named in OPTIONS else ()))
 
     def _first_of(self, *groups: frozenset[str]) -> bool:
         """Leave out the first group that is not left out yet; return whether there is one."""
@@ -249,13 +242,6 @@ class Negotiation:
         later = self.modes[self.modes.index(self.profile.mode) + 1 :]
         self._mode = later[0] if later else self._mode
         return bool(later)
-
-    def _is_no_chat_model(self, refusal: types.Completion) -> bool:
-        """Whether chat completions say that the model is none of theirs: it is asked through OpenAI Responses then."""
-        if self.spec.provider != "openai" or self.spec.api != "auto" or self._known.api is not None:
-            return False
-        code = (refusal.error_code or "").lower()
-        return refusal.error_param == "model" and code != "model_not_found" and refusal.http_status != 401
 
 
 async def negotiate(

@@ -104,10 +104,9 @@ class Partition:
 def request_digest(spec: ModelSpec) -> str:
     """Return a digest of what decides how a model is asked: address, id, mode, tokens; not prices or rates."""
     always = ("temperature", "max_tokens", "top_logprobs", "token_ids", "choice_field")
-    unset = {"api": "auto", "api_version": None, "stream": None}
     fields = {**spec.identity_fields(), "mode": spec.answer_mode}
     fields |= {name: getattr(spec, name) for name in always}
-    fields |= {name: getattr(spec, name) for name, value in unset.items() if getattr(spec, name) != value}
+    fields |= {} if spec.stream is None else {"stream": spec.stream}
     return sha256_hex(canonical_json(fields))
 
 
@@ -218,7 +217,6 @@ async def _ask(
             session.queue = queue
             if over_http:
                 session.learnt = Learnt.of(model, home, spec.name, request_digest(spec))
-                session.learnt.take(await clients.listed(spec, session.learnt.known))
             if os.environ.get(REASK) == UNUSABLE:
                 store.reask(to_ask_again(store.folder))
             if queue is not None:

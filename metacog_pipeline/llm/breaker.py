@@ -1,9 +1,8 @@
 """What the bills of one model show: how far they pass what a request can be billed, and when that ends the asking.
 
-The budget holds because a request has a most it can be billed. A bill above it is paid for and kept, and every later call
-of the model sets aside as much more as the largest such bill took: somebody on the way adds to the prompts, or a server
-counts a little beyond the limit. Where a bill passes it so far that there seems to be no such most, nothing further is
-sent to the model: calls on their way are finished, and every other call is given up before it is sent.
+The budget holds because a request has a most it can be billed, and is charged no more. Where somebody on the way adds to
+prompts (a proxy's system message, a search), every later call sets aside as much more as the largest such bill took. Where
+a bill shows that there is no such most, nothing further is sent to the model: calls on their way are finished.
 """
 
 from __future__ import annotations
@@ -11,16 +10,14 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from metacog_pipeline.llm import costs
-from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
+from metacog_pipeline.llm.capabilities import BILLS, NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.halt import Halt
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Usage, failed
 
-# Some servers count the tokens of their template that end a turn or open a channel: a handful for each part of a reply.
-TOLERATED_TOKENS = 32
-TOLERATED_SHARE = 0.02  # of the limit: what a server generates before it looks at its count again
 MOST_HIDDEN_TOKENS = 100_000  # beside a prompt; the longest system messages of proxies have a third
 OVERBILLED = "overbilled"
 
@@ -38,32 +35,43 @@ class Breaker:
         self.halt = halt
         self._spec = spec
         self._seen = NOTHING_KNOWN
-        self._said = False
 
     def raised(self, known: Capabilities) -> Capabilities:
         """Return ``known`` with what the bills so far have shown."""
-        seen = self._seen
-        if seen is NOTHING_KNOWN:
+        if self._seen is NOTHING_KNOWN:
             return known
-        return replace(
-            known,
-            overbilled=seen.overbilled or known.overbilled,
-            hidden_tokens=_most(seen.hidden_tokens, known.hidden_tokens),
-            over_limit=_most(seen.over_limit, known.over_limit),
-        )
+        most: dict[str, Any] = {
+            name: max(getattr(self._seen, name) or 0, getattr(known, name) or 0) or None for name in BILLS
+        }
+        return replace(known, **most)
 
     def note(self, request: ChatRequest, known: Capabilities, usage: Usage) -> bool:
-        """Look at the bill of one answer; return whether what was ``known`` had set about enough aside for it."""
+        """Look at the bill of one answer; return whether what was ``known`` had set enough aside for it."""
         if self._spec.free:
             return True
         sent, got = usage.input_tokens or 0, usage.output_tokens or 0
         most_in = costs.input_token_bound(self._spec, request)
         most_out = costs.output_token_bound(self._spec, request, known)
-        if sent > most_in or got > most_out:
-            self._beyond(request, known, (sent, most_in), (got, most_out))
-        most_in += known.hidden_tokens or 0
-        most_out += known.over_limit or 0
-        return sent <= most_in + _tolerated(most_in) and got <= most_out + _tolerated(most_out)
+        before, hidden = self.raised(known), sent - costs.estimate_input_tokens(request)
+        if costs.beyond(got, most_out):
+            self._note(before, overbilled=got)
+            _logger.warning(
+                "model %s billed %s output tokens where the request allowed %s: it is not asked again",
+                *(self._spec.name, f"{got:,}", f"{most_out:,}"),
+            )
+        elif hidden > MOST_HIDDEN_TOKENS:
+            self._note(before, overbilled=sent)
+        elif sent > most_in and hidden > (before.hidden_tokens or 0):
+            self._note(before, hidden_tokens=hidden)
+            if costs.beyond(sent, most_in) and not before.hidden_tokens:
+                _logger.warning(
+                    "model %s billed %s input tokens for a prompt of at most %s: something on the way adds to prompts (a "
+                    "proxy's system message, a search); as much is set aside for each further call; ask the provider "
+                    "directly if this is not meant",
+                    *(self._spec.name, f"{sent:,}", f"{most_in:,}"),
+                )
+        within = costs.beyond(sent, most_in + (known.hidden_tokens or 0)) or costs.beyond(got, most_out)
+        return not within
 
     def refusal(self, known: Capabilities, now: datetime) -> Completion | None:
         """Return what a call to a stopped model ends with, without being sent; ``None`` while it is not stopped."""
@@ -73,67 +81,17 @@ class Breaker:
         message = f"model {self._spec.name} {why}"
         return failed(ErrorKind.FATAL, OVERBILLED, message, cost_usd=0.0, attempts=0, started_at=now)
 
-    def _beyond(
-        self, request: ChatRequest, known: Capabilities, sent: tuple[int, int], got: tuple[int, int]
-    ) -> None:
-        """Remember a bill above a bound (tokens billed, bound: of the prompt, of the answer); stop where there is none."""
-        before = self.raised(known)
-        now = replace(
-            before,
-            hidden_tokens=_most(self._hidden(request, *sent), before.hidden_tokens),
-            over_limit=_most(max(0, got[0] - got[1]), before.over_limit),
-            overbilled=before.overbilled or self._overbilled(*got),
-        )
-        if now != before:
-            self._seen = now
-            if bill_problem(self._spec, now) is not None and bill_problem(self._spec, before) is None:
-                self.halt.throw()
-
-    def _hidden(self, request: ChatRequest, billed: int, most: int) -> int | None:
-        """Return the input tokens that were billed beside the prompt's likely ones, where it cannot be so many."""
-        if billed <= most:
-            return None
-        if billed > most + _tolerated(most) and not self._said:
-            self._said = True
-            _logger.warning(
-                "model %s billed %s input tokens for a prompt of at most %s: something on the way adds to prompts (a "
-                "proxy's system message, a search); as much is set aside for each further call; ask the provider "
-                "directly if this is not meant",
-                *(self._spec.name, f"{billed:,}", f"{most:,}"),
-            )
-        return billed - costs.estimate_input_tokens(request)
-
-    def _overbilled(self, billed: int, most: int) -> int | None:
-        """Return the output tokens of a bill that shows no limit."""
-        if billed <= most + _tolerated(most):
-            return None
-        _logger.warning(
-            "model %s billed %s output tokens where the request allowed %s: it is not asked again",
-            *(self._spec.name, f"{billed:,}", f"{most:,}"),
-        )
-        return billed
+    def _note(self, before: Capabilities, **more: Any) -> None:
+        self._seen = replace(before, **more)
+        if self._seen.overbilled is not None:
+            self.halt.throw()
 
 
 def bill_problem(spec: ModelSpec, known: Capabilities) -> str | None:
     """Return why ``spec`` is not asked again, and what to do, where a bill showed that a request has no most."""
-    if spec.free:
+    if spec.free or known.overbilled is None:
         return None
-    if known.overbilled is not None:
-        return (
-            f"billed {known.overbilled:,} output tokens once, more than the request allowed, and is not asked again, "
-            "because no budget holds then: raise thinking_tokens or max_tokens of its row, or lower effort"
-        )
-    if (known.hidden_tokens or 0) > MOST_HIDDEN_TOKENS:
-        return (
-            f"billed {known.hidden_tokens:,} input tokens beside the prompt once, and is not asked again, because no "
-            "budget holds then: ask the provider directly, or take out of base_url or extra_body of its row what adds them"
-        )
-    return None
-
-
-def _tolerated(most: int) -> float:
-    return max(TOLERATED_TOKENS, most * TOLERATED_SHARE)
-
-
-def _most(one: int | None, other: int | None) -> int | None:
-    return max(one or 0, other or 0) or None
+    return (
+        f"billed {known.overbilled:,} tokens once, more than the request allowed, and is not asked again, because no "
+        "budget holds then: raise thinking_tokens or max_tokens of its row, lower effort, or ask the provider directly"
+    )

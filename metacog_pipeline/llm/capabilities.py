@@ -25,16 +25,12 @@ from metacog_pipeline.llm.types import ChatRequest, Sampling
 #: What may be thought where nothing is known yet: a limit costs nothing by itself. Less than 16,384 with the answer, the
 #: most that many models without reasoning take, so that they are not refused for it.
 AMPLE_THINKING_TOKENS = 15_360
-MODEST_THINKING_TOKENS = 4_096  # where a provider or a context takes no such limit
-MODEST_SHARE = 4  # of a context that is known, modest is a quarter at most
-SHORT_ANSWER = 64  # is asked for however little of a context is left: a prompt may be shorter than it seems
+MODEST_THINKING_TOKENS = 4_096  # where a provider takes no such limit
 TIMES_THE_MOST_SEEN = 4  # the next question may need more thinking than the hardest so far
-LEAST_OF_RESPONSES = 16  # OpenAI Responses refuses a smaller limit
 SHOWN_REASONING = "reasoning_summary"  # the option to be shown what was thought, whatever a provider calls it
 NOT_SENT: Mapping[str, Any] = {"temperature": None, "seed": None, "top_logprobs": None, "stop": ()}
-BILLS = ("overbilled", "hidden_tokens", "over_limit")  # what only bills teach
+BILLS = ("overbilled", "hidden_tokens")  # what only bills teach
 Limit = Literal["max_tokens", "max_completion_tokens"]
-Server = Literal["vllm"]
 Count = Annotated[int, Field(ge=0)]
 
 
@@ -42,30 +38,22 @@ Count = Annotated[int, Field(ge=0)]
 class Capabilities:
     """What is known of one model at one address; ``None`` or empty: not known yet.
 
-    ``api`` the OpenAI interface it is asked through; ``limit_field`` the name it takes a limit of tokens by; ``refused``
-    options it does not take (``temperature``, ``seed``, ``top_logprobs``, ``stop``, ``stream``, ``thinking_room``, …);
-    ``refused_modes`` answer modes it does not take. ``reasons`` whether it thinks before it answers;
-    ``reasoning_tokens`` the most thought before one answer.
-    ``first_reply_s`` seconds to the first whole reply.
-    ``server`` the program that serves the model at an address of one's own, ``context`` how many tokens question and
-    answer may take together.
-    ``overbilled`` the output tokens of a bill above what its request allowed: such a model is not asked again.
-    ``hidden_tokens`` the most input tokens billed beside a prompt where something adds to it, ``over_limit`` the most
-    output tokens billed above a limit: as many more are set aside for each call.
+    ``limit_field`` the name it takes a limit of tokens by; ``refused`` options it does not take (``temperature``,
+    ``seed``, ``top_logprobs``, ``stop``, ``stream``, ``thinking_room``, …); ``refused_modes`` answer modes it does not
+    take. ``reasons`` whether it thinks before it answers; ``reasoning_tokens`` the most thought before one answer.
+    ``first_reply_s`` seconds to the first whole reply. ``overbilled`` the tokens of a bill that shows no limit: such a
+    model is not asked again. ``hidden_tokens`` the most input tokens billed beside a prompt where something adds to it: as
+    many more are set aside for each call.
     """
 
-    api: Literal["chat", "responses"] | None = None
     limit_field: Limit | None = None
     refused: frozenset[str] = frozenset()
     refused_modes: frozenset[str] = frozenset()
     reasons: bool | None = None
     reasoning_tokens: Count | None = None
     first_reply_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
-    server: Server | None = None
-    context: Count | None = None
     overbilled: Count | None = None
     hidden_tokens: Count | None = None
-    over_limit: Count | None = None
 
     def thinking_room(self, spec: ModelSpec) -> int:
         """Return how many tokens ``spec`` may think before it answers, beside those of the answer itself."""
@@ -74,8 +62,7 @@ class Capabilities:
         if self.reasons is False or "thinking_room" in self.refused:
             return 0
         if "ample_room" in self.refused:
-            share = (self.context or 0) // MODEST_SHARE
-            return min(MODEST_THINKING_TOKENS, share) if share else MODEST_THINKING_TOKENS
+            return MODEST_THINKING_TOKENS
         return max(AMPLE_THINKING_TOKENS, TIMES_THE_MOST_SEEN * (self.reasoning_tokens or 0))
 
     def token_limit(self, spec: ModelSpec, request: ChatRequest) -> int | None:
@@ -85,28 +72,7 @@ class Capabilities:
         room to think, as providers count both as one.
         """
         limit = request.sampling.max_tokens
-        if limit is None:
-            return None
-        limit += self.thinking_room(spec)
-        if self.context:  # more than the prompt leaves of it is refused outright
-            limit = min(limit, self._left_of_context(spec, request))
-        return max(limit, LEAST_OF_RESPONSES) if self.uses_responses(spec) else limit
-
-    def _left_of_context(self, spec: ModelSpec, request: ChatRequest) -> int:
-        """Return how many tokens may be generated behind the prompt: what its bound leaves of the context.
-
-        Few prompts come near their bound. So an answer, without its thinking, may have half of what the prompt's likely
-        length leaves, where that is more.
-        """
-        from metacog_pipeline.llm import costs  # which reads what is known
-
-        context, answer = self.context or 0, request.sampling.max_tokens or 0
-        likely = (context - costs.estimate_input_tokens(request)) // 2
-        return max(context - costs.input_token_bound(spec, request), min(answer, max(likely, SHORT_ANSWER)))
-
-    def uses_responses(self, spec: ModelSpec) -> bool:
-        """Whether ``spec`` is asked through OpenAI Responses: because it says so, or because chat was refused."""
-        return spec.api == "responses" or (spec.api == "auto" and self.api == "responses")
+        return None if limit is None else limit + self.thinking_room(spec)
 
     def accepted(self, sampling: Sampling) -> Sampling:
         """Return ``sampling`` without what the model refuses; the limit on tokens is `token_limit`'s."""
@@ -131,30 +97,29 @@ def kept_at(home: Home, model: str) -> Path:
     return home.capabilities / f"{model}.json"
 
 
-def load(home: Home, model: str, asked_as: str) -> Capabilities | None:
+def load(home: Home, model: str, request_digest: str) -> Capabilities | None:
     """Return what is known of ``model``; None where nothing is, or where it would be asked otherwise now.
 
     A file that cannot be read is as good as none: what it held can be learnt again.
     """
     try:
         kept = json.loads(kept_at(home, model).read_text("utf-8"))
-        if kept["asked_as"] != asked_as:
+        if kept["asked_as"] != request_digest:
             return None
-        known = _kept().validate_json(json.dumps(kept["capabilities"]), strict=True)
-        return known
+        return _form().validate_json(json.dumps(kept["capabilities"]), strict=True)
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
 
 @functools.cache
-def _kept() -> TypeAdapter[Capabilities]:
+def _form() -> TypeAdapter[Capabilities]:
     return TypeAdapter(Capabilities)
 
 
-def save(home: Home, model: str, asked_as: str, known: Capabilities) -> None:
+def save(home: Home, model: str, request_digest: str, known: Capabilities) -> None:
     """Keep what is ``known`` of ``model``."""
     fields = dataclasses.asdict(known)
     fields |= {name: sorted(fields[name]) for name in ("refused", "refused_modes")}
     path = kept_at(home, model)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, json.dumps({"asked_as": asked_as, "capabilities": fields}, indent=1) + "\n")
+    write_text(path, json.dumps({"asked_as": request_digest, "capabilities": fields}, indent=1) + "\n")

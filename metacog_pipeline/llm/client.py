@@ -10,10 +10,9 @@ The life of a call::
          ├─ rate limit, transient: wait holding nothing, then the next attempt
          └─ may have been billed and failed, or an empty answer: the same, but one more attempt at most
 
-What an attempt costs: its reported usage; where usage is missing, and where an attempt failed after it may have been
-answered and billed, its worst case. So the sum of ``cost_usd`` is never below the bill. A completion with a cost but
-without ``usage`` says that the cost is such a bound; the first one of a model is also logged. A bill above what the
-request allowed raises what later calls set aside, or stops the model (see `breaker`).
+What an attempt costs is what `costs.reconciled` makes of its usage; where an attempt failed after it may have been answered
+and billed, its worst case. So the sum of ``cost_usd`` is never below the bill. A completion with a cost but without
+``usage`` says that the cost is such a bound; the first one of a model is also logged.
 """
 
 from __future__ import annotations
@@ -37,20 +36,25 @@ from metacog_pipeline.llm.costs import (
     worst_case_cost,
 )
 from metacog_pipeline.llm.halt import Halt, NotSent
-from metacog_pipeline.llm.incoming import SendFailure
 from metacog_pipeline.llm.limiter import CallResult, Limiter
 from metacog_pipeline.llm.rates import Rates
-from metacog_pipeline.llm.reading import Reader
 from metacog_pipeline.llm.retry import Retries, RetryPolicy, retry_after_s
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.timeouts import timeouts_of
-from metacog_pipeline.llm.transport import MAX_BODY_BYTES, Http, send
+from metacog_pipeline.llm.transport import (
+    MAX_BODY_BYTES,
+    NO_CONNECTION,
+    Http,
+    Reply,
+    SendFailure,
+    send,
+    timeouts_of,
+)
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Status, Usage, failed
-from metacog_pipeline.llm.wire import HttpCall, UnsupportedConstraint, wire_for
+from metacog_pipeline.llm.wire import HttpCall, UnsupportedConstraint, Wire, redacted, wire_for
 
 FIRST_CALLS = 4  # of a paid model under way at once until its first bills have been seen
 FIRST_ANSWERS = 2  # bills within what was set aside, after which its whole concurrency is used
-LONG_PAUSE_S = 20.0  # waits that are told
+LONG_PAUSE_S = 20.0  # waits that are reported
 SAID_AGAIN_S = 600.0
 # Statuses of gateways that gave up on a model which may have answered, and billed, behind them.
 MAYBE_BILLED_STATUSES = frozenset({408, 499, 502, 504, 520, 524})
@@ -61,6 +65,17 @@ _logger = logging.getLogger(__name__)
 def utc_now() -> datetime:
     """Return the wall clock, aware."""
     return datetime.now(UTC)
+
+
+def read_reply(spec: ModelSpec, wire: Wire, key: str | None, reply: Reply) -> Completion:
+    """Return what a reply says, whatever it is: an answer nobody foresaw must not end the run."""
+    try:
+        return wire.read(spec, reply.status, reply.headers, reply.body, key, closed=reply.closed)
+    except Exception as error:
+        name = type(error).__name__
+        _logger.warning("model %s: an answer could not be read (%s)", spec.name, name)
+        message = f"the answer could not be read ({name})"
+        return failed(ErrorKind.TRANSIENT, "unreadable", message, http_status=reply.status)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,21 +102,19 @@ class Tally:
     """The attempts of one call."""
 
     def __init__(self) -> None:
-        self.attempts = 0
-        self.billed = 0
+        self.attempts = self.billed = 0
         self.cost: float | None = 0.0
         self.last: Completion | None = None
         self.latency_first_s: float | None = None
-        self.started: float | None = None
-        self.started_at: datetime | None = None
+        self.started, self.started_at = 0.0, utc_now()
         self._sent = 0.0
 
     def send(self, now: float, wall: datetime) -> None:
         """Note that an attempt leaves."""
-        self.attempts += 1
         self._sent = now
-        if self.started is None:
+        if self.attempts == 0:
             self.started, self.started_at = now, wall
+        self.attempts += 1
 
     def add(self, attempt: Attempt) -> None:
         """Note how the attempt that left last has ended."""
@@ -125,19 +138,18 @@ class Tally:
             attempts=self.attempts,
             attempts_billed=self.billed,
             started_at=self.started_at,
-            latency_s=0.0 if self.started is None else now - self.started,
+            latency_s=now - self.started,
             latency_first_s=self.latency_first_s,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """One call: its bytes, what they say, what was known when they were written, the most dollars an attempt costs."""
+    """One call: its bytes, what they say, and what was known when they were written."""
 
     call: HttpCall
     request: ChatRequest
     known: Capabilities
-    worst: float | None = None
 
 
 class HttpChatModel:
@@ -175,11 +187,9 @@ class HttpChatModel:
         self._rng = rng or random.Random()
         self._now = now
         self._wire = wire_for(spec.provider)
-        self._reader = Reader(spec, key, self._wire)
         self._held_back = 0 if spec.free else max(0, spec.max_concurrency - FIRST_CALLS)
         self._own_limit = asyncio.Semaphore(spec.max_concurrency - self._held_back)
         self._answers = 0
-        self._under_way: dict[Reservation, _Asked] = {}
         self._doubted = False
         self._quiet_until = 0.0  # on the event loop's clock
 
@@ -195,10 +205,6 @@ class HttpChatModel:
     def known(self, known: Capabilities) -> None:
         self._known = known
 
-    def note_bill(self, request: ChatRequest, usage: Usage) -> None:
-        """Look at the bill of an answer that came another way (a batch), as at that of a call."""
-        self._look_at_bill(request, self.known, usage)
-
     def refusal(self) -> Completion | None:
         """Return what every further call ends with, without being sent; ``None`` while the model may be asked."""
         return self._breaker.refusal(self.known, self._now())
@@ -208,20 +214,31 @@ class HttpChatModel:
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Answer ``request``; a call that went wrong is a ``failed`` completion."""
-        known = self.known
         if (refusal := self.refusal()) is not None:
             return refusal
         try:
-            call = self._wire.build(self.spec, request, self._key, known)
+            call = self._wire.build(self.spec, request, self._key, self.known)
         except UnsupportedConstraint as error:
             more = {"cost_usd": 0.0, "attempts": 0, "started_at": self._now()}
             return failed(ErrorKind.UNSUPPORTED, "unsupported_constraint", one_line(str(error)), **more)
-        return await self._answered(_Asked(call, request, known))
+        return await self._answered(_Asked(call, request, self.known))
+
+    def billed(
+        self, completion: Completion, request: ChatRequest, known: Capabilities, *, batch: bool = False
+    ) -> tuple[float | None, bool]:
+        """Return the dollars an answer is charged, and whether what was ``known`` had set enough aside for it.
+
+        The first time that the charge is not what was reported, one line says why.
+        """
+        within = self._breaker.note(request, known, completion.usage)
+        bill = reconciled(self.spec, completion, request, self._breaker.raised(known), batch=batch)
+        if bill.doubt is not None and completion.status is not Status.FAILED:
+            self._doubt(bill.doubt)
+        return bill.cost, within
 
     async def _answered(self, asked: _Asked) -> Completion:
         loop = asyncio.get_running_loop()
-        retries = Retries(self._policy, self._rng)
-        tally = Tally()
+        retries, tally = Retries(self._policy, self._rng), Tally()
         while True:
             try:
                 attempt = await self._attempt(asked, tally)
@@ -229,13 +246,13 @@ class HttpChatModel:
                 pause = _pause(retries, attempt, loop.time())
                 if pause is None:
                     return tally.close(loop.time())
-                self._say_long(pause, attempt.completion)
+                self._report_long(pause, attempt.completion)
                 with self._halt.unsent():
                     await asyncio.sleep(pause)
             except (BudgetSpent, NotSent):
                 if tally.last is not None:
                     return tally.close(loop.time())
-                if (refusal := self._breaker.refusal(asked.known, self._now())) is not None:
+                if (refusal := self.refusal()) is not None:
                     return refusal
                 raise
 
@@ -249,9 +266,9 @@ class HttpChatModel:
                 slot = await self._rates.admit(tokens, self._limiter.acquire)
             outcome, retry_after = CallResult.SILENT, None
             try:
-                asked, reservation = await self._reserved(asked)
+                asked, worst, reservation = await self._reserved(asked)
                 tally.send(asyncio.get_running_loop().time(), self._now())
-                attempt = await self._charged(asked, reservation)
+                attempt = await self._charged(asked, worst, reservation)
                 outcome, retry_after = _outcome(attempt.completion), attempt.retry_after
             finally:
                 self._limiter.release(slot, outcome, retry_after)
@@ -261,86 +278,74 @@ class HttpChatModel:
         self._open_up()
         return attempt
 
-    async def _reserved(self, asked: _Asked) -> tuple[_Asked, Reservation | None]:
+    async def _reserved(self, asked: _Asked) -> tuple[_Asked, float | None, Reservation | None]:
         """Set aside the most an attempt costs, as far as bills have shown by the time that it is granted."""
         while True:
-            asked = self._weighed(asked)
+            known = self._breaker.raised(asked.known)
+            worst = worst_case_cost(self.spec, asked.request, known)
+            now = replace(asked, known=known)
             if self._budget is None:
-                return asked, None
+                return now, worst, None
             with self._halt.unsent():
-                reservation = await self._budget.reserve(asked.worst or 0.0)
-            if self._weighed(asked).worst == asked.worst:
-                return asked, reservation
+                reservation = await self._budget.reserve(worst or 0.0)
+            if self._breaker.raised(known) == known:
+                return now, worst, reservation
             self._budget.charge(reservation, 0.0)
 
-    def _weighed(self, asked: _Asked) -> _Asked:
-        known = self._breaker.raised(asked.known)
-        if known is asked.known and asked.worst is not None:
-            return asked
-        return _Asked(asked.call, asked.request, known, worst_case_cost(self.spec, asked.request, known))
-
-    async def _charged(self, asked: _Asked, reservation: Reservation | None) -> Attempt:
+    async def _charged(self, asked: _Asked, worst: float | None, reservation: Reservation | None) -> Attempt:
         """Send once; whatever happens, cancellation included, its cost is charged."""
-        cost = asked.worst
-        if reservation is not None:
-            self._under_way[reservation] = asked
+        cost = worst
         try:
-            attempt = await self._sent(asked)
+            attempt = await self._sent(asked, worst)
             cost = attempt.cost
-            within = self._look_at_bill(asked.request, asked.known, attempt.completion.usage)
-            self._answers += within and attempt.completion.status is not Status.FAILED
             return attempt
         finally:
             if self._budget is not None and reservation is not None:
-                del self._under_way[reservation]
                 self._budget.charge(reservation, cost or 0.0)
 
-    def _look_at_bill(self, request: ChatRequest, known: Capabilities, usage: Usage) -> bool:
-        """Return whether a bill was within what was set aside; one that was not tells of those to come."""
-        within = self._breaker.note(request, known, usage)
-        if self._budget is not None and not within:
-            for reservation, asked in self._under_way.items():
-                self._budget.top_up(reservation, self._weighed(asked).worst or 0.0)
-        return within
-
-    async def _sent(self, asked: _Asked) -> Attempt:
-        call, streams = asked.call, self._wire.assembler
-        limits = timeouts_of(self.spec, asked.known, streamed=call.streamed)
-        assembler = streams() if call.streamed and streams is not None else None
-        unbilled = None if asked.worst is None else 0.0
+    async def _sent(self, asked: _Asked, worst: float | None) -> Attempt:
+        silence, total = timeouts_of(self.spec, asked.known, streamed=asked.call.streamed)
+        unbilled = None if worst is None else 0.0
         try:
-            reply = await send(self._http, call, limits, max_body=MAX_BODY_BYTES, assembler=assembler)
+            reply = await send(self._http, asked.call, silence, total, max_body=MAX_BODY_BYTES)
         except SendFailure as failure:
-            return Attempt(
-                self._reader.broken(failure),
-                asked.worst if failure.maybe_billed else unbilled,
-                failure.maybe_billed,
-                first_byte_at=None if failure.partial is None else failure.partial.first_byte_at,
-            )
-        completion = self._reader.completion(reply)
+            reply = failure.partial or Reply(0, {}, b"", closed=False)
+            completion = self._broken(failure, reply)
+            if completion.status is Status.FAILED:
+                cost = worst if failure.maybe_billed else unbilled
+                return Attempt(completion, cost, failure.maybe_billed, None, reply.first_byte_at)
+        else:
+            completion = read_reply(self.spec, self._wire, self._key, reply)
         retry_after = None
         if completion.status is Status.FAILED:
             retry_after = retry_after_s(reply.headers, self._now())
             if retry_after is not None:
                 retry_after = min(retry_after, self._policy.retry_after_cap_s)
-        billed = may_be_billed(reply.status) and not _refused_for_rate(completion)
-        cost = self._billed(asked, completion) if billed else unbilled
-        return Attempt(completion, cost, billed, retry_after, reply.first_byte_at)
+        if not may_be_billed(reply.status) or _refused_for_rate(completion):
+            return Attempt(completion, unbilled, False, retry_after, reply.first_byte_at)
+        cost, within = self.billed(completion, asked.request, asked.known)
+        self._answers += within and completion.status is not Status.FAILED
+        return Attempt(completion, cost, True, retry_after, reply.first_byte_at)
 
-    def _billed(self, asked: _Asked, completion: Completion) -> float | None:
-        return self.billed(completion, asked.request, asked.known)
+    def _broken(self, failure: SendFailure, partial: Reply) -> Completion:
+        """Return the completion of an attempt whose connection broke: a stream whose end had come is whole all the same.
 
-    def billed(
-        self, completion: Completion, request: ChatRequest, known: Capabilities, *, batch: bool = False
-    ) -> float | None:
-        """Return the dollars an answer is charged; the first time that it is not what was reported, say why."""
-        bill = reconciled(self.spec, completion, request, known, batch=batch)
-        if bill.doubt is not None and completion.status is not Status.FAILED:
-            self._doubt(bill.doubt)
-        return bill.cost
+        Of any other stream the text that came is kept, and never scored.
+        """
+        came = read_reply(self.spec, self._wire, self._key, partial)
+        if came.status is not Status.FAILED and failure.kind is ErrorKind.TRANSIENT:
+            return came
+        return failed(
+            failure.kind,
+            None if failure.maybe_billed else NO_CONNECTION,
+            redacted(str(failure), self._key),
+            http_status=partial.status or None,
+            text=came.text,
+            reasoning_text=came.reasoning_text,
+        )
 
-    def _say_long(self, pause: float, failure: Completion) -> None:
-        """Say why nothing moves, where a call waits long; again only after so long that it may have been forgotten."""
+    def _report_long(self, pause: float, failure: Completion) -> None:
+        """Report why nothing moves, where a call waits long; again only after so long that it may have been forgotten."""
         now = asyncio.get_running_loop().time()
         if pause >= LONG_PAUSE_S and now >= self._quiet_until:
             self._quiet_until = now + SAID_AGAIN_S

@@ -26,6 +26,8 @@ TOKENS_PER_PRICE = 1_000_000  # prices are dollars per million tokens
 CACHE_WRITE_FACTOR = 1.25  # what Anthropic, and OpenAI since gpt-5.6, bill for input written to the cache
 LEAST_CACHED_TOKENS = 1024  # no provider caches a shorter prompt
 NO_USAGE = "reports no usage"
+TOLERATED_TOKENS = 32
+TOLERATED_SHARE = 0.02  # of a limit: what a server generates before it looks at its count again
 OFFICIAL_BATCH_FACTOR = 0.5  # OpenAI, Anthropic and Gemini alike
 
 _LIMIT_KEYS = frozenset(
@@ -176,7 +178,7 @@ def worst_case_cost(
     if prices is None:
         return None
     most_in = input_token_bound(spec, request) + (known.hidden_tokens or 0)
-    most_out = output_token_bound(spec, request, known) + (known.over_limit or 0)
+    most_out = output_token_bound(spec, request, known)
     dearest_in = prices["in"]
     if most_in >= LEAST_CACHED_TOKENS:
         dearest_in = max(dearest_in, prices["cached_in"], prices["cache_write"])
@@ -204,8 +206,8 @@ def reconciled(
 
     A reported count is never below the fewest tokens that what was sent, or received, can be. A count that is missing,
     or cannot be believed, is the most that can have been billed: what the request allows, and no more than was
-    received where the model does not think unseen. A reported count above what was asked for is charged as it is,
-    because it may be true; `breaker` then stops the model.
+    received where the model does not think unseen. A reported count above what was asked for is charged as what was
+    asked for: where something adds to prompts, ``known`` says how much (see `breaker`).
     """
     usage = believed(completion.usage, said=bool(completion.text or completion.reasoning_text))
     usage, of_prompt = _with_input(usage, spec, request, known)
@@ -232,11 +234,9 @@ def _with_input(
         written = most if most >= LEAST_CACHED_TOKENS else None  # the dearest it can have been
         return replace(usage, input_tokens=most, cached_tokens=None, cache_write_tokens=written), NO_USAGE
     least = fewest_tokens("".join(message.content for message in request.messages))
-    if sent >= least:
-        return usage, None
-    return replace(
-        usage, input_tokens=least
-    ), f"reported {sent:,} input tokens for a prompt of at least {least:,}"
+    most = input_token_bound(spec, request) + (known.hidden_tokens or 0)
+    charged, doubt = _within(sent, least, most, "input tokens for a prompt")
+    return replace(usage, input_tokens=charged), doubt
 
 
 def _with_output(
@@ -247,12 +247,22 @@ def _with_output(
     if got is None or got < 0:
         most = _most_received(spec, completion, request, known)
         return replace(usage, output_tokens=most, reasoning_tokens=_if_dearer(spec, most)), NO_USAGE
-    least = _fewest_received(completion)
-    if got >= least:
-        return usage, None
-    return replace(
-        usage, output_tokens=least
-    ), f"reported {got:,} output tokens for a reply of at least {least:,}"
+    most = output_token_bound(spec, request, known)
+    charged, doubt = _within(got, _fewest_received(completion), most, "output tokens for a reply")
+    return replace(usage, output_tokens=charged), doubt
+
+
+def _within(count: int, least: int, most: int, of_what: str) -> tuple[int, str | None]:
+    """Return the count that is charged, and why it is not ``count``. What was received counts before what was allowed."""
+    charged = max(least, min(count, most))
+    if count < least:
+        return charged, f"reported {count:,} {of_what} of at least {least:,}"
+    return charged, f"reported {count:,} {of_what} of at most {most:,}" if beyond(count, most) else None
+
+
+def beyond(count: int, most: int) -> bool:
+    """Whether a bill is above the most; some servers count a handful of tokens of their template beside it."""
+    return count > most + max(TOLERATED_TOKENS, most * TOLERATED_SHARE)
 
 
 def fewest_tokens(text: str) -> int:
@@ -269,7 +279,7 @@ def _fewest_received(completion: Completion) -> int:
 
 def _most_received(spec: ModelSpec, completion: Completion, request: ChatRequest, known: Capabilities) -> int:
     """Return the most output tokens a reply without a count can have been billed."""
-    allowed = output_token_bound(spec, request, known) + (known.over_limit or 0)
+    allowed = output_token_bound(spec, request, known)
     if completion.status is Status.FAILED or _may_think_unseen(spec, known):
         return allowed
     received = _byte_length(completion.text) + _byte_length(completion.reasoning_text or "")

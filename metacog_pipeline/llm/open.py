@@ -12,12 +12,10 @@ import httpx
 
 from metacog_pipeline.errors import BudgetError, StudyError
 from metacog_pipeline.home import Home
-from metacog_pipeline.llm import listing
 from metacog_pipeline.llm.batch.job import Jobs
 from metacog_pipeline.llm.batch.queue import BatchModel
 from metacog_pipeline.llm.batch.records import Owner
 from metacog_pipeline.llm.budget import Budget
-from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.client import HttpChatModel
 from metacog_pipeline.llm.costs import priced
 from metacog_pipeline.llm.halt import Halt
@@ -112,12 +110,6 @@ class Clients:
             rng=random.Random(f"{self._seed}:{spec.name}"),
         )
 
-    async def listed(self, spec: ModelSpec, known: Capabilities) -> Capabilities:
-        """Return ``known`` with what the server of ``spec`` says about itself, where it has not been read before."""
-        if known.context is not None or not listing.may_be_listed(spec):
-            return known
-        return await listing.with_listing(self._line(spec).http, spec, key_of(spec, self._environment), known)
-
     def batch_model(
         self,
         spec: ModelSpec,
@@ -153,17 +145,17 @@ class Clients:
         account = account_of(spec)
         line = self._lines.get(account)
         if line is None:
-            line = _Line(self._open_http(spec), Limiter(spec.max_concurrency))
+            line = _Line(self._open_http(), Limiter(spec.max_concurrency))
             self._lines[account] = line
         line.limiter.raise_ceiling(spec.max_concurrency)
         return line
 
-    def _open_http(self, spec: ModelSpec) -> Http:
+    def _open_http(self) -> Http:
         if self._transport is not None:
-            return open_http(spec.timeout_s, transport=self._transport())
+            return open_http(transport=self._transport())
         if self._certificates is None:
             self._certificates = httpx.create_ssl_context()
-        return open_http(spec.timeout_s, verify=self._certificates)
+        return open_http(verify=self._certificates)
 
 
 def account_of(spec: ModelSpec) -> Account:

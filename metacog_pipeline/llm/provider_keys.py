@@ -19,8 +19,6 @@ TAKEN_BY: Mapping[str, tuple[str, ...]] = {
     "effort": tuple(EFFORTS),
     "thinking_tokens": tuple(EFFORTS),
     "verbosity": ("openai",),
-    "api": ("openai",),
-    "api_version": ("openai",),
     "lane": WITH_BATCHES,
     "batch_factor": WITH_BATCHES,
 }

@@ -37,7 +37,6 @@ _PROTOCOLS: Mapping[str, Provider] = {
     **dict.fromkeys(("google", "vertex"), "gemini"),
     **dict.fromkeys(("huggingface", "hf"), "transformers"),
 }  # fmt: skip
-_VERSION = 'the version as its provider writes it, as in "2024-10-21"'
 _BILLIONS = "billions of parameters, a number above 0 and up to 1000000"
 _WORD = "one word of lower-case letters"
 IN_PROCESS = ("transformers", "replay", "simulated")  # answer without a network and without a bill
@@ -51,7 +50,6 @@ MAX_TIMEOUT_S = 86_400.0
 #: A minute; no provider allows a thousandth of it, and who wants no limit leaves the key out.
 MOST_REQUESTS, MOST_TOKENS = 10**9, 10**12
 MOST_DOLLARS = 10**6  # per million tokens: a dollar for each
-Api = Literal["auto", "chat", "responses"]
 Lane = Literal["online", "batch"]
 AnswerMode = Literal["auto", "json_schema", "choice", "logit_bias", "text"]
 Character = Literal["argument-follower", "crowd-follower", "stubborn", "hedger", "random", "silent"]
@@ -158,11 +156,10 @@ class ModelSpec(BaseModel):
 
     ``max_tokens`` is what an answer may take; ``thinking_tokens`` what may be thought before it (None: as much as a
     model that reasons was seen to need, and more); ``effort`` and ``verbosity`` are the provider's own words for how hard
-    to think and how much to say. ``api`` chooses between chat completions and Responses of provider ``openai``,
-    ``api_version`` makes the address an Azure one. ``lane = "batch"`` asks through the provider's batches, at
+    to think and how much to say. ``lane = "batch"`` asks through the provider's batches, at
     ``batch_factor`` times the price; ``batch_rest`` is how requests are asked again that a batch did not answer. Timeouts
-    are in seconds: ``first_byte_timeout_s`` until an answer begins, ``gap_timeout_s`` between two parts of it,
-    ``total_timeout_s`` for all of it. ``keep_raw`` keeps every reply's body.
+    are in seconds: ``timeout_s`` how long a model may keep silent (more where more effort is asked for),
+    ``total_timeout_s`` how long all of an answer may take.
     ``family`` is who made the model, ``params_b`` and ``params_active_b`` its billions of parameters (in total, and those
     that take part in a token), ``released`` when it came out; none of them decides an answer.
     ``price_unknown`` says that a paid model is asked without a price on purpose.
@@ -192,15 +189,12 @@ class ModelSpec(BaseModel):
     price_reasoning: float | None = Field(default=None, ge=0, le=MOST_DOLLARS, strict=True)
     batch_factor: float | None = Field(default=None, ge=0, le=1, strict=True)
     price_unknown: bool = Field(default=False, strict=True)
-    api: Api = "auto"
-    api_version: str | None = Field(default=None, pattern=r"^[A-Za-z0-9._-]{1,40}$", description=_VERSION)
     effort: str | None = Field(default=None, pattern=r"^[a-z]{1,20}$", description=_WORD)
     verbosity: str | None = Field(default=None, pattern=r"^[a-z]{1,20}$", description=_WORD)
     thinking_tokens: int | None = Field(default=None, ge=0, le=MAX_TOKENS, strict=True)
     lane: Lane = "online"
     batch_rest: Lane = "batch"
     stream: bool | None = Field(default=None, strict=True)
-    keep_raw: bool = Field(default=False, strict=True)
     extra_body: dict[str, JsonValue] = Field(default_factory=dict)
     answer_mode: AnswerMode = "auto"
     choice_field: Literal["structured_outputs", "guided_choice"] = "structured_outputs"
@@ -213,8 +207,6 @@ class ModelSpec(BaseModel):
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     batch_size: int = Field(default=16, ge=1, le=4096, strict=True)
     timeout_s: float = Field(default=120.0, gt=0, le=MAX_TIMEOUT_S, strict=True)
-    first_byte_timeout_s: float | None = Field(default=None, gt=0, le=MAX_TIMEOUT_S, strict=True)
-    gap_timeout_s: float | None = Field(default=None, gt=0, le=MAX_TIMEOUT_S, strict=True)
     total_timeout_s: float | None = Field(default=None, gt=0, le=MAX_TIMEOUT_S, strict=True)
     family: str | None = Field(default=None, pattern=SLUG_PATTERN, description=_SLUG)
     params_b: float | None = Field(default=None, gt=0, le=1e6, strict=True, description=_BILLIONS)
@@ -269,7 +261,6 @@ class ModelSpec(BaseModel):
         protocol = _PROTOCOLS.get(value.casefold()) if isinstance(value, str) else None
         if protocol is not None and value != protocol:
             address = ' with base_url = "https://HOST/v1"' if protocol == "openai" else ""
-            address += " and api_version" if str(value).casefold() == "azure" else ""
             raise ValueError(f'give provider = "{protocol}"{address}')
         return value
 

@@ -1,35 +1,52 @@
-"""Sending one HTTP call and reading its whole answer, or saying why there is none.
+"""One HTTP client per account, and one send with every limit explicit.
 
-The connections are aiohttp's behind httpx's interface: httpx's own pool spends time on every request in proportion
-to the connections it holds, and collapses above some twenty of them. Calls go to the transport itself: what httpx's
-client does around one (redirects, cookies, credentials, hooks) is never used, and takes a tenth of its time.
-
-Decisions held here. Redirects are never followed, because a followed POST may reach another host with the key.
-Proxies, netrc and cookies are never taken from the environment or kept between calls; certificate locations
+aiohttp carries the connections behind httpx's interface. Redirects are not followed, proxies and netrc of the environment
+are not used, and cookies are not kept: none of them is part of what a study asks. Only certificate locations
 (``SSL_CERT_FILE``, ``SSL_CERT_DIR``) are. An answer is whole or it is a failure, never a silent part.
+
+How long a call may take::
+
+    connect     CONNECT_TIMEOUT_S        a server that takes longer is not there
+    silence     timeout_s × effort       until an answer begins, and between two pieces of it: models think in silence
+    total       total_timeout_s          for all of it, so that a stream that never ends does end
 """
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import ssl
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
 
 import aiohttp
 import httpx
 from httpx_aiohttp import AiohttpTransport
 
-from metacog_pipeline.llm.incoming import Incoming, Reply, SendFailure
-from metacog_pipeline.llm.timeouts import CONNECT_TIMEOUT_S, WRITE_TIMEOUT_S, Deadline, Timeouts
+from metacog_pipeline.errors import one_line
+from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
+from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ErrorKind
-from metacog_pipeline.llm.wire.types import Assembler, HttpCall
+from metacog_pipeline.llm.wire.types import HttpCall
 
+CONNECT_TIMEOUT_S = 10.0  # name, TCP and TLS
+WRITE_TIMEOUT_S = 30.0
 POOL_TIMEOUT_S = 30.0  # a free connection, and a new one where none is free
 KEEPALIVE_S = 15.0  # below the idle limits of usual gateways, so that no call meets a connection being closed
 DNS_CACHE_S = 300
+#: How many times timeout_s a model may keep silent. Providers think for minutes where much effort is asked for.
+EFFORT_FACTORS: Mapping[str, float] = {
+    **dict.fromkeys(("none", "minimal", "low"), 1.0),
+    **{"medium": 3.0, "high": 5.0, "xhigh": 10.0, "max": 10.0},
+}
+DEFAULT_EFFORT = "medium"  # what providers take where none is asked for
+STREAM_TOTAL_FACTOR = 4.0  # a whole stream may take so many times what it may keep silent
+FINISH_GRACE_S = 2.0  # what may follow the last event of a stream, where its connection stays open
+LAST_EVENTS = (b"[DONE]", b'"message_stop"')
+NO_CONNECTION = "no_connection"  # the code of a failure before anything could be sent
 MAX_CONNECTIONS = 1000  # the ceiling of any model's concurrency: the limiter decides, not the pool
-MAX_BODY_BYTES = (
-    64 * 2**20
-)  # far above any answer with log-probabilities; 100 such in flight still fit a machine
+MAX_BODY_BYTES = 64 * 2**20  # far above any answer with log-probabilities; 100 in flight still fit a machine
+ENCODINGS = frozenset({"gzip", "deflate"})  # as offered; others, or nested ones, could unpack without end
 
 _UNSENT = (
     httpx.ConnectError,
@@ -41,38 +58,64 @@ _UNSENT = (
     httpx.InvalidURL,
 )
 _UNSENT_CAUSES = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL)
-
 _HEADERS = {
     "accept": "application/json",
     "accept-encoding": "gzip, deflate",
     "user-agent": "metacog-pipeline",
 }
-# The deadline of the attempt watches over everything after the connection; see `timeouts`.
+# The deadline of the attempt watches over everything after the connection.
 _EXTENSIONS = {
     "timeout": {"connect": CONNECT_TIMEOUT_S, "pool": POOL_TIMEOUT_S, "write": WRITE_TIMEOUT_S, "read": None}
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back. ``headers`` are looked up in lower case; ``body`` is decompressed; ``closed``: it is whole.
+
+    ``first_byte_at`` is when the answer began, on the event loop's clock.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    closed: bool = True
+    first_byte_at: float | None = None
+
+
+class SendFailure(Exception):
+    """No whole answer came back. The message is one line without headers or key.
+
+    ``maybe_billed`` is false where nothing can have reached the provider, ``kind`` FATAL or UNSUPPORTED where trying
+    again cannot help, ``partial`` what had come before it broke.
+    """
+
+    def __init__(
+        self, message: str, *, maybe_billed: bool = True, kind: ErrorKind = ErrorKind.TRANSIENT
+    ) -> None:
+        super().__init__(one_line(message, 300))
+        self.maybe_billed = maybe_billed
+        self.kind = kind
+        self.partial: Reply | None = None
+
+
 class Http(httpx.AsyncClient):
     """The one kind of HTTP client used here; ``bare`` is its transport, for calls that need nothing around it."""
 
-    def __init__(self, bare: httpx.AsyncBaseTransport, timeout: httpx.Timeout) -> None:
+    def __init__(self, bare: httpx.AsyncBaseTransport) -> None:
+        timeout = httpx.Timeout(CONNECT_TIMEOUT_S, read=None, write=WRITE_TIMEOUT_S, pool=POOL_TIMEOUT_S)
         super().__init__(transport=bare, timeout=timeout, follow_redirects=False, trust_env=False)
         self.bare = bare
 
 
 def open_http(
-    timeout_s: float,
-    *,
-    verify: ssl.SSLContext | None = None,
-    transport: httpx.AsyncBaseTransport | None = None,
+    *, verify: ssl.SSLContext | None = None, transport: httpx.AsyncBaseTransport | None = None
 ) -> Http:
     """Return a client for one event loop; close it with ``aclose``."""
     if transport is None:
         context = verify or httpx.create_ssl_context()
         transport = AiohttpTransport(verify=context, client=lambda: _session(context))
-    timeout = httpx.Timeout(CONNECT_TIMEOUT_S, read=timeout_s, write=WRITE_TIMEOUT_S, pool=POOL_TIMEOUT_S)
-    return Http(transport, timeout)
+    return Http(transport)
 
 
 def _session(context: ssl.SSLContext) -> aiohttp.ClientSession:
@@ -84,58 +127,121 @@ def _session(context: ssl.SSLContext) -> aiohttp.ClientSession:
     )
 
 
-async def send(
-    http: Http,
-    call: HttpCall,
-    limits: Timeouts,
-    *,
-    max_body: int,
-    assembler: Assembler | None = None,
-) -> Reply:
-    """Send ``call`` and return its whole answer. Raises `SendFailure` and nothing else but cancellation.
+def timeouts_of(
+    spec: ModelSpec, known: Capabilities = NOTHING_KNOWN, *, streamed: bool = False
+) -> tuple[float, float]:
+    """Return how long a call to ``spec`` may keep silent, and how long all of it may take, in seconds."""
+    usual = 1.0 if spec.effort is None and known.reasons is False else EFFORT_FACTORS[DEFAULT_EFFORT]
+    silence = spec.timeout_s * EFFORT_FACTORS.get(spec.effort or "", usual)
+    whole = silence * STREAM_TOTAL_FACTOR if streamed else CONNECT_TIMEOUT_S + WRITE_TIMEOUT_S + silence
+    return silence, spec.total_timeout_s or whole
 
-    With an ``assembler``, an answer that comes as a stream of events is put together by it. A stream that breaks after
-    the provider said that it is whole is whole.
-    """
-    request = _request(call)
-    incoming = Incoming(assembler, max_body)
-    deadline = Deadline(limits, incoming.begun)
-    try:
-        async with deadline:
-            response = await http.bare.handle_async_request(request)
+
+class Attempt:
+    """One call under way: what has come of its reply, and how much longer it may take."""
+
+    def __init__(self, silence: float, total: float, max_body: int) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._silence, self._total, self._max_body = silence, total, max_body
+        self._end = self._loop.time() + total
+        self._timer = asyncio.timeout(None)
+        self._response: httpx.Response | None = None
+        self._headers: Mapping[str, str] = {}
+        self._chunks: list[bytes] = []
+        self._first_byte_at: float | None = None
+
+    async def send(self, http: Http, request: httpx.Request) -> Reply:
+        """Send ``request`` and return its whole reply. Raises `SendFailure`, and what the connection raises."""
+        async with self._timer:
+            self._wait(self._silence)
+            self._response = await http.bare.handle_async_request(request)
             try:
-                await incoming.read(response, deadline)
+                await self._read(self._response)
             finally:
-                await response.aclose()
+                await self._response.aclose()
+        reply = self.reply(closed=True)
+        assert reply is not None, "a call that did not fail has an answer"
+        return reply
+
+    def reply(self, *, closed: bool) -> Reply | None:
+        """Return what has come, ``None`` where not even the headers have."""
+        if self._response is None:
+            return None
+        body = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
+        return Reply(self._response.status_code, self._headers, body, closed, self._first_byte_at)
+
+    def missed(self) -> str | None:
+        """Return which time ran out and the key that raises it; None where none did."""
+        if not self._timer.expired():
+            return None
+        if self._loop.time() >= self._end:
+            return f"the total of {self._total:g} s is over: raise total_timeout_s"
+        return f"nothing came for {self._silence:g} s: raise timeout_s"
+
+    def _wait(self, seconds: float) -> None:
+        self._timer.reschedule(min(self._loop.time() + seconds, self._end))
+
+    async def _read(self, response: httpx.Response) -> None:
+        self._headers = dict(response.headers.items())  # httpx's own go through all of them at every look
+        _check_encoding(self._headers)
+        # What is not packed is taken as it comes: httpx's own ways of reading cost more than the rest of this loop.
+        packed, size = "content-encoding" in self._headers, 0
+        async for chunk in response.aiter_bytes() if packed else _unpacked(response):
+            size += len(chunk)
+            if size > self._max_body:
+                raise SendFailure(
+                    f"the answer is longer than {self._max_body:,} bytes, the most that is kept: lower max_tokens or "
+                    "thinking_tokens, or check what answers at base_url",
+                    kind=ErrorKind.UNSUPPORTED,
+                )
+            if self._first_byte_at is None and not chunk.startswith(b":"):  # a comment keeps a stream alive
+                self._first_byte_at = self._loop.time()
+            self._chunks.append(chunk)
+            last = any(each in chunk[-200:] for each in LAST_EVENTS)
+            self._wait(FINISH_GRACE_S if last else self._silence)
+        announced = self._headers.get("content-length", "")
+        # Of a compressed answer the length on the line is announced, not that of the text.
+        came = response.num_bytes_downloaded or None if packed else size
+        if response.is_success and announced.isdecimal() and came not in (int(announced), None):
+            raise SendFailure(f"the answer was cut: {came:,} of {int(announced):,} bytes came")
+
+
+async def send(http: Http, call: HttpCall, silence: float, total: float, *, max_body: int) -> Reply:
+    """Send ``call`` and return its whole reply. Raises `SendFailure` and nothing else but cancellation."""
+    request = _request(call)
+    attempt = Attempt(silence, total, max_body)
+    try:
+        return await attempt.send(http, request)
     except Exception as error:
-        if not incoming.whole:
-            raise _failure(error, request.url.host, deadline, incoming) from None
-    reply = incoming.reply()
-    assert reply is not None, "a call that did not fail has an answer"
-    return reply
+        missed = attempt.missed()
+        if isinstance(error, SendFailure):
+            failure = error
+        elif missed is not None:
+            failure = SendFailure(f"no whole answer from {request.url.host}: {missed}")
+        else:
+            failure = _named(error, request.url.host)
+        failure.partial = attempt.reply(closed=False)
+        raise failure from None
 
 
 def _request(call: HttpCall) -> httpx.Request:
+    def refused(message: str) -> SendFailure:
+        return SendFailure(message, maybe_billed=False, kind=ErrorKind.FATAL)
+
     try:
+        headers = _headers(tuple(call.headers.items()))
         request = httpx.Request(
-            call.method,
-            _parsed(call.url),
-            headers=_headers(tuple(call.headers.items())),
-            content=call.body,
-            extensions=_EXTENSIONS,
+            call.method, _parsed(call.url), headers=headers, content=call.body, extensions=_EXTENSIONS
         )
     except (httpx.InvalidURL, ValueError, TypeError) as error:
         # Not chained: the message of a rejected header shows its value, which may be the key.
-        raise SendFailure(
-            f"the call cannot be written as HTTP ({type(error).__name__}): check base_url and the key variable",
-            maybe_billed=False,
-            kind=ErrorKind.FATAL,
+        name = type(error).__name__
+        raise refused(
+            f"the call cannot be written as HTTP ({name}): check base_url and the key variable"
         ) from None
     if request.url.scheme not in ("http", "https") or not request.url.host:
-        raise SendFailure(
-            f"{call.url} cannot be called: base_url must start with http:// or https:// and name a host",
-            maybe_billed=False,
-            kind=ErrorKind.FATAL,
+        raise refused(
+            f"{call.url} cannot be called: base_url must start with http:// or https:// and name a host"
         )
     return request
 
@@ -152,15 +258,28 @@ def _headers(given: tuple[tuple[str, str], ...]) -> httpx.Headers:
     return httpx.Headers(_HEADERS | dict(given))
 
 
-def _failure(error: Exception, host: str, deadline: Deadline, incoming: Incoming) -> SendFailure:
-    """Return what ``error`` means, with what had come; its own text is quoted only where it is ours."""
-    failure = error if isinstance(error, SendFailure) else _named(error, host, deadline)
-    failure.partial = incoming.partial()
-    return failure
+def _unpacked(response: httpx.Response) -> AsyncIterator[bytes]:
+    stream = response.stream
+    assert isinstance(stream, httpx.AsyncByteStream), "the client is an asynchronous one"
+    return stream.__aiter__()
 
 
-def _named(error: Exception, host: str, deadline: Deadline) -> SendFailure:
+def _check_encoding(headers: Mapping[str, str]) -> None:
+    """Raise `SendFailure` for an answer packed in another way than offered, before any of it is unpacked."""
+    named = [name.strip().lower() for name in headers.get("content-encoding", "").split(",")]
+    packed = [name for name in named if name not in ("", "identity")]
+    if packed and (len(packed) > 1 or packed[0] not in ENCODINGS):
+        raise SendFailure(
+            f"the answer is encoded as {', '.join(packed)[:80]!r}, and only gzip or deflate were offered: check what "
+            "answers at base_url",
+            kind=ErrorKind.FATAL,
+        )
+
+
+def _named(error: Exception, host: str) -> SendFailure:
+    """Return what ``error`` means; its own text is not quoted, as it may hold the key."""
     cause = cause_of(error)
+    name = type(cause).__name__
     if isinstance(cause, aiohttp.ClientConnectorCertificateError | ssl.SSLCertVerificationError):
         return SendFailure(
             f"the certificate of {host} is not trusted: check base_url, or name a bundle in SSL_CERT_FILE",
@@ -169,16 +288,9 @@ def _named(error: Exception, host: str, deadline: Deadline) -> SendFailure:
         )
     if never_sent(error):
         within = f" within {CONNECT_TIMEOUT_S:g} s" if isinstance(cause, TimeoutError) else ""
-        return SendFailure(
-            f"no connection to {host}{within} ({type(cause).__name__}): check base_url, the network, and that the "
-            "server is up",
-            maybe_billed=False,
-        )
-    if deadline.expired:
-        return SendFailure(f"no whole answer from {host}: {deadline.missed()}")
-    return SendFailure(
-        f"the connection to {host} broke before the whole answer came ({type(cause).__name__})"
-    )
+        what = "check base_url, the network, and that the server is up"
+        return SendFailure(f"no connection to {host}{within} ({name}): {what}", maybe_billed=False)
+    return SendFailure(f"the connection to {host} broke before the whole answer came ({name})")
 
 
 def cause_of(error: Exception) -> BaseException:

@@ -168,7 +168,7 @@ class Completion:
     ``None`` when the model has no price. ``latency_s`` is seconds from first send to last byte, retries included;
     ``latency_first_s`` from the last send to the first byte. ``attempts_billed`` counts the sends that were, or may have
     been, billed. ``reasoning_text`` is what the provider shows of the thinking, whole or summarised; it is never scored.
-    ``finish_detail`` says more than ``finish_reason`` where the provider does. ``raw`` is the reply's body, where kept.
+    ``finish_detail`` says more than ``finish_reason`` where the provider does.
     A ``failed`` completion may carry a ``text``: what had streamed before the break. It is kept and never scored.
     The ``error_*`` fields are set for ``failed`` only; ``error_message`` is one redacted line for people.
     """
@@ -191,7 +191,6 @@ class Completion:
     system_fingerprint: str | None = None
     service_tier: str | None = None
     lane: Literal["online", "batch"] = "online"
-    raw: bytes | None = field(default=None, repr=False)
     http_status: int | None = None
     error_kind: ErrorKind | None = None
     error_code: str | None = None

@@ -131,7 +131,7 @@ class Bench:
         **more: Any,
     ) -> HttpChatModel:
         spec = spec or self.spec()
-        http = open_http(spec.timeout_s, transport=httpx.MockTransport(provider.answer))
+        http = open_http(transport=httpx.MockTransport(provider.answer))
         limiter = limiter or Limiter(spec.max_concurrency)
         return HttpChatModel(spec, self.key, http=http, limiter=limiter, **more)
 

@@ -1,9 +1,15 @@
 """A reply of each format, whole, as the types of the provider's own client have it; and the same with a place spoiled."""
 
 import copy
+import json
+from collections.abc import Iterable
 from typing import Any
 
 from hypothesis import strategies as st
+
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import Completion
+from metacog_pipeline.llm.wire import wire_for
 
 CHAT: dict[str, Any] = {
     "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "served",
@@ -20,22 +26,6 @@ CHAT: dict[str, Any] = {
 }  # fmt: skip
 LOGPROB = {"token": "B", "bytes": [66], "logprob": -0.5,
            "top_logprobs": [{"token": "A", "bytes": [65], "logprob": -1.5}]}  # fmt: skip
-RESPONSE: dict[str, Any] = {
-    "id": "resp_1", "object": "response", "created_at": 1.0, "model": "served", "status": "completed",
-    "error": None, "incomplete_details": None, "parallel_tool_calls": True, "tool_choice": "auto", "tools": [],
-    "output": [
-        {"type": "reasoning", "id": "rs_1", "summary": [
-            {"type": "summary_text", "text": "First."}, {"type": "summary_text", "text": "Then."}]},
-        {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [
-            {"type": "output_text", "text": "B", "annotations": [], "logprobs": [LOGPROB]}]},
-    ],
-    "usage": {
-        "input_tokens": 2000, "output_tokens": 50, "total_tokens": 2050,
-        "input_tokens_details": {"cached_tokens": 1024, "cache_write_tokens": 512},
-        "output_tokens_details": {"reasoning_tokens": 40},
-    },
-    "service_tier": "default",
-}  # fmt: skip
 MESSAGE: dict[str, Any] = {
     "id": "msg_1", "type": "message", "role": "assistant", "model": "served",
     "content": [
@@ -78,6 +68,28 @@ def changed(body: dict[str, Any], *path: str | int, to: Any) -> dict[str, Any]:
         place = place[step]
     place[path[-1]] = to
     return dict(whole)
+
+
+def stream(events: Iterable[Any]) -> bytes:
+    """Return events as the bytes of a stream; bytes and strings are data as they are."""
+    data = (each if isinstance(each, bytes) else str(each).encode() if isinstance(each, str)
+            else json.dumps(each).encode() for each in events)  # fmt: skip
+    return b"".join(b"data: " + each + b"\n\n" for each in data)
+
+
+def read(provider: str, body: Any, status: int = 200, *, closed: bool = True, **row: Any) -> Completion:
+    """Read a body: bytes, a JSON value, or a list of events that came as a stream."""
+    headers = {"content-type": "text/event-stream"} if isinstance(body, list) else {}
+    sent = stream(body) if isinstance(body, list) else body
+    given = {"name": "m", "provider": provider, "model": "x", "base_url": "http://127.0.0.1:9", **row}
+    spec = ModelSpec.model_validate(given)
+    raw = sent if isinstance(sent, bytes) else json.dumps(sent).encode()
+    return wire_for(spec.provider).read(spec, status, headers, raw, None, closed=closed)
+
+
+def whole(provider: str, events: list[Any]) -> bool:
+    """Whether a stream is a whole reply although its connection broke behind these events."""
+    return read(provider, events, closed=False).error_kind is None
 
 
 @st.composite

@@ -49,7 +49,7 @@ def jobs_of(answer: Answer, budget: Budget | None = None, provider: str = "opena
         await request.aread()
         return answer(request)
 
-    return Jobs(spec(provider), KEY, open_http(5.0, transport=httpx.MockTransport(replied)), budget)
+    return Jobs(spec(provider), KEY, open_http(transport=httpx.MockTransport(replied)), budget)
 
 
 def written(home: Home, at: Jobs, ids: list[str] = IDS, worst: float = 0.001) -> Batch:

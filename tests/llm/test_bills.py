@@ -15,10 +15,9 @@ from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.limiter import PAUSE_AFTER, Limiter
 from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.timeouts import COUNT_GRACE_S
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status, Usage
-from metacog_pipeline.llm.wire import wire_for
 from tests.llm.bills import charged
+from tests.llm.replies import read
 from tests.llm.test_client_stream import Stream
 from tests.tables import every
 
@@ -47,6 +46,25 @@ def test_a_count_that_is_too_low_for_the_text_is_raised_to_the_fewest_tokens():
     assert charged(SPEC, REQUEST, Usage(1, 5)) == pytest.approx((9 * 1 + 5 * 10) / 1e6)
 
 
+@every(
+    "usage", [Usage(200, 10**9), Usage(10**9, 5), Usage(10**9, 10**9), Usage(200, 10**9, 10**9, 10**9, 10**9)]
+)
+def test_a_count_above_what_was_asked_for_is_charged_as_what_was_asked_for(usage):
+    for known in (SHOWS_ALL, Capabilities(), Capabilities(hidden_tokens=500)):
+        usd, worst = charged(SPEC, REQUEST, usage, known), costs.worst_case_cost(SPEC, REQUEST, known)
+        assert usd is not None and worst is not None and usd <= worst
+
+
+def test_a_count_above_what_was_asked_for_is_reported_in_one_line(virtual, bench, caplog):
+    caplog.set_level(logging.WARNING)
+    model = bench.model(bench.provider([bench.reply(usage=(10, 5000))]))
+    completion = virtual(model.complete(bench.request(max_tokens=50)))
+    assert completion.cost_usd == pytest.approx((10 * 1.0 + 50 * 2.0) / 1e6)
+    assert (
+        caplog.text.count("reported 5,000 output tokens for a reply of at most 50: charged as that many") == 1
+    )
+
+
 def test_where_all_that_is_billed_is_shown_a_missing_count_is_at_most_what_was_received():
     shown = charged(SPEC, REQUEST, Usage(200, None), SHOWS_ALL, text="ABC")
     assert shown == pytest.approx((200 + (3 + costs.MESSAGE_OVERHEAD_TOKENS) * 10) / 1e6)
@@ -64,10 +82,7 @@ def event(provider: str, text: str, usage: Any, end: str | None = None) -> dict[
 
 
 def counted(provider: str, events: list[dict[str, Any]]) -> Usage:
-    assembler = wire_for(provider).assembler()  # type: ignore[arg-type, misc]
-    for each in events:
-        assembler.feed(json.dumps(each).encode())
-    return wire_for(provider).read(SPEC, 200, {}, assembler.body(), None).usage  # type: ignore[arg-type]
+    return read(provider, events).usage
 
 
 @pytest.mark.parametrize("provider", ["openai", "gemini"])
@@ -151,7 +166,7 @@ def test_a_message_that_ends_without_a_stop_reason_is_truncated(virtual, bench):
 
 def test_a_count_that_comes_late_is_waited_for(virtual, bench):
     parts = [f"data: {json.dumps(event('openai', 'B', None))}\n\n".encode(),
-             f"data: {json.dumps(event('openai', '', None, 'stop'))}\n\n".encode(), COUNT_GRACE_S - 1,
+             f"data: {json.dumps(event('openai', '', None, 'stop'))}\n\n".encode(), 9.0,
              b'data: {"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 5}}\n\n',
              b"data: [DONE]\n\n"]  # fmt: skip
     model = bench.model(bench.provider([streaming(*parts)]), spec=bench.spec(thinking_tokens=None))

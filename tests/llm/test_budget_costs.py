@@ -32,7 +32,6 @@ def test_an_estimate_is_a_quarter_of_the_bytes_rounded_up(text, tokens):
 
 def test_prices_are_dollars_per_million_tokens():
     assert costs.usage_cost(spec(), Usage(1_000_000, 100_000)) == pytest.approx(3 + 1.5)
-    assert charged(spec(), request(), Usage(1_000_000, 0)) == pytest.approx(3)
 
 
 @given(text=st.text(max_size=200))
@@ -156,7 +155,6 @@ def test_room_to_think_is_part_of_the_output_bound():
         costs.output_token_bound(spec(), request(), Capabilities(reasons=True, reasoning_tokens=9000))
         == 36_050
     )
-    assert costs.output_token_bound(spec(api="responses"), request(max_tokens=3), NEVER_REASONS) == 16
 
 
 def test_a_model_is_free_only_where_no_price_is_above_zero():

@@ -10,53 +10,14 @@ import pytest
 
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.retry import RetryPolicy
-from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.timeouts import FINISH_GRACE_S
-from metacog_pipeline.llm.types import ChatRequest, ErrorKind, Status
-from metacog_pipeline.llm.wire import HttpCall, Wire, openai
+from metacog_pipeline.llm.transport import EFFORT_FACTORS, FINISH_GRACE_S, STREAM_TOTAL_FACTOR, timeouts_of
+from metacog_pipeline.llm.types import ErrorKind, Status
+from tests.tables import every
 
 Run = Callable[[Any], Any]
 ONCE = RetryPolicy(transient_attempts=1)
 EVENTS = {"content-type": "text/event-stream"}
-DONE = b"data: [DONE]\n\n"
-
-
-class Joined:
-    """An assembler of ``{"text": …}``, ``{"thought": …}`` and ``{"error": …}``; ``[DONE]`` ends it."""
-
-    counted = True
-
-    def __init__(self) -> None:
-        self.text, self.reasoning, self.finished = "", "", False
-        self.usage: object = {"prompt_tokens": 100, "completion_tokens": 10}
-        self.error: object = None
-
-    def feed(self, data: bytes) -> None:
-        if data == b"[DONE]":
-            self.finished = True
-            return
-        try:
-            event = json.loads(data)
-        except ValueError:
-            self.error = {"type": "invalid_event"}
-            return
-        self.text += event.get("text", "")
-        self.reasoning += event.get("thought", "")
-        self.usage = event.get("usage", self.usage)
-        self.error = event.get("error", self.error)
-
-    def body(self) -> bytes:
-        if self.error is not None or not self.finished:
-            return json.dumps({"error": self.error or {"type": "stream_cut", "message": "cut"}}).encode()
-        message = {"content": self.text, "reasoning_content": self.reasoning}
-        return json.dumps(
-            {"choices": [{"finish_reason": "stop", "message": message}], "usage": self.usage}
-        ).encode()
-
-
-def _build(spec: ModelSpec, request: ChatRequest, key: str | None, known: Capabilities) -> HttpCall:
-    call = openai.build(spec, request, key, known)
-    return HttpCall(call.url, call.headers, call.body, streamed=True)
+USAGE = {"prompt_tokens": 100, "completion_tokens": 10}
 
 
 class Stream(httpx.AsyncByteStream):
@@ -78,18 +39,21 @@ class Stream(httpx.AsyncByteStream):
                 return
 
 
-def event(**fields: object) -> bytes:
-    return b"data: " + json.dumps(fields, ensure_ascii=False).encode() + b"\n\n"
+def event(text: str | None = None, thought: str | None = None, **fields: object) -> bytes:
+    delta = {"content": text, "reasoning_content": thought}
+    chunk = {"choices": [{"index": 0, "delta": delta}], **fields}
+    return b"data: " + json.dumps(chunk, ensure_ascii=False).encode() + b"\n\n"
+
+
+END = b"data: " + json.dumps({"choices": [{"delta": {}, "finish_reason": "stop"}]}).encode() + b"\n\n"
+DONE = END + event(usage=USAGE) + b"data: [DONE]\n\n"
 
 
 def streaming(bench: Any, *replies: httpx.Response, **more: Any) -> Any:
-    """Return a model whose calls are answered with ``replies`` in turn, and the provider."""
+    """Return a model whose calls are answered with ``replies`` in turn."""
     provider = bench.provider(list(replies), latency=0.2)
-    spec = bench.spec(**more.pop("spec", {}))
-    model = bench.model(provider, spec=spec, **more)
-    wire = Wire(_build, openai.WIRE.decode, Joined)
-    model._wire, model._reader._wire = wire, wire
-    return model
+    spec = bench.spec(stream=True, **more.pop("spec", {}))
+    return bench.model(provider, spec=spec, **more)
 
 
 def said(*pieces: bytes | float | Exception, for_ever: bool = False, **headers: str) -> httpx.Response:
@@ -118,7 +82,7 @@ def test_a_stream_cut_anywhere_by_the_network_is_put_together(virtual, bench, en
 
 
 def test_a_stream_without_a_last_newline_is_whole(virtual, bench):
-    assert ask(virtual, bench, said(event(text="B"), b"data: [DONE]")).text == "B"
+    assert ask(virtual, bench, said(event(text="B"), DONE.rstrip())).text == "B"
 
 
 @pytest.mark.parametrize("content_type", ["text/event-stream", "application/json", ""])
@@ -164,7 +128,8 @@ def test_a_stream_that_stays_open_after_its_last_event_is_left(virtual, bench):
 
 def test_usage_that_follows_the_last_word_is_read(virtual, bench):
     usage = {"prompt_tokens": 7, "completion_tokens": 3}
-    completion = ask(virtual, bench, said(event(text="B"), DONE, 0.5, event(usage=usage)))
+    late = (END, b"data: [DONE]\n\n", 0.5, event(usage=usage))
+    completion = ask(virtual, bench, said(event(text="B"), *late))
     assert (completion.usage.input_tokens, completion.usage.output_tokens) == (7, 3)
 
 
@@ -188,22 +153,15 @@ def test_the_key_is_not_in_what_is_kept_of_a_broken_stream(virtual, bench):
     assert bench.key not in repr(completion)
 
 
-@pytest.mark.parametrize(
+@every(
     ("pieces", "fields", "after", "key"),
     [
-        ([], {"first_byte_timeout_s": 7.0}, 7.0, "no first byte within 7 s: raise first_byte_timeout_s"),
-        ([], {"timeout_s": 10.0, "effort": "high"}, 50.0, "within 50 s: raise first_byte_timeout_s"),
-        ([event(text="a")], {"gap_timeout_s": 5.0}, 5.2, "nothing more came for 5 s: raise gap_timeout_s"),
-        ([event(text="a")], {"timeout_s": 9.0}, 9.2, "nothing more came for 9 s: raise gap_timeout_s"),
-        ([event(thought="a")], {"timeout_s": 9.0}, 27.2, "nothing more came for 27 s: raise gap_timeout_s"),
-        (
-            [event(text="a")],
-            {"total_timeout_s": 11.0},
-            11.0,
-            "the total of 11 s is over: raise total_timeout_s",
-        ),
+        ([], {"timeout_s": 10.0}, 30.0, "nothing came for 30 s: raise timeout_s"),
+        ([], {"timeout_s": 10.0, "effort": "high"}, 50.0, "nothing came for 50 s: raise timeout_s"),
+        ([event(text="a")], {"timeout_s": 9.0}, 27.2, "nothing came for 27 s: raise timeout_s"),
+        ([event(text="a")], {"total_timeout_s": 11.0}, 11.0, "the total of 11 s is over: raise total_timeout_s"),
     ],
-)
+)  # fmt: skip
 def test_a_timeout_says_which_it_was_its_value_and_the_key_to_raise(
     virtual, bench, pieces, fields, after, key
 ):
@@ -212,10 +170,23 @@ def test_a_timeout_says_which_it_was_its_value_and_the_key_to_raise(
     assert completion.latency_s == pytest.approx(after)
 
 
+@every("effort", [*EFFORT_FACTORS, "unheard", None])
+def test_a_model_may_keep_silent_longer_the_more_effort_is_asked_for(bench, effort):
+    spec = bench.spec(timeout_s=100.0).model_copy(update={"effort": effort})
+    silence = 100.0 * EFFORT_FACTORS.get(effort or "medium", 3.0)
+    assert timeouts_of(spec, streamed=True) == (silence, STREAM_TOTAL_FACTOR * silence)
+    assert timeouts_of(spec.model_copy(update={"total_timeout_s": 11.0}), streamed=True) == (silence, 11.0)
+
+
+def test_a_model_that_does_not_think_has_the_timeout_of_its_row(bench):
+    known, spec = Capabilities(reasons=False), bench.spec(timeout_s=100.0)
+    assert timeouts_of(spec, known) == (100.0, 140.0)
+
+
 def test_keep_alive_comments_are_life_but_not_without_end(virtual, bench):
     alive = (b": keep-alive\n\n", 4.0)
     patient = said(*alive * 20, event(text="B"), DONE)
-    assert ask(virtual, bench, patient, spec={"gap_timeout_s": 5.0}).text == "B"
+    assert ask(virtual, bench, patient, spec={"timeout_s": 5.0 / 3, "total_timeout_s": 200.0}).text == "B"
     completion = ask(
         virtual, bench, said(*alive, for_ever=True), spec={"total_timeout_s": 60.0}, retries=ONCE
     )

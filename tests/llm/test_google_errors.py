@@ -8,6 +8,7 @@ import pytest
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Completion, ErrorKind, Status
 from metacog_pipeline.llm.wire import wire_for
+from tests.llm import replies
 from tests.tables import every
 
 SERVED = ("openai", "gemini")
@@ -71,11 +72,7 @@ def test_an_error_says_what_is_wrong(provider, listed, error, kind, code, param)
 
 @pytest.mark.parametrize("provider", SERVED)
 def test_an_error_in_a_list_inside_a_stream_is_that_error(provider):
-    made = wire_for(provider).assembler
-    assert made is not None
-    assembler = made()
-    assembler.feed(json.dumps([{"error": KEY}]).encode())
-    completion = read(provider, json.loads(assembler.body()), 200)
+    completion = replies.read(provider, [json.dumps([{"error": KEY}])])
     assert (completion.error_kind, completion.error_code) == (ErrorKind.FATAL, "API_KEY_INVALID")
 
 
@@ -91,8 +88,3 @@ def test_other_lists_are_shown_as_they_came(body):
 def test_a_parameter_of_no_name_is_none(param):
     body = {"error": {"message": "no", "type": "invalid_request_error", "param": param, "code": None}}
     assert read("openai", body, 400).error_param is None
-
-
-def test_a_status_that_is_no_error_of_google_is_no_code():
-    failed = {"object": "response", "status": "failed", "output": [], "error": None}
-    assert read("openai", failed, 200).error_code is None

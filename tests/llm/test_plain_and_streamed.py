@@ -2,18 +2,13 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.sse import EventReader
-from metacog_pipeline.llm.types import Completion
-from metacog_pipeline.llm.wire import wire_for
-from tests.llm.replies import CHAT, GENERATED, LOGPROB, MESSAGE, RESPONSE
+from tests.llm.replies import CHAT, GENERATED, LOGPROB, MESSAGE, read, whole
 
 QUICK = (Phase.explicit, Phase.reuse, Phase.generate)  # a failure is whole without minutes of shrinking
 Draw = Callable[[st.SearchStrategy[Any]], Any]
@@ -60,20 +55,6 @@ def chat(draw: Draw) -> tuple[Body, list[Body]]:
             event["usage"] = usage | {"completion_tokens": count}
     events.append({**top, "choices": [], "usage": usage})
     return {**top, "object": "chat.completion", "choices": choices, "usage": usage}, events
-
-
-def response(draw: Draw) -> tuple[Body, list[Body]]:
-    text = draw(texts)
-    part = {"type": "output_text", "text": text, "logprobs": []}
-    output = [RESPONSE["output"][0], {"type": "message", "content": [part]}]
-    cut = draw(st.booleans())
-    status = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}} if cut else {}
-    body = {**RESPONSE, "output": output, **status}
-    deltas = [{"type": "response.output_text.delta", "delta": piece} for piece in pieces(draw, text)]
-    items = [{"type": "response.output_item.done", "item": item} for item in output]
-    shown = {} if draw(st.booleans()) else {"output": []}  # servers leave it out of the last event
-    end = {"type": f"response.{body['status']}", "response": body | shown}
-    return body, [{"type": "response.created", "response": {**body, "output": []}}, *deltas, *items, end]
 
 
 def message(draw: Draw) -> tuple[Body, list[Body]]:
@@ -132,60 +113,31 @@ def framed(draw: Draw, event: Body) -> bytes:
     return (end.join([*before, *lines, "", ""])).encode()
 
 
-def streamed(draw: Draw, provider: str, events: list[Body], done: bool) -> Completion:
-    whole = b"".join(framed(draw, event) for event in events) + (b"data: [DONE]\n\n" if done else b"")
-    cuts = sorted(draw(st.lists(st.integers(0, len(whole)), max_size=6)))
-    reader, made = EventReader(), wire_for(provider).assembler  # type: ignore[arg-type]
-    assert made is not None
-    assembler = made()
-    for a, b in zip([0, *cuts], [*cuts, len(whole)], strict=True):
-        for data in reader.feed(whole[a:b]):
-            assembler.feed(data)
-    for data in reader.close():
-        assembler.feed(data)
-    return read(provider, assembler.body())
+FORMATS = {"openai": chat, "anthropic": message, "gemini": generated}
 
 
-def read(provider: str, body: bytes) -> Completion:
-    spec = ModelSpec(name="m", provider=provider, model="x", base_url="http://127.0.0.1:9")  # type: ignore[arg-type]
-    return wire_for(spec.provider).read(spec, 200, {}, body, None)
-
-
-FORMATS = {"chat": ("openai", chat), "responses": ("openai", response), "messages": ("anthropic", message),
-           "generated": ("gemini", generated)}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("provider", FORMATS)
 @given(data=st.data())
 @settings(max_examples=60, deadline=None, phases=QUICK)
-def test_a_body_cut_into_events_in_any_way_is_read_as_the_body(name, data):
-    provider, made = FORMATS[name]
-    body, events = made(data.draw)
-    plain = read(provider, json.dumps(body).encode())
-    assert streamed(data.draw, provider, events, done=name == "chat") == replace(plain, raw=None)
+def test_a_body_cut_into_events_in_any_way_is_read_as_the_body(provider, data):
+    body, events = FORMATS[provider](data.draw)
+    stream = b"".join(framed(data.draw, event) for event in events)
+    assert read(provider, stream + (b"data: [DONE]" if provider == "openai" else b"")) == read(provider, body)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("provider", FORMATS)
 @given(data=st.data())
 @settings(max_examples=20, deadline=None, phases=QUICK)
-def test_what_follows_the_end_of_a_reply_takes_nothing_from_it(name, data):
-    provider, made = FORMATS[name]
-    body, events = made(data.draw)
-    plain = read(provider, json.dumps(body).encode())
+def test_what_follows_the_end_of_a_reply_takes_nothing_from_it(provider, data):
+    body, events = FORMATS[provider](data.draw)
     late = [
         {"type": "error", "error": {"type": "api_error", "message": "late"}},
         {"error": {"message": "late", "code": 500}},
+        "{ no json",
     ]
-    if name == "chat":
-        events.append("[DONE]")  # type: ignore[arg-type]
-    assembler = wire_for(provider).assembler()  # type: ignore[arg-type, misc]
-    for event in events:
-        assembler.feed(event.encode() if isinstance(event, str) else json.dumps(event).encode())
-    if assembler.finished:
-        for event in late:
-            assembler.feed(json.dumps(event).encode())
-        assembler.feed(b"{ no json")
-        assert read(provider, assembler.body()) == plain
+    events += ["[DONE]"] if provider == "openai" else []  # type: ignore[list-item]
+    if whole(provider, events):
+        assert read(provider, [*events, *late]) == read(provider, body)
 
 
 def test_the_choice_with_the_lowest_index_is_read_wherever_it_stands():

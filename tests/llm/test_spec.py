@@ -57,8 +57,6 @@ NO_WORD = "not a word of provider"
         ("transformers", {"thinking_tokens": 5}, takes_none("transformers", "thinking_tokens", THREE)),
         ("replay", {"lane": "batch"}, takes_none("replay", "lane", THREE)),
         ("gemini", {"verbosity": "low"}, takes_none("gemini", "verbosity", "openai does")),
-        ("anthropic", {"api": "responses"}, takes_none("anthropic", "api", "openai does")),
-        ("gemini", {"api_version": "2026-01-01"}, takes_none("gemini", "api_version", "openai does")),
         ("anthropic", {"thinking_tokens": 1000},
          "provider anthropic takes no thinking (0) or at least 1,024 tokens of it"),
         ("gemini", {"effort": "low", "thinking_tokens": 100},
@@ -74,9 +72,7 @@ def test_a_key_its_provider_does_not_take_is_refused_with_what_to_do(provider, r
 
 @every("provider", ["openai", "anthropic", "gemini", "transformers", "replay", "simulated"])
 def test_what_stands_for_nothing_is_taken_from_every_provider(provider):
-    ModelSpec.model_validate(
-        {"name": "m", "provider": provider, "model": "x", "api": "auto", "lane": "online"}
-    )
+    ModelSpec.model_validate({"name": "m", "provider": provider, "model": "x", "lane": "online"})
 
 
 def test_the_words_of_effort_are_those_of_the_providers_own_clients():

@@ -1,4 +1,4 @@
-"""How calls are worded: thinking and effort per provider, room to think, Azure's addresses, shared prefixes."""
+"""How calls are worded: thinking and effort per provider, room to think."""
 
 import json
 from typing import Any
@@ -8,11 +8,10 @@ import pytest
 from metacog_pipeline.llm.capabilities import AMPLE_THINKING_TOKENS, Capabilities
 from metacog_pipeline.llm.costs import output_token_bound
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, OneOf, Sampling
-from metacog_pipeline.llm.wire import HttpCall, UnsupportedConstraint, caching, wire_for
+from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, Sampling
+from metacog_pipeline.llm.wire import HttpCall, wire_for
 from tests.tables import every
 
-LONG = "word " * 1200  # 1,500 tokens by the estimate
 REQUEST = ChatRequest((Message("system", "Be brief."), Message("user", "Which?")), Sampling())
 
 
@@ -30,7 +29,7 @@ def sent(
 
 
 LIMITS = {
-    "openai": lambda body: body.get("max_completion_tokens", body.get("max_output_tokens")),
+    "openai": lambda body: body["max_completion_tokens"],
     "anthropic": lambda body: body["max_tokens"],
     "gemini": lambda body: body["generationConfig"]["maxOutputTokens"],
 }
@@ -74,12 +73,6 @@ def test_options_a_model_refuses_are_not_sent():
 def test_effort_and_verbosity_go_under_each_interfaces_names():
     chat = sent("openai", effort="high", verbosity="low")
     assert (chat["reasoning_effort"], chat["verbosity"]) == ("high", "low")
-    response = sent("openai", effort="high", verbosity="low", api="responses")
-    assert (response["reasoning"], response["text"]) == (
-        {"effort": "high", "summary": "auto"},
-        {"verbosity": "low"},
-    )
-    assert sent("openai", effort="none", api="responses")["reasoning"] == {"effort": "none"}
     assert sent("gemini", effort="low")["generationConfig"]["thinkingConfig"] == {
         "thinkingLevel": "LOW",
         "includeThoughts": True,
@@ -135,116 +128,13 @@ def test_thoughts_are_asked_for_only_where_the_model_is_known_to_have_some(provi
         assert thinks == {"includeThoughts": True}
 
 
-def test_responses_are_asked_for_where_the_study_or_what_was_learnt_says_so():
-    url = "https://api.openai.com/v1"
-    assert build("openai").url == f"{url}/chat/completions"
-    assert build("openai", api="responses").url == f"{url}/responses"
-    assert build("openai", known={"api": "responses"}).url == f"{url}/responses"
-    assert build("openai", known={"api": "responses"}, api="chat").url == f"{url}/chat/completions"
-    body = sent("openai", api="responses", thinking_tokens=0)
-    assert (body["instructions"], body["input"]) == ("Be brief.", [{"role": "user", "content": "Which?"}])
-    assert (body["store"], body["max_output_tokens"]) == (False, 64)
-    tiny = ChatRequest(REQUEST.messages, Sampling(max_tokens=1))
-    assert sent("openai", tiny, api="responses", thinking_tokens=0)["max_output_tokens"] == 16
-    listed = sent("openai", ChatRequest(REQUEST.messages, Sampling(top_logprobs=5)), api="responses")
-    assert (listed["include"], listed["top_logprobs"]) == (["message.output_text.logprobs"], 5)
-    with pytest.raises(UnsupportedConstraint):
-        sent("openai", ChatRequest(REQUEST.messages, Sampling(), OneOf(("A",))), api="responses")
-
-
-AZURE = "https://r.openai.azure.com"
-
-
-@every(
-    ("row", "url"),
-    [
-        ({"base_url": AZURE, "api_version": "2026-01-01"},
-         f"{AZURE}/openai/deployments/x/chat/completions?api-version=2026-01-01"),
-        ({"base_url": f"{AZURE}/openai/", "api_version": "v"},
-         f"{AZURE}/openai/deployments/x/chat/completions?api-version=v"),
-        ({"base_url": f"{AZURE}/openai/deployments/d", "api_version": "v"},
-         f"{AZURE}/openai/deployments/d/chat/completions?api-version=v"),
-        ({"base_url": AZURE}, f"{AZURE}/openai/v1/chat/completions"),
-        ({"base_url": f"{AZURE}/openai/v1"}, f"{AZURE}/openai/v1/chat/completions"),
-        ({"base_url": AZURE, "api": "responses", "api_version": "v"}, f"{AZURE}/openai/responses?api-version=v"),
-        ({"base_url": "https://gateway.test", "api_version": "v", "model": "a/b?"},
-         "https://gateway.test/openai/deployments/a%2Fb%3F/chat/completions?api-version=v"),
-    ],
-)  # fmt: skip
-def test_an_azure_address_names_the_deployment_and_the_version(row, url):
-    call = build("openai", **row)
-    assert call.url == url
-    assert call.headers["api-key"] == "key"
-    assert "authorization" not in call.headers
-    assert "max_tokens" not in json.loads(call.body)
-
-
 def test_an_address_that_is_none_builds_a_call_that_the_transport_refuses():
     assert build("openai", base_url="http://[").url.startswith("http://[")
-
-
-def conversation(*said: str, system: str = "") -> ChatRequest:
-    roles = ("user", "assistant")
-    turns = tuple(Message(roles[place % 2], text) for place, text in enumerate(said))  # type: ignore[arg-type]
-    return ChatRequest((*([Message("system", system)] if system else []), *turns), Sampling())
-
-
-@every(
-    ("request_", "system", "turn"),
-    [
-        (conversation("q", system="Be brief."), False, None),
-        (conversation(LONG), False, None),  # nobody knows yet that it goes on
-        (conversation("q", system=LONG), True, None),
-        (conversation("q", "a", "q"), False, None),
-        (conversation(LONG, "a", "q"), False, None),  # most conversations have two steps
-        (conversation(LONG, "a", "q", "b", "q"), False, 3),
-        (conversation(LONG, "a", "q", " ", "q", "b", "q"), False, 5),
-        (conversation(LONG, "a", "q", "b", "q", " ", "q"), False, 3),  # an empty turn cannot be marked
-        (conversation("q", "a", "q", "b", "q", system=LONG), True, 3),
-    ],
-)
-def test_what_later_calls_share_is_told_from_the_request(request_, system, turn):
-    assert caching.shared_prefix(request_) == caching.SharedPrefix(system, turn)
-    body = sent("anthropic", request_)
-    marked = [
-        place
-        for place, message in enumerate(body["messages"])
-        if isinstance(message["content"], list)
-        and message["content"][0]["cache_control"] == {"type": "ephemeral"}
-    ]
-    assert marked == ([] if turn is None else [turn])
-    assert isinstance(body.get("system"), list) == system
-    plain = sent("anthropic", request_, {"refused": frozenset({"cache_control"})})
-    assert "cache_control" not in json.dumps(plain)
-
-
-def test_what_is_marked_says_the_same_words():
-    body = sent("anthropic", conversation(LONG, "a", "q", "b", "q", system=LONG))
-    assert body["system"][0]["text"] == LONG
-    assert [m["content"] if isinstance(m["content"], str) else m["content"][0]["text"] for m in body["messages"]] == [
-        LONG, "a", "q", "b", "q"]  # fmt: skip
-
-
-def test_steps_of_one_long_conversation_have_one_key_at_openai_and_others_have_others():
-    first, second = conversation(LONG), conversation(LONG, "a", "q")
-    key = sent("openai", first)["prompt_cache_key"]
-    assert sent("openai", second)["prompt_cache_key"] == key
-    assert sent("openai", conversation(LONG + "!"))["prompt_cache_key"] != key
-    assert "prompt_cache_key" not in sent("openai", conversation("q"))
-    assert "prompt_cache_key" not in sent("openai", conversation("q", system=LONG))
-    assert "prompt_cache_key" not in sent("openai", first, base_url="http://h/v1")
-    assert "prompt_cache_key" not in sent("openai", first, {"refused": frozenset({"prompt_cache_key"})})
 
 
 @pytest.mark.parametrize("provider", ["openai", "gemini"])
 def test_the_next_step_begins_with_the_bytes_of_the_step_before(provider):
     name = "messages" if provider == "openai" else "contents"
-    first, second = (sent(provider, conversation(*said)) for said in [(LONG,), (LONG, "a", "q")])
+    turns = (Message("user", "q"), Message("assistant", "a"), Message("user", "r"))
+    first, second = (sent(provider, ChatRequest(turns[:count], Sampling())) for count in (1, 3))
     assert second[name][: len(first[name])] == first[name]
-
-
-def test_a_long_system_prompt_and_the_turns_up_to_the_last_answer_are_worth_keeping():
-    kept = caching.shared_prefix(conversation(LONG, "a", "q", "b", "q", system=LONG))
-    later = caching.shared_prefix(conversation(LONG, "a", "q", "b", "q", "c", "q", system=LONG))
-    assert kept == caching.SharedPrefix(system=True, turn=3) and later.system and later.turn == 5
-    assert caching.shared_prefix(conversation(LONG)) == caching.SharedPrefix()

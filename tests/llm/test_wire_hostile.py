@@ -15,23 +15,18 @@ from metacog_pipeline.llm.types import Completion, Status, TokenLogprob
 from metacog_pipeline.llm.wire import wire_for
 from metacog_pipeline.llm.wire.errors import struck_out
 from metacog_pipeline.llm.wire.values import load
-from tests.llm.replies import CHAT, GENERATED, LOGPROB, MESSAGE, RESPONSE, changed, spoiled, values
+from tests.llm.replies import CHAT, GENERATED, LOGPROB, MESSAGE, changed, spoiled, values
 from tests.tables import every
 
-SAMPLES = {"openai": CHAT, "responses": RESPONSE, "anthropic": MESSAGE, "gemini": GENERATED}
+SAMPLES = {"openai": CHAT, "anthropic": MESSAGE, "gemini": GENERATED}
 SECRET = "sk-proj/ABCDEFGH+0123456789"
-PROVIDERS = ("openai", "responses", "anthropic", "gemini")
-
-
-def wire_of(name):
-    return wire_for("openai" if name == "responses" else name)
+PROVIDERS = ("openai", "anthropic", "gemini")
 
 
 SPECS = {
-    name: ModelSpec(name="m", provider=name, model="x", base_url="http://127.0.0.1:9", keep_raw=True)
+    name: ModelSpec(name="m", provider=name, model="x", base_url="http://127.0.0.1:9")
     for name in ("openai", "anthropic", "gemini")
 }
-SPECS["responses"] = SPECS["openai"].model_copy(update={"api": "responses"})
 STATUSES = st.sampled_from([0, 100, 199, 200, 204, 301, 400, 403, 404, 429, 500, 501, 529, 599, 999])
 
 FURTHER = {"reasoning_content": None, "reasoning_details": [{"text": "hm"}]}
@@ -40,7 +35,6 @@ ANSWERS = {
         **CHAT["choices"][0], "message": {**CHAT["choices"][0]["message"], **FURTHER}, "logprobs": {"content": [LOGPROB]},
         "content_filter_results": {"hate": {"filtered": False}},
     }), "error": None, "detail": [{"loc": ["body", "seed"]}]},
-    "responses": changed(RESPONSE, "incomplete_details", to={"reason": None}),
     "anthropic": {
         **MESSAGE, "stop_details": {"category": "c", "explanation": "e"},
         "error": {"type": "api_error", "message": "m", "details": {"error_code": "c"}},
@@ -53,7 +47,6 @@ ANSWERS = {
 ERRORS = {
     "openai": {"error": {"message": "m", "code": "c", "type": "t", "param": "p", "innererror": {"code": "i"},
                          "metadata": {"reasons": ["r"]}}},
-    "responses": {"id": "r", "object": "response", "status": "failed", "error": {"code": "c", "message": "m"}},
     "anthropic": {"type": "error", "error": {"type": "t", "message": "m", "details": {"error_code": "c"}}},
     "gemini": {"error": {"code": 400, "status": "S", "message": "m", "details": [
         {"reason": "r", "fieldViolations": [{"field": "a.b"}], "violations": [{"quotaId": "q"}]}]}},
@@ -79,7 +72,6 @@ def assert_sound(completion: Completion) -> None:
     assert completion.reasoning_text is None or (
         isinstance(completion.reasoning_text, str) and completion.reasoning_text
     )
-    assert isinstance(completion.raw, bytes)
     for count in dataclasses.astuple(completion.usage):
         assert count is None or 0 <= count < 2**63
     for token in completion.logprobs:
@@ -90,14 +82,14 @@ def assert_sound(completion: Completion) -> None:
 @given(status=STATUSES, body=st.binary(max_size=200))
 @settings(max_examples=100, deadline=None)
 def test_any_bytes_are_read(provider, status, body):
-    assert_sound(wire_of(provider).read(SPECS[provider], status, {}, body, None))
+    assert_sound(wire_for(provider).read(SPECS[provider], status, {}, body, None))
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 @given(status=STATUSES, value=values)
 @settings(max_examples=100, deadline=None)
 def test_any_json_is_read(provider, status, value):
-    assert_sound(wire_of(provider).read(SPECS[provider], status, {}, json.dumps(value).encode(), "k"))
+    assert_sound(wire_for(provider).read(SPECS[provider], status, {}, json.dumps(value).encode(), "k"))
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -106,7 +98,7 @@ def test_any_json_is_read(provider, status, value):
 def test_an_answer_with_any_field_spoiled_is_read(provider, status, data):
     whole = data.draw(st.sampled_from([ANSWERS[provider], ERRORS[provider]]))
     body = json.dumps(data.draw(spoiled(whole))).encode()
-    assert_sound(wire_of(provider).read(SPECS[provider], status, {}, body, "k"))
+    assert_sound(wire_for(provider).read(SPECS[provider], status, {}, body, "k"))
 
 
 @every("provider", PROVIDERS)
@@ -125,7 +117,7 @@ def test_an_answer_with_any_field_spoiled_is_read(provider, status, data):
 )
 def test_pathological_bodies_are_read(provider, body):
     for status in (200, 400):
-        assert_sound(wire_of(provider).read(SPECS[provider], status, {}, body, None))
+        assert_sound(wire_for(provider).read(SPECS[provider], status, {}, body, None))
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -144,7 +136,7 @@ def test_the_text_of_an_answer_is_kept_whatever_byte_or_number_stands_in_it(
     whole = json.dumps(SAMPLES[provider]).encode()
     body = re.sub(pattern, instead, whole)
     assert body != whole
-    completion = wire_of(provider).read(SPECS[provider], 200, {}, body, None)
+    completion = wire_for(provider).read(SPECS[provider], 200, {}, body, None)
     assert (completion.status, completion.text) == (Status.OK, shown)
     assert_sound(completion)
 
@@ -154,7 +146,7 @@ def test_the_text_of_an_answer_is_kept_whatever_byte_or_number_stands_in_it(
 @settings(max_examples=50, deadline=None)
 def test_an_answer_cut_anywhere_is_a_failure(provider, cut):
     body = json.dumps(ANSWERS[provider]).encode()
-    completion = wire_of(provider).read(SPECS[provider], 200, {}, body[: min(cut, len(body) - 1)], None)
+    completion = wire_for(provider).read(SPECS[provider], 200, {}, body[: min(cut, len(body) - 1)], None)
     assert completion.status is Status.FAILED
 
 
@@ -168,8 +160,8 @@ def test_a_key_that_a_server_echoes_anywhere_but_in_the_answer_is_struck_out(pro
     echo = json.loads(
         json.dumps(ERRORS[provider]).replace('"m"', json.dumps(f"no {secret}")).replace('"c"', '"c"')
     )
-    plain = wire_of(provider).read(SPECS[provider], status, {}, json.dumps(ERRORS[provider]).encode(), None)
-    completion = wire_of(provider).read(
+    plain = wire_for(provider).read(SPECS[provider], status, {}, json.dumps(ERRORS[provider]).encode(), None)
+    completion = wire_for(provider).read(
         SPECS[provider], status, {"location": secret}, json.dumps(echo).encode(), secret
     )
     # Names of fields and of kinds of errors are ours, whatever the key is.

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Message, Sampling, Status
+from metacog_pipeline.llm.types import ChatRequest, ErrorKind, Message, Sampling, Status
 from metacog_pipeline.llm.wire import wire_for
-from metacog_pipeline.llm.wire.responses import ResponseAssembler
-from metacog_pipeline.llm.wire.types import Assembler
-from tests.llm.replies import spoiled
+from metacog_pipeline.llm.wire.events import events_of
+from tests.llm.replies import read, spoiled, whole
 from tests.tables import every
 
 PROVIDERS = ("openai", "anthropic", "gemini")
@@ -82,30 +81,15 @@ EVENTS: dict[str, list[Any]] = {
 }  # fmt: skip
 
 
-def data_of(events: list[Any], provider: str) -> list[bytes]:
-    return [json.dumps(event).encode() for event in events] + ([b"[DONE]"] if provider == "openai" else [])
-
-
-def assembled(provider: str, data: list[bytes]) -> Assembler:
-    made = wire_for(provider).assembler
-    assert made is not None
-    assembler = made()
-    for one in data:
-        assembler.feed(one)
-    return assembler
-
-
-def read(provider: str, body: bytes, **fields: Any) -> Completion:
-    spec = ModelSpec(name="m", provider=provider, model="x", base_url="http://127.0.0.1:9", **fields)
-    return wire_for(provider).read(spec, 200, {}, body, None)
+def ended(provider: str, events: list[Any]) -> list[Any]:
+    return [*events, "[DONE]"] if provider == "openai" else events
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_stream_is_read_as_the_whole_reply(provider):
-    assembler = assembled(provider, data_of(EVENTS[provider], provider))
-    assert assembler.finished
-    assert assembler.text == "The B"
-    completion = read(provider, assembler.body())
+    events = ended(provider, EVENTS[provider])
+    assert whole(provider, events)
+    completion = read(provider, events)
     assert (completion.status, completion.text, completion.model_reported) == (Status.OK, "The B", "x")
     assert (completion.usage.input_tokens, completion.usage.output_tokens) == (7, 5)
     assert [token.logprob for token in completion.logprobs] == ([] if provider == "anthropic" else [-0.5])
@@ -115,22 +99,20 @@ def test_a_stream_is_read_as_the_whole_reply(provider):
 @given(data=st.data())
 @settings(max_examples=60, deadline=None)
 def test_a_stream_cut_anywhere_is_a_failure_that_keeps_its_text(provider, data):
-    whole = [json.dumps(event).encode() for event in EVENTS[provider]]
     last = {"openai": -2, "anthropic": -1, "gemini": -1}[provider]  # the event that says the reply is whole
-    stop = data.draw(st.integers(0, len(whole) + last))
-    assembler = assembled(provider, whole[:stop])
-    assert not assembler.finished
-    assert "The B".startswith(assembler.text)
-    completion = read(provider, assembler.body())
+    stop = data.draw(st.integers(0, len(EVENTS[provider]) + last))
+    cut = EVENTS[provider][:stop]
+    assert not whole(provider, cut)
+    completion = read(provider, cut)
+    assert "The B".startswith(completion.text)
     assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.TRANSIENT)
 
 
 @every("provider", PROVIDERS)
 @every("bad", [b"\xff\xfe", b'{"a":"\xc3', b"[1]", b"null", b'{"a":' * 100_000, b"keep-alive"])
 def test_an_event_that_cannot_be_read_fails_the_reply(provider, bad):
-    whole = data_of(EVENTS[provider], provider)
-    assembler = assembled(provider, [*whole[:2], bad, *whole[2:]])
-    completion = read(provider, assembler.body())
+    events = ended(provider, EVENTS[provider])
+    completion = read(provider, [*events[:2], bad, *events[2:]])
     assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.TRANSIENT)
 
 
@@ -144,51 +126,25 @@ ERRORS = {
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_an_error_inside_a_stream_is_read_as_an_error(provider):
     event, kind = ERRORS[provider]
-    assembler = assembled(provider, data_of([*EVENTS[provider][:2], event], provider))
-    completion = read(provider, assembler.body())
+    completion = read(provider, ended(provider, [*EVENTS[provider][:2], event]))
     assert (completion.status, completion.error_kind) == (Status.FAILED, kind)
     assert completion.error_message == "busy"
 
 
 def test_an_unwrapped_error_of_a_local_server_is_read_as_an_error():
     said = {"object": "error", "message": "too long", "type": "BadRequestError", "code": 400}
-    completion = read("openai", assembled("openai", data_of([said], "openai")).body())
+    completion = read("openai", ended("openai", [said]))
     assert (completion.error_kind, completion.error_message) == (ErrorKind.UNSUPPORTED, "too long")
 
 
-@pytest.mark.parametrize("provider", [*PROVIDERS, "responses"])
+@pytest.mark.parametrize("provider", PROVIDERS)
 @given(data=st.data())
 @settings(max_examples=150, deadline=None)
 def test_hostile_events_never_raise(provider, data):
-    events = list(EVENTS.get(provider, RESPONSES))
+    events = list(EVENTS[provider])
     place = data.draw(st.integers(0, len(events) - 1))
     events[place] = data.draw(spoiled(events[place]))
-    assembler = ResponseAssembler() if provider == "responses" else wire_for(provider).assembler()  # type: ignore[arg-type, misc]
-    for one in data_of(events, "openai"):
-        assembler.feed(one)
-    assert isinstance(assembler.text, str)
-    assert isinstance(assembler.body(), bytes)
-    read("openai" if provider == "responses" else provider, assembler.body())
-
-
-RESPONSES: list[Any] = [
-    {"type": "response.created", "response": {"id": "r1", "status": "in_progress", "output": []}},
-    {"type": "response.output_text.delta", "item_id": "i", "output_index": 0, "delta": "The "},
-    {"type": "response.output_text.delta", "item_id": "i", "output_index": 0, "delta": "B"},
-    {"type": "response.output_item.done", "output_index": 0, "item": {"type": "message", "content": []}},
-    {
-        "type": "response.completed",
-        "response": {"id": "r1", "object": "response", "status": "completed", "output": []},
-    },
-]
-
-
-def test_the_last_event_of_a_responses_stream_is_its_body():
-    assembler = ResponseAssembler()
-    for one in data_of(RESPONSES, ""):
-        assembler.feed(one)
-    assert (assembler.finished, assembler.text) == (True, "The B")
-    assert json.loads(assembler.body())["output"] == [{"type": "message", "content": []}]
+    assert isinstance(read(provider, ended(provider, events)).text, str)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -229,13 +185,21 @@ def test_the_sample_events_are_those_of_the_official_types():
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_what_was_thought_before_a_break_is_kept(provider):
-    assert assembled(provider, data_of(EVENTS[provider], "")[:-1]).reasoning == "so B"  # type: ignore[attr-defined]
+    assert read(provider, EVENTS[provider][:-2], closed=False).reasoning_text == "so B"
 
 
-def test_a_stream_of_responses_is_told_from_one_of_chat_and_read_whole():
-    assembler = assembled("openai", data_of(RESPONSES, ""))
-    assert (assembler.finished, assembler.text) == (True, "The B")
-    assert read("openai", assembler.body()).response_id == "r1"
-    early = assembled("openai", data_of([{"type": "error", "code": "server_error", "message": "busy"}], ""))
-    assert read("openai", early.body()).error_message == "busy"
-    assert read("openai", assembled("openai", []).body()).error_code == "stream_cut"
+@every(
+    ("body", "content_type", "events"),
+    [
+        (b"data: a\n\ndata: b\n\n", "text/event-stream", [b"a", b"b"]),
+        (b"data:a\r\ndata: b\r\n\r\n", "", [b"a\nb"]),
+        (b"\xef\xbb\xbf: hello\rid: 1\rdata: a\r\r", "application/json", [b"a"]),
+        (b"event: x\n\n\ndata: a", "", [b"a"]),
+        (b": only comments\n\n", "", []),
+        (b'{"a": 1}', "text/event-stream", None),
+        (b" <html>data: a", "text/event-stream", None),
+        (b"", "", None),
+    ],
+)
+def test_a_stream_is_told_from_a_plain_body_by_how_it_begins(body, content_type, events):
+    assert events_of(body, content_type) == events

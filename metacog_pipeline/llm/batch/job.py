@@ -21,11 +21,11 @@ from metacog_pipeline.llm.batch.backends import BACKENDS, Backend, Line, Look
 from metacog_pipeline.llm.batch.records import Batch
 from metacog_pipeline.llm.batch.transport import Calls, Later, Refused
 from metacog_pipeline.llm.budget import Budget, BudgetSpent
+from metacog_pipeline.llm.client import read_reply
 from metacog_pipeline.llm.costs import priced, reported_cost
-from metacog_pipeline.llm.incoming import Reply
 from metacog_pipeline.llm.ledger import NANO
-from metacog_pipeline.llm.reading import Reader
 from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.transport import Reply
 from metacog_pipeline.llm.types import Completion, ErrorKind, failed
 from metacog_pipeline.llm.wire import base_url, key_variable, wire_for
 
@@ -151,7 +151,6 @@ class Jobs:
         self._http = http
         self._budget = None if spec.free else budget
         self._wire = wire_for(spec.provider)
-        self._reader = Reader(spec, key, self._wire)
         self._missing_since: dict[str, float] = {}
 
     # --- money and reading ------------------------------------------------------------------------------------------
@@ -185,7 +184,7 @@ class Jobs:
         record = batch.record
         started = datetime.fromisoformat(record.submitted_at or record.created_at)
         took = max(0.0, records.age_s(record.submitted_at) - records.age_s(record.ended_at))
-        completion = self._reader.completion(Reply(line.status, {}, line.body))
+        completion = read_reply(self.spec, self._wire, self._key, Reply(line.status, {}, line.body))
         return dataclasses.replace(completion, started_at=started, latency_s=took, lane="batch", attempts=1)
 
     # --- the states of a batch --------------------------------------------------------------------------------------
@@ -301,7 +300,8 @@ class Jobs:
                 await asyncio.sleep(0)
             kind, billed = self._became(found, answer)
             counts[kind] += 1
-            cost = None if cost is None else cost + (most / NANO if billed is None else billed)
+            if cost is not None:  # no more than was asked for, whatever is reported
+                cost += most / NANO if billed is None else min(billed, most / NANO)
         return cost, counts
 
     def _became(self, found: Results, answer: str) -> tuple[str, float | None]:

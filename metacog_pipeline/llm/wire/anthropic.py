@@ -6,9 +6,6 @@ temperature it is sent as 2023-06-01, without as 2026-10-21. Each version gets t
 
 There is no seed, no guided choice, no bias and there are no log-probabilities: the first and last are left out
 silently, the others raise ``UnsupportedConstraint``. With thinking no temperature is sent, for it would be refused.
-
-A long prefix that later calls will share is marked for the prompt cache (see `caching`): writing it costs a quarter more
-than reading it anew, every call that finds it a tenth.
 """
 
 from __future__ import annotations
@@ -19,22 +16,16 @@ from collections.abc import Mapping
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, JsonObject, OneOf, Status, TokenBias, Usage
-from metacog_pipeline.llm.wire import caching, streams, values
+from metacog_pipeline.llm.wire import errors, events, values
 from metacog_pipeline.llm.wire.address import base_url
-from metacog_pipeline.llm.wire.errors import ProviderProblem, failure, raw_problem, unreadable
 from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wire
 
 VERSION = "2026-10-21"
 VERSION_WITH_TEMPERATURE = "2023-06-01"
 PROTECTED = frozenset({"model", "messages", "system", "stream"})
 TRUNCATED = frozenset({"max_tokens", "model_context_window_exceeded"})
-#: kind of delta → (the delta's field, the field of the block it continues, the kind of that block)
-DELTAS = {
-    "text_delta": ("text", "text", "text"),
-    "thinking_delta": ("thinking", "thinking", "thinking"),
-    "signature_delta": ("signature", "signature", "thinking"),
-    "input_json_delta": ("partial_json", "partial_json", "tool_use"),
-}
+#: Kind of delta → (the delta's field, which is that of the block too; whether it is thought).
+DELTAS = {"text_delta": ("text", False), "thinking_delta": ("thinking", True)}
 
 
 def build(
@@ -49,9 +40,11 @@ def build(
     body: values.JsonDict = {
         "model": spec.model,
         "max_tokens": spec.max_tokens + known.thinking_room(spec) if limit is None else limit,
-        **_prompt(request, known),
+        "messages": [{"role": each.role, "content": each.content} for each in request.turns],
         **_thinking(spec, known, sampled=sampling.temperature is not None),
     }
+    if system := request.system:
+        body["system"] = system
     thinks = values.str_at(body.get("thinking"), "type") not in (None, "disabled")
     if sampling.temperature is not None and not thinks:
         body["temperature"] = sampling.temperature
@@ -65,24 +58,6 @@ def build(
         body["stream"] = True
     body = values.merged(body, spec.extra_body, PROTECTED)
     return HttpCall(_url(spec), _headers(body, key), values.encode(body), streamed=streamed)
-
-
-def _prompt(request: ChatRequest, known: Capabilities) -> values.JsonDict:
-    """Return the system prompt and the turns; what is worth a cache entry ends in a marked block."""
-    shared = caching.SharedPrefix() if "cache_control" in known.refused else caching.shared_prefix(request)
-    prompt: values.JsonDict = {
-        "messages": [
-            {"role": m.role, "content": _marked(m.content) if place == shared.turn else m.content}
-            for place, m in enumerate(request.turns)
-        ]
-    }
-    if system := request.system:
-        prompt["system"] = _marked(system) if shared.system else system
-    return prompt
-
-
-def _marked(text: str) -> list[values.JsonDict]:
-    return [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]
 
 
 def _thinking(spec: ModelSpec, known: Capabilities, *, sampled: bool) -> values.JsonDict:
@@ -137,30 +112,6 @@ def _constraint(request: ChatRequest) -> values.JsonDict:
             raise UnsupportedConstraint("Anthropic Messages has no logit bias")
 
 
-def _decode(status_code: int, headers: Mapping[str, str], body: bytes) -> Completion:
-    decoded = values.load(body)
-    if not 200 <= status_code < 300 or values.str_at(decoded, "type") == "error":
-        return failure(status_code, _problem(status_code, headers, body, decoded))
-    blocks = values.list_at(decoded, "content")
-    finish = values.str_at(decoded, "stop_reason")
-    if blocks is None or (not blocks and finish is None):
-        return unreadable(status_code, "the answer has no list of content blocks")
-    texts = [values.str_at(block, "text") for block in blocks if values.str_at(block, "type") == "text"]
-    thoughts = [values.str_at(block, "thinking") for block in blocks]
-    return Completion(
-        _status(finish),
-        text="".join(text or "" for text in texts),
-        finish_reason=finish,
-        finish_detail=_detail(decoded),
-        model_reported=values.str_at(decoded, "model"),
-        usage=_usage(values.dict_at(decoded, "usage")),
-        reasoning_text="\n\n".join(thought for thought in thoughts if thought) or None,
-        response_id=values.str_at(decoded, "id"),
-        service_tier=values.str_at(values.dict_at(decoded, "usage"), "service_tier"),
-        http_status=status_code,
-    )
-
-
 def _detail(decoded: object) -> str | None:
     """Return what a refusal was about, or the sequence that stopped the answer."""
     about = values.dict_at(decoded, "stop_details")
@@ -185,94 +136,100 @@ def _usage(usage: values.JsonDict | None) -> Usage:
     return Usage(sent, values.count_at(usage, "output_tokens"), thought, cached, written)
 
 
-def _problem(status_code: int, headers: Mapping[str, str], body: bytes, decoded: object) -> ProviderProblem:
-    error = values.dict_at(decoded, "error")
-    if error is None:
-        return raw_problem(status_code, headers, body)
-    kind = values.str_at(error, "type")
-    named = (values.str_at(values.dict_at(error, "details"), "error_code"), kind)
-    codes = tuple(code for code in named if code)
-    # The model is the only thing a call to this path refers to by name.
-    if status_code == 404 and kind == "not_found_error":
-        codes = (*codes, "model_not_found")
-    return ProviderProblem(codes, values.str_at(error, "message") or "")
-
-
-class MessageAssembler(streams.EventAssembler):
+class MessageFold(events.Fold):
     """Joins the deltas of each content block; a later usage count replaces an earlier one."""
 
     outputs = ("output_tokens",)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._message: values.JsonDict = {"type": "message", "role": "assistant"}
-        self._blocks: dict[int, values.JsonDict] = {}
-        self._pieces: dict[tuple[int, str], list[str]] = {}
+    def __init__(self, *, streamed: bool) -> None:
+        super().__init__(streamed=streamed)
+        self._message: values.JsonDict = {}
+        self._blocks: dict[
+            int, tuple[list[str], bool]
+        ] = {}  # pieces of each block, and whether it is thought
 
-    def _said(self, *, thought: bool) -> str:
-        wanted = "thinking" if thought else "text"
-        return "".join("".join(parts) for (_, name), parts in self._pieces.items() if name == wanted)
-
-    def _says_nothing(self) -> bool:
-        return not (self._message.get("stop_reason") or self.text)
-
-    def _take(self, event: values.JsonDict) -> values.JsonDict | None:
+    def take(self, event: values.JsonDict) -> values.JsonDict | None:
+        """Add ``event``; return an error body where it ends the reply with one."""
         match event.get("type"):
             case "content_block_delta":
-                self._continue(event)
+                delta = event.get("delta")
+                field, thought = DELTAS.get(values.str_at(delta, "type") or "", ("", False))
+                self._add(values.count_at(event, "index"), values.str_at(delta, field), thought)
             case "content_block_start":
-                self._start(event)
+                self._begin(values.count_at(event, "index"), event.get("content_block"))
             case "message_start":
-                message = values.dict_at(event, "message") or {}
-                self._message.update(streams.kept(message, ("content", "usage")))
                 # The output of a start is provisional: where no later event counts it, it is not known.
-                self._count(message, without="output_tokens")
+                self._note(values.dict_at(event, "message") or {}, without="output_tokens")
             case "message_delta":
-                self._message.update(streams.kept(values.dict_at(event, "delta") or {}, ("content", "usage")))
-                self._count(event)
+                self._note({**(values.dict_at(event, "delta") or {}), "usage": event.get("usage")})
             case "message_stop":
                 self.finished = True
             case "error":
                 return event
-            case _:  # pings, ends of blocks, and what later versions add
-                if event.get("error"):  # a proxy's own error
-                    said = values.str_at(event.get("error"), "message") or "the stream held an error"
-                    return streams.failed("api_error", said)
-        return None
+            case _ if not self.streamed:
+                self._note(event)
+                for place, block in enumerate(values.list_at(event, "content") or []):
+                    self._begin(place, block)
+            case _ if event.get("error"):  # a proxy's own error
+                said = values.str_at(event.get("error"), "message") or "the stream held an error"
+                return events.error_body("api_error", said)
+        return None  # pings, ends of blocks, and what later versions add
 
-    def _count(self, holder: values.JsonDict, without: str = "") -> None:
-        reported = streams.kept(values.dict_at(holder, "usage") or {}, (without,))
-        self._counts.note(reported, self._length)
+    def _note(self, message: values.JsonDict, without: str = "") -> None:
+        self._message.update(events.kept(message, ("usage",)))
+        counted = events.kept(values.dict_at(message, "usage") or {}, (without,))
+        self.counts.note(counted, self.length if self.streamed else 0)
 
-    def _start(self, event: values.JsonDict) -> None:
-        place = values.count_at(event, "index")
-        block = values.dict_at(event, "content_block")
-        if place is None or block is None:
-            return
-        self._blocks[place] = block
-        for name in ("text", "thinking", "signature"):
-            if said := values.str_at(block, name):
-                self._pieces.setdefault((place, name), []).append(said)
+    def _begin(self, place: int | None, block: object) -> None:
+        thought = values.str_at(block, "thinking")
+        text = values.str_at(block, "text") if values.str_at(block, "type") == "text" else None
+        self._add(place, text if thought is None else thought, thought is not None)
 
-    def _continue(self, event: values.JsonDict) -> None:
-        place = values.count_at(event, "index")
-        delta = event.get("delta")
-        named = DELTAS.get(values.str_at(delta, "type") or "")
-        if place is None or named is None:
-            return
-        field, name, kind = named
-        said = values.str_at(delta, field)
-        if said is None:
-            return
-        self._blocks.setdefault(place, {"type": kind})
-        self._length += len(said)
-        self._pieces.setdefault((place, name), []).append(said)
+    def _add(self, place: int | None, piece: str | None, thought: bool) -> None:
+        if place is not None and piece is not None:
+            self.length += len(piece)
+            self._blocks.setdefault(place, ([], thought))[0].append(piece)
 
-    def _whole(self) -> values.JsonDict:
-        blocks = {place: dict(block) for place, block in sorted(self._blocks.items())}
-        for (place, name), parts in self._pieces.items():
-            blocks[place][name] = "".join(parts)
-        return self._message | {"content": list(blocks.values()), "usage": self._counts.total()}
+    def said(self, *, thought: bool) -> str:
+        """Return what has come of the thinking, or of the answer's text."""
+        blocks = ("".join(pieces) for _, (pieces, kind) in sorted(self._blocks.items()) if kind is thought)
+        return ("\n\n" if thought else "").join(filter(None, blocks))
+
+    def says_nothing(self) -> bool:
+        """Whether neither a text came nor the word for why there is none."""
+        return not (self._message.get("stop_reason") or self.said(thought=False))
+
+    def answer(self, status: int) -> Completion:
+        """Return the completion of everything taken."""
+        blocks, finish = values.list_at(self._message, "content"), values.str_at(self._message, "stop_reason")
+        if not self.streamed and (blocks is None or (not blocks and finish is None)):
+            return errors.unreadable(status, "the answer has no list of content blocks")
+        usage = self.counts.total()
+        return Completion(
+            _status(finish),
+            text=self.said(thought=False),
+            finish_reason=finish,
+            finish_detail=_detail(self._message),
+            model_reported=values.str_at(self._message, "model"),
+            usage=_usage(usage),
+            reasoning_text=self.said(thought=True) or None,
+            response_id=values.str_at(self._message, "id"),
+            service_tier=values.str_at(usage, "service_tier"),
+            http_status=status,
+        )
+
+    def failure(self, status: int, headers: Mapping[str, str], body: bytes, decoded: object) -> Completion:
+        """Return the completion of an error."""
+        error = values.dict_at(decoded, "error")
+        if error is None:
+            return errors.failure(status, errors.raw_problem(status, headers, body))
+        kind = values.str_at(error, "type")
+        named = (values.str_at(values.dict_at(error, "details"), "error_code"), kind)
+        codes = tuple(code for code in named if code)
+        # The model is the only thing a call to this path refers to by name.
+        if status == 404 and kind == "not_found_error":
+            codes = (*codes, "model_not_found")
+        return errors.failure(status, errors.ProviderProblem(codes, values.str_at(error, "message") or ""))
 
 
-WIRE = Wire(build, _decode, MessageAssembler)
+WIRE = Wire(build, MessageFold)

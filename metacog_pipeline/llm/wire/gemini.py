@@ -16,7 +16,7 @@ from urllib.parse import quote
 from metacog_pipeline.llm import types
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.wire import errors, streams, values
+from metacog_pipeline.llm.wire import errors, events, values
 from metacog_pipeline.llm.wire.address import base_url
 from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wire
 
@@ -34,7 +34,6 @@ REFUSED = frozenset(
     }
 )
 EMPTY_IS_AN_ANSWER = frozenset({"STOP", "MAX_TOKENS"})
-LOGPROB_LISTS = ("chosenCandidates", "topCandidates")
 SPREAD = frozenset({"content", "logprobsResult"})  # over many chunks
 
 
@@ -115,42 +114,6 @@ def _constraint(request: types.ChatRequest) -> values.JsonDict:
             raise UnsupportedConstraint("Gemini has no logit bias")
 
 
-def _decode(status_code: int, headers: Mapping[str, str], body: bytes) -> types.Completion:
-    decoded = values.unwrapped(values.load(body))
-    error = values.dict_at(decoded, "error")
-    if error is not None or not 200 <= status_code < 300:
-        status = errors.status_within(status_code, error)
-        return errors.failure(status, _problem(status, headers, body, decoded))
-    candidate = values.leading(values.list_at(decoded, "candidates"))
-    feedback = values.dict_at(decoded, "promptFeedback")
-    blocked = values.word_at(feedback, "blockReason")
-    finish = blocked or values.word_at(candidate, "finishReason")
-    parts = values.list_at(values.at(candidate, "content"), "parts") or []
-    said = [(values.str_at(part, "text") or "", values.at(part, "thought") is True) for part in parts]
-    text = "".join(part for part, thought in said if not thought)
-    listed = values.dict_at(candidate, "logprobsResult")
-    if not text and not blocked and finish not in REFUSED | EMPTY_IS_AN_ANSWER:
-        return errors.unreadable(status_code, f"the answer has no text and finishReason {finish!r}")
-    return types.Completion(
-        types.Status.REFUSED if blocked else _status(finish),
-        text=text,
-        finish_reason=finish,
-        model_reported=values.str_at(decoded, "modelVersion"),
-        usage=_usage(values.dict_at(decoded, "usageMetadata")),
-        finish_detail=values.str_at(feedback, "blockReasonMessage")
-        or values.str_at(candidate, "finishMessage"),
-        reasoning_text="".join(part for part, thought in said if thought) or None,
-        response_id=values.str_at(decoded, "responseId"),
-        service_tier=values.str_at(values.dict_at(decoded, "usageMetadata"), "trafficType"),
-        logprobs=values.listed_logprobs(
-            values.list_at(listed, "chosenCandidates") or [],
-            [values.list_at(top, "candidates") for top in values.list_at(listed, "topCandidates") or []],
-            "logProbability",
-        ),
-        http_status=status_code,
-    )
-
-
 def _status(finish: str | None) -> types.Status:
     if finish in REFUSED:
         return types.Status.REFUSED
@@ -170,68 +133,88 @@ def _usage(usage: values.JsonDict | None) -> types.Usage:
     return types.Usage(sent, output, thought, cached)
 
 
-def _problem(
-    status_code: int, headers: Mapping[str, str], body: bytes, decoded: object
-) -> errors.ProviderProblem:
-    error = values.dict_at(decoded, "error")
-    if error is None:
-        return errors.raw_problem(status_code, headers, body)
-    return errors.google_problem(status_code, error)
-
-
-class ChunkAssembler(streams.EventAssembler):
-    """A stream of responses: parts of the first candidate are joined, of everything else the last that was said counts."""
+class ContentFold(events.Fold):
+    """Joins the parts of the first candidate; of everything else the last that was said counts."""
 
     outputs = ("candidatesTokenCount", "thoughtsTokenCount")
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *, streamed: bool) -> None:
+        super().__init__(streamed=streamed)
         self._top: values.JsonDict = {}
-        self._forget()
+        self.forget()
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Drop what has come of a choice, for one with a lower index."""
         self._candidate: values.JsonDict = {}
-        self._parts: list[object] = []
-        self._logprobs: dict[str, list[object]] = {}
+        self._parts: list[tuple[str, bool]] = []  # texts, and whether each is thought
+        self._tokens: list[object] = []
+        self._tops: list[object] = []
 
-    def _said(self, *, thought: bool) -> str:
-        parts = [part for part in self._parts if (values.at(part, "thought") is True) == thought]
-        return "".join(values.str_at(part, "text") or "" for part in parts)
-
-    def _take(self, event: values.JsonDict) -> values.JsonDict | None:
+    def take(self, event: values.JsonDict) -> values.JsonDict | None:
+        """Add ``event``; return an error body where it ends the reply with one."""
         if event.get("error"):
             return event
-        self._top.update(streams.kept(event, ("candidates", "usageMetadata")))
+        self._top.update(events.kept(event, ("candidates", "usageMetadata")))
         for candidate in values.list_at(event, "candidates") or []:
-            if isinstance(candidate, dict) and self._leads(candidate):
+            if isinstance(candidate, dict) and self.leads(candidate):
                 self._add(candidate)
         if counted := values.dict_at(event, "usageMetadata"):
-            self._counts.note(counted, self._length)
+            self.counts.note(counted, self.length if self.streamed else 0)
         if values.word_at(values.dict_at(event, "promptFeedback"), "blockReason"):
             self.finished = True
         return None
 
     def _add(self, candidate: values.JsonDict) -> None:
         parts = values.list_at(values.dict_at(candidate, "content"), "parts") or []
-        self._parts.extend(parts)
-        self._length += sum(len(values.str_at(part, "text") or "") for part in parts)
+        found = [(values.str_at(part, "text") or "", values.at(part, "thought") is True) for part in parts]
+        self._parts.extend(found)
+        self.length += sum(len(text) for text, _ in found)
         result = values.dict_at(candidate, "logprobsResult")
-        for name in LOGPROB_LISTS:
-            if tokens := values.list_at(result, name):
-                self._logprobs.setdefault(name, []).extend(tokens)
+        self._tokens.extend(values.list_at(result, "chosenCandidates") or [])
+        self._tops.extend(values.list_at(result, "topCandidates") or [])
         self._candidate.update(
             {name: value for name, value in candidate.items() if name not in SPREAD and values.given(value)}
         )
-        answer = any(values.str_at(part, "text") and values.at(part, "thought") is not True for part in parts)
-        self._heard(text=answer, end=values.given(candidate.get("finishReason")))
+        answer = any(text and not thought for text, thought in found)
+        self.heard(text=answer, end=values.given(candidate.get("finishReason")))
 
-    def _whole(self) -> values.JsonDict:
-        content = {"role": "model", "parts": self._parts}
-        candidate = self._candidate | {"content": content}
-        if self._logprobs:
-            candidate["logprobsResult"] = self._logprobs
-        whole = self._top | {"usageMetadata": self._counts.total()}
-        return whole | ({"candidates": [candidate]} if self._candidate or self._parts else {})
+    def said(self, *, thought: bool) -> str:
+        """Return what has come of the thinking, or of the answer's text."""
+        return "".join(text for text, kind in self._parts if kind is thought)
+
+    def answer(self, status: int) -> types.Completion:
+        """Return the completion of everything taken."""
+        feedback = values.dict_at(self._top, "promptFeedback")
+        blocked = values.word_at(feedback, "blockReason")
+        finish = blocked or values.word_at(self._candidate, "finishReason")
+        text, counted = self.said(thought=False), self.counts.total()
+        if not text and not blocked and finish not in REFUSED | EMPTY_IS_AN_ANSWER:
+            return errors.unreadable(status, f"the answer has no text and finishReason {finish!r}")
+        detail = values.str_at(feedback, "blockReasonMessage")
+        tops = [values.list_at(top, "candidates") for top in self._tops]
+        return types.Completion(
+            types.Status.REFUSED if blocked else _status(finish),
+            text=text,
+            finish_reason=finish,
+            model_reported=values.str_at(self._top, "modelVersion"),
+            usage=_usage(counted),
+            finish_detail=detail or values.str_at(self._candidate, "finishMessage"),
+            reasoning_text=self.said(thought=True) or None,
+            response_id=values.str_at(self._top, "responseId"),
+            service_tier=values.str_at(counted, "trafficType"),
+            logprobs=values.listed_logprobs(self._tokens, list(tops), "logProbability"),
+            http_status=status,
+        )
+
+    def failure(
+        self, status: int, headers: Mapping[str, str], body: bytes, decoded: object
+    ) -> types.Completion:
+        """Return the completion of an error."""
+        error = values.dict_at(decoded, "error")
+        if error is None:
+            return errors.failure(status, errors.raw_problem(status, headers, body))
+        status = errors.status_within(status, error)
+        return errors.failure(status, errors.google_problem(status, error))
 
 
-WIRE = Wire(build, _decode, ChunkAssembler)
+WIRE = Wire(build, ContentFold)

@@ -1,18 +1,17 @@
-"""What a wire format produces and the one way it can decline."""
+"""What a wire format is: how a request becomes an HTTP call, and how a reply becomes a completion."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.costs import believed
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion
 from metacog_pipeline.llm.wire.errors import SECRET_LENGTH, STRUCK_OUT, struck_out
-from metacog_pipeline.llm.wire.streams import EventAssembler
+from metacog_pipeline.llm.wire.events import Fold
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,43 +33,37 @@ class UnsupportedConstraint(ValueError):
     """The provider has no field for this constraint; the caller may ask again with a weaker one."""
 
 
-Assembler = EventAssembler
-Build = Callable[[ModelSpec, ChatRequest, str | None, Capabilities], HttpCall]
-Decode = Callable[[int, Mapping[str, str], bytes], Completion]
-
-
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """A provider's wire format as pure functions.
+    """A provider's wire format.
 
     ``build(spec, request, key, known)`` encodes a call as far as ``known`` says it is accepted; raises
-    ``UnsupportedConstraint``. ``decode(status_code, headers, body)`` says what the final answer to it is, for `read`.
-    ``assembler`` makes what puts a streamed reply together; ``None`` where the wire cannot stream.
+    ``UnsupportedConstraint``. ``fold`` puts a reply together.
     """
 
-    build: Build
-    decode: Decode
-    assembler: Callable[[], Any] | None = None
+    build: Callable[[ModelSpec, ChatRequest, str | None, Capabilities], HttpCall]
+    fold: type[Fold]
 
     def read(
         self,
         spec: ModelSpec,
-        status_code: int,
+        status: int,
         headers: Mapping[str, str],
         body: bytes,
         key: str | None = None,
+        *,
+        closed: bool = True,
     ) -> Completion:
-        """Decode the final answer to a call. Never raises; the completion's status says how it ended.
+        """Return what the final answer to a call says, plain or streamed; its status says how it ended. Never raises.
 
-        A count of tokens that cannot be is left out, as if the provider had not named it.
-        What is shown of it holds no part of ``key``; the reply's body is with it where it is to be kept.
+        ``closed`` is false where the connection broke. A count of tokens that cannot be is left out, as if the provider
+        had not named it. What is shown of the reply holds no part of ``key``.
         """
-        completion = self.decode(status_code, headers, body)
+        if key is not None and len(key) >= SECRET_LENGTH:  # shorter ones are placeholders
+            # Before parsing, so that no field, no text and no shortened message can hold a part of the key.
+            body = body.replace(key.encode(), STRUCK_OUT.encode())
+        completion = self.fold.read(status, headers, body, closed=closed)
         said = bool(completion.text or completion.reasoning_text)
         if (usage := believed(completion.usage, said=said)) is not completion.usage:
             completion = dataclasses.replace(completion, usage=usage)
-        if spec.keep_raw:
-            secret = key.encode() if key is not None and len(key) >= SECRET_LENGTH else b""
-            raw = body.replace(secret, STRUCK_OUT.encode()) if secret else body
-            completion = dataclasses.replace(completion, raw=raw)
         return struck_out(completion, key)
