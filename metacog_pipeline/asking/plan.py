@@ -126,8 +126,7 @@ def thinking(spec: ModelSpec, known: Capabilities) -> tuple[int, int]:
     """Return how many tokens will be thought before one answer, as far as was seen, and how many may be."""
     if spec.provider in IN_PROCESS:
         return 0, 0
-    room = known.thinking_room(spec)
-    most = room if known.context is None else min(room, known.context)
+    most = known.thinking_room(spec)
     if known.reasons is False:
         return 0, most
     if known.reasoning_tokens is not None:

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -196,10 +195,10 @@ def test_what_the_study_asks_for_by_name_is_never_dropped_and_the_line_names_its
 
 
 def test_a_refusal_that_names_nothing_names_the_keys_that_were_left(tmp_path):
-    spec = SPEC.model_copy(update={"effort": "high", "api": "responses"})
+    spec = SPEC.model_copy(update={"effort": "high", "verbosity": "low"})
     outcome = ask(tmp_path, Strict(lambda request, known: refusal(400)), spec=spec)
     assert 'effort = "high"' in outcome.stopped
-    assert 'api = "responses"' in outcome.stopped
+    assert 'verbosity = "low"' in outcome.stopped
 
 
 def test_the_other_name_of_the_limit_is_taken_where_one_is_refused(tmp_path):
@@ -226,20 +225,6 @@ def test_room_to_think_that_is_too_large_is_given_up_first(tmp_path):
     assert found is not None
     assert found.limit_field is None
     assert found.refused == {"ample_room", "thinking_room"}
-
-
-def test_a_model_that_is_no_chat_model_is_asked_through_responses(tmp_path):
-    def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
-        if known.api == "responses":
-            return None
-        return replace(refusal(404, "model"), error_kind=ErrorKind.FATAL)
-
-    model = Strict(rule)
-    outcome = ask(tmp_path, model)
-    assert outcome.profile == Profile("json_schema")
-    found = kept(tmp_path)
-    assert found.api == "responses"
-    assert model.refused == 1
 
 
 def test_what_was_learnt_is_kept_and_no_other_benchmark_tries_it_again(tmp_path):
@@ -345,20 +330,6 @@ def test_whether_a_model_thinks_is_learnt_from_its_replies(replies, reasons, mos
         learnt.observe(ChatRequest((), Sampling(max_tokens=64)), reply)
     assert (learnt.known.reasons, learnt.known.reasoning_tokens) == (reasons, most)
     assert model.known.reasons is reasons
-
-
-def test_a_vllm_that_does_not_know_bounded_json_is_asked_for_json_in_the_usual_form(tmp_path):
-    def old_version(_: ChatRequest, known: Capabilities) -> Completion | None:
-        sent = known.server == "vllm" and "bounded_json" not in known.refused
-        return refusal(400, "response_format") if sent else None
-
-    capabilities.save(Home(tmp_path / "home"), "m", "now", Capabilities(server="vllm", context=4096))
-    model = Strict(old_version)
-    outcome = ask(tmp_path, model)
-    assert outcome.complete and outcome.profile == Profile("json_schema")
-    assert model.refused == 1
-    found = kept(tmp_path)
-    assert found.refused == {"bounded_json"} and not found.refused_modes
 
 
 def test_sampling_that_was_left_out_for_nothing_is_not_kept_as_refused(tmp_path):

@@ -84,7 +84,7 @@ def test_of_a_model_nobody_has_asked_thinking_is_allowed_for_and_said(tmp_path):
 
 def test_thinking_that_was_seen_prices_what_is_expected(tmp_path):
     study = study_of(tmp_path)
-    keep(study, Capabilities(api="chat", reasons=True, reasoning_tokens=500, first_reply_s=2.0))
+    keep(study, Capabilities(reasons=True, reasoning_tokens=500, first_reply_s=2.0))
     found = plan_study(study)
     assert not starting(found, "Nothing is known yet")
     tokens_in, calls = row(found).tokens_in, row(found).to_ask

@@ -7,8 +7,6 @@ import pytest
 
 from metacog_pipeline.asking.negotiation import MOST_CALLS, blamed, named_option
 from metacog_pipeline.asking.states import Profile
-from metacog_pipeline.home import Home
-from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.types import ChatRequest, Completion
 from metacog_pipeline.llm.wire import wire_for
@@ -89,13 +87,12 @@ def test_a_server_that_takes_few_tokens_and_names_nothing_is_asked_all_the_same(
     def small(asked: ChatRequest, known: Capabilities) -> Completion | None:
         return refusal(400) if (known.token_limit(SPEC, asked) or 0) > limit else None
 
-    capabilities.save(Home(tmp_path / "home"), "m", "now", Capabilities(server="vllm", context=4096))
     model = Strict(small)
     assert ask(tmp_path, model, modes=MODES).complete
     assert model.refused_first < MOST_CALLS
 
 
-@pytest.mark.parametrize("option", ["top_logprobs", "bounded_json", "stream", "temperature"])
+@pytest.mark.parametrize("option", ["top_logprobs", "stream"])
 def test_an_option_that_is_not_named_costs_neither_the_room_to_think_nor_the_schema(tmp_path, option):
     model = Strict(no(option, 400, named=False))
     outcome = ask(tmp_path, model, modes=MODES)

@@ -1,6 +1,6 @@
 """Every benchmark against a real vLLM server, in every mode it can be asked in: choice, JSON and text, with thinking too.
 
-The model always begins a new line where the grammar lets it, so that an answer is whole only if white space is bounded.
+The model always begins a new line where the grammar lets it, so the server is told to allow no white space in JSON.
 """
 
 import asyncio
@@ -8,7 +8,6 @@ import json
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -16,11 +15,9 @@ import pytest
 
 from metacog_pipeline import registry
 from metacog_pipeline.benchmarks.metamedqa.asking import ANSWER_OBJECT
-from metacog_pipeline.llm.capabilities import NOTHING_KNOWN
 from metacog_pipeline.llm.open import Clients, open_model
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, Message, OneOf, Sampling, Status
-from metacog_pipeline.llm.wire import bounded
 from metacog_pipeline.transcripts.logprobs import decode_logprobs
 from tests.proofs import vllm_server
 
@@ -191,25 +188,6 @@ def test_what_a_model_thinks_is_kept_beside_its_answer_and_never_in_it(calls):
     others = calls.filter(pl.col("model") != "thinks")
     assert others["reasoning_text"].null_count() == others.height
     assert set(others["reasoning_tokens"].drop_nulls()) <= {0}
-
-
-def test_without_the_bound_this_model_never_leaves_the_white_space(address):
-    spec = ModelSpec(name="m", provider="openai", model=vllm_server.MODELS[0], base_url=address,
-                     price_in=0, price_out=0, thinking_tokens=0,
-                     extra_body={"chat_template_kwargs": {"enable_thinking": False}})  # fmt: skip
-    requests = [
-        ChatRequest((Message("user", f"Question {n}"),), Sampling(), ANSWER_OBJECT) for n in range(10)
-    ]
-
-    async def ask_all(refused: frozenset[str]) -> list[Completion]:
-        async with Clients() as clients:
-            model = open_model(spec, shared=clients)
-            known = await clients.listed(spec, replace(NOTHING_KNOWN, refused=refused))
-            model.known = known  # type: ignore[attr-defined]
-            return await asyncio.gather(*map(model.complete, requests))
-
-    assert {each.status for each in asyncio.run(ask_all(frozenset({bounded.OPTION})))} == {Status.TRUNCATED}
-    assert {each.status for each in asyncio.run(ask_all(frozenset()))} == {Status.OK}
 
 
 @pytest.mark.parametrize("thinks", [False, True])

@@ -89,6 +89,8 @@ def served(python: Path, model_folder: Path, log: Path) -> Iterator[str]:
         str(port),
         "--max-num-seqs",
         "64",
+        "--structured-outputs-config",  # else white space in JSON has no end, and this model never leaves it
+        '{"disable_any_whitespace": true}',
         "--reasoning-parser",
         "qwen3",
     ]

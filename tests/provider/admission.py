@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tests.provider import anthropic, gemini, openai, replies, responses
+from tests.provider import anthropic, gemini, openai, replies
 from tests.provider import profile as profiles
 from tests.provider.dialects import Asked, BadRequest, Dialect, Problem, Refusal
 from tests.provider.faults import Fault
@@ -16,12 +16,8 @@ ROUTES: tuple[tuple[profiles.Interface, str, Dialect], ...] = (
     ("chat", "/v1/chat/completions", openai.DIALECT),
     ("chat", "/api/v1/chat/completions", openai.DIALECT),  # where OpenRouter has it
     ("messages", "/v1/messages", anthropic.DIALECT),
-    ("responses", "/v1/responses", responses.DIALECT),
     ("gemini", f"{_GEMINI}:generateContent", gemini.DIALECT),
     ("gemini", f"{_GEMINI}:streamGenerateContent", gemini.STREAMED),
-    ("azure", "/openai/deployments/{model}/chat/completions", openai.DIALECT),
-    ("azure-v1", "/openai/v1/chat/completions", openai.DIALECT),
-    ("azure-responses", "/openai/v1/responses", responses.DIALECT),
 )
 
 

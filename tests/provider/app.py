@@ -23,7 +23,7 @@ from aiohttp.typedefs import Handler, Middleware
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.llm.serve import UnknownQuestion
 from metacog_pipeline.llm.types import ChatRequest, Completion, Status
-from tests.provider import gemini, replies, responses, streams, thinking
+from tests.provider import gemini, replies, streams, thinking
 from tests.provider import profile as profiles
 from tests.provider.admission import ROUTES, Admission
 from tests.provider.batch_ways import Way
@@ -135,8 +135,6 @@ class SimulatedProvider:
 
     def answer_line(self, way: Way, target: str, body: object) -> tuple[int, dict[str, object]]:
         dialect, interface = way.dialect, way.interface
-        if target == "/v1/responses":
-            dialect, interface = responses.DIALECT, "responses"
         path_model = target if dialect is gemini.DIALECT else ""
         # The submission showed the key; its lines come without headers.
         line = profiles.Call(interface, path_model, {}, {}, body)

@@ -13,7 +13,7 @@ from tests.provider import batch_ways, openai
 from tests.provider.batch_ways import BatchFault, Taken, seconds
 from tests.provider.dialects import JsonDict
 
-ENDPOINTS = frozenset({"/v1/chat/completions", "/v1/responses"})
+ENDPOINTS = frozenset({"/v1/chat/completions"})
 MAX_FILE_BYTES = 200_000_000
 MOST_REQUESTS = 50_000
 STATES = {"running": "in_progress", "done": "completed"}

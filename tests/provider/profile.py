@@ -21,7 +21,7 @@ from tests.provider import dialects, reading
 from tests.provider.dialects import JsonDict, Refusal
 from tests.provider.thinking import Reasoning
 
-Interface = Literal["chat", "responses", "messages", "gemini", "azure", "azure-v1", "azure-responses"]
+Interface = Literal["chat", "messages", "gemini"]
 FOLDER = "profiles"
 
 

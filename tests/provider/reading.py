@@ -102,26 +102,6 @@ def chat(path_model: str, body: Body) -> Asked:
     )
 
 
-def response(path_model: str, body: Body) -> Asked:
-    said, included = body["input"], body.get("include") or ()
-    entries = [{"role": "user", "content": said}] if isinstance(said, str) else said
-    turns = [each for each in entries if each.get("type", "message") == "message"]  # no earlier reasoning
-    reasoning, text = body.get("reasoning") or {}, body.get("text") or {}
-    logprobs = int(body.get("top_logprobs") or 0) if "message.output_text.logprobs" in included else None
-    sampling = _sampling(body, "max_output_tokens", logprobs=logprobs)
-    request = ChatRequest(
-        (*_system(body.get("instructions")), *_turns(turns)), sampling, _schema(text.get("format"))
-    )
-    return Asked(
-        path_model or body["model"],
-        request,
-        stream=bool(body.get("stream")),
-        effort=reasoning.get("effort"),
-        shown=reasoning.get("summary") is not None,
-        sealed="reasoning.encrypted_content" in included,
-    )
-
-
 def message(path_model: str, body: Body) -> Asked:
     thinking, config = body.get("thinking") or {}, body.get("output_config") or {}
     if body.get("max_tokens") is None:
