@@ -137,9 +137,11 @@ class Negotiation:
         self._mode = accepted[0] if profile is None else profile.mode
         self._dropped = known.refused & SAMPLING if profile is None else profile.dropped
         self._group: frozenset[str] = frozenset()  # left out beside, as nothing was named
-        # Models that think refuse log-probabilities at official addresses, and often without their name.
+        # Models that think refuse log-probabilities at official addresses, and often without their name; Anthropic has
+        # none, and never names the temperature that its newer models refuse.
         logprobs = [frozenset({"top_logprobs"})] if spec.top_logprobs else []
-        self._groups = [*logprobs, HANDLING, DROPPED_BLIND]
+        claude = spec.provider == "anthropic"
+        self._groups = [DROPPED_BLIND, HANDLING] if claude else [*logprobs, HANDLING, DROPPED_BLIND]
 
     @property
     def profile(self) -> Profile:

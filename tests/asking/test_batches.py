@@ -224,7 +224,7 @@ def test_a_batch_that_bills_more_than_was_asked_for_stops_the_model_and_its_answ
         here = World(server, tmp_path, world.provider)
         partition = here.partition(price_in=1.0, price_out=2.0)
         outcome = here.ask(partition, TASKS)
-        assert outcome.stopped is not None and "90,000 output tokens" in outcome.stopped
+        assert outcome.stopped is not None and "90,000 tokens" in outcome.stopped
         first = {item for item, step, status, _ in table(partition) if step == "first" and status == "ok"}
         assert "q3" in first
         sent = len(here.taken)

@@ -295,8 +295,8 @@ def test_a_model_that_billed_more_than_it_was_allowed_fails_with_what_to_change(
     )
     found = look(study, offline=True)
     line = (
-        "billed 99,000 output tokens once, more than the request allowed, and is not asked again, because no budget holds "
-        "then: raise thinking_tokens or max_tokens of its row, or lower effort"
+        "billed 99,000 tokens once, more than the request allowed, and is not asked again, because no budget holds "
+        "then: raise thinking_tokens or max_tokens of its row, lower effort, or ask the provider directly"
     )
     assert said_of(found, "small")[-1] == f"fail {line}"
     assert exit_code(found) == 5

@@ -34,9 +34,9 @@ from metacog_pipeline.errors import MetacogError, one_line
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.llm import client
 from metacog_pipeline.llm import open as opening
-from metacog_pipeline.llm.incoming import Reply, SendFailure
 from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.spec import IN_PROCESS
+from metacog_pipeline.llm.transport import Reply, SendFailure
 from metacog_pipeline.llm.types import ChatModel, ChatRequest, Completion
 from metacog_pipeline.llm.wire import HttpCall, wire_for
 from metacog_pipeline.study import load_study
@@ -81,6 +81,8 @@ class Watched:
 
 def holds_an_answer(reply: Reply) -> bool:
     """Whether this was a whole answer; every other reply leads to another attempt or to a failure."""
+    if reply.body.rstrip().endswith(b"[DONE]"):
+        return reply.status == 200
     with contextlib.suppress(ValueError):
         return reply.status == 200 and "choices" in json.loads(reply.body)
     return False
