@@ -14,7 +14,6 @@ The child appends to ``events``, one unbuffered write a line, so that a kill los
     kept ANSWER           the answer is durable: from now on it must never be asked for again
 """
 
-import contextlib
 import functools
 import gc
 import json
@@ -35,9 +34,9 @@ from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.llm import client
 from metacog_pipeline.llm import open as opening
 from metacog_pipeline.llm.retry import RetryPolicy
-from metacog_pipeline.llm.spec import IN_PROCESS
+from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
 from metacog_pipeline.llm.transport import Reply, SendFailure
-from metacog_pipeline.llm.types import ChatModel, ChatRequest, Completion
+from metacog_pipeline.llm.types import ChatModel, ChatRequest, Completion, Status
 from metacog_pipeline.llm.wire import HttpCall, wire_for
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts import parquet, store
@@ -81,11 +80,9 @@ class Watched:
 
 def holds_an_answer(reply: Reply) -> bool:
     """Whether this was a whole answer; every other reply leads to another attempt or to a failure."""
-    if reply.body.rstrip().endswith(b"[DONE]"):
-        return reply.status == 200
-    with contextlib.suppress(ValueError):
-        return reply.status == 200 and "choices" in json.loads(reply.body)
-    return False
+    spec = ModelSpec(name="m", provider="openai", model="m")
+    read = wire_for("openai").read(spec, reply.status, reply.headers, reply.body, closed=reply.closed)
+    return read.status is not Status.FAILED
 
 
 def watch(report: Reporter) -> None:
