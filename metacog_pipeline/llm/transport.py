@@ -194,7 +194,8 @@ class Attempt:
                     "thinking_tokens, or check what answers at base_url",
                     kind=ErrorKind.UNSUPPORTED,
                 )
-            if self._first_byte_at is None and not chunk.startswith(b":"):  # a comment keeps a stream alive
+            comment = chunk.startswith(b":") and b"data:" not in chunk  # it only keeps a stream alive
+            if self._first_byte_at is None and not comment:
                 self._first_byte_at = self._loop.time()
             self._chunks.append(chunk)
             last = any(each in chunk[-200:] for each in LAST_EVENTS)
