@@ -72,17 +72,10 @@ IN_STUDY: list[tuple[str, str, tuple[str, ...]]] = [
     ("[study]", "[[study]]", ("study = [", "must be a valid dictionary")),
     ("[study]", "runs = 3\n[study]", ("runs: unknown key", "allowed: study, models")),
     (HOME, "runs = 1" + "0" * 5000, ("number of thousands of digits", "give a shorter one")),
-<<<<<<< HEAD
     (HOME, 'home = "C:\\Users\\me"', ("line 3, column",)),
     (HOME, "budget_usd = 20 USD", ("line 3", "one KEY = VALUE on a line")),
-    (SIM, 'provider = "azure"', ('provider = "azure"', 'provider = "openai" with base_url', "api_version")),
-    (SIM, f"{PAID}top_p = 0.9", ("models[0].top_p: unknown key", "extra_body")),
-=======
-    (HOME, 'home = "C:\\Users\\me"', ("line 3, column", "a backslash in a text", "write / in a path")),
-    (HOME, "budget_usd = 20 USD", ("line 3", "more stands on the line")),
     (SIM, 'provider = "azure"', ('provider = "azure"', 'provider = "openai" with base_url')),
-    (SIM, f"{PAID}top_p = 0.9", ("models[0].top_p: unknown key", "extra_body = { top_p = 0.9 }")),
->>>>>>> 73950322 (docs: providers without Responses, Azure versions and cache marks)
+    (SIM, f"{PAID}top_p = 0.9", ("models[0].top_p: unknown key", "extra_body")),
     (SIM, f'{PAID}api_key = "sk-abc"', ("models[0].api_key", 'did you mean "api_key_env"')),
     (SIM, f'{PAID}base_url = "https://me:pw@host/v1"', ("must not carry a user", "api_key_env")),
     (SIM, f'{PAID}base_url = "https://h/v1/chat/completions"', ("base_url ends in /chat/completions", "before it")),
