@@ -39,7 +39,6 @@ class StepResult:
     frame: pl.DataFrame
     checks: Mapping[str, Checked]
     digest: str
-    asked: SessionResult | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +169,7 @@ def run_step(benchmark: Bound, step: Step, on_progress: OnProgress = None) -> St
     facts = {"rows": len(made.rows) or frame.height, **made.facts}
     if asked is not None:
         facts |= {"asked": asked.tasks, "answered": asked.answered, "cost_usd": asked.tally.cost_usd}
-    shown = made.preview if made.preview is not None else frame
-    return StepResult(facts, shown, dict(made.checks), digest, asked)
+    return StepResult(facts, frame, dict(made.checks), digest)
 
 
 def build(benchmark: Bound, *, free: bool = False) -> StepResult | None:

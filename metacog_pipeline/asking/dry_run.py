@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self, Unpack
 from metacog_pipeline.asking.states import Profile
 from metacog_pipeline.asking.step import identified
 from metacog_pipeline.asking.types import Answer, CallOptions, Task
-from metacog_pipeline.llm.costs import BYTES_PER_TOKEN, LEAST_CACHED_TOKENS, estimate_tokens
+from metacog_pipeline.llm.costs import BYTES_PER_TOKEN, estimate_tokens
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Message, Status
 from metacog_pipeline.transcripts.folder import PartitionFolder
@@ -39,9 +39,8 @@ class DryRun:
     A call without an answer is given blanks as long as its answer may get, so that later prompts that quote it are worded
     and counted. A call that several tasks make alike is counted once.
 
-    ``counts`` has calls, those answered and those in_batches under way, and of all others tokens_in, tokens_long (those of
-    prompts that a provider may keep in its cache, which some bill higher) and tokens_out: the most the answers may take,
-    thinking left out.
+    ``counts`` has calls, those answered and those in_batches under way, and of all others tokens_in and tokens_out: the
+    most the answers may take, thinking left out.
     """
 
     spec: ModelSpec
@@ -83,8 +82,7 @@ class DryRun:
             self.lacks |= not self.waits
             if new:
                 tokens_in = sum(estimate_tokens(message.content) for message in messages)
-                tokens_long = tokens_in if tokens_in >= LEAST_CACHED_TOKENS else 0
-                self.counts.update(tokens_in=tokens_in, tokens_long=tokens_long, tokens_out=tokens_out)
+                self.counts.update(tokens_in=tokens_in, tokens_out=tokens_out)
         return Answer(Status.OK, _blank(identity, min(tokens_out, LONGEST_QUOTED)))
 
     def through(self, tasks: Sequence[Task], profile: Profile, modes: Sequence[str] = ()) -> Self:

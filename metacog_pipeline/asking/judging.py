@@ -167,10 +167,8 @@ def panel_identities(kept: Partition, panel: Sequence[Panelist]) -> dict[str, se
 
     Answers to questions that are worded otherwise now, or of a judge asked otherwise then, are not among them.
     """
-    known = {each.spec.name: kept.known_profile(each.spec) for each in panel}
-    return {
-        each.spec.name: DryRun.of(kept, each.spec).through(each.tasks, profile, each.modes).identities
-        if (profile := known[each.spec.name])
-        else set()
-        for each in panel
-    }
+    found = {}
+    for each in panel:
+        profile, dry = kept.known_profile(each.spec), DryRun.of(kept, each.spec)
+        found[each.spec.name] = dry.through(each.tasks, profile, each.modes).identities if profile else set()
+    return found

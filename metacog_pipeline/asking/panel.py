@@ -56,26 +56,16 @@ def ask_each(
 
 def together(found: Outcomes) -> SessionResult:
     """Return how all panelists went, as one result; each line names its model."""
-    tally, outcomes = Tally(), [outcome for _, outcome in found]
-    for panelist, each in found:
-        tally.add(each.tally)
-        tally.current |= each.tally.current
-        tally.simulated |= source_of(panelist.spec) == "simulated"
-
-    def lines(name: str) -> str | None:
-        said = [(panelist.spec.name, getattr(outcome, name)) for panelist, outcome in found]
-        return "; ".join(f"{model}: {line}" for model, line in said if line) or None
-
-    def count(name: str) -> int:
-        return sum(getattr(each, name) for each in outcomes)
-
-    return SessionResult(
-        *(count("tasks"), count("answered"), count("failed")),
-        profile=None,
-        tally=tally,
-        stopped=lines("stopped"),
-        exit_code=next((each.exit_code for each in outcomes if each.stopped), 0),
-        unusable=count("unusable"),
-        too_few_usable=lines("too_few_usable"),
-        waiting=count("waiting"),
-    )
+    whole = SessionResult(0, 0, 0, None, Tally())
+    for panelist, one in found:
+        whole.tally.add(one.tally)
+        whole.tally.current |= one.tally.current
+        whole.tally.simulated |= source_of(panelist.spec) == "simulated"
+        for name in ("tasks", "answered", "failed", "unusable", "waiting"):
+            setattr(whole, name, getattr(whole, name) + getattr(one, name))
+        for name in ("stopped", "too_few_usable"):
+            if line := getattr(one, name):
+                before = getattr(whole, name)
+                setattr(whole, name, f"{f'{before}; ' if before else ''}{panelist.spec.name}: {line}")
+        whole.exit_code = whole.exit_code or (one.exit_code if one.stopped else 0)
+    return whole

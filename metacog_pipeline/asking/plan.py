@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from metacog_pipeline.asking import construction, judging, preflight, tasks
+from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.asking.dry_run import DryRun
 from metacog_pipeline.asking.panel import Panelist
-from metacog_pipeline.asking.session import Partition, batches_of
+from metacog_pipeline.asking.session import Partition, batches_of, request_digest
 from metacog_pipeline.asking.spent import spent_figures
 from metacog_pipeline.asking.states import Profile
 from metacog_pipeline.benchmark.bound import Bound, enabled
+from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.costs import TOKENS_PER_PRICE, price_list
 from metacog_pipeline.llm.spec import IN_PROCESS, Lane, ModelSpec
@@ -53,13 +54,18 @@ class Plan:
 def plan_study(study: Study) -> Plan:
     """Return what running ``study`` would take. Items are built where nobody who is paid must answer first."""
     study.prepare()
-    benchmarks = enabled(study)
     found: dict[tuple[str, str], list[tuple[Partition, ModelSpec, Counter[str]]]] = {}
-    for benchmark in benchmarks:
+    not_made = []
+    for benchmark in enabled(study):
         for each in left_to_ask(benchmark):
             found.setdefault((each[0].benchmark, each[1].name), []).append(each)
+        if not construction.items_current(benchmark):
+            not_made.append(
+                f"{benchmark.name}: its items are not made yet; paid models help to make them, and what is asked of them "
+                "is not in this plan: run `metacog plan` again after the items."
+            )
     rows = tuple(_row(study, name, every) for (name, _), every in found.items())
-    return Plan(rows, (*_totals(study, rows), *_not_made(benchmarks), *_obstacles(study, rows)))
+    return Plan(rows, (*_notes(study, rows), *not_made, *_unknown(study, rows)))
 
 
 def left_to_ask(benchmark: Bound) -> Iterator[tuple[Partition, ModelSpec, Counter[str]]]:
@@ -71,41 +77,35 @@ def left_to_ask(benchmark: Bound) -> Iterator[tuple[Partition, ModelSpec, Counte
     for step, role, own in construction.helpers(benchmark):
         if own.spec.provider != "simulated" and construction.inputs_current(benchmark, step):
             asked = role.tasks(benchmark, own.spec, construction.KeptInputs(benchmark))
-            yield _counted(own, Panelist(own.spec, asked, role.modes), own.known_profile())
+            yield counted(own, Panelist(own.spec, asked, role.modes), own.known_profile())
     if not construction.items_current(benchmark):
         return
     measured = [each for each in tasks.partitions(benchmark) if each.spec.provider != "replay"]
     for each in measured:
         asked, modes = tasks.tasks(benchmark, each.spec), benchmark.modes(each.spec)
-        yield _counted(each, Panelist(each.spec, asked, modes), each.known_profile())
+        yield counted(each, Panelist(each.spec, asked, modes), each.known_profile())
     if (wanted := judging.wanted(benchmark)) is not None:
         for each in tasks.partitions(benchmark):
             judged = judging.judged_as(each)
             for judge in judging.panel(benchmark, wanted, each, judging.kept_responses(each)):
-                yield _counted(judged, judge, judged.known_profile(judge.spec))
+                yield counted(judged, judge, judged.known_profile(judge.spec))
 
 
-def _counted(
+def counted(
     partition: Partition, asked: Panelist, known: Profile | None
 ) -> tuple[Partition, ModelSpec, Counter[str]]:
-    dry = DryRun.of(partition, asked.spec, under_way(partition, asked.spec).__contains__)
-    return (
-        partition,
-        asked.spec,
-        dry.through(asked.tasks, known or Profile(asked.modes[0]), asked.modes).counts,
-    )
-
-
-def under_way(partition: Partition, spec: ModelSpec) -> frozenset[str]:
-    """Return the identities of the calls to ``spec`` that were submitted in a batch whose results are not fetched yet."""
-    found = batches_of(partition.study.home, spec, partition.folder)
-    sent = [each for each in found if each.record.state in ("submitting", "submitted")]
-    return frozenset(answer for each in sent for answer, _ in each.answers())
+    """Return what is left to ask a model in a partition, where it was asked under a ``known`` profile before."""
+    batches = batches_of(partition.study.home, asked.spec, partition.folder)
+    sent = [each for each in batches if each.record.state in ("submitting", "submitted")]
+    under_way = frozenset(answer for each in sent for answer, _ in each.answers())
+    dry = DryRun.of(partition, asked.spec, under_way.__contains__)
+    dry.through(asked.tasks, known or Profile(asked.modes[0]), asked.modes)
+    return partition, asked.spec, dry.counts
 
 
 def _row(study: Study, benchmark: str, every: Sequence[tuple[Partition, ModelSpec, Counter[str]]]) -> PlanRow:
     spec, total = every[0][1], sum((counts for _, _, counts in every), Counter[str]())
-    known = preflight.known_of(study, spec) or NOTHING_KNOWN
+    known = known_of(study, spec) or NOTHING_KNOWN
     to_ask = total["calls"] - total["answered"] - total["in_batches"]
     expected, at_most = dollars(spec, total, to_ask, known) or (None, None)
     return PlanRow(
@@ -119,6 +119,11 @@ def _row(study: Study, benchmark: str, every: Sequence[tuple[Partition, ModelSpe
         expected_usd=expected,
         at_most_usd=at_most,
     )
+
+
+def known_of(study: Study, spec: ModelSpec) -> Capabilities | None:
+    """Return the capabilities found when ``spec`` was asked before; None before it was asked."""
+    return capabilities.load(study.home, spec.name, request_digest(spec))
 
 
 # --- dollars ------------------------------------------------------------------------------------------------------------
@@ -145,15 +150,15 @@ def dollars(
     tokens_in = counts["tokens_in"] + to_ask * (known.hidden_tokens or 0)
     text = tokens_in * prices["in"] + counts["tokens_out"] * prices["out"]
     seen, most = (to_ask * each for each in thinking(spec, known))
-    # Long prompts may be written to a cache each time, or never; thinking may be billed as such, or as text.
-    written = counts["tokens_long"] * max(prices["cache_write"] - prices["in"], 0.0)
+    # Prompts may be written to a cache each time, or never; thinking may be billed as such, or as text.
+    written = tokens_in * max(prices["cache_write"] - prices["in"], 0.0)
     worst = text + written + most * max(prices["reasoning"], prices["out"])
     factor = prices["factor"] / TOKENS_PER_PRICE
     return (text + seen * prices["reasoning"]) * factor, worst * factor
 
 
 # --- notes --------------------------------------------------------------------------------------------------------------
-def _totals(study: Study, rows: Sequence[PlanRow]) -> Iterator[str]:
+def _notes(study: Study, rows: Sequence[PlanRow]) -> Iterator[str]:
     most, expected = (
         sum(getattr(row, name) or 0.0 for row in rows) for name in ("at_most_usd", "expected_usd")
     )
@@ -185,25 +190,11 @@ def _totals(study: Study, rows: Sequence[PlanRow]) -> Iterator[str]:
         yield "The budget is enough for all of it."
 
 
-def _not_made(benchmarks: Sequence[Bound]) -> Iterator[str]:
-    for benchmark in benchmarks:
-        if not construction.items_current(benchmark):
-            yield (
-                f"{benchmark.name}: its items are not made yet; paid models help to make them, and what is asked of them "
-                "is not in this plan: run `metacog plan` again after the items."
-            )
-
-
-def _obstacles(study: Study, rows: Sequence[PlanRow]) -> Iterator[str]:
-    """Yield what keeps a model from being asked or priced, and of which models nothing is known."""
+def _unknown(study: Study, rows: Sequence[PlanRow]) -> Iterator[str]:
+    """Yield a line about the models of which nothing is known yet."""
     asked = {row.model for row in rows if row.to_ask}
-    unknown = []
-    for spec in (each for each in study.askable if each.name in asked):
-        found = preflight.model_findings(study, spec)
-        yield from (f"{each.subject}: {each.text}." for each in found if each.state != "ok")
-        if preflight.over_http(spec) and not spec.free and preflight.known_of(study, spec) is None:
-            unknown.append(spec.name)
-    if unknown:
+    specs = [each for each in study.askable if each.name in asked and each.provider not in IN_PROCESS]
+    if unknown := [each.name for each in specs if not each.free and known_of(study, each) is None]:
         yield (
             f"Nothing is known yet of how these answer: {', '.join(unknown)}; the most they may think before each answer "
             "is allowed for. `metacog doctor` finds out with one short call."

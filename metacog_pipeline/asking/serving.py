@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 
-from metacog_pipeline.asking import construction, judging, preflight
+from metacog_pipeline.asking import construction, doctor, judging
 from metacog_pipeline.asking.states import SIMULATED_PREFIX
 from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.benchmark.contract import Respondent
@@ -46,7 +46,7 @@ def _observers(study: Study, spec: ModelSpec) -> Iterator[Respondent]:
 
 def _first_that_knows(observers: list[Respondent]) -> Respond:
     def respond(request: ChatRequest) -> str | Completion:
-        if request.messages == preflight.QUESTION:  # of the doctor: no item asks it
+        if request.messages == doctor.QUESTION:  # of the doctor: no item asks it
             return PROBED
         for each in observers:
             if each.knows(request):

@@ -51,7 +51,8 @@ def plan(study_file: Path) -> None:
     """Print calls, tokens and dollars before a cent is spent.
 
     One row per model and benchmark: what is already answered, what is left to ask, and what it would cost, expected to at
-    most. Below: whether the budget is enough, calls in batches, and what would keep a model from being asked. Asks nobody.
+    most. Below: whether the budget is enough, and calls in batches. Asks nobody; `metacog doctor` checks that models can be
+    asked.
     """
     from metacog_pipeline.asking.plan import plan_study
     from metacog_pipeline.leaderboard.output import Rows, to_table
@@ -118,7 +119,7 @@ def run(study_file: Path, force: bool, detach: bool, quiet: bool, **given: Any) 
     if not force and nothing_to_do(study, quiet):
         return _say_state(study, 0)
     if not quiet and study.study.budget_usd is None:  # under a budget nothing without a price is asked
-        from metacog_pipeline.asking.preflight import price_finding
+        from metacog_pipeline.asking.doctor import price_finding
 
         for found in (price_finding(study, spec) for spec in study.askable):
             if found.state == "warn":

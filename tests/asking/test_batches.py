@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from metacog_pipeline.asking import session
-from metacog_pipeline.asking.dry_run import DryRun
-from metacog_pipeline.asking.plan import under_way
+from metacog_pipeline.asking.panel import Panelist
+from metacog_pipeline.asking.plan import counted
 from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.asking.states import SessionResult
 from metacog_pipeline.asking.types import Ask, Task
@@ -325,12 +325,8 @@ def test_a_plan_counts_what_batches_have_as_neither_answered_nor_to_ask(openai_w
     openai_world.plan(delay_s=0.6)
     openai_world.ask(partition, TASKS)
     for now in (partition, openai_world.partition(lane="online")):
-        profile = now.known_profile()
-        assert profile is not None
-        dry = DryRun.of(now, now.spec, under_way(now, now.spec).__contains__).through(
-            TASKS, profile, ("text",)
-        )
-        assert [dry.counts[name] for name in ("calls", "answered", "in_batches")] == [12, 2, 5]
+        _, _, counts = counted(now, Panelist(now.spec, TASKS, ("text",)), now.known_profile())
+        assert [counts[name] for name in ("calls", "answered", "in_batches")] == [12, 2, 5]
 
 
 @pytest.mark.parametrize("under_way", [True, False])

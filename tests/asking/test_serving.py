@@ -2,7 +2,7 @@
 
 import pytest
 
-from metacog_pipeline.asking import construction, preflight, serving
+from metacog_pipeline.asking import construction, doctor, serving
 from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.llm.serve import UnknownQuestion
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
@@ -31,4 +31,4 @@ def test_a_question_nobody_knows_is_answered_with_404(tmp_path):
     unknown = ChatRequest((Message("user", "A case of another study. What do you think?"),), Sampling())
     with pytest.raises(UnknownQuestion, match="nobody of this study knows the question"):
         respond(unknown)
-    assert respond(ChatRequest(preflight.QUESTION, Sampling())) == serving.PROBED
+    assert respond(ChatRequest(doctor.QUESTION, Sampling())) == serving.PROBED
