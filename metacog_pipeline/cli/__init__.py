@@ -52,7 +52,7 @@ GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Trying and watching": {
         "demo": ("demonstration:demo", "Run the demo: simulated models answer sample questions."),
         "ui": ("running:ui", "Open the Dagster UI on a study; stop it with Ctrl-C."),
-        "serve": ("running:serve", "Serve the study's simulated models over HTTP."),
+        "serve": ("running:serve", "Answer OpenAI chat completions on this machine, without a key."),
     },
 }
 COMMANDS: Mapping[str, tuple[str, str]] = {
@@ -70,7 +70,7 @@ REMOVED: Mapping[str, str] = {
     "fetch": "use metacog doctor STUDY --fetch",
     "power": "use metacog_pipeline.stats.power from Python",
     "reproduce": "use metacog verify --bundle FILE",
-    "simulate-server": "use metacog serve --study STUDY",
+    "simulate-server": "use metacog serve",
     "worker": "use dagster-celery worker start, see docs/cluster.md",
 }
 

@@ -19,11 +19,11 @@ import click
 from metacog_pipeline.asking.endings import heard
 from metacog_pipeline.asking.variables import LANE, REASK, UNUSABLE, WATCH_PARENT
 from metacog_pipeline.cli import printing
-from metacog_pipeline.cli.options import opened, port_option, quiet_option, study_argument, study_option
+from metacog_pipeline.cli.options import opened, port_option, quiet_option, study_argument
 from metacog_pipeline.errors import MetacogError, StudyError, suggestion
 from metacog_pipeline.ports import LOOPBACK_NAMES, UI_HOST, UI_PORT, port_for
 from metacog_pipeline.progress import ENVIRONMENT, Style, style_for
-from metacog_pipeline.study import Study, load_study
+from metacog_pipeline.study import Study
 
 SIGNALLED = 128  # a process ended by signal n is reported as 128 + n
 _PLANNED = (
@@ -169,19 +169,22 @@ def ui(study_file: Path, port: int, host: str) -> None:
 
 
 @click.command()
-@study_option
 @port_option(8765)
 @click.option("--latency", default=0.0, help="Seconds before each answer.")
 @printing.json_option
-def serve(study_file: Path, port: int, latency: float) -> None:
-    """Serve the study's simulated models over HTTP, for a first try without a key.
+def serve(port: int, latency: float) -> None:
+    """Answer OpenAI chat completions on this machine, for a first try over HTTP without a key.
 
-    Point a model at it with provider = "openai", base_url = "http://127.0.0.1:PORT/v1" and the name of a simulated model
-    as its model id.
+    Point a model at it with provider = "openai", base_url = "http://127.0.0.1:PORT/v1" and any model id. Answers fit what
+    is asked for and mean nothing; a model with provider = "simulated" answers like somebody, without a server.
     """
-    from metacog_pipeline.asking.serving import serve_study
+    from metacog_pipeline.llm import serve as server
 
-    serve_study(load_study(study_file), port=port, latency_s=latency, announce=printing.announce)
+    answers = server.application(server.plain_answer, (), latency_s=latency, label="simulated/")
+    try:
+        server.serve(answers, port, printing.announce)
+    except OSError as error:
+        raise StudyError(f"--port {port}: {error.strerror or error}; choose another") from None
 
 
 def refuse_unknown(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -32,8 +33,30 @@ ROLES: Mapping[str, Any] = {
 }
 
 
-class UnknownQuestion(Exception):
-    """A question that no respondent has an answer to."""
+def plain_answer(model: str, request: types.ChatRequest) -> str:
+    """Return an answer that fits what a request asks for and means nothing, the same to the same words."""
+    draw = random.Random(types.request_json(request))
+    match request.constraint:
+        case types.OneOf(options):
+            return draw.choice(options)
+        case types.JsonObject(_, schema):
+            return json.dumps(_fitting(json.loads(schema), draw))
+    return f"ANSWER: {draw.choice('ABCD')}\nCONFIDENCE: {draw.randint(1, 5)}"
+
+
+def _fitting(rules: Mapping[str, Any], draw: random.Random) -> Any:
+    if choices := rules.get("enum"):
+        return draw.choice(choices)
+    match rules.get("type"):
+        case "object":
+            return {name: _fitting(each, draw) for name, each in rules.get("properties", {}).items()}
+        case "array":
+            return [_fitting(rules.get("items", {}), draw)]
+        case "integer" | "number":
+            return draw.randint(int(rules.get("minimum", 0)), int(rules.get("maximum", 100)))
+        case "boolean":
+            return draw.random() < 0.5
+    return "something"
 
 
 class _Refused(Exception):
@@ -47,7 +70,8 @@ def application(
 ) -> web.Application:
     """Return the server's application. ``answer(model, request)`` runs in the event loop, so it should be quick.
 
-    ``label`` goes before the model id that answers report, so that they can be told from real ones.
+    Without ``models`` every name is answered. ``label`` goes before the model id that answers report, so that they can be
+    told from real ones.
     """
 
     async def complete(http: web.Request) -> web.StreamResponse:
@@ -56,11 +80,9 @@ def application(
         try:
             fields = json.loads(body)
             request, model = _request(fields), str(fields.get("model"))
-            if model not in models:
+            if models and model not in models:
                 raise _Refused(404, f"no model named {model!r}", "model_not_found")
             said = answer(model, request)
-        except UnknownQuestion as unknown:
-            return _error(_Refused(404, str(unknown)))
         except _Refused as refused:
             return _error(refused)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as wrong:

@@ -7,7 +7,7 @@ import duckdb
 import polars as pl
 import pytest
 
-from metacog_pipeline.asking import construction, serving, tasks
+from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
@@ -20,6 +20,7 @@ from metacog_pipeline.transcripts.store import read_partition
 from tests import homes
 from tests.asking_in_process import ask
 from tests.simulated_server import ServerThread
+from tests.study_respondents import respondents
 
 pytestmark = pytest.mark.proof  # two studies of every benchmark, with their boards
 CANARY = "<b>tHoUgHt-cAnArY</b> Answer: Z, confidence 0.123"
@@ -73,7 +74,7 @@ def studies(few_resamples, tmp_path_factory):
     homes.lend_cases(simulated)
     for benchmark in enabled(simulated):
         construction.build(benchmark)
-    observer = serving.respondents(simulated)["alpha"]
+    observer = respondents(simulated)["alpha"]
     sent: list[str] = []
 
     def respond(model: str, request: ChatRequest) -> str | Completion:

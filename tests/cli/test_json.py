@@ -147,15 +147,13 @@ def test_a_run_says_how_far_the_study_is(metacog, made, tmp_path, monkeypatch, t
     assert {"partitions", "exit_code"} <= set(value) or {"rankings", "report"} <= set(value)
 
 
-@pytest.mark.parametrize("typed", ["ui study.toml --port 0", "serve --study study.toml"])
+@pytest.mark.parametrize("typed", ["ui study.toml --port 0", "serve --port 0"])
 def test_a_server_says_its_address_before_it_serves(metacog, made, monkeypatch, typed):
-    from metacog_pipeline.asking import serving
+    from metacog_pipeline.llm import serve
 
     monkeypatch.chdir(made)
     monkeypatch.setattr(running.os, "execve", lambda *given: None)  # it takes the place of this process
-    monkeypatch.setattr(
-        serving, "serve_study", lambda *given, announce, **how: announce("listening on http://h:1")
-    )
+    monkeypatch.setattr(serve, "serve", lambda app, port, announce: announce("listening on http://h:1"))
     assert json.loads(metacog(*typed.split(), "--json").out)["address"].startswith("http://")
 
 

@@ -1,4 +1,4 @@
-"""What judges will cost is planned, and simulated judges are served, like models."""
+"""What judges will cost is planned, like what models will."""
 
 import shutil
 from collections import Counter
@@ -8,7 +8,6 @@ import pytest
 
 from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.asking.plan import PlanRow, plan_study
-from metacog_pipeline.asking.serving import respondents
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.benchmarks.medley.judging import suite
 from metacog_pipeline.files import shipped
@@ -122,11 +121,3 @@ def test_judges_with_other_words_are_asked_again(metacog, judged, tmp_path):
     assert all(row.to_ask == row.calls > 0 for row in judge_rows(load_study(study)).values())
     own.write_text("id = 3", "utf-8")
     metacog("plan", study).refused_in_one_line("own.toml: id = 3")
-
-
-def test_simulated_judges_are_served_beside_models(study):
-    loaded = load_study(study)
-    loaded.prepare()
-    homes.lend_cases(loaded)
-    construction.build(bound(loaded, "medley"))
-    assert list(respondents(loaded)) == ["one", "two", "kin"]

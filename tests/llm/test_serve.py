@@ -10,13 +10,12 @@ import pytest
 from aiohttp import web
 
 from metacog_pipeline.llm.open import Clients, open_model
-from metacog_pipeline.llm.serve import UnknownQuestion, application
+from metacog_pipeline.llm.serve import application, plain_answer
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import (
     ChatRequest,
     Completion,
     Constraint,
-    ErrorKind,
     JsonObject,
     Message,
     OneOf,
@@ -32,8 +31,6 @@ SEEN: list[ChatRequest] = []
 def answer(model: str, request: ChatRequest) -> str | Completion:
     SEEN.append(request)
     match request.messages[-1].content:
-        case "unknown":
-            raise UnknownQuestion("of other items")
         case "refuse":
             return Completion(Status.REFUSED, "No.")
         case "cut":
@@ -92,14 +89,25 @@ def test_a_constraint_reaches_the_respondent(constraint):
     assert SEEN[-1].sampling.stop == ("x",) and SEEN[-1].sampling.top_logprobs == 3
 
 
-def test_a_model_or_a_question_that_is_not_here_is_one_line():
+def test_a_model_that_is_not_here_is_one_line():
     assert ask("question", model="other").error_code == "model_not_found"
-    unknown = ask("unknown")
-    assert (unknown.http_status, unknown.error_kind, unknown.error_message) == (
-        404,
-        ErrorKind.UNSUPPORTED,
-        "of other items",
-    )
+
+
+def test_a_plain_answer_is_one_that_the_request_allows():
+    rules = {
+        "answer": {"type": "string", "enum": ["yes", "no"]},
+        "sure": {"type": "integer", "minimum": 1, "maximum": 5},
+    }
+    schema = json.dumps({"type": "object", "properties": rules})
+
+    def said(text: str, constraint: Constraint | None) -> str:
+        return plain_answer("m", ChatRequest((Message("user", text),), Sampling(), constraint))
+
+    for number in range(20):
+        found = json.loads(said(str(number), JsonObject("a", schema)))
+        assert found["answer"] in ("yes", "no") and 1 <= found["sure"] <= 5
+        assert said(str(number), OneOf(("A", "B"))) in ("A", "B")
+        assert said(str(number), None).startswith("ANSWER: ")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
-"""Who knows only docs/benchmarks/medley/README.md can make a new set: its files, its commands, served people over HTTP."""
+"""Who knows only docs/benchmarks/medley/README.md can make a new set: its files, its commands, simulated people."""
 
+import itertools
 import json
 import re
 import shlex
@@ -10,11 +11,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from metacog_pipeline.asking import construction
-from metacog_pipeline.asking.serving import respondents
 from metacog_pipeline.benchmarks.medley import Medley
 from metacog_pipeline.cli import cli
 from metacog_pipeline.study import load_study
-from tests.simulated_server import ServerThread
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks" / "medley" / "README.md"
 _ROW = re.compile(
@@ -36,7 +35,7 @@ def commands() -> list[list[str]]:
 @pytest.fixture
 def at_home(tmp_path, monkeypatch):
     """Return the folder of a stranger who has copied the page's files."""
-    for name, text in zip(("seeds.toml", "study.toml", "people.toml"), blocks("toml"), strict=True):
+    for name, text in zip(("seeds.toml", "study.toml"), blocks("toml"), strict=True):
         (tmp_path / name).write_text(text, "utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENAI_API_KEY", "rehearsal")
@@ -64,22 +63,18 @@ def test_the_study_of_the_page_is_planned_with_real_providers(at_home):
 
 @pytest.mark.proof
 def test_a_stranger_makes_gates_and_publishes_a_set_by_the_page(at_home, capsys):
-    walk = commands()
-    assert walk[1] == ["run", "study.toml"]
-    assert walk[2] == ["serve", "--study", "people.toml", "--port", "8765"]
-    people = load_study(at_home / "people.toml")
-    people.prepare()
-    construction.build(Medley.of(people))
-    served = respondents(people)
-    with ServerThread(lambda model, request: served[model](request)) as server:
-        own = at_home / "study.toml"
-        text, rows = _ROW.subn(
-            rf'{{ name = "\g<name>", provider = "openai", base_url = "{server.url}/v1", model = "\g<name>",',
-            own.read_text(),
-        )
-        assert rows == 12
-        own.write_text(text)
-        typed(*walk[1], "--quiet", code=6)  # nobody plays the model that is measured
+    _, walk = commands()
+    assert walk == ["run", "study.toml"]
+    own, seeds = at_home / "study.toml", itertools.count(1)
+    text, rows = _ROW.subn(
+        lambda row: (
+            f'{{ name = "{row["name"]}", provider = "simulated", observer = {{ seed = {next(seeds)} }},'
+        ),
+        own.read_text(),
+    )
+    assert rows == 12
+    own.write_text(text)
+    typed(*walk, "--quiet")
     exec(blocks("python")[0], {})
     told = capsys.readouterr().out
     assert all(f"{name} " in told for name in ("G1", "G15", "X1", "X8"))

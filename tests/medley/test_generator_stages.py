@@ -380,7 +380,7 @@ def test_a_step_before_its_time_says_what_is_missing(bench):
         ("analysts = ", "pool = ", "pool is now analysts"),
         ('family = "oak"\n', "", "family is missing"),
         ('model = "oak-nine"', 'model = "elm-fast"', "one opinion would count twice"),
-        ('name = "oak-nine"\nprovider = "openai"', 'name = "oak-nine"\nprovider = "simulated"', "knows no new cases"),
+        ('name = "oak-nine"\nprovider = "openai"', 'name = "oak-nine"\nprovider = "replay"', "knows no new cases"),
         ('name = "measured"', 'name = "oak-nine"', "repeats models[0].name"),
     ],
 )  # fmt: skip

@@ -7,7 +7,6 @@ import pytest
 
 from metacog_pipeline.asking import construction
 from metacog_pipeline.asking.plan import PlanRow, plan_study
-from metacog_pipeline.asking.serving import respondents
 from metacog_pipeline.benchmarks.medley import Medley
 from metacog_pipeline.benchmarks.medley.construction import asked, drafts
 from metacog_pipeline.benchmarks.medley.construction.wording import load_words, parts_of
@@ -20,6 +19,7 @@ from metacog_pipeline.study import Study, load_study
 from tests.medley.generator_study import write_generator
 from tests.provider.app import UnknownQuestion
 from tests.simulated_server import ServerThread
+from tests.study_respondents import respondents
 
 WORDS = load_words()
 DESIGNERS, POOL, JUDGES = ("d1", "d2"), tuple(f"p{n}" for n in range(9)), ("j1", "j2", "j3")

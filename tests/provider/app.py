@@ -21,7 +21,6 @@ from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from metacog_pipeline.files import sha256_hex
-from metacog_pipeline.llm.serve import UnknownQuestion
 from metacog_pipeline.llm.types import ChatRequest, Completion, Status
 from tests.provider import gemini, replies, streams, thinking
 from tests.provider import profile as profiles
@@ -41,6 +40,10 @@ OPEN_PATHS = (
 CUTS = frozenset({Fault.CUT, Fault.CUT_CHARACTER})
 NOT_WHOLE = CUTS | {Fault.INVALID_JSON, Fault.ENDLESS, Fault.ENDS_EARLY, Fault.STREAM_ERROR}
 _logger = logging.getLogger(__name__)
+
+
+class UnknownQuestion(Exception):
+    """A question that no respondent has an answer to."""
 
 
 class SimulatedProvider:

@@ -10,7 +10,6 @@ import pytest
 
 from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.asking.plan import plan_study
-from metacog_pipeline.asking.serving import respondents
 from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.benchmarks.selfknowledge import SelfKnowledge
@@ -20,6 +19,7 @@ from metacog_pipeline.llm.types import OneOf
 from metacog_pipeline.scoring import files, staleness
 from metacog_pipeline.study import Study, load_study
 from tests.simulated_server import ServerThread
+from tests.study_respondents import respondents
 from tests.tables import every
 
 MODEL = """

@@ -67,7 +67,7 @@ class Generator(sections.Section):
                         f"[[{table}]] has: {', '.join(known) or 'none'}"
                     )
                     continue
-                if spec.provider in ("replay", "simulated"):
+                if spec.provider == "replay":
                     yield (
                         f'{where}: "{name}" has provider = "{spec.provider}", which knows no new cases; name a model '
                         'that can be asked, or take dataset = "sample"'

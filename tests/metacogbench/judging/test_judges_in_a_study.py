@@ -9,7 +9,6 @@ import polars as pl
 
 from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.asking.plan import plan_study
-from metacog_pipeline.asking.serving import respondents
 from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
 from metacog_pipeline.benchmarks.metacogbench.judging import JUDGING
@@ -21,6 +20,7 @@ from metacog_pipeline.scoring import files, staleness
 from metacog_pipeline.study import load_study
 from metacog_pipeline.study.frames import write_frame
 from metacog_pipeline.transcripts.folder import write_manifest
+from tests.study_respondents import respondents
 
 STUDY = """
 [study]
