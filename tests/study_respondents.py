@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from metacog_pipeline.asking import construction, judging
+from metacog_pipeline.asking import judging
 from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.llm.spec import ModelSpec
@@ -31,8 +31,8 @@ def _observers(study: Study, spec: ModelSpec) -> Iterator[Any]:
         judges = judging.wanted(benchmark)
         if judges is not None and spec in (judges.judges(benchmark, spec) if measured else study.judges):
             yield judges.respondent(benchmark, spec)
-        for _, role, partition in construction.helpers(benchmark):
-            if partition.spec == spec and role.respondent is not None:
+        for role in (step.asks for step in benchmark.construction() if not measured):
+            if role is not None and role.respondent is not None:
                 yield role.respondent(benchmark, spec)
 
 
