@@ -140,10 +140,10 @@ class SharedPartition:
         threading.Thread(target=self._renew, name="lease", daemon=True).start()
         sessions = _sessions(self._store, self._folder)
         if before.holder is not None:
-            sessions.setdefault(before.token, [])
+            sessions.setdefault(before.token, {})
         for number, objects in sessions.items():
-            if all(_place(one) and one.size for one in objects):
-                self._fence(number, len(objects) + 1)
+            if 0 not in objects and all(one.size for one in objects.values()):
+                self._fence(number, max(objects, default=0) + 1)
         pull(self._store, self._folder, before)
         write_segment(self._folder, only_copied(self._folder))
         if (last := newest(self._folder)) >= token:
@@ -275,7 +275,7 @@ def pull(store: Store, folder: PartitionFolder, head: Head) -> None:
     sessions = _sessions(store, folder)
     for number, objects in sorted(sessions.items()):
         path, own = folder / segment_name(number), b""
-        mark, size = sha256_hex(json.dumps(objects)), sum(one.size for one in objects)
+        mark, size = sha256_hex(json.dumps(objects)), sum(one.size for one in objects.values())
         if note.get(path.name) == mark and (path.stat().st_size if path.exists() else 0) == size:
             continue
         content = _read(store, folder, number, objects)
@@ -295,39 +295,30 @@ def pull(store: Store, folder: PartitionFolder, head: Head) -> None:
         write_text(folder / NOTE, json.dumps(note))
 
 
-def _sessions(store: Store, folder: PartitionFolder) -> dict[int, list[Listed]]:
-    """Return the objects of each session in order; where there is a whole session, that alone counts."""
-    found: dict[int, list[Listed]] = {}
+def _sessions(store: Store, folder: PartitionFolder) -> dict[int, dict[int, Listed]]:
+    """Return the objects of each session by group commit; where there is a whole session, that alone, as 0."""
+    found: dict[int, dict[int, Listed]] = {}
     for one in store.listed(folder.key):
         if match := _OBJECT.fullmatch(one.key.rpartition("/")[2]):
-            found.setdefault(int(match[1]), []).append(one)
-    for objects in found.values():
-        objects.sort(key=_place)
-        if _place(objects[0]) == 0:
-            del objects[1:]
-    return found
+            found.setdefault(int(match[1]), {})[int(match[2] or 0)] = one
+    return {number: {0: objects[0]} if 0 in objects else objects for number, objects in found.items()}
 
 
 def _piece_name(session: int, place: int) -> str:
     return f"journal-{session:06d}.{place:06d}.jsonl"
 
 
-def _place(one: Listed) -> int:
-    """Return which group commit of its session an object is, 0 for a whole session."""
-    found = _OBJECT.fullmatch(one.key.rpartition("/")[2])
-    return int(found[2] or 0) if found else 0
-
-
-def _read(store: Store, folder: PartitionFolder, session: int, objects: list[Listed]) -> bytes:
+def _read(store: Store, folder: PartitionFolder, session: int, objects: dict[int, Listed]) -> bytes:
     """Return the lines of a session. Raises ``DamagedError`` where a piece is damaged or missing before later ones."""
-    for expected, one in enumerate(objects, start=1):
-        if one.size and _place(one) not in (0, expected):
+    filled = {place: one for place, one in sorted(objects.items()) if one.size}
+    for place in range(1, max(filled, default=0) + 1):
+        if place not in objects:
             raise DamagedError(
-                f"{store.address}/{folder.key}/{_piece_name(session, expected)}: is missing, though later ones are there; "
+                f"{store.address}/{folder.key}/{_piece_name(session, place)}: is missing, though later ones are there; "
                 "restore it, its answers were paid for"
             )
     with ThreadPoolExecutor(AT_ONCE) as readers:
-        return b"".join(readers.map(lambda one: _lines(store, one), [one for one in objects if one.size]))
+        return b"".join(readers.map(lambda one: _lines(store, one), filled.values()))
 
 
 def _lines(store: Store, one: Listed) -> bytes:
@@ -393,15 +384,12 @@ def refresh(home: Home) -> None:
     for one in store.listed("transcripts"):
         prefix, _, name = one.key.rpartition("/")
         folder = folder_called(home, prefix) if name == HEAD else None
-        if folder is not None:
-            with contextlib.suppress(PartitionBusyError), locked(folder):
-                _refresh(store, folder)
-
-
-def _refresh(store: Store, folder: PartitionFolder) -> None:
-    try:
-        pull(store, folder, read_head(store, folder)[0])
-    except DamagedError as error:
-        if (known := read_manifest(folder)).get("model"):
-            problem = {"state": "failed", "message": str(error), "fingerprint": None}
-            write_manifest(folder, {**known, **problem})
+        if folder is None:
+            continue
+        with contextlib.suppress(PartitionBusyError), locked(folder):
+            try:
+                pull(store, folder, read_head(store, folder)[0])
+            except DamagedError as error:
+                if (known := read_manifest(folder)).get("model"):
+                    problem = {"state": "failed", "message": str(error), "fingerprint": None}
+                    write_manifest(folder, {**known, **problem})

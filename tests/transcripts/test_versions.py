@@ -11,7 +11,9 @@ import pytest
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.transcripts.folder import PartitionFolder
+from metacog_pipeline.transcripts.journal import segment_sizes, write_segment
 from metacog_pipeline.transcripts.lines import decode_line, encode_line
+from metacog_pipeline.transcripts.parquet import Footer, copied, write
 from metacog_pipeline.transcripts.schema import ADDED_IN_2, ARROW_SCHEMA, SCHEMA_VERSION
 from metacog_pipeline.transcripts.store import (
     PartitionStore,
@@ -20,6 +22,7 @@ from metacog_pipeline.transcripts.store import (
     read_partition,
     standing_answers,
 )
+from tests.partitions import read_records
 
 ARCHIVE = Path(__file__).parents[1] / "homes" / "version-0.1.tar.xz"
 
@@ -72,6 +75,19 @@ def test_what_only_the_copy_has_is_found_and_carried_over(old, make):
     table = read_partition(old)
     assert sorted(map(str, table["reasoning_text"].to_pylist()))[-1] == "so"
     assert table["schema_version"].to_pylist() == [SCHEMA_VERSION] * 13
+
+
+def test_rows_that_version_0_3_kept_in_the_copy_alone_are_written_to_a_journal(folder, make):
+    write_segment(folder, [make(0), make(1)])
+    table = copied(folder, None)
+    (folder / "journal-000001.jsonl").unlink()
+    write_segment(folder, [make(1)])
+    footer = Footer(2, segments=segment_sizes(folder), carried=1)
+    write(table.cast(footer.schema()), folder.copy)
+    assert {record.item_id for record in kept_records(folder)} == {make(0).item_id, make(1).item_id}
+    with PartitionStore.open(folder) as store:
+        assert [record.item_id for record in read_records(folder)] == [make(1).item_id, make(0).item_id]
+        assert store.compact().carried == 0 and store.cost_usd == pytest.approx(0.002)
 
 
 def test_journals_of_both_versions_are_one_partition(old, make):
