@@ -17,12 +17,12 @@ from pydantic_core import PydanticUndefined
 
 import metacog_pipeline as mp
 from metacog_pipeline import errors, registry, stats
+from metacog_pipeline.benchmarks.selfknowledge.training.settings import TrainingSection
 from metacog_pipeline.deploy import DeploySection
 from metacog_pipeline.leaderboard.glossary import declared_measures
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.scoring.calibration import PREFIX
 from metacog_pipeline.study.allowed import as_written
-from metacog_pipeline.study.sections import TrainingSection
 from metacog_pipeline.study.study_file import StudySection
 
 _RULE = re.compile(r"\s*=+( +=+)+\s*")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metacog_pipeline.errors import MetacogError, StoreError, StudyError, one_line
+from metacog_pipeline.errors import MetacogError, StoreError, StudyError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -78,10 +78,8 @@ class OpenStudy:
 
         from metacog_pipeline.leaderboard import read
 
-        rows = read.board(self.study.home, benchmark)
-        return pl.DataFrame(
-            list(rows.rows), schema=list(rows.columns), orient="row", infer_schema_length=None
-        )
+        found = read.board(self.study.home, benchmark)
+        return pl.DataFrame(found.rows, schema=list(found.columns), orient="row", infer_schema_length=None)
 
     def observations(self, benchmark: str) -> pl.DataFrame:
         """Return every scored response of a benchmark: a row per model, run, condition and item.
@@ -94,11 +92,9 @@ class OpenStudy:
         from metacog_pipeline.scoring.files import scored_frames
 
         self._require(benchmark)
-        found = scored_frames(bound(self.study, benchmark))
-        if not found:
+        if not (found := scored_frames(bound(self.study, benchmark))):
             raise StoreError(f"{benchmark}: no response is scored yet; run the study first")
-        of_scoring = "^_.*$"
-        return pl.concat(found, how="diagonal_relaxed").select(pl.exclude(of_scoring))
+        return pl.concat(found, how="diagonal_relaxed").select(pl.exclude("^_.*$"))  # columns of the scoring
 
     def transcripts(self, benchmark: str) -> pl.DataFrame:
         """Return every call of a benchmark with prompt, reply and what it cost; superseded calls are marked.
@@ -133,9 +129,8 @@ class OpenStudy:
         try:
             found = pl.DataFrame(pl.from_arrow(table))
         except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
-            why = one_line(str(error), 160)
             raise StudyError(
-                f"query: its answer fits no frame ({why}); cast that column to varchar"
+                f"query: its answer fits no frame ({error}); cast that column to varchar"
             ) from None
         # DuckDB sums whole numbers in 128 bits: a column that fits 64 has the type people expect.
         sums = found.select(pl.col(pl.Decimal(38, 0)).cast(pl.Int64, strict=False))

@@ -4,7 +4,7 @@
 Start with `load_study`.
 """
 
-from metacog_pipeline.study.sections import Section, Settings, Stage, TrainingSection, setting
+from metacog_pipeline.study.sections import Section, Settings, Stage, setting
 from metacog_pipeline.study.study_file import ASKED, Study, StudySection, load_study
 
 __all__ = [
@@ -14,7 +14,6 @@ __all__ = [
     "Stage",
     "Study",
     "StudySection",
-    "TrainingSection",
     "load_study",
     "setting",
 ]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import Field, SerializeAsAny, ValidationError
@@ -18,8 +19,9 @@ from metacog_pipeline.files import canonical_json, read_toml
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
 from metacog_pipeline.study.allowed import as_written, explain, not_toml
-from metacog_pipeline.study.sections import Section, Settings, TrainingSection
+from metacog_pipeline.study.sections import Section, Settings
 
+SectionT = TypeVar("SectionT", bound=Section)
 ASKED = ("models", "judges", "authors")  # the tables whose rows are models that can be asked
 # Keys of some providers have the form of a variable's name; nobody calls a variable that.
 _KEY_LIKE = re.compile(r"sk_|gsk_|hf_|r8_|AIza|(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])\w{20}")
@@ -58,7 +60,7 @@ class StudyFile(Section):
     judges: tuple[ModelSpec, ...] = ()
     authors: tuple[ModelSpec, ...] = ()
     benchmarks: dict[str, SerializeAsAny[Settings]]
-    training: TrainingSection | None = None
+    training: SerializeAsAny[Section] | None = None
     deploy: DeploySection = DeploySection()
 
 
@@ -138,7 +140,7 @@ def _validated(path: Path, data: Mapping[str, Any]) -> Study:
     if not models or not isinstance(models, list | dict):
         raise StudyError("models: the study has no model; add at least one [[models]] table with a name")
     tables, broken = _benchmarks(data)
-    read = StudyFile.model_validate({**data, "benchmarks": tables})
+    read = StudyFile.model_validate({**data, "benchmarks": tables, "training": _training(data)})
     fields = {name: getattr(read, name) for name in StudyFile.model_fields}
     fields |= {key: tuple(_placed(spec, path.resolve().parent) for spec in fields[key]) for key in ASKED}
     study = Study(**fields, path=path.resolve(), broken_plugins=broken)
@@ -187,17 +189,34 @@ def _benchmarks(data: Mapping[str, Any]) -> tuple[dict[str, Settings], dict[str,
     found: dict[str, Settings] = {}
     broken: dict[str, str] = {}
     for name, table in tables.items():
+        if name not in registry.entries():
+            near = suggestion(name, registry.names())
+            raise StudyError(
+                f"benchmarks.{name}: no such benchmark{near}; installed: {', '.join(registry.names())}"
+            )
         try:
-            settings: type[Settings] = registry.part(name, "Settings")
-            found[name] = settings.model_validate(table)
+            found[name] = _validated_by(registry.part(name, "Settings"), table, ("benchmarks", name))
         except registry.BrokenPluginError as error:
             if not (isinstance(table, dict) and table.get("enabled") is False):
                 broken[name] = str(error)
-        except StudyError as error:
-            raise StudyError(f"benchmarks.{name}: {error}") from None
-        except ValidationError as error:
-            raise StudyError(explain(error, settings, ("benchmarks", name))) from None
     return found, broken
+
+
+def _training(data: Mapping[str, Any]) -> Section | None:
+    """Return the table ``[training]``, validated by the benchmark that trains models; None without one."""
+    for name in registry.names() if "training" in data else ():
+        with contextlib.suppress(registry.BrokenPluginError):
+            section: type[Section] | None = registry.part(name, "Settings").training
+            if section is not None:
+                return _validated_by(section, data["training"], ("training",))
+    return None
+
+
+def _validated_by(section: type[SectionT], table: Any, place: tuple[str, ...]) -> SectionT:
+    try:
+        return section.model_validate(table)
+    except ValidationError as error:
+        raise StudyError(explain(error, section, place)) from None
 
 
 def _drop_broken(study: Study) -> None:

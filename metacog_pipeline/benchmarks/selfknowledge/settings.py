@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StrictBool, field_validator, model_validator
 
+from metacog_pipeline.benchmarks.selfknowledge.training.settings import TrainingSection
 from metacog_pipeline.study import sections
 from metacog_pipeline.study.sections import Stage, setting
 
@@ -28,6 +29,8 @@ class Settings(sections.Settings):
     got elsewhere, ``wording`` is a TOML file with the exact texts of another study; both relative to the study
     file.
     """
+
+    training: ClassVar[type[sections.Section] | None] = TrainingSection
 
     dataset: Dataset = setting(Stage.ITEMS, "sample")
     split: Literal["train", "validation", "test", "all"] | None = setting(Stage.ITEMS, None)

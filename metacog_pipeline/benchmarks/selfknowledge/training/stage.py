@@ -37,6 +37,7 @@ from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings
 from metacog_pipeline.benchmarks.selfknowledge.training.figures import Figures
 from metacog_pipeline.benchmarks.selfknowledge.training.log import LAST, Log
 from metacog_pipeline.benchmarks.selfknowledge.training.run import Engine, Plan, Trained, train
+from metacog_pipeline.benchmarks.selfknowledge.training.settings import TrainingSection
 from metacog_pipeline.benchmarks.selfknowledge.training.toy import asking, demo
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe import SETTINGS, ToyRecipe, open_toy
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.world import build_world
@@ -44,7 +45,7 @@ from metacog_pipeline.benchmarks.selfknowledge.training.weights import Weights
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import replacing, sha256_hex
 from metacog_pipeline.stats.estimate import Estimate
-from metacog_pipeline.study import Study, TrainingSection
+from metacog_pipeline.study import Study
 
 FOLDER, BASE, RUN, EVALUATION = "training", "base", "run", "evaluation.parquet"
 
@@ -64,7 +65,7 @@ class StepResult:
 
 def section(study: Study) -> TrainingSection:
     """Return the study's ``[training]``; raise `StudyError` where it has none."""
-    if study.training is None:
+    if not isinstance(study.training, TrainingSection):
         raise StudyError(f"{study.path.name}: the study trains nothing; add a [training] section")
     return study.training
 
