@@ -135,7 +135,7 @@ def test_a_mistake_is_one_line(study, tmp_path):
     with pytest.raises(mp.MetacogError, match="only read here"):
         study.sql("drop table leaderboard")
     for missing in (tmp_path / "none.toml", "a\0b"):
-        with pytest.raises(mp.MetacogError, match="no such study file|null byte"):
+        with pytest.raises(mp.MetacogError, match=r"no such study file|null byte"):
             mp.open_study(missing)
 
 
