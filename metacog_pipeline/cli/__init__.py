@@ -110,7 +110,7 @@ class Commands(click.Group):
 
 def _of_benchmarks() -> list[str]:
     """Return the names of plug-in commands; those of our own, today's or removed, cannot be taken."""
-    return sorted(registry.entries(registry.COMMAND_GROUP).keys() - COMMANDS.keys() - REMOVED.keys())
+    return [each for each in registry.command_names() if each not in COMMANDS and each not in REMOVED]
 
 
 @click.group(
