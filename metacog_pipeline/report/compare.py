@@ -7,7 +7,7 @@ many models opens as fast as one of two. Nothing is computed here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby, pairwise
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +82,7 @@ def parts(home: Home, report: Path, explored: frozenset[str] = frozenset()) -> I
             (*kind, _items(kind[0], condition) if explored else None)
             for *kind, condition in queries.rows(home, _KINDS)
         ]
-        body = _chooser(models, pairs, _first_pair(home, models, pairs), kinds)
+        body = _chooser(models, pairs, kinds)
         yield Part("compare", "Compare two models", body)
 
 
@@ -100,26 +100,9 @@ def _write(home: Home, folder: Path) -> Iterator[Path]:
         yield path
 
 
-def _first_pair(home: Home, models: Sequence[str], pairs: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """Return the pair shown first: the two that stand highest on the first headline, where they were tested."""
-    place = {model: number for number, model in enumerate(models)}
-    tested = {frozenset(pair) for pair in pairs}
-    ranked = queries.rows(
-        home,
-        "select benchmark, source, model from leaderboard where headline and source <> 'published' and rank is not null "
-        "order by benchmark, source, rank, model",
-    )
-    for (benchmark, source, one), (*where, other) in pairwise(ranked):
-        both = (place.get(one, -1), place.get(other, -1))
-        if where == [benchmark, source] and frozenset(both) in tested:
-            return both
-    return pairs[0]
-
-
 def _chooser(
     models: Sequence[str],
     pairs: Sequence[tuple[int, int]],
-    chosen: tuple[int, int],
     kinds: Sequence[tuple[Any, ...]],
 ) -> Markup:
     tested = sorted({benchmark for benchmark, *_ in kinds} & set(registry.names()))
@@ -132,8 +115,7 @@ def _chooser(
         "asks": asks,
         "kinds": [dict(zip(KIND, kind, strict=True)) for kind in kinds],
         "columns": COLUMNS,
-        "chosen": chosen,
         "folder": FOLDER,
     }
     listed = [(number, models[number]) for number in sorted({number for pair in pairs for number in pair})]
-    return pieces.paragraph(_ABOUT, "soft") + pieces.chooser(listed, chosen, script_data(given))
+    return pieces.paragraph(_ABOUT, "soft") + pieces.chooser(listed, pairs[0], script_data(given))

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ParamSpec
 
 from metacog_pipeline.leaderboard.output import Rows, printable, to_csv
 from metacog_pipeline.report.drawing import DASHES, INK, REFERENCE, Plot
 
-P = ParamSpec("P")
 #: Told apart by people with any colour vision, on light and on dark paper.
 PALETTE = ("#3b82c4", "#d1603d", "#2f9e77", "#b5578f", "#a3852a", "#7a6fd0", "#5f8a99", "#c2483f")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 MOST_LINES = len(PALETTE)  # more cannot be told apart; the table beside the figure has them all
 MOST_ROWS = 40  # of a figure with a row per model; the table has all
 _LONGEST_LABEL, _LONGEST_AXIS = 32, 46
-_MOST_KEPT = 200  # drawn figures in memory, some 20 kB each
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True)
 class Point:
     """One value with the ends of its 95 % interval, where it has one."""
 
@@ -39,10 +36,6 @@ class Point:
     def cells(self) -> tuple[float, float | None, float | None]:
         """The value and its ends, as a table has them."""
         return self.value, self.low, self.high
-
-    def __repr__(self) -> str:
-        # `drawn_once` writes out those of all models, and a dataclass's own guards against cycles
-        return f"Point({self.value!r}, {self.low!r}, {self.high!r})"
 
 
 class Drawn(str):
@@ -64,22 +57,6 @@ def with_data(svg: str, columns: Sequence[str], rows: Iterable[Sequence[object]]
     return made
 
 
-def drawn_once(draw: Callable[P, Drawn]) -> Callable[P, Drawn]:
-    """Return ``draw`` so that the same values are drawn once: pages share figures, and printed values never change."""
-    kept: dict[str, Drawn] = {}
-
-    @functools.wraps(draw)
-    def drawn(*args: P.args, **kwargs: P.kwargs) -> Drawn:
-        key = repr((args, kwargs))
-        if (found := kept.get(key)) is None:
-            if len(kept) >= _MOST_KEPT:
-                kept.clear()
-            found = kept[key] = draw(*args, **kwargs)
-        return found
-
-    return drawn
-
-
 def of_point(name: str) -> tuple[str, str, str]:
     """Return the names of the columns that hold a `Point`."""
     return name, f"{name}: low", f"{name}: high"
@@ -95,7 +72,6 @@ def marker(place: int) -> str:
     return MARKERS[place % len(MARKERS)]
 
 
-@drawn_once
 def scatter(points: Sequence[tuple[str, str, Point, Point]], *, x: str, y: str, line: str) -> Drawn:
     """Return a plot of ``y`` against ``x`` with the line y = x, named ``line``.
 
@@ -123,7 +99,6 @@ def scatter(points: Sequence[tuple[str, str, Point, Point]], *, x: str, y: str, 
     return with_data(finished(plot, x, y), columns, data)
 
 
-@drawn_once
 def ladder(
     rows: Sequence[tuple[str, Mapping[str, Point]]],
     *,
@@ -155,7 +130,6 @@ def ladder(
     return with_data(finished(plot, x, "", label or x), ("row", "step", *of_point(x)), data)
 
 
-@drawn_once
 def intervals(rows: Sequence[tuple[str, Point]], *, x: str, label: str | None = None) -> Drawn:
     """Return one mark with its interval per row, from top to bottom as given; ``label`` tells figures of one page apart."""
     plot = Plot(0.9 + 0.28 * max(1, len(rows)))
@@ -170,7 +144,6 @@ def intervals(rows: Sequence[tuple[str, Point]], *, x: str, label: str | None = 
     return with_data(finished(plot, x, "", label or x), ("row", *of_point(x)), data)
 
 
-@drawn_once
 def lines(
     series: Mapping[str, Sequence[tuple[float, Point]]],
     *,

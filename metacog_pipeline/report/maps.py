@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 
@@ -19,7 +18,6 @@ _PLOT_PT, _LETTER_PT, _LINE_PT, _ABOVE_PT = (255.0, 180.0), 5.2, 9.0, 4.0
 _MOST_NAMED = 12  # more names than that run into each other
 
 
-@figures.drawn_once
 def plane(
     points: Sequence[tuple[str, str, Point, Point]],
     *,
@@ -59,33 +57,22 @@ def plane(
 
 
 def _heights(points: Sequence[tuple[str, str, Point, Point]], log_x: bool = False) -> list[float]:
-    """Return how far above its mark each name stands, in points of print, so that no name stands on another."""
-    if not points:
-        return []
+    """Return how far above its mark each name stands, in points of print: below the names that stand higher near it."""
     xs = [math.log(a.value) if log_x else a.value for *_, a, _ in points]
     ys = [b.value for *_, b in points]
-    wide, high = max(xs) - min(xs) or 1.0, max(ys) - min(ys) or 1.0
-    placed: list[tuple[float, float, float]] = []
+    wide, high = (max(each, default=0.0) - min(each, default=0.0) or 1.0 for each in (xs, ys))
     heights = [0.0] * len(points)
-    marks = [(_PLOT_PT[0] * x / wide, _PLOT_PT[1] * y / high) for x, y in zip(xs, ys, strict=True)]
+    placed: list[tuple[float, float, float]] = []  # start, end and level of a name
     for i in sorted(range(len(points)), key=lambda each: -ys[each]):
-        left, level = _PLOT_PT[0] * xs[i] / wide, _PLOT_PT[1] * ys[i] / high + _ABOVE_PT
+        left, mark = _PLOT_PT[0] * xs[i] / wide, _PLOT_PT[1] * ys[i] / high
         right = left + _LETTER_PT * len(label_text(points[i][0]))
-        own = level
-
-        def free(level: float, left: float = left, right: float = right) -> bool:
-            return not any(
-                left < end and start < right and abs(level - other) < _LINE_PT for start, end, other in placed
-            ) and not any(left < x < right and -_LINE_PT < level - y + _ABOVE_PT < _LINE_PT for x, y in marks)
-
-        # The nearest free level, below before above.
-        level = next(each for step in itertools.count() for each in (own - step, own + step) if free(each))
+        near = [level for start, end, level in placed if left < end and start < right]
+        level = min([mark + _ABOVE_PT, *(each - _LINE_PT for each in near)])
         placed.append((left, right, level))
-        heights[i] = _ABOVE_PT + level - own
+        heights[i] = level - mark
     return heights
 
 
-@figures.drawn_once
 def heat_map(
     rows: Sequence[tuple[str, Sequence[float | None]]], *, columns: Sequence[str], name: str
 ) -> Drawn:

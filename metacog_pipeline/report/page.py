@@ -21,7 +21,7 @@ from metacog_pipeline.errors import MetacogError, StoreError, one_line
 from metacog_pipeline.files import write_changed
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.printing import board_of, legend, notes, sections
-from metacog_pipeline.leaderboard.read import one_connection
+from metacog_pipeline.leaderboard.read import board, one_connection
 from metacog_pipeline.report import (
     PAGE,
     compare,
@@ -61,7 +61,7 @@ def _written(home: Home, title: str) -> Path:
         explored = explorer.write_explorer(home, target.parent, title)
     except OSError as error:
         raise _unwritable(target, error) from None
-    with pieces.leading_to(explorer.leads(explored)), queries.asked_once():
+    with pieces.leading_to(explorer.leads(explored)):
         return _pages(home, title, target, frozenset(model for each in explored for model in each.models))
 
 
@@ -107,7 +107,7 @@ def _unwritable(target: Path, error: OSError) -> StoreError:
 
 
 def _boards(home: Home) -> Iterator[Part]:
-    for benchmark, found in groupby(sections(queries.board(home)), key=lambda section: section.benchmark):
+    for benchmark, found in groupby(sections(board(home)), key=lambda section: section.benchmark):
         shown_here = list(found)
         body = Markup()
         for section in shown_here:

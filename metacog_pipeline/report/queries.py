@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
-from collections.abc import Callable, Iterable, Iterator
-from contextvars import ContextVar
 from dataclasses import dataclass
-from itertools import chain
-from typing import Any, TypeVar
+from typing import Any
 
 from metacog_pipeline import registry
 from metacog_pipeline.home import Home
-from metacog_pipeline.leaderboard.database import text
-from metacog_pipeline.leaderboard.output import Rows
-from metacog_pipeline.leaderboard.printing import board_of
 from metacog_pipeline.leaderboard.read import read_table
 from metacog_pipeline.report.figures import MOST_LINES
 
@@ -73,19 +65,10 @@ LEDGER = """
     select benchmark, quantity, subject, recomputed, low, high, expected, verdict, note from published_claims
     where place = 'headline' order by benchmark, subject = 'not published', subject, quantity
 """
-# Measures that the tables of a board show, and of each model's the first; all of a benchmark that is not asked any more.
-_BOARD = """
-    from leaderboard qualify {shown} or benchmark not in ({asked})
-        or measure = min(measure) over (partition by benchmark, condition, source, model)
-    order by benchmark, condition, source, model, measure
-"""
 _HEADLINES = """
     select source, model, benchmark, estimate, low, high, n, coverage, percentile, low_n
     from leaderboard where headline and source <> 'published' and estimate is not null order by source, model, benchmark
 """
-T = TypeVar("T")
-#: What was asked inside of `asked_once`, with the rows, and what was made; None outside of it.
-_ASKED: ContextVar[dict[tuple[Home, object], Any] | None] = ContextVar("_ASKED", default=None)
 _HUNDREDS = ("share", "score 0-1")  # units of measures of 0 to 1: a point is a hundredth
 
 
@@ -115,62 +98,14 @@ class About:
 
 
 def rows(home: Home, sql: str) -> list[tuple[Any, ...]]:
-    """Return the rows of a query; inside of `asked_once` they are kept.
-
-    Raises `StoreError` where the leaderboard is of another version.
-    """
-    asked = _ASKED.get()
-    if asked is None:
-        return list(read_table(home, sql).rows)
-    if (home, sql) not in asked:
-        asked[home, sql] = list(read_table(home, sql).rows)
-    return list(asked[home, sql])
-
-
-@contextlib.contextmanager
-def asked_once() -> Iterator[None]:
-    """Have `rows` ask one board for the same only once inside: parts of the page and of papers begin with the same rows."""
-    token = _ASKED.set({})
-    try:
-        yield
-    finally:
-        _ASKED.reset(token)
-
-
-def made_once(make: Callable[[Home], T]) -> Callable[[Home], T]:
-    """Return ``make`` so that it makes the same only once inside of `asked_once`: papers show parts of the page."""
-
-    @functools.wraps(make)
-    def made(home: Home) -> T:
-        asked = _ASKED.get()
-        if asked is None:
-            return make(home)
-        if (home, make) not in asked:
-            asked[home, make] = make(home)
-        found: T = asked[home, make]
-        return found
-
-    return made
+    """Return the rows of a query; StoreError where the leaderboard is of another version."""
+    return list(read_table(home, sql).rows)
 
 
 def asked(home: Home) -> list[str]:
     """Return the names of the benchmarks the study asks."""
     found = rows(home, "select distinct benchmark from progress where role = 'respondent' order by all")
     return [name for (name,) in found if name in registry.names()]
-
-
-def board(home: Home) -> Rows:
-    """Return the rows of the leaderboard of which `printing.sections` makes tables: of many models a fourth of all."""
-    names, shown = asked(home), []
-    for name in names:
-        own = board_of(name)
-        measures = {"coverage", *chain(*(column.measures for column in own.columns), *own.order)}
-        shown.append(f"benchmark = {text(name)} and measure in ({_listed(sorted(measures))})")
-    return read_table(home, _BOARD.format(shown=" or ".join(shown) or "false", asked=_listed(["", *names])))
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(map(text, names))
 
 
 def paper(benchmark: str) -> tuple[str, str]:

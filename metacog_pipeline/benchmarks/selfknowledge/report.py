@@ -14,7 +14,7 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.report import pieces
 from metacog_pipeline.report.figures import intervals, label_text
 from metacog_pipeline.report.pieces import WORLDS
-from metacog_pipeline.report.queries import made_once, rows
+from metacog_pipeline.report.queries import rows
 
 _SENSITIVITY = {
     "d_type2": "d′", "d_type2_clip": "d′, clipped", "d_type2_threshold": "d′ at P(yes) > P(no)",
@@ -86,7 +86,6 @@ def sensitivity(home: Home) -> Markup:
     return pieces.paragraph(_D, "soft") + pieces.joined(made, "No values yet.")
 
 
-@made_once
 def curves(home: Home) -> Markup:
     """Return type-2 ROC curves and densities of confidence."""
     found = rows(
