@@ -66,7 +66,8 @@ class Benchmark:
 def write_explorer(home: Home, report: Path, name: str) -> Sequence[Benchmark]:
     """Write the explorer below ``report`` and return what it shows; nothing where there are no answers."""
     folder = report / FOLDER
-    shutil.rmtree(report / "models", ignore_errors=True)  # pages of an earlier version, with the same answers
+    for older in ("models", "figures"):  # of an earlier version, with the same answers and figures
+        shutil.rmtree(report / older, ignore_errors=True)
     found, kept = contents(home), set()
     for file, content in _files(home, name, found) if found else ():
         write_changed(folder / file, content)

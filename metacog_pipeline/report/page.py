@@ -1,6 +1,6 @@
 """``<home>/report/index.html``: the boards of a study, and what there is to say about each benchmark it asks.
 
-Beside it stand ``methods.html``, the explorer of items and answers, and each figure as a file. All is there to be read
+Beside it stand ``methods.html``, the explorer of items and answers, and the pages of the papers. All is there to be read
 without a script; the page's own one orders tables, saves figures and compares two models, and loads its files only.
 """
 
@@ -37,7 +37,6 @@ from metacog_pipeline.report.escapes import escaped
 from metacog_pipeline.report.methods import write_methods
 from metacog_pipeline.report.papers import write_papers
 from metacog_pipeline.report.pieces import Part
-from metacog_pipeline.report.standalone import with_files
 
 
 def build_report(home: Home, name: str | None = None) -> Path:
@@ -85,7 +84,7 @@ def _pages(home: Home, title: str, target: Path, explored: frozenset[str]) -> Pa
             methods=write_methods(target.parent, title, [_folder(benchmark) for benchmark in asked]),
             models=_addresses(home),
             explorer=f"{explorer.FOLDER}/{explorer.PAGE}" if explored else None,
-            parts=list(with_files(parts, target.parent)),
+            parts=parts,
             papers=write_papers(home, target.parent, title, asked),
             script=pieces.SCRIPT,
         )

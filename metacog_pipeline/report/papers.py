@@ -21,7 +21,6 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.report import pieces, printed, queries
 from metacog_pipeline.report.escapes import escaped
 from metacog_pipeline.report.pieces import Part
-from metacog_pipeline.report.standalone import with_files
 
 FOLDER = "papers"
 _UP = "../../"
@@ -47,10 +46,11 @@ def write_papers(home: Home, report: Path, name: str, asked: Iterable[str]) -> d
             name=name,
             benchmark=benchmark,
             paper=paper,
-            parts=list(with_files(parts, folder)),
+            parts=parts,
             up=_UP,
             script=f"{_UP}{pieces.SCRIPT}",
         )
+        shutil.rmtree(folder / "figures", ignore_errors=True)  # of an earlier version
         write_changed(folder / "index.html", page)
         made[benchmark] = queries.paper_address(benchmark)
     for old in (report / FOLDER).glob("*"):

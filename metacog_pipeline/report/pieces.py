@@ -155,15 +155,10 @@ def named(name: str, **known: object) -> str:
 def figure(drawn: Drawn, caption: str, *, n: str, method: str) -> Markup:
     """Return a figure of :mod:`metacog_pipeline.report.figures`; its caption ends with how many and by which method.
 
-    Its numbers go with it as CSV, for the file beside it.
+    Its numbers go with it as CSV, for the page's script to save.
     """
     said = f"{caption} {method[:1].upper()}{method[1:]}; {n}."
     return _piece("figure", Markup(drawn), said, escaped_lines(drawn.csv))
-
-
-def files(name: str, svgs: Mapping[int, str], csv: str) -> Markup:
-    """Return links to a figure's files: its SVGs by their width in mm, and its numbers."""
-    return _piece("files", name, list(svgs.items()), csv)
 
 
 def counted(numbers: Iterable[object], unit: str = "answers") -> str:

@@ -12,12 +12,8 @@ from metacog_pipeline.benchmark.display import Section
 from metacog_pipeline.cli import cli
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import Home
-from metacog_pipeline.leaderboard.build import build
-from metacog_pipeline.leaderboard.printing import sections
-from metacog_pipeline.leaderboard.read import board
-from metacog_pipeline.report import drawing, page, queries
+from metacog_pipeline.report import drawing, page
 from metacog_pipeline.report.page import build_report
-from tests.report.conftest import estimates
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 
@@ -89,7 +85,7 @@ def test_the_page_runs_its_own_script_and_loads_nothing_else(make_home):
             assert not name.startswith("on"), (tag, name)
             if name in ("href", "xlink:href", "data"):
                 assert re.match(
-                    r"#|papers/[a-z0-9._-]+/index\.html|methods\.html$|figures/[a-z0-9-]+\.(svg|csv)$",
+                    r"#|papers/[a-z0-9._-]+/index\.html|methods\.html$",
                     value or "",
                 ), (tag, name, value)
     assert scripts == [{"src": "report.js"}] and (page.parent / "report.js").exists()
@@ -234,56 +230,3 @@ def test_a_name_at_the_edge_of_a_figure_is_not_cut_off():
     plot.words(1.0, 1.0, name, 8)
     left = float(re.search(rf'<text x="([0-9.]+)"[^>]*>{name}', plot.svg("x"))[1])
     assert left + 0.6 * 8 * len(name) <= drawing.WIDTH
-
-
-@pytest.mark.parametrize("benchmark", ["signaldetection", "metacogbench"])
-def test_tables_of_the_board_are_those_of_all_its_rows(make_home, write, benchmark):
-    home = make_home({"alpha": "measured", "beta": "simulated"}, benchmark=benchmark)
-    (*_, told) = estimates("alpha", "measured", ["else"])
-    unshown = [told | {"measure": name, "n_failed": n} for n, name in enumerate(("b_far", "a_near"))]
-    write(home, "estimates/signaldetection/models/*.parquet", unshown, name="else")  # a line without coverage
-    build(home)
-    every, read = board(home), queries.board(home)
-    assert sections(read) == sections(every)
-    unread = {row[3] for row in set(every.rows) - set(read.rows)}
-    assert set(read.rows) <= set(every.rows) and unread == (
-        {"b_far"} if benchmark == "signaldetection" else set()
-    )
-
-
-def test_a_board_on_which_nothing_is_asked_is_read_too(make_home):
-    home = make_home({})
-    assert sections(queries.board(home)) == sections(board(home))
-
-
-def test_a_part_is_made_once_for_all_that_show_it_and_anew_elsewhere():
-    made = []
-
-    @queries.made_once
-    def part(home: Home) -> str:
-        made.append(home)
-        return home.path.name
-
-    one, two = Home(Path("one")), Home(Path("two"))
-    with queries.asked_once():
-        assert [part(each) for each in (one, two, one)] == ["one", "two", "one"]
-    assert made == [one, two]
-    assert part(one) == "one" and made == [one, two, one]
-
-
-def test_parts_of_the_pages_ask_for_the_same_rows_once(make_home, monkeypatch):
-    home, asked = make_home(), []
-    read = queries.read_table
-
-    def counted(home, sql):
-        asked.append(sql)
-        return read(home, sql)
-
-    monkeypatch.setattr(queries, "read_table", counted)
-    with queries.asked_once():
-        first = queries.models(home)
-        queries.rows(home, queries.PAID).clear()  # who asks may change the list
-        assert queries.models(home) == first and queries.rows(home, queries.PAID)
-        assert len(asked) == 2
-    queries.models(home)
-    assert len(asked) == 3

@@ -6,6 +6,7 @@ import re
 import struct
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -240,15 +241,28 @@ def test_a_table_sorts_by_keyboard_filters_and_saves(report, browser):
     page.close()
 
 
-def test_a_figure_saves_as_png_of_a_journals_width_with_its_caption_inside(report, browser):
+def test_a_figure_saves_its_numbers_and_itself_at_a_journals_width_with_its_caption(report, browser):
     page = opened(browser, (report / "index.html").as_uri())
-    with page.expect_download() as saved:
-        page.get_by_role("button", name="save this figure as PNG, 88 mm wide").first.click()
-    assert saved.value.suggested_filename == "glance-1-88mm.png"
-    data = Path(saved.value.path()).read_bytes()
-    assert data[:8] == b"\x89PNG\r\n\x1a\n"
-    width, height = struct.unpack(">II", data[16:24])
+
+    def saved(label: str) -> tuple[str, bytes]:
+        with page.expect_download() as found:
+            page.get_by_role("button", name=label).first.click()
+        return found.value.suggested_filename, Path(found.value.path()).read_bytes()
+
+    name, data = saved("save the numbers of this figure as CSV")
+    assert name == "glance-1.csv" and data.decode().splitlines()[0].startswith("row,") and b"alpha" in data
     box = page.locator("figure svg").first.get_attribute("viewBox").split()
+    name, data = saved("save this figure as SVG, 180 mm wide")
+    root = ElementTree.fromstring(data)
+    below = [each for each in root if each.tag.endswith("}text")]
+    assert name == "glance-1-180mm.svg" and root.get("width") == "180mm" and b"currentColor" not in data
+    assert root[0].tag.endswith("}desc") and " ".join(str(each.text) for each in below) == root[0].text
+    *_, wide, high = map(float, root.attrib["viewBox"].split())
+    assert high > float(box[3]) and all(float(each.attrib["y"]) < high for each in below)
+    assert all(4 * len(str(each.text)) < wide for each in below) and "n = 100 answers" in str(root[0].text)
+    name, data = saved("save this figure as PNG, 88 mm wide")
+    assert name == "glance-1-88mm.png" and data[:8] == b"\x89PNG\r\n\x1a\n"
+    width, height = struct.unpack(">II", data[16:24])
     assert height > 1.02 * width * float(box[3]) / float(box[2]), "the caption stands below the figure"
     x, y, unit = struct.unpack(">IIB", data[41:50])
     assert (data[37:41], unit, x == y, round(1000 * width / x)) == (b"pHYs", 1, True, 88)

@@ -4,7 +4,8 @@
 
 const FILTERED_FROM = 8; // rows from which a table can be filtered
 const DPI = 600; // of a saved PNG: what journals ask of line art
-const WIDTHS_MM = [88, 180]; // one and two columns of a journal; the SVG files have the same
+const WIDTHS_MM = [88, 180]; // one and two columns of a journal
+const [LETTERS, LINE] = [88, 10]; // of a caption: letters of 8 points in a line, points between two lines
 const [INK, PAPER] = ["#1b1f24", "#ffffff"];
 
 function element(name, text, kind) {
@@ -120,7 +121,30 @@ function enhanced(where) {
   });
 }
 
-// --- figures: PNG at the width of a journal's column ------------------------------------------------------------------
+// --- figures: numbers as CSV, SVG and PNG at the width of a journal's column ------------------------------------------
+// A figure as a file of its own: on white, in ink of its own, its caption below and inside it.
+function standalone(svg, mm, caption) {
+  const [, , wide, high] = svg.getAttribute("viewBox").split(" ").map(Number);
+  const lines = caption.split(/\s+/).reduce((made, word) => {
+    const longer = `${made.at(-1)} ${word}`.trim();
+    return longer.length <= LETTERS ? [...made.slice(0, -1), longer] : [...made, word];
+  }, [""]);
+  const whole = high + LINE * lines.length + 6;
+  const copy = svg.cloneNode(true);
+  const add = (name, values, text) => {
+    const made = document.createElementNS(copy.namespaceURI, name);
+    Object.entries(values).forEach(([key, value]) => made.setAttribute(key, value));
+    made.textContent = text ?? "";
+    return made;
+  };
+  copy.setAttribute("viewBox", `0 0 ${wide} ${whole}`);
+  copy.setAttribute("width", `${mm}mm`);
+  copy.setAttribute("height", `${((mm * whole) / wide).toFixed(2)}mm`);
+  copy.prepend(add("desc", {}, caption), add("rect", { width: "100%", height: "100%", fill: PAPER }));
+  copy.append(...lines.map((line, place) => add("text", { x: 4, y: high + LINE * (place + 1), "font-family": "sans-serif", "font-size": 8, fill: INK }, line)));
+  return new XMLSerializer().serializeToString(copy).replaceAll("currentColor", INK);
+}
+
 function crc(bytes) {
   let found = 0xffffffff;
   for (const byte of bytes) {
@@ -151,46 +175,33 @@ async function described(blob, caption) {
   return new Blob([bytes.subarray(0, 33), chunk("pHYs", new Uint8Array(size.buffer)), chunk("iTXt", text), bytes.subarray(33)], { type: "image/png" });
 }
 
-async function png(svg, mm, caption) {
-  const [, , wide, high] = svg.getAttribute("viewBox").split(" ").map(Number);
-  const [width, height] = [Math.round((mm / 25.4) * DPI), Math.round(((mm / 25.4) * DPI * high) / wide)];
-  const copy = svg.cloneNode(true);
-  Object.entries({ width, height, color: INK, xmlns: "http://www.w3.org/2000/svg" }).forEach(([name, text]) => copy.setAttribute(name, text));
-  copy.querySelectorAll("[style]").forEach((each) => each.setAttribute("style", each.getAttribute("style").replaceAll("currentColor", INK)));
-  const address = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" }));
+async function png(text, mm, caption) {
+  const [, , wide, high] = /viewBox="([^"]*)"/.exec(text)[1].split(" ").map(Number);
+  const address = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
   const image = new Image();
   image.src = address;
   await image.decode();
   URL.revokeObjectURL(address);
   const canvas = document.createElement("canvas");
-  const context = canvas.getContext("2d");
-  const point = width / wide; // pixels of a point; the caption stands below in letters of 8, as in the SVG files
-  const font = `${8 * point}px sans-serif`;
-  context.font = font;
-  const lines = caption.split(/\s+/).reduce((made, word) => {
-    const longer = `${made.at(-1)} ${word}`.trim();
-    return context.measureText(longer).width <= width - 8 * point ? [...made.slice(0, -1), longer] : [...made, word];
-  }, [""]);
-  Object.assign(canvas, { width, height: height + Math.round((10 * lines.length + 6) * point) });
-  context.fillStyle = PAPER;
-  context.fillRect(0, 0, canvas.width, canvas.height);
-  context.drawImage(image, 0, 0, width, height);
-  Object.assign(context, { font, fillStyle: INK });
-  lines.forEach((line, place) => context.fillText(line, 4 * point, height + 10 * (place + 1) * point));
+  const width = Math.round((mm / 25.4) * DPI);
+  Object.assign(canvas, { width, height: Math.round((width * high) / wide) });
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
   return described(await new Promise((done) => canvas.toBlob(done, "image/png")), caption);
 }
 
-function savable(figure) {
-  const files = figure.querySelector(".files");
-  if (!files) return;
-  files.append(" PNG ");
-  WIDTHS_MM.forEach((mm) => {
-    const made = button(`${mm} mm`, `save this figure as PNG, ${mm} mm wide`, async () => {
-      const caption = figure.querySelector(".caption").textContent.trim();
-      save(await png(figure.querySelector("svg"), mm, caption), `${files.dataset.name}-${mm}mm.png`);
-    });
-    files.append(made, " ");
+function savable(figure, place) {
+  const [svg, caption] = [figure.querySelector("svg"), figure.querySelector(".caption").textContent.trim()];
+  const name = `${figure.closest("section").id}-${place + 1}`;
+  const numbers = figure.querySelector("template").content.textContent;
+  const files = element("span", "Data ", "files");
+  files.append(button("CSV", "save the numbers of this figure as CSV", () => save(new Blob([numbers], { type: "text/csv" }), `${name}.csv`)));
+  [["SVG", (text) => new Blob([text], { type: "image/svg+xml" })], ["PNG", png]].forEach(([kind, make]) => {
+    files.append(` ${kind}`);
+    WIDTHS_MM.forEach((mm) => files.append(" ", button(`${mm} mm`, `save this figure as ${kind}, ${mm} mm wide`, async () => {
+      save(await make(standalone(svg, mm, caption), mm, caption), `${name}-${mm}mm.${kind.toLowerCase()}`);
+    })));
   });
+  figure.querySelector("figcaption").append(" ", files);
 }
 
 // --- two models -----------------------------------------------------------------------------------------------------------
@@ -324,5 +335,5 @@ function compared() {
 }
 
 enhanced(document);
-document.querySelectorAll("figure").forEach(savable);
+document.querySelectorAll("section").forEach((part) => part.querySelectorAll("figure").forEach(savable));
 if (document.getElementById("comparison")) compared();
