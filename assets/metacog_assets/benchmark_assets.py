@@ -17,7 +17,7 @@ from metacog_assets.study_file import StudyResource
 from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.bound import Bound
-from metacog_pipeline.benchmark.contract import Checked, Condition, Stage, Step
+from metacog_pipeline.benchmark.contract import Checked, Condition, Made, Stage, Step
 from metacog_pipeline.errors import SourceError, reason_of
 from metacog_pipeline.scoring import files, printed
 from metacog_pipeline.scoring.staleness import TRANSCRIPTS
@@ -111,9 +111,10 @@ def _step(benchmark: Bound, step: Step) -> dg.AssetsDefinition:
     )
     def made(context: dg.AssetExecutionContext, study: StudyResource) -> dg.MaterializeResult:
         with one_line(context, study):
-            found = _run_step(study.benchmark(owner), step.name)
+            bench = study.benchmark(owner)
+            found = _run_step(bench, step.name)
         metadata, checks = {**found.facts, ROWS: found.facts["rows"]}, [_held(found.checks)] if says else []
-        version = dg.DataVersion(found.digest)
+        version = dg.DataVersion(construction.input_digest(bench, step))
         return dg.MaterializeResult(metadata=metadata, data_version=version, check_results=checks)
 
     return made
@@ -127,7 +128,7 @@ def _held(checks: Mapping[str, Checked]) -> dg.AssetCheckResult:
     return dg.AssetCheckResult(check_name="holds", passed=not failed, severity=warn, metadata=facts)
 
 
-def _run_step(benchmark: Bound, name: str) -> construction.StepResult:
+def _run_step(benchmark: Bound, name: str) -> Made:
     step = construction.step_of(benchmark, name)
     with progress(f"{benchmark.name}_{name}") as show:
         found = construction.run_step(benchmark, step, show)

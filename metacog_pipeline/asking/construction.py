@@ -6,8 +6,8 @@ Answers of a model that helps are kept, planned and paid for like those of one t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,24 +21,14 @@ from metacog_pipeline.asking.session import Partition, query_partition, record_f
 from metacog_pipeline.asking.states import OnProgress, SessionResult
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.benchmark.bound import Bound
-from metacog_pipeline.benchmark.contract import Checked, Inputs, Made, Role, Stage, Step
-from metacog_pipeline.benchmark.item_files import as_frame, items_path, read_rows, step_path, write_rows
+from metacog_pipeline.benchmark.contract import Inputs, Made, Role, Stage, Step
+from metacog_pipeline.benchmark.item_files import items_path, read_rows, step_path, write_rows
 from metacog_pipeline.errors import BudgetError, MetacogError, ProviderError, SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.study.frames import mark_of, read_frame, write_frame
 from metacog_pipeline.transcripts.folder import PartitionBusyError
 from metacog_pipeline.transcripts.store import answers_table
-
-
-@dataclass(frozen=True, slots=True)
-class StepResult:
-    """The result of a step to show: figures, a table to preview, its checks."""
-
-    facts: Mapping[str, Any]
-    frame: pl.DataFrame
-    checks: Mapping[str, Checked]
-    digest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,24 +78,17 @@ def result_path(benchmark: Bound, name: str) -> Path:
 
 def input_digest(benchmark: Bound, step: Step) -> str:
     """Return the digest of everything a step's result depends on: settings, what it reads, earlier steps, answers."""
-    read = step.inputs(benchmark) if step.inputs is not None else None
-    earlier = [mark_of(result_path(benchmark, name)) for name in step.needs]
     answered = []
     for own, _, partition in helpers(benchmark):
         if own.name == step.name:
             spec, noted = partition.spec, partition.manifest()
             when = noted.get("fingerprint"), noted.get("finished_at")
             answered.append([spec.name, spec.family, request_digest(spec), *when])
-    depends = [
-        *(
-            benchmark.versions[Stage.ITEMS],
-            step.name,
-            step.version,
-            benchmark.settings.affecting(Stage.ITEMS),
-        ),
-        *(benchmark.context.seed, read, earlier, answered),
-    ]
-    return sha256_hex(canonical_json(depends))
+    depends: list[object] = [benchmark.versions[Stage.ITEMS], step.name, step.version]
+    depends += [benchmark.settings.affecting(Stage.ITEMS), benchmark.context.seed]
+    depends.append(step.inputs(benchmark) if step.inputs is not None else None)
+    depends.append([mark_of(result_path(benchmark, name)) for name in step.needs])
+    return sha256_hex(canonical_json([*depends, answered]))
 
 
 def step_current(benchmark: Bound, step: Step) -> bool:
@@ -143,8 +126,8 @@ def items_current(benchmark: Bound) -> bool:
 
 
 # --- running a step -----------------------------------------------------------------------------------------------------
-def run_step(benchmark: Bound, step: Step, on_progress: OnProgress = None) -> StepResult:
-    """Make a step's result and keep it, after asking the models that help with it.
+def run_step(benchmark: Bound, step: Step, on_progress: OnProgress = None) -> Made:
+    """Make a step's result and keep it, after asking the models that help with it; facts say how that went.
 
     Raises ``SourceError`` where a step before has not run, or a blocking check fails: nothing is kept then. Raises
     ``ProviderError``, ``BudgetError`` if a model that helps has not answered everything; what was answered is kept.
@@ -161,18 +144,20 @@ def run_step(benchmark: Bound, step: Step, on_progress: OnProgress = None) -> St
         if check.blocking and not made.checks[name].passed:
             why = "; ".join(f"{key}: {value}" for key, value in made.checks[name].facts.items())
             raise SourceError(f"{asset}: check {name} failed ({check.says}): {why[:400]}")
-    frame, digest, path = _frame(step, made), input_digest(benchmark, step), result_path(benchmark, step.name)
+    digest, path = input_digest(benchmark, step), result_path(benchmark, step.name)
     if step.writes is not None:
         write_rows(path, made.rows, step.writes, digest)
-    else:
+        facts = {"rows": len(made.rows), **made.facts}
+    else:  # a step that only brings sources home leaves a mark
+        frame = pl.DataFrame({"made": [True]}) if made.frame is None else made.frame
         write_frame(frame, path, digest)
-    facts = {"rows": len(made.rows) or frame.height, **made.facts}
+        facts = {"rows": frame.height, **made.facts}
     if asked is not None:
         facts |= {"asked": asked.tasks, "answered": asked.answered, "cost_usd": asked.tally.cost_usd}
-    return StepResult(facts, frame, dict(made.checks), digest)
+    return replace(made, facts=facts)
 
 
-def build(benchmark: Bound, *, free: bool = False) -> StepResult | None:
+def build(benchmark: Bound, *, free: bool = False) -> Made | None:
     """Run every stale step the items are made by, in order, and return the last result; None where none was run.
 
     With ``free`` only up to the first step that asks a model which is not simulated.
@@ -184,14 +169,6 @@ def build(benchmark: Bound, *, free: bool = False) -> StepResult | None:
             break
         result = run_step(benchmark, step)
     return result
-
-
-def _frame(step: Step, made: Made) -> pl.DataFrame:
-    if made.frame is not None:
-        return made.frame
-    if step.writes is None:
-        return pl.DataFrame({"made": [True]})  # a step that only brings sources home leaves a mark
-    return as_frame(made.rows[:20], step.writes)
 
 
 # --- models that help ---------------------------------------------------------------------------------------------------

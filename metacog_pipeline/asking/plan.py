@@ -65,7 +65,7 @@ def plan_study(study: Study) -> Plan:
                 "is not in this plan: run `metacog plan` again after the items."
             )
     rows = tuple(_row(study, name, every) for (name, _), every in found.items())
-    return Plan(rows, (*_notes(study, rows), *not_made, *_unknown(study, rows)))
+    return Plan(rows, (*_notes(study, rows, whole=not not_made), *not_made, *_unknown(study, rows)))
 
 
 def left_to_ask(benchmark: Bound) -> Iterator[tuple[Partition, ModelSpec, Counter[str]]]:
@@ -158,7 +158,7 @@ def dollars(
 
 
 # --- notes --------------------------------------------------------------------------------------------------------------
-def _notes(study: Study, rows: Sequence[PlanRow]) -> Iterator[str]:
+def _notes(study: Study, rows: Sequence[PlanRow], *, whole: bool) -> Iterator[str]:
     most, expected = (
         sum(getattr(row, name) or 0.0 for row in rows) for name in ("at_most_usd", "expected_usd")
     )
@@ -184,8 +184,8 @@ def _notes(study: Study, rows: Sequence[PlanRow]) -> Iterator[str]:
     )
     if most > left:
         yield "The budget could stop it before everything is asked (if every answer is as long as allowed)."
-    elif unpriced:
-        yield "Whether the budget is enough is unknown: a price is missing."
+    elif unpriced or not whole:
+        yield f"Whether the budget is enough is unknown: {'a price is' if unpriced else 'items are'} missing."
     else:
         yield "The budget is enough for all of it."
 

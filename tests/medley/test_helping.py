@@ -88,6 +88,7 @@ def test_of_a_study_that_made_nothing_yet_what_is_known_is_planned_and_the_rest_
         assert row.runs == 1 and row.to_ask == row.calls
         assert row.tokens_in > 50 * row.calls and row.tokens_out > 0 and row.at_most_usd > 0
     assert any(note.startswith("medley: its items are not made yet") for note in plan.notes)
+    assert not any("The budget is enough" in note for note in plan.notes)
     assert construction.stale_steps(Medley.of(study))[:2] == ("judge_suite", "designs")
     assert not (study.home.items / "medley.parquet").exists() and not list(study.home.transcripts.iterdir())
 
