@@ -7,6 +7,7 @@ import random
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import httpx
 
@@ -23,19 +24,10 @@ from metacog_pipeline.llm.limiter import Limiter
 from metacog_pipeline.llm.local.model import LocalModel
 from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.simulated import ReplayModel, Respond, SimulatedModel
-from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
+from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.transport import Http, open_http
-from metacog_pipeline.llm.types import ChatModel, ChatRequest
+from metacog_pipeline.llm.types import ChatModel
 from metacog_pipeline.llm.wire import base_url, key_of, key_variable
-
-
-@dataclass(frozen=True, slots=True)
-class Account:
-    """Where rate limits apply: a provider's address and the variable that holds the key."""
-
-    provider: str
-    base_url: str
-    key_variable: str | None
 
 
 @dataclass(slots=True)
@@ -67,7 +59,7 @@ class Clients:
         self._environment = os.environ if environment is None else environment
         self._seed = seed
         self._transport = transport
-        self._lines: dict[Account, _Line] = {}
+        self._lines: dict[tuple[str, str, str | None], _Line] = {}
         self._certificates: ssl.SSLContext | None = None
 
     def __repr__(self) -> str:
@@ -79,10 +71,9 @@ class Clients:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    def limiter(self, spec: ModelSpec) -> Limiter | None:
-        """Return the limiter of the account of ``spec``, once a model of it was opened."""
-        line = self._lines.get(account_of(spec)) if spec.provider not in IN_PROCESS else None
-        return None if line is None else line.limiter
+    def limiter(self, spec: ModelSpec) -> Limiter:
+        """Return the limiter of the account of ``spec``."""
+        return self._line(spec).limiter
 
     async def close(self) -> None:
         """Close every connection."""
@@ -110,32 +101,11 @@ class Clients:
             rng=random.Random(f"{self._seed}:{spec.name}"),
         )
 
-    def batch_model(
-        self,
-        spec: ModelSpec,
-        home: Home,
-        owner: Owner,
-        *,
-        kept: Callable[[str], bool],
-        identify: Callable[[ChatRequest], str],
-        submits: bool,
-        wait: bool,
-        say: Callable[[str], None] | None = None,
-    ) -> BatchModel:
-        """Open ``spec`` through the batches of its provider (see `BatchModel`). Raises as `open_model` does."""
-        return BatchModel(
-            self.http_model(spec),
-            self.jobs(spec),
-            home,
-            owner,
-            key=key_of(spec, self._environment),
-            halt=self.halt,
-            identify=identify,
-            kept=kept,
-            submits=submits,
-            wait=wait,
-            say=say,
-        )
+    def batch_model(self, spec: ModelSpec, home: Home, owner: Owner, **options: Any) -> BatchModel:
+        """Open ``spec`` through the batches of its provider (``options``: see `BatchModel`). Raises as `open_model`."""
+        key = key_of(spec, self._environment)
+        model, jobs = self.http_model(spec), self.jobs(spec)
+        return BatchModel(model, jobs, home, owner, key=key, halt=self.halt, **options)
 
     def jobs(self, spec: ModelSpec) -> Jobs:
         """Return what works on the batches of ``spec``. Raises ``StudyError`` where its key is missing."""
@@ -145,8 +115,7 @@ class Clients:
         account = account_of(spec)
         line = self._lines.get(account)
         if line is None:
-            line = _Line(self._open_http(), Limiter(spec.max_concurrency))
-            self._lines[account] = line
+            line = self._lines[account] = _Line(self._open_http(), Limiter(spec.max_concurrency))
         line.limiter.raise_ceiling(spec.max_concurrency)
         return line
 
@@ -158,9 +127,9 @@ class Clients:
         return open_http(verify=self._certificates)
 
 
-def account_of(spec: ModelSpec) -> Account:
-    """Return the account that ``spec`` is asked through."""
-    return Account(spec.provider, base_url(spec), key_variable(spec))
+def account_of(spec: ModelSpec) -> tuple[str, str, str | None]:
+    """Return where the rate limits of ``spec`` apply: its provider, the address, and the variable with the key."""
+    return spec.provider, base_url(spec), key_variable(spec)
 
 
 def open_model(spec: ModelSpec, *, shared: Clients, respond: Respond | None = None) -> ChatModel:

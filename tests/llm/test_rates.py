@@ -2,10 +2,8 @@ import asyncio
 from bisect import bisect_left
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from metacog_pipeline.llm.rates import Bucket, Rates, request_bucket
+from metacog_pipeline.llm.rates import Rates
 
 
 async def nothing() -> None:
@@ -98,20 +96,3 @@ def test_shares_do_not_pile_up_while_slots_are_missing(virtual):
 
 def test_without_limits_nothing_waits(virtual):
     assert virtual(start_times(Rates(), 100)) == [0.0] * 100
-
-
-@given(
-    takes=st.lists(st.tuples(st.floats(0, 100), st.floats(0.1, 50)), min_size=1, max_size=40),
-    per_minute=st.floats(1, 5000),
-)
-@settings(max_examples=100)
-def test_a_bucket_never_asks_for_a_negative_or_endless_wait(takes, per_minute):
-    bucket, now = request_bucket(per_minute), 0.0
-    assert isinstance(bucket, Bucket)
-    for pause, amount in takes:
-        now += pause
-        wait = bucket.wait_s(amount, now)
-        assert 0 <= wait < float("inf")
-        now += wait
-        assert bucket.wait_s(amount, now) < 1e-3
-        bucket.take(amount)

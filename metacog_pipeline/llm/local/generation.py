@@ -1,8 +1,16 @@
-"""Answer a batch of requests with a model in this process."""
+"""Answer a batch of requests with a model in this process: transformers' ``generate``, each row held to its own request.
+
+The rows of a batch belong to different questions, so each has its own random numbers, seeded by what was asked: the same
+question gets the same draw whatever it is batched with. Drawing is done with Gumbel noise (the largest of log p + g is a
+draw from p), so that the library may always take the largest.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from time import perf_counter
 from typing import Any
@@ -10,33 +18,49 @@ from typing import Any
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.llm import types
 from metacog_pipeline.llm.local.loading import Loaded
-from metacog_pipeline.llm.local.rules import Defaults, Row, choose, trie_of
 
-
-def answer_batch(loaded: Loaded, requests: Sequence[types.ChatRequest]) -> list[types.Completion]:
-    """Return how each request ended. What one of them makes impossible fails alone; the others are answered."""
-    ended: dict[int, types.Completion] = {}
-    prompts: dict[int, list[int]] = {}
-    rows: dict[int, Row] = {}
-    for place, request in enumerate(requests):
-        try:
-            prompts[place] = prompt_ids(loaded, request)
-            rows[place] = _row(loaded, request, len(prompts[place]))
-        except _CannotAsk as error:
-            more = {"cost_usd": 0.0, "started_at": datetime.now(UTC)}
-            kind = types.ErrorKind.UNSUPPORTED
-            ended[place] = types.failed(kind, error.code, one_line(str(error)), **more)
-    if rows:
-        places = list(rows)
-        done = _generated(loaded, [prompts[place] for place in places], [rows[place] for place in places])
-        ended.update(zip(places, done, strict=True))
-    return [ended[place] for place in range(len(requests))]
+USUAL_LIMIT = 1024  # tokens of an answer without a limit of its own
+Trie = dict[int, "Trie"]
 
 
 class _CannotAsk(Exception):
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.code = code
+
+
+@dataclass(slots=True)
+class _Row:
+    """One request while it is answered; ``place`` is where it stands in the tree of admitted answers."""
+
+    request: types.ChatRequest
+    prompt: list[int]
+    budget: int
+    bias: dict[int, float] = field(default_factory=dict)
+    place: Trie | None = None
+    tokens: list[int] = field(default_factory=list)
+    logprobs: list[types.TokenLogprob] = field(default_factory=list)
+    ended: bool = False
+
+    @property
+    def done(self) -> bool:
+        return self.ended or len(self.tokens) >= self.budget
+
+
+def answer_batch(loaded: Loaded, requests: Sequence[types.ChatRequest]) -> list[types.Completion]:
+    """Return how each request ended. What one of them makes impossible fails alone; the others are answered."""
+    ended: dict[int, types.Completion] = {}
+    rows: dict[int, _Row] = {}
+    for place, request in enumerate(requests):
+        try:
+            rows[place] = _row(loaded, request, prompt_ids(loaded, request))
+        except _CannotAsk as error:
+            more = {"cost_usd": 0.0, "started_at": datetime.now(UTC)}
+            kind = types.ErrorKind.UNSUPPORTED
+            ended[place] = types.failed(kind, error.code, one_line(str(error)), **more)
+    if rows:
+        ended.update(zip(rows, _generated(loaded, list(rows.values())), strict=True))
+    return [ended[place] for place in range(len(requests))]
 
 
 def prompt_ids(loaded: Loaded, request: types.ChatRequest) -> list[int]:
@@ -60,27 +84,21 @@ def prompt_ids(loaded: Loaded, request: types.ChatRequest) -> list[int]:
     return list(found) or [_filler(loaded)]
 
 
-def _row(loaded: Loaded, request: types.ChatRequest, prompt: int) -> Row:
-    budget = request.sampling.max_tokens or 1024
+def _row(loaded: Loaded, request: types.ChatRequest, prompt: list[int]) -> _Row:
+    row = _Row(request, prompt, request.sampling.max_tokens or USUAL_LIMIT)
     if loaded.context is not None:
-        left = loaded.context - prompt
-        if left < 1:
-            raise _CannotAsk(
-                "context_length_exceeded",
-                f"the prompt has {prompt} tokens, the model takes {loaded.context}",
-            )
-        budget = min(budget, left)
-    row = Row(request, budget)
+        row.budget = min(row.budget, loaded.context - len(prompt))
+    if row.budget < 1:
+        long = f"the prompt has {len(prompt)} tokens, the model takes {loaded.context}"
+        raise _CannotAsk("context_length_exceeded", long)
     match request.constraint:
-        case None:
-            pass
         case types.OneOf(options):
             tokens = [loaded.tokenizer(each, add_special_tokens=False)["input_ids"] for each in options]
             if not loaded.stop_ids or not all(tokens):
                 raise _CannotAsk(
                     "unsupported_constraint", "a choice needs an end token and non-empty options"
                 )
-            row.place = trie_of(tokens, loaded.stop_ids[0])
+            row.place = _trie_of(tokens, loaded.stop_ids[0])
             row.budget = max(len(each) for each in tokens) + 1
         case types.TokenBias(bias):
             size = loaded.model.config.get_text_config().vocab_size
@@ -92,53 +110,140 @@ def _row(loaded: Loaded, request: types.ChatRequest, prompt: int) -> Row:
     return row
 
 
-def _generated(loaded: Loaded, prompts: Sequence[list[int]], rows: Sequence[Row]) -> list[types.Completion]:
+def _trie_of(options: Sequence[Sequence[int]], stop: int) -> Trie:
+    """Return the tree of the admitted token sequences, each followed by ``stop``."""
+    root: Trie = {}
+    for option in options:
+        node = root
+        for token in (*option, stop):
+            node = node.setdefault(token, {})
+    return root
+
+
+def _generated(loaded: Loaded, rows: list[_Row]) -> list[types.Completion]:
     import torch
+    from transformers import GenerationConfig
 
     started_at, begun = datetime.now(UTC), perf_counter()
-    longest = max(map(len, prompts))
-    filler = _filler(loaded)
-    ids = torch.tensor([[filler] * (longest - len(each)) + each for each in prompts], device=loaded.device)
-    mask = torch.tensor(
-        [[0] * (longest - len(each)) + [1] * len(each) for each in prompts], device=loaded.device
+    longest, filler = max(len(row.prompt) for row in rows), _filler(loaded)
+    ids = [[filler] * (longest - len(row.prompt)) + row.prompt for row in rows]
+    mask = [[0] * (longest - len(row.prompt)) + [1] * len(row.prompt) for row in rows]
+    # Nothing of the checkpoint's own settings: temperature, top_k and top_p are those of each row.
+    plain = GenerationConfig(
+        do_sample=False,
+        max_new_tokens=max(row.budget for row in rows),
+        pad_token_id=filler,
+        eos_token_id=list(loaded.stop_ids) or None,
     )
-    stop = loaded.stop_ids or (filler,)
-    defaults = _defaults(loaded)
-    decode = _decoder(loaded)
-    cache: Any = None
-    step = ids
-    with torch.inference_mode():
-        while not all(row.ended or row.full for row in rows):
-            positions = mask.cumsum(-1).sub(1).clamp(min=0)[:, -step.shape[1] :]
-            optional = {"position_ids": positions, "logits_to_keep": 1}
-            out = loaded.model(
-                input_ids=step,
-                attention_mask=mask,
-                past_key_values=cache,
-                use_cache=True,
-                **{name: value for name, value in optional.items() if name in loaded.takes},
+    own = loaded.model.generation_config
+    loaded.model.generation_config = plain
+    try:
+        with torch.inference_mode():
+            loaded.model.generate(
+                torch.tensor(ids, device=loaded.device),
+                attention_mask=torch.tensor(mask, device=loaded.device),
+                generation_config=plain,
+                logits_processor=[_Chooser(torch, loaded, rows, own)],
+                stopping_criteria=[_Ended(torch, rows)],
             )
-            cache = out.past_key_values
-            step = choose(torch, out.logits[:, -1], rows, defaults, decode, stop)[:, None]
-            mask = torch.cat([mask, mask.new_ones(len(rows), 1)], dim=1)
-            _stop_at_words(loaded, rows)
+    finally:
+        loaded.model.generation_config = own
     spent = perf_counter() - begun
-    return [
-        _completion(loaded, row, len(prompt), started_at, spent)
-        for row, prompt in zip(rows, prompts, strict=True)
-    ]
+    return [_completion(loaded, row, started_at, spent) for row in rows]
 
 
-def _stop_at_words(loaded: Loaded, rows: Sequence[Row]) -> None:
-    for row in rows:
-        words = row.request.sampling.stop
-        if words and not row.ended and any(word in _text(loaded, row) for word in words):
+class _Ended:
+    """Tells ``generate`` which rows are done."""
+
+    def __init__(self, torch: Any, rows: Sequence[_Row]) -> None:
+        self._torch, self._rows = torch, rows
+
+    def __call__(self, ids: Any, scores: Any, **_: Any) -> Any:
+        return self._torch.tensor([row.done for row in self._rows], device=ids.device)
+
+
+class _Chooser:
+    """Chooses the next token of each row, writes it down there, and leaves ``generate`` nothing else to take.
+
+    Log-probabilities are those of the model before constraint, bias and temperature.
+    """
+
+    def __init__(self, torch: Any, loaded: Loaded, rows: Sequence[_Row], own: Any) -> None:
+        self._torch, self._loaded, self._rows, self._own = torch, loaded, rows, own
+        self._stop = loaded.stop_ids or (_filler(loaded),)
+
+    def __call__(self, ids: Any, logits: Any) -> Any:
+        plain = self._torch.log_softmax(logits.float(), dim=-1)
+        only = self._torch.full_like(plain, -math.inf)
+        for place, row in enumerate(self._rows):
+            token = self._stop[0]
+            if not row.done:
+                token = self._next(plain[place], row)
+                self._advance(plain[place], row, token)
+            only[place, token] = 0.0
+        return only
+
+    def _next(self, plain: Any, row: _Row) -> int:
+        torch, scores = self._torch, plain
+        if row.bias:
+            places = torch.tensor(list(row.bias), device=plain.device)
+            scores = scores.index_add(0, places, torch.tensor(list(row.bias.values()), device=plain.device))
+        if row.place is not None:
+            admitted = torch.tensor(list(row.place), device=plain.device)
+            held = torch.full_like(scores, -math.inf)
+            held[admitted] = scores[admitted]
+            scores = held
+        asked, samples = row.request.sampling.temperature, getattr(self._own, "do_sample", False)
+        temperature = asked if asked is not None else float(self._own.temperature or 1.0) if samples else 0.0
+        if temperature <= 0:
+            return int(scores.argmax())
+        scores = scores / temperature
+        if asked is None:
+            scores = self._narrowed(scores)
+        return int((scores + _gumbel(torch, scores.shape[-1], row).to(scores.device)).argmax())
+
+    def _narrowed(self, scores: Any) -> Any:
+        """Return ``scores`` within the checkpoint's own ``top_k`` and ``top_p``."""
+        torch, top_k, top_p = self._torch, int(self._own.top_k or 0), self._own.top_p
+        if 0 < top_k < scores.shape[-1]:
+            least = torch.topk(scores, top_k).values[-1]
+            scores = scores.masked_fill(scores < least, -math.inf)
+        if top_p is not None and top_p < 1:
+            ordered, places = torch.sort(scores, descending=True)
+            before = torch.softmax(ordered, dim=-1).cumsum(-1) - torch.softmax(ordered, dim=-1)
+            scores = scores.index_fill(0, places[before >= top_p], -math.inf)
+        return scores
+
+    def _advance(self, plain: Any, row: _Row, token: int) -> None:
+        if token in self._stop:
             row.ended = True
+            return
+        row.tokens.append(token)
+        wanted = row.request.sampling.top_logprobs
+        if wanted is not None:
+            found = self._torch.topk(plain, min(wanted, plain.shape[-1]))
+            top = zip(found.indices.tolist(), found.values.tolist(), strict=True)
+            named = tuple((self._word(each), float(value)) for each, value in top)
+            row.logprobs.append(types.TokenLogprob(self._word(token), float(plain[token]), named))
+        if row.place is not None:
+            row.place = row.place[token]
+            row.ended = set(row.place) <= set(self._stop)  # nothing but the end is left to say
+        words = row.request.sampling.stop
+        row.ended |= bool(words) and any(word in _text(self._loaded, row) for word in words)
+
+    def _word(self, token: int) -> str:
+        return str(self._loaded.tokenizer.decode([token]))
 
 
-def _completion(
-    loaded: Loaded, row: Row, prompt_tokens: int, started_at: datetime, spent: float
-) -> types.Completion:
+def _gumbel(torch: Any, size: int, row: _Row) -> Any:
+    asked = f"{types.request_json(row.request)}|{len(row.tokens)}".encode("utf-8", "surrogatepass")
+    seed = int.from_bytes(hashlib.sha256(asked).digest()[:8], "big") >> 1
+    generator = torch.Generator().manual_seed(seed)  # on the CPU: the same on every device
+    uniform = torch.rand(size, generator=generator, dtype=torch.float64).clamp_(1e-300, 1 - 1e-16)
+    return -torch.log(-torch.log(uniform)).float()
+
+
+def _completion(loaded: Loaded, row: _Row, started_at: datetime, spent: float) -> types.Completion:
     text = _text(loaded, row)
     for word in row.request.sampling.stop:
         text = text.partition(word)[0]
@@ -147,7 +252,7 @@ def _completion(
         text=text,
         finish_reason="stop" if row.ended else "length",
         model_reported=loaded.reported,
-        usage=types.Usage(prompt_tokens, len(row.tokens)),
+        usage=types.Usage(len(row.prompt), len(row.tokens)),
         cost_usd=0.0,
         logprobs=tuple(row.logprobs),
         started_at=started_at,
@@ -155,25 +260,10 @@ def _completion(
     )
 
 
-def _text(loaded: Loaded, row: Row) -> str:
+def _text(loaded: Loaded, row: _Row) -> str:
     return str(loaded.tokenizer.decode(row.tokens, skip_special_tokens=True))
-
-
-def _decoder(loaded: Loaded) -> Any:
-    return lambda token: str(loaded.tokenizer.decode([token]))
 
 
 def _filler(loaded: Loaded) -> int:
     pad = loaded.tokenizer.pad_token_id
     return int(pad if pad is not None else loaded.stop_ids[0] if loaded.stop_ids else 0)
-
-
-def _defaults(loaded: Loaded) -> Defaults:
-    found = loaded.model.generation_config
-    if not getattr(found, "do_sample", False):
-        return Defaults()
-    return Defaults(
-        temperature=float(found.temperature or 1.0),
-        top_k=int(found.top_k or 0),
-        top_p=float(found.top_p if found.top_p is not None else 1.0),
-    )
