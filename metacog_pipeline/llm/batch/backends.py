@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -52,56 +51,16 @@ class Line:
     why: Why | None = None
 
 
-class Backend(ABC):
-    """One provider's batches. Calls raise as `Calls.json`; ``root`` is the address of the study."""
+class _Backend:
+    """What the backends share. ``separator`` stands between two requests."""
 
     most_requests: int
     most_bytes: int
-    separator: bytes = b"\n"  # stands between two requests
-    cancels_at: ClassVar[str] = "/cancel"
-
-    @abstractmethod
-    def target(self, root: str, call: HttpCall) -> str:
-        """Return what all requests of a batch must share: endpoint, or model."""
-
-    @abstractmethod
-    def line(self, custom_id: str, target: str, call: HttpCall) -> bytes:
-        """Return one request as it stands in the file of requests."""
-
-    @abstractmethod
-    async def submit(self, calls: Calls, root: str, record: BatchRecord, requests: Path) -> str:
-        """Submit a batch; return its name at the provider."""
-
-    @abstractmethod
-    async def find(self, calls: Calls, root: str, record: BatchRecord) -> Sequence[tuple[str, bool]]:
-        """Return the batches that may be this one, each with whether that is certain."""
-
-    @abstractmethod
-    async def look(self, calls: Calls, root: str, record: BatchRecord) -> Look:
-        """Return how a batch stands."""
-
-    @abstractmethod
-    def url(self, root: str, record: BatchRecord) -> str:
-        """Return where a batch is looked at."""
-
-    @abstractmethod
-    def read(self, decoded: values.JsonDict) -> Line | None:
-        """Return what one line of results means; None where it is no result."""
-
-    async def cancel(self, calls: Calls, root: str, record: BatchRecord) -> None:
-        """Ask the provider to stop a batch."""
-        await calls.json("POST", f"{self.url(root, record)}{self.cancels_at}", {})
-
-    def read_line(self, line: bytes) -> Line | None:
-        """Return what a line of results means; None where it is none, whatever stands in it."""
-        decoded = values.load(line)
-        try:
-            return self.read(decoded) if isinstance(decoded, dict) else None
-        except (TypeError, ValueError, RecursionError):
-            return None
+    separator = b"\n"
+    cancels_at = "/cancel"
 
 
-class OpenAiBatches(Backend):
+class OpenAiBatches(_Backend):
     """The batches of OpenAI."""
 
     most_requests = 50_000
@@ -174,7 +133,7 @@ class OpenAiBatches(Backend):
         return Line(custom_id, status, _encoded(response.get("body")))
 
 
-class AnthropicBatches(Backend):
+class AnthropicBatches(_Backend):
     """The batches of Anthropic."""
 
     most_requests = 100_000
@@ -256,7 +215,7 @@ class AnthropicBatches(Backend):
         return f"{root}/messages/batches" if root.endswith("/v1") else f"{root}/v1/messages/batches"
 
 
-class GeminiBatches(Backend):
+class GeminiBatches(_Backend):
     """The batches of Gemini."""
 
     most_requests = 100_000  # no limit is documented; what fits into memory when results come back
@@ -358,11 +317,26 @@ class GeminiBatches(Backend):
         return Line(key, status, _encoded({"error": {**error, "code": status}}))
 
 
+Backend = OpenAiBatches | AnthropicBatches | GeminiBatches
 BACKENDS: Mapping[str, Backend] = {
     "openai": OpenAiBatches(),
     "anthropic": AnthropicBatches(),
     "gemini": GeminiBatches(),
 }
+
+
+async def cancel(backend: Backend, calls: Calls, root: str, record: BatchRecord) -> None:
+    """Ask the provider to stop a batch."""
+    await calls.json("POST", f"{backend.url(root, record)}{backend.cancels_at}", {})
+
+
+def read_line(backend: Backend, line: bytes) -> Line | None:
+    """Return what a line of results means; None where it is none, whatever stands in it."""
+    decoded = values.load(line)
+    try:
+        return backend.read(decoded) if isinstance(decoded, dict) else None
+    except (TypeError, ValueError, RecursionError):
+        return None
 
 
 async def _pages(

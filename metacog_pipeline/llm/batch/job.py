@@ -5,7 +5,6 @@ Whatever is not possible now raises `Later`: try again after a while.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import dataclasses
 import time
@@ -17,7 +16,7 @@ import httpx
 
 from metacog_pipeline.errors import ProviderError, StoreError, one_line
 from metacog_pipeline.llm.batch import records
-from metacog_pipeline.llm.batch.backends import BACKENDS, Backend, Line, Look
+from metacog_pipeline.llm.batch.backends import BACKENDS, Backend, Line, Look, cancel, read_line
 from metacog_pipeline.llm.batch.records import Batch
 from metacog_pipeline.llm.batch.transport import Calls, Later, Refused
 from metacog_pipeline.llm.budget import Budget, BudgetSpent
@@ -30,7 +29,6 @@ from metacog_pipeline.llm.types import Completion, ErrorKind, failed
 from metacog_pipeline.llm.wire import base_url, key_variable, wire_for
 
 KEY = "{key}"  # stands for the key in the headers that are written down
-LINES_AT_ONCE = 200  # read before others get their turn
 MAX_LINE_BYTES = 128 * 2**20
 NOT_OURS = frozenset({401, 403, 404})
 UNBILLED = ("expired", "cancelled")
@@ -86,7 +84,7 @@ class Results:
             with batch.results.open("rb") as source:
                 while raw := source.readline(MAX_LINE_BYTES):
                     place, offset = (offset, len(raw)), offset + len(raw)
-                    line = backend.read_line(raw) if raw.strip() else None
+                    line = read_line(backend, raw) if raw.strip() else None
                     if line is None:
                         found.unreadable += bool(raw.strip())
                     elif line.custom_id not in wanted:
@@ -106,7 +104,7 @@ class Results:
         offset, length = self.places[answer]
         with self.batch.results.open("rb") as source:
             source.seek(offset)
-            return backend.read_line(source.read(length))
+            return read_line(backend, source.read(length))
 
     def unbilled(self, answer: str) -> bool:
         """Whether the provider says that a request without an answer was not billed; what is lost may have been."""
@@ -273,7 +271,7 @@ class Jobs:
             foreign = (*record.foreign, record.remote or "")
             batch.now(state="submitting", remote=None, tentative=False, foreign=foreign)
             return None
-        cost, counts = await self._bill(found)
+        cost, counts = self._bill(found)
         self._release(batch, cost or 0.0)
         batch.now(
             state="collected",
@@ -289,15 +287,13 @@ class Jobs:
     async def cancel(self, batch: Batch) -> None:
         """Ask the provider to stop a batch; what it has answered by then is billed and kept. Raises as `look`."""
         with self._reported(batch):
-            await self.backend.cancel(self._calls(batch), self.root, batch.record)
+            await cancel(self.backend, self._calls(batch), self.root, batch.record)
 
-    async def _bill(self, found: Results) -> tuple[float | None, dict[str, int]]:
+    def _bill(self, found: Results) -> tuple[float | None, dict[str, int]]:
         """Return what a batch cost, and what became of its requests."""
         counts = {"answered": 0, "failed": 0, "expired": 0, "cancelled": 0, "missing": 0}
         cost = self.dollars(0)
-        for number, (answer, most) in enumerate(found.batch.answers()):
-            if number % LINES_AT_ONCE == 0:
-                await asyncio.sleep(0)
+        for answer, most in found.batch.answers():
             kind, billed = self._became(found, answer)
             counts[kind] += 1
             if cost is not None:  # no more than was asked for, whatever is reported

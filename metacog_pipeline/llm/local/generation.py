@@ -129,7 +129,8 @@ def _generated(loaded: Loaded, rows: list[_Row]) -> list[types.Completion]:
     ids = [[filler] * (longest - len(row.prompt)) + row.prompt for row in rows]
     mask = [[0] * (longest - len(row.prompt)) + [1] * len(row.prompt) for row in rows]
     # Nothing of the checkpoint's own settings: temperature, top_k and top_p are those of each row.
-    plain = GenerationConfig(
+    config: Any = GenerationConfig
+    plain = config(
         do_sample=False,
         max_new_tokens=max(row.budget for row in rows),
         pad_token_id=filler,
