@@ -180,7 +180,7 @@ def serve(port: int, latency: float) -> None:
     """
     from metacog_pipeline.llm import serve as server
 
-    answers = server.application(server.plain_answer, (), latency_s=latency, label="simulated/")
+    answers = server.application(latency_s=latency)
     try:
         server.serve(answers, port, printing.announce)
     except OSError as error:

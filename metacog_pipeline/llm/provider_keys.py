@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from metacog_pipeline.errors import suggestion
 
@@ -21,11 +21,6 @@ TAKEN_BY: Mapping[str, tuple[str, ...]] = {
     "verbosity": ("openai",),
     "lane": WITH_BATCHES,
     "batch_factor": WITH_BATCHES,
-}
-#: The key of a study → the providers whose answers it decides; with others it is kept, and does nothing.
-_HEEDED_BY: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("device", "dtype", "batch_size"), ("transformers",)),
-    "observer": ("simulated",),
 }
 PARTS = {"price_cached_in": "price_in", "price_cache_write": "price_in", "price_reasoning": "price_out"}
 
@@ -48,11 +43,6 @@ def problem(key: str, value: object, row: Mapping[str, object]) -> str | None:
         case _ if key in PARTS and provider in EFFORTS and row.get(PARTS[key]) is None:
             return f"set {PARTS[key]} too: {key} is the price of a part of it"
     return None
-
-
-def without_effect(keys: Iterable[str], provider: str) -> list[str]:
-    """Return those of the ``keys`` of a model's row that do nothing with its ``provider``."""
-    return sorted(key for key in keys if provider not in _HEEDED_BY.get(key, (provider,)))
 
 
 def _thinking(value: object, row: Mapping[str, object]) -> str | None:
