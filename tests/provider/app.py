@@ -25,8 +25,7 @@ from metacog_pipeline.llm.types import ChatRequest, Completion, Status
 from tests.provider import gemini, replies, streams, thinking
 from tests.provider import profile as profiles
 from tests.provider.admission import ROUTES, Admission
-from tests.provider.batch_ways import Way
-from tests.provider.batches import Batches
+from tests.provider.batches import Batches, Way
 from tests.provider.dialects import Answer, Asked, Dialect, Problem, Refusal, Style
 from tests.provider.faults import OF_STREAMS, Fault, FaultPlan
 
