@@ -10,7 +10,7 @@ import polars as pl
 from metacog_assets.steps import StageResult
 from metacog_pipeline.asking import judging, tasks
 from metacog_pipeline.asking.session import WAITING, Partition, query_partition, record_failure
-from metacog_pipeline.asking.states import Progress, SessionResult
+from metacog_pipeline.asking.states import OnProgress, SessionResult
 from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.progress import ProgressLine, style_from_environment
@@ -95,15 +95,15 @@ def estimate(benchmark: Bound, partition: Partition) -> StageResult:
 
 
 @contextlib.contextmanager
-def progress(label: str) -> Iterator[Callable[[Progress], None]]:
+def progress(label: str) -> Iterator[OnProgress]:
     """Give the function that shows how far a piece of asking is."""
     with contextlib.ExitStack() as shown:
         lines: list[ProgressLine] = []
 
-        def show(now: Progress) -> None:
+        def show(done: int, total: int, dollars: float) -> None:
             if not lines:
-                lines.append(shown.enter_context(ProgressLine(label, now.total, style_from_environment())))
-            lines[0].update(now.done, now.tally.cost_usd)
+                lines.append(shown.enter_context(ProgressLine(label, total, style_from_environment())))
+            lines[0].update(done, dollars)
 
         yield show
 

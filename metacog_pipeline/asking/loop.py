@@ -24,14 +24,13 @@ from metacog_pipeline.asking.negotiation import (
     named_option,
     negotiate,
 )
-from metacog_pipeline.asking.states import OnProgress, Profile, Progress, SessionResult, StepFailed
+from metacog_pipeline.asking.states import OnProgress, Profile, SessionResult, StepFailed
 from metacog_pipeline.asking.step import Session, StepAsker
 from metacog_pipeline.asking.types import Task
-from metacog_pipeline.asking.unusable import advice
 from metacog_pipeline.errors import BudgetError, ProviderError, StoreError, one_line
 from metacog_pipeline.llm.batch import pending
 from metacog_pipeline.llm.halt import NotSent
-from metacog_pipeline.llm.spec import IN_PROCESS
+from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
 
 PROBED_TASKS = 3  # one odd item must not decide that a provider cannot be asked at all
 FEW_IN_A_ROW = 3  # failures that concern all items as it seems, and may concern one
@@ -39,6 +38,15 @@ STOP_AFTER_FAILURES_IN_A_ROW = 50  # a provider that is down should not be asked
 STOP_AFTER_UNREADABLE_IN_A_ROW = 5  # what five questions do not get, the next thousand will not get either
 LEAST_USABLE_SHARE = 0.5  # a partition with less is never complete
 FAILURE_SHOWN = 160  # characters of a failure in a line about something else
+
+
+def _advice(spec: ModelSpec) -> str:
+    """Return what to change where replies of ``spec`` give nothing to read: most were cut while the model thought."""
+    effort = f', set effort lower (now "{spec.effort}")' if spec.effort is not None else ""
+    return (
+        f"of model {spec.name}, raise thinking_tokens or max_tokens (now {spec.max_tokens}){effort}, set answer_mode = "
+        '"text", or turn off the filter in extra_body; then `metacog run --reask unusable`'
+    )
 
 
 class Loop:
@@ -88,7 +96,7 @@ class Loop:
         few = result.answered - result.unusable < LEAST_USABLE_SHARE * result.answered
         if few and self.session.spec.provider != "simulated":  # observers say nothing on purpose
             what = f"{result.unusable} of {result.answered} items have no usable answer"
-            result.too_few_usable = f"{what}; {advice(self.session.spec)}"
+            result.too_few_usable = f"{what}; {_advice(self.session.spec)}"
         self.session.learnt.save()
         return result
 
@@ -215,7 +223,7 @@ class Loop:
                 return
             if self.on_progress is not None:
                 done = self.result.answered + self.result.failed
-                self.on_progress(Progress(done, len(self.tasks), self.session.tally))
+                self.on_progress(done, len(self.tasks), self.session.tally.cost_usd)
             if until_readable and readable:
                 return
 
@@ -231,7 +239,7 @@ class Loop:
         billed = self.session.spec.provider not in IN_PROCESS
         if billed and self._unreadable_in_a_row >= STOP_AFTER_UNREADABLE_IN_A_ROW:
             what = f"{self._unreadable_in_a_row} replies in a row were billed and cannot be used"
-            self.stop(f"{what}: {advice(self.session.spec)}")
+            self.stop(f"{what}: {_advice(self.session.spec)}")
 
     def _note_failure(self, error: StepFailed) -> None:
         self.result.failed += 1

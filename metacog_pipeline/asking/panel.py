@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from metacog_pipeline.asking.endings import INTERRUPTED
-from metacog_pipeline.asking.states import OnProgress, Progress, SessionResult, Tally, source_of
+from metacog_pipeline.asking.states import OnProgress, SessionResult, Tally, source_of
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.errors import MetacogError, ProviderError
 from metacog_pipeline.llm.simulated import Respond
@@ -37,11 +37,9 @@ def ask_each(
     for panelist in panel:
         before = together(found)
 
-        def report(own: Progress, before: SessionResult = before) -> None:
-            tally = replace(before.tally, current=set())
-            tally.add(own.tally)
+        def report(done: int, own: int, dollars: float, before: SessionResult = before) -> None:
             if on_progress is not None:
-                on_progress(Progress(before.tasks + own.done, total, tally))
+                on_progress(before.tasks + done, total, before.tally.cost_usd + dollars)
 
         try:
             if INTERRUPTED.is_set():
@@ -59,7 +57,6 @@ def together(found: Outcomes) -> SessionResult:
     whole = SessionResult(0, 0, 0, None, Tally())
     for panelist, one in found:
         whole.tally.add(one.tally)
-        whole.tally.current |= one.tally.current
         whole.tally.simulated |= source_of(panelist.spec) == "simulated"
         for name in ("tasks", "answered", "failed", "unusable", "waiting"):
             setattr(whole, name, getattr(whole, name) + getattr(one, name))

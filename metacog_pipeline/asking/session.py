@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from metacog_pipeline import __version__
 from metacog_pipeline.asking.endings import INTERRUPTED, stopping_gently
@@ -32,7 +32,6 @@ from metacog_pipeline.asking.states import (
 )
 from metacog_pipeline.asking.step import Session
 from metacog_pipeline.asking.types import Task
-from metacog_pipeline.asking.unusable import to_ask_again
 from metacog_pipeline.asking.variables import LANE, LEAVE_BATCHES, REASK, UNUSABLE
 from metacog_pipeline.errors import MetacogError, StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
@@ -41,12 +40,13 @@ from metacog_pipeline.llm.batch import records
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.simulated import Respond
 from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
+from metacog_pipeline.llm.types import Status, usable
 from metacog_pipeline.llm.wire import base_url
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.folder import PartitionFolder, kept_folders, read_manifest, write_manifest
 from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.journal import segment_sizes
-from metacog_pipeline.transcripts.store import PartitionStore, keep_whole, kept_records
+from metacog_pipeline.transcripts.store import PartitionStore, keep_whole, kept_records, standing_answers
 
 if TYPE_CHECKING:
     from metacog_pipeline.llm.batch.queue import BatchModel
@@ -83,22 +83,19 @@ class Partition:
         """The sampling seed sent to providers that take one."""
         return self.study.study.seed * RUNS_PER_SEED + self.run
 
-    def manifest(self) -> dict[str, object]:
+    def manifest(self) -> dict[str, Any]:
         """Return what the last session wrote down; empty before the first."""
         return read_manifest(self.folder)
 
     def known_profile(self, judge: ModelSpec | None = None) -> Profile | None:
         """Return how its model (or a judge of it) was asked last; None where its row of the study has changed since."""
-        noted: object = self.manifest()
+        noted = self.manifest()
         if judge is not None:
-            judges = self.manifest().get("judges")
-            noted = judges.get(judge.name) if isinstance(judges, dict) else None
-        if not isinstance(noted, dict) or noted.get("asked_as") != request_digest(judge or self.spec):
+            noted = noted.get("judges", {}).get(judge.name, {})
+        profile = noted.get("profile")
+        if profile is None or noted.get("asked_as") != request_digest(judge or self.spec):
             return None
-        match noted.get("profile"):
-            case {"mode": str(mode), "dropped": list(dropped)}:
-                return Profile(mode, frozenset(map(str, dropped)))
-        return None
+        return Profile(profile["mode"], frozenset(profile["dropped"]))
 
 
 def request_digest(spec: ModelSpec) -> str:
@@ -249,6 +246,20 @@ def _batches(
         submits=submits,
         wait=os.environ.get(LEAVE_BATCHES) != "1",
     )
+
+
+def to_ask_again(folder: PartitionFolder) -> set[str]:
+    """Return the answers kept in ``folder`` that `metacog run --reask unusable` asks again.
+
+    Those that give nothing to read, and those that were cut after the model had thought: it had too little room. A text
+    that cannot be parsed is what the model said, and is never asked again.
+    """
+    again = {}
+    for record in standing_answers(folder):  # of one identity the last stands
+        thought = bool(record.reasoning_tokens or record.reasoning_text)
+        cut = record.status == Status.TRUNCATED and thought
+        again[record.answer_id] = cut or not usable(record.status, record.text)
+    return {answer_id for answer_id, asked in again.items() if asked}
 
 
 def batches_of(home: Home, spec: ModelSpec, folder: PartitionFolder) -> list[records.Batch]:

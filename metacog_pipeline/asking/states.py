@@ -89,23 +89,16 @@ class Tally:
         self.cost_usd += completion.cost_usd or 0.0
 
     def add(self, other: Tally) -> None:
-        """Add another session's counters; ``current`` is left alone, as it is slow to copy at every call."""
+        """Add what another session counted."""
         self.calls += other.calls
         self.reused += other.reused
         self.cost_usd += other.cost_usd
         self.simulated |= other.simulated
+        self.current |= other.current
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """Where a partition stands; handed to the caller after every task."""
-
-    done: int
-    total: int
-    tally: Tally
-
-
-OnProgress = Callable[[Progress], None] | None
+#: Called after every task with those that are done, all of them, and the dollars of this session.
+OnProgress = Callable[[int, int, float], None] | None
 
 
 @dataclass(slots=True)

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from metacog_pipeline.asking import construction, judging, tasks
-from metacog_pipeline.asking.session import Partition
-from metacog_pipeline.asking.unusable import to_ask_again
+from metacog_pipeline.asking.session import Partition, to_ask_again
 from metacog_pipeline.asking.variables import REASK, UNUSABLE
 from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import MetacogError

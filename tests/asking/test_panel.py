@@ -11,7 +11,7 @@ from metacog_pipeline.asking.endings import INTERRUPTED
 from metacog_pipeline.asking.judging import panel_identities
 from metacog_pipeline.asking.panel import Panelist
 from metacog_pipeline.asking.session import Partition, query_panel, request_digest
-from metacog_pipeline.asking.states import Profile, Progress, SessionResult
+from metacog_pipeline.asking.states import OnProgress, Profile, SessionResult
 from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.spec import ModelSpec
@@ -106,9 +106,7 @@ def panel(letters: str, tasks: Sequence[Task], modes: Sequence[str] = ("text",))
     return [Panelist(judge(letter), tasks, modes) for letter in letters]
 
 
-def query(
-    partition: Partition, seats: Sequence[Panelist], **more: Callable[[Progress], None]
-) -> SessionResult:
+def query(partition: Partition, seats: Sequence[Panelist], **more: OnProgress) -> SessionResult:
     return query_panel(partition, seats, fingerprint="print", **more)
 
 
@@ -258,9 +256,7 @@ def test_an_interrupted_session_leaves_a_long_journal_to_the_next(partition, cou
 
 def test_progress_counts_the_whole_panel(partition, court):
     seen: list[tuple[int, int, float]] = []
-    query(
-        partition, panel("ab", CASES), on_progress=lambda p: seen.append((p.done, p.total, p.tally.cost_usd))
-    )
+    query(partition, panel("ab", CASES), on_progress=lambda *shown: seen.append(shown))
     assert [done for done, _, _ in seen] == [1, 2, 3, 4]
     assert {total for _, total, _ in seen} == {4}
     assert seen[-1][2] == pytest.approx(6 * PRICE)

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from metacog_pipeline.asking.loop import STOP_AFTER_UNREADABLE_IN_A_ROW, Loop
+from metacog_pipeline.asking.session import to_ask_again
 from metacog_pipeline.asking.states import Profile, SessionResult
 from metacog_pipeline.asking.step import Session
 from metacog_pipeline.asking.types import Ask, Task
-from metacog_pipeline.asking.unusable import to_ask_again
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, JsonObject, Message, Status, Usage
 from metacog_pipeline.transcripts.folder import PartitionFolder

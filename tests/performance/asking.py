@@ -15,7 +15,6 @@ import time
 from pathlib import Path
 
 from metacog_pipeline.asking.session import Partition, query_partition
-from metacog_pipeline.asking.states import Progress
 from metacog_pipeline.asking.tasks import ItemChat
 from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.benchmarks.metamedqa.asking import ask_item
@@ -88,9 +87,9 @@ def main() -> None:
     times = [0.0] * (count + 1)
     memory: list[float] = []
 
-    def note(progress: Progress) -> None:
-        times[progress.done] = time.perf_counter()
-        if progress.done % 1000 == 0:
+    def note(done: int, total: int, dollars: float) -> None:
+        times[done] = time.perf_counter()
+        if done % 1000 == 0:
             memory.append(resident_mb())
 
     before = resident_mb()
