@@ -12,7 +12,7 @@ from metacog_assets import benchmark_assets, boards, stages
 STAGES = {
     benchmark_assets: {"_run_step": "make", "_compared": "compare"},
     stages: {"answer": "answer", "read": "read", "estimate": "estimate"},
-    boards: {"_build": "board", "build_report": "report"},
+    boards: {"build_boards": "board", "build_report": "report"},
 }
 
 

@@ -8,11 +8,11 @@ import dagster as dg
 from metacog_assets.stages import ROWS, URI
 from metacog_assets.steps import checked, one_line
 from metacog_assets.study_file import StudyResource, current_study
-from metacog_pipeline.errors import reason_of
-from metacog_pipeline.leaderboard import build, shared, status
+from metacog_pipeline.leaderboard.build import BuildResult
+from metacog_pipeline.leaderboard.replayed import build_boards
 from metacog_pipeline.report.page import build_report
-from metacog_pipeline.scoring import cross_benchmark, staleness
-from metacog_pipeline.study import Study, digests
+from metacog_pipeline.scoring import staleness
+from metacog_pipeline.study import digests
 
 HOLDS = (
     "Keys, allowed values and zero-row queries of every table hold; no table is empty because its SQL failed."
@@ -33,7 +33,7 @@ def board_assets(benchmarks: Sequence[str]) -> list[dg.AssetsDefinition]:
     def leaderboard(context: dg.AssetExecutionContext, study: StudyResource) -> dg.MaterializeResult:
         """The DuckDB file of all tables; readers keep the old file until the new one is whole and tested."""
         with one_line(context, study):
-            result, faults = _build(study.load())
+            result, faults = build_boards(study.load())
         return dg.MaterializeResult(metadata=_facts(result), check_results=[checked("computed", faults)])
 
     @dg.asset(group_name="boards", deps=[leaderboard], owners=owners)
@@ -49,24 +49,7 @@ def board_assets(benchmarks: Sequence[str]) -> list[dg.AssetsDefinition]:
     return [leaderboard, report]
 
 
-def _build(study: Study) -> tuple[build.BuildResult, dict[str, str]]:
-    """Build the file; return its result, and why tables are empty that failed."""
-    faults: dict[str, str] = {}
-    try:
-        cross_benchmark.publish(study)
-    except Exception as error:  # what is computed beside the boards must not keep them back
-        faults["cross_benchmark"] = reason_of(error)
-    built_from = staleness.leaderboard_digest(study)
-    status.write_status(study)
-    result = build.build(study.home)
-    faults |= {f"leaderboard.{name}": reason for name, reason in result.failures.items()}
-    staleness.note(study, staleness.LEADERBOARD, built_from)
-    shared.publish(study.home)
-    digests.note(study.home)
-    return result, faults
-
-
-def _facts(result: build.BuildResult) -> dict[str, Any]:
+def _facts(result: BuildResult) -> dict[str, Any]:
     """Return all tables as one table, and of the table ``leaderboard`` rows and columns as Dagster shows them."""
     own = next(table for table in result.tables if table.name == "leaderboard")
     tables = [

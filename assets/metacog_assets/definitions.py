@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from typing import Any
 
@@ -11,10 +10,7 @@ import dagster as dg
 from metacog_assets.graph import ASSETS, BENCHMARKS, TRAINING
 from metacog_assets.sensors import SENSORS
 from metacog_assets.study_file import StudyResource, current_study
-from metacog_pipeline.asking.variables import LEAVE_BATCHES
 from metacog_pipeline.deploy import DeploySection
-
-os.environ[LEAVE_BATCHES] = "1"  # no step waits for a batch: the next run, or a sensor, goes on with it
 
 
 def _executor(deploy: DeploySection) -> Any:

@@ -1,8 +1,4 @@
-"""What every step does alike: errors that people can act on, one partition after another, a check over all of them.
-
-A step or check that fails carries its faults as metadata: what failed, why, and the exit code of a command in which only
-that happened. So the UI shows them, and ``metacog run`` reads them from the events of its runs.
-"""
+"""What every step does alike: errors that people can act on, one partition after another, a check over all of them."""
 
 from __future__ import annotations
 
@@ -25,8 +21,8 @@ from metacog_pipeline.study import digests
 
 SOME_FAILED, UNKNOWN_FAULT = 7, 1
 QUERY_INTERRUPTED = "Query interrupted"  # DuckDB raises a RuntimeError with it in place of KeyboardInterrupt
-FAULTS = "faults"
-Fault = tuple[str, str, int]  # what failed, why, exit code
+FAULTS = "faults"  # metadata of a step or check that failed: the UI shows it, and `metacog run` reads it from the events
+Fault = tuple[str, str, int]  # what failed, why, the exit code of a command in which only that happened
 
 
 @dataclass(frozen=True, slots=True)

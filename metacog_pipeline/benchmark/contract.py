@@ -130,8 +130,6 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
         Columns of 0, 1 or null that `Group.counts` counts over.
     importer
         How answers collected elsewhere are kept; None where a replayed model cannot be scored.
-    preview
-        Columns of the responses worth showing.
     training
         Steps that train a model on the benchmark's task, where the study has ``[training]``.
     trial_settings
@@ -161,7 +159,6 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     published: ClassVar[Published | None] = None
     board: ClassVar[Board] = PLAIN
     importer: ClassVar[Importer | None] = None
-    preview: ClassVar[tuple[str, ...]] = ()
     training: ClassVar[tuple[TrainingStep, ...]] = ()
     trial_settings: ClassVar[Mapping[str, Any]] = MappingProxyType({})
 

@@ -72,7 +72,7 @@ class Made:
     rows
         Rows of the step's ``writes``; empty where it writes none, or writes ``frame``.
     frame
-        The table where the step has no row class; always what people see as a preview, unless ``preview`` is given.
+        The table where the step has no row class.
     facts
         Figures shown beside the asset.
     checks
@@ -83,7 +83,6 @@ class Made:
     frame: pl.DataFrame | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
     checks: Mapping[str, Checked] = field(default_factory=dict)
-    preview: pl.DataFrame | None = None
 
 
 class Inputs(Protocol):

@@ -119,12 +119,6 @@ def items_digest(home: Home, benchmark: str, row: type[Item]) -> str:
     return _digest(path, path.stat().st_mtime_ns, row)
 
 
-def as_frame(rows: Sequence[BaseModel], row: type[BaseModel]) -> pl.DataFrame:
-    """Return rows as a table, for people to look at."""
-    values = [_plain(each) for each in _fields(rows, row)]
-    return pl.DataFrame(pl.from_arrow(pa.Table.from_pylist(values, schema=arrow_schema_of(row))))
-
-
 _at_hand: dict[
     tuple[Path, int, type], tuple[Any, ...]
 ] = {}  # the items written last, until they are asked for

@@ -132,11 +132,8 @@ def _questions(
         return None
     rows = tables.read(file, given["pairs"], options)
     if rows is None and study is None:
-        raise StudyError(
-            f"{file}: {study_file} is not there, and for a study of its own a table needs a question, key or correct, and "
-            "choice or response: --map question=… --map key=… --map choice=… (a path such as inputs.text leads into "
-            "objects), of models side by side with --wide; `metacog fit` measures right and wrong without questions"
-        )
+        needs = "--map question=…, key=… or correct=…, and choice=… or response=…, each by a --map of its own"
+        raise StudyError(f"{file}: {study_file} is not there; for a study of its own a table needs {needs}")
     return rows
 
 

@@ -6,7 +6,7 @@ Every command says a thing once, in words and as data; which of them is printed 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +56,14 @@ def table(name: str, rows: Rows, shown: Rows | None = None) -> None:
         say("", **{name: objects(rows)})
     else:
         click.echo(render(shown or rows, "table"), nl=False)
+
+
+def records(found: Sequence[Mapping[str, object]], title: str) -> None:
+    """Print objects of the same keys as a table, a column for each key."""
+    from metacog_pipeline.leaderboard.output import Rows, to_table
+
+    rows = Rows(tuple(found[0]), tuple(tuple(each.values()) for each in found)) if found else Rows((), ())
+    click.echo(to_table(rows, title))
 
 
 def value(found: object, *, exact: bool = False) -> None:

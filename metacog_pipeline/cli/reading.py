@@ -22,8 +22,8 @@ class SomeUnread(MetacogError):
 @click.command(name="read")
 @click.argument("benchmark")
 @click.argument("replies", type=click.File("rb"))
-@printing.json_option
-def read(benchmark: str, replies: BinaryIO) -> None:
+@printing.format_option("jsonl")
+def read(benchmark: str, replies: BinaryIO, form: str) -> None:
     """Read replies from a file of JSON Lines and say what they are worth; nothing is asked and nothing is kept.
 
     A line has `id`, `item_id` and `response`, or `responses` by step. Its answer has the `id`, what was read, whether

@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from metacog_pipeline.asking.endings import heard
-from metacog_pipeline.asking.variables import LANE, REASK, UNUSABLE, WATCH_PARENT
+from metacog_pipeline.asking.variables import LANE, LEAVE_BATCHES, REASK, UNUSABLE, WATCH_PARENT
 from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import opened, port_option, quiet_option, study_argument
 from metacog_pipeline.errors import MetacogError, StudyError, suggestion
@@ -26,18 +26,6 @@ from metacog_pipeline.progress import ENVIRONMENT, Style, style_for
 from metacog_pipeline.study import Study
 
 SIGNALLED = 128  # a process ended by signal n is reported as 128 + n
-_PLANNED = (
-    "model",
-    "benchmark",
-    "runs",
-    "calls",
-    "answered",
-    "to ask",
-    "tokens in",
-    "tokens out",
-    "lane",
-    "dollars",
-)
 _UNGUARDED = (
     "warning: whoever reaches {host}:{port} can start runs that spend money, there is no password; "
     "keep it behind a proxy that asks for one"
@@ -55,32 +43,14 @@ def plan(study_file: Path) -> None:
     asked.
     """
     from metacog_pipeline.asking.plan import plan_study
-    from metacog_pipeline.leaderboard.output import Rows, to_table
 
     study = opened(study_file)
     result = plan_study(study)
+    rows = [asdict(row) for row in result.rows]
     if printing.wanted():
-        rows = [asdict(row) for row in result.rows]
         return printing.value({"study": study.study.name, "rows": rows, "notes": result.notes})
-    shown = tuple(
-        (
-            *(row.model, row.benchmark, row.runs, row.calls, row.answered, row.to_ask),
-            *(row.tokens_in, row.tokens_out, row.lane, _dollars(row.expected_usd, row.at_most_usd)),
-        )
-        for row in result.rows
-    )
-    table = Rows(_PLANNED, shown)
-    click.echo(to_table(table, title=f"Plan for {study.study.name}"))
-    for line in result.notes:
-        click.echo(line)
-
-
-def _dollars(expected: float | None, most: float | None) -> str:
-    """Return what is expected and the most it costs, as people read it."""
-    if expected is None or most is None:
-        return "no price"
-    shown = f"{expected:.4f}", f"{most:.4f}"
-    return " to ".join(dict.fromkeys(shown))
+    printing.records(rows, f"Plan for {study.study.name}")
+    click.echo("\n".join(result.notes))
 
 
 @click.command()
@@ -244,6 +214,7 @@ def environment_of(study: Study, style: Style) -> dict[str, str]:
         "METACOG_STUDY": str(study.path),
         "DAGSTER_HOME": str(study.home.dagster),
         ENVIRONMENT: style,
+        LEAVE_BATCHES: "1",  # no step waits for a batch: the next run, or a sensor, goes on with it
         "PYTHONUNBUFFERED": "1",
         "PYTHONSAFEPATH": "1",  # a polars.py in the folder of the user is not imported
     }

@@ -11,15 +11,10 @@ import click
 
 from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import opened, study_argument
-from metacog_pipeline.leaderboard.output import Rows, to_table
 from metacog_pipeline.study import Study
 
 DONE = "complete"
 SHOWN = 12  # lines; a screen holds them with the summary
-BATCH_COLUMNS = (
-    *("mark", "model", "benchmark", "run", "state", "at_provider", "requests", "answered", "cost_usd"),
-    "settled",
-)
 
 
 @click.command()
@@ -108,8 +103,4 @@ def _print_batches(study: Study, cancel: str | None, give_up: str | None, form: 
         return printing.value(rows)
     if not rows:
         return click.echo("no batches were submitted")
-    table = Rows(BATCH_COLUMNS, tuple(tuple(row[name] for name in BATCH_COLUMNS) for row in rows))
-    click.echo(to_table(table, f"Batches of {study.study.name}"))
-    for row in rows:
-        if row["message"] is not None:
-            click.echo(f"{row['mark']}: {row['message']}")
+    printing.records(rows, f"Batches of {study.study.name}")

@@ -33,14 +33,12 @@ def verify(
 ) -> None:
     """Check that everything a study keeps is what was kept: answers, their copies, the ledger, items, boards.
 
-    Reads every byte of the home, and asks nobody. Exit code 4 where something is damaged; each place
-    is named. With --repair damaged files of the home are renamed to NAME.damaged, lines and rows that can be read are
-    kept, and the next `metacog run` makes the rest again; only an answer that stood in a damaged line and nowhere else
-    is asked again.
+    Reads every byte of the home, and asks nobody; exit code 4 where something is damaged. With --repair damaged files are
+    renamed to NAME.damaged, what can be read of them is kept, and the next `metacog run` makes the rest again; only an
+    answer that stood in a damaged line and nowhere else is asked again.
 
     With --bundle boards and report are made again from an archive of `metacog export --format bundle`, and every table
-    is compared byte by byte; nobody is asked and nothing is fetched. Exit code 1 where a table differs; with another
-    version of the program the lines of the changelog are printed that say why numbers shift.
+    is compared byte by byte: exit code 1 where one differs. Nobody is asked and nothing is fetched.
     """
     if bundle is not None and study_file is None:
         _reproduce(bundle, target, given)

@@ -8,7 +8,8 @@ from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import StoreError, reason_of
-from metacog_pipeline.leaderboard.build import build
+from metacog_pipeline.leaderboard import shared
+from metacog_pipeline.leaderboard.build import BuildResult, build
 from metacog_pipeline.leaderboard.status import write_status
 from metacog_pipeline.scoring import cross_benchmark, files, printed, staleness
 from metacog_pipeline.study import Study, digests
@@ -47,14 +48,26 @@ def publish(
                 printed.write(benchmark)
         except Exception as error:  # keeps nothing back that was measured
             failed.append(f"{benchmark.name}_published: {reason_of(error)}")
-    cross_benchmark.publish(study)
-    built_from = staleness.leaderboard_digest(study)
-    write_status(study)
-    build(study.home)
-    staleness.note(study, staleness.LEADERBOARD, built_from)
-    digests.note(study.home)
+    _, faults = build_boards(study)
+    failed += [f"{what}: {reason}" for what, reason in faults.items()]
     if failed:
         raise StoreError(f"{len(failed)} tables could not be made: {failed[0]}")
+
+
+def build_boards(study: Study) -> tuple[BuildResult, dict[str, str]]:
+    """Build the leaderboard of what was scored, and publish it; return also why tables are empty that failed."""
+    faults: dict[str, str] = {}
+    try:
+        cross_benchmark.publish(study)
+    except Exception as error:  # what is computed beside the boards must not keep them back
+        faults["cross_benchmark"] = reason_of(error)
+    built_from = staleness.leaderboard_digest(study)
+    write_status(study)
+    result = build(study.home)
+    staleness.note(study, staleness.LEADERBOARD, built_from)
+    shared.publish(study.home)
+    digests.note(study.home)
+    return result, faults | {f"leaderboard.{name}": reason for name, reason in result.failures.items()}
 
 
 def _score(benchmark: Bound, partition: Partition, asking: bool, judged: Judged) -> None:

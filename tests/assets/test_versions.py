@@ -1,30 +1,9 @@
-"""A new version of one stage makes that stage and what follows it stale, in ``metacog run`` and in Dagster's own eyes."""
+"""A new version of one stage makes that stage and what follows it stale, and nobody is asked."""
 
 from typing import Any
 
 from metacog_pipeline import registry
 from metacog_pipeline.benchmark.contract import Stage
-
-# What Dagster itself holds to be stale when scoring has a new version.
-NEW_SCORER = """
-import json
-from metacog_pipeline import registry
-from metacog_pipeline.benchmark.contract import Stage
-found = registry.load("metamedqa")
-found.versions = {**found.versions, Stage.SCORING: "new"}
-from dagster import DagsterInstance
-from dagster._core.definitions.data_version import CachingStaleStatusResolver, StaleStatus
-from dagster._core.loader import LoadingContextForTest
-from metacog_assets.definitions import defs
-
-graph = defs.resolve_asset_graph()
-with DagsterInstance.get() as instance:
-    resolver = CachingStaleStatusResolver(instance, graph, LoadingContextForTest(instance))
-    print(json.dumps([
-        key.to_user_string() for key in graph.get_all_asset_keys()
-        if resolver.get_status(key, "first|1" if graph.get(key).partitions_def else None) is not StaleStatus.FRESH
-    ]))
-"""
 
 
 def steps_of(bench: Any, since: int) -> list[str]:
@@ -62,11 +41,3 @@ def test_a_new_version_redoes_its_stage_and_the_boards_and_asks_nobody(bench, ht
         since = len(bench.runs())
         assert bench.launch() == 0
         assert len(bench.runs()) == since
-
-
-def test_dagster_shows_only_scores_as_stale_for_a_new_scorer(bench_on_disk, simulated):
-    bench_on_disk.write(simulated("first"))
-    assert bench_on_disk.launch() == 0
-    stale = set(bench_on_disk.python(NEW_SCORER))
-    assert {"metamedqa_run_estimates", "metamedqa_comparisons"} <= stale
-    assert not stale & {"metamedqa_items", "metamedqa_transcripts", "metamedqa_responses"}

@@ -58,7 +58,7 @@ def test_a_run_submits_the_batches_of_all_models_and_ends_with_its_own_code_and_
     second = row.replace('name = "m"', 'name = "n"').replace('model = "m"', 'model = "n"')
     study.write_text(text.replace(row, row + second))
     assert "no batches" in metacog("status", study, "--batches").out
-    httpx.post(f"{server.url}/batch-faults", json={"delay_s": 30})
+    httpx.post(f"{server.url}/batch-faults", json={"delay_s": 3600})
     done = metacog("run", study, "--lane", "batch")
     assert done.code == 9, done.err
     assert "waiting" in done.err and "Traceback" not in done.err

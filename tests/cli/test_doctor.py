@@ -39,7 +39,7 @@ def test_a_run_says_once_that_a_price_is_missing_and_asks_all_the_same(metacog, 
     study.write_text(study.read_text().replace('name = "sim"\nprovider = "simulated"', billed))
     assert metacog("run", study).err == (
         "metacog: sim has no price: set price_in and price_out (dollars per million tokens; 0 for a free model), or "
-        "price_unknown = true to ask without; what it costs is not counted\n"
+        "price_unknown = true; what it costs is not counted\n"
     )
     assert len(launched) == 1
     study.write_text(study.read_text().replace(billed, f"{billed}\nprice_unknown = true"))

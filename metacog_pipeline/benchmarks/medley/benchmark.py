@@ -120,7 +120,6 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
         "limit": 4,
         "conditions": ["normal", "adversarial", "stripped"],
     }
-    preview = ("item_id", "condition", "status", "failed_step", "changed_private", "changed_social")
 
     @property
     def scorings(self) -> tuple[str | None, ...]:  # type: ignore[override]

@@ -105,7 +105,6 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
         "limit": 4,
         "conditions": ["free", "json", "two_turn"],
     }
-    preview = ("item_id", "tier", "condition", "passed", "bet", "pre", "answer", "status")
 
     @cached_property
     def wording(self) -> Wording:

@@ -55,7 +55,6 @@ class MetaMedQA(Benchmark[settings_of.Settings, Question, response.Response]):
     board, coded = BOARD, CODED
     published, importer, monitored_under = PUBLISHED, IMPORTER, (BASELINE,)
     trial_settings: ClassVar = {"dataset": "sample", "limit": 24, "conditions": ["baseline", "role-full"]}
-    preview = ("item_id", "condition", "kind", "target", "answer", "confidence", "correct", "status")
 
     def construction(self) -> tuple[Step, ...]:
         """Return the steps from the sources to the items."""

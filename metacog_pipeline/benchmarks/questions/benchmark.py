@@ -38,7 +38,6 @@ class OwnQuestions(contract.Benchmark[Settings, Question, parsing.Response]):
     measures, contrasts, questions = measures.MEASURES, measures.CONTRASTS, measures.QUESTIONS
     board, importer = BOARD, importer_of(QuestionRows)
     trial_settings: ClassVar = {"items": ["sample"], "samples": 3, "conditions": ["verbal_percent", "p_true"]}
-    preview = ("item_id", "condition", "said", "correct", "confidence", "status")
 
     def construction(self) -> tuple[Step, ...]:
         """Return the one step that reads the files."""

@@ -77,7 +77,6 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, respons
     importer = IMPORTER
     training = TRAINING
     trial_settings: ClassVar = {"limit": 12, "languages": ["en", "es"]}
-    preview = ("item_id", "condition", "output", "meta_output", "correct", "yes", "confidence", "status")
 
     # items
     def construction(self) -> tuple[contract.Step, ...]:

@@ -50,7 +50,6 @@ class SignalDetection(contract.Benchmark[Settings, Trial, parsing.Response]):
         Stage.PARSING: "3",
         Stage.SCORING: "5",
     }
-    preview = ("item_id", "condition", "stimulus", "response", "confidence", "correct", "status")
 
     def construction(self) -> tuple[Step, ...]:
         """Return the two steps: sources, items."""

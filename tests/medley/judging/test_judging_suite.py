@@ -161,8 +161,9 @@ def test_items_wait_for_no_judge_and_judges_wait_for_their_trial(tmp_path):
     (partition,) = tasks.partitions(bench)
     with pytest.raises(SourceError, match="judges are tried before they grade"):
         ask(bench, bench.judging, partition, pl.DataFrame())
-    made = construction.run_step(bench, suite.STEP)
-    assert made.frame.height == len(suite.answers()) and not made.frame["grade"].null_count()
+    construction.run_step(bench, suite.STEP)
+    graded = construction.KeptInputs(bench).frame(suite.NAME)
+    assert graded.height == len(suite.answers()) and not graded["grade"].null_count()
     assert construction.step_current(bench, suite.STEP)
     (tmp_path / "study.toml").write_text(STUDY.replace('judges = ["j"]\n', ""))
     alone = Medley.of(load_study(tmp_path / "study.toml"))

@@ -10,8 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import polars as pl
-
 from metacog_pipeline.benchmark.contract import Check, Checked, Inputs, Made, Role, Step
 from metacog_pipeline.benchmark.seeded_sample import seeded_sample
 from metacog_pipeline.benchmarks.medley.construction.gates import Gate, broken_invariants, gate_frame
@@ -100,9 +98,7 @@ def finished(benchmark: Any, whole: Sequence[Instance], left_out: int = 0) -> Ma
         "claims": sum(len(each.claims) for each in chosen),
         "left_out": left_out,
     }
-    names = ("item_id", "domain", "is_known_answer", "vignette")
-    preview = pl.DataFrame([{name: getattr(each, name) for name in names} for each in chosen])
-    return Made(rows=chosen, facts=facts, checks=invariants_checked(chosen), preview=preview)
+    return Made(rows=chosen, facts=facts, checks=invariants_checked(chosen))
 
 
 def invariants_checked(instances: Sequence[Instance]) -> dict[str, Checked]:

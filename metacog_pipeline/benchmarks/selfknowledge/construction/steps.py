@@ -48,16 +48,6 @@ def build(benchmark: Any, inputs: Inputs) -> Made:
     )  # fmt: skip
     broken = check(items, parts)
     without = sum(not any(accepted for _, accepted in item.answers) for item in items)
-    preview = [
-        {
-            "item_id": item.item_id,
-            "question": item.questions[0][1],
-            "answers": " | ".join(item.answers[0][1][:3]),
-            "languages": " ".join(item.languages),
-            "topic": item.topic,
-        }
-        for item in items
-    ]
     return Made(
         rows=items,
         facts={"dataset": items[0].dataset, "split": benchmark.split, **pipeline.counted(items)},
@@ -67,7 +57,6 @@ def build(benchmark: Any, inputs: Inputs) -> Made:
                 10 * without <= len(items), {"questions without an answer": without, "questions": len(items)}
             ),
         },
-        preview=pl.DataFrame(preview),
     )
 
 
