@@ -221,7 +221,7 @@ def test_nothing_is_asked_twice_whatever_is_made_again(bench):
         frame["cost_usd"].sum()
         for frame in map(pl.read_parquet, study.home.transcripts.rglob("transcripts.parquet"))
     )
-    spent = sum(each.asked.tally.cost_usd for each in made.values() if each.asked)
+    spent = sum(each.facts.get("cost_usd", 0) for each in made.values())
     assert cost > 0 and cost == pytest.approx(spent)
 
 
