@@ -59,7 +59,6 @@ class Home:
     imported = PathBelow("imported")  # questions of other people's logs
     people = PathBelow("people")  # answers of human respondents
     reproduced = PathBelow("reproduced")
-    version = PathBelow("version")
 
     def __truediv__(self, key: str | Path) -> Path:
         return self.path / key
@@ -81,10 +80,3 @@ class Home:
     def existing(self) -> Path:
         """The home, or the nearest folder above it that is there already."""
         return next(each for each in (self.path, *self.path.parents) if each.exists())
-
-    @property
-    def older(self) -> str | None:
-        """What to report of a home that version 0.1 wrote; None for any other."""
-        if self.version.exists() or not (self / "observations").is_dir():
-            return None
-        return f"{self.path}: written by version 0.1; its answers are used as they are, everything else is rebuilt"

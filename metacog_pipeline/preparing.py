@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from metacog_pipeline.deploy import INSTANCE_FILE, DeploySection, write_instance_file
 from metacog_pipeline.errors import StoreError, StudyError
-from metacog_pipeline.files import probe_writing, write_text
+from metacog_pipeline.files import probe_writing
 from metacog_pipeline.home import FOLDERS, Home
 from metacog_pipeline.storage.attached import attach
 from metacog_pipeline.storage.folders import refuse_unlocked
@@ -16,7 +16,6 @@ from metacog_pipeline.storage.folders import refuse_unlocked
 # "*", "?" and "[" are patterns, and "," separates them, where data sets are searched; "%" and "?" have a meaning of
 # their own in the addresses of Dagster's databases; "name=value" folders are read as columns of the data.
 ODD_CHARACTERS = "*?,%="
-LAYOUT = "0.2"  # of the folders in a home; transcripts are the same in 0.1
 
 
 def prepare(home: Home, deploy: DeploySection) -> None:
@@ -32,7 +31,6 @@ def prepare(home: Home, deploy: DeploySection) -> None:
             home.dagster.mkdir(parents=True, exist_ok=True)
             write_instance_file(home.dagster, deploy)
             probe_writing(home.dagster)  # a folder of the user's own may be mounted to be read only
-        write_text(home.version, f"{LAYOUT}\n")
         attach(home, deploy.store, deploy.dagster_storage if deploy.ledger == "postgres" else None)
 
 

@@ -76,8 +76,6 @@ def run(study_file: Path, force: bool, detach: bool, quiet: bool, **given: Any) 
     [deploy].
     """
     study = opened(study_file)
-    if study.home.older is not None:
-        click.echo(f"metacog: {study.home.older}", err=True)
     reask, lane = given.pop("reask"), given.pop("lane")
     refuse_unknown(study, **given)
     queued = detach or study.deploy.queued

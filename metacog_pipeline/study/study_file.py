@@ -189,16 +189,15 @@ def _benchmarks(data: Mapping[str, Any]) -> tuple[dict[str, Settings], dict[str,
     found: dict[str, Settings] = {}
     broken: dict[str, str] = {}
     for name, table in tables.items():
-        if name not in registry.entries():
-            near = suggestion(name, registry.names())
-            raise StudyError(
-                f"benchmarks.{name}: no such benchmark{near}; installed: {', '.join(registry.names())}"
-            )
         try:
-            found[name] = _validated_by(registry.part(name, "Settings"), table, ("benchmarks", name))
+            settings: type[Settings] = registry.part(name, "Settings")
         except registry.BrokenPluginError as error:
             if not (isinstance(table, dict) and table.get("enabled") is False):
                 broken[name] = str(error)
+        except StudyError as error:
+            raise StudyError(f"benchmarks.{name}: {error}") from None
+        else:
+            found[name] = _validated_by(settings, table, ("benchmarks", name))
     return found, broken
 
 
