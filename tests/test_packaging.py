@@ -147,6 +147,7 @@ def test_the_wheel_carries_data_and_sql(wheel):
     assert not [name for name in carried if name.startswith(("assets/", "tests/", "metacog-demo"))]
 
 
+@pytest.mark.proof
 def test_dagster_takes_the_definitions_of_an_unpacked_root(wheel, tmp_path):
     """What the image holds, with the study that stands beside it: no server is asked."""
     for engine in ("dagster_celery", "dagster_postgres"):
