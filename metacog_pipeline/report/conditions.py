@@ -28,13 +28,8 @@ _TESTED = """
     where benchmark = '{0}' and family = '{1}' and measure = 'auroc2' and verdict = 'significant'
 """
 _COLUMNS = (
-    "elicitation",
-    "AUROC2",
-    "95 % interval",
-    "accuracy",
-    "ECE",
-    "knows better than",
-    "knows worse than",
+    *("elicitation", "AUROC2", "95 % interval", "accuracy", "ECE"),
+    *("knows better than", "knows worse than"),
 )
 
 

@@ -10,23 +10,9 @@ from markupsafe import Markup
 
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.output import Stacked
-from metacog_pipeline.report import maps, queries
+from metacog_pipeline.report import maps, pieces, queries
 from metacog_pipeline.report.figures import MOST_LINES, Drawn, Point, lines
-from metacog_pipeline.report.pieces import (
-    WORLDS,
-    Part,
-    counted,
-    ends,
-    figure,
-    folded,
-    grid,
-    leading,
-    named,
-    number,
-    paragraph,
-    table,
-    told,
-)
+from metacog_pipeline.report.pieces import WORLDS, Part
 
 _MEASURES = {
     "harmonised_accuracy": "accuracy",
@@ -69,9 +55,9 @@ Use = Sequence[tuple[int, int, int]]  # (percent, n, n correct), percent 0..100
 def parts(home: Home) -> Iterator[Part]:
     """Yield what the benchmarks have in common, and whether they agree."""
     if made := Markup().join(_calibration(home)):
-        yield Part("confidence", "What confidence knows", paragraph(_ABOUT_CALIBRATION, "soft") + made)
+        yield Part("confidence", "What confidence knows", pieces.paragraph(_ABOUT_CALIBRATION, "soft") + made)
     if made := Markup().join(agreement(home)):
-        yield Part("agreement", "Do the benchmarks agree?", paragraph(_ABOUT_AGREEMENT, "soft") + made)
+        yield Part("agreement", "Do the benchmarks agree?", pieces.paragraph(_ABOUT_AGREEMENT, "soft") + made)
 
 
 def reliability_line(use: Use, bins: int = 10) -> list[tuple[float, Point]]:
@@ -116,9 +102,9 @@ def _calibration(home: Home) -> Iterator[Markup]:
             body = [
                 (model, *(_cell(found.get(name)) for name in columns)) for model, found in by_model.items()
             ]
-            with told(benchmark=benchmark, condition=condition):
-                drawn += table(("model", *columns.values()), body, title)
-        yield folded(title, drawn)
+            with pieces.told(benchmark=benchmark, condition=condition):
+                drawn += pieces.table(("model", *columns.values()), body, title)
+        yield pieces.folded(title, drawn)
 
 
 def _curves(
@@ -135,7 +121,7 @@ def _curves(
     made = []
 
     def answered(models: Iterable[str]) -> str:
-        return counted(sum(each for _, each, _ in by_model[model]) for model in models)
+        return pieces.counted(sum(each for _, each, _ in by_model[model]) for model in models)
 
     if by_model:
         reliability = {model: reliability_line(own) for model, own in islice(by_model.items(), MOST_LINES)}
@@ -143,14 +129,14 @@ def _curves(
         drawn = lines(
             reliability, x="mean confidence", y="share correct", diagonal="as often right as stated"
         )
-        made.append(figure(drawn, f"{title}: reliability.{rest}", n=n, method=BINS))
+        made.append(pieces.figure(drawn, f"{title}: reliability.{rest}", n=n, method=BINS))
     every = ((model, line) for model, own in by_model.items() if (line := roc_line(own)))
     if roc := dict(islice(every, MOST_LINES)):
         drawn = lines(
             roc, x="share of wrong answers", y="share of correct answers", diagonal="chance", marks=False
         )
         said = "shares above every stated confidence, without intervals; areas stand in the table"
-        made.append(figure(drawn, f"{title}: type-2 ROC.{rest}", n=answered(roc), method=said))
+        made.append(pieces.figure(drawn, f"{title}: type-2 ROC.{rest}", n=answered(roc), method=said))
     if risks:
         drawn = lines(
             {
@@ -164,9 +150,9 @@ def _curves(
         )
         said = "mean over the orders of equal confidences; 95 % intervals stand in the table curves"
         shown = {model for model, *_ in risks}
-        n = counted(n for model, n in answers if model in shown)
-        made.append(figure(drawn, f"{title}: risk against coverage.{rest}", n=n, method=said))
-    return grid(made)
+        n = pieces.counted(n for model, n in answers if model in shown)
+        made.append(pieces.figure(drawn, f"{title}: risk against coverage.{rest}", n=n, method=said))
+    return pieces.grid(made)
 
 
 def _cell(found: Sequence[Any] | None) -> object:
@@ -175,7 +161,7 @@ def _cell(found: Sequence[Any] | None) -> object:
     value, low, high, status = found
     if not isinstance(value, float):
         return Stacked(f"N/A\n{status}")
-    return Stacked(f"{value:.3f}\n{ends(low, high) or status}")
+    return Stacked(f"{value:.3f}\n{pieces.ends(low, high) or status}")
 
 
 def agreement(home: Home) -> Iterator[Markup]:
@@ -183,24 +169,26 @@ def agreement(home: Home) -> Iterator[Markup]:
     for source, group in groupby(queries.rows(home, queries.CORRELATIONS), key=lambda row: row[0]):
         own, title = list(group), WORLDS[source]
         if warned := max((row for row in own if row[8]), key=lambda row: row[4], default=None):
-            yield paragraph(f"{title}, at best: {warned[8]}.")
+            yield pieces.paragraph(f"{title}, at best: {warned[8]}.")
         if any(isinstance(row[5], float) for row in own):
-            n = counted((row[4] for row in own), "models")
+            n = pieces.counted((row[4] for row in own), "models")
             said = (
                 "Spearman's correlation; columns are numbered as rows are; blue: the same order, red: the opposite, empty: "
                 "no value; intervals stand in the table below"
             )
-            yield figure(_matrix(own), f"{title}: rank correlations between benchmarks.", n=n, method=said)
+            yield pieces.figure(
+                _matrix(own), f"{title}: rank correlations between benchmarks.", n=n, method=said
+            )
         columns = ("kind", "measure", "with", "models", "Spearman", "95 % interval")
         body = [
             (
-                *(row[1], named(row[2], benchmark=row[9]), named(row[3], benchmark=row[10])),
-                *(leading(value, benchmark=row[9], ours=True) for value in (row[4], _two(row[5]))),
-                ends(row[6], row[7], 2),
+                *(row[1], pieces.named(row[2], benchmark=row[9]), pieces.named(row[3], benchmark=row[10])),
+                *(pieces.leading(value, benchmark=row[9], ours=True) for value in (row[4], _two(row[5]))),
+                pieces.ends(row[6], row[7], 2),
             )
             for row in own
         ]
-        yield folded(f"{title}: every pair", table(columns, body, "Pairs of measures"))
+        yield pieces.folded(f"{title}: every pair", pieces.table(columns, body, "Pairs of measures"))
 
 
 def _matrix(rows: Sequence[tuple[Any, ...]]) -> Drawn:
@@ -209,7 +197,7 @@ def _matrix(rows: Sequence[tuple[Any, ...]]) -> Drawn:
     cells = [
         (
             f"{place + 1} {name.replace('harmonised_', '')}",  # names are cut where they are long
-            [number(value.get((name, other), value.get((other, name)))) for other in names],
+            [pieces.number(value.get((name, other), value.get((other, name)))) for other in names],
         )
         for place, name in enumerate(names)
     ]

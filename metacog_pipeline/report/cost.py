@@ -9,19 +9,9 @@ from markupsafe import Markup
 
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.output import Stacked
-from metacog_pipeline.report import maps, queries
+from metacog_pipeline.report import maps, pieces, queries
 from metacog_pipeline.report.figures import Point
-from metacog_pipeline.report.pieces import (
-    Part,
-    by_world,
-    counted,
-    figure,
-    folded,
-    grid,
-    leading,
-    paragraph,
-    table,
-)
+from metacog_pipeline.report.pieces import Part
 from metacog_pipeline.report.queries import About
 
 _SAID = (
@@ -38,8 +28,8 @@ def parts(home: Home) -> Iterator[Part]:
     asked = queries.asked(home)
     about = queries.about(home)
     found = [row for row in queries.rows(home, queries.COSTS) if row[2] in asked and row[2] in about]
-    if made := Markup().join(_world(title, own, values, about) for title, own in by_world(found)):
-        yield Part("cost", "What did it cost?", paragraph(_SAID, "soft") + made + others(home))
+    if made := Markup().join(_world(title, own, values, about) for title, own in pieces.by_world(found)):
+        yield Part("cost", "What did it cost?", pieces.paragraph(_SAID, "soft") + made + others(home))
 
 
 def per_unit(dollars: float, headline: float | None, units: int) -> float | None:
@@ -57,7 +47,8 @@ def money(dollars: float) -> str:
 def _world(title: str, own: Sequence[Sequence[Any]], values: Headlines, about: Mapping[str, About]) -> Markup:
     asked = sorted({row[2] for row in own})
     cells = {
-        (row[1], row[2]): leading(_cell(row, values, about), model=row[1], benchmark=row[2]) for row in own
+        (row[1], row[2]): pieces.leading(_cell(row, values, about), model=row[1], benchmark=row[2])
+        for row in own
     }
     models = dict.fromkeys(row[1] for row in own)
     columns = ("model", *(about[name].headline for name in asked))
@@ -66,9 +57,9 @@ def _world(title: str, own: Sequence[Sequence[Any]], values: Headlines, about: M
     told = ("model", "benchmark", "answers", "tokens read", "tokens written", "without a price")
     detail = f"{title}: answers and tokens"
     return (
-        table(columns, body, f"{title}: dollars, and dollars for each point")
+        pieces.table(columns, body, f"{title}: dollars, and dollars for each point")
         + _figures(own, title, values, about)
-        + folded(detail, table(told, tokens, detail))
+        + pieces.folded(detail, pieces.table(told, tokens, detail))
     )
 
 
@@ -98,10 +89,10 @@ def _figures(
             label = about[name].headline
             drawn = maps.plane(points, x="dollars", y=label, axes_at_zero=False)
             caption = f"{title}: {label} against dollars. Up and to the left is better."
-            n = counted((row[5] for row in own if row[2] == name), "answers a model")
+            n = pieces.counted((row[5] for row in own if row[2] == name), "answers a model")
             said = "dollars at the prices of the study, without intervals; those of the headline stand above"
-            made.append(figure(drawn, caption, n=n, method=said))
-    return grid(made)
+            made.append(pieces.figure(drawn, caption, n=n, method=said))
+    return pieces.grid(made)
 
 
 def paid_cell(dollars: object) -> object:
@@ -115,10 +106,10 @@ def others(home: Home) -> Markup:
     if not found:
         return Markup()
     body = [
-        (name, *(leading(each, benchmark=name, ours=True) for each in (n, paid_cell(dollars))))
+        (name, *(pieces.leading(each, benchmark=name, ours=True) for each in (n, paid_cell(dollars))))
         for name, n, dollars in found
     ]
-    return folded(
+    return pieces.folded(
         "Paid besides: judges, building questions, models no longer listed",
-        table(("for", "answers", "paid"), body, "Paid besides"),
+        pieces.table(("for", "answers", "paid"), body, "Paid besides"),
     )

@@ -48,7 +48,6 @@ _TEXTS = f"""
     from calls left join texts.answers as answers using (answer_id)
     left join texts.prompts as prompts on prompts.prompt = answers.prompt
 """
-_NO_TEXTS = "null as text, 0 as characters, null as reasoning, 0 as thought, null as request from calls"
 _OF_TEXTS = ("text", "characters", "reasoning", "thought", "request")
 
 
@@ -238,7 +237,7 @@ def _calls(home: Home, benchmark: str, names: str) -> list[dict[str, Any]]:
     listed = ", ".join(f"calls.{name}" for name in _CALL)
     found = queries.rows(
         home,
-        f"select {listed}, concat_ws(': ', error_kind, error_code) as why, {_TEXTS if home.texts.is_file() else _NO_TEXTS} "
+        f"select {listed}, concat_ws(': ', error_kind, error_code) as why, {_TEXTS} "
         f"where calls.benchmark = {text(benchmark)} and not superseded and item_id in ({names}) "
         "order by item_id, condition, step, model, run",
     )

@@ -135,10 +135,9 @@ def lead_of(**known: object) -> str | None:
     return lead(known) if lead else None
 
 
-def leading(value: object, address: str | None = None, **known: object) -> object:
-    """Return a number with ``address``, or where ``known`` leads, behind its first line; anything else as it is."""
-    if address is None and known:
-        address = lead_of(**known)
+def leading(value: object, **known: object) -> object:
+    """Return a number with where ``known`` leads behind its first line; anything else as it is."""
+    address = lead_of(**known)
     if address is None or isinstance(value, Linked) or value in (None, NOT_AVAILABLE) or not _numeric(value):
         return value
     made = Linked(value if isinstance(value, str) else plain(value))

@@ -45,15 +45,8 @@ def claims(home: Home, benchmark: str) -> Part:
     """Return the headline claims of one benchmark's paper, its printed numbers that do not follow, and all of them."""
     found = [row[1:] for row in queries.rows(home, queries.CLAIMS) if row[0] == benchmark]
     columns = (
-        "printed of",
-        "place",
-        "number",
-        "from",
-        "printed",
-        "computed",
-        "difference",
-        "verdict",
-        "note",
+        *("printed of", "place", "number", "from", "printed"),
+        *("computed", "difference", "verdict", "note"),
     )
 
     def listed(kept: Sequence[Sequence[Any]], caption: str) -> Markup:
@@ -83,11 +76,8 @@ def ledger(home: Home, benchmark: str) -> Markup:
     found = [row[1:] for row in queries.rows(home, queries.LEDGER) if row[0] == benchmark]
     body = [(*row[:2], pieces.interval(*row[2:5]), row[5], row[6], row[7] or "") for row in found]
     columns = ("claim", "data", "what follows", "without it", "verdict", "note")
-    return (
-        pieces.table(columns, body, "Headline claims of the paper against its own tables")
-        if body
-        else Markup()
-    )
+    caption = "Headline claims of the paper against its own tables"
+    return pieces.table(columns, body, caption) if body else Markup()
 
 
 def _anchor(benchmark: str) -> str:
@@ -135,15 +125,7 @@ def _audit(home: Home, benchmarks: list[str]) -> Markup:
             for verdict, count in sorted(verdicts.items())
             if verdict not in _AGREES + _DIFFERS
         )
-        body.append(
-            (
-                pieces.linked(f"{queries.paper_address(name)}#{_anchor(name)}", name),
-                verdicts.total(),
-                agree,
-                differ,
-                other,
-                queries.paper(name)[1],
-            )
-        )
+        link = pieces.linked(f"{queries.paper_address(name)}#{_anchor(name)}", name)
+        body.append((link, verdicts.total(), agree, differ, other, queries.paper(name)[1]))
     columns = ("benchmark", "checked", "hold", "do not", "besides", "printed in")
     return pieces.table(columns, body, "The printed numbers, computed again")
