@@ -1,6 +1,7 @@
 """Statements that try to write or to look outside the study, through each guard alone and through both."""
 
 import hashlib
+import itertools
 import shutil
 
 import duckdb
@@ -237,6 +238,41 @@ def test_the_tree_alone_refuses_what_writes(place):
             with pytest.raises(
                 (StudyError, duckdb.ParserException), match=r"not allowed|exactly one|Parser Error"
             ):
+                require_reading(connection, sql)
+
+
+CONTEXTS = (
+    "select * from ({})",
+    "select ({})",
+    "select 1 where exists ({})",
+    "select 1 union all ({})",
+    "select 1 except ({})",
+    "with a as ({}) from a",
+    "with recursive a as (select 1 union all ({})) from a",
+    "select 1 from range(2) order by ({})",
+    "select list_transform([1], lambda x: ({}))",
+    "select case when true then ({}) end",
+    "select * from range(1) r, lateral ({})",
+    "select * from range(1) join ({}) on true",
+    "describe ({})",
+    "from range(2) limit ({})",
+    "select count(*) filter (where ({}) is null) over (partition by ({}))",
+)
+CORES = (
+    f"with x as (copy (select 1) to '{TRANSCRIPT}') from x",
+    "with x as (insert into leaderboard select * from leaderboard returning 1) from x",
+    "with x as (delete from leaderboard returning 1) from x",
+    "with x as (update leaderboard set model = '' returning 1) from x",
+    "from read_text('/etc/passwd')",
+    "select write_log('x')",
+)
+
+
+def test_the_tree_refuses_what_writes_however_it_is_nested(place):
+    with duckdb.connect(":memory:") as connection:
+        for core, inner, outer in itertools.product(CORES, CONTEXTS, CONTEXTS):
+            sql = outer.format(*[inner.format(*[core] * 2)] * 2)
+            with pytest.raises((StudyError, duckdb.ParserException), match=r"not allowed|Parser Error"):
                 require_reading(connection, sql)
 
 

@@ -135,7 +135,10 @@ def opened(browser: Any, address: str, width: int = 1280, scheme: str = "light")
     return page
 
 
-@pytest.mark.parametrize("name", PAGES)
+# Pages of papers are alike: they are looked at in `make proofs`.
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in OWN else pytest.mark.proof) for name in PAGES]
+)
 def test_a_page_fits_every_screen_and_no_text_lies_on_other_text(report, browser, name, tmp_path):
     file, _, rest = PAGES[name].partition("#")
     kept = Path(os.environ.get("METACOG_SCREENSHOTS") or tmp_path)
