@@ -108,8 +108,7 @@ def ask(
     Raises ``SourceError`` where a step that judging needs is stale: judges are tried before they grade.
     """
     kept = judged_as(partition)
-    if replays(benchmark, judging, partition):
-        n = note_replayed(benchmark, judging, partition, responses)
+    if (n := note_replayed(benchmark, judging, partition, responses)) is not None:
         imported = min(n, len(stored_answers(kept.folder)))
         if imported:
             return SessionResult(n, imported, 0, Profile("import"), Tally(reused=imported))
@@ -126,15 +125,16 @@ def ask(
     return query_panel(kept, asked, fingerprint=now, on_progress=on_progress)
 
 
-# --- imported verdicts --------------------------------------------------------------------------------------------------
-def replays(benchmark: Bound, judging: Judging, partition: Partition) -> bool:
-    """Whether the judges of a model are replayed: their imported verdicts are all there is."""
+def note_replayed(
+    benchmark: Bound, judging: Judging, partition: Partition, responses: pl.DataFrame
+) -> int | None:
+    """Note that imported verdicts are those of the responses as they are now.
+
+    Return how many are needed; None where judges are asked.
+    """
     judges = judging.judges(benchmark, partition.spec)
-    return bool(judges) and all(each.provider == "replay" for each in judges)
-
-
-def note_replayed(benchmark: Bound, judging: Judging, partition: Partition, responses: pl.DataFrame) -> int:
-    """Note that imported verdicts are those of the responses as they are now; return how many are needed."""
+    if not judges or any(each.provider != "replay" for each in judges):
+        return None
     own, (n, now) = judged_as(partition), needed(benchmark, judging, partition, responses)
     if manifest := own.manifest():
         write_manifest(own.folder, {**manifest, "fingerprint": now})

@@ -20,7 +20,7 @@ Judged = Callable[[Bound, Partition], None]
 def imported_judgements(benchmark: Bound, partition: Partition) -> None:
     """Take imported verdicts for those of the responses."""
     declared, responses = judging.wanted(benchmark), judging.kept_responses(partition)
-    if declared is not None and responses is not None and judging.replays(benchmark, declared, partition):
+    if declared is not None and responses is not None:
         judging.note_replayed(benchmark, declared, partition, responses)
 
 

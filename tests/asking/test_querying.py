@@ -246,7 +246,7 @@ def test_a_known_profile_is_not_tried_again(folder):
 def test_the_plan_counts_calls_answers_and_dollars_without_asking(folder):
     tasks = [two_steps(str(i)) for i in range(4)]
     query(folder, Scripted(good), tasks[:1])
-    spec = SPEC.model_copy(update={"price_in": 1.0, "price_out": 2.0})
+    spec = SPEC.model_copy(update={"price_in": 1.0, "price_out": 2.0, "price_cache_write": 1.0})
     counts = DryRun(spec, 1, 7, stored_answers(folder).get).through(tasks, Profile("text")).counts
     assert (counts["calls"], counts["answered"]) == (8, 2)
     assert counts["tokens_out"] == 6 * spec.max_tokens

@@ -70,6 +70,7 @@ def judge_rows(study: Study) -> dict[str, PlanRow]:
 
 def test_judges_are_planned_before_there_is_anything_to_judge(study):
     loaded = load_study(study)
+    homes.lend_cases(loaded)
     rows = judge_rows(loaded)
     expected = tasks.expected(bound(loaded, "medley"))
     assert set(rows) == {"kin", "stranger"}
