@@ -151,10 +151,11 @@ def query_panel(
         def ask(judge: Panelist, shown: OnProgress) -> SessionResult:
             return asyncio.run(_ask(partition, store, judge, shown, partition.known_profile(judge.spec)))
 
-        found, notes = ask_each(panel, ask, on_progress), {}
-        for judge, one in found:  # a profile that is known is not lost with a session that failed
-            profile = one.profile or partition.known_profile(judge.spec)
-            notes[judge.spec.name] = {**_asked_as(judge.spec, profile), **_counts(one)}
+        found = ask_each(panel, ask, on_progress)
+        notes = {  # a profile that is known is not lost with a session that failed
+            judge.spec.name: _asked_as(judge.spec, one.profile or partition.known_profile(judge.spec))
+            for judge, one in found
+        }
         return _ended(partition, store, together(found), fingerprint, notes)
 
 
@@ -301,7 +302,10 @@ def _ended(
         "source": "simulated" if simulated else source_of(spec),
         "state": state,
         "message": message,
-        **_counts(outcome),
+        "n_expected": outcome.tasks,
+        "n_answered": outcome.answered,
+        "n_failed": outcome.failed,
+        "n_unusable": outcome.unusable,
         "fingerprint": fingerprint if state == "complete" or replayed else None,
         **_asked_as(spec, outcome.profile),
         "model_reported": dict(sorted(reported.items())),
@@ -317,15 +321,6 @@ def _asked_as(spec: ModelSpec, profile: Profile | None) -> dict[str, object]:
     """Return what `Partition.known_profile` reads."""
     fields = {"mode": profile.mode, "dropped": sorted(profile.dropped)} if profile else None
     return {"asked_as": request_digest(spec), "profile": fields}
-
-
-def _counts(outcome: SessionResult) -> dict[str, object]:
-    return {
-        "n_expected": outcome.tasks,
-        "n_answered": outcome.answered,
-        "n_failed": outcome.failed,
-        "n_unusable": outcome.unusable,
-    }
 
 
 def other_models(spec: ModelSpec, reported: Mapping[str, int]) -> str | None:
