@@ -32,7 +32,7 @@ from metacog_pipeline.asking.states import (
 )
 from metacog_pipeline.asking.step import Session
 from metacog_pipeline.asking.types import Task
-from metacog_pipeline.asking.variables import LANE, LEAVE_BATCHES, REASK, UNUSABLE
+from metacog_pipeline.asking.variables import LANE, REASK, UNUSABLE
 from metacog_pipeline.errors import MetacogError, StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.home import Home
@@ -245,7 +245,6 @@ def _batches(
         kept=store.__contains__,
         identify=partial(answer_id, spec),
         submits=submits,
-        wait=os.environ.get(LEAVE_BATCHES) != "1",
     )
 
 

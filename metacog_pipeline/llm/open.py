@@ -105,7 +105,7 @@ class Clients:
         """Open ``spec`` through the batches of its provider (``options``: see `BatchModel`). Raises as `open_model`."""
         key = key_of(spec, self._environment)
         model, jobs = self.http_model(spec), self.jobs(spec)
-        return BatchModel(model, jobs, home, owner, key=key, halt=self.halt, **options)
+        return BatchModel(model, jobs, home, owner, key=key, **options)
 
     def jobs(self, spec: ModelSpec) -> Jobs:
         """Return what works on the batches of ``spec``. Raises ``StudyError`` where its key is missing."""

@@ -1,6 +1,8 @@
 """Asking through batches: every provider, every fault of the server, stops and starts; nothing is submitted twice."""
 
 import json
+import os
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +28,7 @@ from metacog_pipeline.transcripts.store import kept_records, read_partition
 from tests.simulated_server import ServerThread
 
 PROVIDERS = ("openai", "anthropic", "gemini")
-QUICK = job.Pace(first_s=0.02, factor=1.2, most_s=0.1, settling_s=0.3)
+ONCE = "TEST_ASKS_ONCE"  # set: a session leaves batches under way, and nobody starts another
 KEY = "sk-canary-0123456789abcdef"
 
 
@@ -72,7 +74,14 @@ class World:
         return Partition(study, "metamedqa", study.models[0], 1)
 
     def ask(self, partition: Partition, tasks: Sequence[Task]) -> SessionResult:
-        return query_partition(partition, tasks, ("text",), fingerprint="f")
+        """Ask in one session after another until no batch is under way; the first line of any of them counts."""
+        stopped, code = None, 0
+        while True:
+            outcome = query_partition(partition, tasks, ("text",), fingerprint="f")
+            stopped, code = stopped or outcome.stopped, code or outcome.exit_code
+            if not outcome.waiting or ONCE in os.environ:
+                return replace(outcome, stopped=stopped, exit_code=code)
+            time.sleep(0.02)
 
     def plan(self, **fields: Any) -> None:
         assert httpx.post(f"{self.server.url}/batch-faults", json=fields).status_code == 200
@@ -94,7 +103,7 @@ class World:
 
 @pytest.fixture
 def openai_world(tmp_path, monkeypatch):
-    monkeypatch.setattr(job, "PACE", QUICK)
+    monkeypatch.setattr(job, "SETTLING_S", 0.3)
     monkeypatch.setenv("CANARY_KEY", KEY)
     monkeypatch.setenv("METACOG_PROGRESS", "quiet")
     with ServerThread(respond) as server:
@@ -261,7 +270,7 @@ def test_a_batch_refused_as_a_whole_stops_with_one_line_and_gives_its_money_back
 
 def test_batches_nobody_waits_for_are_taken_up_by_the_next_session(world, monkeypatch):
     partition = world.partition(budget_usd=5, price_in=1.0, price_out=2.0)
-    monkeypatch.setenv(session.LEAVE_BATCHES, "1")
+    monkeypatch.setenv(ONCE, "1")
     world.plan(delay_s=0.6)
     outcome = world.ask(partition, TASKS)
     assert outcome.waiting == 1 and outcome.stopped is None and not outcome.complete
@@ -269,7 +278,7 @@ def test_batches_nobody_waits_for_are_taken_up_by_the_next_session(world, monkey
     figures = read_figures(world.home, 5)
     assert figures.reserved > 0, "the worst case is set aside while nobody runs"
     world.plan(delay_s=0.0)
-    monkeypatch.delenv(session.LEAVE_BATCHES)
+    monkeypatch.delenv(ONCE)
     assert world.ask(partition, TASKS).complete and table(partition) == expected()
     assert set(world.ids.values()) == {1}
     figures = read_figures(world.home, 5)
@@ -279,7 +288,7 @@ def test_batches_nobody_waits_for_are_taken_up_by_the_next_session(world, monkey
 @pytest.mark.parametrize("by", ["row", "command"])
 def test_batches_under_way_are_taken_up_whatever_the_lane_is_now(by, world, monkeypatch):
     prices = {"budget_usd": 5, "price_in": 1.0, "price_out": 2.0}
-    monkeypatch.setenv(session.LEAVE_BATCHES, "1")
+    monkeypatch.setenv(ONCE, "1")
     world.plan(delay_s=0.6)
     assert world.ask(world.partition(**prices), TASKS[:4]).waiting == 1
     asked_online = calls_online(world)
@@ -292,7 +301,7 @@ def test_batches_under_way_are_taken_up_whatever_the_lane_is_now(by, world, monk
     assert "run again" in str(now.manifest()["message"])
     assert calls_online(world) == asked_online + 4
     world.plan(delay_s=0.0)
-    monkeypatch.delenv(session.LEAVE_BATCHES)
+    monkeypatch.delenv(ONCE)
     assert world.ask(now, TASKS).complete and table(now) == expected()
     assert calls_online(world) == asked_online + 7, "of the tasks in the batch only the second steps"
     assert [len(batch["ids"]) for batch in world.taken] == [3]
@@ -305,11 +314,11 @@ def test_batches_under_way_are_taken_up_whatever_the_lane_is_now(by, world, monk
 
 @pytest.mark.parametrize("fault", ["half_missing", "expired", "line_errors"])
 def test_what_a_batch_did_not_answer_is_asked_online_where_that_is_the_lane_now(fault, world, monkeypatch):
-    monkeypatch.setenv(session.LEAVE_BATCHES, "1")
+    monkeypatch.setenv(ONCE, "1")
     world.plan(delay_s=0.6, script=[fault])
     assert world.ask(world.partition(), TASKS).waiting == 1
     world.plan(delay_s=0.0)
-    monkeypatch.delenv(session.LEAVE_BATCHES)
+    monkeypatch.delenv(ONCE)
     now = world.partition(lane="online")
     assert world.ask(now, TASKS).complete and table(now) == expected()
     assert len(world.taken) == 1
@@ -321,7 +330,7 @@ def calls_online(world: World) -> int:
 
 def test_a_plan_counts_what_batches_have_as_neither_answered_nor_to_ask(openai_world, monkeypatch):
     partition = openai_world.partition()
-    monkeypatch.setenv(session.LEAVE_BATCHES, "1")
+    monkeypatch.setenv(ONCE, "1")
     openai_world.plan(delay_s=0.6)
     openai_world.ask(partition, TASKS)
     for now in (partition, openai_world.partition(lane="online")):
@@ -335,11 +344,11 @@ def test_another_host_collects_what_one_submitted_and_submits_nothing_again(
 ):
     world, here = openai_world, openai_world.partition()
     attach(world.home, str(tmp_path / "store"), None)
-    monkeypatch.setenv(session.LEAVE_BATCHES, "1")
+    monkeypatch.setenv(ONCE, "1")
     world.plan(delay_s=0.6)
     assert world.ask(here, TASKS).waiting == 1
     world.plan(delay_s=0.0)
-    monkeypatch.delenv(session.LEAVE_BATCHES)
+    monkeypatch.delenv(ONCE)
     if not under_way:
         assert world.ask(here, TASKS).complete
     world.folder = tmp_path / "there"
@@ -365,7 +374,7 @@ def test_a_budget_too_small_for_the_wave_is_spent_in_parts(openai_world):
 
 def test_another_key_cannot_see_the_batch_and_loses_nothing(world, monkeypatch):
     partition = world.partition()
-    monkeypatch.setenv(session.LEAVE_BATCHES, "1")
+    monkeypatch.setenv(ONCE, "1")
     world.plan(delay_s=0.5)
     assert world.ask(partition, TASKS).waiting == 1
     monkeypatch.setenv("CANARY_KEY", "sk-other-0123456789abcdef")
@@ -374,12 +383,12 @@ def test_another_key_cannot_see_the_batch_and_loses_nothing(world, monkeypatch):
     assert "CANARY_KEY" in outcome.stopped and "\n" not in outcome.stopped
     assert len(world.taken) == 1
     monkeypatch.setenv("CANARY_KEY", KEY)
-    monkeypatch.delenv(session.LEAVE_BATCHES)
+    monkeypatch.delenv(ONCE)
     assert world.ask(partition, TASKS).complete and set(world.ids.values()) == {1}
 
 
 def test_the_key_is_in_no_file(world, monkeypatch):
-    monkeypatch.setenv(session.LEAVE_BATCHES, "1")
+    monkeypatch.setenv(ONCE, "1")
     world.plan(delay_s=0.5)
     world.ask(world.partition(), TASKS)
     files = [path for path in world.home.path.rglob("*") if path.is_file()]

@@ -9,13 +9,9 @@ from dagster import AssetKey, SensorResult, SkipReason, build_sensor_context
 from metacog_assets.sensors import batches_ended
 from metacog_pipeline.asking import batches
 from metacog_pipeline.asking.session import WAITING
-from metacog_pipeline.asking.variables import LEAVE_BATCHES
-from metacog_pipeline.llm.batch import job
 from metacog_pipeline.transcripts.store import PartitionFolder, read_manifest
 from tests.assets.conftest import model
 from tests.simulated_server import ServerThread
-
-QUICK = job.Pace(first_s=0.02, factor=1.2, most_s=0.1, settling_s=0.3)
 
 
 def tick(bench: Any) -> SensorResult | SkipReason:
@@ -26,8 +22,6 @@ def tick(bench: Any) -> SensorResult | SkipReason:
 
 
 def test_a_partition_in_a_batch_ends_as_waiting_and_the_sensor_goes_on_with_it(bench, monkeypatch):
-    monkeypatch.setattr(job, "PACE", QUICK)
-    monkeypatch.setenv(LEAVE_BATCHES, "1")
     with ServerThread(lambda name, request: "Answer: A\nConfidence: 3") as server:
         assert isinstance(tick(bench), SkipReason), "a home without batches"
         bench.write(model("first", base_url=f"{server.url}/v1", lane="batch"))
@@ -55,8 +49,6 @@ def test_a_partition_in_a_batch_ends_as_waiting_and_the_sensor_goes_on_with_it(b
 
 
 def test_a_batch_of_a_run_that_the_study_asks_no_more_starts_nothing(bench, monkeypatch):
-    monkeypatch.setattr(job, "PACE", QUICK)
-    monkeypatch.setenv(LEAVE_BATCHES, "1")
     with ServerThread(lambda name, request: "Answer: A\nConfidence: 3") as server:
         bench.write(model("first", base_url=f"{server.url}/v1", lane="batch"))
         httpx.post(f"{server.url}/batch-faults", json={"delay_s": 0.2})

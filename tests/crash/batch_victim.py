@@ -13,6 +13,7 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,8 @@ from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import PartitionStore
 
 INCOMPLETE, REFUSED = 3, 4
-job.PACE = job.Pace(first_s=0.01, factor=1.2, most_s=0.05, settling_s=0.4)
+job.SETTLING_S = 0.4
+PAUSE_S = 0.05
 
 
 def two_steps(name: str) -> Task:
@@ -87,7 +89,8 @@ def work(job: dict[str, Any]) -> int:
         study = load_study(Path(job["study"]))
         partition = Partition(study, "metamedqa", study.models[0], 1)
         todo = [two_steps(f"q{number}") for number in range(job["items"])]
-        outcome = query_partition(partition, todo, ("text",), fingerprint="f")
+        while (outcome := query_partition(partition, todo, ("text",), fingerprint="f")).waiting:
+            time.sleep(PAUSE_S)
     except MetacogError as error:
         print(f"error {error}", flush=True)
         return REFUSED

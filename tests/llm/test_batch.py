@@ -229,7 +229,7 @@ def result(answer: str) -> str:
 
 def test_a_batch_of_the_same_size_that_is_anothers_is_told_by_its_results(tmp_path, monkeypatch):
     """Anthropic's batches bear no mark: of two of this size the one that names our requests is ours."""
-    monkeypatch.setattr(job, "PACE", job.Pace(settling_s=0.0))
+    monkeypatch.setattr(job, "SETTLING_S", 0.0)
     lines = {"msgbatch_other": [f"{number:064x}" for number in range(90, 95)], "msgbatch_ours": IDS}
 
     def answer(request: httpx.Request) -> httpx.Response:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -30,6 +29,7 @@ from metacog_pipeline.llm.wire import base_url, key_variable, wire_for
 
 KEY = "{key}"  # stands for the key in the headers that are written down
 MAX_LINE_BYTES = 128 * 2**20
+SETTLING_S = 60.0  # a submission may take this long to appear in the provider's list
 NOT_OURS = frozenset({401, 403, 404})
 UNBILLED = ("expired", "cancelled")
 WHY = {
@@ -42,23 +42,6 @@ WHY = {
 
 class BatchError(ProviderError):
     """A batch that cannot go on without the user. What was submitted is kept and found again."""
-
-
-class NotListed(Later):
-    """A batch that may have been submitted is not in the provider's list, and may still appear there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """Seconds: how often batches are looked at, and how long one whose submission broke is looked for."""
-
-    first_s: float = 5.0
-    factor: float = 1.5
-    most_s: float = 300.0
-    settling_s: float = 60.0  # a submission may take this long to appear in the provider's list
-
-
-PACE = Pace()
 
 
 @dataclass(slots=True)
@@ -144,12 +127,10 @@ class Jobs:
         self.backend = BACKENDS[spec.provider]
         self.root = base_url(spec)
         self.account = records.account_digest(key_variable(spec), key)
-        self.pace = PACE
         self._key = key
         self._http = http
         self._budget = None if spec.free else budget
         self._wire = wire_for(spec.provider)
-        self._missing_since: dict[str, float] = {}
 
     # --- money and reading ------------------------------------------------------------------------------------------
     def free(self) -> float | None:
@@ -200,7 +181,6 @@ class Jobs:
         record = batch.record
         self.set_aside(batch)
         batch.now(state="submitting", submitting_since=records.utc_text(), tries=record.tries + 1)
-        self._missing_since.pop(record.mark, None)
         try:
             remote = await self.backend.submit(self._calls(batch), self.root, batch.record, batch.requests)
         except Later as failure:
@@ -231,9 +211,8 @@ class Jobs:
             since = record.submitting_since
             batch.now(state="submitted", remote=name, tentative=not sure, submitted_at=since)
             return
-        missing_since = self._missing_since.setdefault(record.mark, time.monotonic())
-        if time.monotonic() - missing_since < self.pace.settling_s:
-            raise NotListed("not in the provider's list yet", taken=True)
+        if records.age_s(record.submitting_since) < SETTLING_S:
+            raise Later("not in the provider's list yet", taken=True)
         await self.submit(batch)
 
     async def peek(self, batch: Batch) -> Look:

@@ -9,7 +9,6 @@ than one that went on.
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import logging
 from collections.abc import Callable
@@ -19,21 +18,18 @@ from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.batch import records
 from metacog_pipeline.llm.batch.backends import Backend
-from metacog_pipeline.llm.batch.job import KEY, BatchError, Jobs, NotListed, Results, unanswered
+from metacog_pipeline.llm.batch.job import KEY, Jobs, Results, unanswered
 from metacog_pipeline.llm.batch.pending import Pending, is_online
 from metacog_pipeline.llm.batch.records import Batch, BatchRecord
 from metacog_pipeline.llm.batch.transport import Later
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.client import HttpChatModel
 from metacog_pipeline.llm.costs import worst_case_cost
-from metacog_pipeline.llm.halt import Halt
 from metacog_pipeline.llm.ledger import NANO, nano
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind
 from metacog_pipeline.llm.wire import UnsupportedConstraint, wire_for
 
 MOST_BATCHES = 3  # one request is put into, before it counts as failed
-LOOKED_FOR_TIMES = 4  # in the provider's list, before a batch counts as never submitted
-MOST_FAILURES = 20  # of looking at one batch in a row: hours, with the pauses between them
 AGAIN = (ErrorKind.TRANSIENT, ErrorKind.RATE_LIMIT)
 EMPTY = "empty"  # a whole answer that says nothing: billed, and asked for once more
 
@@ -56,17 +52,6 @@ class Request:
 
 
 @dataclass(slots=True)
-class _Watched:
-    """One batch of this session: when it is looked at next, on the loop's clock."""
-
-    batch: Batch
-    due: float = 0.0
-    pause: float = 0.0
-    failures: int = 0
-    looked: bool = False
-
-
-@dataclass(slots=True)
 class _Tried:
     """A request that batches did not answer: how many, why the last one did not, what may have been billed for it."""
 
@@ -79,9 +64,8 @@ class BatchModel:
     """A `ChatModel` that asks ``spec`` through batches. One event loop and one partition only.
 
     ``identify`` gives a request's answer id, ``kept`` says whether an answer is in the store. ``submits`` is whether what
-    no batch holds goes into a new one; otherwise it is asked online, and only earlier batches are taken up. ``wait`` is
-    whether `next` stays until batches end; otherwise it returns once all are submitted, and ``waiting`` is how many are
-    under way. ``problems`` are the lines about those that ended.
+    no batch holds goes into a new one; otherwise it is asked online, and only earlier batches are taken up. ``waiting`` is
+    how many batches are under way, for a later session; ``problems`` are the lines about those that ended.
     """
 
     def __init__(
@@ -92,12 +76,9 @@ class BatchModel:
         owner: records.Owner,
         *,
         key: str | None,
-        halt: Halt,
         identify: Callable[[ChatRequest], str],
         kept: Callable[[str], bool],
         submits: bool = True,
-        wait: bool = True,
-        say: Callable[[str], None] | None = None,
     ) -> None:
         self.spec = model.spec
         self.submits = submits
@@ -108,15 +89,12 @@ class BatchModel:
         self._home = home
         self._owner = owner
         self._key = key
-        self._halt = halt
         self._identify = identify
         self._kept = kept
-        self._wait = wait
-        self._say = say or _logger.info
         self._plain = model.spec.model_copy(update={"stream": False})
         self._wire = wire_for(model.spec.provider)
         self._queued: dict[str, Request] = {}
-        self._watched: dict[str, _Watched] = {}
+        self._batches: list[Batch] = []
         self._under_way: set[str] = set()
         # What batches brought for a request, oldest first: one that came to nothing was put into the next.
         self._brought: dict[str, list[Results]] = {}
@@ -143,7 +121,7 @@ class BatchModel:
                 for answer in results.places:
                     if not self._kept(answer):
                         self._brought.setdefault(answer, []).append(results)
-                self._watched[batch.record.mark] = _Watched(batch, float("inf"))  # put away in the end
+                self._batches.append(batch)  # put away in the end
 
     def there(self, answer: str) -> bool:
         """Whether a pending call may be made again: its batch has ended."""
@@ -174,28 +152,19 @@ class BatchModel:
         raise Pending(answer)
 
     async def next(self) -> bool:
-        """Submit what was asked for, and wait until some of it is there; False where nobody waits for it.
+        """Submit what was asked for, and look at every batch once; False where the tasks have nothing to go on with.
 
-        Raises `NotSent` when everything is to be given up, ``BudgetError`` where not one request can be paid for,
-        `BatchError` where a batch cannot go on without the user.
+        Nobody waits for a provider here: a later session goes on with what is under way. Raises ``BudgetError`` where not
+        one request can be paid for, `BatchError` where a batch cannot go on without the user.
         """
-        now = asyncio.get_running_loop().time
-        while True:
-            self._write_batches()
-            due = [each for each in self._watched.values() if each.due <= now()]
-            delivered = [await self._tend(each) for each in due]
-            under_way = self._open_ones()
-            if any(delivered) or not under_way:
-                return True
-            if not self._wait and all(each.looked for each in under_way):
-                self.waiting = len(under_way)
-                return False
-            with self._halt.unsent():
-                await asyncio.sleep(max(0.0, min(each.due for each in under_way) - now()))
+        self._write_batches()
+        delivered = [await self._tend(each) for each in self._open_ones()]
+        self.waiting = len(self._open_ones())
+        return any(delivered) or not self.waiting
 
     async def close(self) -> None:
         """Note which batches are kept elsewhere by now; what was not written down is asked for again."""
-        for batch in [each.batch for each in self._watched.values()]:
+        for batch in self._batches:
             if batch.record.state != "collected":
                 continue
             if all(map(self._kept, Results.of(batch, self._jobs.backend).places)):
@@ -249,11 +218,11 @@ class BatchModel:
 
     # --- the batches ------------------------------------------------------------------------------------------------
     def _watch(self, batch: Batch) -> None:
-        self._watched[batch.record.mark] = _Watched(batch, 0.0, self._jobs.pace.first_s)
+        self._batches.append(batch)
         self._under_way.update(answer for answer, _ in batch.answers())
 
-    def _open_ones(self) -> list[_Watched]:
-        return [each for each in self._watched.values() if each.batch.record.state in records.OPEN_STATES]
+    def _open_ones(self) -> list[Batch]:
+        return [each for each in self._batches if each.record.state in records.OPEN_STATES]
 
     def _write_batches(self) -> None:
         """Make batches of the queued requests, as far as the budget allows now."""
@@ -289,9 +258,9 @@ class BatchModel:
         )
         return records.create(self._home, record, requests, [(each.answer, each.worst) for each in chosen])
 
-    async def _tend(self, watched: _Watched) -> bool:
+    async def _tend(self, batch: Batch) -> bool:
         """Do the next thing with a batch: submit it, look for it, look at it, collect it. Return whether answers came."""
-        batch, jobs = watched.batch, self._jobs
+        jobs = self._jobs
         try:
             match batch.record.state:
                 case "written":
@@ -301,28 +270,13 @@ class BatchModel:
                     await jobs.resolve(batch, self._others(batch))
                 case "submitted":
                     look = await jobs.look(batch)
-                    watched.looked = True
                     found = await jobs.collect(batch, look) if look.phase == "ended" else None
                     if found is not None:
                         self._announce(batch, f"has ended ({look.word})")
                         self._deliver(batch, found)
-                        watched.due = float("inf")
                         return True
-            watched.failures = 0
-        except NotListed:
-            pass
         except Later as reason:
-            watched.failures += 1
-            if watched.failures >= MOST_FAILURES:
-                line = f"batch {batch.record.mark}: {reason}; it is kept, run again to go on with it"
-                raise BatchError(line) from None
             _logger.info("batch %s: %s", batch.record.mark, reason)
-        now = asyncio.get_running_loop().time()
-        if batch.record.state == "submitting":
-            watched.due = now + jobs.pace.settling_s / LOOKED_FOR_TIMES
-        else:
-            watched.due = now + watched.pause
-            watched.pause = min(watched.pause * jobs.pace.factor, jobs.pace.most_s)
         return False
 
     def _deliver(self, batch: Batch, found: Results) -> None:
@@ -347,7 +301,9 @@ class BatchModel:
         }
 
     def _announce(self, batch: Batch, what: str) -> None:
-        self._say(f"{self.spec.name}: batch {batch.record.mark} of {batch.record.n} requests {what}")
+        _logger.info(
+            "%s: batch %s of %d requests %s", self.spec.name, batch.record.mark, batch.record.n, what
+        )
 
 
 def batch_of(queued: list[Request], backend: Backend, free_usd: float | None) -> list[Request]:
