@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from metacog_pipeline.asking.endings import heard
-from metacog_pipeline.asking.variables import LANE, LEAVE_BATCHES, REASK, UNUSABLE, WATCH_PARENT
+from metacog_pipeline.asking.variables import LANE, REASK, UNUSABLE, WATCH_PARENT
 from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import opened, port_option, quiet_option, study_argument
 from metacog_pipeline.errors import MetacogError, StudyError, suggestion
@@ -212,7 +212,6 @@ def environment_of(study: Study, style: Style) -> dict[str, str]:
         "METACOG_STUDY": str(study.path),
         "DAGSTER_HOME": str(study.home.dagster),
         ENVIRONMENT: style,
-        LEAVE_BATCHES: "1",  # no step waits for a batch: the next run, or a sensor, goes on with it
         "PYTHONUNBUFFERED": "1",
         "PYTHONSAFEPATH": "1",  # a polars.py in the folder of the user is not imported
     }
