@@ -16,7 +16,7 @@ import functools
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -53,12 +53,13 @@ _OF_TEXTS = ("text", "characters", "reasoning", "thought", "request")
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """A benchmark with answers: its conditions in the order of the grid, its models, how many items, how many a file."""
+    """A benchmark with answers: conditions in the order of the grid, models, items, what is ``read``, items of a file."""
 
     name: str
     conditions: tuple[str, ...]
     models: tuple[str, ...]
     n_items: int
+    read: tuple[str, ...] = ()
     slice: int = 1
 
 
@@ -100,6 +101,7 @@ def contents(home: Home) -> list[Benchmark]:
                 tuple(dict.fromkeys(condition for condition, *_ in cells)),
                 tuple(sorted(models)),
                 n_items,
+                tuple(each for each in _own_columns(home, name) if each not in _NOT_SHOWN),
                 max(1, _ANSWERS_A_FILE * n_items // max(n_calls, n_items)),
             )
             found.append((2 * sum(n for *_, n, _ in cells) < sum(n for *_, n in cells), own))
@@ -108,10 +110,7 @@ def contents(home: Home) -> list[Benchmark]:
 
 def page(name: str, found: Sequence[Benchmark]) -> str:
     """Return the page."""
-    listed = [
-        {"name": each.name, "conditions": each.conditions, "models": each.models, "slice": each.slice}
-        for each in found
-    ]
+    listed = [{key: value for key, value in asdict(each).items() if key != "n_items"} for each in found]
     return pieces.page("explorer.html.jinja", name=name, contents=script_data(listed), script=SCRIPT)
 
 
@@ -213,7 +212,7 @@ def _slices(home: Home, benchmark: Benchmark) -> Iterator[list[dict[str, Any]]]:
         ]
         names = f"select item_id {some}"
         calls = _by_item(_calls(home, benchmark.name, names), number)
-        read = _by_item(_read(home, benchmark.name, names), number)
+        read = _by_item(_read(home, benchmark, names), number)
         for item in items:
             prompts: dict[str, int] = {}
             item["answers"] = calls.get(item["item_id"], [])
@@ -228,7 +227,8 @@ def _by_item(rows: Iterable[dict[str, Any]], number: Mapping[str, int]) -> dict[
     found: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         if row["model"] in number:
-            found.setdefault(row.pop("item_id"), []).append({**row, "model": number[row["model"]]})
+            row["model"] = number[row["model"]]
+            found.setdefault(row.pop("item_id"), []).append(row)
     return found
 
 
@@ -244,18 +244,17 @@ def _calls(home: Home, benchmark: str, names: str) -> list[dict[str, Any]]:
     return [dict(zip((*_CALL, "why", *_OF_TEXTS), row, strict=True)) for row in found]
 
 
-def _read(home: Home, benchmark: str, names: str) -> list[dict[str, Any]]:
-    """Return what was read out of the responses to the items that SQL ``names``: what is there, as text."""
-    columns = _own_columns(home, benchmark)
-    shown = [name for name in columns if name not in _NOT_SHOWN]
+def _read(home: Home, benchmark: Benchmark, names: str) -> list[dict[str, Any]]:
+    """Return what was read out of the responses to the items that SQL ``names``; values in the order of ``read``."""
     which = ("item_id", "model", "condition", "run")
-    sql = f"select {', '.join((*which, *shown))} from {benchmark}_responses where item_id in ({names}) order by all"
-    found = []
-    for row in queries.rows(home, sql) if columns else ():
-        values = zip(shown, row[len(which) :], strict=True)
-        own = [[name, _plain(value)] for name, value in values if value is not None and value != []]
-        found.append({**dict(zip(which, row, strict=False)), "values": own})
-    return found
+    if not benchmark.read:
+        return []
+    found = queries.rows(
+        home,
+        f"select {', '.join((*which, *benchmark.read))} from {benchmark.name}_responses where item_id in ({names}) "
+        "order by all",
+    )
+    return [{**dict(zip(which, row, strict=False)), "values": row[len(which) :]} for row in found]
 
 
 def _responses(home: Home, benchmark: str) -> str:
@@ -299,9 +298,3 @@ def _messages(request: str | None) -> str:
     except (ValueError, KeyError, TypeError):
         whole = request or ""
     return whole[:CHARACTERS]
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, float):
-        return round(value, 4)
-    return value if isinstance(value, str | int) else str(value)

@@ -1,6 +1,6 @@
 """A page for each paper the study's benchmarks come from: its tables and figures drawn again, and its claims checked.
 
-Which exhibits there are is declared by each benchmark (`Exhibit`); `listing` tells them all, for docs/papers.md.
+Which exhibits there are is declared by each benchmark (`Exhibit`); docs/papers.md lists them all.
 """
 
 from __future__ import annotations
@@ -82,34 +82,3 @@ def _body(home: Home, exhibit: Exhibit) -> Markup:
             made = pieces.paragraph(one_line(why), "soft")
     missing = pieces.paragraph(f"Missing: {exhibit.missing}", "soft") if exhibit.missing else Markup()
     return made + missing
-
-
-def listing() -> str:
-    """Return every exhibit of every paper as Markdown: what is drawn again, and what is missing."""
-    lines = [
-        "# As in the papers",
-        "",
-        "A report has one page per paper (`report/papers/BENCHMARK/index.html`): every table and figure below that rests",
-        "on numbers is drawn again from the published values, with the study's own models and observers in tables and",
-        "figures of their own beside them, and every printed number computed again below. What cannot be drawn again says",
-        "what is missing. Printed values come from `data/published`; a figure's number is given where the sources of this",
-        "project have it.",
-        "",
-        "Below them stands the ledger of what the paper leads with: the claim, its data, what follows with its interval,",
-        "what would be seen without it, and a verdict. One query prints the ledgers of all five papers:",
-        "",
-        "```",
-        "metacog sql --study STUDY \"from published_claims where place = 'headline'\"",
-        "```",
-    ]
-    for benchmark in registry.names():
-        found = registry.load(benchmark)
-        if (paper := getattr(found, "paper", None)) is None or not found.exhibits():
-            continue
-        lines += ["", f"## {benchmark}", "", f"{paper.title} ({paper.where}).", ""]
-        lines += ["| exhibit | shows | drawn again | missing |", "| --- | --- | --- | --- |"]
-        lines += [
-            f"| {each.label} | {each.title} | {'no' if each.render is None else 'yes'} | {each.missing or 'nothing'} |"
-            for each in found.exhibits()
-        ]
-    return "\n".join([*lines, ""])

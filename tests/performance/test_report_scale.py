@@ -20,7 +20,7 @@ from tests.performance.spending import spent
 
 pytestmark = pytest.mark.bench
 
-LIMIT_S, LIMIT_MB = 30.0, 1500
+LIMIT_S, LIMIT_MB = 120.0, 1500
 _CODE = """
 import sys
 from pathlib import Path

@@ -272,7 +272,9 @@ function answer(each, found) {
 // The score first, then what was read; what is known of the item stands above and is not said again.
 function reading(each, facts) {
   const line = element("p", null, "read");
-  const own = each.values.filter(([key, value]) => String(facts[key] ?? "") !== String(value));
+  const plain = (value) => (typeof value === "number" ? Number(value.toFixed(4)) : typeof value === "object" ? JSON.stringify(value) : value);
+  const there = each.values.map((value, i) => [state.benchmark.read[i], value]).filter(([, value]) => value !== null && String(value) !== "").map(([key, value]) => [key, plain(value)]);
+  const own = there.filter(([key, value]) => String(facts[key] ?? "") !== String(value));
   const right = own.find(([key]) => key === "correct")?.[1];
   const shown = own.filter(([key, value]) => key !== "correct" && !(key === "status" && value === "ok"));
   const first = shown.slice(0, READ).map(([key, value]) => `${key} ${value}`).join(" · ");
