@@ -92,10 +92,14 @@ class Partition:
         noted = self.manifest()
         if judge is not None:
             noted = noted.get("judges", {}).get(judge.name, {})
-        profile = noted.get("profile")
-        if profile is None or noted.get("asked_as") != request_digest(judge or self.spec):
-            return None
-        return Profile(profile["mode"], frozenset(profile["dropped"]))
+        match noted:
+            case {"asked_as": digest, "profile": {"mode": str(mode), "dropped": list(dropped)}}:
+                return (
+                    Profile(mode, frozenset(dropped))
+                    if digest == request_digest(judge or self.spec)
+                    else None
+                )
+        return None
 
 
 def request_digest(spec: ModelSpec) -> str:
