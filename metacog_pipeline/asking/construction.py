@@ -201,13 +201,12 @@ def _ask(benchmark: Bound, role: Role, inputs: Inputs, on_progress: OnProgress) 
     ]
     found = ask_each(panel, partial(_ask_one, benchmark, role), on_progress)
     result = together(found)
-    will_do = role.incomplete_will_do is not None and role.incomplete_will_do(benchmark)
-    if will_do and not INTERRUPTED.is_set():
-        return result
+    enough = role.incomplete_will_do is not None and role.incomplete_will_do(benchmark)
     problems = [
         (each.spec.name, one.stopped or (one.missing and f"{one.missing}; run again")) for each, one in found
     ]
-    if line := "; ".join(f"{name}: {why}" for name, why in problems if why):
+    line = "; ".join(f"{name}: {why}" for name, why in problems if why)
+    if line and (INTERRUPTED.is_set() or not enough):
         raise (BudgetError if result.exit_code == BudgetError.exit_code else ProviderError)(line)
     return result
 

@@ -140,8 +140,11 @@ async def _models(study: Study, offline: bool) -> list[Finding]:
     """Return what is found about each model; one is asked that nothing is known of and nothing speaks against."""
 
     async def about(spec: ModelSpec) -> list[Finding]:
+        if spec.provider == "transformers" and weights_digest(spec.model) is None:
+            why = f"{spec.model}: no model here (config.json is missing)"
+            return [fail(spec.name, why, errors.ProviderError)]
         if spec.provider in IN_PROCESS:
-            return [*_in_process(spec)]
+            return [ok(spec.name, "costs nothing")]
         own, known = (
             [*_checked(spec.name, _key(spec)), price_finding(study, spec)],
             plan.known_of(study, spec),
@@ -159,15 +162,6 @@ async def _models(study: Study, offline: bool) -> list[Finding]:
         return own if known is None else [*own, *_as_it_answers(spec, known)]
 
     return [each for own in await asyncio.gather(*map(about, study.askable)) for each in own]
-
-
-def _in_process(spec: ModelSpec) -> Iterator[Finding]:
-    if spec.provider == "transformers" and weights_digest(spec.model) is None:
-        why = f"{spec.model}: no model here (config.json is missing)"
-        yield fail(spec.name, why, errors.ProviderError)
-    else:
-        replayed = spec.provider == "replay"
-        yield ok(spec.name, "its answers are imported; it is not asked" if replayed else "costs nothing")
 
 
 def _as_it_answers(spec: ModelSpec, known: Capabilities) -> Iterator[Finding]:
