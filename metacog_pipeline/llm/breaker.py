@@ -47,11 +47,11 @@ class Breaker:
 
     def note(self, request: ChatRequest, known: Capabilities, usage: Usage) -> bool:
         """Look at the bill of one answer; return whether what was ``known`` had set enough aside for it."""
-        if self._spec.free:
-            return True
         sent, got = usage.input_tokens or 0, usage.output_tokens or 0
         most_in = costs.input_token_bound(self._spec, request)
         most_out = costs.output_token_bound(self._spec, request, known)
+        if self._spec.free or (sent <= most_in and got <= most_out):
+            return True
         before, hidden = self.raised(known), sent - costs.estimate_input_tokens(request)
         if costs.beyond(got, most_out):
             self._note(before, overbilled=got)
@@ -70,8 +70,8 @@ class Breaker:
                     "directly if this is not meant",
                     *(self._spec.name, f"{sent:,}", f"{most_in:,}"),
                 )
-        within = costs.beyond(sent, most_in + (known.hidden_tokens or 0)) or costs.beyond(got, most_out)
-        return not within
+        most_in += known.hidden_tokens or 0
+        return not (costs.beyond(sent, most_in) or costs.beyond(got, most_out))
 
     def refusal(self, known: Capabilities, now: datetime) -> Completion | None:
         """Return what a call to a stopped model ends with, without being sent; ``None`` while it is not stopped."""

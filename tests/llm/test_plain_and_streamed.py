@@ -118,7 +118,7 @@ FORMATS = {"openai": chat, "anthropic": message, "gemini": generated}
 
 @pytest.mark.parametrize("provider", FORMATS)
 @given(data=st.data())
-@settings(max_examples=60, deadline=None, phases=QUICK)
+@settings(max_examples=30, deadline=None, phases=QUICK)
 def test_a_body_cut_into_events_in_any_way_is_read_as_the_body(provider, data):
     body, events = FORMATS[provider](data.draw)
     stream = b"".join(framed(data.draw, event) for event in events)
@@ -127,7 +127,7 @@ def test_a_body_cut_into_events_in_any_way_is_read_as_the_body(provider, data):
 
 @pytest.mark.parametrize("provider", FORMATS)
 @given(data=st.data())
-@settings(max_examples=20, deadline=None, phases=QUICK)
+@settings(max_examples=15, deadline=None, phases=QUICK)
 def test_what_follows_the_end_of_a_reply_takes_nothing_from_it(provider, data):
     body, events = FORMATS[provider](data.draw)
     late = [

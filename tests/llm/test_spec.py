@@ -75,6 +75,7 @@ def test_what_stands_for_nothing_is_taken_from_every_provider(provider):
     ModelSpec.model_validate({"name": "m", "provider": provider, "model": "x", "lane": "online"})
 
 
+@pytest.mark.proof  # the clients take seconds to import
 def test_the_words_of_effort_are_those_of_the_providers_own_clients():
     openai = pytest.importorskip("openai.types.shared_params.reasoning_effort")
     anthropic = pytest.importorskip("anthropic.types.output_config_param")

@@ -80,21 +80,21 @@ def assert_sound(completion: Completion) -> None:
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 @given(status=STATUSES, body=st.binary(max_size=200))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_any_bytes_are_read(provider, status, body):
     assert_sound(wire_for(provider).read(SPECS[provider], status, {}, body, None))
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 @given(status=STATUSES, value=values)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_any_json_is_read(provider, status, value):
     assert_sound(wire_for(provider).read(SPECS[provider], status, {}, json.dumps(value).encode(), "k"))
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 @given(status=STATUSES, data=st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_an_answer_with_any_field_spoiled_is_read(provider, status, data):
     whole = data.draw(st.sampled_from([ANSWERS[provider], ERRORS[provider]]))
     body = json.dumps(data.draw(spoiled(whole))).encode()
@@ -155,7 +155,7 @@ def test_an_answer_cut_anywhere_is_a_failure(provider, cut):
     secret=st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=8, max_size=300),
     status=STATUSES,
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_a_key_that_a_server_echoes_anywhere_but_in_the_answer_is_struck_out(provider, secret, status):
     echo = json.loads(
         json.dumps(ERRORS[provider]).replace('"m"', json.dumps(f"no {secret}")).replace('"c"', '"c"')

@@ -139,7 +139,7 @@ def test_an_unwrapped_error_of_a_local_server_is_read_as_an_error():
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 @given(data=st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_hostile_events_never_raise(provider, data):
     events = list(EVENTS[provider])
     place = data.draw(st.integers(0, len(events) - 1))

@@ -100,7 +100,7 @@ def consumed(value: Any) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_calls_to_openai_are_of_the_official_types(data):
     pytest.importorskip("openai")
     from openai.types.chat import completion_create_params as chat
@@ -113,7 +113,7 @@ def test_calls_to_openai_are_of_the_official_types(data):
 
 
 @given(data=st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_calls_to_anthropic_are_of_the_official_types(data):
     pytest.importorskip("anthropic")
     from anthropic.types import message_create_params as messages
@@ -132,7 +132,7 @@ def test_calls_to_anthropic_are_of_the_official_types(data):
 
 
 @given(data=st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_calls_to_gemini_are_of_the_official_types(data):
     types = pytest.importorskip("google.genai.types")
     spec, request, known = data.draw(specs("gemini")), data.draw(requests), data.draw(knowns)

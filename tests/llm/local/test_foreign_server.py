@@ -24,6 +24,8 @@ pytest.importorskip("torch", reason="the extra train is not installed")
 pytest.importorskip("fastapi", reason="transformers[serving] is not installed")
 STARTED_WITHIN_S = 120
 
+pytestmark = pytest.mark.proof  # the server takes half a minute to start
+
 
 @pytest.fixture(scope="module")
 def address(folders):
