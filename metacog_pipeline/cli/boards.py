@@ -20,10 +20,6 @@ _COMPARED = (
     *("benchmark", "condition", "measure", "value_a", "value_b"),
     *("difference", "low", "high", "p_holm", "n_items", "better", "low_n"),
 )
-_RULE = (
-    "Over the n_items both answered; one rule for every benchmark: confidence from 0 to 1, ECE over ten bins. "
-    "A board is over all items, and may have the scale of its paper."
-)
 
 
 @click.command()
@@ -65,8 +61,6 @@ def compare(a: str, b: str, study_file: Path, form: Format) -> None:
     people = form in ("table", "markdown")
     shown = found.drop_nulls("difference").select(_COMPARED) if people else found
     click.echo(render(Rows(tuple(shown.columns), tuple(shown.iter_rows())), form), nl=False)
-    if people:
-        click.echo(f"\n{_RULE}")
     if left := found.height - shown.height:
         click.echo(f"{left} of {found.height} tests have no value; column status of --format csv says why.")
 

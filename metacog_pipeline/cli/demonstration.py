@@ -20,7 +20,7 @@ _DONE = """\
 
 This is the sample set with simulated respondents, not a result about any real model. Best first, with 95 % intervals.
 
-Report:       {page}
+Report:       {report}
 Study file:   {study}
 DuckDB file:  {duckdb}
 
@@ -59,11 +59,6 @@ def demo(folder: Path, quiet: bool) -> None:
         sys.exit(code)
     if quiet and not printing.wanted():
         return
-    page = study.home.page
-    if not page.exists():  # the run has written it, unless nothing was to be done
-        from metacog_pipeline.report.page import build_report
-
-        page = build_report(study.home, study.study.name)
     printing.table("rankings", run_query(study.home, _HEADLINES))
-    said = _DONE.format(page=page, study=study_file, duckdb=study.home.leaderboard)
-    printing.say(said, report=str(page), study=str(study_file), duckdb=str(study.home.leaderboard))
+    made = {"report": study.home.page, "study": study_file, "duckdb": study.home.leaderboard}
+    printing.say(_DONE.format(**made), **{name: str(path) for name, path in made.items()})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,7 +17,6 @@ from metacog_pipeline.study import Study
 
 FIRST_ITEMS, FIRST_REASONS = 8, 3
 WIDTH = 110
-LEAST_DIGITS, MOST_DIGITS = 8, 64  # of the id of an answer
 _CELL = "BENCHMARK CONDITION MODEL MEASURE"
 
 
@@ -61,9 +61,8 @@ def explain(study_file: Path, names: tuple[str, ...], every_item: bool) -> None:
 def _print_call(study: Study, answer_id: str) -> None:
     from metacog_pipeline.transcripts import lookup
 
-    if not LEAST_DIGITS <= len(answer_id) <= MOST_DIGITS or set(answer_id) - set("0123456789abcdef"):
-        digits = f"{LEAST_DIGITS} to {MOST_DIGITS} of its digits, 0-9 and a-f"
-        raise click.UsageError(f"ANSWER_ID: {answer_id!r} is not an id: give {digits}; or a number: {_CELL}")
+    if not re.fullmatch("[0-9a-f]{8,64}", answer_id):
+        raise click.UsageError(f"ANSWER_ID: give 8 to 64 of its digits, 0-9 and a-f; or a number: {_CELL}")
     records = lookup.records_of(study.home, answer_id)
     shown = [lookup.shown(record) for record in records]
     for each in [shown] if printing.wanted() else shown:

@@ -7,6 +7,7 @@ does not use; a published row six options and ``kind``. Fields not named here ar
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -187,15 +188,16 @@ class Quirk:
     published: Text
 
 
-_ADAPTERS: dict[object, TypeAdapter[Any]] = {
-    record: TypeAdapter(record) for record in (ParentRow, FictionalRow, ChoiceRow, EditRecord, Quirk)
-}
+@functools.cache  # each takes 10 ms, and whoever has the items builds none
+def _adapter(record: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(record)
 
 
 def _read(record: type[RecordT], line: Line, **given: object) -> RecordT:
     """Return the record on ``line`` with ``given`` in place of its fields; SourceError names the first wrong one."""
     try:
-        read: RecordT = _ADAPTERS[record].validate_python({**line.row, **given})
+        kind: Any = record
+        read: RecordT = _adapter(kind).validate_python({**line.row, **given})
         return read
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]

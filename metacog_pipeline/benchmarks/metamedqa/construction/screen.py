@@ -8,6 +8,7 @@ on these is in-sample.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -50,10 +51,6 @@ _PATTERNS: dict[str, str] = {
     r"\b(?:are|is|were|was)\s+found\s*[.?]",
 }
 CUE_CLASSES = tuple(_PATTERNS)
-_COMPILED = {
-    name: re.compile(pattern, 0 if name == "graph_point" else re.IGNORECASE)
-    for name, pattern in _PATTERNS.items()
-}
 _NAMED = ("image", "fig", "picture", "photograph", "exhibit", "graph", "diagram", "illustration")
 #: Class of absent media → words of which every match holds one: a pattern is slow to look for, a word is not.
 _HOLDS: dict[str, tuple[str, ...]] = {
@@ -93,9 +90,14 @@ class Nomination:
     excerpt: str
 
 
+@functools.cache  # compiling them all takes 50 ms, and whoever has the items builds none
+def _pattern(name: str) -> re.Pattern[str]:
+    return re.compile(_PATTERNS[name], 0 if name == "graph_point" else re.IGNORECASE)
+
+
 def cues(question: str) -> dict[str, str]:
     """Return the cue classes that fire on a stem, each with the text it fired on."""
-    hits = ((name, pattern.search(question)) for name, pattern in _COMPILED.items())
+    hits = ((name, _pattern(name).search(question)) for name in _PATTERNS)
     return {name: " ".join(hit.group().split()) for name, hit in hits if hit is not None}
 
 
@@ -118,9 +120,7 @@ def lacks_laboratory(question: str) -> bool:
 def mentions_absent_media(question: str) -> bool:
     """Whether a stem points at a picture, tracing or graph, none of which a text question can hold."""
     plain = (question if question.isascii() else question.translate(_SMALL)).lower()
-    return any(
-        _may_fire(name, question, plain) and _COMPILED[name].search(question) for name in MEDIA_CLASSES
-    )
+    return any(_may_fire(name, question, plain) and _pattern(name).search(question) for name in MEDIA_CLASSES)
 
 
 def _may_fire(name: str, question: str, plain: str) -> bool:
