@@ -63,7 +63,7 @@ def test_the_plan_names_a_model_without_a_price(metacog, study):
     unpriced = 'name = "sim"\nprovider = "openai"\nmodel = "m"'
     study.write_text(study.read_text().replace('name = "sim"\nprovider = "simulated"', unpriced))
     out = metacog("plan", study).out
-    assert "no price" in out and "those without a price left out" in out
+    assert "N/A" in out and "those without a price left out" in out
 
 
 def test_sql_answers_in_every_format_and_lists_tables_from_standard_input(metacog, finished, monkeypatch):
