@@ -117,7 +117,8 @@ def report(study_file: Path, explore: bool) -> None:
     from metacog_pipeline.report.page import build_report
 
     page = build_report(study.home, study.study.name)
-    explorer = page.parent / "explore" / "index.html"
-    if explore and not explorer.is_file():
-        raise StoreError(f"{explorer}: is not there, nothing was answered yet; run metacog run {study_file}")
-    printing.say(str(explorer if explore else page), report=str(page), explorer=str(explorer))
+    found = page.parent / "explore" / "index.html"
+    explorer = str(found) if found.is_file() else None
+    if explore and explorer is None:
+        raise StoreError(f"{found}: nothing was answered yet; run metacog run {study_file}")
+    printing.say(str(explorer if explore else page), report=str(page), explorer=explorer)

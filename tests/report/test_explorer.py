@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from markupsafe import Markup
 
 from metacog_pipeline.benchmarks.medley import report as medley
+from metacog_pipeline.cli import cli
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
@@ -64,6 +66,14 @@ def test_there_is_a_small_index_and_a_file_of_each_question_set_condition_and_sl
     ]
     _, questions = data(folder, "questions-0.js")
     assert [row[0] for row in questions] == [f"item-{i:03}" for i in range(N_ITEMS)]
+
+
+def test_the_command_prints_the_file_to_open_and_serves_nothing(home, tmp_path):
+    study = tmp_path / "study.toml"
+    model = '[[models]]\nname = "alpha"\nprovider = "simulated"\n'
+    study.write_text(f'[study]\nname = "x"\nhome = "{home}"\n[benchmarks.signaldetection]\n{model}')
+    result = CliRunner().invoke(cli, ["report", str(study), "--explore"])
+    assert result.exit_code == 0 and Path(result.output.strip()) == home.report / "explore" / "index.html"
 
 
 def test_the_grid_says_right_wrong_and_nothing_readable(folder):
