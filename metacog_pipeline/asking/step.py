@@ -17,7 +17,7 @@ from metacog_pipeline.llm import types
 from metacog_pipeline.llm.costs import price_list
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.transcripts.identity import answer_id
-from metacog_pipeline.transcripts.logprobs import decode_logprobs, encode_logprobs
+from metacog_pipeline.transcripts.lines import decode_logprobs, encode_logprobs
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import PartitionStore
 

@@ -22,8 +22,5 @@ def answer_id(spec: ModelSpec, request: ChatRequest) -> str:
 
 def replaces(new: Record, old: Record) -> bool:
     """Whether an answer stands in place of one kept before: usable before not, then newer; of one asking the first."""
-    return new.reask != old.reask and _standing(new) > _standing(old)
-
-
-def _standing(record: Record) -> tuple[bool, int]:
-    return usable(record.status, record.text), record.reask
+    standing = [(usable(each.status, each.text), each.reask) for each in (new, old)]
+    return new.reask != old.reask and standing[0] > standing[1]

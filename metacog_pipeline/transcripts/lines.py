@@ -1,7 +1,7 @@
-"""A record as one line of a journal, and back: any text survives exactly.
+"""A record as one line of a journal, and back: any text survives exactly; and its log-probabilities as one JSON column.
 
 A line is one JSON object with a checksum as its last field. Lines without one are of version 0.2 and before; they are read
-as they stand.
+as they stand. Log-probabilities are ``[[token, logprob, [[alternative, logprob], …]], …]``.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from types import UnionType
 from typing import Any, get_type_hints
@@ -16,7 +17,9 @@ from typing import Any, get_type_hints
 import pyarrow as pa
 
 from metacog_pipeline.checksums import is_sealed, seal
-from metacog_pipeline.llm.types import Status
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.files import canonical_json
+from metacog_pipeline.llm.types import Status, TokenLogprob
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, Record, upgrade
 
 FIELDS: tuple[str, ...] = tuple(get_type_hints(Record))
@@ -87,3 +90,41 @@ def _record(row: dict[str, Any]) -> Record:
     if started.tzinfo is None:
         raise ValueError(f"field started_at has no time zone: {row['started_at']}")
     return Record(**{**row, "started_at": started})
+
+
+class LogprobsError(StoreError, ValueError):
+    """Kept log-probabilities that cannot be read."""
+
+
+def encode_logprobs(logprobs: Sequence[TokenLogprob]) -> str | None:
+    """Return the JSON of ``logprobs``, ``None`` when there are none. A log-probability of -inf becomes null."""
+    rows = [
+        [each.token, _finite(each.logprob), [[token, _finite(value)] for token, value in each.top]]
+        for each in logprobs
+    ]
+    return canonical_json(rows) if rows else None
+
+
+def decode_logprobs(text: str | None) -> tuple[TokenLogprob, ...]:
+    """Return what :func:`encode_logprobs` wrote. Raises ``LogprobsError`` for any other text."""
+    try:
+        return tuple(
+            TokenLogprob(str(token), _number(logprob), tuple((str(t), _number(v)) for t, v in top))
+            for token, logprob, top in json.loads("[]" if text is None else text)
+        )
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise LogprobsError(
+            f"not a list of token log-probabilities ({error}): restore the journal from a copy"
+        ) from error
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _number(value: object) -> float:
+    if isinstance(value, int | float):
+        return float(value)
+    if value is not None:
+        raise TypeError(f"log-probability {value!r}")
+    return -math.inf

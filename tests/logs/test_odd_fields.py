@@ -11,7 +11,7 @@ from metacog_pipeline.interchange.import_cells import RowError
 from metacog_pipeline.interchange.imported import ImportOptions
 from metacog_pipeline.interchange.logs import every_eval, harness, inspect_log
 from metacog_pipeline.interchange.question_rules import QuestionRows
-from metacog_pipeline.transcripts.logprobs import decode_logprobs, encode_logprobs
+from metacog_pipeline.transcripts.lines import decode_logprobs, encode_logprobs
 from tests.logs.test_tables import PERCENT, read, refused, rows, said, table
 
 

@@ -11,7 +11,7 @@ from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange.logs import reading
 from metacog_pipeline.interchange.question_rules import QuestionRows
-from metacog_pipeline.transcripts.logprobs import encode_logprobs
+from metacog_pipeline.transcripts.lines import encode_logprobs
 from tests.logs.conftest import lines, samples
 
 SAMPLE = """[study]

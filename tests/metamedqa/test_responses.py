@@ -9,7 +9,7 @@ import pytest
 
 from metacog_pipeline.benchmarks.metamedqa.items import Item
 from metacog_pipeline.llm.types import TokenLogprob
-from metacog_pipeline.transcripts.logprobs import encode_logprobs
+from metacog_pipeline.transcripts.lines import encode_logprobs
 from tests.metamedqa.engine import observe
 
 Transcript = Callable[..., dict[str, Any]]

@@ -18,7 +18,7 @@ from metacog_pipeline.benchmarks.metamedqa.asking import ANSWER_OBJECT
 from metacog_pipeline.llm.open import Clients, open_model
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, Message, OneOf, Sampling, Status
-from metacog_pipeline.transcripts.logprobs import decode_logprobs
+from metacog_pipeline.transcripts.lines import decode_logprobs
 from tests.proofs import vllm_server
 
 pytestmark = pytest.mark.proof

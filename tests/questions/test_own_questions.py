@@ -17,7 +17,7 @@ from metacog_pipeline.errors import SourceError, StudyError
 from metacog_pipeline.interchange import question_files
 from metacog_pipeline.llm.types import TokenLogprob
 from metacog_pipeline.study import load_study
-from metacog_pipeline.transcripts.logprobs import encode_logprobs
+from metacog_pipeline.transcripts.lines import encode_logprobs
 from tests.tables import every
 
 

@@ -8,7 +8,7 @@ from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.benchmarks.questions import parsing
 from metacog_pipeline.benchmarks.questions.items import Item
 from metacog_pipeline.llm.types import TokenLogprob
-from metacog_pipeline.transcripts.logprobs import encode_logprobs
+from metacog_pipeline.transcripts.lines import encode_logprobs
 from tests.tables import every
 
 

@@ -14,7 +14,7 @@ from metacog_pipeline.benchmarks.selfknowledge.items import BENCHMARK, Item, ask
 from metacog_pipeline.conformance.case import small_study
 from metacog_pipeline.llm.types import Constraint, Message, Status, TokenLogprob
 from metacog_pipeline.scoring.responses import read_responses
-from metacog_pipeline.transcripts.logprobs import encode_logprobs
+from metacog_pipeline.transcripts.lines import encode_logprobs
 
 CAPITAL = Item(
     item_id="sk-1",

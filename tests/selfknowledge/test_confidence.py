@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.selfknowledge.confidence import confidence
 from metacog_pipeline.llm.types import TokenLogprob
-from metacog_pipeline.transcripts.logprobs import encode_logprobs
+from metacog_pipeline.transcripts.lines import encode_logprobs
 from tests.tables import every
 
 LOG = st.floats(-60, 0)

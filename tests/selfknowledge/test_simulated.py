@@ -14,7 +14,7 @@ from metacog_pipeline.benchmarks.selfknowledge.prompts import condition_steps, l
 from metacog_pipeline.benchmarks.selfknowledge.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, Message, OneOf, Sampling
-from metacog_pipeline.transcripts.logprobs import encode_logprobs
+from metacog_pipeline.transcripts.lines import encode_logprobs
 
 N = 3000
 WORDS = load_wording()

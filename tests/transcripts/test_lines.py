@@ -8,8 +8,13 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.checksums import without_seal
 from metacog_pipeline.llm.types import TokenLogprob
-from metacog_pipeline.transcripts.lines import FIELDS, decode_line, encode_line
-from metacog_pipeline.transcripts.logprobs import decode_logprobs, encode_logprobs
+from metacog_pipeline.transcripts.lines import (
+    FIELDS,
+    decode_line,
+    decode_logprobs,
+    encode_line,
+    encode_logprobs,
+)
 from metacog_pipeline.transcripts.schema import (
     ARROW_SCHEMA,
     SCHEMA_VERSION,

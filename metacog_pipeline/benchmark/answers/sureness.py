@@ -14,7 +14,7 @@ from metacog_pipeline.benchmark.answers.dates import sure_date_of
 from metacog_pipeline.benchmark.answers.percents import ABOUT, ERROR, SCALE, denied, percent
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, read_stated
 from metacog_pipeline.benchmark.answers.whole_scale import without_scale
-from metacog_pipeline.transcripts.logprobs import decode_logprobs
+from metacog_pipeline.transcripts.lines import decode_logprobs
 
 # A heading may stand above the number it is of, or above the words of a scale.
 _BELOW = (

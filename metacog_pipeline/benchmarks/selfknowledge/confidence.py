@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from metacog_pipeline.benchmark.thinking import without_thinking
 from metacog_pipeline.benchmarks.selfknowledge.answer_words import YES_NO
 from metacog_pipeline.llm.types import TokenLogprob
-from metacog_pipeline.transcripts.logprobs import decode_logprobs
+from metacog_pipeline.transcripts.lines import decode_logprobs
 
 _MARKS = " \t\r\n\"'“”‘’«»「」『』*_`#>()[]{}<.,:;!?¡¿。，：！-–—Ġ▁Ċ"  # tokenizers' marks of spaces included
 _OTHER_SPELLINGS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {

@@ -29,7 +29,7 @@ from metacog_pipeline.interchange.logs.sample import Sample
 from metacog_pipeline.interchange.logs.tables import FIELDS
 from metacog_pipeline.interchange.question_rules import QuestionRows
 from metacog_pipeline.study import Study, load_study
-from metacog_pipeline.transcripts.logprobs import encode_logprobs
+from metacog_pipeline.transcripts.lines import encode_logprobs
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import keep_whole, kept_records
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from metacog_pipeline.llm.types import TokenLogprob
-from metacog_pipeline.transcripts.logprobs import decode_logprobs
+from metacog_pipeline.transcripts.lines import decode_logprobs
 
 RATINGS = ("1", "2", "3", "4", "5")
 _MARKS = " \t\n\"'*`()[]{}.,:;Ġ▁"  # around a letter inside one token, tokenizers' space marks included
