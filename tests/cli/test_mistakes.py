@@ -78,7 +78,6 @@ IN_STUDY: list[tuple[str, str, tuple[str, ...]]] = [
     (SIM, f"{PAID}top_p = 0.9", ("models[0].top_p: unknown key", "extra_body")),
     (SIM, f'{PAID}api_key = "sk-abc"', ("models[0].api_key", 'did you mean "api_key_env"')),
     (SIM, f'{PAID}base_url = "https://me:pw@host/v1"', ("must not carry a user", "api_key_env")),
-    (SIM, f'{PAID}base_url = "https://h/v1/chat/completions"', ("base_url ends in /chat/completions", "before it")),
     (SIM, f"{SIM}\nparams_b = 70_000_000_000", ("params_b = 70000000000", "billions of parameters")),
     (SET, 'dataset = ["sample", "published"]', ('dataset = ["sample", "published"]', "must be")),
     (TABLE, f'[training]\ndevices = "gpu0"\n{TABLE}', ('training.devices = "gpu0"', '"cuda:0,cuda:1"')),
