@@ -144,7 +144,7 @@ async def _models(study: Study, offline: bool) -> list[Finding]:
             why = f"{spec.model}: no model here (config.json is missing)"
             return [fail(spec.name, why, errors.ProviderError)]
         if spec.provider in IN_PROCESS:
-            return [ok(spec.name, "costs nothing")]
+            return [ok(spec.name, "is not asked" if spec.provider == "replay" else "costs nothing")]
         own, known = (
             [*_checked(spec.name, _key(spec)), price_finding(study, spec)],
             plan.known_of(study, spec),

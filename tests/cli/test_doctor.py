@@ -10,7 +10,7 @@ def test_a_study_of_simulated_models_can_start(metacog, study):
     assert result.code == 0, result.out
     assert result.out.splitlines()[-1] == "A run can start."
     assert "[ok]   sim: costs nothing" in result.out.splitlines()
-    assert "[ok]   theirs: its answers are imported; it is not asked" in result.out.splitlines()
+    assert "[ok]   theirs: is not asked" in result.out.splitlines()
 
 
 def test_what_failed_decides_the_exit_code_and_json_says_the_same(metacog, study):
