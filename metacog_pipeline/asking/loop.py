@@ -238,7 +238,7 @@ class Loop:
         self._unreadable_in_a_row = 0 if readable else self._unreadable_in_a_row + 1
         billed = self.session.spec.provider not in IN_PROCESS
         if billed and self._unreadable_in_a_row >= STOP_AFTER_UNREADABLE_IN_A_ROW:
-            what = f"{self._unreadable_in_a_row} replies in a row were billed and cannot be used"
+            what = f"{self._unreadable_in_a_row} items in a row were billed and cannot be used"
             self.stop(f"{what}: {_advice(self.session.spec)}")
 
     def _note_failure(self, error: StepFailed) -> None:

@@ -301,7 +301,7 @@ def test_a_judge_of_whom_nothing_can_be_read_is_stopped_and_named_and_the_others
     court.replies["judge-b"] = lambda _: Completion(Status.TRUNCATED, "", finish_reason="length")
     cases = [case(str(number)) for number in range(12)]
     outcome = query(partition, panel("abc", cases))
-    assert outcome.stopped.startswith("judge-b: 5 replies in a row")
+    assert outcome.stopped.startswith("judge-b: 5 items in a row")
     assert sum(count for (name, _), count in court.asked.items() if name == "judge-b") == 5
     assert (outcome.answered, outcome.unusable) == (12 + 5 + 12, 5)
 

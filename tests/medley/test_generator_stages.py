@@ -333,7 +333,7 @@ def test_a_pool_that_answers_with_nothing_is_not_asked_about_more_than_five_case
     monkeypatch.setattr("metacog_pipeline.llm.retry.Retries._backoff", lambda *_: 0.0)
     bench.says = dict.fromkeys(POOL, lambda said: "")
     study = bench.write()
-    with pytest.raises(ProviderError, match="5 replies in a row were billed and cannot be used"):
+    with pytest.raises(ProviderError, match="5 items in a row were billed and cannot be used"):
         generate(study)
     # Five cases, each asked again as it cannot be read; the client asks once more for an empty reply.
     assert max(bench.asked()[name] for name in POOL) <= 5 * 2 * 2
