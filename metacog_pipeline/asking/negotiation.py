@@ -50,7 +50,6 @@ OPTIONS = {
     "temperature": Option("temperature", _only("temperature")),
     "seed": Option("seed", _only("seed")),
     "top_logprobs": Option("logprobs toplogprobs responselogprobs", _only("top_logprobs")),
-    "stop": Option("stop stopsequences", _only("stop")),
     "stream": Option("stream", _only("stream")),
     "stream_options": Option("streamoptions", _only("stream_options")),
     "limit": Option("maxtokens maxcompletiontokens maxoutputtokens", ROOM[1:]),
@@ -64,7 +63,6 @@ OPTIONS = {
     ),
 }
 OPTION_OF = {name: option for option, found in OPTIONS.items() for name in found.names.split()}
-DROPPED_BLIND = SAMPLING - {"stop"}  # the engine sends no stop of its own
 THINKING_BUDGET = frozenset({"thinking_budget"})  # room to think as a number of its own, else in the limit
 #: Everything about delivery but the room to think.
 HANDLING = frozenset({"stream", "stream_options"}) | ROOM[0] | ROOM[1] | THINKING_BUDGET
@@ -141,13 +139,13 @@ class Negotiation:
         # none, and never names the temperature that its newer models refuse.
         logprobs = [frozenset({"top_logprobs"})] if spec.top_logprobs else []
         claude = spec.provider == "anthropic"
-        self._groups = [DROPPED_BLIND, HANDLING] if claude else [*logprobs, HANDLING, DROPPED_BLIND]
+        self._groups = [SAMPLING, HANDLING] if claude else [*logprobs, HANDLING, SAMPLING]
 
     @property
     def profile(self) -> Profile:
         """How to ask next, as far as it is part of an answer's identity."""
         if self._bare:
-            return Profile(self.modes[-1], self._dropped | DROPPED_BLIND)
+            return Profile(self.modes[-1], self._dropped | SAMPLING)
         return Profile(self._mode, self._dropped | (self._group & SAMPLING))
 
     @property

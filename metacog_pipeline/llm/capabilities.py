@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -28,7 +27,7 @@ AMPLE_THINKING_TOKENS = 15_360
 MODEST_THINKING_TOKENS = 4_096  # where a provider takes no such limit
 TIMES_THE_MOST_SEEN = 4  # the next question may need more thinking than the hardest so far
 SHOWN_REASONING = "reasoning_summary"  # the option to be shown what was thought, whatever a provider calls it
-NOT_SENT: Mapping[str, Any] = {"temperature": None, "seed": None, "top_logprobs": None, "stop": ()}
+NOT_SENT = ("temperature", "seed", "top_logprobs")
 BILLS = ("overbilled", "hidden_tokens")  # what only bills teach
 Limit = Literal["max_tokens", "max_completion_tokens"]
 Count = Annotated[int, Field(ge=0)]
@@ -39,7 +38,7 @@ class Capabilities:
     """What is known of one model at one address; ``None`` or empty: not known yet.
 
     ``limit_field`` the name it takes a limit of tokens by; ``refused`` options it does not take (``temperature``,
-    ``seed``, ``top_logprobs``, ``stop``, ``stream``, ``thinking_room``, …); ``refused_modes`` answer modes it does not
+    ``seed``, ``top_logprobs``, ``stream``, ``thinking_room``, …); ``refused_modes`` answer modes it does not
     take. ``reasons`` whether it thinks before it answers; ``reasoning_tokens`` the most thought before one answer.
     ``first_reply_s`` seconds to the first whole reply. ``overbilled`` the tokens of a bill that shows no limit: such a
     model is not asked again. ``hidden_tokens`` the most input tokens billed beside a prompt where something adds to it: as
@@ -76,7 +75,7 @@ class Capabilities:
 
     def accepted(self, sampling: Sampling) -> Sampling:
         """Return ``sampling`` without what the model refuses; the limit on tokens is `token_limit`'s."""
-        left_out = {name: NOT_SENT[name] for name in NOT_SENT if name in self.refused}
+        left_out: dict[str, Any] = {name: None for name in NOT_SENT if name in self.refused}
         return dataclasses.replace(sampling, **left_out) if left_out else sampling
 
     def streams(self, spec: ModelSpec) -> bool:

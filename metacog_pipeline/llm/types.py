@@ -111,7 +111,6 @@ class Sampling:
     max_tokens: int | None = 64
     seed: int | None = None
     top_logprobs: int | None = None
-    stop: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +243,7 @@ def request_json(request: ChatRequest) -> str:
                 "max_tokens": s.max_tokens,
                 "seed": s.seed,
                 "top_logprobs": s.top_logprobs,
-                "stop": list(s.stop),
+                "stop": [],  # part of every kept identity; nobody sends any
             },
             "constraint": constraint_fields(request.constraint),
             "step": request.step,

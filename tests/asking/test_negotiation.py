@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.asking.learning import Learnt
+from metacog_pipeline.asking.learning import SAMPLING, Learnt
 from metacog_pipeline.asking.loop import Loop
-from metacog_pipeline.asking.negotiation import DELIVERY, DROPPED_BLIND, MOST_CALLS
+from metacog_pipeline.asking.negotiation import DELIVERY, MOST_CALLS
 from metacog_pipeline.asking.states import Profile, SessionResult
 from metacog_pipeline.asking.step import Session
 from metacog_pipeline.asking.types import Ask, Task
@@ -130,7 +130,7 @@ def test_no_option_ends_a_study_whatever_status_it_is_refused_with(tmp_path, opt
     if named and status in (400, 422):
         assert model.refused <= 3
         dropped = outcome.profile.dropped if outcome.profile else frozenset()
-        assert dropped == ({option} & DROPPED_BLIND)
+        assert dropped == ({option} & SAMPLING)
 
 
 def test_what_a_reasoning_model_refuses_is_left_out_and_nothing_else(tmp_path):
@@ -143,7 +143,7 @@ def test_what_a_reasoning_model_refuses_is_left_out_and_nothing_else(tmp_path):
 
 
 def test_everything_refused_one_by_one_by_name_takes_no_more_than_five_calls(tmp_path):
-    rules = [no(option, 400, named=True) for option in sorted(DROPPED_BLIND | DELIVERY | {"constraint"})]
+    rules = [no(option, 400, named=True) for option in sorted(SAMPLING | DELIVERY | {"constraint"})]
     model = Strict(*rules)
     outcome = ask(tmp_path, model)
     assert outcome.complete
@@ -342,7 +342,7 @@ def test_sampling_that_was_left_out_for_nothing_is_not_kept_as_refused(tmp_path)
     assert outcome.profile == Profile("json_schema")
     found = kept(tmp_path)
     assert "ample_room" in found.refused
-    assert not found.refused & DROPPED_BLIND
+    assert not found.refused & SAMPLING
 
 
 def test_the_later_steps_of_the_first_question_are_asked_in_the_way_that_is_tried(tmp_path):

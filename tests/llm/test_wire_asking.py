@@ -63,8 +63,8 @@ def test_the_limit_goes_by_the_name_the_model_was_found_to_take():
 
 
 def test_options_a_model_refuses_are_not_sent():
-    request = ChatRequest(REQUEST.messages, Sampling(0.5, 64, 7, 3, ("x",)))
-    refused = {"refused": frozenset({"temperature", "seed", "top_logprobs", "stop", "stream_options"})}
+    request = ChatRequest(REQUEST.messages, Sampling(0.5, 64, 7, 3))
+    refused = {"refused": frozenset({"temperature", "seed", "top_logprobs", "stream_options"})}
     assert set(sent("openai", request, refused)) == {"model", "messages", "max_completion_tokens", "stream"}
     assert set(sent("gemini", request, refused)["generationConfig"]) == {"maxOutputTokens"}
     assert set(sent("anthropic", request, refused)) == {"model", "messages", "max_tokens", "stream", "system"}

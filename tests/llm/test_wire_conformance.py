@@ -90,12 +90,11 @@ def assert_same(seen):
 BARE = types.Sampling(None, None)
 HELD = types.JsonObject("answer", json.dumps(SCHEMA))
 FORMAT = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": SCHEMA}}
-FULL = types.Sampling(0.5, 5, seed=7, top_logprobs=3, stop=("x", "y"))
+FULL = types.Sampling(0.5, 5, seed=7, top_logprobs=3)
 OPENAI_CASES = {
     "plain": (types.Sampling(max_tokens=5), None, {"temperature": 0, "max_tokens": 5}),
     "bare": (BARE, None, {}),
-    "sampling": (FULL, None, {"temperature": 0.5, "max_tokens": 5, "seed": 7, "logprobs": True, "top_logprobs": 3,
-                              "stop": ["x", "y"]}),
+    "sampling": (FULL, None, {"temperature": 0.5, "max_tokens": 5, "seed": 7, "logprobs": True, "top_logprobs": 3}),
     "schema": (BARE, HELD, {"response_format": FORMAT}),
     "choice": (BARE, types.OneOf(("A", "B")), {"extra_body": {"structured_outputs": {"choice": ["A", "B"]}}}),
     "bias": (BARE, types.TokenBias(((32, 100), (33, 100))), {"logit_bias": {"32": 100, "33": 100}}),
@@ -117,7 +116,6 @@ def test_chat_completions_are_sent_as_the_openai_client_sends_them(capture, case
 FIVE = types.Sampling(None, 5)
 ANTHROPIC_CASES = {
     "plain": (FIVE, None, {}),
-    "stop": (types.Sampling(None, 5, stop=("x",)), None, {"stop_sequences": ["x"]}),
     "schema": (FIVE, HELD, {"output_config": {"format": {"type": "json_schema", "schema": SCHEMA}}}),
 }
 
@@ -160,7 +158,7 @@ ENUM = {"type": "STRING", "enum": ["A", "B"]}
 GEMINI_CASES = {
     "plain": (COLD, None, SHORT),
     "sampling": (FULL, None, {"temperature": 0.5, "max_output_tokens": 5, "seed": 7, "response_logprobs": True,
-                              "logprobs": 3, "stop_sequences": ["x", "y"]}),
+                              "logprobs": 3}),
     "schema": (COLD, HELD, {**SHORT, "response_mime_type": "application/json", "response_json_schema": SCHEMA}),
     "choice": (COLD, types.OneOf(("A", "B")), {**SHORT, "response_mime_type": "text/x.enum", "response_schema": ENUM}),
 }  # fmt: skip

@@ -55,14 +55,13 @@ def _system(said: Any) -> tuple[Message, ...]:
     return (Message("system", _text(said)),) if said else ()
 
 
-def _sampling(body: Body, limit: str, stop: str = "stop", logprobs: int | None = None) -> Sampling:
-    asked, temperature = body.get(stop) or (), body.get("temperature")
+def _sampling(body: Body, limit: str, logprobs: int | None = None) -> Sampling:
+    temperature = body.get("temperature")
     return Sampling(
         temperature=None if temperature is None else float(temperature),
         max_tokens=None if body.get(limit) is None else int(body[limit]),
         seed=body.get("seed"),
         top_logprobs=logprobs,
-        stop=(asked,) if isinstance(asked, str) else tuple(asked),
     )
 
 
@@ -111,7 +110,7 @@ def message(path_model: str, body: Body) -> Asked:
     messages = (*_system(body.get("system")), *_turns(body["messages"]))
     return Asked(
         body["model"],
-        ChatRequest(messages, _sampling(body, "max_tokens", "stop_sequences"), constraint),
+        ChatRequest(messages, _sampling(body, "max_tokens"), constraint),
         stream=bool(body.get("stream")),
         effort=config.get("effort"),
         budget=0 if thinking.get("type") == "disabled" else thinking.get("budget_tokens"),
@@ -132,7 +131,7 @@ def generated(path_model: str, body: Body, *, stream: bool = False) -> Asked:
     budget, level = thinking.get("thinkingBudget"), thinking.get("thinkingLevel")
     system = _system((fields.get("systemInstruction") or {}).get("parts"))
     logprobs = int(config.get("logprobs") or 0) if config.get("responseLogprobs") else None
-    sampling = _sampling(config, "maxOutputTokens", "stopSequences", logprobs)
+    sampling = _sampling(config, "maxOutputTokens", logprobs)
     return Asked(
         path_model,
         ChatRequest((*system, *_turns(fields["contents"], "parts")), sampling, constraint),

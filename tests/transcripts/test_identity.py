@@ -36,7 +36,7 @@ def test_it_does_not_change_between_versions_or_every_answer_would_be_paid_for_a
      {"messages": (Message("system", "Be brief.W"), Message("user", "hich?"))},
      {"sampling": Sampling(temperature=0.1)}, {"sampling": Sampling(temperature=None)},
      {"sampling": Sampling(max_tokens=65)}, {"sampling": Sampling(seed=0)}, {"sampling": Sampling(top_logprobs=1)},
-     {"sampling": Sampling(stop=("\n",))}, {"constraint": OneOf(("A", "B"))}, {"constraint": OneOf(("B", "A"))},
+     {"constraint": OneOf(("A", "B"))}, {"constraint": OneOf(("B", "A"))},
      {"constraint": JsonObject("choice", "{}")}, {"constraint": TokenBias(((1, 100),))},
      {"step": "confidence"}, {"run": 2}],
 )  # fmt: skip

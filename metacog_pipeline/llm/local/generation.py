@@ -229,8 +229,6 @@ class _Chooser:
         if row.place is not None:
             row.place = row.place[token]
             row.ended = set(row.place) <= set(self._stop)  # nothing but the end is left to say
-        words = row.request.sampling.stop
-        row.ended |= bool(words) and any(word in _text(self._loaded, row) for word in words)
 
     def _word(self, token: int) -> str:
         return str(self._loaded.tokenizer.decode([token]))
@@ -245,12 +243,9 @@ def _gumbel(torch: Any, size: int, row: _Row) -> Any:
 
 
 def _completion(loaded: Loaded, row: _Row, started_at: datetime, spent: float) -> types.Completion:
-    text = _text(loaded, row)
-    for word in row.request.sampling.stop:
-        text = text.partition(word)[0]
     return types.Completion(
         types.Status.OK if row.ended else types.Status.TRUNCATED,
-        text=text,
+        text=str(loaded.tokenizer.decode(row.tokens, skip_special_tokens=True)),
         finish_reason="stop" if row.ended else "length",
         model_reported=loaded.reported,
         usage=types.Usage(len(row.prompt), len(row.tokens)),
@@ -259,10 +254,6 @@ def _completion(loaded: Loaded, row: _Row, started_at: datetime, spent: float) -
         started_at=started_at,
         latency_s=spent,
     )
-
-
-def _text(loaded: Loaded, row: _Row) -> str:
-    return str(loaded.tokenizer.decode(row.tokens, skip_special_tokens=True))
 
 
 def _filler(loaded: Loaded) -> int:

@@ -48,8 +48,6 @@ def build(
     thinks = values.str_at(body.get("thinking"), "type") not in (None, "disabled")
     if sampling.temperature is not None and not thinks:
         body["temperature"] = sampling.temperature
-    if sampling.stop:
-        body["stop_sequences"] = list(sampling.stop)
     output = _constraint(request) | ({} if spec.effort is None else {"effort": spec.effort})
     if output:
         body["output_config"] = output

@@ -76,7 +76,6 @@ PARAMETERS = {  # our name for what Gemini blames by its own
     "response_json_schema": "response_format",
     "max_output_tokens": "max_tokens",
     "response_logprobs": "logprobs",
-    "stop_sequences": "stop",
 }
 
 

@@ -89,8 +89,6 @@ def _sampling(spec: ModelSpec, request: types.ChatRequest, known: Capabilities) 
     limit = known.token_limit(spec, request)
     if limit is not None:
         fields["maxOutputTokens"] = limit
-    if sampling.stop:
-        fields["stopSequences"] = list(sampling.stop)
     if sampling.top_logprobs is not None:
         fields["responseLogprobs"] = True
         fields["logprobs"] = sampling.top_logprobs

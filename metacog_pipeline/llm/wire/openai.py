@@ -70,8 +70,6 @@ def _sampling(spec: ModelSpec, request: types.ChatRequest, known: Capabilities) 
         fields[known.limit_field or usual] = limit
     if sampling.seed is not None:
         fields["seed"] = sampling.seed
-    if sampling.stop:
-        fields["stop"] = list(sampling.stop)
     if sampling.top_logprobs is not None:
         fields["logprobs"] = True
         fields["top_logprobs"] = sampling.top_logprobs
