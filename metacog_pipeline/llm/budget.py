@@ -117,15 +117,6 @@ class Budget:
             self._ledger.write(self._settled, self._reserved)
         self._serve()
 
-    def top_up(self, reservation: Reservation, usd: float) -> None:
-        """Raise ``reservation``, whose call is under way, to ``usd``, even where that passes the cap."""
-        more = nano(usd) - reservation.amount
-        if reservation.open and more > 0:
-            reservation.amount += more
-            self._reserved += more
-            with contextlib.suppress(StoreError):  # as in `charge`
-                self._ledger.write(self._settled, self._reserved)
-
     def hold(self, mark: str, usd: float) -> bool:
         """Set ``usd`` aside for the batch ``mark`` until `release`, in whichever process; ``False``: too much."""
         return self._ledger.hold(mark, nano(usd), self._settled, self._reserved)

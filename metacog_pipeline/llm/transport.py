@@ -232,7 +232,7 @@ def _request(call: HttpCall) -> httpx.Request:
     try:
         headers = _headers(tuple(call.headers.items()))
         request = httpx.Request(
-            call.method, _parsed(call.url), headers=headers, content=call.body, extensions=_EXTENSIONS
+            "POST", _parsed(call.url), headers=headers, content=call.body, extensions=_EXTENSIONS
         )
     except (httpx.InvalidURL, ValueError, TypeError) as error:
         # Not chained: the message of a rejected header shows its value, which may be the key.

@@ -44,7 +44,7 @@ class Asked:
 
     ``stream`` whether it is answered in parts, ``usage`` whether the last of them says what is billed. ``on`` says that
     thinking is asked for; ``effort`` and ``budget`` (at most so many tokens, 0: none) are what the call says of it,
-    ``shown`` whether its text is wanted (None: not said), ``sealed`` whether its encrypted form is.
+    ``shown`` whether its text is wanted (None: not said).
     """
 
     model: str
@@ -55,7 +55,6 @@ class Asked:
     effort: str | None = None
     budget: int | None = None
     shown: bool | None = None
-    sealed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

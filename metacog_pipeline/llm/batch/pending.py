@@ -8,8 +8,6 @@ from collections.abc import Iterator
 
 from metacog_pipeline.llm.halt import NotSent
 
-TASKS_AT_ONCE = 256  # run at once: none of them waits for a provider
-
 _online: contextvars.ContextVar[bool] = contextvars.ContextVar("metacog_asked_online", default=False)
 
 

@@ -25,7 +25,6 @@ class HttpCall:
     url: str
     headers: Mapping[str, str] = field(repr=False)
     body: bytes = field(repr=False)
-    method: str = "POST"
     streamed: bool = False
 
 
