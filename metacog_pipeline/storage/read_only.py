@@ -101,7 +101,8 @@ def require_reading(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
     else:
         refused = {kind.name for kind in kinds} if len(kinds) == 1 else {f"{len(kinds)} statements"}
     if refused:
-        raise StudyError(f"{min(refused)} is not allowed, the leaderboard is only read here; give a SELECT")
+        what = min(refused).removesuffix("_QUERY_NODE")
+        raise StudyError(f"{what} is not allowed, the leaderboard is only read here; give a SELECT")
 
 
 def add_files(connection: duckdb.DuckDBPyConnection, home: Home, sql: str) -> None:
