@@ -19,11 +19,6 @@ def seal(line: bytes) -> bytes:
     return content + _SEAL % zlib.crc32(content) + b"\n"
 
 
-def without_seal(line: bytes) -> bytes:
-    """Return the JSON object in a line that :func:`seal` made."""
-    return line[: -_SEAL_BYTES - 1] + b"}"
-
-
 def is_sealed(line: bytes) -> bool:
     """Whether ``line`` (with or without its newline) carries a checksum. Raises ``ValueError`` where it is not its own."""
     content = line.removesuffix(b"\n")

@@ -11,6 +11,11 @@ from metacog_pipeline.transcripts.journal import read_segment, segments
 from metacog_pipeline.transcripts.schema import Record
 
 
+def without_seal(line: bytes) -> bytes:
+    """Return the JSON object in a line of a journal without its checksum, as version 0.2 wrote it."""
+    return line[: line.rindex(b',"crc32":')] + b"}"
+
+
 def folder_in(home: Path, run: int = 1) -> PartitionFolder:
     """Return the folder of a partition in a home at ``home``, made and empty."""
     made = PartitionFolder(Home(home), "b", "m", run)

@@ -13,11 +13,6 @@ from metacog_pipeline.storage.store import ABSENT, ChangedError, Listed, Stored,
 
 PATIENCE_S = 120.0  # a store that is gone for so long loses nobody's answer; the calls wait
 READING_S = 10.0  # who only looks is told sooner
-_CREDENTIALS = {
-    "s3": "AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY",
-    "gs": "GOOGLE_APPLICATION_CREDENTIALS",
-    "az": "AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ACCOUNT_KEY",
-}
 
 
 class ObjectStore:
@@ -28,14 +23,15 @@ class ObjectStore:
 
     def __init__(self, address: str) -> None:
         self.address = address.rstrip("/")
-        self._kind = scheme_of(address)
         try:
             import obstore
         except ImportError as error:
             raise StudyError(
                 f'deploy.store = "{address}": needs the extra cluster: pip install "metacog-pipeline[cluster]"'
             ) from error
-        self._mark = "version" if self._kind == "gs" else "e_tag"  # what conditions of this provider name
+        self._mark = (
+            "version" if scheme_of(address) == "gs" else "e_tag"
+        )  # what conditions of this provider name
         self._api: Any = obstore
         self._reader = self._client(READING_S)
         self._writer = self._client(PATIENCE_S)
@@ -100,5 +96,5 @@ class ObjectStore:
         except Exception as error:  # obstore has a dozen kinds, all of which end here
             raise StoreError(
                 f"cannot {doing} the store {self.address}: {one_line(str(error).partition('Debug source')[0], 160)}; check "
-                f"the address, the bucket, the network, and the environment ({_CREDENTIALS[self._kind]}), and run again"
+                "the address, bucket, network, and the variables with its keys (AWS_ACCESS_KEY_ID, …; docs/cluster.md)"
             ) from error

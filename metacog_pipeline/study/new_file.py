@@ -21,7 +21,8 @@ HEAD = """# A study: whom to ask, what to measure, what to spend. docs/study.md 
 # Every benchmark begins small: take "sample" and limit out for the published items, name your own files in items.
 
 """
-_ADDRESS = re.compile(r"@(?=https?:)")  # ids of models may hold an @ too
+_AT = re.compile(r"@(?=https?:)")  # ids of models may hold an @ too
+_ADDRESS = re.compile(r"https?://(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::\d+)?(?:/\S*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,22 +63,15 @@ def row_of(said: str, price: tuple[float, float] | None) -> Row:
             f'--model "{said}": no provider "{provider}"{suggestion(provider, PROVIDERS)}; '
             f"give one of {', '.join(PROVIDERS)}, as openai:MODEL"
         )
-    model, *address = _ADDRESS.split(rest, maxsplit=1)
+    model, *address = _AT.split(rest, maxsplit=1)
     if (provider in WITH_MODEL) != bool(model):
         needed = f"its name, as {provider}:MODEL" if provider in WITH_MODEL else f"{provider} alone"
         raise StudyError(f'--model "{said}": give {needed}')
-    if address and (provider not in PAID or not _is_address(address[0])):
+    if address and (provider not in PAID or not _ADDRESS.fullmatch(address[0])):
         raise StudyError(
             f'--model "{said}": "{address[0]}" is no address of a server, as in openai:MODEL@http://HOST:PORT/v1'
         )
     return Row(provider, model or None, address[0] if address else None, price)
-
-
-def _is_address(text: str) -> bool:
-    try:
-        return urlsplit(text).hostname is not None
-    except ValueError:  # half a pair of brackets
-        return False
 
 
 def chosen_benchmarks(said: Sequence[str]) -> list[str]:

@@ -5,12 +5,12 @@ import random
 
 import pytest
 
-from metacog_pipeline.checksums import is_sealed, seal, without_seal
+from metacog_pipeline.checksums import is_sealed, seal
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.lines import decode_line, encode_line
 from metacog_pipeline.transcripts.schema import Record
-from tests.partitions import read_records
+from tests.partitions import read_records, without_seal
 
 FLIPS = 500
 

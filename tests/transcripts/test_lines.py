@@ -6,7 +6,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.checksums import without_seal
 from metacog_pipeline.llm.types import TokenLogprob
 from metacog_pipeline.transcripts.lines import (
     FIELDS,
@@ -21,6 +20,7 @@ from metacog_pipeline.transcripts.schema import (
     NewerVersionError,
     upgrade,
 )
+from tests.partitions import without_seal
 from tests.tables import every
 
 any_text = st.text(st.characters(exclude_categories=[]))

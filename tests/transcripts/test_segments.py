@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.checksums import without_seal
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.lines import encode_line
 from metacog_pipeline.transcripts.schema import SCHEMA_VERSION
-from tests.partitions import folder_in, read_records
+from tests.partitions import folder_in, read_records, without_seal
 
 
 def _write(folder: PartitionFolder, number: int, *lines: bytes) -> Path:
