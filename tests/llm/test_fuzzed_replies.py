@@ -1,0 +1,260 @@
+"""Whatever a server sends: read the same whole and streamed, paid in full and not more, scored only where it is whole."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.llm import costs
+from metacog_pipeline.llm.budget import Budget, BudgetSpent
+from metacog_pipeline.llm.retry import RetryPolicy
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import ChatRequest, Completion, Message, Sampling, Status
+from tests.llm.conftest import Bench, Provider
+from tests.llm.grammar import (
+    LATE,
+    MAX_TOKENS,
+    PROMPT,
+    TRUE,
+    Reply,
+    error_event,
+    events,
+    framed,
+    plain,
+    replies,
+)
+from tests.llm.test_client_stream import Stream
+
+QUICK = (Phase.explicit, Phase.reuse, Phase.generate)  # a failure is whole without minutes of shrinking
+SHARED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+REQUEST = ChatRequest((Message("user", PROMPT),), Sampling(max_tokens=MAX_TOKENS))
+ROOTS = {
+    "openai": "http://test.invalid/v1",
+    "anthropic": "http://test.invalid",
+    "gemini": "http://test.invalid",
+}
+ERRORS = (400, 401, 403, 404, 408, 413, 429, 500, 502, 503, 504, 529)
+ONCE = RetryPolicy(transient_attempts=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one call: the completion, how often it was sent, what was logged."""
+
+    completion: Completion
+    sent: int
+    log: str
+
+
+@contextmanager
+def logged() -> Iterator[list[str]]:
+    lines: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
+    root = logging.getLogger()
+    root.addHandler(handler)
+    try:
+        yield lines
+    finally:
+        root.removeHandler(handler)
+
+
+def spec_of(provider: str, *, stream: bool) -> ModelSpec:
+    return Bench().spec(
+        provider=provider, base_url=ROOTS[provider], price_in=1.0, price_out=10.0, thinking_tokens=None,
+        stream=stream,
+    )  # fmt: skip
+
+
+def asked(virtual: Any, provider: Provider, spec: ModelSpec, budget: Budget | None = None) -> Outcome:
+    with logged() as lines:
+        model = Bench().model(provider, spec=spec, retries=ONCE, budget=budget)
+        completion = virtual(model.complete(REQUEST))
+    return Outcome(completion, len(provider.requests), "\n".join(lines))
+
+
+def in_one_piece(reply: Reply) -> httpx.Response:
+    """Return ``reply`` as one body; what breaks a stream breaks it too."""
+    body = json.dumps(plain(reply)).encode()
+    headers = {"content-type": "application/json"}
+    match reply.ending:
+        case "cut":
+            parts: list[bytes | Exception] = [body[: len(body) // 2], httpx.ReadError("cut")]
+            return httpx.Response(200, headers=headers, stream=Stream(parts))
+        case "error inside":
+            return httpx.Response(200, headers=headers, json=error_event(reply, message(reply)))
+        case "garbage":
+            return httpx.Response(200, headers=headers, content=body[: len(body) // 2] + b"<html>")
+    return httpx.Response(200, headers=headers, content=body)
+
+
+def message(reply: Reply) -> str:
+    return f"it broke for {Bench.key}" if reply.echo else "it broke"
+
+
+def as_stream(reply: Reply, breaks_at: float, cuts: list[float]) -> httpx.Response:
+    """Return ``reply`` as events in pieces cut anywhere; a broken one breaks behind a share of its events."""
+    listed = events(reply)
+    done = b"data: [DONE]\n\n" if reply.provider == "openai" else b""
+    before = b"".join(framed(each) for each in listed[: int(breaks_at * (len(listed) - 1))])
+    whole = b"".join(framed(each) for each in listed)
+    late = b"" if reply.ending not in LATE else b"data: {<html>\n\n"
+    if reply.ending == "late error":
+        late = framed(error_event(reply, message(reply)))
+    whole += done + late if reply.marked else late + done
+    tail: list[bytes | float | Exception] = []
+    match reply.ending:
+        case "cut":
+            whole, tail = before, [httpx.ReadError("cut")]
+        case "error inside":
+            whole = before + framed(error_event(reply, message(reply)))
+        case "garbage":
+            whole = before + b"data: {<html>\n\n"
+    places = sorted(int(cut * len(whole)) for cut in cuts)
+    pieces = [whole[a:b] for a, b in zip([0, *places], [*places, len(whole)], strict=True)]
+    headers = {"content-type": "text/event-stream"}
+    return httpx.Response(200, headers=headers, stream=Stream([*(p for p in pieces if p), *tail]))
+
+
+def true_usd(reply: Reply) -> float:
+    return (reply.sent * 1.0 + reply.got * 10.0) / 1e6
+
+
+def check(reply: Reply, found: Outcome, spec: ModelSpec) -> None:
+    """Hold one outcome to what is true of the reply."""
+    completion = found.completion
+    worst = costs.worst_case_cost(spec, REQUEST)
+    assert worst is not None and completion.cost_usd is not None
+    assert completion.cost_usd <= worst * found.sent + 1e-12, "charged more than was asked for"
+    if reply.counting != "one" or reply.whole:
+        assert completion.cost_usd >= true_usd(reply) - 1e-12, "charged less than the bill"
+    assert Bench.key not in repr(completion) + found.log, "the key is shown"
+    if completion.status is Status.FAILED:
+        assert completion.error_kind is not None and completion.error_message, "lost without a line"
+        assert "\n" not in completion.error_message
+    elif completion.status is Status.OK:
+        assert reply.whole or reply.ending == "no reason", "scored, and it broke"
+        assert completion.text == reply.said
+    if reply.ending in ("stop", *LATE):
+        assert completion.status is Status.OK
+    if reply.ending == "length":
+        assert completion.status is Status.TRUNCATED
+    if reply.whole and reply.counting in TRUE:
+        assert completion.cost_usd == pytest.approx(true_usd(reply) * found.sent)
+
+
+@given(reply=replies(), breaks_at=st.floats(0, 1), cuts=st.lists(st.floats(0, 1), max_size=4))
+@settings(max_examples=500, deadline=None, phases=QUICK, suppress_health_check=SHARED)
+def test_a_reply_costs_what_it_costs_and_is_scored_only_whole(virtual, reply, breaks_at, cuts):
+    hold(virtual, reply, breaks_at, cuts)
+
+
+@pytest.mark.proof
+@given(reply=replies(), breaks_at=st.floats(0, 1), cuts=st.lists(st.floats(0, 1), max_size=4))
+@settings(max_examples=50_000, deadline=None, phases=QUICK, suppress_health_check=SHARED)
+def test_fifty_thousand_replies_cost_what_they_cost(virtual, reply, breaks_at, cuts):
+    hold(virtual, reply, breaks_at, cuts)
+
+
+def hold(virtual: Any, reply: Reply, breaks_at: float, cuts: list[float]) -> None:
+    spec = spec_of(reply.provider, stream=False)
+    one = asked(virtual, Provider(lambda n, _: in_one_piece(reply), 0.1), spec)
+    check(reply, one, spec)
+    spec = spec_of(reply.provider, stream=True)
+    pieces = asked(virtual, Provider(lambda n, _: as_stream(reply, breaks_at, cuts), 0.1), spec)
+    check(reply, pieces, spec)
+    if reply.whole:
+        same = ["status", "text", "reasoning_text", "finish_reason"]
+        if reply.counting != "provisional":  # only a stream counts its first token
+            same.append("cost_usd")
+        assert [getattr(one.completion, name) for name in same] == [
+            getattr(pieces.completion, name) for name in same
+        ]
+
+
+@given(
+    provider=st.sampled_from(sorted(ROOTS)),
+    status=st.sampled_from(ERRORS),
+    body=st.sampled_from(["json", "html", "empty", "list", "cut"]),
+    stream=st.booleans(),
+)
+@settings(max_examples=120, deadline=None, phases=QUICK, suppress_health_check=SHARED)
+def test_a_refusal_costs_nothing_or_its_worst_case_and_is_never_scored(
+    virtual, provider, status, body, stream
+):
+    error = {"error": {"type": "x", "code": "x", "message": f"no, {Bench.key}"}}
+    bodies = {"json": json.dumps(error), "html": f"<html>{Bench.key}</html>", "empty": "", "list": "[1]",
+              "cut": json.dumps(error)[:20]}  # fmt: skip
+    answer = bodies[body].encode()
+    spec = spec_of(provider, stream=stream)
+    found = asked(virtual, Provider(lambda n, _: httpx.Response(status, content=answer), 0.1), spec)
+    completion = found.completion
+    assert completion.status is Status.FAILED and completion.error_kind is not None
+    assert completion.error_message and "\n" not in completion.error_message
+    assert Bench.key not in repr(completion) + found.log
+    worst = costs.worst_case_cost(spec, REQUEST) or 0.0
+    assert completion.cost_usd is not None
+    assert completion.cost_usd <= worst * found.sent + 1e-12
+    if status in (400, 401, 403, 404, 413, 429):
+        assert completion.cost_usd == 0.0
+
+
+def spend(virtual: Any, home: Any, cap: float, sent: list[tuple[Reply, float]]) -> tuple[float, float]:
+    """Ask until the budget is spent or the replies are out; return the true bill and what the ledger says."""
+    bill, said = 0.0, iter(sent)
+    for reply, breaks_at in said:
+        spec = spec_of(reply.provider, stream=True)
+        provider = Provider(lambda n, _, r=reply, b=breaks_at: as_stream(r, b, []), 0.1)  # type: ignore[misc]
+
+        def once(provider: Provider = provider, spec: ModelSpec = spec) -> None:
+            budget = Budget.open(home, cap)
+            try:
+                asked(virtual, provider, spec, budget)
+            finally:
+                budget.close()
+
+        try:
+            once()
+        except BudgetSpent:
+            break
+        finally:
+            bill += true_usd(reply) * len(provider.requests)
+    budget = Budget.open(home, cap)
+    try:
+        return bill, budget.figures().spent
+    finally:
+        budget.close()
+
+
+@given(
+    sent=st.lists(st.tuples(replies(), st.floats(0, 1)), min_size=3, max_size=12), cap=st.floats(0.002, 0.3)
+)
+@settings(max_examples=15, deadline=None, phases=QUICK, suppress_health_check=SHARED)
+def test_no_study_spends_more_than_its_budget(virtual, tmp_path_factory, sent, cap):
+    hold_budget(virtual, tmp_path_factory, sent, cap)
+
+
+@pytest.mark.proof
+@given(
+    sent=st.lists(st.tuples(replies(), st.floats(0, 1)), min_size=3, max_size=12), cap=st.floats(0.002, 0.3)
+)
+@settings(max_examples=2_000, deadline=None, phases=QUICK, suppress_health_check=SHARED)
+def test_two_thousand_studies_spend_no_more_than_their_budgets(virtual, tmp_path_factory, sent, cap):
+    hold_budget(virtual, tmp_path_factory, sent, cap)
+
+
+def hold_budget(virtual: Any, folders: Any, sent: list[tuple[Reply, float]], cap: float) -> None:
+    from metacog_pipeline.home import Home
+
+    sent = [(reply, at) for reply, at in sent if reply.counting != "one"]  # a lie nobody can see through
+    bill, ledger = spend(virtual, Home(folders.mktemp("study") / "home"), cap, sent)
+    assert bill <= ledger + 1e-9 <= cap + 2e-9
