@@ -92,6 +92,15 @@ def read_toml(path: Path) -> dict[str, Any]:
     return tomllib.loads(read_within(path, MOST_TOML).decode("utf-8-sig"))
 
 
+def _umask() -> int:
+    mask = os.umask(0o077)  # it cannot be read without being set
+    os.umask(mask)
+    return mask
+
+
+UMASK = _umask()  # of the process, read while no other thread writes; temporary files ignore it
+
+
 @contextlib.contextmanager
 def replacing(path: Path, *, folder: bool = False) -> Iterator[Path]:
     """Yield a temporary file or ``folder`` beside ``path``; on success it is brought to the disk and renamed to ``path``.
@@ -111,7 +120,7 @@ def replacing(path: Path, *, folder: bool = False) -> Iterator[Path]:
         with naming(path):
             yield temporary
             sync(temporary)
-            temporary.chmod(0o755 if folder else 0o644)
+            temporary.chmod((0o777 if folder else 0o666) & ~UMASK)
             temporary.replace(path)
             sync(path.parent)
     except BaseException:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from metacog_pipeline.errors import StoreError, StudyError
+from metacog_pipeline.files import UMASK
 
 
 @contextlib.contextmanager
@@ -22,7 +23,7 @@ def new_folder(target: Path) -> Iterator[Path]:
     with writable(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent))
-        made.chmod(0o755)
+        made.chmod(0o777 & ~UMASK)
     try:
         with writable(target):
             yield made
