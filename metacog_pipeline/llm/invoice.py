@@ -1,0 +1,133 @@
+"""A provider's invoice beside what the kept calls were charged: per model and day, with the difference.
+
+An invoice is a CSV file as providers' consoles export it: a row says a day, a model and dollars, under one of the names
+below; rows of one model and day (input, output, cached input) are added up. Days are days in UTC, as providers count them.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from metacog_pipeline.errors import StudyError
+
+DAY = (
+    "date",
+    "day",
+    "usage_date",
+    "usage_date_utc",
+    "start_time",
+    "start_time_iso",
+    "start_date",
+    "usage_start_time",
+)
+MODEL = ("model", "model_id", "model_version", "snapshot_id", "line_item", "sku", "description")
+DOLLARS = ("cost_usd", "amount_usd", "cost", "amount", "amount_value", "total_cost", "total", "usd")
+OTHER = "(no model)"  # what an invoice says of no model: taxes, credits, storage
+MOST_BYTES = 64 * 2**20
+_PARTS = re.compile(r"\s*[,|(].*$")  # "gpt-5-mini, cached input": the model and what of it was billed
+_NOT_OF_NUMBERS = re.compile(r"[$\s,]|usd", re.IGNORECASE)
+
+Charges = Mapping[tuple[date, str], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What one model cost on one day, in dollars: by the invoice, and by what was charged for kept calls."""
+
+    day: date
+    model: str
+    invoiced: float
+    charged: float
+
+    @property
+    def difference(self) -> float:
+        """Dollars invoiced beyond what was charged; negative where less was invoiced."""
+        return self.invoiced - self.charged
+
+
+def compared(invoice: Charges, charged: Charges) -> list[Line]:
+    """Return a line for each model and day that either names, in order of days and models.
+
+    ``charged`` is by the model id that was asked for. An invoice may name a dated version of it ("gpt-5-2026-03-01" for
+    "gpt-5") or write it in other letters: the longest id that its name begins with is meant.
+    """
+    ids = sorted({model for _, model in charged}, key=len, reverse=True)
+    sums: dict[tuple[date, str], float] = {}
+    for (day, name), dollars in invoice.items():
+        key = day, _id_of(name, ids)
+        sums[key] = sums.get(key, 0.0) + dollars
+    keys = sorted({*sums, *charged})
+    return [
+        Line(day, model, sums.get((day, model), 0.0), charged.get((day, model), 0.0)) for day, model in keys
+    ]
+
+
+def _id_of(name: str, ids: Iterable[str]) -> str:
+    """Return the id of ``ids``, the longest first, that ``name`` is a version of; ``name`` where there is none."""
+    bare = name.lower().rpartition("/")[2]
+    for each in ids:
+        known = each.lower().rpartition("/")[2]
+        if bare == known or bare.startswith((f"{known}-", f"{known}@")):
+            return each
+    return name
+
+
+def read_invoice(path: Path) -> dict[tuple[date, str], float]:
+    """Return the dollars of an invoice by day and model. Raises ``StudyError`` with the line that cannot be read."""
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise StudyError(f"{path}: larger than {MOST_BYTES >> 20} MiB; give the export of a shorter time")
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise StudyError(
+            f"{path}: cannot be read ({error}); give the CSV file that the provider exports"
+        ) from None
+    rows = csv.DictReader(text.splitlines())
+    fields = {_plain(name): name for name in rows.fieldnames or ()}
+    day, model, dollars = (_column(path, fields, names) for names in (DAY, MODEL, DOLLARS))
+    sums: dict[tuple[date, str], float] = {}
+    for row in rows:
+        where = f"{path}:{rows.line_num}"
+        key = _day(where, row[day]), _PARTS.sub("", row[model] or "").strip() or OTHER
+        sums[key] = sums.get(key, 0.0) + _number(where, row[dollars])
+    return sums
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+
+
+def _column(path: Path, fields: Mapping[str, str], names: tuple[str, ...]) -> str:
+    for name in names:
+        if name in fields:
+            return fields[name]
+    has = ", ".join(fields) or "none"
+    raise StudyError(
+        f"{path}: no column {names[0]!r} (or {', '.join(names[1:])}); it has {has}: rename one of them"
+    )
+
+
+def _day(where: str, said: str | None) -> date:
+    try:
+        if re.fullmatch(r"\d{9,11}", said or ""):  # OpenAI counts seconds
+            return datetime.fromtimestamp(int(said or ""), UTC).date()
+        found = datetime.fromisoformat((said or "").strip())
+    except ValueError:
+        raise StudyError(f"{where}: {said!r} is no day; write it as 2026-11-28") from None
+    return (found.astimezone(UTC) if found.tzinfo else found).date()
+
+
+def _number(where: str, said: str | None) -> float:
+    try:
+        found = float(_NOT_OF_NUMBERS.sub("", said or "") or "0")
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        raise StudyError(f"{where}: {said!r} is no number of dollars")
+    return found
