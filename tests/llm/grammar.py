@@ -24,7 +24,7 @@ ABSURD = 10**9
 # How a server counts. The first three are the truth, told once or as it grows; the others say nothing, or what cannot be.
 TRUE = ("right", "cumulative", "per chunk")
 NO_COUNT = ("missing", "null", "zero", "negative", "words", "provisional")
-TOO_MUCH = ()
+TOO_MUCH = ("absurd",)
 TOO_LITTLE = ("one",)
 # How a reply ends. What breaks on the way may have been billed, and is never scored.
 WHOLE = ("stop", "length")
