@@ -15,16 +15,19 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.llm import costs
+from metacog_pipeline.llm.batch.backends import BACKENDS, read_line
 from metacog_pipeline.llm.budget import Budget, BudgetSpent
 from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, Message, Sampling, Status
+from metacog_pipeline.llm.wire import wire_for
 from tests.llm.conftest import Bench, Provider
 from tests.llm.grammar import (
     LATE,
     MAX_TOKENS,
     PROMPT,
     TRUE,
+    Body,
     Reply,
     error_event,
     events,
@@ -179,6 +182,43 @@ def hold(virtual: Any, reply: Reply, breaks_at: float, cuts: list[float]) -> Non
         assert [getattr(one.completion, name) for name in same] == [
             getattr(pieces.completion, name) for name in same
         ]
+
+
+def batch_line(reply: Reply) -> bytes:
+    """Return the line of a batch's results that holds ``reply``; one that breaks is cut in the middle."""
+    body: Body = plain(reply)
+    if reply.ending == "error inside":
+        body = error_event(reply, message(reply))
+    line: Body = {
+        "openai": {"custom_id": "1", "response": {"status_code": 200, "body": body}},
+        "anthropic": {"custom_id": "1", "result": {"type": "succeeded", "message": body}},
+        "gemini": {"key": "1", "response": body},
+    }[reply.provider]
+    whole = json.dumps(line).encode()
+    return whole[: len(whole) // 2] if reply.ending in ("cut", "garbage") else whole
+
+
+@given(reply=replies())
+@settings(max_examples=200, deadline=None, phases=QUICK, suppress_health_check=SHARED)
+def test_a_line_of_a_batch_is_read_as_the_reply_and_costs_half(virtual, reply):
+    spec = spec_of(reply.provider, stream=False).model_copy(update={"batch_factor": 0.5})
+    line = read_line(BACKENDS[reply.provider], batch_line(reply))
+    if line is None:  # kept as it came, and charged at its worst case (`tests/llm/test_batch.py`)
+        assert not reply.whole
+        return
+    model = Bench().model(Provider(lambda n, _: httpx.Response(500), 0.1), spec=spec)
+    completion = wire_for(spec.provider).read(spec, line.status, {}, line.body, Bench.key)
+    cost = model.billed(completion, REQUEST, model.known, batch=True)[0]
+    worst = costs.worst_case_cost(spec, REQUEST, batch=True)
+    assert cost is not None and worst is not None and true_usd(reply) / 2 - 1e-12 <= cost <= worst + 1e-12
+    assert Bench.key not in repr(completion)
+    if completion.status is Status.OK:
+        assert reply.whole or reply.ending == "no reason"
+        assert completion.text == reply.said
+    if reply.whole:
+        one = asked(virtual, Provider(lambda n, _: in_one_piece(reply), 0.1), spec)
+        assert completion.text == one.completion.text and completion.status is one.completion.status
+        assert cost == pytest.approx((one.completion.cost_usd or 0.0) / 2)
 
 
 @given(
