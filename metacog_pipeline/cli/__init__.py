@@ -46,6 +46,7 @@ GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Numbers": {
         "compare": ("boards:compare", "Compare two models on the items both answered."),
         "explain": ("explaining:explain", "Explain one number of a board, or print one call."),
+        "costs": ("costs:costs", "Print what was spent; hold a provider's invoice against it."),
         "sql": ("boards:sql", "Run one read-only query on the leaderboard's DuckDB file."),
         "fit": ("fitting:fit", "Fit meta-d' and its relatives to a table of counts or trials."),
     },
