@@ -30,7 +30,7 @@ EPILOG = (
 GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Every day": {
         "init": ("starting:init", "Write a study file to begin with."),
-        "doctor": ("starting:doctor", "Check that a run can start; fetch data sets."),
+        "doctor": ("starting:doctor", "Check that a run can start and that what was kept is whole."),
         "plan": ("running:plan", "Print calls, tokens and dollars before a cent is spent."),
         "run": ("running:run", "Ask what is missing, score it, rebuild the boards."),
         "board": ("boards:board", "Print the leaderboard of all benchmarks, or of one."),
@@ -40,7 +40,6 @@ GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Answers and data": {
         "status": ("status:status", "Print how far a study and its batches are."),
         "read": ("reading:read", "Read replies from a file, without a study."),
-        "verify": ("verifying:verify", "Check kept answers and results, or reproduce a bundle."),
         "export": ("exporting:export", "Write results in a format that others read, or as a bundle."),
     },
     "Numbers": {
@@ -70,8 +69,9 @@ REMOVED: Mapping[str, str] = {
     "explore": "use metacog report STUDY --explore and open the file it names",
     "fetch": "use metacog doctor STUDY --fetch",
     "power": "use metacog_pipeline.stats.power from Python",
-    "reproduce": "use metacog verify --bundle FILE",
+    "reproduce": "use metacog doctor --bundle FILE",
     "simulate-server": "use metacog serve",
+    "verify": "use metacog doctor STUDY --kept, or metacog doctor --bundle FILE",
     "worker": "use dagster-celery worker start, see docs/cluster.md",
 }
 

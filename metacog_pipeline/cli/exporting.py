@@ -26,7 +26,7 @@ def export(study_file: Path, target: Path | None, form: str) -> None:
     asked, and nothing that is there is overwritten. The same study gives the same bytes.
 
     `bundle` is one archive that a paper can cite: study file, items, every answer, versions, seeds, checksums and all
-    tables; `metacog verify --bundle` makes the boards again from it. `bibtex` prints what to cite: papers, data sets and
+    tables; `metacog doctor --bundle` makes the boards again from it. `bibtex` prints what to cite: papers, data sets and
     software behind the boards.
     """
     if form == BIBTEX:

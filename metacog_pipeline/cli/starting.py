@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
 from metacog_pipeline import registry
 from metacog_pipeline.cli import printing
-from metacog_pipeline.cli.options import PATH, read_study, study_argument
+from metacog_pipeline.cli.options import PATH, read_study
 from metacog_pipeline.errors import SourceError, StudyError, suggestion
 from metacog_pipeline.files import write_text
 from metacog_pipeline.llm.spec import MOST_DOLLARS
@@ -102,13 +102,17 @@ def _write(path: Path, text: str) -> None:
 
 
 @click.command()
-@study_argument
+@click.argument("study_file", metavar="[STUDY]", type=PATH, required=False)
 @click.option("--offline", is_flag=True, help="Ask nobody and connect to nothing.")
 @click.option("--fetch", is_flag=True, help="Fetch the data sets the study reads, and end.")
 @click.option("--source", "names", multiple=True, help="With --fetch: this data set (repeatable).")
-@click.option("--from", "folder", type=PATH, help="With --fetch: take the files from this folder.")
+@click.option("--from", "folder", type=PATH, help="With --fetch and --bundle: data sets from this folder.")
+@click.option("--kept", is_flag=True, help="Check instead that all that the study keeps is what was kept.")
+@click.option("--repair", is_flag=True, help="With --kept: put damaged files aside; a run makes them again.")
+@click.option("--bundle", type=PATH, metavar="FILE", help="Instead: make the boards of a bundle again.")
+@click.option("--to", "target", type=PATH, metavar="DIR", help="With --bundle: a new folder.")
 @printing.format_option("lines", "json")
-def doctor(study_file: Path, offline: bool, fetch: bool, form: str, **source: Any) -> None:
+def doctor(study_file: Path | None, form: str, **chosen: Any) -> None:
     """Check that a run can start: keys, models, prices, data sets, items, disk.
 
     Asks each model, judge and author one short question, none where it is known already how it answers; the answers count
@@ -116,14 +120,45 @@ def doctor(study_file: Path, offline: bool, fetch: bool, form: str, **source: An
 
     With --fetch it fetches published data sets into the study's home instead; each is checked against the digest of its
     content.
+
+    With --kept it reads every byte of the home: answers, their copies, the ledger, items, boards; exit code 4 where
+    something is damaged. With --repair damaged files are renamed to NAME.damaged, what can be read of them is kept, and the
+    next `metacog run` makes the rest again; only an answer that stood in a damaged line and nowhere else is asked again.
+
+    With --bundle boards and report are made again from an archive of `metacog export --format bundle`, and every table
+    is compared byte by byte: exit code 1 where one differs. Nobody is asked and nothing is fetched.
     """
+    _require_together(study_file, chosen)
+    if chosen["bundle"] is not None:
+        from metacog_pipeline.cli.verifying import reproduce_bundle
+
+        return reproduce_bundle(chosen["bundle"], chosen["target"], chosen["folder"])
+    assert study_file is not None
+    if chosen["kept"]:
+        from metacog_pipeline.cli.verifying import check_kept
+
+        return check_kept(study_file, chosen["repair"])
+    study = read_study(study_file)
+    if chosen["fetch"]:
+        return _fetch(study, chosen["names"], chosen["folder"])
+    _examine(study, chosen["offline"], form)
+
+
+def _require_together(study_file: Path | None, chosen: Mapping[str, Any]) -> None:
+    """Refuse options that mean nothing beside the others."""
+    if (study_file is None) == (chosen["bundle"] is None):
+        raise click.UsageError("give the STUDY to check, or --bundle FILE; one of them")
+    needs = {"names": ("fetch",), "folder": ("fetch", "bundle"), "repair": ("kept",), "target": ("bundle",)}
+    options = {"names": "--source", "folder": "--from", "repair": "--repair", "target": "--to"}
+    for name, others in needs.items():
+        if chosen[name] and not any(chosen[each] for each in others):
+            raise click.UsageError(f"{options[name]}: give --{' or --'.join(others)} beside it")
+
+
+def _examine(study: Study, offline: bool, form: str) -> NoReturn:
+    """Print what stands in the way of a run, and exit with its code."""
     from metacog_pipeline.asking.doctor import examine, exit_code
 
-    study = read_study(study_file)
-    if fetch:
-        return _fetch(study, **source)
-    if any(source.values()):
-        raise click.UsageError("--source and --from: give --fetch beside them")
     found = examine(study, offline=offline)
     if form == "json":
         printing.value([{"state": each.state, "subject": each.subject, "text": each.text} for each in found])

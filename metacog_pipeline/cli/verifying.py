@@ -1,4 +1,4 @@
-"""``verify``: whether all that a study keeps is what was kept, and whether a bundle gives its boards again."""
+"""``doctor --kept`` and ``--bundle``: whether what a study keeps is whole, and whether a bundle gives its boards again."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from metacog_pipeline.cli import printing
-from metacog_pipeline.cli.options import PATH, opened
+from metacog_pipeline.cli.options import opened
 from metacog_pipeline.errors import MetacogError, StoreError
 
 if TYPE_CHECKING:
@@ -19,38 +17,8 @@ if TYPE_CHECKING:
 SHOWN = 20  # damaged places; the rest are counted
 
 
-@click.command()
-@click.argument("study_file", metavar="[STUDY]", type=PATH, required=False)
-@click.option("--repair", is_flag=True, help="Put damaged files aside; the next run makes again what it can.")
-@click.option("--bundle", type=PATH, metavar="FILE", help="Instead: make the boards of a bundle again.")
-@click.option("--to", "target", type=PATH, metavar="DIR", help="With --bundle: a new folder.")
-@click.option(
-    "--from", "given", type=PATH, metavar="DIR", help="With --bundle: data sets that are not in it."
-)
-@printing.json_option
-def verify(
-    study_file: Path | None, repair: bool, bundle: Path | None, target: Path | None, given: Path | None
-) -> None:
-    """Check that everything a study keeps is what was kept: answers, their copies, the ledger, items, boards.
-
-    Reads every byte of the home, and asks nobody; exit code 4 where something is damaged. With --repair damaged files are
-    renamed to NAME.damaged, what can be read of them is kept, and the next `metacog run` makes the rest again; only an
-    answer that stood in a damaged line and nowhere else is asked again.
-
-    With --bundle boards and report are made again from an archive of `metacog export --format bundle`, and every table
-    is compared byte by byte: exit code 1 where one differs. Nobody is asked and nothing is fetched.
-    """
-    if bundle is not None and study_file is None:
-        _reproduce(bundle, target, given)
-    elif study_file is None or bundle is not None:
-        raise click.UsageError("give the STUDY whose answers are checked, or --bundle FILE; one of them")
-    elif target is not None or given is not None:
-        raise click.UsageError("--to and --from: give --bundle FILE beside them")
-    else:
-        _verify(study_file, repair)
-
-
-def _verify(study_file: Path, repair: bool) -> None:
+def check_kept(study_file: Path, repair: bool) -> None:
+    """Report what is damaged of all that a study keeps; StoreError where anything is."""
     from metacog_pipeline.scoring import staleness
     from metacog_pipeline.study import digests
 
@@ -61,7 +29,7 @@ def _verify(study_file: Path, repair: bool) -> None:
         return printing.say("everything is as it was kept", damaged=0)
     places, by_hand = f"{damage} damaged {'place' if damage == 1 else 'places'}", len(published.by_hand)
     if not repair:
-        again = f"metacog verify {study_file} --repair"
+        again = f"metacog doctor {study_file} --kept --repair"
         raise StoreError(f"{places}: {again} keeps what can be read and puts the rest aside")
     staleness.forget(study)
     if by_hand == damage:
@@ -133,7 +101,7 @@ def _show(lines: Sequence[str]) -> None:
         printing.say(f"  and {len(lines) - SHOWN:,} more")
 
 
-def _reproduce(bundle: Path, target: Path | None, given: Path | None) -> None:
+def reproduce_bundle(bundle: Path, target: Path | None, given: Path | None) -> None:
     """Make the boards of a bundle again, and print table by table whether each is equal."""
     from metacog_pipeline import __version__
     from metacog_pipeline.exporting.reproduce import reproduce

@@ -185,7 +185,7 @@ def _readme(about: dict[str, Any]) -> str:
 Made by metacog_pipeline {about["version"]}; snapshot {about["snapshot"]}, seed {about["seed"]}.
 
     pip install metacog-pipeline=={about["version"]}
-    metacog verify --bundle THIS_FILE --to FOLDER
+    metacog doctor --bundle THIS_FILE --to FOLDER
 
 makes the boards and the report again from the answers in here, asks nobody, and says table by table whether each is equal
 byte by byte to `tables/`. With another version it says what differs, and which line of the changelog explains it.

@@ -105,7 +105,9 @@ def _read(number: int, content: bytes, last: bool) -> Line:
     except NewerVersionError as error:
         return Line(number, content, problem=f"is {error}: upgrade metacog_pipeline to read it")
     except ValueError as error:
-        advice = "restore the file from a copy, or keep what can be read with metacog verify STUDY --repair"
+        advice = (
+            "restore the file from a copy, or keep what can be read with metacog doctor STUDY --kept --repair"
+        )
         problem = f"cannot be read ({error}): {advice}"
         return Line(number, content, problem=problem, torn=last and _is_torn(content))
 

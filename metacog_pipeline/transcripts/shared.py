@@ -239,7 +239,7 @@ class SharedPartition:
     def _upload(self, path: Path) -> None:
         """Put a session that the store does not have as one object, without a torn end."""
         content = _acknowledged(path.read_bytes())
-        _require_whole(content, str(path), "metacog verify STUDY --repair keeps what can be read")
+        _require_whole(content, str(path), "metacog doctor STUDY --kept --repair keeps what can be read")
         if content:
             self._store.put(self._key(path.name), content, ABSENT)
 

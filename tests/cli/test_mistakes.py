@@ -122,7 +122,7 @@ TYPED: list[tuple[str, tuple[str, ...]]] = [
     ("fit .", (".: is a folder", "give a file")),
     ("fit nowhere.csv", ("nowhere.csv: there is no such file",)),
     ("fit a.csv --s steep", ("'--s': 'steep'", "number from 0.01 to 100, or zroc")),
-    ("verify --bundle nowhere.zip", ("nowhere.zip: there is no such file", "--format bundle wrote")),
+    ("doctor --bundle nowhere.zip", ("nowhere.zip: there is no such file", "--format bundle wrote")),
     ("init a.toml --model opnai:x", ('no provider "opnai"', 'did you mean "openai"', "openai, anthropic")),
     ("init a.toml --model simulated --benchmark medly", ('"medly"', 'did you mean "medley"')),
     ("demo --folder study.toml", ("--folder study.toml: is a file", "another folder")),
@@ -145,8 +145,8 @@ TYPED: list[tuple[str, tuple[str, ...]]] = [
     ("sql --study study.toml select+model,avg(estimate)+from+leaderboard", ('"model" must appear in the GROUP BY',)),
     ("export study.toml --format csv --to ok.csv", ("ok.csv: is there already", "nothing is overwritten")),
     ("export study.toml --format csv", ("export: --to is missing", "--format csv")),
-    ("verify", ("verify: give the STUDY", "--bundle FILE")),
-    ("verify --bundle ok.csv", ("ok.csv: no bundle, or damaged", "get the archive again")),
+    ("doctor", ("doctor: give the STUDY", "--bundle FILE")),
+    ("doctor --bundle ok.csv", ("ok.csv: no bundle, or damaged", "get the archive again")),
 ]  # fmt: skip
 
 #: Files of answers that are typed about above.

@@ -1,4 +1,4 @@
-"""``metacog verify`` names what is damaged, changes nothing unasked, and repairs without losing an answer."""
+"""``metacog doctor --kept`` names what is damaged, changes nothing unasked, and repairs without losing an answer."""
 
 import asyncio
 import os
@@ -57,7 +57,7 @@ def study(tmp_path):
 
 
 def _verify(study: Path, *options: str) -> Result:
-    return CliRunner().invoke(cli, ["verify", str(study), *options])
+    return CliRunner().invoke(cli, ["doctor", str(study), "--kept", *options])
 
 
 def _state(home: Path) -> dict[str, bytes]:

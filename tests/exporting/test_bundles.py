@@ -35,7 +35,7 @@ def test_elsewhere_every_table_is_equal_byte_by_byte_and_nobody_is_asked(
 
     monkeypatch.setattr("metacog_pipeline.leaderboard.replayed.query_partition", asked)
     monkeypatch.setattr("socket.socket.connect", asked)
-    done = metacog("verify", "--bundle", archive, "--to", tmp_path / "again", "--json")
+    done = metacog("doctor", "--bundle", archive, "--to", tmp_path / "again", "--json")
     found = json.loads(done.output)
     names = {each["table"] for each in found["tables"]}
     assert names >= {"leaderboard", "estimates", "comparisons", "calls", "progress"}
@@ -45,7 +45,7 @@ def test_elsewhere_every_table_is_equal_byte_by_byte_and_nobody_is_asked(
         tables = {name for name in there.namelist() if name.startswith("tables/")}
         again = tmp_path / "again" / "leaves-home" / "reproduced"
         assert tables and all(there.read(name) == (again / Path(name).name).read_bytes() for name in tables)
-    refused = metacog("verify", "--bundle", archive, "--to", tmp_path / "again", code=2)
+    refused = metacog("doctor", "--bundle", archive, "--to", tmp_path / "again", code=2)
     assert "is there already" in str(refused.exception)
 
 
@@ -131,7 +131,7 @@ def test_a_bundle_that_was_sealed_to_harm_is_refused_in_one_line(
         entries["metacog.json"] = json.dumps({**about, bundle.SEAL: bundle.seal_of(about)}).encode()
 
     bad = changed(archive, tmp_path / "bad.zip", change)
-    done = metacog("verify", "--bundle", bad, "--to", tmp_path / "again", code=4 if "answers" in why else 2)
+    done = metacog("doctor", "--bundle", bad, "--to", tmp_path / "again", code=4 if "answers" in why else 2)
     assert why in str(done.exception) and "\n" not in str(done.exception)
     assert not (tmp_path / "again").exists() and not Path("/tmp/elsewhere").exists()
 

@@ -96,7 +96,7 @@ class Study:
     def wrong(self, expected):
         """Run it undisturbed; return what is wrong then."""
         again = self.run()
-        sound = CliRunner().invoke(cli, ["verify", str(self._path)])
+        sound = CliRunner().invoke(cli, ["doctor", str(self._path), "--kept"])
         shown = run_query(self.home, BOARD) if not again else None
         if again or sound.exit_code or shown != expected:
             return f"ended {again}, board equal {shown == expected}, verify {sound.output[-200:]}"

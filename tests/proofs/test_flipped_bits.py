@@ -1,4 +1,4 @@
-"""Ten thousand flipped bits in the home of a study of five benchmarks: each is named by ``metacog verify``.
+"""Ten thousand flipped bits in the home of a study of five benchmarks: each is named by ``metacog doctor --kept``.
 
 ``METACOG_FLIPS=500 pytest -m proof tests/proofs/test_flipped_bits.py`` tries fewer. Every kind of file gets as many
 flips as any other, whatever its size. Left out are what Dagster keeps for itself and files that hold nothing:
@@ -78,7 +78,7 @@ def _noticed(study: Path, home: Path, path: Path) -> bool:
         if any(str(path) in line for line in found.damage):
             return True
     if path.parent == home / "ledger":
-        return "ledger record" in CliRunner().invoke(cli, ["verify", str(study)]).output
+        return "ledger record" in CliRunner().invoke(cli, ["doctor", str(study), "--kept"]).output
     return path in digests.compare(load_study(study).home).damage
 
 
@@ -87,7 +87,7 @@ def test_every_flipped_bit_is_named(tmp_path):
     study.write_text(STUDY)
     done = CliRunner().invoke(cli, ["run", str(study), "--quiet"])
     assert done.exit_code == 0, done.output
-    assert CliRunner().invoke(cli, ["verify", str(study)]).exit_code == 0
+    assert CliRunner().invoke(cli, ["doctor", str(study), "--kept"]).exit_code == 0
     home, draw = tmp_path / "home", random.Random(15)
     kinds = list(_kinds(home).values())
     silent: list[str] = []
@@ -101,7 +101,7 @@ def test_every_flipped_bit_is_named(tmp_path):
         if number % WHOLE_COMMAND_EVERY:
             noticed = _noticed(study, home, path)
         else:
-            noticed = CliRunner().invoke(cli, ["verify", str(study)]).exit_code != 0
+            noticed = CliRunner().invoke(cli, ["doctor", str(study), "--kept"]).exit_code != 0
         if not noticed:
             silent.append(f"{path.relative_to(home)}: bit {bit}")
         path.write_bytes(whole)
