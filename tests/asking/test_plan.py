@@ -11,7 +11,7 @@ import pytest
 from metacog_pipeline.asking import plan
 from metacog_pipeline.asking.dry_run import DryRun
 from metacog_pipeline.asking.plan import Plan, PlanRow, plan_study
-from metacog_pipeline.asking.session import request_digest
+from metacog_pipeline.asking.session import Partition, request_digest
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.capabilities import AMPLE_THINKING_TOKENS, NOTHING_KNOWN, Capabilities
@@ -150,6 +150,16 @@ def test_the_cost_of_a_model_does_not_depend_on_the_others(tmp_path):
         found = plan_study(study_of(alone, PRICES + other)).rows[1]
         assert asdict(found) == asdict(together[found.model])
     assert together["long"].tokens_out > together["twin"].tokens_out == together["small"].tokens_out
+
+
+def test_what_batches_have_is_neither_priced_nor_asked_again(tmp_path, monkeypatch):
+    study = study_of(tmp_path)
+    counts = Counter(calls=12, answered=2, in_batches=5, tokens_in=500, tokens_out=320)
+    partition = Partition(study, "metamedqa", study.models[0], 1)
+    monkeypatch.setattr(plan, "left_to_ask", lambda _: iter([(partition, study.models[0], counts)]))
+    found = plan_study(study)
+    assert row(found).to_ask == 5 and row(found).expected_usd == pytest.approx((500 + 2 * 320) / 1e6)
+    assert starting(found, "5 calls are in batches under way")
 
 
 def test_what_a_killed_run_may_have_cost_is_counted_once(tmp_path):

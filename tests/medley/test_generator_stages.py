@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.asking import construction
+from metacog_pipeline.asking.endings import INTERRUPTED
 from metacog_pipeline.benchmark.contract import Made
 from metacog_pipeline.benchmarks.medley import Medley
 from metacog_pipeline.benchmarks.medley.construction import simulated_authors
@@ -24,6 +25,7 @@ from metacog_pipeline.benchmarks.medley.construction.wording import load_words
 from metacog_pipeline.benchmarks.medley.items import DOMAINS, Instance
 from metacog_pipeline.errors import ProviderError, SourceError, StudyError
 from metacog_pipeline.files import sha256_hex
+from metacog_pipeline.leaderboard.status import helper_states
 from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.study import Study, load_study
 from tests.medley.generator_study import write_generator
@@ -269,8 +271,18 @@ def test_who_cannot_be_asked_is_named_and_keeps_nobody_from_answering(bench):
     asked = bench.asked()
     assert all(asked[name] >= FEW for name in POOL[:8] if name != absent)
     assert not any(asked[name] for name in (absent, *JUDGES))
+    (state,) = (
+        each for each in helper_states(study) if each.benchmark == "medley_pool" and each.model == absent
+    )
+    assert state.state == "failed" and "METACOG_TEST_NO_SUCH_KEY" in str(state.message)
 
     study = without_a_key(allow_incomplete=True)
+    INTERRUPTED.set()
+    try:
+        with pytest.raises(ProviderError, match="interrupted before it was asked"):
+            generate(study)  # what is left out must be so for good, not for want of time
+    finally:
+        INTERRUPTED.clear()
     made = generate(study)
     assert made["opinions"].checks["all_was_answered"].passed is False
     assert kept(study) and stale(study) == ()
