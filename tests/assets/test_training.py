@@ -61,6 +61,7 @@ def test_the_assets_are_there_only_with_the_section_and_without_loading_torch(py
     assert with_section == "['esma_base', 'esma_checkpoint', 'esma_evaluation'] False"
 
 
+@pytest.mark.proof
 def test_they_run_in_order_and_show_numbers(python, tmp_path):
     pytest.importorskip("torch")
     section = "[training]\ngenerations = 2\npopulation = 2\nbatch = 16\nevaluate_every = 1\n"
