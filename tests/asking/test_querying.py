@@ -182,6 +182,12 @@ def test_a_provider_that_is_down_is_not_asked_for_ever(folder):
     assert sum(model.asked.values()) <= engine.STOP_AFTER_FAILURES_IN_A_ROW + SPEC.max_concurrency
 
 
+def test_failures_with_answers_between_them_stop_nothing(folder):
+    odd = Scripted(lambda r: failed(ErrorKind.TRANSIENT) if int(r.messages[-1].content[5:]) % 2 else good(r))
+    outcome = query(folder, odd, [one_step(str(i)) for i in range(4 * engine.STOP_AFTER_FAILURES_IN_A_ROW)])
+    assert (outcome.stopped, outcome.failed) == (None, 2 * engine.STOP_AFTER_FAILURES_IN_A_ROW)
+
+
 def test_one_odd_first_item_does_not_stop_the_others(folder):
     model = Scripted(lambda r: failed(ErrorKind.TRANSIENT) if "text:0" in r.messages[-1].content else good(r))
     outcome = query(folder, model, [one_step(str(i)) for i in range(9)])
