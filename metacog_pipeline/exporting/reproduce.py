@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from metacog_pipeline import __version__, parquet_bounds
+from metacog_pipeline import __version__
 from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.bound import Bound, bound, enabled
@@ -29,6 +29,7 @@ from metacog_pipeline.exporting.folders import new_folder, refuse_taken
 from metacog_pipeline.exporting.tables import write_csv
 from metacog_pipeline.files import file_sha256, replacing, shipped
 from metacog_pipeline.home import Home
+from metacog_pipeline.interchange import parquet_bounds
 from metacog_pipeline.interchange.logs.exported import ABOUT, IMPORTED, STUDY
 from metacog_pipeline.leaderboard import replayed
 from metacog_pipeline.report.page import build_report

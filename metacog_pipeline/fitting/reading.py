@@ -23,9 +23,8 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 from numpy.typing import NDArray
 
-from metacog_pipeline import parquet_bounds
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.interchange import answer_files
+from metacog_pipeline.interchange import answer_files, parquet_bounds
 from metacog_pipeline.interchange import columns as named
 from metacog_pipeline.interchange.answer_files import CsvHead
 

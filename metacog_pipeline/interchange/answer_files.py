@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from metacog_pipeline import parquet_bounds
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.files import read_within
 from metacog_pipeline.interchange import columns as named
+from metacog_pipeline.interchange import parquet_bounds
 
 KINDS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet")
 #: Of text in memory; of Parquet, which may claim any number in a few bytes.

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from metacog_pipeline import parquet_bounds
 from metacog_pipeline.files import MOST_TOML, TooLargeError
+from metacog_pipeline.interchange import parquet_bounds
 
 ROW = {"item_id": "sample-0001", "choice": "A", "confidence": 4}
 METACOG = (sys.executable, "-m", "metacog_pipeline")

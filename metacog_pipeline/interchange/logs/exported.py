@@ -18,13 +18,12 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from metacog_pipeline import parquet_bounds
 from metacog_pipeline.asking import construction, judging
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.files import read_toml, write_text
-from metacog_pipeline.interchange import answer_files, columns
+from metacog_pipeline.interchange import answer_files, columns, parquet_bounds
 from metacog_pipeline.interchange.logs import inspect_log, study_files
 from metacog_pipeline.interchange.logs import sample as samples
 from metacog_pipeline.interchange.logs.harness import lines

@@ -24,10 +24,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from metacog_pipeline import parquet_bounds
 from metacog_pipeline.benchmarks.selfknowledge.construction import fields
 from metacog_pipeline.benchmarks.selfknowledge.construction.rows import MAX_BYTES, Row, english, unique_ids
 from metacog_pipeline.errors import SourceError
+from metacog_pipeline.interchange import parquet_bounds
 from metacog_pipeline.sources import Line, read_bytes, read_objects
 
 _MKQA_KEYS = {"en": "en", "zh": "zh_cn", "ko": "ko", "es": "es"}
