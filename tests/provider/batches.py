@@ -12,6 +12,7 @@ import enum
 import functools
 import json
 import secrets
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -95,7 +96,7 @@ class Taken:
 AnswerLine = Callable[["Way", str, object], tuple[int, JsonDict]]
 
 
-class Way:
+class Way(ABC):
     """One provider's batches. ``errors_apart``: what was not answered stands in a file of its own."""
 
     name: str
@@ -107,14 +108,17 @@ class Way:
     def __init__(self, kept: Batches) -> None:
         self.kept = kept
 
+    @abstractmethod
     def worded(self, http: web.Request, batch: Taken) -> JsonDict:
-        raise NotImplementedError
+        """Return it as the provider words it."""
 
+    @abstractmethod
     def line(self, custom_id: str, status: int, body: JsonDict) -> JsonDict:
-        raise NotImplementedError
+        """Return it as the provider words it."""
 
+    @abstractmethod
     def unanswered(self, custom_id: str, why: str) -> JsonDict:
-        raise NotImplementedError
+        """Return it as the provider words it."""
 
     def problem(self, status: int, kind: str, message: str) -> web.Response:
         return web.json_response(self.dialect.error(Problem(status, kind, message)), status=status)
