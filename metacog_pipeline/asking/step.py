@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ from metacog_pipeline.asking.states import Profile, StepFailed, Tally, source_of
 from metacog_pipeline.asking.types import Answer, CallOptions
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm import types
-from metacog_pipeline.llm.costs import price_list
+from metacog_pipeline.llm.costs import price_list, usage_cost
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.lines import decode_logprobs, encode_logprobs
@@ -154,7 +155,7 @@ class StepAsker:
 
     def _record(self, identity: str, request: types.ChatRequest, completion: types.Completion) -> Record:
         session, first_s = self.session, completion.latency_first_s
-        prices = price_list(session.spec, batch=completion.lane == "batch")
+        prices = _prices(session.spec, completion)
         same: dict[str, Any] = {name: getattr(completion, name) for name in _OF_COMPLETION}
         same |= {name: getattr(completion.usage, name) for name in _OF_USAGE}
         return Record(
@@ -180,3 +181,14 @@ class StepAsker:
             latency_ms=completion.latency_s * 1000.0,
             **same,
         )
+
+
+def _prices(spec: ModelSpec, completion: types.Completion) -> dict[str, float] | None:
+    """Return the prices a cost was made with; ``None`` where it does not follow from the tokens that were reported.
+
+    A bill that could not be believed was reconciled: its tokens times its prices are not what was charged.
+    """
+    batch = completion.lane == "batch"
+    told, charged = usage_cost(spec, completion.usage, batch=batch), completion.cost_usd
+    believed = told is None or charged is None or math.isclose(told, charged, rel_tol=1e-9, abs_tol=1e-9)
+    return price_list(spec, batch=batch) if believed or completion.attempts_billed != 1 else None

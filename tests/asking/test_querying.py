@@ -18,7 +18,15 @@ from metacog_pipeline.errors import BudgetError, StoreError
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.halt import NotSent
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import NO_CONNECTION, ChatRequest, Completion, ErrorKind, Message, Status
+from metacog_pipeline.llm.types import (
+    NO_CONNECTION,
+    ChatRequest,
+    Completion,
+    ErrorKind,
+    Message,
+    Status,
+    Usage,
+)
 from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.store import PartitionStore, read_partition
 from tests.tables import every
@@ -93,6 +101,19 @@ def test_every_item_is_asked_once_and_kept(folder):
     assert set(model.asked.values()) == {1}
     assert read_partition(folder).num_rows == 30
     assert outcome.tally.cost_usd == pytest.approx(0.30)
+
+
+def test_prices_are_kept_where_they_give_the_cost_and_not_of_a_bill_that_was_reconciled(folder):
+    spec = SPEC.model_copy(update={"price_in": 1.0, "price_out": 10.0})
+    bills = {"text:true": 100 * 1e-6 + 10 * 1e-5, "text:raised": 100 * 1e-6 + 9_000 * 1e-5}
+
+    def reply(request: ChatRequest) -> Completion:
+        words, usage = request.messages[-1].content, Usage(100, 10)
+        return Completion(Status.OK, text="B", usage=usage, cost_usd=bills[words], attempts_billed=1)
+
+    query(folder, Scripted(reply), [one_step("true"), one_step("raised")], spec=spec)
+    kept = {row["item_id"]: row["prices_json"] for row in read_partition(folder).to_pylist()}
+    assert kept["true"] is not None and kept["raised"] is None
 
 
 def test_a_second_session_asks_nothing(folder):

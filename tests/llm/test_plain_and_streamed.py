@@ -140,6 +140,17 @@ def test_what_follows_the_end_of_a_reply_takes_nothing_from_it(provider, data):
         assert read(provider, [*events, *late]) == read(provider, body)
 
 
+def test_text_behind_the_mark_of_the_end_is_no_part_of_the_reply():
+    events = [
+        {"choices": [{"index": 0, "delta": {"content": "A"}}]},
+        {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+        "[DONE]",
+        {"choices": [{"index": 0, "delta": {"content": " B"}}]},
+        {"error": {"message": "late"}},
+    ]
+    assert read("openai", events).text == "A"
+
+
 def test_the_choice_with_the_lowest_index_is_read_wherever_it_stands():
     def choices(*said: tuple[int | None, str]) -> bytes:
         listed = [{"index": i, "finish_reason": "stop", "message": {"content": text}} for i, text in said]

@@ -106,6 +106,21 @@ def test_a_function_call_of_the_responses_api_is_not_scored(tmp_path):
     assert only.unscored == "calls a tool"
 
 
+def test_an_answer_of_the_responses_api_is_read_as_one_of_chat(tmp_path):
+    said = {"type": "message", "content": [{"type": "output_text", "text": "Answer: B"}]}
+    thought = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]}
+    body = {"object": "response", "status": "completed", "model": "m", "output": [thought, said],
+            "usage": {"input_tokens": 9, "output_tokens": 4}}  # fmt: skip
+    rows = [body, {**body, "status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}]
+    answers = [
+        {"custom_id": f"q{n}", "response": {"status_code": 200, "body": row}} for n, row in enumerate(rows)
+    ]
+    whole, cut = samples(lines(tmp_path / "batch.jsonl", *answers))
+    assert (whole.said.text, whole.said.reasoning_text, whole.said.status.value) == ("Answer: B", "Hm.", "ok")
+    assert (whole.said.usage.input_tokens, whole.said.usage.output_tokens) == (9, 4)
+    assert cut.said.status.value == "truncated"
+
+
 # --- inspect_ai -------------------------------------------------------------------------------------------------------
 def test_a_task_without_a_model_has_that_of_its_answers(changed):
     path = changed(

@@ -5,6 +5,7 @@ Vertex AI gives back the request beside the response, and no id: the question is
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -58,7 +59,7 @@ def _reader(path: Path, provider: str) -> Callable[[Mapping[str, Any]], Sample]:
             return samples.nothing(name, path.stem, "", "is no result of a batch")
         if line.why is not None:
             return samples.nothing(line.custom_id, path.stem, "", f"was not answered: {line.why}")
-        said = wire.read(spec, line.status, {}, line.body, None)
+        said = wire.read(spec, line.status, {}, _as_chat(line.body), None)
         if said.status is Status.FAILED:
             why = f"failed: {said.error_code or said.error_message or line.status}"
             return samples.nothing(line.custom_id, path.stem, said.model_reported or "", why)
@@ -67,6 +68,42 @@ def _reader(path: Path, provider: str) -> Callable[[Mapping[str, Any]], Sample]:
         return Sample(line.custom_id, path.stem, said.model_reported or "", said, unscored=tools)
 
     return one
+
+
+def _as_chat(body: bytes) -> bytes:
+    """Return the body of an OpenAI Response as the chat completion that says the same; any other as it is."""
+    try:
+        said = json.loads(body)
+    except (ValueError, RecursionError):
+        return body
+    if not isinstance(said, dict) or said.get("object") != "response":
+        return body
+    parts = [part for each in _listed(said.get("output")) for part in _listed(each.get("content"))]
+    thoughts = [part for each in _listed(said.get("output")) for part in _listed(each.get("summary"))]
+    counted = samples.mapping(said.get("usage"))
+    message = {
+        "content": "".join(
+            str(part.get("text") or "") for part in parts if part.get("type") == "output_text"
+        ),
+        "refusal": "".join(str(part.get("refusal") or "") for part in parts) or None,
+        "reasoning_content": "\n\n".join(str(part.get("text") or "") for part in thoughts) or None,
+    }
+    why = samples.mapping(said.get("incomplete_details")).get("reason")
+    ends = {"max_output_tokens": "length", "content_filter": "content_filter"}
+    end = "stop" if said.get("status") == "completed" else ends.get(str(why))
+    chat = {name: said.get(name) for name in ("id", "model", "error", "service_tier")}
+    chat["choices"] = [{"index": 0, "finish_reason": end, "message": message}]
+    chat["usage"] = {
+        "prompt_tokens": counted.get("input_tokens"),
+        "completion_tokens": counted.get("output_tokens"),
+        "prompt_tokens_details": counted.get("input_tokens_details"),
+        "completion_tokens_details": counted.get("output_tokens_details"),
+    }
+    return json.dumps(chat).encode()
+
+
+def _listed(value: Any) -> list[dict[str, Any]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def _vertex(path: Path, rows: Iterator[dict[str, Any]]) -> Iterator[Sample]:

@@ -161,7 +161,7 @@ class MessageFold(events.Fold):
             case "message_delta":
                 self._note({**(values.dict_at(event, "delta") or {}), "usage": event.get("usage")})
             case "message_stop":
-                self.finished = True
+                self.finished = self.closed = True
             case "error":
                 return event
             case _ if not self.streamed:

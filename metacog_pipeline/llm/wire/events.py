@@ -97,10 +97,12 @@ class Fold(ABC):
     """What a reply says so far. ``finished``: its end can be believed, although its stream is not closed."""
 
     outputs: ClassVar[tuple[str, ...]] = ()  # the fields that count what was generated
+    late: ClassVar[tuple[str, ...]] = ()  # what is still of the reply behind its end
 
     def __init__(self, *, streamed: bool) -> None:
         self.streamed = streamed
         self.finished = False
+        self.closed = False  # by the mark that ends a stream: what follows is no part of the reply
         self.counts = Counts(*self.outputs)
         self.length = 0  # of text and thinking so far
         self._decoded: object = None  # the last event
@@ -136,9 +138,11 @@ class Fold(ABC):
             return
         whole = self.finished
         if data.strip() == DONE:
-            self.finished = True
+            self.finished = self.closed = True
             return
         event = self._decoded = values.unwrapped(values.load(data))
+        if self.closed:
+            event = {name: event[name] for name in self.late if isinstance(event, dict) and name in event}
         problem = self.take(event) if isinstance(event, dict) else None
         if not isinstance(event, dict):
             problem = error_body("invalid_body", "the answer, or an event of it, is no JSON object")

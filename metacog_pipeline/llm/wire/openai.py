@@ -96,6 +96,7 @@ class ChatFold(events.Fold):
     """Joins what comes of the first choice: text, refusal, reasoning fields, log-probabilities; keeps the usage."""
 
     outputs = ("completion_tokens",)
+    late = ("usage",)
 
     def __init__(self, *, streamed: bool) -> None:
         super().__init__(streamed=streamed)
