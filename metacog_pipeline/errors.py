@@ -1,14 +1,4 @@
-"""Errors a user can cause or mend: one line each (what, the value, where, what to do), and the exit code of the command.
-
-::
-
-    MetacogError            any other                                       exit 1
-    ├── StudyError          the study file is wrong                         exit 2
-    ├── SourceError         a source is missing, changed or unreadable      exit 3
-    ├── StoreError          kept answers cannot be read or written          exit 4
-    ├── BudgetError         the next call could pass the budget             exit 5
-    └── ProviderError       a provider refuses every call (key, model name) exit 6
-"""
+"""Errors a user can cause or mend: one line each (what, the value, where, what to do), and the exit code of the command."""
 
 from __future__ import annotations
 

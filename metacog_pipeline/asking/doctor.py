@@ -17,7 +17,6 @@ from typing import Literal
 
 from metacog_pipeline import errors, preparing
 from metacog_pipeline.asking import plan
-from metacog_pipeline.asking.learning import Learnt
 from metacog_pipeline.asking.negotiation import Negotiation, negotiate
 from metacog_pipeline.asking.session import request_digest
 from metacog_pipeline.asking.spent import kept_cost, spent_figures
@@ -30,6 +29,7 @@ from metacog_pipeline.llm.breaker import bill_problem
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.costs import priced
+from metacog_pipeline.llm.learning import Learnt
 from metacog_pipeline.llm.local.weights import weights_digest
 from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec

@@ -14,10 +14,10 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
-from metacog_pipeline.asking.learning import SAMPLING, Learnt
 from metacog_pipeline.asking.states import Profile, StepFailed
 from metacog_pipeline.llm import types
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities, Limit
+from metacog_pipeline.llm.learning import SAMPLING, Learnt
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.wire.errors import FATAL_CODES
 

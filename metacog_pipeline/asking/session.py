@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from metacog_pipeline import __version__
 from metacog_pipeline.asking.endings import INTERRUPTED, stopping_gently
-from metacog_pipeline.asking.learning import Learnt
 from metacog_pipeline.asking.loop import Loop
 from metacog_pipeline.asking.panel import Panelist, ask_each, together
 from metacog_pipeline.asking.spent import kept_cost
@@ -38,6 +37,7 @@ from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.batch import records
 from metacog_pipeline.llm.budget import Budget
+from metacog_pipeline.llm.learning import Learnt
 from metacog_pipeline.llm.simulated import Respond
 from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
 from metacog_pipeline.llm.types import Status, usable

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -45,7 +44,7 @@ def costs(study_file: Path, invoice: Path | None, form: Format) -> None:
         return click.echo(render(run_query(study.home, _COSTS), form), nl=False)
     from metacog_pipeline.llm.invoice import compared, read_invoice
 
-    rows = cast(list[tuple[date, str, float]], run_query(study.home, _CHARGED).rows)
+    rows: Any = run_query(study.home, _CHARGED).rows
     lines = compared(read_invoice(invoice), {(day, model): usd for day, model, usd in rows})
     table = tuple((each.day, each.model, each.invoiced, each.charged, each.difference) for each in lines)
     click.echo(render(Rows(_COLUMNS, table), form), nl=False)

@@ -45,8 +45,6 @@ def demo(folder: Path, quiet: bool) -> None:
     The study file is copied into the folder; edit it and use `metacog run` to go on from there.
     """
     study_file = folder / "study.toml"
-    if folder.exists() and not folder.is_dir():
-        raise StudyError(f"--folder {folder}: is a file; give another folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if not study_file.exists():

@@ -15,7 +15,7 @@ from metacog_pipeline.cli.options import opened, study_argument
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.study import Study
 
-FIRST_ITEMS, FIRST_REASONS = 8, 3
+FIRST_ITEMS = 8
 WIDTH = 110
 _CELL = "BENCHMARK CONDITION MODEL MEASURE"
 
@@ -98,9 +98,7 @@ def _lines(found: Mapping[str, Any], every_item: bool) -> Iterator[str]:
 
 
 def _reason(left: Mapping[str, Any]) -> str:
-    told = [f"{n:,} {why}" for why, n in list(left["reasons"].items())[:FIRST_REASONS]]
-    if len(left["reasons"]) > FIRST_REASONS:
-        told.append(f"{len(left['reasons']) - FIRST_REASONS} other reasons")
+    told = [f"{n:,} {why}" for why, n in left["reasons"].items()]
     return f"{left['n']:,} {left['why']}" + (f" ({', '.join(told)})" if told else "")
 
 

@@ -13,15 +13,12 @@ from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import PATH, quiet_option, scale_option, wide_option, words_option
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import replacing, write_text
+from metacog_pipeline.fitting.columns_given import columns_given
 from metacog_pipeline.fitting.fits import Options, fit_file
-from metacog_pipeline.fitting.trials import Columns
-from metacog_pipeline.interchange import columns as named
 from metacog_pipeline.interchange.rejected import write_rejected
 from metacog_pipeline.leaderboard.output import Format, Rows, render
 
 FORMATS: tuple[Format, ...] = ("table", "csv", "json")
-_COLUMNS = ("stimulus", "correct", "response", "item", "run")
-_OF_TRIALS = (*_COLUMNS, "labels", "group", "ratings", "bins", "alternatives", "words", "wide", "scale")
 _K = click.IntRange(1, 1000)
 
 
@@ -83,7 +80,7 @@ def fit(file: Path, form: Format, output: Path | None, quiet: bool, **given: Any
     Every number has an interval and n, or a status that says why not. What was read, used and left out is said; rows that
     cannot be read are listed in FILE.rejected.csv.
     """
-    columns = _columns(given)
+    columns = columns_given(given)
     if output is not None and output.exists():
         raise StudyError(f"{output}: exists already; choose another name")
     rest = (given[name] for name in ("padding", "slope", "conditional", "bootstrap", "seed", "bayes"))
@@ -102,37 +99,6 @@ def fit(file: Path, form: Format, output: Path | None, quiet: bool, **given: Any
             click.echo(f"{file.name}: {note}", err=True)
 
 
-def _columns(given: dict[str, Any]) -> Columns | None:
-    """Return where a table of trials has what; None for a table of counts."""
-    confidence, keep, correct = given["confidence"], given["keep"], given["correct"]
-    stated, right = confidence is not None, ", to tell right from wrong"
-    if not stated and keep is None:
-        told = ", ".join(f"--{name}" for name in _OF_TRIALS if given[name] not in (None, ()))
-        told = told.replace("--words", "--map-values")
-        _refuse(bool(told), f"{told}: for trials give --confidence too, or --correct and --keep")
-        return None
-    unknown = given["stimulus"] is None and correct is None
-    _refuse(stated and unknown, f"--confidence: give --stimulus or --correct beside it{right}")
-    _refuse(stated and confidence == correct, f"--confidence {confidence}: is the column of --correct")
-    _refuse(keep is not None and correct is None, f"--keep: give --correct beside it{right}")
-    _refuse(None not in (given["ratings"], given["bins"]), "--ratings and --bins: give one of them")
-    _refuse(given["run"] is not None and given["item"] is None, "--run: give --item beside it")
-    same = (*_COLUMNS, "keep", "ratings", "bins", "alternatives")
-    return Columns(
-        confidence,
-        **{name: given[name] for name in same},
-        groups=given["group"],
-        labels=_labels(given["labels"]),
-        scale=named.parse_scale(given["scale"]),
-        shape=named.Shape(given["wide"], named.parse_words(given["words"])),
-    )
-
-
-def _refuse(holds: bool, message: str) -> None:
-    if holds:
-        raise StudyError(message)
-
-
 def _write(output: Path, rows: Rows, form: Format) -> None:
     """Write what the ending of the file says, else the format."""
     ending: Any = output.suffix.lower().removeprefix(".")
@@ -145,12 +111,3 @@ def _write(output: Path, rows: Rows, form: Format) -> None:
             write_text(output, render(rows, ending if ending in FORMATS else form))
     except OSError as error:
         raise StudyError(f"{output}: cannot be written ({error.strerror}); choose another place") from None
-
-
-def _labels(text: str | None) -> tuple[str, str] | None:
-    if text is None:
-        return None
-    first, _, second = (part.strip() for part in text.partition(","))
-    if not first or not second or "," in second or first.lower() == second.lower():
-        raise StudyError(f"--labels {text}: give two different ones, S1 before S2, as in --labels old,new")
-    return first, second

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,21 +16,8 @@ from metacog_pipeline.interchange.rejected import write_rejected
 from metacog_pipeline.study import Study, load_study
 
 if TYPE_CHECKING:
+    from metacog_pipeline.interchange import taking
     from metacog_pipeline.interchange.imported import ImportOptions
-    from metacog_pipeline.interchange.logs.importing import LogOptions
-
-SOME_UNREADABLE = 8
-_OF_TABLES = (
-    "pairs",
-    "condition",
-    "words",
-    "wide",
-    "where",
-    "scale",
-    "from_one",
-)  # options that no log needs
-#: How much was taken of a file; (row, what, reason) of what was not; the study whose board follows.
-Taken = tuple[dict[str, int], Sequence[tuple[object, str, str]], Study | None]
 
 
 @click.command("import")
@@ -63,6 +49,7 @@ def import_command(places: tuple[str, ...], study_file: Path, quiet: bool, **giv
     FILE.rejected.csv; then the exit code is 8, and the rest is kept. `metacog run` scores what was imported without
     asking anybody. Options such as --map and --wide are repeated for each column.
     """
+    from metacog_pipeline.interchange import taking
     from metacog_pipeline.interchange.imported import ImportOptions
 
     *named, last = places
@@ -76,10 +63,10 @@ def import_command(places: tuple[str, ...], study_file: Path, quiet: bool, **giv
     where, scale = tuple(map(_pair, given["where"])), columns.parse_scale(given["scale"])
     options = ImportOptions(given["trust"], scale, shape, where, given["from_one"], show)
     people = given["respondent"] == "human" or given["group"] is not None
-    taken = None if people else _log(file, study_file, benchmark, given, options)
+    taken = None if people else taking.from_log(file, study_file, benchmark, given, options)
     kind = "row" if taken is None else "sample"
     if taken is None:
-        take = _people if people else _answers
+        take = _people if people else taking.from_table
         taken = take(load_study(study_file), benchmark, file, given, options)
     counts, rejected, follows = taken
     for line in write_rejected(file, rejected, kind):
@@ -89,7 +76,7 @@ def import_command(places: tuple[str, ...], study_file: Path, quiet: bool, **giv
     if follows is not None:
         _board(follows, quiet)
     if rejected:
-        sys.exit(SOME_UNREADABLE)
+        sys.exit(8)  # some rows are not readable, the others are kept
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -99,68 +86,9 @@ def _pair(text: str) -> tuple[str, str]:
     return column, value.strip()
 
 
-def _log(
-    file: Path, study_file: Path, benchmark: str | None, given: dict[str, Any], options: ImportOptions
-) -> Taken | None:
-    """Import a log, an export, or a table that brings its own questions; None of a table about items of the study."""
-    from metacog_pipeline.interchange.logs import exported, importing, reading
-    from metacog_pipeline.interchange.logs.importing import LogOptions
-
-    about = LogOptions(given["model"], given["run"] or 1, benchmark, given["trust"], options.show)
-    as_table = any(given[each] for each in _OF_TABLES)
-    if not as_table and exported.is_export(file):
-        done = exported.import_export(file, study_file, about)
-    else:
-        samples = None if as_table else reading.samples_of(file, about.trust)
-        samples = _questions(file, study_file, about, given, options) if samples is None else samples
-        if samples is None:
-            return None
-        done = importing.import_log(file, study_file, samples, about)
-    return {"kept": done.kept, "known": done.known, "left_out": len(done.left_out)}, done.left_out, done.study
-
-
-def _questions(
-    file: Path, study_file: Path, about: LogOptions, given: dict[str, Any], options: ImportOptions
-) -> Any:
-    """Return the rows of a table that brings its own questions as samples; None of another table."""
-    from metacog_pipeline.interchange.logs import tables
-    from metacog_pipeline.interchange.logs.importing import brings_questions
-
-    study = load_study(study_file) if study_file.exists() else None
-    named = (about.model, given["run"], about.benchmark)
-    if given["condition"] is not None or not brings_questions(study, file, named, given["pairs"], options):
-        return None
-    rows = tables.read(file, given["pairs"], options)
-    if rows is None and study is None:
-        needs = "--map question=…, key=… or correct=…, and choice=… or response=…, each by a --map of its own"
-        raise StudyError(f"{file}: {study_file} is not there; for a study of its own a table needs {needs}")
-    return rows
-
-
-def _answers(
-    study: Study, named: str | None, file: Path, given: dict[str, Any], options: ImportOptions
-) -> Taken:
-    """Keep the answers of a table to items of the study as those of one model and run."""
-    from metacog_pipeline.interchange import answer_files, choosing
-
-    model, run, pairs = given["model"], given["run"], given["pairs"]
-    if model is None or run is None:
-        answer_files.kind_of(file)
-        lacking = [name for name, each in (("--model NAME", model), ("--run N", run)) if each is None]
-        why = f"is a table, no log: give {' and '.join(lacking)} of these answers"
-        raise StudyError(f"{file}: {why if file.exists() else 'there is no such file; check the path'}")
-    into = choosing.benchmark_of(study, named, file, pairs, options)
-    assert into.importer is not None
-    condition = given["condition"] or into.importer.condition
-    done = into.importer.read(into, file, model, run, pairs, condition, options)
-    counts = {"kept": len(done.records), "not_taken": len(done.rejected), "not_readable": len(done.warnings)}
-    rejected: list[tuple[object, str, str]] = [(each.row, "not taken", each.reason) for each in done.rejected]
-    return counts, [*rejected, *(("", "not readable", warning) for warning in done.warnings)], None
-
-
 def _people(
     study: Study, named: str | None, file: Path, given: dict[str, Any], options: ImportOptions
-) -> Taken:
+) -> taking.Taken:
     """Keep the answers of human respondents."""
     from metacog_pipeline.interchange import choosing
     from metacog_pipeline.scoring import human_respondents

@@ -50,7 +50,7 @@ def fitting_benchmark(study: Study, file: Path, pairs: Sequence[str], options: I
         names = ", ".join(into.name for into in fitting or found)
         told = "several benchmarks fit" if fitting else "no benchmark of the study fits"
         reasons = "" if fitting else "".join(f"; {name}: {one_line(str(why[name]), 160)}" for name in why)
-        raise StudyError(f"{file}: {told}; name one with --benchmark, out of {names}{reasons}")
+        raise StudyError(f"{file}: {told}; name one before the file, out of {names}{reasons}")
     return _taken(fitting[0], "the only benchmark of the study that it fits", options)
 
 

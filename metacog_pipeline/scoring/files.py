@@ -226,9 +226,8 @@ def pool(benchmark: Bound) -> dict[str, int]:
     """Pool each listed model over its runs; return how many there are. Files of models that are not listed any more go."""
     models = scored_partitions(benchmark)
     if models:
-        single = [
-            runs[0] for runs in models.values() if len(runs) == 1
-        ]  # pooling does not change their numbers
+        # Pooling does not change the numbers of a single run.
+        single = [runs[0] for runs in models.values() if len(runs) == 1]
         paths = [
             run_estimates_path(each)
             for each in single

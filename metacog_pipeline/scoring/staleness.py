@@ -27,9 +27,8 @@ TRANSCRIPTS, RESPONSES, JUDGEMENTS, ESTIMATES = "transcripts", "responses", "jud
 LEADERBOARD, REPORT = "board.sha256", ".report.sha256"  # what each was built from, below the home's ``study``
 #: Of a model, on boards.
 _SHOWN = ("name", "provider", "model", "family", "params_b", "params_active_b", "released")
-Stages = Mapping[
-    tuple[str, str, int], tuple[str, ...]
-]  # benchmark, model and run → its stages that are stale
+#: Benchmark, model and run → its stages that are stale.
+Stages = Mapping[tuple[str, str, int], tuple[str, ...]]
 
 
 class StalePartition(NamedTuple):
@@ -41,14 +40,10 @@ class StalePartition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """What has to be made again."""
+    """What has to be made again; by benchmark, ``steps`` of construction and conditions ``waiting`` for chosen items."""
 
-    steps: Mapping[str, tuple[str, ...]] = field(
-        default_factory=dict
-    )  # of construction, by benchmark, in order
-    waiting: Mapping[str, tuple[str, ...]] = field(
-        default_factory=dict
-    )  # later conditions without chosen items
+    steps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    waiting: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     partitions: tuple[StalePartition, ...] = ()  # to ask, read, judge or score
     compared: tuple[str, ...] = ()  # benchmarks: pooled estimates, tests, own tables, printed numbers
     leaderboard: bool = False  # with the tables over all benchmarks
@@ -219,11 +214,6 @@ def report_stale(study: Study) -> bool:
     """Whether the report was made of another leaderboard than the one there is, or is gone."""
     made_of = noted(study, REPORT)
     return not made_of or made_of != noted(study, LEADERBOARD) or not study.home.page.is_file()
-
-
-def boards_stale(study: Study) -> bool:
-    """Whether the leaderboard or the report is stale."""
-    return leaderboard_stale(study) or report_stale(study)
 
 
 @contextlib.contextmanager

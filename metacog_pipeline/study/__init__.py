@@ -7,13 +7,4 @@ Start with `load_study`.
 from metacog_pipeline.study.sections import Section, Settings, Stage, setting
 from metacog_pipeline.study.study_file import ASKED, Study, StudySection, load_study
 
-__all__ = [
-    "ASKED",
-    "Section",
-    "Settings",
-    "Stage",
-    "Study",
-    "StudySection",
-    "load_study",
-    "setting",
-]
+__all__ = ["ASKED", "Section", "Settings", "Stage", "Study", "StudySection", "load_study", "setting"]

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.asking.learning import SAMPLING, Learnt
 from metacog_pipeline.asking.loop import Loop
 from metacog_pipeline.asking.negotiation import DELIVERY, MOST_CALLS
 from metacog_pipeline.asking.states import Profile, SessionResult
@@ -15,6 +14,7 @@ from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
+from metacog_pipeline.llm.learning import SAMPLING, Learnt
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import (
     ChatRequest,

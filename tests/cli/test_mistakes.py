@@ -125,7 +125,7 @@ TYPED: list[tuple[str, tuple[str, ...]]] = [
     ("doctor --bundle nowhere.zip", ("nowhere.zip: there is no such file", "--format bundle wrote")),
     ("init a.toml --model opnai:x", ('no provider "opnai"', 'did you mean "openai"', "openai, anthropic")),
     ("init a.toml --model simulated --benchmark medly", ('"medly"', 'did you mean "medley"')),
-    ("demo --folder study.toml", ("--folder study.toml: is a file", "another folder")),
+    ("demo --folder study.toml", ("--folder study.toml: File exists", "give a folder you can write to")),
     ("read nowhere ok.csv", ('no benchmark "nowhere"; installed are: medley',)),
     ("sql --study study.toml select+*+from+leaderboard+where+model=sim", ('column "sim" not found', "'single quotes'")),
     ("plan own/lexicon.toml", ("nowhere.toml cannot be read: No such file or directory; check the path",)),

@@ -272,7 +272,7 @@ def test_without_a_name_a_file_goes_to_the_only_benchmark_it_fits(benchmark, pat
     assert code == 0 and "taken as answers to selfknowledge" in out
     code, _, err = run("id,answer,knows\nnobody,x,yes\n")
     assert code == 2 and err.count("\n") == 1
-    none = "no benchmark of the study fits; name one with --benchmark, out of selfknowledge, metacogbench, signaldet"
+    none = "no benchmark of the study fits; name one before the file, out of selfknowledge, metacogbench, signaldet"
     assert none in err
 
 
