@@ -146,8 +146,9 @@ def run(command: Command) -> int:
     sync_partitions(command.study, command.instance)
     built = build_items(command)
     before, work, chosen = len(command.failures), work_of(command, built), set[str]()
-    while _stages(command, work) or _choices(command, work, chosen):
-        pass  # each pass looks again
+    more = True
+    while more:  # what one pass has made lets the next one find more
+        more = _stages(command, work) or _choices(command, work, chosen)
     command.beside = len(command.failures) - before < len(work)
     found = staleness.stale(command.study)
     if built and (command.force or found.compared or found.leaderboard or found.report):

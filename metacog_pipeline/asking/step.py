@@ -184,11 +184,15 @@ class StepAsker:
 
 
 def _prices(spec: ModelSpec, completion: types.Completion) -> dict[str, float] | None:
-    """Return the prices a cost was made with; ``None`` where it does not follow from the tokens that were reported.
+    """Return the prices a cost was made with; ``None`` where tokens were reported, and times their prices they are another.
 
-    A bill that could not be believed was reconciled: its tokens times its prices are not what was charged.
+    A bill that could not be believed was reconciled: boards compute the parts of a cost from tokens and prices.
     """
-    batch = completion.lane == "batch"
-    told, charged = usage_cost(spec, completion.usage, batch=batch), completion.cost_usd
-    believed = told is None or charged is None or math.isclose(told, charged, rel_tol=1e-9, abs_tol=1e-9)
-    return price_list(spec, batch=batch) if believed or completion.attempts_billed != 1 else None
+    batch, usage, charged = completion.lane == "batch", completion.usage, completion.cost_usd
+    prices = price_list(spec, batch=batch)
+    if None in (usage.input_tokens, usage.output_tokens) or completion.attempts_billed != 1:
+        return prices  # no board computes it from these
+    reported = usage_cost(spec, usage, batch=batch)
+    if reported is None or charged is None or math.isclose(reported, charged, rel_tol=1e-9, abs_tol=1e-9):
+        return prices
+    return None

@@ -9,12 +9,14 @@ from __future__ import annotations
 import csv
 import math
 import re
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.files import TooLargeError, read_within
 
 DAY = (
     "date",
@@ -81,10 +83,10 @@ def _id_of(name: str, ids: Iterable[str]) -> str:
 def read_invoice(path: Path) -> dict[tuple[date, str], float]:
     """Return the dollars of an invoice by day and model. Raises ``StudyError`` with the line that cannot be read."""
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise StudyError(f"{path}: larger than {MOST_BYTES >> 20} MiB; give the export of a shorter time")
-        text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_within(path, MOST_BYTES).decode("utf-8-sig")
+    except TooLargeError as error:
+        raise StudyError(f"{path}: {error}; give the export of a shorter time") from None
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise StudyError(
             f"{path}: cannot be read ({error}); give the CSV file that the provider exports"
         ) from None

@@ -18,9 +18,17 @@ from metacog_pipeline.interchange.logs.sample import Sample
 from metacog_pipeline.llm.batch.backends import BACKENDS
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Status
-from metacog_pipeline.llm.wire import wire_for
+from metacog_pipeline.llm.wire import values, wire_for
 
 VERTEX = "vertex"
+_RESPONSE = b'"response"'  # what kind of object an OpenAI Response is
+#: The counts of an OpenAI Response, as a chat completion names them.
+_COUNTS = {
+    "input_tokens": "prompt_tokens",
+    "output_tokens": "completion_tokens",
+    "input_tokens_details": "prompt_tokens_details",
+    "output_tokens_details": "completion_tokens_details",
+}
 
 
 def provider_of(row: Mapping[str, Any]) -> str | None:
@@ -59,7 +67,8 @@ def _reader(path: Path, provider: str) -> Callable[[Mapping[str, Any]], Sample]:
             return samples.nothing(name, path.stem, "", "is no result of a batch")
         if line.why is not None:
             return samples.nothing(line.custom_id, path.stem, "", f"was not answered: {line.why}")
-        said = wire.read(spec, line.status, {}, _as_chat(line.body), None)
+        body = _as_chat(line.body) if provider == "openai" else line.body
+        said = wire.read(spec, line.status, {}, body, None)
         if said.status is Status.FAILED:
             why = f"failed: {said.error_code or said.error_message or line.status}"
             return samples.nothing(line.custom_id, path.stem, said.model_reported or "", why)
@@ -72,38 +81,31 @@ def _reader(path: Path, provider: str) -> Callable[[Mapping[str, Any]], Sample]:
 
 def _as_chat(body: bytes) -> bytes:
     """Return the body of an OpenAI Response as the chat completion that says the same; any other as it is."""
-    try:
-        said = json.loads(body)
-    except (ValueError, RecursionError):
+    said = values.load(body) if _RESPONSE in body else None  # few bodies are read twice for it
+    if values.str_at(said, "object") != "response":
         return body
-    if not isinstance(said, dict) or said.get("object") != "response":
-        return body
-    parts = [part for each in _listed(said.get("output")) for part in _listed(each.get("content"))]
-    thoughts = [part for each in _listed(said.get("output")) for part in _listed(each.get("summary"))]
-    counted = samples.mapping(said.get("usage"))
+    output = values.list_at(said, "output") or []
+    parts = [part for each in output for part in values.list_at(each, "content") or []]
+    thoughts = [
+        values.str_at(part, "text") or "" for each in output for part in values.list_at(each, "summary") or []
+    ]
     message = {
         "content": "".join(
-            str(part.get("text") or "") for part in parts if part.get("type") == "output_text"
+            values.str_at(part, "text") or ""
+            for part in parts
+            if values.str_at(part, "type") == "output_text"
         ),
-        "refusal": "".join(str(part.get("refusal") or "") for part in parts) or None,
-        "reasoning_content": "\n\n".join(str(part.get("text") or "") for part in thoughts) or None,
+        "refusal": "".join(values.str_at(part, "refusal") or "" for part in parts) or None,
+        "reasoning_content": "\n\n".join(thoughts) or None,
     }
-    why = samples.mapping(said.get("incomplete_details")).get("reason")
     ends = {"max_output_tokens": "length", "content_filter": "content_filter"}
-    end = "stop" if said.get("status") == "completed" else ends.get(str(why))
-    chat = {name: said.get(name) for name in ("id", "model", "error", "service_tier")}
+    why = values.str_at(values.dict_at(said, "incomplete_details"), "reason")
+    end = "stop" if values.str_at(said, "status") == "completed" else ends.get(why or "")
+    chat = {name: values.at(said, name) for name in ("id", "model", "error", "service_tier")}
     chat["choices"] = [{"index": 0, "finish_reason": end, "message": message}]
-    chat["usage"] = {
-        "prompt_tokens": counted.get("input_tokens"),
-        "completion_tokens": counted.get("output_tokens"),
-        "prompt_tokens_details": counted.get("input_tokens_details"),
-        "completion_tokens_details": counted.get("output_tokens_details"),
-    }
+    counted = values.dict_at(said, "usage")
+    chat["usage"] = {chats: values.at(counted, own) for own, chats in _COUNTS.items()}
     return json.dumps(chat).encode()
-
-
-def _listed(value: Any) -> list[dict[str, Any]]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def _vertex(path: Path, rows: Iterator[dict[str, Any]]) -> Iterator[Sample]:
