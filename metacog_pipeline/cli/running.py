@@ -173,10 +173,10 @@ def refuse_unknown(
 
 def nothing_to_do(study: Study, quiet: bool) -> bool:
     """Whether nothing is stale; reports so. No process is started to see it, and no Dagster is loaded."""
-    from metacog_pipeline import scoring
+    from metacog_pipeline.scoring import staleness
 
     try:
-        found = study.home.dagster.exists() and not scoring.stale(study)
+        found = study.home.dagster.exists() and not staleness.stale(study)
     except MetacogError:
         return False  # the run reports what is wrong
     if found and not quiet:

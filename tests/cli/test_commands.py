@@ -8,8 +8,8 @@ import shlex
 import shutil
 from pathlib import Path
 
-from metacog_pipeline import scoring
 from metacog_pipeline.files import shipped
+from metacog_pipeline.scoring import staleness
 from metacog_pipeline.study import load_study
 
 COLUMNS = [
@@ -45,7 +45,7 @@ def test_a_second_run_asks_nothing_and_says_so(metacog, finished):
     result = metacog("run", finished)
     assert result.code == 0
     assert "everything is up to date" in result.err
-    assert not scoring.stale(load_study(finished))
+    assert not staleness.stale(load_study(finished))
     assert metacog("plan", finished).out.count("To ask: 0 calls") == 1
 
 

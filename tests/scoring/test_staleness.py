@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from metacog_pipeline import registry, scoring
+from metacog_pipeline import registry
 from metacog_pipeline.asking import tasks
 from metacog_pipeline.conformance import try_benchmark
 from metacog_pipeline.scoring import files, printed, staleness
@@ -32,7 +32,7 @@ def changed(bench, seed=None, **settings):
 
 
 def test_nothing_is_stale_where_nothing_changed(bench):
-    found = scoring.stale(bench.context.study)
+    found = staleness.stale(bench.context.study)
     assert not (found.steps or found.waiting or found.partitions or found.compared)
     assert found.leaderboard and found.report, "which were never built"
 
@@ -46,7 +46,7 @@ def test_another_seed_makes_the_numbers_stale_and_not_the_answers_that_were_read
 
 def test_another_setting_of_reading_makes_the_responses_stale(bench):
     other = changed(bench, yes_no="strict")
-    stages = {each.stages for each in scoring.stale(other.context.study).partitions}
+    stages = {each.stages for each in staleness.stale(other.context.study).partitions}
     assert stages == {("responses", "run_estimates")}
 
 
@@ -56,7 +56,7 @@ def test_a_file_that_is_gone_makes_its_own_stage_stale(bench):
     kept = path.read_bytes()
     path.unlink()
     try:
-        found = scoring.stale(bench.context.study)
+        found = staleness.stale(bench.context.study)
         assert [(each.partition, each.stages) for each in found.partitions] == [(one, ("run_estimates",))]
         assert not staleness.stale_stages(bench, two)
     finally:
