@@ -1,0 +1,100 @@
+"""The kept calls of one item, read: how a call ended, what its reply says, and what a second ask adds to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from metacog_pipeline.llm.types import TokenLogprob
+from metacog_pipeline.reading.envelope import Envelope
+from metacog_pipeline.reading.fields import Field, Found
+from metacog_pipeline.reading.reader import Reading, read
+from metacog_pipeline.reading.tokens import at
+from metacog_pipeline.transcripts.lines import decode_logprobs
+
+#: What the step of a second ask is called, behind the name of the step it asks again.
+AGAIN = "_again"
+#: Statuses of responses whose calls ended without a whole reply.
+NOT_RUN, FAILED, TOO_LONG, REFUSED = "not_run", "transport_error", "too_long", "refused"
+_WHY = {
+    "no_answer": "no {name} can be read",
+    "ambiguous": "the reply gives more than one {name}",
+    "out_of_range": "the {name} is not among those that were offered",
+    "refused": "the reply declines to answer",
+    "truncated": "cut by the length limit; raise max_tokens",
+    "not_read": "words alone do not decide it",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One kept answer of a step: the newest that did not fail, a failed one only where there is no other.
+
+    ``status`` is ok, refused, truncated or failed; ``error`` says why it failed; ``mode`` is the answer mode.
+    """
+
+    status: str
+    text: str
+    mode: str = "text"
+    logprobs_json: str | None = None
+    error: str | None = None
+
+
+Calls = Mapping[str, Call]  # by step
+
+
+def ended(call: Call | None) -> tuple[str, str] | None:
+    """Return status and reason of a call without a whole reply; None of one that can be read.
+
+    A reply that a limit cut is ``too_long`` whatever it says, except in mode ``logit_bias``, where one token is all that
+    was asked for.
+    """
+    if call is None:
+        return NOT_RUN, "not asked yet"
+    match call.status:
+        case "failed":
+            return FAILED, call.error or "the call failed"
+        case "truncated" if call.mode != "logit_bias":
+            return TOO_LONG, _WHY["truncated"]
+        case "refused":
+            return REFUSED, "the provider reports a refusal or a content filter"
+    return None
+
+
+def read_step(calls: Calls, step: str, fields: Sequence[Field]) -> Reading:
+    """Read ``fields`` of the reply to ``step``, which is there; what it does not say, of the reply to the second ask."""
+    first = read(Envelope.of(calls[step].text), fields)
+    again = calls.get(step + AGAIN)
+    if again is None or ended(again) is not None or first.status == "refused":
+        return first
+    second = read(Envelope.of(again.text), fields)
+    merged = {
+        name: found if found.status == "ok" else replace(second[name], again=True)
+        for name, found in first.fields.items()
+    }
+    return Reading(merged[fields[0].name].status, merged, first.start, second.start)
+
+
+def said_with(calls: Calls, step: str, reading: Reading, name: str) -> Sequence[TokenLogprob]:
+    """Return the tokens that say a field; none where the provider gave none, or those of another text."""
+    found = reading[name]
+    call = calls[step + AGAIN if found.again else step]
+    if not call.logprobs_json or found.start < 0:
+        return ()
+    start = reading.second_start if found.again else reading.start
+    try:
+        tokens = decode_logprobs(call.logprobs_json)
+    except ValueError:
+        return ()
+    return at(tokens, call.text, start + found.start, start + found.end)
+
+
+def why(found: Found, name: str) -> str:
+    """Return in one line why a field has no value."""
+    return _WHY.get(found.status, "it cannot be read").format(name=name)
+
+
+def said(found: Found) -> Any:
+    """Return the value of a field; None without one."""
+    return found.value if found.status == "ok" else None

@@ -1,0 +1,167 @@
+"""A reply before anybody reads it: how the call ended, and the model's own turn without its thinking.
+
+`Envelope.of` takes any text. It blanks what is no part of the answer: thinking in all marks in use, and what follows the
+end of the turn (an end-of-turn token, or the next question of a model that talks on). Letters, digits, quotes and signs of
+other widths become their plain forms. One character stays one character, so a place in ``text`` is a place in the reply.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal
+
+CallStatus = Literal["ok", "truncated", "refused", "failed"]
+
+# Marks of thinking as models write them where no server takes them off: tags; Magistral's and Kimi's brackets; Cohere's
+# and other special tokens; MedGemma's unused tokens. A mark that ends thinking has a slash, or says so.
+_MARK = re.compile(
+    r"<\s{0,3}(?P<tag>/?)\s{0,3}(?:think|thinking|thought|reasoning|scratchpad|seed:think)\b[^<>]{0,80}+>"
+    r"|(?P<bracket>\[/?)THINK\]|◁(?P<triangle>/?)think▷"
+    r"|<\|(?P<token>(?:START|END|begin_of|end_of)_(?:THINKING|thought))\|>"
+    r"|<unused(?P<unused>9[45])>(?:thought\b)?",
+    re.IGNORECASE,
+)
+# gpt-oss names the channel of each message: what is on "final" is the reply, "analysis" and "commentary" are not.
+_CHANNEL = re.compile(
+    r"(?:<\|start\|>[\w.:= ]{0,60}+)?<\|channel\|>\s{0,3}(\w{1,20})[^<>]{0,80}+<\|message\|>", re.IGNORECASE
+)
+# End-of-turn and start-of-turn tokens of the model families.
+_TOKENS = re.compile(
+    r"<\|(?:im_end|im_start|eot_id|eom_id|end|endoftext|end_of_text|start_header_id|end_header_id|user|assistant|system|return|call|start|"
+    r"end_of_turn|START_OF_TURN_TOKEN|END_OF_TURN_TOKEN)\|>"
+    r"|</?s>|<end_of_turn>|<start_of_turn>|<eos>|<｜(?:end▁of▁sentence|User|Assistant|begin▁of▁sentence)｜>"
+    r"|\[/?INST\]|\[e~\[|<extra_id_\d>"
+)
+# Tokens before the first word open the turn.
+_OPENING = re.compile(rf"(?:\s*+(?:{_TOKENS.pattern})(?:\s{{0,4}}(?:assistant|model)\b)?)*+")
+# A line that begins the turn of somebody else.
+_SPEAKER = re.compile(
+    r"^[ \t]{0,8}(?:#{1,4}[ \t]{0,4}|\*\*)?(?:[A-Z]{1,4}[ \t]{1,4})?"
+    r"(?:Human|User|Instruction|Question|Q|问题|Pregunta|질문|Frage)(?:[ \t]{1,4}\d{1,4})?(?:\*\*)?[ \t]{0,4}[:：]",
+    re.MULTILINE | re.IGNORECASE,
+)
+_ANSWERED = re.compile(
+    r"answer|confidence|decision|antwort|respuesta|réponse|答案|정답|[{\[]|^\W{0,8}\w{1,2}\W{0,8}$",
+    re.IGNORECASE | re.MULTILINE,
+)
+LONGEST_END = 200_000  # characters at either end of a reply that are looked at: a longer one is no answer
+MOST_READ = 64_000  # characters of a turn, its last: no answer stands before so many
+MOST_SPEAKERS = 50  # lines that may begin another's turn and are looked at
+_SHORT = 60  # characters of a reply before the next speaker that are an answer, whatever they say
+_CUT = "\n…\n"
+
+_PLAIN = {
+    **{ord(a): b for a, b in zip("“”„‟«»‘’‚‛′`´", "\"\"\"\"\"\"''''\'''", strict=True)},
+    **{ord(a): b for a, b in zip("−‐‑‒–—―", "-" * 7, strict=True)},
+    **{ord(a): b for a, b in zip("。、×⁄∶", ".,x/:", strict=True)},
+    **{ord(a): " " for a in "\u00a0\u202f\u2009\u3000"},
+    **{code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFF01, 0xFF5F)},  # full widths
+    **dict.fromkeys(map(ord, "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), "\n"),
+}  # fmt: skip
+
+
+def plain(text: str) -> str:
+    """Return ``text`` with plain widths, quotes, dashes and line ends; as long as it was."""
+    return text.translate(_PLAIN)
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """A reply as its readers see it.
+
+    ``text`` is the model's turn in plain characters, of a very long one the end; ``start`` is its place in the reply;
+    ``status`` is how the call ended.
+    """
+
+    text: str
+    start: int = 0
+    status: CallStatus = "ok"
+
+    @property
+    def truncated(self) -> bool:
+        """Whether a limit cut the reply."""
+        return self.status == "truncated"
+
+    @classmethod
+    def of(cls, reply: str, status: CallStatus = "ok") -> Envelope:
+        """Return the envelope of ``reply``, whose call ended with ``status``."""
+        text = _without_thinking(plain(_both_ends(reply)))
+        opened, end = _turn(text)
+        start = max(opened, end - MOST_READ)
+        return cls(text[start:end], start, status)
+
+
+def _both_ends(reply: str) -> str:
+    """Return both ends of a very long reply, with a mark where the second begins in the midst of thinking."""
+    if len(reply) <= 2 * LONGEST_END:
+        return reply
+    cut = len(reply) - LONGEST_END
+    opened = max(reply.rfind(mark, 0, cut) for mark in ("<think", "[THINK]", "◁think▷"))
+    closed = max(reply.rfind(mark, 0, cut) for mark in ("</think", "[/THINK]", "◁/think▷"))
+    return reply[:LONGEST_END] + (_CUT + "<think>" if opened > closed else _CUT) + reply[cut:]
+
+
+def _without_thinking(text: str) -> str:
+    """Return ``text`` with its thinking blank.
+
+    The next mark that ends thinking ends it, whatever was opened meanwhile: thoughts mention such marks. A mark that is
+    not closed hides all after it; one that ends what was not begun, which some servers leave, hides all before it.
+    """
+    if "<|channel|>" in text:
+        text = _final_channel(text)
+    shown: list[tuple[int, int]] = []
+    place, inside = 0, False
+    for mark in _MARK.finditer(text):
+        if _ends(mark):
+            shown = shown if inside else []
+            inside, place = False, mark.end()
+        elif not inside:
+            shown.append((place, mark.start()))
+            inside = True
+    return _only(text, shown if inside else [*shown, (place, len(text))])
+
+
+def _only(text: str, shown: Sequence[tuple[int, int]]) -> str:
+    """Return ``text`` with white space, a line end first, for all that is not within ``shown``."""
+    pieces, place = [], 0
+    for start, end in [*shown, (len(text), len(text))]:
+        if start > place:
+            pieces.append("\n" + " " * (start - place - 1))
+        pieces.append(text[start:end])
+        place = end
+    return "".join(pieces)
+
+
+def _ends(mark: re.Match[str]) -> bool:
+    if mark["token"]:
+        return mark["token"].lower().startswith("end")
+    return bool(mark["tag"] or mark["triangle"]) or mark["bracket"] == "[/" or mark["unused"] == "95"
+
+
+def _final_channel(text: str) -> str:
+    """Return a reply in gpt-oss's form with everything blank but the messages on its final channel."""
+    messages = [*_CHANNEL.finditer(text)]
+    return _only(text, [*_finals(text, messages)]) if messages else text
+
+
+def _finals(text: str, messages: list[re.Match[str]]) -> Iterator[tuple[int, int]]:
+    for each, behind in zip(messages, [*(m.start() for m in messages[1:]), len(text)], strict=True):
+        if each[1].lower() == "final":
+            ended = _TOKENS.search(text, each.end(), behind)
+            yield each.end(), ended.start() if ended else behind
+
+
+def _turn(text: str) -> tuple[int, int]:
+    """Return where the turn of the model begins and ends."""
+    start = _OPENING.match(text).end()  # type: ignore[union-attr]
+    found = _TOKENS.search(text, start)
+    end = found.start() if found else len(text)
+    for found in islice(_SPEAKER.finditer(text, start, end), MOST_SPEAKERS):
+        before = text[start : found.start()].strip()
+        if before and (len(before) <= _SHORT or _ANSWERED.search(before)):
+            return start, found.start()
+    return start, end

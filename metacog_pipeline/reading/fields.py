@@ -1,0 +1,385 @@
+"""The fields that a benchmark asks for, each with how it is read: a value, or a status that says why there is none."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from metacog_pipeline.reading.numbers import Quantity, in_unit, numbers
+
+Status = Literal["ok", "ambiguous", "no_answer", "refused", "truncated", "out_of_range", "not_read"]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One field of a reply: its ``value`` where ``status`` is ok, and the place in the turn that it was read from.
+
+    ``again`` is whether it is of the reply to the second ask.
+    """
+
+    status: Status
+    value: Any = None
+    start: int = -1
+    end: int = -1
+    again: bool = False
+
+
+NOTHING = Found("no_answer")
+AMBIGUOUS = Found("ambiguous")
+
+
+class Field(Protocol):
+    """What is asked for under ``name``."""
+
+    @property
+    def name(self) -> str:
+        """The name that a reply gives it: answer, decision, confidence, bet."""
+
+    def read(self, said: str) -> Found:
+        """Read what stands under the name; places count from its first character."""
+        ...
+
+    def find(self, text: str) -> Found:
+        """Find it in a turn that gives it no name."""
+        ...
+
+
+#: A text that begins by saying that nothing is known.
+UNKNOWN = re.compile(
+    r"^\W*(?:i\s+(?:really\s+|honestly\s+)?(?:do\s?n['’]?t|do\s+not|cannot|can['’]?t)\s+(?:know|say|tell|determine)|no\s+idea"
+    r"|not\s+sure|unknown\b|unsure|n/?a\b|none\s+given|no\s+(?:lo\s+)?sé|ich\s+weiß\s+(?:es\s+)?nicht|weiß\s+ich\s+nicht"
+    r"|je\s+ne\s+sais\s+pas|不知道|我不知道|모르겠|모릅니다)",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(
+    r"(?:\bnot\b|n['’]t\b|\brather\s+than\b|\binstead\s+of\b|\brul(?:ed?|es|ing)\s+out\b|\bexclud\w+|\beliminat\w+|\bthough\b)"
+    r"(?:\s+(?:option|answer|choice|be|the))?\s*[(\[*]{0,3}$",
+    re.IGNORECASE,
+)
+_WRONG = re.compile(
+    r"^[)\]*]{0,3}\s*(?:-\s*no\b|(?:(?:is|would\s+be|are|was|seems|looks)\s+)?"
+    r"(?:not|no|wrong|incorrect|unlikely|less\s+likely|tempting|excluded|ruled\s+out|out)\b|does\s*n[o']t\b|can(?:no|')t\b)",
+    re.IGNORECASE,
+)
+
+
+def simple(text: str) -> str:
+    """Return ``text`` for comparing names: no accents, case, leading article, punctuation or markup."""
+    bare = "".join(c for c in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(c))
+    words = re.sub(r"[\W_]+", " ", re.sub(r"(?<=\w)['’](?=s\b)", "", bare)).split()
+    return " ".join(words[1:] if len(words) > 1 and words[0] in _ARTICLES else words)
+
+
+_ARTICLES = frozenset(("the", "a", "an", "la", "el", "le", "les", "los", "las", "der", "die", "das"))
+_MARKUP = " \t\n*_.,;:!()[]<>\"'`$\\{}~|"
+_BOX = re.compile(r"\\(?:boxed|text|mathrm|mathbf|textbf)\s*\{|(?<=\w)\}|\\[()\[\]]")
+
+
+def unboxed(said: str) -> str:
+    """Return ``said`` with the marks of LaTeX blank: as long as it was."""
+    return _BOX.sub(lambda found: " " * len(found[0]), said) if "\\" in said else said
+
+
+# --- one of several options ---------------------------------------------------------------------------------------------
+_LEADS = re.compile(
+    r"\W*(?:(?:option|answer|choice|letter)\W{1,3})?\(?([A-Za-z])\b\s*(?:[).:,\-*\](]|\n|$)", re.IGNORECASE
+)
+_OR = re.compile(r"[\W_]{0,3}(?:or\b|/|and\b|&|vs\b)", re.IGNORECASE)
+_IS = r"(?:\s+(?:is|would\s+be|must\s+be|should\s+be|option|letter|with|la|the|:))*"
+_STATED = (
+    re.compile(
+        rf"(?i:answer|choice|option|response|choose|pick|select|go(?:ing)?\s+with){_IS}\s*[(\[<\"'*:]*([A-Z])\b(?![a-z'])"
+    ),
+    re.compile(
+        r"\b([A-Z])\b[)\]*]*\s+(?:is|seems|would\s+be)\s+(?:the\s+)?(?:correct|right|best|most\s+likely)"
+    ),
+    re.compile(
+        r"(?:la\s+(?:respuesta\s+)?(?:correcta\s+)?es\s+la|答案是|답은|Antwort\s+ist|réponse\s+est)\s*\(?([A-Z])\b"
+    ),
+    re.compile(r"(?:^|\n)\s*(?i:so|therefore|hence|thus|conclusion)\s*[:,]\s*([A-Z])\s*(?:$|\n|[.])"),
+)
+# A letter that stands as one: not the article "A" before a word, nor "I".
+_MENTION = re.compile(r"(?<![\w'])(A(?!\s+[a-z]{2,}\s+[a-z])|[B-HJ-Z])(?![\w'])")
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """One of several ``options``, text by letter: by its letter or its text."""
+
+    options: Mapping[str, str]
+    name: str = "answer"
+
+    def read(self, said: str) -> Found:
+        """Read the letter or the option behind a label."""
+        bare = unboxed(said)
+        whole = bare.strip(_MARKUP)
+        if len(whole) == 1 and whole.isalpha():
+            return self._of(whole.upper(), bare.index(whole))
+        if not whole:
+            return NOTHING
+        if letter := self._named(whole):
+            return Found("ok", letter, 0, len(said))
+        leads = _LEADS.match(bare)
+        if leads is not None and leads[1].upper() in self.options and not _OR.match(bare[leads.end(1) :]):
+            other = self._named(bare[leads.end(1) :])
+            return (
+                AMBIGUOUS
+                if other not in (None, leads[1].upper())
+                else self._of(leads[1].upper(), leads.start(1))
+            )
+        if UNKNOWN.match(whole):
+            return self._unsure()
+        return self.find(bare)
+
+    def find(self, text: str) -> Found:
+        """Find the letter that a text states, else the only one it mentions undenied, else the only option it names."""
+        stated = [
+            found for pattern in _STATED for found in pattern.finditer(text) if found[1] in self.options
+        ]
+        stated = [found for found in stated if not _is_denied(text, found)]
+        if stated:
+            last = max(stated, key=lambda found: found.start(1))
+            either = re.match(r"\W{0,3}(?:or|/)\s*\(?([A-Z])\b", text[last.end(1) :])
+            return AMBIGUOUS if either else self._of(last[1], last.start(1))
+        mentions = [
+            found
+            for found in _MENTION.finditer(text)
+            if found[1] in self.options and not _is_denied(text, found)
+        ]
+        letters = {found[1] for found in mentions}
+        if letters:
+            return AMBIGUOUS if len(letters) > 1 else self._of(mentions[-1][1], mentions[-1].start(1))
+        within = f" {simple(text)} "
+        named = {
+            letter
+            for letter, option in self.options.items()
+            if simple(option) and f" {simple(option)} " in within
+        }
+        if len(named) == 1:
+            return Found("ok", named.pop(), 0, len(text))
+        return AMBIGUOUS if named else NOTHING
+
+    def _named(self, said: str) -> str | None:
+        """Return the only option whose text is ``said``; "none of these" is the only one that begins so."""
+        mine = simple(said)
+        found = [letter for letter, option in self.options.items() if mine and simple(option) == mine]
+        if mine.startswith("none of"):
+            found = [
+                letter for letter, option in self.options.items() if simple(option).startswith("none of")
+            ]
+        return found[0] if len(found) == 1 else None
+
+    def _of(self, letter: str, start: int) -> Found:
+        return Found("ok", letter, start, start + 1) if letter in self.options else Found("out_of_range")
+
+    def _unsure(self) -> Found:
+        own = [letter for letter, option in self.options.items() if UNKNOWN.match(option)]
+        return Found("ok", own[0], 0, 1) if len(own) == 1 else NOTHING
+
+
+def _is_denied(text: str, found: re.Match[str]) -> bool:
+    before, behind = (
+        text[max(0, found.start(1) - 40) : found.start(1)],
+        text[found.end(1) : found.end(1) + 40],
+    )
+    return bool(_DENIED.search(before) or _WRONG.match(behind))
+
+
+# --- one of two decisions -----------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """One of two decisions, 0 or 1, by its digit or one of its words; ``labels`` are the words of each."""
+
+    labels: Mapping[str, Sequence[str]]
+    name: str = "decision"
+
+    def read(self, said: str) -> Found:
+        """Read the decision behind a label."""
+        bare = said.strip(_MARKUP)
+        if not bare:
+            return NOTHING
+        if re.fullmatch(r"-?\d+(?:\.0)?", bare):
+            digit = bare.removesuffix(".0")
+            start = said.index(bare)
+            return (
+                Found("ok", int(digit), start, start + len(bare))
+                if digit in self.labels
+                else Found("out_of_range")
+            )
+        digits = [*re.finditer(r"(?<![\w.])([01])(?![\w.])", said)]
+        values = {found[1] for found in digits}
+        if len(values) == 1 and not self._words(bare) - values:
+            return Found("ok", int(digits[0][1]), digits[0].start(1), digits[0].end(1))
+        return AMBIGUOUS if values else self.find(said)
+
+    def find(self, text: str) -> Found:
+        """Find the only decision that a text names in words."""
+        words = self._words(text)
+        if len(words) == 1:
+            return Found("ok", int(words.pop()), 0, len(text))
+        return AMBIGUOUS if words else NOTHING
+
+    def _words(self, text: str) -> set[str]:
+        """Return the decisions that are named; a longer word hides a shorter one that it holds ("no signal")."""
+        left, found = f" {simple(text)} ", set()
+        listed = [(simple(word), digit) for digit, words in self.labels.items() for word in words]
+        for word, digit in sorted(listed, key=lambda each: -len(each[0])):
+            if f" {word} " in left:
+                found.add(digit)
+                left = left.replace(f" {word} ", "  ")
+        return found
+
+
+_YES = re.compile(
+    r"^\W*(?:yes|y|yeah|yep|true|sí|si|ja|oui|sim|是|是的|对|知道|我知道|네|예|i\s+do\b(?!\s*n[o']t)|i\s+would\s+say\s+yes)(?!\w)",
+    re.IGNORECASE,
+)
+_NO = re.compile(
+    r"^\W*(?:no|n|nope|false|nein|non|não|否|不|不是|不知道|我不知道|아니요|아니오|i\s+do\s*n['’]?o?t|i\s+would\s+say\s+no)(?!\w)",
+    re.IGNORECASE,
+)
+_BOTH = re.compile(r"\byes\s+(?:and|or)\s+no\b|\bno\s+(?:and|or)\s+yes\b|\byes\s*/\s*no\b", re.IGNORECASE)
+_ENDS = re.compile(r"(?::|\bis|\bsay)\s*[*_\"']{0,3}(yes|no)\W*$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class YesNo:
+    """``yes`` or ``no``."""
+
+    name: str = "answer"
+
+    def read(self, said: str) -> Found:
+        """Read a text that begins with the word, or ends by stating it."""
+        if _BOTH.search(said):
+            return AMBIGUOUS
+        for word, pattern in (("no", _NO), ("yes", _YES)):
+            if found := pattern.match(said):
+                return Found("ok", word, found.start(), found.end())
+        if ends := _ENDS.search(said):
+            return Found("ok", ends[1].lower(), ends.start(1), ends.end(1))
+        return NOTHING
+
+    find = read
+
+
+# --- numbers ------------------------------------------------------------------------------------------------------------
+_VAGUE = re.compile(
+    r"\b(?:few|several|many|dozens|hundreds|thousands|millions|or\s+so)\b"
+    r"|\b(?:about|around|roughly)\s+an?\s+(?:dozen|hundred|thousand|million)\b",
+    re.IGNORECASE,
+)
+_RESULT = re.compile(
+    r"\b(?:answer|result|total|it|that)(?:\s+(?:is|was|would\s+be|equals|makes)|\s*=)\s+([^\n]{1,60})",
+    re.IGNORECASE,
+)
+_BETWEEN = re.compile(r"\s*(?:-|to|or|and|/)\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number, in ``unit`` where there is one."""
+
+    unit: str | None = None
+    name: str = "answer"
+
+    def read(self, said: str) -> Found:
+        """Read the number behind a label; of a calculation its result."""
+        bare = unboxed(said)
+        if UNKNOWN.match(bare) or _VAGUE.search(bare):
+            return NOTHING
+        found = [*numbers(bare)]
+        if not found:
+            return NOTHING
+        if len({round(in_unit(each, self.unit), 12) for each in found}) > 1:
+            if _BETWEEN.fullmatch(bare[found[0].end : found[1].start]) or re.search(
+                r"\bbetween\b", bare, re.IGNORECASE
+            ):
+                return AMBIGUOUS
+            behind = bare.rfind("=")
+            found = [each for each in found if each.start > behind] or found
+        return self._of(found[0])
+
+    def find(self, text: str) -> Found:
+        """Find the number that a text states as its result, or that its only line holds."""
+        stated = [*_RESULT.finditer(text)]
+        if stated:
+            return self.read(re.split(r"[,(]\s", stated[-1][1])[0])
+        lines = [line for line in text.strip().splitlines() if line.strip()]
+        return self.read(lines[0]) if lines and len(lines[0]) <= 60 else NOTHING
+
+    def _of(self, quantity: Quantity) -> Found:
+        value = in_unit(quantity, self.unit)
+        return (
+            Found("ok", value, quantity.start, quantity.end)
+            if math.isfinite(value)
+            else Found("out_of_range")
+        )
+
+
+_OF_HIGH = re.compile(r"^\W*(\d+(?:[.,]\d+)?)\s*(?:/|out\s+of|of|von|sur|de)\s*(\d+)\b", re.IGNORECASE)
+_RANGE = re.compile(r"\s*%?\s*(?:-|to|or|/)\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """A number from ``low`` to ``high``, as stated."""
+
+    low: float
+    high: float
+    name: str = "confidence"
+
+    def read(self, said: str) -> Found:
+        """Read the number behind a label: ``4``, ``4/5``, ``~85 %``; a range is ambiguous."""
+        bare = re.sub(r"^[~≈<\[(\s]+|[>\])\s.]+$", "", said.strip(" \t*_"))
+        of = _OF_HIGH.match(bare)
+        if of is not None and float(of[2]) == self.high:
+            return self._within(float(of[1].replace(",", ".")), said, percent=False)
+        found = [*numbers(bare.replace(",", ".") if re.match(r"^0,\d+$", bare) else bare)]
+        if not found:
+            return NOTHING
+        if len(found) > 1 and _RANGE.fullmatch(bare[found[0].end : found[1].start]):
+            return AMBIGUOUS
+        percent = found[0].unit in ("%", "percent") or bool(re.match(r"\s*per\s?cent", bare[found[0].end :]))
+        return self._within(found[0].value, said, percent=percent)
+
+    def _within(self, value: float, said: str, *, percent: bool) -> Found:
+        if percent and self.high == 1:
+            value /= 100
+        elif percent and self.high != 100:
+            return Found("out_of_range")
+        inside = math.isfinite(value) and self.low <= value <= self.high
+        return Found("ok", value, 0, len(said)) if inside else Found("out_of_range")
+
+    def find(self, text: str) -> Found:
+        """Find a number that a text calls its confidence."""
+        for pattern in (*_SURE, rf"(\d+)\s+out\s+of\s+{self.high:g}\b"):
+            if found := re.search(pattern, text, re.IGNORECASE):
+                read = self.read(found[1])
+                return Found(read.status, read.value, found.start(1), found.end(1))
+        return NOTHING
+
+
+_SURE = (
+    r"(\d+(?:[.,]\d+)?\s*%)\s*(?:confiden|sure|certain|likely)",
+    r"(?:confiden\w*|sure|certain\w*)\s+(?:is\s+|of\s+|at\s+)?\W{0,3}(\d+(?:[.,]\d+)?\s*%?(?:\s*(?:/|out\s+of)\s*\d+)?)",
+    r"\((\d+(?:[.,]\d+)?\s*%)\)",
+    r"(?:置信度|信心|확신도)\W*(\d+)",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Bet(Confidence):
+    """A stake from ``low`` to ``high``."""
+
+    name: str = "bet"
+
+    def find(self, text: str) -> Found:
+        """Find a number that a text calls its bet."""
+        found = re.search(
+            r"\b(?:bet|wager|stake)\s+(?:is\s+|of\s+|at\s+)?\W{0,3}(\d+(?:[.,]\d+)?)", text, re.IGNORECASE
+        )
+        return NOTHING if found is None else self.read(found[1])

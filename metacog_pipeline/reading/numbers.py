@@ -1,0 +1,212 @@
+"""Numbers as replies write them: separators of thousands, decimal commas, powers, fractions, words, units."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_ONES = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+]
+_ONES += ["thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_WORDS = {word: value for value, word in enumerate(_ONES)} | {word: 10 * n for n, word in enumerate(_TENS, 2)}
+_SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "dozen": 12.0}
+_SHORT_SCALES = {"k": 1e3, "mn": 1e6, "mio": 1e6, "bn": 1e9}
+# Words of other languages count where they stand alone.
+_ALONE = {
+    word: value
+    for words in (
+        "uno dos tres cuatro cinco seis siete ocho nueve diez",
+        "eins zwei drei vier fünf sechs sieben acht neun zehn",
+        "un deux trois quatre cinq six sept huit neuf dix",
+        "一 二 三 四 五 六 七 八 九 十",
+        "일 이 삼 사 오 육 칠 팔 구 십",
+    )
+    for value, word in enumerate(words.split(), 1)
+}
+_NAMED = "|".join(sorted([*_WORDS, *_SCALES], key=len, reverse=True))
+_SPOKEN = re.compile(
+    rf"\b(?:(?P<minus>minus|negative)\s+)?(?P<words>(?:an?\s+(?=hundred|thousand|million|dozen))?(?:{_NAMED})"
+    rf"(?:(?:[\s-]+|\s+and\s+)(?:{_NAMED}))*+)(?P<half>\s+and\s+a\s+half)?\b",
+    re.IGNORECASE,
+)
+_NUMERAL = re.compile(
+    r"(?<![\w.])(?:(?P<minus>minus|negative)\s+)?(?P<sign>[-+]?)\s?(?P<money>[$€£]?)\s?"
+    r"(?P<whole>\d{1,3}(?:[ ,.']\d{3})++(?!\d)|\d++)?(?P<rest>[.,]\d++)?(?P<vulgar>[½⅓⅔¼¾⅛])?"
+    r"(?:\s?[x*·×]\s?10\s?(?:\^|\*\*)?\s?\{?(?P<power>[-+]?\d{1,3}|[⁻⁺]?[⁰¹²³⁴-⁹]{1,3})\}?|[eE](?P<exponent>[-+]?\d{1,3})"
+    r"|\s?\^\s?\{?(?P<raised>[-+]?\d{1,3})\}?|(?P<super>⁻?[⁰¹²³⁴-⁹]{1,3}))?",
+    re.IGNORECASE,
+)
+_FRACTION = re.compile(
+    r"(?<![\w./])(?P<sign>-?)(?:(?P<whole>\d{1,6})[ ](?=\d{1,3}/))?(?P<top>\d{1,9})\s?/\s?(?P<bottom>\d{1,9})(?![\w/])"
+)
+_SCALED = re.compile(
+    r"\s{0,2}(?P<scale>hundred|thousand|million|billion|trillion|dozen|bn|mn|mio|k)\b", re.IGNORECASE
+)
+_MILLIONS = re.compile(r"\s?([MB])\b")  # behind an amount of money only: M is also metres, and molar
+_UNIT = re.compile(r"\s{0,3}(%|°\s?[CF]|[A-Za-zµΩ]{1,12}(?:/[A-Za-z]{1,4}|\^?[23²³])?)")
+_VULGAR = dict(zip("½⅓⅔¼¾⅛", (1 / 2, 1 / 3, 2 / 3, 1 / 4, 3 / 4, 1 / 8), strict=True))
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+# What a unit is in the first of its kind. Only what names and symbols say without doubt.
+_KINDS: tuple[dict[str, float], ...] = (
+    {
+        **{
+            "m": 1,
+            "metre": 1,
+            "meter": 1,
+            "km": 1e3,
+            "kilometer": 1e3,
+            "kilometre": 1e3,
+            "cm": 1e-2,
+            "mm": 1e-3,
+        },
+        **{
+            "centimeter": 1e-2,
+            "centimetre": 1e-2,
+            "millimeter": 1e-3,
+            "millimetre": 1e-3,
+            "µm": 1e-6,
+            "nm": 1e-9,
+        },
+        **{"mile": 1609.344, "mi": 1609.344, "ft": 0.3048, "foot": 0.3048, "feet": 0.3048, "inch": 0.0254},
+        **{"inches": 0.0254, "yard": 0.9144},
+    },
+    {"m/s": 1, "km/s": 1e3, "km/h": 1 / 3.6, "kph": 1 / 3.6, "mph": 0.44704},
+    {
+        **{"g": 1, "gram": 1, "kg": 1e3, "kilogram": 1e3, "mg": 1e-3, "t": 1e6, "ton": 1e6, "tonne": 1e6},
+        **{"lb": 453.59237, "pound": 453.59237},
+    },
+    {
+        **{"s": 1, "sec": 1, "second": 1, "ms": 1e-3, "min": 60, "minute": 60, "h": 3600, "hour": 3600},
+        **{"day": 86400, "week": 604800},
+    },
+    {"l": 1, "liter": 1, "litre": 1, "ml": 1e-3},
+    {"%": 1, "percent": 1},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number and the unit behind it, "" for none; ``start`` and ``end`` are its place."""
+
+    value: float
+    unit: str
+    start: int
+    end: int
+
+
+def numbers(text: str) -> Iterator[Quantity]:
+    """Yield the numbers of ``text`` from left to right; of two that overlap the longer."""
+    taken = 0
+    found = [*_fractions(text), *_numerals(text), *_spoken(text), *_alone(text)]
+    for each in sorted(found, key=lambda each: (each.start, -each.end)):
+        if each.start >= taken:
+            taken = each.end
+            yield each
+
+
+def _fractions(text: str) -> Iterator[Quantity]:
+    for found in _FRACTION.finditer(text):
+        if int(found["bottom"]):
+            value = int(found["whole"] or 0) + int(found["top"]) / int(found["bottom"])
+            yield _with_unit(text, -value if found["sign"] else value, found.start(), found.end())
+
+
+def _numerals(text: str) -> Iterator[Quantity]:
+    for found in _NUMERAL.finditer(text):
+        if found["whole"] or found["rest"] or found["vulgar"]:
+            value, end = _value(found), found.end()
+            if scaled := _SCALED.match(text, end):
+                name = scaled["scale"].lower()
+                value, end = value * (_SCALES.get(name) or _SHORT_SCALES[name]), scaled.end()
+            elif found["money"] and (scaled := _MILLIONS.match(text, end)):
+                value, end = value * {"M": 1e6, "B": 1e9}[scaled[1]], scaled.end()
+            yield _with_unit(text, value, found.start(), end)
+
+
+def _value(found: re.Match[str]) -> float:
+    """Return what a numeral says: the last of two kinds of marks, or a single point, is the decimal one."""
+    said = re.sub(r"[ ']", "", (found["whole"] or "0") + (found["rest"] or ""))
+    marks = re.sub(r"\d", "", said)
+    decimal = marks[-1] if len({*marks}) == 2 and marks.count(marks[-1]) == 1 else "." if marks == "." else ""
+    if marks == ",":  # 1,234 is a thousand, as English writes it; 0,5 and 1,25 are not
+        decimal = "" if re.fullmatch(r"[1-9]\d{0,2},\d{3}", said) else ","
+    whole, _, rest = said.rpartition(decimal) if decimal else (said, "", "")
+    value = float(f"{re.sub('[.,]', '', whole) or 0}.{rest or 0}") + _VULGAR.get(found["vulgar"] or "", 0.0)
+    if raised := found["raised"] or found["super"]:
+        return _signed(found, _raised(value, int(raised.translate(_SUPERSCRIPTS))))
+    power = (found["power"] or found["exponent"] or "0").translate(_SUPERSCRIPTS)
+    return _signed(found, value * _raised(10.0, int(power)))
+
+
+def _raised(base: float, power: int) -> float:
+    try:
+        return float(base**power)
+    except (OverflowError, ZeroDivisionError):
+        return float("inf")
+
+
+def _signed(found: re.Match[str], value: float) -> float:
+    return -value if found["minus"] or found["sign"] == "-" else value
+
+
+def _spoken(text: str) -> Iterator[Quantity]:
+    for found in _SPOKEN.finditer(text):
+        total = current = 0.0
+        for word in re.split(r"[\s-]+", found["words"].lower()):
+            if word in _SCALES:
+                current = (current or 1.0) * _SCALES[word]
+                if _SCALES[word] >= 1e3:
+                    total, current = total + current, 0.0
+            else:
+                current += _WORDS.get(word, 0)  # "and", "a"
+        value = total + current + (0.5 if found["half"] else 0.0)
+        yield _with_unit(text, -value if found["minus"] else value, found.start(), found.end())
+
+
+def _alone(text: str) -> Iterator[Quantity]:
+    bare = text.strip(" \t\n.%*_")
+    if bare.lower() in _ALONE:
+        start = text.index(bare)
+        yield _with_unit(text, float(_ALONE[bare.lower()]), start, start + len(bare))
+
+
+def _with_unit(text: str, value: float, start: int, end: int) -> Quantity:
+    found = _UNIT.match(text, end)
+    unit = found[1] if found is not None and _kind(found[1]) is not None else ""
+    return Quantity(value, unit, start, found.end() if found is not None and unit else end)
+
+
+def _singular(unit: str) -> str:
+    bare = unit.strip()
+    return bare[:-1] if len(bare) > 3 and bare.endswith("s") and "/" not in bare else bare
+
+
+def _kind(unit: str) -> dict[str, float] | None:
+    name = _singular(unit)
+    return next((kind for kind in _KINDS if name in kind or name.lower() in kind), None)
+
+
+def in_unit(quantity: Quantity, unit: str | None) -> float:
+    """Return ``quantity`` in ``unit``; as it is where one of the two has none, or they measure different things."""
+    kind = _kind(unit) if unit else None
+    if kind is None or not quantity.unit or _kind(quantity.unit) is not kind:
+        return quantity.value
+    mine, asked = (
+        kind.get(name) or kind[name.lower()] for name in map(_singular, (quantity.unit, unit or ""))
+    )
+    return quantity.value * mine / asked

@@ -1,0 +1,181 @@
+"""The one reader: the fields that were asked for, from one record of a reply, or a status that says why there are none.
+
+Where records disagree the one that corrects the others counts: it comes later and says so, or is called final. Of guesses
+with their confidences the surest counts. Anything else is ``ambiguous``. A reply that a limit cut is never read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from metacog_pipeline.reading.envelope import Envelope
+from metacog_pipeline.reading.fields import AMBIGUOUS, NOTHING, Confidence, Field, Found, Status
+from metacog_pipeline.reading.records import Record, Value, records
+
+_REFUSED = re.compile(
+    r"^\W*(?:i['’]?\s?a?m\s+(?:so\s+|very\s+)?sorry|sorry|i\s+apologi[sz]e|i\s+(?:cannot|can't|can\s+not|won't|am\s+not\s+able\s+to"
+    r"|am\s+unable\s+to|['’]m\s+(?:not\s+able|unable)\s+to)\s+(?:\w+\s+){0,3}?(?:help|assist|answer|provide|give|comply|decide|do)"
+    r"|as\s+an\s+ai\b[^.]{0,80}\b(?:cannot|can't|unable)|lo\s+siento|es\s+tut\s+mir\s+leid|désolé|抱歉|对不起|죄송)",
+    re.IGNORECASE,
+)
+_CORRECTS = re.compile(
+    r"\b(?:wait|actually|on\s+reflection|correct(?:ion|ed|ing)|reconsider\w*|on\s+second\s+thought|rather|instead|sorry|mistake"
+    r"|revis\w+|updat\w+|change\s+my|let\s+me\s+re|final\w*|hmm|no,|scratch\s+that)\b",
+    re.IGNORECASE,
+)
+_SHORT_TURN = 120  # characters of a turn without names that is an answer and no prose
+_PAIR = re.compile(
+    r"^\W*(?P<answer>.{1,60}?)\W*(?:[,;\n(]|\s{2,}|-\s)\s*(?P<other>~?[\d.,]+\s*%?(?:\s*(?:/|out\s+of)\s*\d+)?)"
+    r"\W*(?:sure|confiden\w*|certain)?\W*$",
+    re.DOTALL | re.IGNORECASE,
+)
+_JOINT = re.compile(
+    r"^(?P<answer>.*?)[\s,;(\[]+(?P<other>~?[\d.,]+\s*%?(?:\s*/\s*\d+)?)[\])]*\s*%?\W*$", re.DOTALL
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a reply says of each field, by its name; ``status`` is that of the first field, which is the answer.
+
+    Places of the fields are places in the text of the envelope, which begins at ``start`` of the reply, that of the second
+    ask at ``second_start``.
+    """
+
+    status: Status
+    fields: Mapping[str, Found]
+    start: int = 0
+    second_start: int = 0
+
+    def __getitem__(self, name: str) -> Found:
+        return self.fields[name]
+
+
+def read(envelope: Envelope, fields: Sequence[Field]) -> Reading:
+    """Read ``fields``, the answer first, from one record of ``envelope``."""
+    if envelope.status in ("refused", "truncated"):
+        return _all(envelope.status, fields)
+    first, others, text = fields[0], fields[1:], envelope.text
+    found = _with_other_name(records(text), first)
+    answered = [record for record in found if first.name in record.values]
+    chosen = _chosen(text, answered, first) if answered else _unnamed(text, found, first)
+    if isinstance(chosen, Record):
+        values = {each.name: _of_record(text, chosen, found, each, first) for each in fields}
+        return Reading(values[first.name].status, values, envelope.start)
+    if chosen.status == "no_answer" and _REFUSED.match(text.strip()):
+        return _all("refused", fields)
+    several = chosen.status == "ambiguous" and len(answered) > 1
+    rest = {each.name: _one_of(found, each) if several else _elsewhere(text, found, each) for each in others}
+    return Reading(chosen.status, {first.name: chosen, **rest}, envelope.start)
+
+
+def _with_other_name(found: Sequence[Record], first: Field) -> Sequence[Record]:
+    """Return the records with a decision called answer, or an answer called decision, by the name asked for."""
+    other = {"decision": "answer", "answer": "decision"}.get(first.name, "")
+    if any(first.name in record.values for record in found):
+        return found
+    for record in found:
+        if other in record.values:
+            record.values[first.name] = record.values.pop(other)
+    return found
+
+
+def _all(status: Status, fields: Sequence[Field]) -> Reading:
+    return Reading(status, {each.name: Found(status) for each in fields})
+
+
+# --- which record answers -----------------------------------------------------------------------------------------------
+def _chosen(text: str, answered: Sequence[Record], first: Field) -> Record | Found:
+    """Return the record that counts of those that name an answer, or why there is none."""
+    reads = [(record, _value_of(record, first, first)) for record in answered]
+    stated = [(record, read) for record, read in reads if read.status == "ok"]
+    if not stated:
+        return next((read for _, read in reads if read.status in ("ambiguous", "out_of_range")), NOTHING)
+    if len({str(read.value) for _, read in stated}) == 1:
+        return stated[0][0] if stated[0][0].several else stated[-1][0]
+    return _of_several([record for record, _ in stated], text)
+
+
+def _of_several(stated: Sequence[Record], text: str) -> Record | Found:
+    """Return the record that counts of several that disagree."""
+    last, before = stated[-1], stated[-2]
+    if last.final and not before.final:
+        return last
+    if not any(each.several for each in stated) and _CORRECTS.search(text, before.end, last.start + 1):
+        return last
+    sure = [each for each in map(_sureness, stated) if each is not None]
+    if len(sure) == len(stated) and sure[0] == max(sure) and sure.count(sure[0]) == 1:
+        return stated[0]
+    return AMBIGUOUS
+
+
+def _sureness(record: Record) -> float | None:
+    value = record.values.get("confidence")
+    read = Confidence(0, 1e9).read(value.said.replace("%", "")) if value is not None else NOTHING
+    return read.value if read.status == "ok" else None
+
+
+def _unnamed(text: str, found: Sequence[Record], first: Field) -> Record | Found:
+    """Read a turn that names no answer: a short one as it stands, else what its sentences state."""
+    before = text[: min((record.start for record in found), default=len(text))]
+    if len(text.strip()) <= _SHORT_TURN:
+        pair = _PAIR.match(text)
+        if pair is not None and first.read(pair["answer"]).status == "ok":
+            return Record(
+                0, len(text), {first.name: _group(pair, "answer"), "confidence": _group(pair, "other")}
+            )
+        line = before.strip()
+        if line and "\n" not in line and first.read(line).status == "ok":
+            start = text.index(line)
+            return Record(0, len(text), {first.name: Value(line, start, start + len(line))})
+    return first.find(before if before.strip() else text)
+
+
+def _group(found: re.Match[str], name: str) -> Value:
+    return Value(found[name], found.start(name), found.end(name))
+
+
+# --- the fields of a record ---------------------------------------------------------------------------------------------
+def _of_record(text: str, chosen: Record, found: Sequence[Record], field: Field, first: Field) -> Found:
+    """Return a field of the record that answers; one that it does not name, from where the turn says it."""
+    if field.name in chosen.values:
+        return _value_of(chosen, field, first)
+    return NOTHING if chosen.several else _elsewhere(text, found, field)
+
+
+def _value_of(record: Record, field: Field, first: Field) -> Found:
+    value = record.values[field.name]
+    said, shift = value.said, 0
+    if value.data == "joint" and (cut := _JOINT.match(said)):
+        name = "answer" if field is first else "other"
+        said, shift = cut[name], cut.start(name)
+    elif value.data == "joint" and field is not first:
+        return NOTHING
+    read = field.read(said)
+    if read.status == "no_answer" and field is not first:
+        read = field.find(said)
+    return _placed(read, value.start + shift)
+
+
+def _placed(read: Found, start: int) -> Found:
+    return read if read.start < 0 else Found(read.status, read.value, start + read.start, start + read.end)
+
+
+def _elsewhere(text: str, found: Sequence[Record], field: Field) -> Found:
+    """Return a field that the record of the answer does not hold: of the last record that does, or from the words."""
+    named = [record.values[field.name] for record in found if field.name in record.values]
+    return _placed(field.read(named[-1].said), named[-1].start) if named else field.find(text)
+
+
+def _one_of(found: Sequence[Record], field: Field) -> Found:
+    """Return a field of the only record that has it; ambiguous where several do."""
+    named = [record.values[field.name] for record in found if field.name in record.values]
+    return (
+        NOTHING
+        if not named
+        else AMBIGUOUS
+        if len(named) > 1
+        else _placed(field.read(named[0].said), named[0].start)
+    )

@@ -1,0 +1,298 @@
+"""The records of a turn: what it states under names. JSON objects, labelled lines, numbered guesses, in order of place.
+
+A record holds one value per name: ``answer``, ``confidence``, ``decision``, ``bet`` and whatever else a reply names itself.
+The names are those of prompts in use, in English, Spanish, German, French, Chinese and Korean.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+MOST_OBJECTS = 200  # of one reply; what lies beyond is no answer
+MOST_OF_OBJECT = 20_000  # characters from the brace on that are looked at
+
+# The words of prompts and replies for each name, as they stand before a colon. Longer ones come first.
+WORDS: Mapping[str, tuple[str, ...]] = {
+    "answer": (
+        r"(?:final|correct|best|my|selected|chosen|short)[ \t]+(?:answer|option|choice|response)",
+        *(r"answer", r"choice", r"option", r"guess", r"response", r"selection", r"prediction", r"final"),
+        *(r"respuesta(?:[ \t]+(?:final|correcta))?", r"antwort", r"réponse", r"reponse"),
+        *(r"答案", r"回答", r"选择", r"정답", r"답변", r"답"),
+    ),
+    "decision": (
+        *(r"decision", r"judge?ment", r"label", r"classification", r"verdict"),
+        *(r"entscheidung", r"décision", r"decisión", r"判断", r"决定", r"결정"),
+    ),
+    "confidence": (
+        r"(?:(?:overall|my|final|your|stated)[ \t]+)?confidence"
+        r"(?:[ \t]{0,2}(?:level|score|rating|percentage|estimate|in[ \t]+(?:my[ \t]+|the[ \t]+)?answer))?",
+        *(r"certainty", r"probability(?:[\s_]+correct)?", r"prob", r"likelihood", r"sureness", r"rating", r"credence"),
+        *(r"confianza", r"seguridad", r"certeza", r"sicherheit", r"konfidenz", r"vertrauen", r"confiance", r"certitude"),
+        *(r"信心", r"置信度", r"把握", r"확신도", r"확신", r"자신감", r"신뢰도"),
+    ),
+    "bet": (r"bet", r"wager", r"stake", r"apuesta", r"einsatz", r"mise", r"下注", r"베팅"),
+}  # fmt: skip
+_KEYS = {
+    "answer": re.compile(
+        r"^(?:final|correct|best|my|selected|chosen)?_?(?:answer|choice|option|guess|response|selection|prediction|letter)$"
+    ),
+    "decision": re.compile(r"^(?:final)?_?(?:decision|judge?ment|label|classification|verdict)$"),
+    "confidence": re.compile(r"confiden|certain|^prob|probab|likelihood|sureness|credence|^rating$"),
+    "bet": re.compile(r"^(?:bet|wager|stake)$"),
+}
+_SEVERAL = re.compile(r"^(?:answers|guesses|candidates|predictions|responses|options|top_?k)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What stands under a name: as text, or as the JSON value it was; ``start`` and ``end`` are its place in the turn."""
+
+    said: str
+    start: int
+    end: int
+    data: Any = None
+
+
+@dataclass(slots=True)
+class Record:
+    """Values by name that belong together, and where they stand; ``final`` where a reply calls them so."""
+
+    start: int
+    end: int
+    values: dict[str, Value] = field(default_factory=dict)
+    final: bool = False
+    several: bool = False  # one of a list of guesses
+
+
+def records(text: str) -> list[Record]:
+    """Return the records of a turn in order of place. Never raises."""
+    objects = [*_objects(text)]
+    outside = _blanked(text, objects)
+    found = [*objects, *_labelled(outside), *_numbered(outside), *_table(outside)]
+    return sorted(found, key=lambda record: (record.start, record.end))
+
+
+# --- JSON ------------------------------------------------------------------------------------------------------------
+_DECODER = json.JSONDecoder()
+_PAIR = re.compile(
+    r"""["']?(?P<key>[A-Za-z_][\w -]{0,40}?)["']?\s*:\s*"""
+    r"""(?P<value>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[^,{}\[\]\n"']+)"""
+)
+
+
+def _objects(text: str) -> Iterator[Record]:
+    """Yield a record for each JSON object with a known key, near-JSON included."""
+    place, count = 0, 0
+    while count < MOST_OBJECTS and (found := _opening(text, place)) >= 0:
+        count += 1
+        data, end = _decoded(text, found)
+        if data is None:
+            pairs, end = _pairs(text, found)
+            made = [_record(text, pairs, found, end)] if pairs else []
+        else:
+            made = [_record(text, each, found, end, several=several) for each, several in _flat(data)]
+        yield from (each for each in made if each.values)
+        place = max(end, found + 1)
+
+
+def _opening(text: str, place: int) -> int:
+    places = [text.find(mark, place) for mark in "{["]
+    return min((each for each in places if each >= 0), default=-1)
+
+
+def _decoded(text: str, start: int) -> tuple[Any, int]:
+    """Return the JSON object or list of objects at ``start`` and its end; None where it is none."""
+    try:
+        data, length = _DECODER.raw_decode(text[start : start + MOST_OF_OBJECT])
+    except (ValueError, RecursionError):
+        return None, start + 1
+    if isinstance(data, dict) or (
+        isinstance(data, list) and data and all(isinstance(each, dict) for each in data)
+    ):
+        return data, start + length
+    return None, start + 1
+
+
+def _flat(data: Any) -> Iterator[tuple[Mapping[str, Any], bool]]:
+    """Yield the objects that answer: of a list each, of an object that holds a list of guesses its guesses."""
+    if isinstance(data, list):
+        yield from ((each, len(data) > 1) for each in data)
+        return
+    for key, value in data.items():
+        guesses = isinstance(value, list) and value and all(isinstance(each, dict) for each in value)
+        if guesses and _SEVERAL.match(_plain_key(key)):
+            yield from ((each, len(value) > 1) for each in value)
+            return
+    yield data, False
+
+
+def _pairs(text: str, start: int) -> tuple[dict[str, Any], int]:
+    """Return the pairs of what is nearly an object at ``start``, and its end."""
+    if text[start] != "{":
+        return {}, start + 1
+    closed = text.find("}", start, start + MOST_OF_OBJECT)
+    end = closed + 1 if closed >= 0 else min(len(text), start + MOST_OF_OBJECT)
+    pairs = {found["key"]: found["value"].strip().strip("\"'") for found in _PAIR.finditer(text, start, end)}
+    return pairs, end
+
+
+def _plain_key(key: str) -> str:
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", key)  # confidenceScore
+    return re.sub(r"[\s-]+", "_", spaced.strip().lower())
+
+
+def _record(text: str, pairs: Mapping[str, Any], start: int, end: int, *, several: bool = False) -> Record:
+    made, place = Record(start, end, several=several), start
+    for key, data in pairs.items():
+        name = _plain_key(key)
+        known = next((each for each, pattern in _KEYS.items() if pattern.search(name)), name)
+        said = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+        behind = max(text.find(key, place, end), place) + len(key)
+        at = text.find(said, behind, end)
+        place = behind if at < 0 else at
+        made.values.setdefault(known, Value(said, place, end if at < 0 else at + len(said), data))
+    if not {*made.values} & {*_KEYS}:
+        made.values.clear()
+    return made
+
+
+def _blanked(text: str, objects: list[Record]) -> str:
+    """Return ``text`` with the objects blank, so that their keys are not read as labels again."""
+    pieces, place = [], 0
+    for each in sorted(objects, key=lambda record: record.start):
+        if each.start < place:
+            continue
+        pieces += [text[place : each.start], re.sub(r"[^\n]", " ", text[each.start : each.end])]
+        place = each.end
+    return "".join([*pieces, text[place:]])
+
+
+# --- labelled lines ---------------------------------------------------------------------------------------------------
+def _alternatives(name: str) -> str:
+    return "|".join(WORDS[name])
+
+
+_SURE = _alternatives("confidence")
+_OPEN = r"(?:^|(?<=[\n.;,|>(]))[ \t>#*_|•✅📊🎯-]{0,12}"
+_NOTE = r"(?:[ \t]{0,4}[(\[][^)\]\n]{0,60}[)\]])?"
+_SEPARATOR = r"[ \t*_]{0,8}(?:[:=]|(?<=\s)-(?=\s)|是)[ \t*_]{0,8}"
+_ANSWERS = "|".join(map(_alternatives, ("answer", "decision")))
+_LABEL = re.compile(
+    rf"{_OPEN}(?P<joint>(?P<final>final[ \t]+)?(?:{_ANSWERS})[ \t]{{0,4}}(?:and|&|/|,|\+|\()[ \t]{{0,4}}(?:{_SURE})\)?)"
+    rf"{_NOTE}{_SEPARATOR}|{_OPEN}(?P<word>"
+    + "|".join(rf"(?P<{name}>(?:{_alternatives(name)}))" for name in WORDS)
+    + rf")(?:[ \t]?(?P<number>\d{{1,2}}))?{_NOTE}{_SEPARATOR}",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(
+    r"^[ \t>*_]{0,8}#{1,5}[ \t]{0,4}\**(?P<word>"
+    + "|".join(rf"(?P<{name}>(?:{_alternatives(name)}))" for name in WORDS)
+    + r")\**[ \t]*:?[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TAG = re.compile(
+    r"<(?P<word>answer|decision|confidence|bet)>\s*(?P<value>[^<]{0,400}?)\s*</(?P=word)>", re.IGNORECASE
+)
+_TOP_K = re.compile(r"^[ \t*]{0,8}(?P<name>[GP])(?P<number>\d)[ \t]*[:=][ \t]*", re.MULTILINE)
+
+
+def _labelled(text: str) -> Iterator[Record]:
+    """Yield records of labelled lines: a name again begins the next record."""
+    current: Record | None = None
+    for name, start, value, final in sorted(_labels(text), key=lambda each: each[1]):
+        opens = name in ("answer", "decision", "joint")
+        taken = current is not None and (("answer" if name == "joint" else name) in current.values)
+        if current is None or taken or (opens and {*current.values} - {"answer", "decision"}):
+            if current is not None:
+                yield current
+            current = Record(start, value.end)
+        current.final |= final
+        current.end = max(current.end, value.end)
+        for each in ("answer", "confidence") if name == "joint" else (name,):
+            current.values[each] = (
+                value if name != "joint" else Value(value.said, value.start, value.end, "joint")
+            )
+    if current is not None:
+        yield current
+
+
+def _labels(text: str) -> Iterator[tuple[str, int, Value, bool]]:
+    found = [*_LABEL.finditer(text)]
+    for place, label in enumerate(found):
+        end = found[place + 1].start() if place + 1 < len(found) else len(text)
+        value = _line(text, label.end(), end)
+        name = "joint" if label["joint"] else next(each for each in WORDS if label[each])
+        final = "final" in label[0].lower() or "correct" in label[0].lower()
+        yield name, label.start(), value, final
+    for heading in _HEADING.finditer(text):
+        yield (
+            next(each for each in WORDS if heading[each]),
+            heading.start(),
+            _line(text, heading.end(), len(text)),
+            False,
+        )
+    for tag in _TAG.finditer(text):
+        yield (
+            tag["word"].lower(),
+            tag.start(),
+            Value(tag["value"], tag.start("value"), tag.end("value")),
+            False,
+        )
+    for each in _TOP_K.finditer(text):
+        name = "answer" if each["name"] == "G" else "confidence"
+        yield name, each.start(), _line(text, each.end(), len(text)), False
+
+
+def _line(text: str, start: int, end: int) -> Value:
+    """Return the value behind a label: the rest of its line, or the next line where that is empty."""
+    stop = text.find("\n", start, end)
+    stop = end if stop < 0 else stop
+    if not text[start:stop].strip(" *_\t") and stop < end:
+        begin = stop + 1
+        while begin < end and text[begin] in " \t\n*_":
+            begin += 1
+        stop = text.find("\n", begin, end)
+        start, stop = begin, end if stop < 0 else stop
+    return Value(text[start:stop].strip(" \t*_|;\r"), start, stop)
+
+
+# --- numbered guesses ---------------------------------------------------------------------------------------------------
+_GUESS = re.compile(
+    r"^[ \t]{0,8}(?P<number>\d)[.)]\s+(?P<answer>[^\n(]{1,200}?)[ \t]*\((?P<confidence>[^)\n]{1,20})\)[ \t]*$",
+    re.MULTILINE,
+)
+
+
+def _numbered(text: str) -> Iterator[Record]:
+    """Yield a record for each of several numbered guesses, ``1. B (85%)``."""
+    found = [*_GUESS.finditer(text)]
+    if [each["number"] for each in found] != [str(place + 1) for place in range(len(found))]:
+        return
+    for each in found:
+        made = Record(each.start(), each.end(), several=len(found) > 1)
+        for name in ("answer", "confidence"):
+            made.values[name] = Value(each[name], each.start(name), each.end(name))
+        yield made
+
+
+# --- a table ------------------------------------------------------------------------------------------------------------
+_ROWS = re.compile(
+    r"^[ \t]*\|(?P<names>[^\n]+)\|[ \t]*\n[ \t]*\|[\s:|-]+\|[ \t]*\n[ \t]*\|(?P<cells>[^\n]+)\|", re.MULTILINE
+)
+
+
+def _table(text: str) -> Iterator[Record]:
+    """Yield a record for the first row of each Markdown table whose columns have known names."""
+    for found in _ROWS.finditer(text):
+        cells = dict(
+            zip(
+                found["names"].split("|"),
+                (each.strip(" *_") for each in found["cells"].split("|")),
+                strict=False,
+            )
+        )
+        yield from (made for made in [_record(text, cells, found.start(), found.end())] if made.values)

@@ -1,0 +1,72 @@
+"""The chance of an answer by log-probabilities: of the token at the place where the reply gives it, no other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+
+from metacog_pipeline.llm.types import TokenLogprob
+
+_MARKS = " \t\n\"'*`()[]{}.,:;$\\Ġ▁Ċ"  # around a word inside one token, tokenizers' marks of spaces and line ends included
+_SPACES = str.maketrans("Ġ▁Ċ", "  \n")
+
+
+def bare(token: str) -> str:
+    """Return a token without the marks around its word."""
+    return token.strip(_MARKS)
+
+
+def at(tokens: Sequence[TokenLogprob], reply: str, start: int, end: int) -> Sequence[TokenLogprob]:
+    """Return the tokens that say the characters ``start`` to ``end`` of ``reply``; none where their text is another.
+
+    The tokens may hold more than the reply on either side: thinking before it, an end-of-turn token behind it.
+    """
+    texts = [token.token for token in tokens]
+    shift = "".join(texts).find(reply)
+    if shift < 0:  # tokenizers' own marks of spaces
+        texts = [text.translate(_SPACES) for text in texts]
+        shift = "".join(texts).find(reply.strip()) - (len(reply) - len(reply.lstrip()))
+        if reply.strip() not in "".join(texts):
+            return ()
+    ends = [*accumulate(map(len, texts))]
+    first, last = start + shift, end + shift
+    return [
+        token
+        for token, begin, stop in zip(tokens, [0, *ends], ends, strict=False)
+        if begin < last and stop > first
+    ]
+
+
+def chance(said: Sequence[TokenLogprob], means: Callable[[str], bool]) -> float | None:
+    """Return the chance, 0 to 1, of what ``said`` says; None where no token says it.
+
+    Of one token the chances of all alternatives that mean the same are summed; without alternatives it is the token's own.
+    Several tokens are said one after another: the product of theirs.
+    """
+    if not said:
+        return None
+    if len(said) > 1:
+        return _bounded(math.exp(sum(min(token.logprob, 0.0) for token in said)))
+    listed = {**dict(said[0].top), said[0].token: said[0].logprob}
+    same = [logprob for text, logprob in listed.items() if text == said[0].token or means(bare(text))]
+    return _bounded(sum(math.exp(min(logprob, 0.0)) for logprob in same if not math.isnan(logprob)))
+
+
+def _bounded(value: float) -> float | None:
+    return min(1.0, value) if math.isfinite(value) and value > 0 else None
+
+
+def shares(token: TokenLogprob, menu: Sequence[str]) -> tuple[list[float] | None, float | None]:
+    """Return the probabilities over ``menu`` at one token, which sum to 1, and the mass outside it.
+
+    Options that the provider did not list count as 0; None where it lists none of them.
+    """
+    mass = dict.fromkeys(menu, 0.0)
+    for text, logprob in {token.token: token.logprob, **dict(token.top)}.items():
+        if bare(text) in mass and not math.isnan(logprob):
+            mass[bare(text)] += math.exp(min(logprob, 0.0))
+    total = sum(mass.values())
+    if not 0 < total < math.inf:
+        return None, None
+    return [share / total for share in mass.values()], min(1.0, max(0.0, 1.0 - total))
