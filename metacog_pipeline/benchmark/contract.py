@@ -26,8 +26,6 @@ import polars as pl
 
 from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.declarations import (
-    Call,
-    Calls,
     Chat,
     Check,
     Checked,
@@ -58,6 +56,7 @@ from metacog_pipeline.benchmark.schema import Flag, Small, schema_of
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
+from metacog_pipeline.reading.calls import Call, Calls
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.study.sections import Settings, Stage, setting

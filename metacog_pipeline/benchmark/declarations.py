@@ -1,6 +1,6 @@
 """What a benchmark declares, one class each: re-exported by ``contract``, which is what an author imports.
 
-In order: items (`Source`, `Step`, `Role`), asking (`Condition`, `Choice`, `Chat`), reading (`Call`, `Response`), scoring
+In order: items (`Source`, `Step`, `Role`), asking (`Condition`, `Choice`, `Chat`), reading (`Response`), scoring
 (`Contrast`, `Table`), `Judging`, `Importer`, `TrainingStep`. Measures are in ``measures``, what people see in ``display``.
 """
 
@@ -220,23 +220,6 @@ class Respondent(Protocol):
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One kept answer of a step: the newest that did not fail, a failed one only where there is no other.
-
-    ``status`` is ok, refused, truncated or failed; ``error`` says why it failed; ``mode`` is the answer mode.
-    """
-
-    status: str
-    text: str
-    mode: str = "text"
-    logprobs_json: str | None = None
-    error: str | None = None
-
-
-Calls = Mapping[str, Call]  # by step
-
-
 class Response:
     """Base of a benchmark's reading of one item under one condition: a dataclass of its own columns, ``status`` among them.
 
