@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from metacog_pipeline.reading.numbers import Quantity, in_unit, numbers
+from metacog_pipeline.reading.records import objects
 
 Status = Literal["ok", "ambiguous", "no_answer", "refused", "truncated", "out_of_range", "not_read"]
 
@@ -50,8 +51,11 @@ class Field(Protocol):
 
 #: A text that begins by saying that nothing is known.
 UNKNOWN = re.compile(
-    r"^\W*(?:i\s+(?:really\s+|honestly\s+)?(?:do\s?n['’]?t|do\s+not|cannot|can['’]?t)\s+(?:know|say|tell|determine)|no\s+idea"
-    r"|not\s+sure|unknown\b|unsure|n/?a\b|none\s+given|no\s+(?:lo\s+)?sé|ich\s+weiß\s+(?:es\s+)?nicht|weiß\s+ich\s+nicht"
+    r"^\W*(?:i\s+(?:really\s+|honestly\s+)?(?:do\s?n['’]?t|do\s+not|cannot|can['’]?t)\s+(?:know|say|tell|determine|verify|answer)"
+    r"|i(?:\s+am|['’]m)\s+(?:not\s+able|unable)\s+to\s+(?:know|say|tell|determine|verify|answer)|no\s+idea"
+    r"|(?:(?:it|this|that|the\s+question)\s+)?(?:cannot|can['’]t|can\s+not)\s+be\s+(?:answered|determined|known|verified|computed)"
+    r"|(?:there\s+is\s+)?(?:insufficient|not\s+enough)\s+(?:information|data)|unanswerable|undetermined|not\s+(?:answerable|determinable)"
+    r"|there\s+is\s+no\s+(?:record|way\s+to)|none$|not\s+sure|unknown\b|unsure|n/?a\b|none\s+given|no\s+(?:lo\s+)?sé|ich\s+weiß\s+(?:es\s+)?nicht|weiß\s+ich\s+nicht"
     r"|je\s+ne\s+sais\s+pas|不知道|我不知道|모르겠|모릅니다)",
     re.IGNORECASE,
 )
@@ -321,6 +325,7 @@ class Number:
 
 
 _OF_HIGH = re.compile(r"^\W*(\d+(?:[.,]\d+)?)\s*(?:/|out\s+of|of|von|sur|de)\s*(\d+)\b", re.IGNORECASE)
+_WHOLES = (5, 10, 100)  # of which a share is stated, whatever the scale
 _RANGE = re.compile(r"\s*%?\s*(?:-|to|or|/)\s*", re.IGNORECASE)
 
 
@@ -336,8 +341,9 @@ class Confidence:
         """Read the number behind a label: ``4``, ``4/5``, ``~85 %``; a range is ambiguous."""
         bare = re.sub(r"^[~≈<\[(\s]+|[>\])\s.]+$", "", said.strip(" \t*_"))
         of = _OF_HIGH.match(bare)
-        if of is not None and float(of[2]) == self.high:
-            return self._within(float(of[1].replace(",", ".")), said, percent=False)
+        if of is not None and (float(of[2]) == self.high or (self.low == 0 and int(of[2]) in _WHOLES)):
+            value = float(of[1].replace(",", ".")) * self.high / float(of[2])
+            return self._within(value, said, percent=False)
         found = [*numbers(bare.replace(",", ".") if re.match(r"^0,\d+$", bare) else bare)]
         if not found:
             return NOTHING
@@ -383,3 +389,41 @@ class Bet(Confidence):
             r"\b(?:bet|wager|stake)\s+(?:is\s+|of\s+|at\s+)?\W{0,3}(\d+(?:[.,]\d+)?)", text, re.IGNORECASE
         )
         return NOTHING if found is None else self.read(found[1])
+
+
+# --- several fields at once ---------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """The values of one JSON object, by the names asked for; ``names`` are these and what else they may be called.
+
+    The object that names most of them counts, of several the last. A reply without an object may name them line by line.
+    """
+
+    names: Mapping[str, str]
+    name: str = "fields"
+
+    def read(self, said: str) -> Found:
+        """Read the object."""
+        known = {_key(other): name for other, name in self.names.items()}
+        best: dict[str, Any] = {}
+        for each in [*objects(said)] or [_by_line(said)]:
+            mine = {known[_key(key)]: value for key, value in each.items() if _key(key) in known}
+            if len(mine) >= max(1, len(best)):
+                best = mine
+        return Found("ok", best, 0, len(said)) if best else NOTHING
+
+    find = read
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+
+
+def _by_line(text: str) -> dict[str, str]:
+    found = _NAMED_LINE.findall(text)
+    return {key: value.strip(" *_`") for key, value in found} if len(found) > 1 else {}
+
+
+_NAMED_LINE = re.compile(
+    r"^[ \t>*_|`-]{0,8}([A-Za-z][\w -]{0,40}?)[ \t*_`]{0,6}[:=|][ \t*_]{0,6}([^\n|]{1,400})", re.MULTILINE
+)

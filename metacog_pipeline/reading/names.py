@@ -42,6 +42,11 @@ _STATED = re.compile(
 _NOTE = re.compile(r"\s*[(\[][^)\]]{0,120}[)\]]")
 _OR = re.compile(r"\s+(?:or|o|oder|ou)\s+|\s*/\s*", re.IGNORECASE)
 
+# What a name may stand with or without: Lake Tanganyika, the Pacific Ocean. "City" is none of them: Mexico is a country.
+_KINDS = frozenset(
+    ("lake", "ocean", "sea", "river", "mount", "mt", "desert", "strait", "peninsula", "island", "islands")
+)
+
 Date = tuple[int, int, int]
 
 
@@ -63,11 +68,22 @@ def same(said: str, key: str) -> bool:
     """Return whether ``said`` and ``key`` are one: as normalised texts, as dates, or as whole texts that are one number."""
     if simple(said) == simple(key) and (simple(said) or said.strip() == key.strip()):
         return True
+    if simple(said) in _without_kind(key) or simple(key) in _without_kind(said):
+        return True
     days = {*dates_of(key)}
     if days:
         return not days.isdisjoint(dates_of(said))
     mine, other = _only_number(said), _only_number(key)
     return mine is not None and other is not None and math.isclose(mine, other, rel_tol=1e-9)
+
+
+def _without_kind(text: str) -> set[str]:
+    words = simple(text).split()
+    made = (
+        words[1:] if words and words[0] in _KINDS else [],
+        words[:-1] if words and words[-1] in _KINDS else [],
+    )
+    return {" ".join(each) for each in made if each}
 
 
 def _only_number(text: str) -> float | None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from metacog_pipeline.reading.envelope import Envelope
-from metacog_pipeline.reading.fields import AMBIGUOUS, NOTHING, Confidence, Field, Found, Status
+from metacog_pipeline.reading.fields import AMBIGUOUS, NOTHING, Confidence, Field, Fields, Found, Status
 from metacog_pipeline.reading.records import Record, Value, records
 
 _REFUSED = re.compile(
@@ -22,7 +22,7 @@ _REFUSED = re.compile(
 )
 _CORRECTS = re.compile(
     r"\b(?:wait|actually|on\s+reflection|correct(?:ion|ed|ing)|reconsider\w*|on\s+second\s+thought|rather|instead|sorry|mistake"
-    r"|revis\w+|updat\w+|change\s+my|let\s+me\s+re|final\w*|hmm|no,|scratch\s+that)\b",
+    r"|revis\w+|updat\w+|change\s+my|let\s+me\s+re|final\w*|hm+|no,|scratch\s+that)\b",
     re.IGNORECASE,
 )
 _SHORT_TURN = 120  # characters of a turn without names that is an answer and no prose
@@ -58,6 +58,12 @@ def read(envelope: Envelope, fields: Sequence[Field]) -> Reading:
     if envelope.status in ("refused", "truncated"):
         return _all(envelope.status, fields)
     first, others, text = fields[0], fields[1:], envelope.text
+    if isinstance(first, Fields):
+        whole = first.read(text)
+        refused = whole.status == "no_answer" and _REFUSED.match(text.strip())
+        return (
+            _all("refused", fields) if refused else Reading(whole.status, {first.name: whole}, envelope.start)
+        )
     found = _with_other_name(records(text), first)
     answered = [record for record in found if first.name in record.values]
     chosen = _chosen(text, answered, first) if answered else _unnamed(text, found, first)

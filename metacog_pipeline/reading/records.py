@@ -1,11 +1,13 @@
 """The records of a turn: what it states under names. JSON objects, labelled lines, numbered guesses, in order of place.
 
-A record holds one value per name: ``answer``, ``confidence``, ``decision``, ``bet`` and whatever else a reply names itself.
+A record holds one value per name: ``answer``, ``confidence``, ``decision``, ``bet``, ``pre`` and ``post`` (confidence
+before and after answering), and whatever else a reply names itself.
 The names are those of prompts in use, in English, Spanish, German, French, Chinese and Korean.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -17,6 +19,14 @@ MOST_OF_OBJECT = 20_000  # characters from the brace on that are looked at
 
 # The words of prompts and replies for each name, as they stand before a colon. Longer ones come first.
 WORDS: Mapping[str, tuple[str, ...]] = {
+    "pre": (
+        r"pre[\\ _-]{0,3}confidence", r"(?:initial|prior|predicted)[ \t_-]confidence",
+        r"confidence[ \t]{0,2}\(?(?:before|pre)(?:[ \t]answering)?\)?",
+    ),
+    "post": (
+        r"post[\\ _-]{0,3}confidence", r"updated[ \t_-]confidence",
+        r"confidence[ \t]{0,2}\(?(?:after|post)(?:[ \t]answering)?\)?",
+    ),
     "answer": (
         r"(?:final|correct|best|my|selected|chosen|short)[ \t]+(?:answer|option|choice|response)",
         *(r"answer", r"choice", r"option", r"guess", r"response", r"selection", r"prediction", r"final"),
@@ -34,9 +44,11 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         *(r"confianza", r"seguridad", r"certeza", r"sicherheit", r"konfidenz", r"vertrauen", r"confiance", r"certitude"),
         *(r"信心", r"置信度", r"把握", r"확신도", r"확신", r"자신감", r"신뢰도"),
     ),
-    "bet": (r"bet", r"wager", r"stake", r"apuesta", r"einsatz", r"mise", r"下注", r"베팅"),
+    "bet": (r"(?:bet|wager|stake)(?:[ \t](?:size|amount))?", r"apuesta", r"einsatz", r"mise", r"下注", r"베팅"),
 }  # fmt: skip
 _KEYS = {
+    "pre": re.compile(r"^(?:pre|initial|prior|predicted)_?confidence|^confidence_(?:before|pre)"),
+    "post": re.compile(r"^(?:post|updated)_?confidence|^confidence_(?:after|post)"),
     "answer": re.compile(
         r"^(?:final|correct|best|my|selected|chosen)?_?(?:answer|choice|option|guess|response|selection|prediction|letter)$"
     ),
@@ -78,6 +90,9 @@ def records(text: str) -> list[Record]:
 
 # --- JSON ------------------------------------------------------------------------------------------------------------
 _DECODER = json.JSONDecoder()
+_TEXT = r""""(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'"""
+_BRACES = re.compile(rf"{_TEXT}|[{{}}]")
+_COMMENTS = re.compile(rf"(?P<text>{_TEXT})|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _PAIR = re.compile(
     r"""["']?(?P<key>[A-Za-z_][\w -]{0,40}?)["']?\s*:\s*"""
     r"""(?P<value>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[^,{}\[\]\n"']+)"""
@@ -97,6 +112,50 @@ def _objects(text: str) -> Iterator[Record]:
             made = [_record(text, each, found, end, several=several) for each, several in _flat(data)]
         yield from (each for each in made if each.values)
         place = max(end, found + 1)
+
+
+def objects(text: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the JSON objects of a turn, each before those that it holds, mended where that takes no guess."""
+    place, count = 0, 0
+    while count < MOST_OBJECTS and (start := text.find("{", place)) >= 0:
+        count += 1
+        data, end = _decoded(text, start)
+        if data is None:
+            closed = _closing(text, start)
+            data, end = (_mended(text[start:closed]), closed) if closed > start else (None, start + 1)
+        yield from _held(data)
+        place = end if data is not None else start + 1
+
+
+def _held(data: Any) -> Iterator[Mapping[str, Any]]:
+    if isinstance(data, dict):
+        yield data
+    for each in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
+        yield from _held(each)
+
+
+def _closing(text: str, start: int) -> int:
+    """Return the place behind the brace that closes the one at ``start``, outside of texts; -1 where there is none."""
+    depth = 0
+    for found in _BRACES.finditer(text, start, start + MOST_OF_OBJECT):
+        depth += {"{": 1, "}": -1}.get(found[0], 0)
+        if not depth:
+            return found.end()
+    return -1
+
+
+def _mended(said: str) -> Any:
+    """Return an object without its comments and last comma, in JSON or as Python writes it; None where it is neither."""
+    bare = _COMMENTS.sub(lambda found: found["text"] or "", said)
+    bare = re.sub(r",(\s*[}\]])", r"\1", bare)
+    quoted = re.sub(r"([{,]\s{0,80})([A-Za-z_]\w{0,40})\s?:", r'\1"\2":', bare)
+    for loads, form in ((json.loads, bare), (ast.literal_eval, bare), (json.loads, quoted)):
+        try:
+            data = loads(form)
+        except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+            continue
+        return data if isinstance(data, dict) else None
+    return None
 
 
 def _opening(text: str, place: int) -> int:
@@ -179,7 +238,7 @@ def _alternatives(name: str) -> str:
 _SURE = _alternatives("confidence")
 _OPEN = r"(?:^|(?<=[\n.;,|>(]))[ \t>#*_|•✅📊🎯-]{0,12}"
 _NOTE = r"(?:[ \t]{0,4}[(\[][^)\]\n]{0,60}[)\]])?"
-_SEPARATOR = r"[ \t*_]{0,8}(?:[:=]|(?<=\s)-(?=\s)|是)[ \t*_]{0,8}"
+_SEPARATOR = r"[ \t*_]{0,8}(?:[:=]|[-=]>|→|(?<=\s)-(?=\s)|是)[ \t*_]{0,8}"
 _ANSWERS = "|".join(map(_alternatives, ("answer", "decision")))
 _LABEL = re.compile(
     rf"{_OPEN}(?P<joint>(?P<final>final[ \t]+)?(?:{_ANSWERS})[ \t]{{0,4}}(?:and|&|/|,|\+|\()[ \t]{{0,4}}(?:{_SURE})\)?)"
@@ -194,6 +253,13 @@ _HEADING = re.compile(
     + r")\**[ \t]*:?[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
+# A row of a table of names and values, not the head of a table.
+_TWO_CELLS = re.compile(
+    r"^[ \t>-]{0,8}\|?[ \t*_]{0,8}(?P<word>"
+    + "|".join(rf"(?P<{name}>(?:{_alternatives(name)}))" for name in WORDS)
+    + r")[ \t*_]{0,8}\|(?P<value>[^|\n]{1,200})\|?[ \t]*$(?!\n[ \t]*\|[\s:|-]+\|[ \t]*$)",
+    re.IGNORECASE | re.MULTILINE,
+)
 _TAG = re.compile(
     r"<(?P<word>answer|decision|confidence|bet)>\s*(?P<value>[^<]{0,400}?)\s*</(?P=word)>", re.IGNORECASE
 )
@@ -206,7 +272,7 @@ def _labelled(text: str) -> Iterator[Record]:
     for name, start, value, final in sorted(_labels(text), key=lambda each: each[1]):
         opens = name in ("answer", "decision", "joint")
         taken = current is not None and (("answer" if name == "joint" else name) in current.values)
-        if current is None or taken or (opens and {*current.values} - {"answer", "decision"}):
+        if current is None or taken or (opens and {*current.values} - {"answer", "decision", "pre"}):
             if current is not None:
                 yield current
             current = Record(start, value.end)
@@ -242,6 +308,9 @@ def _labels(text: str) -> Iterator[tuple[str, int, Value, bool]]:
             Value(tag["value"], tag.start("value"), tag.end("value")),
             False,
         )
+    for row in _TWO_CELLS.finditer(text):
+        value = Value(row["value"].strip(" \t*_"), row.start("value"), row.end("value"))
+        yield next(each for each in WORDS if row[each]), row.start(), value, False
     for each in _TOP_K.finditer(text):
         name = "answer" if each["name"] == "G" else "confidence"
         yield name, each.start(), _line(text, each.end(), len(text)), False

@@ -1,0 +1,72 @@
+"""Fields that a benchmark of several values asks for: one JSON object, and confidence before and after an answer."""
+
+import pytest
+
+from metacog_pipeline.reading.envelope import Envelope
+from metacog_pipeline.reading.fields import Confidence, Fields, Number
+from metacog_pipeline.reading.names import ShortText, same
+from metacog_pipeline.reading.reader import read
+
+PRICE = Fields({"price": "price", "eur": "price", "cups": "cups"})
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        ('{"price": 4.5, "cups": [1, 2]}', {"price": 4.5, "cups": [1, 2]}),
+        ('Tried {2, 3}.\n```json\n{"EUR": 4.5}\n```', {"price": 4.5}),
+        ('{"price": 1}\nFinal: {"price": 2, "cups": 3}', {"price": 2, "cups": 3}),
+        ('{"result": {"price": 2, "cups": 3}}', {"price": 2, "cups": 3}),
+        ("{'price': 2, 'cups': None,} // so", {"price": 2, "cups": None}),
+        ('{"price": 2, // a "note"\n "cups": 3}', {"price": 2, "cups": 3}),
+        ('{price: 2, cups: "a, b"}', {"price": 2, "cups": "a, b"}),
+        ("price: 2 EUR\ncups: 3", {"price": "2 EUR", "cups": "3"}),
+    ],
+)
+def test_the_object_with_most_of_the_names_is_read(reply, said):
+    assert read(Envelope.of(reply), [PRICE])["fields"].value == said
+
+
+@pytest.mark.parametrize(
+    ("reply", "status"),
+    [
+        ("The price is 4.5.", "no_answer"),
+        ('{"price": 2, "cups": 3', "no_answer"),
+        ("I'm sorry, but I can't help with that.", "refused"),
+        ("", "no_answer"),
+    ],
+)
+def test_without_an_object_there_are_no_values(reply, status):
+    assert read(Envelope.of(reply), [PRICE]).status == status
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "PRE_CONFIDENCE: 80\nANSWER: 7\nPOST_CONFIDENCE: 90",
+        "Pre-confidence: 80 %\nAnswer: 7\nPost-confidence: 90 %",
+        "Confidence (before): 80\nFinal answer: 7\nConfidence (after): 90",
+        "PRE\\_CONFIDENCE -> 80 -> ANSWER -> 7 -> POST\\_CONFIDENCE -> 90",
+        '{"pre_confidence": 80, "answer": 7, "post_confidence": 90}',
+        "| PRE_CONFIDENCE | ANSWER | POST_CONFIDENCE |\n|---|---|---|\n| 80 | 7 | 90 |",
+        "| PRE_CONFIDENCE | 80 |\n| ANSWER | 7 |\n| POST_CONFIDENCE | 90 |",
+        "PRE_CONFIDENCE: 80\nANSWER: 8\nHm, that is the wrong one.\nANSWER: 7\nPOST_CONFIDENCE: 90",
+    ],
+)
+def test_confidence_before_and_after_are_two_fields(reply):
+    asked = [Number(), Confidence(0, 100, "pre"), Confidence(0, 100, "post")]
+    found = read(Envelope.of(reply), asked)
+    assert [found[name].value for name in ("answer", "pre", "post")] == [7, 80, 90]
+
+
+def test_a_name_may_stand_without_what_it_is_a_name_of():
+    assert same("Lake Tanganyika", "Tanganyika") and same("Pacific", "the Pacific Ocean")
+    assert not same("Dead Sea", "Dead Lake") and not same("Mexico", "Mexico City")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["I'm unable to verify that", "There is not enough information to tell", "This cannot be answered."],
+)
+def test_what_is_said_to_be_unknown_is_no_name(reply):
+    assert ShortText(()).read(reply).status == "no_answer"
