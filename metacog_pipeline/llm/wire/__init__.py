@@ -17,12 +17,11 @@ __all__ = [
     "wire_for",
 ]
 
-
-WIRES = {"openai": openai.WIRE, "anthropic": anthropic.WIRE, "gemini": gemini.WIRE}
+_WIRES = {"openai": openai.WIRE, "anthropic": anthropic.WIRE, "gemini": gemini.WIRE}
 
 
 def wire_for(provider: Provider) -> Wire:
     """Return the wire format of ``provider``. Raises ``ValueError`` for one that answers without HTTP."""
-    if provider not in WIRES:
+    if provider not in _WIRES:
         raise ValueError(f"provider {provider!r} answers in this process and has no wire format")
-    return WIRES[provider]
+    return _WIRES[provider]

@@ -25,32 +25,23 @@ def base_url(spec: ModelSpec) -> str:
 def key_variable(spec: ModelSpec) -> str | None:
     """Return the environment variable that holds the key of ``spec``, ``None`` where it needs none.
 
-    The provider's usual variable is only taken for the official address: a key is never sent to another address
-    unless the study names its variable.
+    A key is never sent to another than the official address, unless the study names its variable.
     """
-    if spec.api_key_env is not None:
-        return spec.api_key_env
-    return KEY_VARIABLES.get(spec.provider) if spec.at_official_address else None
+    usual = KEY_VARIABLES.get(spec.provider) if spec.at_official_address else None
+    return spec.api_key_env or usual
 
 
 def key_of(spec: ModelSpec, environment: Mapping[str, str]) -> str | None:
     """Return the key of ``spec`` from ``environment``, ``None`` where it needs none.
 
-    Raises ``StudyError``, which names the variable and never its value, when the variable is unset or empty, or holds
-    characters that cannot stand in a header.
+    Raises ``StudyError``, which names the variable and never its value, where there is nothing in it that can be a key.
     """
     variable = key_variable(spec)
     if variable is None:
         return None
     given = environment.get(variable)
     key = (given or "").strip()
-    if not key:
-        found = "is not set" if given is None else "is set but empty"
-        raise StudyError(
-            f"model {spec.name}: environment variable {variable} {found}; export your key under it"
-        )
-    if not (key.isascii() and key.isprintable() and " " not in key):
-        raise StudyError(
-            f"model {spec.name}: environment variable {variable} holds characters no key has; set it again"
-        )
-    return key
+    if key and key.isascii() and key.isprintable() and " " not in key:  # can stand in a header
+        return key
+    found = "is not set" if given is None else "holds characters no key has" if key else "is set but empty"
+    raise StudyError(f"model {spec.name}: environment variable {variable} {found}; export your key under it")

@@ -11,21 +11,18 @@ silently, the others raise ``UnsupportedConstraint``. With thinking no temperatu
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import ChatRequest, Completion, JsonObject, OneOf, Status, TokenBias, Usage
-from metacog_pipeline.llm.wire import errors, events, values
+from metacog_pipeline.llm.types import ChatRequest, JsonObject, OneOf, TokenBias, Usage
+from metacog_pipeline.llm.wire import events, values
 from metacog_pipeline.llm.wire.address import base_url
 from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wire
 
 VERSION = "2026-10-21"
 VERSION_WITH_TEMPERATURE = "2023-06-01"
 PROTECTED = frozenset({"model", "messages", "system", "stream"})
-TRUNCATED = frozenset({"max_tokens", "model_context_window_exceeded"})
-#: Kind of delta → (the delta's field, which is that of the block too; whether it is thought).
-DELTAS = {"text_delta": ("text", False), "thinking_delta": ("thinking", True)}
+ENDS = ("stop_reason", "stop_details", "stop_sequence")
 
 
 def build(
@@ -110,124 +107,73 @@ def _constraint(request: ChatRequest) -> values.JsonDict:
             raise UnsupportedConstraint("Anthropic Messages has no logit bias")
 
 
-def _detail(decoded: object) -> str | None:
-    """Return what a refusal was about, or the sequence that stopped the answer."""
-    about = values.dict_at(decoded, "stop_details")
-    said = [text for text in (values.str_at(about, "category"), values.str_at(about, "explanation")) if text]
-    return ": ".join(said) or values.str_at(decoded, "stop_sequence")
-
-
-def _status(finish: str | None) -> Status:
-    if finish == "refusal":
-        return Status.REFUSED
-    return Status.TRUNCATED if finish is None or finish in TRUNCATED else Status.OK
-
-
-def _usage(usage: values.JsonDict | None) -> Usage:
-    """Return the tokens; those read from or written to the prompt cache are counted apart there, and added here."""
-    sent = values.count_at(usage, "input_tokens")
-    written = values.count_at(usage, "cache_creation_input_tokens")
-    cached = values.count_at(usage, "cache_read_input_tokens")
-    if sent is not None:
-        sent += (written or 0) + (cached or 0)
-    thought = values.count_at(values.dict_at(usage, "output_tokens_details"), "thinking_tokens")
-    return Usage(sent, values.count_at(usage, "output_tokens"), thought, cached, written)
-
-
-class MessageFold(events.Fold):
-    """Joins the deltas of each content block; a later usage count replaces an earlier one."""
+class MessageReply(events.Reply):
+    """A message, or its events; a later usage count replaces an earlier one."""
 
     outputs = ("output_tokens",)
-
-    def __init__(self, *, streamed: bool) -> None:
-        super().__init__(streamed=streamed)
-        self._message: values.JsonDict = {}
-        self._blocks: dict[
-            int, tuple[list[str], bool]
-        ] = {}  # pieces of each block, and whether it is thought
+    ends = ("stop_reason",)
+    always_ends = True
 
     def take(self, event: values.JsonDict) -> values.JsonDict | None:
         """Add ``event``; return an error body where it ends the reply with one."""
         match event.get("type"):
             case "content_block_delta":
-                delta = event.get("delta")
-                field, thought = DELTAS.get(values.str_at(delta, "type") or "", ("", False))
-                self._add(values.count_at(event, "index"), values.str_at(delta, field), thought)
+                self._add(event.get("index"), event.get("delta"))
             case "content_block_start":
-                self._begin(values.count_at(event, "index"), event.get("content_block"))
+                self._add(event.get("index"), event.get("content_block"))
             case "message_start":
                 # The output of a start is provisional: where no later event counts it, it is not known.
-                self._note(values.dict_at(event, "message") or {}, without="output_tokens")
+                message = values.dict_at(event, "message") or {}
+                begun = values.dict_at(message, "usage") or {}
+                self.name(message)
+                self.count({name: count for name, count in begun.items() if name != "output_tokens"})
             case "message_delta":
-                self._note({**(values.dict_at(event, "delta") or {}), "usage": event.get("usage")})
+                self._end_with(values.dict_at(event, "delta") or {}, event.get("usage"))
             case "message_stop":
-                self.finished = self.closed = True
+                self.closed = True
             case "error":
                 return event
             case _ if not self.streamed:
-                self._note(event)
-                for place, block in enumerate(values.list_at(event, "content") or []):
-                    self._begin(place, block)
+                for place, block in enumerate(values.list_at(event, "content") or ()):
+                    self._add(place, block)
+                self._end_with(event, event.get("usage"))
             case _ if event.get("error"):  # a proxy's own error
-                said = values.str_at(event.get("error"), "message") or "the stream held an error"
-                return events.error_body("api_error", said)
+                return event
         return None  # pings, ends of blocks, and what later versions add
 
-    def _note(self, message: values.JsonDict, without: str = "") -> None:
-        self._message.update(events.kept(message, ("usage",)))
-        counted = events.kept(values.dict_at(message, "usage") or {}, (without,))
-        self.counts.note(counted, self.length if self.streamed else 0)
+    def _add(self, place: object, piece: object) -> None:
+        """Add a piece of a content block; blocks of thinking are kept apart by a blank line."""
+        choice = self.at(0)
+        match values.str_at(piece, "type"):
+            case "text" | "text_delta":
+                choice.add(values.str_at(piece, "text") or "", choice.text)
+            case "thinking" | "thinking_delta":
+                thought = values.str_at(piece, "thinking")
+                if thought and choice.thought and choice.thought_in != place:
+                    choice.add("\n\n", choice.thought)
+                if thought:
+                    choice.thought_in = place
+                    choice.add(thought, choice.thought)
 
-    def _begin(self, place: int | None, block: object) -> None:
-        thought = values.str_at(block, "thinking")
-        text = values.str_at(block, "text") if values.str_at(block, "type") == "text" else None
-        self._add(place, text if thought is None else thought, thought is not None)
+    def _end_with(self, words: values.JsonDict, usage: object) -> None:
+        self.at(0).words.update({name: words[name] for name in ENDS if words.get(name) is not None})
+        self.count(usage)
 
-    def _add(self, place: int | None, piece: str | None, thought: bool) -> None:
-        if place is not None and piece is not None:
-            self.length += len(piece)
-            self._blocks.setdefault(place, ([], thought))[0].append(piece)
+    def usage(self, counted: values.JsonDict) -> Usage:
+        """Return the tokens; those read from or written to the prompt cache are counted apart there, and added here."""
+        sent = values.count_at(counted, "input_tokens")
+        written = values.count_at(counted, "cache_creation_input_tokens")
+        cached = values.count_at(counted, "cache_read_input_tokens")
+        if sent is not None:
+            sent += (written or 0) + (cached or 0)
+        thought = values.count_at(counted.get("output_tokens_details"), "thinking_tokens")
+        return Usage(sent, values.count_at(counted, "output_tokens"), thought, cached, written)
 
-    def said(self, *, thought: bool) -> str:
-        """Return what has come of the thinking, or of the answer's text."""
-        blocks = ("".join(pieces) for _, (pieces, kind) in sorted(self._blocks.items()) if kind is thought)
-        return ("\n\n" if thought else "").join(filter(None, blocks))
-
-    def says_nothing(self) -> bool:
-        """Whether neither a text came nor the word for why there is none."""
-        return not (self._message.get("stop_reason") or self.said(thought=False))
-
-    def answer(self, status: int) -> Completion:
-        """Return the completion of everything taken."""
-        blocks, finish = values.list_at(self._message, "content"), values.str_at(self._message, "stop_reason")
-        if not self.streamed and (blocks is None or (not blocks and finish is None)):
-            return errors.unreadable(status, "the answer has no list of content blocks")
-        usage = self.counts.total()
-        return Completion(
-            _status(finish),
-            text=self.said(thought=False),
-            finish_reason=finish,
-            finish_detail=_detail(self._message),
-            model_reported=values.str_at(self._message, "model"),
-            usage=_usage(usage),
-            reasoning_text=self.said(thought=True) or None,
-            response_id=values.str_at(self._message, "id"),
-            service_tier=values.str_at(usage, "service_tier"),
-            http_status=status,
-        )
-
-    def failure(self, status: int, headers: Mapping[str, str], body: bytes, decoded: object) -> Completion:
-        """Return the completion of an error."""
-        error = values.dict_at(decoded, "error")
-        if error is None:
-            return errors.failure(status, errors.raw_problem(status, headers, body))
-        kind = values.str_at(error, "type")
-        named = (values.str_at(values.dict_at(error, "details"), "error_code"), kind)
-        codes = tuple(code for code in named if code)
-        # The model is the only thing a call to this path refers to by name.
-        if status == 404 and kind == "not_found_error":
-            codes = (*codes, "model_not_found")
-        return errors.failure(status, errors.ProviderProblem(codes, values.str_at(error, "message") or ""))
+    def detail(self, words: values.JsonDict) -> str | None:
+        """Return what a refusal was about, or the sequence that stopped the answer."""
+        about = words.get("stop_details")
+        said = (values.str_at(about, "category"), values.str_at(about, "explanation"))
+        return ": ".join(filter(None, said)) or values.str_at(words, "stop_sequence")
 
 
-WIRE = Wire(build, MessageFold)
+WIRE = Wire(build, MessageReply)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -21,18 +21,11 @@ MESSAGE_LIMIT = 300  # characters of a provider's message that are kept
 NAME_LIMIT = 200  # characters of a model id, code or parameter name
 #: A provider's own words in a completion, and how much of each is kept.
 SHOWN = {
-    "model_reported": NAME_LIMIT,
-    "finish_reason": NAME_LIMIT,
-    "finish_detail": MESSAGE_LIMIT,
-    "response_id": NAME_LIMIT,
-    "system_fingerprint": NAME_LIMIT,
-    "service_tier": NAME_LIMIT,
-    "error_code": NAME_LIMIT,
-    "error_param": NAME_LIMIT,
-    "error_message": MESSAGE_LIMIT,
+    **dict.fromkeys(("model_reported", "finish_reason", "response_id", "system_fingerprint"), NAME_LIMIT),
+    **dict.fromkeys(("service_tier", "error_code", "error_param"), NAME_LIMIT),
+    **dict.fromkeys(("finish_detail", "error_message"), MESSAGE_LIMIT),
 }
-
-# Codes after which no further call can succeed, whatever status they come with.
+#: Codes after which no further call can succeed, whatever status they come with.
 FATAL_CODES = frozenset(
     {
         "account_deactivated",
@@ -64,13 +57,12 @@ REFUSAL_CODES = frozenset(
 FATAL_STATUSES = frozenset({401, 402, 403, 407})
 TRANSIENT_STATUSES = frozenset({408, 409, 425, 499})
 RATE_LIMIT_STATUSES = frozenset({429, 529})
-RATE_LIMIT_CODES = frozenset(
-    {"overloaded_error", "rate_limit_error", "rate_limit_exceeded"}
-)  # inside a stream
-
-
-NO_SUCH_MODEL = frozenset({"NotFoundError", "not_found_error"})  # vLLM, Ollama: the only thing they look up
-PARAMETERS = {  # our name for what Gemini blames by its own
+#: Inside a stream, which has no status of its own.
+RATE_LIMIT_CODES = frozenset({"overloaded_error", "rate_limit_error", "rate_limit_exceeded"})
+#: With 404: vLLM, Ollama and Anthropic, Google. A call names the model and nothing else to look up.
+NO_SUCH_MODEL = frozenset({"NotFoundError", "not_found_error", "NOT_FOUND"})
+#: Our name for what Gemini blames by its own.
+PARAMETERS = {
     "response_mime_type": "response_format",
     "response_schema": "response_format",
     "response_json_schema": "response_format",
@@ -79,84 +71,85 @@ PARAMETERS = {  # our name for what Gemini blames by its own
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderProblem:
-    """An error body in one form: ``codes`` most specific first, the parameter blamed, the message."""
-
-    codes: tuple[str, ...] = ()
-    message: str = ""
-    param: str | None = None
-
-
-def error_kind(status_code: int, codes: tuple[str, ...]) -> ErrorKind:
+def error_kind(status: int, codes: Iterable[str]) -> ErrorKind:
     """Return how a failed call is to be treated."""
-    lowered = tuple(code.lower() for code in codes)
+    lowered = [code.lower() for code in codes]
     if any(code in FATAL_CODES or any(part in code for part in FATAL_FRAGMENTS) for code in lowered):
         return ErrorKind.FATAL
-    if status_code in RATE_LIMIT_STATUSES or any(code in RATE_LIMIT_CODES for code in lowered):
+    if status in RATE_LIMIT_STATUSES or any(code in RATE_LIMIT_CODES for code in lowered):
         return ErrorKind.RATE_LIMIT
     # A redirect is not followed, and the next call would be redirected as well.
-    if status_code in FATAL_STATUSES or 300 <= status_code < 400:
+    if status in FATAL_STATUSES or 300 <= status < 400:
         return ErrorKind.FATAL
-    if status_code in TRANSIENT_STATUSES or status_code < 300 or (status_code >= 500 and status_code != 501):
+    if status in TRANSIENT_STATUSES or status < 300 or (status >= 500 and status != 501):
         return ErrorKind.TRANSIENT
     return ErrorKind.UNSUPPORTED
 
 
-def failure(status_code: int, problem: ProviderProblem) -> Completion:
-    """Return the completion of an error answer: ``refused`` for a content policy's code, else ``failed``."""
-    code = problem.codes[0] if problem.codes else None
-    if any(name.lower() in REFUSAL_CODES for name in problem.codes):
-        return Completion(Status.REFUSED, finish_reason=code, http_status=status_code)
-    kind = error_kind(status_code, problem.codes)
-    message = problem.message or f"HTTP {status_code} without a message"
-    return failed(kind, code, message, http_status=status_code, error_param=problem.param)
+def failure(status: int, codes: Iterable[str], message: str, param: str | None = None) -> Completion:
+    """Return the completion of an error: ``refused`` for a content policy's code, else ``failed``.
+
+    ``codes`` are the provider's, the most specific first; ``param`` is the parameter that it blames.
+    """
+    named = list(codes)
+    code = named[0] if named else None
+    if any(name.lower() in REFUSAL_CODES for name in named):
+        return Completion(Status.REFUSED, finish_reason=code, http_status=status)
+    message = message or f"HTTP {status} without a message"
+    return failed(error_kind(status, named), code, message, http_status=status, error_param=param)
 
 
-def status_within(status_code: int, error: object) -> int:
-    """Return the status an error body names in ``code`` when the answer itself claims success, else ``status_code``."""
-    named = values.count_at(error, "code")
-    return named if named is not None and 200 <= status_code < 300 and 400 <= named < 600 else status_code
-
-
-def unreadable(status_code: int, what: str) -> Completion:
+def unreadable(status: int, what: str) -> Completion:
     """Return the completion of a 2xx answer whose body is not what the provider promises: worth another try."""
-    return failure(status_code, ProviderProblem(("invalid_body",), what))
+    return failure(status, ["invalid_body"], what)
 
 
-def raw_problem(status_code: int, headers: Mapping[str, str], body: bytes) -> ProviderProblem:
-    """Return what can be said about an error body that is no JSON object, such as a proxy's HTML page."""
-    if 300 <= status_code < 400:
-        target = {name.lower(): value for name, value in headers.items()}.get("location", "somewhere else")
-        return ProviderProblem((), f"redirected to {target}: redirects are not followed, correct base_url")
-    return ProviderProblem((), body.decode("utf-8", "replace"))
+def error_answer(status: int, headers: Mapping[str, str], body: bytes, decoded: object) -> Completion:
+    """Return the completion of an error body, or of an error event; one reader for every server.
 
-
-def openai_problem(
-    status_code: int, headers: Mapping[str, str], body: bytes, decoded: object
-) -> ProviderProblem:
-    """Read the error forms of OpenAI, vLLM (also unwrapped), xAI (``error`` as text), FastAPI (``detail``), Google."""
+    The forms of OpenAI, Azure (``innererror``), vLLM (also unwrapped), xAI (``error`` as text), OpenRouter
+    (``metadata``), FastAPI (``detail``), Anthropic and Google (``details``).
+    """
     if not isinstance(decoded, dict):
-        return raw_problem(status_code, headers, body)
+        return failure(status, (), _raw_message(status, headers, body))
     error = values.dict_at(decoded, "error") or decoded
-    inner = values.dict_at(error, "innererror")
-    named = (values.str_at(error, "code"), values.str_at(inner, "code"), values.str_at(error, "type"))
-    of_google = google_problem(status_code, values.dict_at(decoded, "error") or {})
-    codes = (*(code for code in named if code), *of_google.codes)
-    param = values.word_at(error, "param") or _fastapi_param(decoded) or of_google.param
-    if status_code == 404 and (param == "model" or any(code in NO_SUCH_MODEL for code in codes)):
-        codes = (*codes, "model_not_found")
-    if values.list_at(
-        values.dict_at(error, "metadata"), "reasons"
-    ):  # OpenRouter: this input was flagged, others will pass
-        codes = (*codes, "content_policy_violation")
-    message = (
-        values.str_at(error, "message")
-        or values.str_at(decoded, "error")
-        or values.str_at(decoded, "detail")
-        or ""
+    named = values.count_at(error, "code")
+    if named is not None and 200 <= status < 300 and 400 <= named < 600:
+        status = named  # of an error inside an answer that claims success
+    details = values.list_at(error, "details") or []
+    param = values.word_at(error, "param") or _fastapi_param(decoded) or _google_param(details)
+    said = values.str_at(error, "message") or values.str_at(decoded, "error")
+    message = said or values.str_at(decoded, "detail") or ""
+    param = re.split(r"[.\[]", param)[0] if param else None  # the field of the body that a path begins with
+    return failure(status, _codes(status, error, details, param), message, param)
+
+
+def _codes(status: int, error: values.JsonDict, details: list[object], param: str | None) -> list[str]:
+    named = (
+        values.str_at(error.get("details"), "error_code"),
+        values.str_at(error, "code"),
+        values.str_at(error.get("innererror"), "code"),
+        values.str_at(error, "type"),
+        *(values.str_at(detail, "reason") for detail in details),
+        values.str_at(error, "status"),
     )
-    return ProviderProblem(codes, message, _top_level(param))
+    codes = [code for code in named if code]
+    if status == 404 and (param == "model" or not NO_SUCH_MODEL.isdisjoint(codes)):
+        codes.append("model_not_found")
+    if values.list_at(error.get("metadata"), "reasons"):  # this input was flagged, others will pass
+        codes.append("content_policy_violation")
+    quotas = [each for detail in details for each in values.list_at(detail, "violations") or []]
+    if any("PerDay" in (values.str_at(each, "quotaId") or "") for each in quotas):
+        codes.append("insufficient_quota")  # a spent daily quota does not come back while a run waits
+    return codes
+
+
+def _raw_message(status: int, headers: Mapping[str, str], body: bytes) -> str:
+    """Return what can be said about an error body that is no JSON object, such as a proxy's HTML page."""
+    if 300 <= status < 400:
+        target = {name.lower(): value for name, value in headers.items()}.get("location", "somewhere else")
+        return f"redirected to {target}: redirects are not followed, correct base_url"
+    return body.decode("utf-8", "replace")
 
 
 def _fastapi_param(decoded: object) -> str | None:
@@ -165,29 +158,7 @@ def _fastapi_param(decoded: object) -> str | None:
     return names[0] if names else None
 
 
-def _top_level(param: str | None) -> str | None:
-    """Return the body field a parameter path begins with: ``response_format`` of ``response_format.json_schema``."""
-    return param.split(".")[0].split("[")[0] if param else None
-
-
-def google_problem(status_code: int, error: values.JsonDict) -> ProviderProblem:
-    """Read ``error``, the object below ``error``: the reasons of its details, then its status; the parameter blamed."""
-    details = values.list_at(error, "details") or []
-    reasons = [reason for reason in (values.str_at(detail, "reason") for detail in details) if reason]
-    codes = (*reasons, *([status] if (status := values.str_at(error, "status")) else []))
-    if status_code == 404 and status == "NOT_FOUND":
-        codes = (*codes, "model_not_found")  # a call names the model and nothing else
-    if any(_per_day(detail) for detail in details):
-        codes = (*codes, "insufficient_quota")  # a spent daily quota does not come back while a run waits
-    return ProviderProblem(codes, values.str_at(error, "message") or "", _param(details))
-
-
-def _per_day(detail: object) -> bool:
-    violations = values.list_at(detail, "violations") or []
-    return any("PerDay" in (values.str_at(violation, "quotaId") or "") for violation in violations)
-
-
-def _param(details: list[object]) -> str | None:
+def _google_param(details: list[object]) -> str | None:
     """Return the parameter a ``BadRequest`` detail blames, under the name the other wire formats give it."""
     for detail in details:
         field = values.str_at(values.first(values.list_at(detail, "fieldViolations")), "field")
@@ -204,57 +175,36 @@ def struck_out(completion: Completion, key: str | None) -> Completion:
     Striking out comes before shortening, and takes parts of the key too, because providers quote keys with their
     middle left out. The answer's text is left as it came but for the whole key, however it was escaped.
     """
-
-    def clean(text: str, limit: int) -> str:
-        return one_line(_without_parts(text[:READ_LIMIT], key), limit)
-
     secret = key if key is not None and len(key) >= SECRET_LENGTH else None
-    text, logprobs = completion.text, completion.logprobs
-    if secret is not None and logprobs and secret in "".join(token.token for token in logprobs):
-        logprobs = ()  # spread over tokens it cannot be struck out
-    thought = completion.reasoning_text
-    safe: dict[str, Any] = {
-        "text": redacted(text, secret),
-        "logprobs": logprobs,
-        "reasoning_text": None if thought is None else redacted(thought, secret),
-    }
+    safe: dict[str, Any] = {}
     for name, limit in SHOWN.items():
         if (said := getattr(completion, name)) is not None:
-            safe[name] = clean(said, limit)
+            without = redacted(said[:READ_LIMIT], key)
+            safe[name] = one_line(_parts(secret).sub(STRUCK_OUT, without) if secret else without, limit)
+    if secret is not None:
+        safe["text"] = redacted(completion.text, secret)
+        safe["reasoning_text"] = redacted(completion.reasoning_text or "", secret) or None
+        if completion.logprobs and secret in "".join(token.token for token in completion.logprobs):
+            safe["logprobs"] = ()  # spread over tokens it cannot be struck out
     changed = {name: value for name, value in safe.items() if value != getattr(completion, name)}
     return replace(completion, **changed) if changed else completion
 
 
 def redacted(text: str, key: str | None) -> str:
     """Return ``text`` with every occurrence of ``key`` replaced; use it for anything that may quote a request."""
-    if not key or not text:
-        return text
-    for form in {key, quote(key, safe=""), key.replace("/", "\\/")}:
+    for form in _forms(key) if key and text else ():
         text = text.replace(form, STRUCK_OUT)
     return text
 
 
-def _without_parts(text: str, key: str | None) -> str:
-    """Return ``text`` without ``key`` and without any ``PART_LENGTH`` or more characters of it in a row."""
-    text = redacted(text, key)
-    if key is None or len(key) < SECRET_LENGTH:
-        return text
-    found = sorted(
-        match.start()
-        for part in _parts(key)
-        if part in text
-        for match in re.finditer(f"(?={re.escape(part)})", text)
-    )
-    kept: list[str] = []
-    reached = 0
-    for start in found:
-        if start > reached or not kept:
-            kept += [text[reached:start], STRUCK_OUT]
-        reached = max(reached, start + PART_LENGTH)
-    return "".join(kept) + text[reached:]
+@functools.lru_cache(maxsize=16)
+def _forms(key: str) -> frozenset[str]:
+    """Return the key as it may be written: plain, in an address, in JSON."""
+    return frozenset({key, quote(key, safe=""), key.replace("/", "\\/")})
 
 
 @functools.lru_cache(maxsize=16)
-def _parts(key: str) -> tuple[str, ...]:
-    """Return every run of ``PART_LENGTH`` characters of ``key``, each once."""
-    return tuple(dict.fromkeys(key[i : i + PART_LENGTH] for i in range(len(key) - PART_LENGTH + 1)))
+def _parts(key: str) -> re.Pattern[str]:
+    """Return the pattern of ``PART_LENGTH`` or more characters of ``key`` in a row."""
+    starts = {re.escape(key[at : at + PART_LENGTH]) for at in range(len(key) - PART_LENGTH + 1)}
+    return re.compile(f"(?:(?={'|'.join(sorted(starts))}).)+.{{{PART_LENGTH - 1}}}", re.DOTALL)

@@ -1,6 +1,6 @@
 """A reply as the events that it comes in: a stream of server-sent events, or one event where it came in one piece.
 
-A `Fold` takes the events one after another and makes one completion of them, so that a reply is read in one way however
+A `Reply` takes the events one after another and makes one completion of them, so that a reply is read in one way however
 it came. An error inside a stream is that error; a stream that ended early, or held something that cannot be read, is a
 failure worth another try, with the text that had come.
 """
@@ -8,17 +8,32 @@ failure worth another try, with the text that had come.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
-from metacog_pipeline.llm.types import Completion, Status
+from metacog_pipeline.llm.types import Completion, Status, TokenLogprob, Usage
 from metacog_pipeline.llm.wire import errors, values
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")  # what a stream can begin with
 DONE = b"[DONE]"  # the last event of the OpenAI formats; no JSON
 MOST_PER_TOKEN = 16  # characters, of a text that is no run of blanks; ordinary text has four
+UNFINISHED = "no_stop_reason"  # of a reply that ended without the word for why
+#: Words for the end of a reply, in lower case; every other is an ordinary one.
+TRUNCATED = frozenset({UNFINISHED, "length", "max_tokens", "model_length", "model_context_window_exceeded"})
+REFUSED = frozenset({"content_filter", "safety", "refusal", "sensitive", "recitation", "language", "blocklist",
+                     "prohibited_content", "spii", "image_safety", "model_armor"})  # fmt: skip
+#: What every event, or the first, says of the reply → the field of the completion.
+NAMES = {
+    "id": "response_id",
+    "responseId": "response_id",
+    "model": "model_reported",
+    "modelVersion": "model_reported",
+    "system_fingerprint": "system_fingerprint",
+    "service_tier": "service_tier",
+    "trafficType": "service_tier",
+}
 
 
 def events_of(body: bytes, content_type: str) -> list[bytes] | None:
@@ -70,13 +85,13 @@ class Counts:
                 self._sums[name] = self._sums.get(name, 0) + count
         self._usage = _largest(self._usage, report)
 
-    def total(self) -> values.JsonDict | None:
-        """Return the usage of the whole reply, ``None`` where none was reported."""
+    def total(self) -> values.JsonDict:
+        """Return the usage of the whole reply, empty where none was reported."""
         grew = self._last > self._first
         if self._fell or (not grew and self._text > MOST_PER_TOKEN * self._last):
             # A total of one chunk says nothing.
             return {name: value for name, value in self._usage.items() if "total" not in name} | self._sums
-        return self._usage or None
+        return self._usage
 
 
 def _largest(known: values.JsonDict, report: values.JsonDict) -> values.JsonDict:
@@ -93,117 +108,192 @@ def _largest(known: values.JsonDict, report: values.JsonDict) -> values.JsonDict
     return merged
 
 
-class Fold(ABC):
-    """What a reply says so far. ``finished``: its end can be believed, although its stream is not closed."""
+class Choice:
+    """One of the answers that a reply offers, in the pieces that have come. ``words`` are about its end.
 
-    outputs: ClassVar[tuple[str, ...]] = ()  # the fields that count what was generated
-    late: ClassVar[tuple[str, ...]] = ()  # what is still of the reply behind its end
+    Text behind an end takes it back: the reply goes on. Some servers name an end with every piece of text. So an end is
+    believed at once (``finished``) only where text came before without one; else when the stream is closed.
+    """
+
+    def __init__(self) -> None:
+        self.text: list[str] = []
+        self.refusal: list[str] = []
+        self.thought: list[str] = []
+        self.thought_in: object = None  # the field, or the block, that the thinking came in last
+        self.tokens: list[object] = []
+        self.tops: list[object] = []
+        self.words: values.JsonDict = {}
+        self.length = 0  # of text and thinking
+        self.blocked = self.ended = self._told_apart = False
+
+    def heard(self, *, text: bool, end: bool) -> None:
+        """Note that an event brought some of the answer's ``text``, and that it named an ``end``."""
+        if text:
+            self._told_apart = not self.ended and (self._told_apart or not end)
+            self.ended = False
+        self.ended |= end
+
+    @property
+    def finished(self) -> bool:
+        """Whether the end can be believed, although the stream is not closed."""
+        return self.blocked or (self.ended and self._told_apart)
+
+    def add(self, piece: str, into: list[str]) -> None:
+        """Add a piece to one of the lists above."""
+        into.append(piece)
+        self.length += len(piece)
+
+
+class Reply(ABC):
+    """What a reply says so far; each format says how its events are taken.
+
+    ``closed`` is by the mark that ends a stream: of what follows only a count is still of the reply.
+    """
+
+    outputs: ClassVar[tuple[str, ...]]  # the fields that count what was generated
+    ends: ClassVar[tuple[str, ...]]  # the fields that name the end, the first that says anything counts
+    always_ends: ClassVar[bool] = False  # with a word, in one piece too
 
     def __init__(self, *, streamed: bool) -> None:
         self.streamed = streamed
-        self.finished = False
-        self.closed = False  # by the mark that ends a stream: what follows is no part of the reply
+        self.closed = False
         self.counts = Counts(*self.outputs)
-        self.length = 0  # of text and thinking so far
+        self.names: dict[str, str] = {}
+        self.choices: dict[int, Choice] = {}
+        self.lead = Choice()  # the one that is read: with the lowest index, wherever it stands
         self._decoded: object = None  # the last event
         self._problem: values.JsonDict | None = None
-        self._index: int | None = None
-        self._ended = self._told_apart = False
 
     @classmethod
     def read(cls, status: int, headers: Mapping[str, str], body: bytes, *, closed: bool) -> Completion:
         """Return what a reply says; ``closed`` is false where its connection broke."""
         ok = 200 <= status < 300
         found = events_of(body, headers.get("content-type", "")) if ok else None
-        fold = cls(streamed=found is not None)
+        reply = cls(streamed=found is not None)
         for data in [body] if found is None else found:
-            fold.feed(data)
+            reply.feed(data)
         if not ok:
-            return fold.failure(status, headers, body, fold._decoded)
-        if fold._problem is not None:
-            completion = fold.failure(status, headers, body, fold._problem)
-        elif not fold._whole(closed):
-            cut = errors.ProviderProblem(("stream_cut",), "the stream ended before the answer was whole")
-            completion = errors.failure(status, cut)
+            return errors.error_answer(status, headers, body, reply._decoded)
+        if reply._problem is not None:
+            completion = errors.error_answer(status, headers, body, reply._problem)
+        elif not reply._whole(closed):
+            completion = errors.failure(
+                status, ["stream_cut"], "the stream ended before the answer was whole"
+            )
         else:
-            return fold.answer(status)
-        if completion.status is Status.FAILED and fold.streamed:  # kept, never scored
-            text, thought = fold.said(thought=False), fold.said(thought=True)
-            return replace(completion, text=text, reasoning_text=thought or None)
+            return reply._answer(status)
+        if completion.status is Status.FAILED and reply.streamed:  # kept, never scored
+            thought = "".join(reply.lead.thought) or None
+            return replace(completion, text="".join(reply.lead.text), reasoning_text=thought)
         return completion
 
     def feed(self, data: bytes) -> None:
         """Take the data of one event. What is wrong behind the end of a reply takes nothing from it."""
         if self._problem is not None:
             return
-        whole = self.finished
         if data.strip() == DONE:
-            self.finished = self.closed = True
+            self.closed = True
             return
-        event = self._decoded = values.unwrapped(values.load(data))
+        whole = self.closed or self.lead.finished
+        event = values.load(data)
+        if isinstance(event, list) and len(event) == 1:  # as Google's servers send an error
+            event = event[0]
+        self._decoded = event
         if self.closed:
-            event = {name: event[name] for name in self.late if isinstance(event, dict) and name in event}
-        problem = self.take(event) if isinstance(event, dict) else None
-        if not isinstance(event, dict):
+            event = {"usage": values.at(event, "usage")}
+        if isinstance(event, dict):
+            self.name(event)
+            problem = self.take(event)
+        else:
             problem = error_body("invalid_body", "the answer, or an event of it, is no JSON object")
         self._problem = None if whole else problem
 
-    def heard(self, *, text: bool, end: bool) -> None:
-        """Note that an event brought some of the answer's ``text``, and that it named an ``end``.
+    def at(self, index: object) -> Choice:
+        """Return the choice with an index; the first where it has none."""
+        place = index if isinstance(index, int) else 0
+        if place not in self.choices:
+            self.choices[place] = Choice()
+            self.lead = self.choices[min(self.choices)]
+        return self.choices[place]
 
-        Text behind an end takes it back: the reply goes on. Some servers name an end with every piece of text. So an end
-        is believed at once only where text came before without an end; else when the stream is closed.
-        """
-        if text:
-            self._told_apart = not self._ended and (self._told_apart or not end)
-            self._ended = False
-        self._ended |= end
-        self.finished = self._ended and self._told_apart
+    def name(self, fields: values.JsonDict) -> None:
+        """Note what an event says of the whole reply."""
+        for name, field in NAMES.items():
+            if name in fields and isinstance(said := fields[name], str):
+                self.names[field] = said
 
-    def leads(self, choice: object) -> bool:
-        """Whether ``choice`` is the one that is read: the one with the lowest index, wherever it stands."""
-        index = values.count_at(choice, "index") or 0
-        if self._index is not None and index < self._index:
-            self.forget()
-            self._ended = self._told_apart = self.finished = False
-        if self._index is None or index < self._index:
-            self._index = index
-        return index == self._index
+    def count(self, usage: object) -> None:
+        """Note a report of tokens."""
+        if isinstance(usage, dict):
+            self.name(usage)
+            self.counts.note(usage, self.lead.length if self.streamed else 0)
 
     def _whole(self, closed: bool) -> bool:
         if not self.streamed:
             return closed
-        return (self.finished or (closed and self._ended)) and not self.says_nothing()
+        ended = self.closed or self.lead.finished or (closed and self.lead.ended)
+        return ended and (self.said() or self._end() is not None)
 
-    def says_nothing(self) -> bool:
-        """Whether a stream was closed in form, but brought neither a text nor the word for why it ends."""
-        return False
+    def said(self) -> bool:
+        """Whether anything of an answer has come."""
+        return any(self.lead.text) or any(self.lead.refusal)
 
-    def forget(self) -> None:  # noqa: B027 - only formats with several choices have something to forget
-        """Drop what has come of a choice, for one with a lower index."""
+    def _end(self) -> str | None:
+        return next(filter(None, (values.word_at(self.lead.words, name) for name in self.ends)), None)
+
+    def _answer(self, status: int) -> Completion:
+        choice = self.lead
+        finish = self._end() or (UNFINISHED if self.streamed or self.always_ends else None)
+        if (trouble := self.trouble(finish)) is not None:
+            return errors.unreadable(status, trouble)
+        text, refusal = "".join(choice.text), "".join(choice.refusal)
+        thought = self.thought(text)
+        return Completion(
+            Status.REFUSED if refusal or choice.blocked else _status_of(finish),
+            text=text or refusal,
+            finish_reason=finish,
+            finish_detail=self.detail(choice.words),
+            usage=self.usage(self.counts.total()),
+            logprobs=self.logprobs(text, thought),
+            reasoning_text=thought,
+            http_status=status,
+            **self.names,  # type: ignore[arg-type]
+        )
 
     @abstractmethod
     def take(self, event: values.JsonDict) -> values.JsonDict | None:
         """Add ``event``; return an error body where it ends the reply with one."""
 
     @abstractmethod
-    def said(self, *, thought: bool) -> str:
-        """Return what has come of the thinking, or of the answer's text."""
+    def usage(self, counted: values.JsonDict) -> Usage:
+        """Return the tokens of a reply."""
 
     @abstractmethod
-    def answer(self, status: int) -> Completion:
-        """Return the completion of everything taken."""
+    def detail(self, words: values.JsonDict) -> str | None:
+        """Return what the provider says beside the word for the end."""
 
-    @abstractmethod
-    def failure(self, status: int, headers: Mapping[str, str], body: bytes, decoded: object) -> Completion:
-        """Return the completion of an error: ``decoded`` is its body or event."""
+    def trouble(self, finish: str | None) -> str | None:
+        """Return why a reply in a whole body is no answer; None where it is one."""
+        if self.said() or (finish not in (None, UNFINISHED)):
+            return None
+        return "the answer has neither a text nor a word for why it ended"
+
+    def thought(self, text: str) -> str | None:
+        """Return what the reply shows of the thinking."""
+        return "".join(self.lead.thought) or None
+
+    def logprobs(self, text: str, thought: str | None) -> tuple[TokenLogprob, ...]:
+        """Return the log-probabilities of the answer's tokens."""
+        return ()
+
+
+def _status_of(finish: str | None) -> Status:
+    word = (finish or "").lower().partition(":")[0]  # "content_filter: SAFETY"; proxies hand on "MAX_TOKENS"
+    if word in REFUSED:
+        return Status.REFUSED
+    return Status.TRUNCATED if word in TRUNCATED else Status.OK
 
 
 def error_body(code: str, message: str) -> values.JsonDict:
-    """Return an error body that every wire format reads: ``type`` for Anthropic, ``status`` for Gemini."""
-    return {"type": "error", "error": {"type": code, "status": code, "message": message}}
-
-
-def kept(fields: values.JsonDict, left_out: Iterable[str]) -> values.JsonDict:
-    """Return what ``fields`` says, without ``left_out`` and without what is null."""
-    return {name: value for name, value in fields.items() if value is not None and name not in left_out}
+    """Return an error body as every format has it."""
+    return {"error": {"type": code, "message": message}}

@@ -10,31 +10,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from urllib.parse import quote
 
 from metacog_pipeline.llm import types
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.wire import errors, events, values
+from metacog_pipeline.llm.wire import events, values
 from metacog_pipeline.llm.wire.address import base_url
 from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wire
 
 PROTECTED = frozenset({"contents", "systemInstruction", "model"})
-REFUSED = frozenset(
-    {
-        "SAFETY",
-        "RECITATION",
-        "LANGUAGE",
-        "BLOCKLIST",
-        "PROHIBITED_CONTENT",
-        "SPII",
-        "IMAGE_SAFETY",
-        "MODEL_ARMOR",
-    }
-)
-EMPTY_IS_AN_ANSWER = frozenset({"STOP", "MAX_TOKENS"})
-SPREAD = frozenset({"content", "logprobsResult"})  # over many chunks
+EMPTY_IS_AN_ANSWER = events.REFUSED | {"stop", "max_tokens"}
 
 
 def build(
@@ -49,9 +35,16 @@ def build(
     }
     if system := request.system:
         body["systemInstruction"] = {"role": "user", "parts": [{"text": system}]}
-    config = {**_sampling(spec, request, known), **_constraint(request)}
-    if thinking := _thinking(spec, known):
-        config["thinkingConfig"] = thinking
+    sampling = known.accepted(request.sampling)
+    config = values.present(
+        temperature=sampling.temperature,
+        maxOutputTokens=known.token_limit(spec, request),
+        responseLogprobs=None if sampling.top_logprobs is None else True,
+        logprobs=sampling.top_logprobs,
+        seed=sampling.seed,
+        thinkingConfig=_thinking(spec, known) or None,
+        **_constraint(request),
+    )
     if config:
         body["generationConfig"] = config
     headers = {"content-type": "application/json"}
@@ -71,30 +64,11 @@ def _url(spec: ModelSpec, streamed: bool) -> str:
 
 
 def _thinking(spec: ModelSpec, known: Capabilities) -> values.JsonDict:
-    fields: values.JsonDict = {}
-    if spec.thinking_tokens is not None:
-        fields["thinkingBudget"] = spec.thinking_tokens
-    if spec.effort is not None:
-        fields["thinkingLevel"] = spec.effort.upper()
-    if known.shows_reasoning(spec):
-        fields["includeThoughts"] = True
-    return fields
-
-
-def _sampling(spec: ModelSpec, request: types.ChatRequest, known: Capabilities) -> values.JsonDict:
-    sampling = known.accepted(request.sampling)
-    fields: values.JsonDict = {}
-    if sampling.temperature is not None:
-        fields["temperature"] = sampling.temperature
-    limit = known.token_limit(spec, request)
-    if limit is not None:
-        fields["maxOutputTokens"] = limit
-    if sampling.top_logprobs is not None:
-        fields["responseLogprobs"] = True
-        fields["logprobs"] = sampling.top_logprobs
-    if sampling.seed is not None:
-        fields["seed"] = sampling.seed
-    return fields
+    return values.present(
+        thinkingBudget=spec.thinking_tokens,
+        thinkingLevel=None if spec.effort is None else spec.effort.upper(),
+        includeThoughts=True if known.shows_reasoning(spec) else None,
+    )
 
 
 def _constraint(request: types.ChatRequest) -> values.JsonDict:
@@ -112,107 +86,69 @@ def _constraint(request: types.ChatRequest) -> values.JsonDict:
             raise UnsupportedConstraint("Gemini has no logit bias")
 
 
-def _status(finish: str | None) -> types.Status:
-    if finish in REFUSED:
-        return types.Status.REFUSED
-    return types.Status.TRUNCATED if finish == "MAX_TOKENS" else types.Status.OK
-
-
-def _usage(usage: values.JsonDict | None) -> types.Usage:
-    got = values.count_at(usage, "candidatesTokenCount")
-    thought = values.count_at(usage, "thoughtsTokenCount")
-    sent = values.count_at(usage, "promptTokenCount")
-    cached = values.count_at(usage, "cachedContentTokenCount")
-    output = None if got is None and thought is None else (got or 0) + (thought or 0)
-    tools = values.count_at(usage, "toolUsePromptTokenCount") or 0  # input, and part of the total
-    beside = values.left_of(values.count_at(usage, "totalTokenCount"), sent, output, tools)
-    if output is not None and beside:  # only the total tells of it: thought
-        output, thought = output + beside, (thought or 0) + beside
-    return types.Usage(sent, output, thought, cached)
-
-
-class ContentFold(events.Fold):
-    """Joins the parts of the first candidate; of everything else the last that was said counts."""
+class ContentReply(events.Reply):
+    """A response with candidates, or its chunks; of everything but parts the last that was said counts."""
 
     outputs = ("candidatesTokenCount", "thoughtsTokenCount")
-
-    def __init__(self, *, streamed: bool) -> None:
-        super().__init__(streamed=streamed)
-        self._top: values.JsonDict = {}
-        self.forget()
-
-    def forget(self) -> None:
-        """Drop what has come of a choice, for one with a lower index."""
-        self._candidate: values.JsonDict = {}
-        self._parts: list[tuple[str, bool]] = []  # texts, and whether each is thought
-        self._tokens: list[object] = []
-        self._tops: list[object] = []
+    ends = ("blockReason", "finishReason")
 
     def take(self, event: values.JsonDict) -> values.JsonDict | None:
         """Add ``event``; return an error body where it ends the reply with one."""
         if event.get("error"):
             return event
-        self._top.update(events.kept(event, ("candidates", "usageMetadata")))
-        for candidate in values.list_at(event, "candidates") or []:
-            if isinstance(candidate, dict) and self.leads(candidate):
-                self._add(candidate)
-        if counted := values.dict_at(event, "usageMetadata"):
-            self.counts.note(counted, self.length if self.streamed else 0)
-        if values.word_at(values.dict_at(event, "promptFeedback"), "blockReason"):
-            self.finished = True
+        for candidate in values.list_at(event, "candidates") or ():
+            if isinstance(candidate, dict):
+                _add(candidate, self.at(candidate.get("index")))
+        feedback = values.dict_at(event, "promptFeedback") or {}
+        if values.word_at(feedback, "blockReason"):
+            choice = self.at(0)
+            choice.words.update(feedback)
+            choice.blocked = True
+        self.count(event.get("usageMetadata"))
         return None
 
-    def _add(self, candidate: values.JsonDict) -> None:
-        parts = values.list_at(values.dict_at(candidate, "content"), "parts") or []
-        found = [(values.str_at(part, "text") or "", values.at(part, "thought") is True) for part in parts]
-        self._parts.extend(found)
-        self.length += sum(len(text) for text, _ in found)
-        result = values.dict_at(candidate, "logprobsResult")
-        self._tokens.extend(values.list_at(result, "chosenCandidates") or [])
-        self._tops.extend(values.list_at(result, "topCandidates") or [])
-        self._candidate.update(
-            {name: value for name, value in candidate.items() if name not in SPREAD and values.given(value)}
-        )
-        answer = any(text and not thought for text, thought in found)
-        self.heard(text=answer, end=values.given(candidate.get("finishReason")))
+    def usage(self, counted: values.JsonDict) -> types.Usage:
+        """Return the tokens; thinking is output, also where only the total tells of it."""
+        got = values.count_at(counted, "candidatesTokenCount")
+        thought = values.count_at(counted, "thoughtsTokenCount")
+        sent = values.count_at(counted, "promptTokenCount")
+        output = None if got is None and thought is None else (got or 0) + (thought or 0)
+        tools = values.count_at(counted, "toolUsePromptTokenCount") or 0  # input, and part of the total
+        beside = values.left_of(values.count_at(counted, "totalTokenCount"), sent, output, tools)
+        if output is not None and beside:
+            output, thought = output + beside, (thought or 0) + beside
+        return types.Usage(sent, output, thought, values.count_at(counted, "cachedContentTokenCount"))
 
-    def said(self, *, thought: bool) -> str:
-        """Return what has come of the thinking, or of the answer's text."""
-        return "".join(text for text, kind in self._parts if kind is thought)
+    def detail(self, words: values.JsonDict) -> str | None:
+        """Return why a prompt was blocked, or what the model says of its end."""
+        return values.str_at(words, "blockReasonMessage") or values.str_at(words, "finishMessage")
 
-    def answer(self, status: int) -> types.Completion:
-        """Return the completion of everything taken."""
-        feedback = values.dict_at(self._top, "promptFeedback")
-        blocked = values.word_at(feedback, "blockReason")
-        finish = blocked or values.word_at(self._candidate, "finishReason")
-        text, counted = self.said(thought=False), self.counts.total()
-        if not text and not blocked and finish not in REFUSED | EMPTY_IS_AN_ANSWER:
-            return errors.unreadable(status, f"the answer has no text and finishReason {finish!r}")
-        detail = values.str_at(feedback, "blockReasonMessage")
-        tops = [values.list_at(top, "candidates") for top in self._tops]
-        return types.Completion(
-            types.Status.REFUSED if blocked else _status(finish),
-            text=text,
-            finish_reason=finish,
-            model_reported=values.str_at(self._top, "modelVersion"),
-            usage=_usage(counted),
-            finish_detail=detail or values.str_at(self._candidate, "finishMessage"),
-            reasoning_text=self.said(thought=True) or None,
-            response_id=values.str_at(self._top, "responseId"),
-            service_tier=values.str_at(counted, "trafficType"),
-            logprobs=values.listed_logprobs(self._tokens, list(tops), "logProbability"),
-            http_status=status,
-        )
+    def trouble(self, finish: str | None) -> str | None:
+        """Return why a reply in a whole body is no answer; None where it is one."""
+        if self.said() or self.lead.blocked or (finish or "").lower() in EMPTY_IS_AN_ANSWER:
+            return None
+        return f"the answer has no text and finishReason {finish!r}"
 
-    def failure(
-        self, status: int, headers: Mapping[str, str], body: bytes, decoded: object
-    ) -> types.Completion:
-        """Return the completion of an error."""
-        error = values.dict_at(decoded, "error")
-        if error is None:
-            return errors.failure(status, errors.raw_problem(status, headers, body))
-        status = errors.status_within(status, error)
-        return errors.failure(status, errors.google_problem(status, error))
+    def logprobs(self, text: str, thought: str | None) -> tuple[types.TokenLogprob, ...]:
+        """Return the log-probabilities of the answer's tokens."""
+        return values.listed_logprobs(self.lead.tokens, self.lead.tops, "logProbability")
 
 
-WIRE = Wire(build, ContentFold)
+def _add(candidate: values.JsonDict, choice: events.Choice) -> None:
+    """Add to a choice what an event says of it."""
+    answered = False
+    for part in values.list_at(candidate.get("content"), "parts") or ():
+        text, thought = values.str_at(part, "text") or "", values.at(part, "thought") is True
+        choice.add(text, choice.thought if thought else choice.text)
+        answered |= bool(text) and not thought
+    listed = values.dict_at(candidate, "logprobsResult")
+    choice.tokens += values.list_at(listed, "chosenCandidates") or ()
+    choice.tops += [
+        values.list_at(top, "candidates") for top in values.list_at(listed, "topCandidates") or ()
+    ]
+    words = ("finishReason", "finishMessage")
+    choice.words.update({name: candidate[name] for name in words if values.given(candidate.get(name))})
+    choice.heard(text=answered, end=values.given(candidate.get("finishReason")))
+
+
+WIRE = Wire(build, ContentReply)

@@ -1,8 +1,7 @@
-"""What a reply in OpenAI's format shows of the thinking before the answer.
+"""Thinking that a local server leaves in the content or in the log-probabilities, before the answer.
 
-Servers name it differently. Where a local server leaves it between tags at the start of the content, the content stays
-exactly what came, for a reply is kept as it is and the parsers of answers know such tags; the thought is shown beside it,
-so that it is known that the model thinks. Thinking is kept whole: the limit of a reply's body bounds it.
+The content stays exactly what came, for a reply is kept as it is and the readers of answers know such tags; the thought is
+shown beside it, so that it is known that the model thinks.
 """
 
 from __future__ import annotations
@@ -11,31 +10,9 @@ import re
 from itertools import accumulate
 
 from metacog_pipeline.llm.types import TokenLogprob
-from metacog_pipeline.llm.wire import values
 
-FIELDS = (
-    "reasoning_content",
-    "reasoning",
-    "thinking",
-)  # DeepSeek and older vLLM; OpenRouter, Ollama, vLLM; others
 _OPENED = re.compile(r"\s*<(think|thinking|thought|reasoning)>", re.IGNORECASE)
 _CLOSED = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
-
-
-def reasoning_text(message: values.JsonDict) -> str | None:
-    """Return what ``message`` shows of the thinking, ``None`` where it shows nothing."""
-    for name in FIELDS:
-        if said := values.str_at(message, name):
-            return said
-    details = values.list_at(message, "reasoning_details") or []  # OpenRouter
-    said = "".join(values.str_at(d, "text") or values.str_at(d, "summary") or "" for d in details)
-    if said:
-        return said
-    content = message.get("content")
-    if isinstance(content, list):  # Mistral: a part of the content that holds parts itself
-        thoughts = [inner for part in content for inner in values.list_at(part, "thinking") or []]
-        return "".join(values.str_at(inner, "text") or "" for inner in thoughts) or None
-    return leading_thought(content) if isinstance(content, str) else None
 
 
 def leading_thought(text: str) -> str | None:

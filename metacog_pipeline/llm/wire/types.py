@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.costs import believed
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion
 from metacog_pipeline.llm.wire.errors import SECRET_LENGTH, STRUCK_OUT, struck_out
-from metacog_pipeline.llm.wire.events import Fold
+from metacog_pipeline.llm.wire.events import Reply
 
 
 @dataclass(frozen=True, slots=True)
 class HttpCall:
     """One POST, encoded once so that a retry sends the same bytes.
 
-    The key stands in ``headers`` only, and neither headers nor body are part of the ``repr``, so that a call can be
-    logged.
+    The key stands in ``headers`` only, and neither headers nor body are part of the ``repr``, so that a call can be logged.
     """
 
     url: str
@@ -37,11 +35,11 @@ class Wire:
     """A provider's wire format.
 
     ``build(spec, request, key, known)`` encodes a call as far as ``known`` says it is accepted; raises
-    ``UnsupportedConstraint``. ``fold`` puts a reply together.
+    ``UnsupportedConstraint``. ``reply`` puts together what comes back.
     """
 
     build: Callable[[ModelSpec, ChatRequest, str | None, Capabilities], HttpCall]
-    fold: type[Fold]
+    reply: type[Reply]
 
     def read(
         self,
@@ -61,8 +59,8 @@ class Wire:
         if key is not None and len(key) >= SECRET_LENGTH:  # shorter ones are placeholders
             # Before parsing, so that no field, no text and no shortened message can hold a part of the key.
             body = body.replace(key.encode(), STRUCK_OUT.encode())
-        completion = self.fold.read(status, headers, body, closed=closed)
+        completion = self.reply.read(status, headers, body, closed=closed)
         said = bool(completion.text or completion.reasoning_text)
         if (usage := believed(completion.usage, said=said)) is not completion.usage:
-            completion = dataclasses.replace(completion, usage=usage)
+            completion = replace(completion, usage=usage)
         return struck_out(completion, key)

@@ -37,17 +37,17 @@ def _whole(digits: str) -> int | float:
     return int(digits) if len(digits) <= MOST_DIGITS else math.inf
 
 
-def unwrapped(value: object) -> object:
-    """Return the object that a list holds alone, as Google's servers send an error; anything else as it is."""
-    return value[0] if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict) else value
-
-
 def given(value: object) -> bool:
     """Return whether a field says anything: it is not empty, and no word that stands for nothing."""
     if not isinstance(value, str):
         return bool(value)
     word = value.strip().lower()
     return word not in NO_WORDS and not word.endswith("_unspecified")  # Gemini's enums begin with such a one
+
+
+def at(value: object, key: str) -> object:
+    """Return what stands under ``key`` when ``value`` is an object."""
+    return value.get(key) if isinstance(value, dict) else None
 
 
 def dict_at(value: object, key: str) -> JsonDict | None:
@@ -88,31 +88,14 @@ def left_of(total: int | None, *parts: int | None) -> int:
     return 0 if total is None or len(known) < len(parts) else max(0, total - sum(known))
 
 
-def number_at(value: object, key: str) -> float | None:
-    """Return the finite number under ``key``."""
-    found = at(value, key)
-    if isinstance(found, bool) or not isinstance(found, int | float):
-        return None
-    try:
-        number = float(found)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
-
-
-def at(value: object, key: str) -> object:
-    """Return what stands under ``key`` when ``value`` is an object."""
-    return value.get(key) if isinstance(value, dict) else None
-
-
-def leading(choices: list[object] | None) -> object:
-    """Return the choice with the lowest index, wherever it stands in the list; one without an index counts as 0."""
-    return min(choices or [None], key=lambda choice: count_at(choice, "index") or 0)
-
-
 def first(values: list[object] | None) -> object:
     """Return the first element, or ``None`` where there is none."""
     return values[0] if values else None
+
+
+def present(**fields: object) -> JsonDict:
+    """Return the ``fields`` that are not None."""
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def merged(body: JsonDict, extra: Mapping[str, JsonValue], protected: frozenset[str]) -> JsonDict:
@@ -132,6 +115,17 @@ def encode(body: JsonDict) -> bytes:
     return json.dumps(body, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
+def _number_at(value: object, key: str) -> float | None:
+    found = at(value, key)
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        return None
+    try:
+        number = float(found)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
 def listed_logprobs(
     entries: list[object], tops: list[object], number: str = "logprob"
 ) -> tuple[TokenLogprob, ...]:
@@ -141,11 +135,11 @@ def listed_logprobs(
     """
     tokens: list[TokenLogprob] = []
     for entry, listed in itertools.zip_longest(entries, tops[: len(entries)]):
-        token, value = str_at(entry, "token"), number_at(entry, number)
+        token, value = str_at(entry, "token"), _number_at(entry, number)
         if token is None or value is None:
             return ()
         pairs = (
-            (str_at(top, "token"), number_at(top, number))
+            (str_at(top, "token"), _number_at(top, number))
             for top in (listed if isinstance(listed, list) else ())
         )
         alternatives = tuple((name, found) for name, found in pairs if name is not None and found is not None)
