@@ -78,7 +78,7 @@ def test_where_nothing_is_wrong_every_line_says_so_and_a_run_can_start(tmp_path)
 @pytest.mark.parametrize(
     ("value", "line"),
     [(None, "is not set; export your key under it"), ("", "is set but empty; export your key under it"),
-     (" \n", "is set but empty; export your key under it"), 
+     (" \n", "is set but empty; export your key under it"),
      (KEY + "é", "holds characters no key has; export your key under it")],
 )  # fmt: skip
 def test_a_key_that_is_unset_empty_or_odd_is_one_line_and_nobody_is_asked(
