@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import deque
 from dataclasses import dataclass, replace
 
-from metacog_pipeline.errors import BudgetError, StoreError
+from metacog_pipeline.errors import BudgetError
 from metacog_pipeline.home import Home
-from metacog_pipeline.llm.ledger import NANO, Ledger, nano, with_others
-from metacog_pipeline.llm.ledger_records import Totals, boot_id, totals_of
+from metacog_pipeline.llm.ledger import NANO, Ledger, Totals, boot_id, nano, totals_of, totals_of_others
 from metacog_pipeline.llm.shared_ledger import LedgerAwayError, shared_ledger
 
 PATIENCE_S = 600.0  # a shared ledger that is away for so long stops the run
@@ -41,14 +39,12 @@ class Figures:
     remaining: float | None
 
 
+@dataclass(slots=True)
 class Reservation:
     """The worst case of one attempt, until it is settled."""
 
-    __slots__ = ("amount", "open")
-
-    def __init__(self, amount: int) -> None:
-        self.amount = amount
-        self.open = True
+    amount: int
+    open: bool = True
 
 
 class Budget:
@@ -57,11 +53,8 @@ class Budget:
     def __init__(self, ledger: Ledger, cap: int | None) -> None:
         self._ledger = ledger
         self._cap = cap
-        self._settled = 0
-        self._reserved = 0
-        self._waiting: deque[tuple[int, asyncio.Future[Reservation]]] = deque()
-        self._closed = False
-        self._away: asyncio.Task[None] | None = None
+        self._turn = asyncio.Lock()
+        self._freed = asyncio.Event()
         self.shared = ledger.shared
 
     @classmethod
@@ -86,49 +79,53 @@ class Budget:
         Raises `BudgetSpent` where the cap leaves less than ``usd``, and nothing is under way here that could free more.
         """
         amount = nano(usd)
-        if not self._waiting:
-            with contextlib.suppress(LedgerAwayError):  # it waits with those who come after it
-                if self._take(amount):
-                    return Reservation(amount)
-                if self._reserved == 0:
+        async with self._turn:
+            while not await self._taken(amount):
+                if self._ledger.reserved == 0:
                     raise self.spent(usd)
-        future: asyncio.Future[Reservation] = asyncio.get_running_loop().create_future()
-        self._waiting.append((amount, future))
-        if self.shared is not None and self._away is None and len(self._waiting) == 1:
-            self._serve()
-        try:
-            return await future
-        except asyncio.CancelledError:
-            if not future.cancelled() and future.exception() is None:
-                self.charge(future.result(), 0.0)
-            self._serve()
-            raise
+                self._freed.clear()
+                await self._freed.wait()
+        return Reservation(amount)
+
+    async def _taken(self, amount: int) -> bool:
+        """Take ``amount`` where there is so much; a shared ledger that is away is waited for."""
+        while True:
+            try:
+                return self._ledger.take(amount)
+            except LedgerAwayError:
+                await self._ledger_back()
+
+    async def _ledger_back(self) -> None:
+        assert self.shared is not None
+        until = asyncio.get_running_loop().time() + PATIENCE_S
+        while True:
+            await asyncio.sleep(RETRY_S)
+            try:
+                await asyncio.to_thread(self.shared.read)
+                return
+            except LedgerAwayError:
+                if asyncio.get_running_loop().time() > until:
+                    raise
 
     def charge(self, reservation: Reservation, usd: float) -> None:
         """Replace ``reservation`` by what the call cost (0 when it cannot have been billed). Counts once."""
-        if not reservation.open:
-            return
-        reservation.open = False
-        self._settled += nano(usd)
-        self._reserved -= reservation.amount
-        # An answer that was paid for must not be lost because its cost cannot be noted: the record then still holds
-        # the reservation, which is more, and the next call to reserve says what is wrong.
-        with contextlib.suppress(StoreError):
-            self._ledger.write(self._settled, self._reserved)
-        self._serve()
+        if reservation.open:
+            reservation.open = False
+            self._ledger.charge(reservation.amount, nano(usd))
+            self._freed.set()
 
     def hold(self, mark: str, usd: float) -> bool:
         """Set ``usd`` aside for the batch ``mark`` until `release`, in whichever process; ``False``: too much."""
-        return self._ledger.hold(mark, nano(usd), self._settled, self._reserved)
+        return self._ledger.hold(mark, nano(usd))
 
     def release(self, mark: str, usd: float) -> None:
         """Replace what is set aside for a batch by what it cost (0 when it cannot have been billed)."""
         self._ledger.release(mark, nano(usd))
-        self._serve()
+        self._freed.set()
 
     def free(self) -> float | None:
         """Return the dollars that may still be set aside for a batch; ``None`` without a cap."""
-        free = self._ledger.free(self._settled, self._reserved)
+        free = self._ledger.free()
         return None if free is None else free / NANO
 
     def figures(self) -> Figures:
@@ -137,56 +134,7 @@ class Budget:
 
     def close(self) -> None:
         """Give back what is not spent. What is still reserved counts as spent."""
-        if not self._closed:
-            self._closed = True
-            if self._away is not None:
-                self._away.cancel()
-            self._ledger.close(self._settled, self._reserved)
-
-    def _take(self, amount: int) -> bool:
-        short = self._settled + self._reserved + amount - self._ledger.granted
-        if short > 0 and not self._ledger.extend(short, self._settled, self._reserved):
-            return False
-        self._ledger.write(self._settled, self._reserved + amount)
-        self._reserved += amount
-        return True
-
-    def _serve(self) -> None:
-        """Give freed dollars to those who wait, first come first served; refuse when nothing more can be freed."""
-        while self._waiting:
-            amount, future = self._waiting[0]
-            if not future.done():
-                try:
-                    if self._take(amount):
-                        future.set_result(Reservation(amount))
-                    elif self._reserved > 0:
-                        return
-                    else:
-                        future.set_exception(self.spent(amount / NANO))
-                except LedgerAwayError as error:
-                    if self._away is None:
-                        self._away = asyncio.create_task(self._wait_for_ledger(error))
-                    return
-                except StoreError as error:
-                    future.set_exception(error)
-            self._waiting.popleft()
-
-    async def _wait_for_ledger(self, error: LedgerAwayError) -> None:
-        """Give nothing until the shared ledger is back, then go on; refuse all who wait after `PATIENCE_S`."""
-        assert self.shared is not None
-        until = asyncio.get_running_loop().time() + PATIENCE_S
-        while self._waiting:
-            await asyncio.sleep(RETRY_S)
-            with contextlib.suppress(LedgerAwayError):
-                await asyncio.to_thread(self.shared.read)
-                break
-            if asyncio.get_running_loop().time() > until:
-                for _, future in self._waiting:
-                    if not future.done():
-                        future.set_exception(error)
-                break
-        self._away = None
-        self._serve()
+        self._ledger.close()
 
     def spent(self, usd: float) -> BudgetSpent:
         """Return the error of a call, or a batch, that could cost ``usd`` and for which there is not enough."""
@@ -201,10 +149,9 @@ class Budget:
 def read_figures(home: Home, cap_usd: float | None, *, known_spent_usd: float = 0.0) -> Figures:
     """Return what ``home`` has spent and may still spend, writing nothing. Parameters and errors as `Budget.open`."""
     totals = totals_of(home.ledger, boot_id(), {})
-    shared = shared_ledger(home)
-    if shared is not None:
+    if (shared := shared_ledger(home)) is not None:
         with contextlib.closing(shared):
-            totals = with_others(totals, shared.read())
+            totals += totals_of_others(shared.read())
     return _figures(replace(totals, spent=max(totals.spent, nano(known_spent_usd))), _cap(cap_usd))
 
 
@@ -213,11 +160,10 @@ def _cap(cap_usd: float | None) -> int | None:
 
 
 def _figures(totals: Totals, cap: int | None) -> Figures:
-    remaining = None if cap is None else max(0, cap - totals.counted) / NANO
     return Figures(
         cap=None if cap is None else cap / NANO,
         spent=totals.spent / NANO,
         leaked=totals.leaked / NANO,
         reserved=totals.held / NANO,
-        remaining=remaining,
+        remaining=None if cap is None else max(0, cap - totals.counted) / NANO,
     )

@@ -36,8 +36,7 @@ from metacog_pipeline.llm.costs import (
     worst_case_cost,
 )
 from metacog_pipeline.llm.halt import Halt, NotSent
-from metacog_pipeline.llm.limiter import CallResult, Limiter
-from metacog_pipeline.llm.rates import Rates
+from metacog_pipeline.llm.limiter import CallResult, Limiter, Rates
 from metacog_pipeline.llm.retry import Retries, RetryPolicy, retry_after_s
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.transport import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 
@@ -28,8 +28,7 @@ class Halt:
     def part(self) -> Halt:
         """Return a switch that is thrown with this one and can be thrown alone, for one model of several."""
         part = Halt()
-        if self._thrown:
-            part.throw()
+        part._thrown = self._thrown
         self._parts.append(part)
         return part
 
@@ -48,20 +47,20 @@ class Halt:
             task.cancel()
 
     @contextlib.contextmanager
-    def unsent(self) -> Iterator[None]:
-        """Mark what is awaited inside as waiting: it raises `NotSent` when the switch is thrown.
+    def unsent(self) -> Iterator[Callable[[], None]]:
+        """Mark what is awaited inside as waiting, until what is yielded is called: it raises `NotSent` at a throw.
 
         A cancellation that comes from elsewhere stays one.
         """
-        if self.thrown():
+        if self._thrown:
             raise NotSent
         task = asyncio.current_task()
         assert task is not None, "calls are made in tasks"
         self._waiting.add(task)
         try:
-            yield
+            yield lambda: self._waiting.discard(task)
         except asyncio.CancelledError:
-            if self.thrown() and task.uncancel() == 0:
+            if self._thrown and task in self._waiting and task.uncancel() == 0:
                 raise NotSent from None
             raise
         finally:

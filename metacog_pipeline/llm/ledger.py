@@ -21,30 +21,28 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import math
 import os
 import secrets
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from metacog_pipeline.checksums import is_sealed, seal
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import replacing, sync
 from metacog_pipeline.home import Home
-from metacog_pipeline.llm.ledger_records import (
-    HOLD_PREFIX,
-    Record,
-    Totals,
-    boot_id,
-    line_of,
-    totals_of,
-)
 from metacog_pipeline.llm.shared_ledger import LedgerAwayError, Others, SharedLedger
 
 NANO = 1_000_000_000
 GRANT_SHARE = 64  # a grant is at most this part of what remains (or what one call needs, if that is more)
 MAX_GRANT = 5 * NANO  # what a crash before a reboot may cost the budget at most, per process
 ROUNDING_SLACK = 1000  # a millionth of a dollar: sums of rounded costs may differ by as much
+READ_ATTEMPTS = 3  # a living session may be writing its figures at this moment
+NO_BOOT = "unknown"
+_HOLD_PREFIX = "batch-"
 _LIMIT = 10**18  # a billion dollars, the widest figure a record holds
 
 
@@ -60,36 +58,86 @@ def nano(usd: float) -> int:
     return math.ceil(scaled - 1e-6)  # the slack is that of binary fractions: 0.1 $ must not become one more
 
 
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The figures of one session, or of one batch."""
+
+    boot: str
+    closed: bool
+    granted: int
+    settled: int
+    reserved: int
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The figures of a home: ``spent`` for good, ``leaked`` (a part of it) by sessions that died with calls under way,
+    ``held`` by living sessions beyond what they have settled."""
+
+    spent: int = 0
+    leaked: int = 0
+    held: int = 0
+
+    @property
+    def counted(self) -> int:
+        """What the budget must count."""
+        return self.spent + self.held
+
+    def __add__(self, other: Totals) -> Totals:
+        return Totals(self.spent + other.spent, self.leaked + other.leaked, self.held + other.held)
+
+
 class Ledger:
     """One session of a study home's ledger. Not shared between processes or threads."""
 
     def __init__(
         self, home: Home, cap: int | None, known_spent: int = 0, shared: SharedLedger | None = None
     ) -> None:
-        self._folder = home.ledger
         self.shared = shared
-        self._others = Others(0, 0)
+        self.granted = self.settled = self.reserved = 0
+        self._folder = home.ledger
         self._cap = cap
+        self._others = Others(0, 0)
         self._closed_totals: dict[str, Totals] = {}
         self._boot = boot_id()
-        self.granted = 0
-        try:
+        with _writing(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(self._folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise _unwritable(self._folder, error) from None
         with self._locked():
             missing = known_spent - self._others.granted - self._own().spent
             if missing > ROUNDING_SLACK:
-                carried = self._new_file("kept", Record(self._boot, True, missing, missing, 0))
-                os.close(carried[0])
+                os.close(self._new_file("kept", Record(self._boot, True, missing, missing, 0))[0])
             self._file, self._path = self._new_file("session", Record(self._boot, False, 0, 0, 0))
 
-    def extend(self, need: int, settled: int, reserved: int) -> bool:
+    def take(self, amount: int) -> bool:
+        """Set ``amount`` aside for a call; ``False`` when that would pass the cap."""
+        short = self.settled + self.reserved + amount - self.granted
+        if short > 0 and not self.extend(short):
+            return False
+        self.reserved += amount
+        try:
+            self._write()
+        except StoreError:
+            self.reserved -= amount
+            raise
+        return True
+
+    def charge(self, amount: int, cost: int) -> None:
+        """Replace an ``amount`` set aside by what the call cost.
+
+        An answer that was paid for must not be lost because its cost cannot be noted: the record then still holds the
+        reservation, which is more, and the next call says what is wrong.
+        """
+        self.settled += cost
+        self.reserved -= amount
+        with contextlib.suppress(StoreError):
+            self._write()
+
+    def extend(self, need: int) -> bool:
         """Grant this session at least ``need`` more, durably; ``False`` when that would pass the cap."""
         before = self.granted
         try:
-            with self._locked():
+            with _writing(self._path), self._locked():
                 chunk = MAX_GRANT
                 if self._cap is not None:
                     remaining = self._cap - self._counted()
@@ -97,23 +145,23 @@ class Ledger:
                         return False
                     chunk = min(MAX_GRANT, remaining // GRANT_SHARE)
                 self.granted += max(need, chunk)
-                self.write(settled, reserved)
+                self._write()
                 os.fsync(self._file)
-        except (OSError, StoreError) as error:
+        except StoreError as error:
             self.granted = before  # what is not durable is not granted
             if isinstance(error, LedgerAwayError):
-                self.write(settled, reserved)
-            raise error if isinstance(error, StoreError) else _unwritable(self._path, error) from None
+                self._write()
+            raise
         return True
 
-    def hold(self, mark: str, amount: int, settled: int, reserved: int) -> bool:
+    def hold(self, mark: str, amount: int) -> bool:
         """Hold ``amount`` for the batch ``mark``, durably; ``False`` when that would pass the cap. Once is enough."""
         held = False
         try:
             with self._locked():
                 if self._hold_path(mark).exists():
                     return True
-                if self._cap is not None and self._free(settled, reserved) < amount:
+                if self._cap is not None and self._free() < amount:
                     return False
                 held = True
                 self._write_hold(mark, Record(self._boot, False, amount, 0, amount))
@@ -123,13 +171,6 @@ class Ledger:
             raise
         return True
 
-    def free(self, settled: int, reserved: int) -> int | None:
-        """Return what may still be held; ``None`` without a cap."""
-        if self._cap is None:
-            return None
-        with self._locked():
-            return self._free(settled, reserved)
-
     def release(self, mark: str, spent: int) -> None:
         """Replace what is held for a batch by what it cost; 0 leaves no record."""
         with self._lowered():
@@ -137,35 +178,14 @@ class Ledger:
             if spent == 0:
                 self._hold_path(mark).unlink(missing_ok=True)
 
-    def _free(self, settled: int, reserved: int) -> int:
-        assert self._cap is not None
-        # What this session was granted for calls it does not make is free for a batch.
-        self.granted = settled + reserved
-        self.write(settled, reserved)
-        return max(0, self._cap - self._counted())
+    def free(self) -> int | None:
+        """Return what may still be held; ``None`` without a cap."""
+        if self._cap is None:
+            return None
+        with self._locked():
+            return self._free()
 
-    def _hold_path(self, mark: str) -> Path:
-        return self._folder / f"{HOLD_PREFIX}{mark}.json"
-
-    def _write_hold(self, mark: str, record: Record) -> None:
-        path = self._hold_path(mark)
-        try:
-            with replacing(path) as temporary:
-                temporary.write_bytes(line_of(record))
-        except OSError as error:
-            raise _unwritable(path, error) from None
-
-    def write(self, settled: int, reserved: int, *, closed: bool = False) -> None:
-        """Record this session's figures: one write, which a killed process cannot leave half done."""
-        # A provider that bills above its own limits: what is spent counts, whatever was granted.
-        self.granted = max(self.granted, settled + reserved)
-        line = line_of(Record(self._boot, closed, self.granted, settled, reserved))
-        try:
-            os.pwrite(self._file, line, 0)
-        except OSError as error:
-            raise _unwritable(self._path, error) from None
-
-    def close(self, settled: int, reserved: int) -> None:
+    def close(self) -> None:
         """Give back what was granted and not spent; calls still under way count as spent.
 
         A session that spent nothing leaves no record.
@@ -173,10 +193,11 @@ class Ledger:
         if self._file < 0:
             return
         with self._lowered():
-            self.granted = settled + reserved
-            self.write(self.granted, 0, closed=True)
+            self.settled, self.reserved = self.settled + self.reserved, 0
+            self.granted = self.settled
+            self._write(closed=True)
             os.fsync(self._file)
-            if self.granted == 0:
+            if self.settled == 0:
                 self._path.unlink(missing_ok=True)
             os.close(self._file)
         self._file = -1
@@ -189,7 +210,7 @@ class Ledger:
         if self.shared is not None:
             with contextlib.suppress(LedgerAwayError):
                 self._others = self.shared.read()
-        return with_others(self._own(), self._others)
+        return self._own() + totals_of_others(self._others)
 
     def _own(self) -> Totals:
         return totals_of(self._folder, self._boot, self._closed_totals)
@@ -197,20 +218,39 @@ class Ledger:
     def _counted(self) -> int:
         return self._others.granted + self._own().counted
 
+    def _free(self) -> int:
+        assert self._cap is not None
+        self.granted = self.settled + self.reserved  # what no call of this session needs is free for a batch
+        self._write()
+        return max(0, self._cap - self._counted())
+
+    def _write(self, *, closed: bool = False) -> None:
+        """Record this session's figures: one write, which a killed process cannot leave half done."""
+        # A provider that bills above its own limits: what is spent counts, whatever was granted.
+        self.granted = max(self.granted, self.settled + self.reserved)
+        record = Record(self._boot, closed, self.granted, self.settled, self.reserved)
+        with _writing(self._path):
+            os.pwrite(self._file, line_of(record), 0)
+
+    def _hold_path(self, mark: str) -> Path:
+        return self._folder / f"{_HOLD_PREFIX}{mark}.json"
+
+    def _write_hold(self, mark: str, record: Record) -> None:
+        path = self._hold_path(mark)
+        with _writing(path), replacing(path) as temporary:
+            temporary.write_bytes(line_of(record))
+
     def _new_file(self, prefix: str, record: Record) -> tuple[int, Path]:
         """Create a record, locked and durable before it has a name that others read."""
         name = f"{prefix}-{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}-{secrets.token_hex(4)}.json"
-        path = self._folder / name
-        hidden = self._folder / f".{name}.tmp"
-        try:
+        path, hidden = self._folder / name, self._folder / f".{name}.tmp"
+        with _writing(path):
             file = os.open(hidden, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.pwrite(file, line_of(record), 0)
             os.fsync(file)
             hidden.rename(path)
             sync(self._folder)
-        except OSError as error:
-            raise _unwritable(path, error) from None
         return file, path
 
     @contextlib.contextmanager
@@ -243,13 +283,90 @@ class Ledger:
             fcntl.flock(self._lock, fcntl.LOCK_UN)
 
 
-def with_others(own: Totals, others: Others) -> Totals:
-    """Return the figures of a home together with those of the others that share its budget."""
-    return Totals(own.spent + others.spent, own.leaked, own.held + others.granted - others.spent)
+def totals_of_others(others: Others) -> Totals:
+    """Return what other homes that share the budget add to the figures of one."""
+    return Totals(others.spent, 0, others.granted - others.spent)
 
 
-def _unwritable(path: Path, error: OSError) -> StoreError:
-    return StoreError(
-        f"the ledger of spending at {path} cannot be written ({error.strerror}): free space or fix permissions; "
-        "no call was sent"
+def totals_of(folder: Path, boot: str, closed: dict[str, Totals]) -> Totals:
+    """Return the figures of all records in ``folder``; ``boot`` names this start of the machine.
+
+    ``closed`` remembers records that will not change any more, so that a home with a thousand past sessions is read once.
+    """
+    found = (closed.get(path.name) or _totals_of_one(path, boot, closed) for path in folder.glob("*.json"))
+    return sum(found, Totals())
+
+
+def _totals_of_one(path: Path, boot: str, closed: dict[str, Totals]) -> Totals:
+    try:
+        record = _read(path)
+        if record.closed:
+            closed[path.name] = Totals(record.settled)
+            return closed[path.name]
+        if path.name.startswith(_HOLD_PREFIX) or _alive(path):
+            return Totals(record.settled, 0, record.granted - record.settled)
+    except FileNotFoundError:  # closed in this moment by a session that spent nothing
+        return Totals()
+    except OSError as error:
+        raise StoreError(
+            f"ledger record {path} cannot be read ({error.strerror}): check its permissions"
+        ) from None
+    counted = record.settled + record.reserved if record.boot == boot != NO_BOOT else record.granted
+    return Totals(counted, counted - record.settled)
+
+
+def line_of(record: Record) -> bytes:
+    """Return ``record`` as one line of JSON of fixed length, so that a later write covers an earlier one exactly."""
+    closed = "true " if record.closed else "false"
+    line = (
+        f'{{"version":1,"unit":"nano-dollar","boot":"{record.boot}","closed":{closed},"granted":{record.granted:>20},'
+        f'"settled":{record.settled:>20},"reserved":{record.reserved:>20}}}'
     )
+    return seal(line.encode("ascii"))
+
+
+def _read(path: Path) -> Record:
+    for _ in range(READ_ATTEMPTS):
+        line = path.read_bytes()
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            if is_sealed(line):
+                fields = json.loads(line)
+                return Record(*(fields[name] for name in Record.__slots__))
+    raise StoreError(
+        f"ledger record {path} is damaged, so what was spent cannot be told: restore it, or move it away if the "
+        "answers kept in this home tell the whole cost"
+    )
+
+
+def _alive(path: Path) -> bool:
+    """Whether the session that owns ``path`` still holds its lock."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        # Shared, so that two processes that look at the same moment do not take each other for the owner.
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(file)
+    return False
+
+
+def boot_id() -> str:
+    """Return what names this start of the machine, where the system tells."""
+    try:
+        text = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+    except (OSError, ValueError):
+        return NO_BOOT
+    return text if text.replace("-", "").isalnum() else NO_BOOT
+
+
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Raise ``StoreError`` where the disk refuses what is written inside."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"the ledger of spending at {path} cannot be written ({error.strerror}): free space or fix permissions; "
+            "no call was sent"
+        ) from None

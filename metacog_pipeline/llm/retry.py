@@ -46,14 +46,10 @@ class RetryPolicy:
 class Retries:
     """What has gone wrong with one call so far, and what to do next."""
 
-    __slots__ = ("_billed", "_limited", "_policy", "_rng", "_since", "_transient")
-
     def __init__(self, policy: RetryPolicy, rng: random.Random) -> None:
         self._policy = policy
         self._rng = rng
-        self._transient = 0
-        self._billed = 0
-        self._limited = 0
+        self._transient = self._billed = self._limited = 0
         self._since: float | None = None  # the first failure
 
     def pause(
@@ -68,41 +64,28 @@ class Retries:
         if billed and self._billed >= self._policy.billed_attempts:
             return None
         self._since = now if self._since is None else self._since
+        asked = None if retry_after is None else min(retry_after, self._policy.retry_after_cap_s)
+        if asked is not None:
+            asked *= 1.0 + self._rng.uniform(0.0, RETRY_AFTER_SPREAD)
         if kind is ErrorKind.RATE_LIMIT:
-            return self._in_time(self._pause_limited(retry_after), now)
-        if kind is ErrorKind.TRANSIENT:
-            pause = self._pause_transient(retry_after)
-            return pause if retry_after is None else self._in_time(pause, now)
-        return None
-
-    def _in_time(self, wait: float | None, now: float) -> float | None:
-        """Return the wait; None where it would end after all the time a provider may ask for."""
-        assert self._since is not None, "a failure was noted"
-        return None if wait is None or now + wait - self._since >= self._policy.rate_limit_total_s else wait
-
-    def _pause_limited(self, retry_after: float | None) -> float:
-        self._limited += 1
-        if retry_after is None:
-            return self._backoff(self._limited)
-        # Asked to wait no time, or until a moment that has passed, and refused again: back off all the same.
-        return max(self._asked(retry_after), self._backoff(self._limited - 1))
-
-    def _pause_transient(self, retry_after: float | None) -> float | None:
-        self._transient += 1
-        if self._transient >= self._policy.transient_attempts:
+            self._limited += 1
+            # Asked to wait no time, or until a moment that has passed, and refused again: back off all the same.
+            wait = max(asked or 0.0, self._backoff(self._limited - (asked is not None)))
+        elif kind is ErrorKind.TRANSIENT and self._transient + 1 < self._policy.transient_attempts:
+            self._transient += 1
+            wait = max(asked or 0.0, self._backoff(self._transient))
+            if asked is None:
+                return wait
+        else:
             return None
-        wait = self._backoff(self._transient)
-        return wait if retry_after is None else max(wait, self._asked(retry_after))
+        # All the time that a provider may ask for is bounded.
+        return wait if now + wait - self._since < self._policy.rate_limit_total_s else None
 
     def _backoff(self, failures: int) -> float:
         if failures < 1:
             return 0.0
         top = min(self._policy.backoff_cap_s, self._policy.backoff_base_s * 2.0 ** min(failures - 1, 30))
         return self._rng.uniform(0.0, top)
-
-    def _asked(self, retry_after: float) -> float:
-        wait = min(retry_after, self._policy.retry_after_cap_s)
-        return wait * (1.0 + self._rng.uniform(0.0, RETRY_AFTER_SPREAD))
 
 
 def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
@@ -115,10 +98,13 @@ def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
     if milliseconds is not None:
         return milliseconds / 1000.0
     value = headers.get("retry-after")
-    if value is None:
+    if value is None or (seconds := _number(value)) is not None:
+        return None if value is None else seconds
+    try:
+        when = email.utils.parsedate_to_datetime(value)
+    except (ValueError, TypeError, IndexError, OverflowError):
         return None
-    seconds = _number(value)
-    return seconds if seconds is not None else _until(value, now)
+    return max(0.0, ((when if when.tzinfo else when.replace(tzinfo=UTC)) - now).total_seconds())
 
 
 def _number(value: str | None) -> float | None:
@@ -129,13 +115,3 @@ def _number(value: str | None) -> float | None:
     except ValueError:
         return None
     return max(0.0, number) if math.isfinite(number) else None
-
-
-def _until(value: str, now: datetime) -> float | None:
-    try:
-        when = email.utils.parsedate_to_datetime(value)
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
-    if when.tzinfo is None:
-        when = when.replace(tzinfo=UTC)
-    return max(0.0, (when - now).total_seconds())

@@ -15,8 +15,7 @@ from metacog_pipeline.asking.session import Partition, request_digest
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.capabilities import AMPLE_THINKING_TOKENS, NOTHING_KNOWN, Capabilities
-from metacog_pipeline.llm.ledger import NANO
-from metacog_pipeline.llm.ledger_records import Record, boot_id, line_of
+from metacog_pipeline.llm.ledger import NANO, Record, boot_id, line_of
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Message
 from metacog_pipeline.study import Study, load_study

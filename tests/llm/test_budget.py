@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from metacog_pipeline.errors import BudgetError, StoreError
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import Budget, BudgetSpent, read_figures
-from metacog_pipeline.llm.ledger import GRANT_SHARE, NANO, nano
+from metacog_pipeline.llm.ledger import GRANT_SHARE, NANO, Record, line_of, nano
+
+FIGURES = ("granted", "settled", "reserved")
 
 
 def test_a_call_is_counted_at_its_worst_until_it_is_settled(virtual, budget):
@@ -163,8 +165,7 @@ def test_a_session_that_died_in_an_earlier_boot_counts_with_its_grant(virtual, t
     _abandon(opened)
     (record,) = (tmp_path / "home" / "ledger").glob("*.json")
     fields = json.loads(record.read_text())
-    del fields["crc32"]
-    record.write_text(json.dumps({**fields, "boot": "00000000-0000-0000-0000-000000000000"}))
+    record.write_bytes(line_of(Record("another boot", False, *(fields[name] for name in FIGURES))))
     after = budget(64.0)
     assert after.figures().spent == pytest.approx(fields["granted"] / NANO)
     assert fields["granted"] >= nano(0.5)
@@ -283,6 +284,6 @@ def test_whatever_is_asked_the_sum_never_passes_the_cap(costs, tmp_path_factory)
 
 def _abandon(budget: Budget) -> None:
     """Leave the ledger as a killed process does: its files are closed, nothing is written."""
-    budget._closed = True
     os.close(budget._ledger._file)
     os.close(budget._ledger._lock)
+    budget._ledger._file = -1

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.llm.limiter import Limiter
-from metacog_pipeline.llm.rates import Rates
+from metacog_pipeline.llm.limiter import Limiter, Rates
 from metacog_pipeline.llm.retry import RETRY_AFTER_SPREAD, TRANSIENT_ATTEMPTS, RetryPolicy
 from metacog_pipeline.llm.types import ChatRequest, ErrorKind, JsonObject, Message, OneOf, Sampling, Status
 from tests.llm.conftest import Bench

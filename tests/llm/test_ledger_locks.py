@@ -48,11 +48,11 @@ def at_once(*steps: Callable[[], Any]) -> list[Any]:
 
 
 def granting(ledger: Ledger, need: int) -> Callable[[], bool]:
-    return lambda: ledger.extend(need, 0, 0)
+    return lambda: ledger.extend(need)
 
 
 def holding(ledger: Ledger, mark: str, amount: int) -> Callable[[], bool]:
-    return lambda: ledger.hold(mark, amount, 0, 0)
+    return lambda: ledger.hold(mark, amount)
 
 
 def test_sessions_of_one_home_are_never_granted_the_same_dollars(tmp_path, pausing):
@@ -60,14 +60,14 @@ def test_sessions_of_one_home_are_never_granted_the_same_dollars(tmp_path, pausi
     assert sorted(at_once(*(granting(each, 4 * NANO) for each in ledgers))) == [False, True, True]
     assert sum(each.granted for each in ledgers) <= CAP
     for each in ledgers:
-        each.close(0, 0)
+        each.close()
 
 
 def test_a_batch_and_a_call_are_never_granted_the_same_dollars(tmp_path, pausing):
     one, other = Ledger(Home(tmp_path), CAP), Ledger(Home(tmp_path), CAP)
     assert sorted(at_once(granting(one, 6 * NANO), holding(other, "metacog-a", 6 * NANO))) == [False, True]
-    one.close(0, 0)
-    other.close(0, 0)
+    one.close()
+    other.close()
 
 
 def test_hosts_are_never_granted_the_same_dollars(postgres, tmp_path, monkeypatch, pausing):
@@ -83,4 +83,4 @@ def test_hosts_are_never_granted_the_same_dollars(postgres, tmp_path, monkeypatc
     assert sorted(at_once(*(granting(each, 4 * NANO) for each in hosts))) == [False, True, True]
     assert sum(each.granted for each in hosts) <= CAP
     for each in hosts:
-        each.close(0, 0)
+        each.close()

@@ -13,11 +13,10 @@ from metacog_pipeline.llm.limiter import (
     SHRINK_FACTOR,
     CallResult,
     Limiter,
-    Slot,
 )
 
 
-async def take(limiter: Limiter, count: int) -> list[Slot]:
+async def take(limiter: Limiter, count: int) -> list[int]:
     return [await limiter.acquire() for _ in range(count)]
 
 

@@ -3,7 +3,7 @@ from bisect import bisect_left
 
 import pytest
 
-from metacog_pipeline.llm.rates import Rates
+from metacog_pipeline.llm.limiter import Rates
 
 
 async def nothing() -> None:
