@@ -32,8 +32,7 @@ class Breaker:
     """
 
     def __init__(self, spec: ModelSpec, halt: Halt) -> None:
-        self.halt = halt
-        self._spec = spec
+        self._spec, self._halt = spec, halt
         self._seen = NOTHING_KNOWN
 
     def raised(self, known: Capabilities) -> Capabilities:
@@ -45,33 +44,29 @@ class Breaker:
         }
         return replace(known, **most)
 
-    def note(self, request: ChatRequest, known: Capabilities, usage: Usage) -> bool:
-        """Look at the bill of one answer; return whether what was ``known`` had set enough aside for it."""
+    def note(self, request: ChatRequest, known: Capabilities, usage: Usage) -> None:
+        """Look at the bill of one answer; ``known`` is what its request was bounded by."""
         sent, got = usage.input_tokens or 0, usage.output_tokens or 0
         most_in = costs.input_token_bound(self._spec, request)
         most_out = costs.output_token_bound(self._spec, request, known)
         if self._spec.free or (sent <= most_in and got <= most_out):
-            return True
-        before, hidden = self.raised(known), sent - costs.estimate_input_tokens(request)
-        if costs.beyond(got, most_out):
-            self._note(before, overbilled=got)
-            _logger.warning(
-                "model %s billed %s output tokens where the request allowed %s: it is not asked again",
-                *(self._spec.name, f"{got:,}", f"{most_out:,}"),
-            )
-        elif hidden > MOST_HIDDEN_TOKENS:
-            self._note(before, overbilled=sent)
+            return
+        before, name = self.raised(known), self._spec.name
+        hidden = sent - costs.estimate_input_tokens(request)
+        too_much = got if costs.beyond(got, most_out) else sent if hidden > MOST_HIDDEN_TOKENS else None
+        if too_much is not None:
+            self._seen = replace(before, overbilled=too_much)
+            _logger.warning("model %s %s", name, bill_problem(self._spec, self._seen))
+            self._halt.throw()
         elif sent > most_in and hidden > (before.hidden_tokens or 0):
-            self._note(before, hidden_tokens=hidden)
+            self._seen = replace(before, hidden_tokens=hidden)
             if costs.beyond(sent, most_in) and not before.hidden_tokens:
                 _logger.warning(
                     "model %s billed %s input tokens for a prompt of at most %s: something on the way adds to prompts (a "
                     "proxy's system message, a search); as much is set aside for each further call; ask the provider "
                     "directly if this is not meant",
-                    *(self._spec.name, f"{sent:,}", f"{most_in:,}"),
+                    *(name, f"{sent:,}", f"{most_in:,}"),
                 )
-        most_in += known.hidden_tokens or 0
-        return not (costs.beyond(sent, most_in) or costs.beyond(got, most_out))
 
     def refusal(self, known: Capabilities, now: datetime) -> Completion | None:
         """Return what a call to a stopped model ends with, without being sent; ``None`` while it is not stopped."""
@@ -80,11 +75,6 @@ class Breaker:
             return None
         message = f"model {self._spec.name} {why}"
         return failed(ErrorKind.FATAL, OVERBILLED, message, cost_usd=0.0, attempts=0, started_at=now)
-
-    def _note(self, before: Capabilities, **more: Any) -> None:
-        self._seen = replace(before, **more)
-        if self._seen.overbilled is not None:
-            self.halt.throw()
 
 
 def bill_problem(spec: ModelSpec, known: Capabilities) -> str | None:

@@ -39,31 +39,26 @@ from metacog_pipeline.llm.halt import Halt, NotSent
 from metacog_pipeline.llm.limiter import CallResult, Limiter, Rates
 from metacog_pipeline.llm.retry import Retries, RetryPolicy, retry_after_s
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.transport import (
-    MAX_BODY_BYTES,
+from metacog_pipeline.llm.transport import MAX_BODY_BYTES, Http, Reply, SendFailure, send, timeouts_of
+from metacog_pipeline.llm.types import (
     NO_CONNECTION,
-    Http,
-    Reply,
-    SendFailure,
-    send,
-    timeouts_of,
+    ChatRequest,
+    Completion,
+    ErrorKind,
+    Status,
+    Usage,
+    failed,
 )
-from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Status, Usage, failed
 from metacog_pipeline.llm.wire import HttpCall, UnsupportedConstraint, Wire, redacted, wire_for
 
 FIRST_CALLS = 4  # of a paid model under way at once until its first bills have been seen
-FIRST_ANSWERS = 2  # bills within what was set aside, after which its whole concurrency is used
+FIRST_ANSWERS = 2  # after which its whole concurrency is used
 LONG_PAUSE_S = 20.0  # waits that are reported
 SAID_AGAIN_S = 600.0
 # Statuses of gateways that gave up on a model which may have answered, and billed, behind them.
 MAYBE_BILLED_STATUSES = frozenset({408, 499, 502, 504, 520, 524})
 
 _logger = logging.getLogger(__name__)
-
-
-def utc_now() -> datetime:
-    """Return the wall clock, aware."""
-    return datetime.now(UTC)
 
 
 def read_reply(spec: ModelSpec, wire: Wire, key: str | None, reply: Reply) -> Completion:
@@ -78,7 +73,7 @@ def read_reply(spec: ModelSpec, wire: Wire, key: str | None, reply: Reply) -> Co
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class _Attempt:
     """How one attempt ended.
 
     ``cost`` in dollars, ``billed`` whether it was or may have been billed, ``retry_after`` the wait the provider asked
@@ -92,33 +87,29 @@ class Attempt:
     first_byte_at: float | None = None
 
 
-def may_be_billed(status: int) -> bool:
-    """Return whether an attempt that was answered with this HTTP status was or may have been billed."""
-    return 200 <= status < 300 or status in MAYBE_BILLED_STATUSES
+class _Call:
+    """One call: its bytes, what was known when they were written, and how its attempts went."""
 
-
-class Tally:
-    """The attempts of one call."""
-
-    def __init__(self) -> None:
-        self.attempts = self.billed = 0
-        self.cost: float | None = 0.0
+    def __init__(self, http: HttpCall, request: ChatRequest, known: Capabilities) -> None:
+        self.http, self.request, self.known = http, request, known
         self.last: Completion | None = None
-        self.latency_first_s: float | None = None
-        self.started, self.started_at = 0.0, utc_now()
-        self._sent = 0.0
+        self._attempts = self._billed = 0
+        self._cost: float | None = 0.0
+        self._started = self._sent = 0.0
+        self._started_at: datetime | None = None
+        self._latency_first_s: float | None = None
 
-    def send(self, now: float, wall: datetime) -> None:
+    def leaves(self, now: float, wall: datetime) -> None:
         """Note that an attempt leaves."""
         self._sent = now
-        if self.attempts == 0:
-            self.started, self.started_at = now, wall
-        self.attempts += 1
+        if self._attempts == 0:
+            self._started, self._started_at = now, wall
+        self._attempts += 1
 
-    def add(self, attempt: Attempt) -> None:
+    def add(self, attempt: _Attempt) -> None:
         """Note how the attempt that left last has ended."""
-        self.cost = None if attempt.cost is None or self.cost is None else self.cost + attempt.cost
-        self.billed += attempt.billed
+        self._cost = None if attempt.cost is None or self._cost is None else self._cost + attempt.cost
+        self._billed += attempt.billed
         came, before = attempt.completion, self.last
         if before is not None and came.status is Status.FAILED:
             if before.status is not Status.FAILED:
@@ -126,29 +117,20 @@ class Tally:
             if before.text and not came.text:
                 came = replace(came, text=before.text, reasoning_text=before.reasoning_text)
         self.last = came
-        self.latency_first_s = None if attempt.first_byte_at is None else attempt.first_byte_at - self._sent
+        self._latency_first_s = None if attempt.first_byte_at is None else attempt.first_byte_at - self._sent
 
     def close(self, now: float) -> Completion:
         """Return the completion of the call."""
         assert self.last is not None, "a call that ends has had an attempt"
         return replace(
             self.last,
-            cost_usd=self.cost,
-            attempts=self.attempts,
-            attempts_billed=self.billed,
-            started_at=self.started_at,
-            latency_s=now - self.started,
-            latency_first_s=self.latency_first_s,
+            cost_usd=self._cost,
+            attempts=self._attempts,
+            attempts_billed=self._billed,
+            started_at=self._started_at,
+            latency_s=now - self._started,
+            latency_first_s=self._latency_first_s,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """One call: its bytes, what they say, and what was known when they were written."""
-
-    call: HttpCall
-    request: ChatRequest
-    known: Capabilities
 
 
 class HttpChatModel:
@@ -170,7 +152,7 @@ class HttpChatModel:
         retries: RetryPolicy | None = None,
         halt: Halt | None = None,
         rng: random.Random | None = None,
-        now: Callable[[], datetime] = utc_now,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
         known: Capabilities | None = None,
     ) -> None:
         self.spec = spec
@@ -189,7 +171,7 @@ class HttpChatModel:
         self._held_back = 0 if spec.free else max(0, spec.max_concurrency - FIRST_CALLS)
         self._own_limit = asyncio.Semaphore(spec.max_concurrency - self._held_back)
         self._answers = 0
-        self._doubted = False
+        self._doubted = spec.free
         self._quiet_until = 0.0  # on the event loop's clock
 
     def __repr__(self) -> str:
@@ -215,116 +197,126 @@ class HttpChatModel:
         """Answer ``request``; a call that went wrong is a ``failed`` completion."""
         if (refusal := self.refusal()) is not None:
             return refusal
+        known = self.known
         try:
-            call = self._wire.build(self.spec, request, self._key, self.known)
+            call = _Call(self._wire.build(self.spec, request, self._key, known), request, known)
         except UnsupportedConstraint as error:
-            more = {"cost_usd": 0.0, "attempts": 0, "started_at": self._now()}
-            return failed(ErrorKind.UNSUPPORTED, "unsupported_constraint", one_line(str(error)), **more)
-        return await self._answered(_Asked(call, request, self.known))
+            said, now = one_line(str(error)), self._now()
+            return failed(
+                ErrorKind.UNSUPPORTED,
+                "unsupported_constraint",
+                said,
+                cost_usd=0.0,
+                attempts=0,
+                started_at=now,
+            )
+        return await self._answered(call)
 
     def billed(
         self, completion: Completion, request: ChatRequest, known: Capabilities, *, batch: bool = False
-    ) -> tuple[float | None, bool]:
-        """Return the dollars an answer is charged, and whether what was ``known`` had set enough aside for it.
-
-        The first time that the charge is not what was reported, one line says why.
-        """
-        within = self._breaker.note(request, known, completion.usage)
+    ) -> float | None:
+        """Return the dollars an answer is charged; the first time that it is not what was reported, one line says why."""
+        self._breaker.note(request, known, completion.usage)
         bill = reconciled(self.spec, completion, request, self._breaker.raised(known), batch=batch)
-        if bill.doubt is not None and completion.status is not Status.FAILED:
-            self._doubt(bill.doubt)
-        return bill.cost, within
+        if bill.doubt is not None and completion.status is not Status.FAILED and not self._doubted:
+            self._doubted = True
+            charged = (
+                "its calls are charged at their worst case"
+                if bill.doubt == NO_USAGE
+                else "charged as that many"
+            )
+            _logger.warning("model %s %s: %s", self.spec.name, bill.doubt, charged)
+        return bill.cost
 
-    async def _answered(self, asked: _Asked) -> Completion:
-        loop = asyncio.get_running_loop()
-        retries, tally = Retries(self._policy, self._rng), Tally()
+    async def _answered(self, call: _Call) -> Completion:
+        loop, retries = asyncio.get_running_loop(), Retries(self._policy, self._rng)
         while True:
             try:
-                attempt = await self._attempt(asked, tally)
-                tally.add(attempt)
+                attempt = await self._attempt(call)
+                call.add(attempt)
                 pause = _pause(retries, attempt, loop.time())
                 if pause is None:
-                    return tally.close(loop.time())
+                    return call.close(loop.time())
                 self._report_long(pause, attempt.completion)
                 with self._halt.unsent():
                     await asyncio.sleep(pause)
             except (BudgetSpent, NotSent):
-                if tally.last is not None:
-                    return tally.close(loop.time())
+                if call.last is not None:
+                    return call.close(loop.time())
                 if (refusal := self.refusal()) is not None:
                     return refusal
                 raise
 
-    async def _attempt(self, asked: _Asked, tally: Tally) -> Attempt:
+    async def _attempt(self, call: _Call) -> _Attempt:
         """Wait for leave to send, send, read, and give everything back."""
-        tokens = self._expected_tokens(asked)
-        with self._halt.unsent():
-            await self._own_limit.acquire()
-        try:
-            with self._halt.unsent():
+        tokens = self._expected_tokens(call)
+        with self._halt.unsent() as leaves:
+            async with self._own_limit:
                 slot = await self._rates.admit(tokens, self._limiter.acquire)
-            outcome, retry_after = CallResult.SILENT, None
-            try:
-                asked, worst, reservation = await self._reserved(asked)
-                tally.send(asyncio.get_running_loop().time(), self._now())
-                attempt = await self._charged(asked, worst, reservation)
-                outcome, retry_after = _outcome(attempt.completion), attempt.retry_after
-            finally:
-                self._limiter.release(slot, outcome, retry_after)
-        finally:
-            self._own_limit.release()
-        self._settle_rate(tokens, attempt.completion)
-        self._open_up()
+                outcome, retry_after = CallResult.SILENT, None
+                try:
+                    worst, reservation = await self._reserved(call)
+                    leaves()
+                    call.leaves(asyncio.get_running_loop().time(), self._now())
+                    attempt = await self._charged(call, worst, reservation)
+                    outcome, retry_after = _outcome(attempt.completion), attempt.retry_after
+                finally:
+                    self._limiter.release(slot, outcome, retry_after)
+        usage = attempt.completion.usage
+        if tokens and usage.input_tokens is not None and usage.output_tokens is not None:
+            self._rates.charge(tokens, usage.input_tokens + usage.output_tokens)
+        if self._held_back and self._answers >= FIRST_ANSWERS:
+            for _ in range(self._held_back):
+                self._own_limit.release()
+            self._held_back = 0
         return attempt
 
-    async def _reserved(self, asked: _Asked) -> tuple[_Asked, float | None, Reservation | None]:
+    async def _reserved(self, call: _Call) -> tuple[float | None, Reservation | None]:
         """Set aside the most an attempt costs, as far as bills have shown by the time that it is granted."""
         while True:
-            known = self._breaker.raised(asked.known)
-            worst = worst_case_cost(self.spec, asked.request, known)
-            now = replace(asked, known=known)
+            call.known = known = self._breaker.raised(call.known)
+            worst = worst_case_cost(self.spec, call.request, known)
             if self._budget is None:
-                return now, worst, None
-            with self._halt.unsent():
-                reservation = await self._budget.reserve(worst or 0.0)
+                return worst, None
+            reservation = await self._budget.reserve(worst or 0.0)
             if self._breaker.raised(known) == known:
-                return now, worst, reservation
+                return worst, reservation
             self._budget.charge(reservation, 0.0)
 
-    async def _charged(self, asked: _Asked, worst: float | None, reservation: Reservation | None) -> Attempt:
+    async def _charged(self, call: _Call, worst: float | None, reservation: Reservation | None) -> _Attempt:
         """Send once; whatever happens, cancellation included, its cost is charged."""
         cost = worst
         try:
-            attempt = await self._sent(asked, worst)
+            attempt = await self._sent(call, worst)
             cost = attempt.cost
             return attempt
         finally:
             if self._budget is not None and reservation is not None:
                 self._budget.charge(reservation, cost or 0.0)
 
-    async def _sent(self, asked: _Asked, worst: float | None) -> Attempt:
-        silence, total = timeouts_of(self.spec, asked.known, streamed=asked.call.streamed)
+    async def _sent(self, call: _Call, worst: float | None) -> _Attempt:
+        silence, total = timeouts_of(self.spec, call.known, streamed=call.http.streamed)
         unbilled = None if worst is None else 0.0
         try:
-            reply = await send(self._http, asked.call, silence, total, max_body=MAX_BODY_BYTES)
+            reply = await send(self._http, call.http, silence, total, max_body=MAX_BODY_BYTES)
+            completion = read_reply(self.spec, self._wire, self._key, reply)
         except SendFailure as failure:
             reply = failure.partial or Reply(0, {}, b"", closed=False)
             completion = self._broken(failure, reply)
             if completion.status is Status.FAILED:
                 cost = worst if failure.maybe_billed else unbilled
-                return Attempt(completion, cost, failure.maybe_billed, None, reply.first_byte_at)
-        else:
-            completion = read_reply(self.spec, self._wire, self._key, reply)
+                return _Attempt(completion, cost, failure.maybe_billed, None, reply.first_byte_at)
         retry_after = None
         if completion.status is Status.FAILED:
             retry_after = retry_after_s(reply.headers, self._now())
             if retry_after is not None:
                 retry_after = min(retry_after, self._policy.retry_after_cap_s)
-        if not may_be_billed(reply.status) or _refused_for_rate(completion):
-            return Attempt(completion, unbilled, False, retry_after, reply.first_byte_at)
-        cost, within = self.billed(completion, asked.request, asked.known)
-        self._answers += within and completion.status is not Status.FAILED
-        return Attempt(completion, cost, True, retry_after, reply.first_byte_at)
+        maybe_billed = 200 <= reply.status < 300 or reply.status in MAYBE_BILLED_STATUSES
+        if not maybe_billed or _refused_for_rate(completion):
+            return _Attempt(completion, unbilled, False, retry_after, reply.first_byte_at)
+        cost = self.billed(completion, call.request, call.known)
+        self._answers += completion.status is not Status.FAILED
+        return _Attempt(completion, cost, True, retry_after, reply.first_byte_at)
 
     def _broken(self, failure: SendFailure, partial: Reply) -> Completion:
         """Return the completion of an attempt whose connection broke: a stream whose end had come is whole all the same.
@@ -354,35 +346,16 @@ class HttpChatModel:
                 "model %s: waiting %.0f s to ask again: %s%s", self.spec.name, pause, said, status
             )
 
-    def _doubt(self, why: str) -> None:
-        if self.spec.free or self._doubted:
-            return
-        self._doubted = True
-        charged = "its calls are charged at their worst case" if why == NO_USAGE else "charged as that many"
-        _logger.warning("model %s %s: %s", self.spec.name, why, charged)
-
-    def _expected_tokens(self, asked: _Asked) -> int:
+    def _expected_tokens(self, call: _Call) -> int:
         """Return about how many tokens a call takes: of the room to think, as much as was seen to be used."""
         if self.spec.tokens_per_minute is None:
             return 0
-        most = output_token_bound(self.spec, asked.request, asked.known)
-        unused = asked.known.thinking_room(self.spec) - (asked.known.reasoning_tokens or 0)
-        return estimate_input_tokens(asked.request) + most - max(0, unused)
-
-    def _open_up(self) -> None:
-        """Use all the concurrency after the first answers, which show that bills are within what is set aside."""
-        if self._answers >= FIRST_ANSWERS:
-            for _ in range(self._held_back):
-                self._own_limit.release()
-            self._held_back = 0
-
-    def _settle_rate(self, reserved: int, completion: Completion) -> None:
-        usage = completion.usage
-        if reserved and usage.input_tokens is not None and usage.output_tokens is not None:
-            self._rates.charge(reserved, usage.input_tokens + usage.output_tokens)
+        most = output_token_bound(self.spec, call.request, call.known)
+        unused = call.known.thinking_room(self.spec) - (call.known.reasoning_tokens or 0)
+        return estimate_input_tokens(call.request) + most - max(0, unused)
 
 
-def _pause(retries: Retries, attempt: Attempt, now: float) -> float | None:
+def _pause(retries: Retries, attempt: _Attempt, now: float) -> float | None:
     """Return the seconds until the next attempt, ``None`` when there is to be none."""
     if attempt.completion.empty:
         return retries.pause(ErrorKind.TRANSIENT, None, now, billed=True)

@@ -15,8 +15,8 @@ from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, JsonObject, OneOf, Status, Usage
 
-MOST_CHARACTERS = 128  # in one token: the longest of the vocabularies in use is a run of so many spaces
 BYTES_PER_TOKEN = 4  # usual for English prose under byte-pair vocabularies; a heuristic
+MOST_CHARACTERS = 128  # in one token: the longest of the vocabularies in use is a run of so many spaces
 MESSAGE_OVERHEAD_TOKENS = 16  # role markers and separators a chat template puts around one message
 REQUEST_OVERHEAD_TOKENS = 64  # start of sequence, default system lines, reply priming
 SCHEMA_OVERHEAD_TOKENS = 1024  # instructions a provider adds when an answer is held to a schema
@@ -25,21 +25,13 @@ MOST_TOKENS = 10**12  # numbers in an extra body are not checked; beyond this th
 TOKENS_PER_PRICE = 1_000_000  # prices are dollars per million tokens
 CACHE_WRITE_FACTOR = 1.25  # what Anthropic, and OpenAI since gpt-5.6, bill for input written to the cache
 LEAST_CACHED_TOKENS = 1024  # no provider caches a shorter prompt
+OFFICIAL_BATCH_FACTOR = 0.5  # OpenAI, Anthropic and Gemini alike
 NO_USAGE = "reports no usage"
 TOLERATED_TOKENS = 32
 TOLERATED_SHARE = 0.02  # of a limit: what a server generates before it looks at its count again
-OFFICIAL_BATCH_FACTOR = 0.5  # OpenAI, Anthropic and Gemini alike
-
-_LIMIT_KEYS = frozenset(
-    {
-        "max_tokens",
-        "max_completion_tokens",
-        "max_output_tokens",
-        "maxOutputTokens",
-        "num_predict",
-        "n_predict",
-    }
-)
+#: Keys of an extra body that raise what may be generated.
+_LIMIT_KEYS = frozenset({"max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens", "num_predict",
+                         "n_predict"})  # fmt: skip
 _THINKING_KEYS = frozenset({"budget_tokens", "thinkingBudget", "thinking_budget"})
 _COPIES_KEYS = frozenset({"n", "candidateCount", "best_of"})
 
@@ -84,10 +76,7 @@ def output_token_bound(spec: ModelSpec, request: ChatRequest, known: Capabilitie
     limit = known.token_limit(spec, request)
     if not limit:
         limit = (spec.max_tokens or DEFAULT_OUTPUT_TOKENS) + known.thinking_room(spec)
-    if not spec.extra_body:
-        return limit
-    thinking = 0
-    copies = 1
+    thinking, copies = 0, 1
     for key, number in _numbers(spec.extra_body):
         if key in _LIMIT_KEYS:
             limit = max(limit, number)
@@ -197,7 +186,7 @@ class Bill:
 def reconciled(
     spec: ModelSpec,
     completion: Completion,
-    request: ChatRequest,
+    request: ChatRequest | None,
     known: Capabilities = NOTHING_KNOWN,
     *,
     batch: bool = False,
@@ -207,57 +196,42 @@ def reconciled(
     A reported count is never below the fewest tokens that what was sent, or received, can be. A count that is missing,
     or cannot be believed, is the most that can have been billed: what the request allows, and no more than was
     received where the model does not think unseen. A reported count above what was asked for is charged as what was
-    asked for: where something adds to prompts, ``known`` says how much (see `breaker`).
+    asked for: where something adds to prompts, ``known`` says how much (see `breaker`). Without its ``request`` a call
+    whose counts are not both reported has no cost here.
     """
     usage = believed(completion.usage, said=bool(completion.text or completion.reasoning_text))
-    usage, of_prompt = _with_input(usage, spec, request, known)
-    usage, of_reply = _with_output(usage, spec, completion, request, known)
-    return Bill(usage_cost(spec, usage, batch=batch), of_reply or of_prompt)
+    sent, got = usage.input_tokens, usage.output_tokens
+    if request is None and None in (sent, got):
+        return Bill(None, NO_USAGE)
+    least_in, most_in = 0, MOST_TOKENS
+    least_out, most_out = _fewest_received(completion), MOST_TOKENS
+    if request is not None:
+        least_in = -(-sum(len(message.content) for message in request.messages) // MOST_CHARACTERS)
+        most_in = input_token_bound(spec, request) + (known.hidden_tokens or 0)
+        most_out = output_token_bound(spec, request, known)
+    if sent is None:
+        written = most_in if most_in >= LEAST_CACHED_TOKENS else None  # the dearest it can have been
+        usage = replace(usage, input_tokens=most_in, cached_tokens=None, cache_write_tokens=written)
+    elif not least_in <= sent <= most_in:
+        usage = replace(usage, input_tokens=max(least_in, min(sent, most_in)))
+    if got is None:
+        most = _most_received(spec, completion, most_out, known)
+        thought = most if (spec.price_reasoning or 0) > (spec.price_out or 0) else 0  # where that is dearer
+        usage = replace(usage, output_tokens=most, reasoning_tokens=thought)
+    elif not least_out <= got <= most_out:  # what was received goes before what was allowed
+        usage = replace(usage, output_tokens=max(least_out, min(got, most_out)))
+    doubt = _doubt(got, least_out, most_out, "output tokens for a reply")
+    doubt = doubt or _doubt(sent, least_in, most_in, "input tokens for a prompt")
+    return Bill(usage_cost(spec, usage, batch=batch), doubt)
 
 
-def reported_cost(spec: ModelSpec, completion: Completion, *, batch: bool = False) -> float | None:
-    """Return what `reconciled` charges where both counts were reported; ``None`` where they were not."""
-    usage = believed(completion.usage, said=bool(completion.text or completion.reasoning_text))
-    if usage.input_tokens is None or usage.output_tokens is None:
-        return None
-    most = max(usage.output_tokens, _fewest_received(completion))
-    return usage_cost(spec, replace(usage, output_tokens=most), batch=batch)
-
-
-def _with_input(
-    usage: Usage, spec: ModelSpec, request: ChatRequest, known: Capabilities
-) -> tuple[Usage, str | None]:
-    """Return ``usage`` with the input that is charged, and why it is not what was reported."""
-    sent = usage.input_tokens
-    if sent is None or sent < 0:
-        most = input_token_bound(spec, request) + (known.hidden_tokens or 0)
-        written = most if most >= LEAST_CACHED_TOKENS else None  # the dearest it can have been
-        return replace(usage, input_tokens=most, cached_tokens=None, cache_write_tokens=written), NO_USAGE
-    least = fewest_tokens("".join(message.content for message in request.messages))
-    most = input_token_bound(spec, request) + (known.hidden_tokens or 0)
-    charged, doubt = _within(sent, least, most, "input tokens for a prompt")
-    return replace(usage, input_tokens=charged), doubt
-
-
-def _with_output(
-    usage: Usage, spec: ModelSpec, completion: Completion, request: ChatRequest, known: Capabilities
-) -> tuple[Usage, str | None]:
-    """Return ``usage`` with the output that is charged, and why it is not what was reported."""
-    got = usage.output_tokens
-    if got is None or got < 0:
-        most = _most_received(spec, completion, request, known)
-        return replace(usage, output_tokens=most, reasoning_tokens=_if_dearer(spec, most)), NO_USAGE
-    most = output_token_bound(spec, request, known)
-    charged, doubt = _within(got, _fewest_received(completion), most, "output tokens for a reply")
-    return replace(usage, output_tokens=charged), doubt
-
-
-def _within(count: int, least: int, most: int, of_what: str) -> tuple[int, str | None]:
-    """Return the count that is charged, and why it is not ``count``. What was received counts before what was allowed."""
-    charged = max(least, min(count, most))
+def _doubt(count: int | None, least: int, most: int, of_what: str) -> str | None:
+    """Return why another count is charged than was reported; None where it is the same."""
+    if count is None:
+        return NO_USAGE
     if count < least:
-        return charged, f"reported {count:,} {of_what} of at least {least:,}"
-    return charged, f"reported {count:,} {of_what} of at most {most:,}" if beyond(count, most) else None
+        return f"reported {count:,} {of_what} of at least {least:,}"
+    return f"reported {count:,} {of_what} of at most {most:,}" if beyond(count, most) else None
 
 
 def beyond(count: int, most: int) -> bool:
@@ -277,24 +251,14 @@ def _fewest_received(completion: Completion) -> int:
     return fewest_tokens(completion.text) + fewest_tokens(thought)
 
 
-def _most_received(spec: ModelSpec, completion: Completion, request: ChatRequest, known: Capabilities) -> int:
+def _most_received(spec: ModelSpec, completion: Completion, allowed: int, known: Capabilities) -> int:
     """Return the most output tokens a reply without a count can have been billed."""
-    allowed = output_token_bound(spec, request, known)
-    if completion.status is Status.FAILED or _may_think_unseen(spec, known):
+    told_not_to_think = spec.thinking_tokens == 0 and spec.provider != "openai"
+    shows_all = known.reasons is False or told_not_to_think  # thinking is shown in part, or not at all
+    if completion.status is Status.FAILED or not shows_all:
         return allowed
     received = _byte_length(completion.text) + _byte_length(completion.reasoning_text or "")
     return min(allowed, received + MESSAGE_OVERHEAD_TOKENS)
-
-
-def _may_think_unseen(spec: ModelSpec, known: Capabilities) -> bool:
-    """Whether tokens may be billed that no reply shows: thinking is shown in part, or not at all."""
-    told_not_to = spec.thinking_tokens == 0 and spec.provider != "openai"
-    return not (known.reasons is False or told_not_to)
-
-
-def _if_dearer(spec: ModelSpec, tokens: int) -> int:
-    """Return ``tokens`` as reasoning where that costs more than an answer."""
-    return tokens if (spec.price_reasoning or 0) > (spec.price_out or 0) else 0
 
 
 def _part(count: int | None, whole: int) -> int:

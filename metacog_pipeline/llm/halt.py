@@ -52,7 +52,7 @@ class Halt:
 
         A cancellation that comes from elsewhere stays one.
         """
-        if self._thrown:
+        if self.thrown():
             raise NotSent
         task = asyncio.current_task()
         assert task is not None, "calls are made in tasks"
@@ -60,7 +60,7 @@ class Halt:
         try:
             yield lambda: self._waiting.discard(task)
         except asyncio.CancelledError:
-            if self._thrown and task in self._waiting and task.uncancel() == 0:
+            if self.thrown() and task in self._waiting and task.uncancel() == 0:
                 raise NotSent from None
             raise
         finally:

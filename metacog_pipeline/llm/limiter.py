@@ -23,7 +23,9 @@ GROWTH_SHARE = 0.05  # five rounds win back one cut, so a limit near the ceiling
 SHRINK_FACTOR = 0.8  # a refusal comes just above the allowed rate, so halving would waste most of it
 GROWTH_UTILISATION = 0.8  # below this share in use, a clean round does not test the limit
 COOLDOWN_S = 15.0  # refusals of calls that were sent before the cut arrive within it
-PAUSE_AFTER = 5  # refusals in a row, with no answer between, after which nothing is sent until the wait is over
+PAUSE_AFTER = (
+    5  # refusals in a row, with no answer between, after which nothing is sent until the wait is over
+)
 MINUTE_S = 60.0
 
 T = TypeVar("T")

@@ -1,8 +1,8 @@
 """One HTTP client per account, and one send with every limit explicit.
 
 aiohttp carries the connections behind httpx's interface. Redirects are not followed, proxies and netrc of the environment
-are not used, and cookies are not kept: none of them is part of what a study asks. Only certificate locations
-(``SSL_CERT_FILE``, ``SSL_CERT_DIR``) are. An answer is whole or it is a failure, never a silent part.
+are not used, cookies are not kept, and nothing is compressed: none of them is part of what a study asks. Only certificate
+locations (``SSL_CERT_FILE``, ``SSL_CERT_DIR``) are. An answer is whole or it is a failure, never a silent part.
 
 How long a call may take::
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import aiohttp
@@ -43,10 +43,8 @@ DEFAULT_EFFORT = "medium"  # what providers take where none is asked for
 STREAM_TOTAL_FACTOR = 4.0  # a whole stream may take so many times what it may keep silent
 FINISH_GRACE_S = 2.0  # what may follow the last event of a stream, where its connection stays open
 LAST_EVENTS = (b"[DONE]", b'"message_stop"')
-NO_CONNECTION = "no_connection"  # the code of a failure before anything could be sent
 MAX_CONNECTIONS = 1000  # the ceiling of any model's concurrency: the limiter decides, not the pool
 MAX_BODY_BYTES = 64 * 2**20  # far above any answer with log-probabilities; 100 in flight still fit a machine
-ENCODINGS = frozenset({"gzip", "deflate"})  # as offered; others, or nested ones, could unpack without end
 
 _UNSENT = (
     httpx.ConnectError,
@@ -58,20 +56,16 @@ _UNSENT = (
     httpx.InvalidURL,
 )
 _UNSENT_CAUSES = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL)
-_HEADERS = {
-    "accept": "application/json",
-    "accept-encoding": "gzip, deflate",
-    "user-agent": "metacog-pipeline",
-}
+_HEADERS = {"accept": "application/json", "accept-encoding": "identity", "user-agent": "metacog-pipeline"}
 # The deadline of the attempt watches over everything after the connection.
 _EXTENSIONS = {
     "timeout": {"connect": CONNECT_TIMEOUT_S, "pool": POOL_TIMEOUT_S, "write": WRITE_TIMEOUT_S, "read": None}
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Reply:
-    """What came back. ``headers`` are looked up in lower case; ``body`` is decompressed; ``closed``: it is whole.
+    """What came back. ``headers`` are looked up in lower case; ``closed``: the body is whole.
 
     ``first_byte_at`` is when the answer began, on the event loop's clock.
     """
@@ -112,19 +106,20 @@ def open_http(
     *, verify: ssl.SSLContext | None = None, transport: httpx.AsyncBaseTransport | None = None
 ) -> Http:
     """Return a client for one event loop; close it with ``aclose``."""
+
+    def session() -> aiohttp.ClientSession:
+        connector = aiohttp.TCPConnector(
+            ssl=context, limit=MAX_CONNECTIONS, keepalive_timeout=KEEPALIVE_S, ttl_dns_cache=DNS_CACHE_S
+        )
+        jar = aiohttp.DummyCookieJar()
+        return aiohttp.ClientSession(
+            connector=connector, cookie_jar=jar, auto_decompress=False, trust_env=False
+        )
+
     if transport is None:
         context = verify or httpx.create_ssl_context()
-        transport = AiohttpTransport(verify=context, client=lambda: _session(context))
+        transport = AiohttpTransport(verify=context, client=session)
     return Http(transport)
-
-
-def _session(context: ssl.SSLContext) -> aiohttp.ClientSession:
-    connector = aiohttp.TCPConnector(
-        ssl=context, limit=MAX_CONNECTIONS, keepalive_timeout=KEEPALIVE_S, ttl_dns_cache=DNS_CACHE_S
-    )
-    return aiohttp.ClientSession(
-        connector=connector, cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False, trust_env=False
-    )
 
 
 def timeouts_of(
@@ -137,7 +132,18 @@ def timeouts_of(
     return silence, spec.total_timeout_s or whole
 
 
-class Attempt:
+async def send(http: Http, call: HttpCall, silence: float, total: float, *, max_body: int) -> Reply:
+    """Send ``call`` and return its whole reply. Raises `SendFailure` and nothing else but cancellation."""
+    attempt, request = _Attempt(silence, total, max_body), _request(call)
+    try:
+        return await attempt.send(http, request)
+    except Exception as error:
+        failure = error if isinstance(error, SendFailure) else attempt.named(error, request.url.host)
+        failure.partial = attempt.reply
+        raise failure from None
+
+
+class _Attempt:
     """One call under way: what has come of its reply, and how much longer it may take."""
 
     def __init__(self, silence: float, total: float, max_body: int) -> None:
@@ -145,106 +151,73 @@ class Attempt:
         self._silence, self._total, self._max_body = silence, total, max_body
         self._end = self._loop.time() + total
         self._timer = asyncio.timeout(None)
-        self._response: httpx.Response | None = None
-        self._headers: Mapping[str, str] = {}
-        self._chunks: list[bytes] = []
-        self._first_byte_at: float | None = None
+        self.reply: Reply | None = None  # None where not even the headers have come
 
     async def send(self, http: Http, request: httpx.Request) -> Reply:
-        """Send ``request`` and return its whole reply. Raises `SendFailure`, and what the connection raises."""
         async with self._timer:
             self._wait(self._silence)
-            self._response = await http.bare.handle_async_request(request)
+            response = await http.bare.handle_async_request(request)
+            headers = dict(response.headers.items())  # httpx's own go through all of them at every look
+            self.reply = Reply(response.status_code, headers, b"", closed=False)
             try:
-                await self._read(self._response)
+                await self._read(response, self.reply)
             finally:
-                await self._response.aclose()
-        reply = self.reply(closed=True)
-        assert reply is not None, "a call that did not fail has an answer"
-        return reply
+                await response.aclose()
+        return self.reply
 
-    def reply(self, *, closed: bool) -> Reply | None:
-        """Return what has come, ``None`` where not even the headers have."""
-        if self._response is None:
-            return None
-        body = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
-        return Reply(self._response.status_code, self._headers, body, closed, self._first_byte_at)
-
-    def missed(self) -> str | None:
-        """Return which time ran out and the key that raises it; None where none did."""
+    def named(self, error: Exception, host: str) -> SendFailure:
+        """Return what ``error`` means: which time ran out, or what broke."""
         if not self._timer.expired():
-            return None
+            return _named(error, host)
+        missed = f"nothing came for {self._silence:g} s: raise timeout_s"
         if self._loop.time() >= self._end:
-            return f"the total of {self._total:g} s is over: raise total_timeout_s"
-        return f"nothing came for {self._silence:g} s: raise timeout_s"
+            missed = f"the total of {self._total:g} s is over: raise total_timeout_s"
+        return SendFailure(f"no whole answer from {host}: {missed}")
 
     def _wait(self, seconds: float) -> None:
         self._timer.reschedule(min(self._loop.time() + seconds, self._end))
 
-    async def _read(self, response: httpx.Response) -> None:
-        self._headers = dict(response.headers.items())  # httpx's own go through all of them at every look
-        _check_encoding(self._headers)
-        # What is not packed is taken as it comes: httpx's own ways of reading cost more than the rest of this loop.
-        packed, size = "content-encoding" in self._headers, 0
-        async for chunk in response.aiter_bytes() if packed else _unpacked(response):
-            size += len(chunk)
-            if size > self._max_body:
-                raise SendFailure(
-                    f"the answer is longer than {self._max_body:,} bytes, the most that is kept: lower max_tokens or "
-                    "thinking_tokens, or check what answers at base_url",
-                    kind=ErrorKind.UNSUPPORTED,
-                )
-            comment = chunk.startswith(b":") and b"data:" not in chunk  # it only keeps a stream alive
-            if self._first_byte_at is None and not comment:
-                self._first_byte_at = self._loop.time()
-            self._chunks.append(chunk)
-            last = any(each in chunk[-200:] for each in LAST_EVENTS)
-            self._wait(FINISH_GRACE_S if last else self._silence)
-        announced = self._headers.get("content-length", "")
-        # Of a compressed answer the length on the line is announced, not that of the text.
-        came = response.num_bytes_downloaded or None if packed else size
-        if response.is_success and announced.isdecimal() and came not in (int(announced), None):
-            raise SendFailure(f"the answer was cut: {came:,} of {int(announced):,} bytes came")
-
-
-async def send(http: Http, call: HttpCall, silence: float, total: float, *, max_body: int) -> Reply:
-    """Send ``call`` and return its whole reply. Raises `SendFailure` and nothing else but cancellation."""
-    request = _request(call)
-    attempt = Attempt(silence, total, max_body)
-    try:
-        return await attempt.send(http, request)
-    except Exception as error:
-        missed = attempt.missed()
-        if isinstance(error, SendFailure):
-            failure = error
-        elif missed is not None:
-            failure = SendFailure(f"no whole answer from {request.url.host}: {missed}")
-        else:
-            failure = _named(error, request.url.host)
-        failure.partial = attempt.reply(closed=False)
-        raise failure from None
+    async def _read(self, response: httpx.Response, reply: Reply) -> None:
+        if (packed := reply.headers.get("content-encoding", "").strip().lower()) not in ("", "identity"):
+            said = f"the answer is encoded as {packed[:80]!r}, and no encoding was offered"
+            raise SendFailure(f"{said}: check what answers at base_url", kind=ErrorKind.FATAL)
+        stream, chunks, size = response.stream, list[bytes](), 0
+        assert isinstance(stream, httpx.AsyncByteStream), "the client is an asynchronous one"
+        try:
+            async for chunk in stream:
+                size += len(chunk)
+                if size > self._max_body:
+                    raise SendFailure(
+                        f"the answer is longer than {self._max_body:,} bytes, the most that is kept: lower max_tokens or "
+                        "thinking_tokens, or check what answers at base_url",
+                        kind=ErrorKind.UNSUPPORTED,
+                    )
+                comment = chunk.startswith(b":") and b"data:" not in chunk  # it only keeps a stream alive
+                if reply.first_byte_at is None and not comment:
+                    reply.first_byte_at = self._loop.time()
+                chunks.append(chunk)
+                last = any(each in chunk[-200:] for each in LAST_EVENTS)
+                self._wait(FINISH_GRACE_S if last else self._silence)
+        finally:
+            reply.body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
+        announced = reply.headers.get("content-length", "")
+        if response.is_success and announced.isdecimal() and size != int(announced):
+            raise SendFailure(f"the answer was cut: {size:,} of {int(announced):,} bytes came")
+        reply.closed = True
 
 
 def _request(call: HttpCall) -> httpx.Request:
-    def refused(message: str) -> SendFailure:
-        return SendFailure(message, maybe_billed=False, kind=ErrorKind.FATAL)
-
     try:
-        headers = _headers(tuple(call.headers.items()))
-        request = httpx.Request(
-            "POST", _parsed(call.url), headers=headers, content=call.body, extensions=_EXTENSIONS
-        )
+        url, headers = _parsed(call.url), _headers(tuple(call.headers.items()))
+        request = httpx.Request("POST", url, headers=headers, content=call.body, extensions=_EXTENSIONS)
+        problem = f"{call.url} cannot be called: base_url must start with http:// or https:// and name a host"
+        if url.scheme in ("http", "https") and url.host:
+            return request
     except (httpx.InvalidURL, ValueError, TypeError) as error:
-        # Not chained: the message of a rejected header shows its value, which may be the key.
+        # The message of a rejected header shows its value, which may be the key.
         name = type(error).__name__
-        raise refused(
-            f"the call cannot be written as HTTP ({name}): check base_url and the key variable"
-        ) from None
-    if request.url.scheme not in ("http", "https") or not request.url.host:
-        raise refused(
-            f"{call.url} cannot be called: base_url must start with http:// or https:// and name a host"
-        )
-    return request
+        problem = f"the call cannot be written as HTTP ({name}): check base_url and the key variable"
+    raise SendFailure(problem, maybe_billed=False, kind=ErrorKind.FATAL)
 
 
 @functools.lru_cache(maxsize=64)
@@ -259,34 +232,13 @@ def _headers(given: tuple[tuple[str, str], ...]) -> httpx.Headers:
     return httpx.Headers(_HEADERS | dict(given))
 
 
-def _unpacked(response: httpx.Response) -> AsyncIterator[bytes]:
-    stream = response.stream
-    assert isinstance(stream, httpx.AsyncByteStream), "the client is an asynchronous one"
-    return stream.__aiter__()
-
-
-def _check_encoding(headers: Mapping[str, str]) -> None:
-    """Raise `SendFailure` for an answer packed in another way than offered, before any of it is unpacked."""
-    named = [name.strip().lower() for name in headers.get("content-encoding", "").split(",")]
-    packed = [name for name in named if name not in ("", "identity")]
-    if packed and (len(packed) > 1 or packed[0] not in ENCODINGS):
-        raise SendFailure(
-            f"the answer is encoded as {', '.join(packed)[:80]!r}, and only gzip or deflate were offered: check what "
-            "answers at base_url",
-            kind=ErrorKind.FATAL,
-        )
-
-
 def _named(error: Exception, host: str) -> SendFailure:
     """Return what ``error`` means; its own text is not quoted, as it may hold the key."""
     cause = cause_of(error)
     name = type(cause).__name__
     if isinstance(cause, aiohttp.ClientConnectorCertificateError | ssl.SSLCertVerificationError):
-        return SendFailure(
-            f"the certificate of {host} is not trusted: check base_url, or name a bundle in SSL_CERT_FILE",
-            maybe_billed=False,
-            kind=ErrorKind.FATAL,
-        )
+        said = f"the certificate of {host} is not trusted: check base_url, or name a bundle in SSL_CERT_FILE"
+        return SendFailure(said, maybe_billed=False, kind=ErrorKind.FATAL)
     if never_sent(error):
         within = f" within {CONNECT_TIMEOUT_S:g} s" if isinstance(cause, TimeoutError) else ""
         what = "check base_url, the network, and that the server is up"

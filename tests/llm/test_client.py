@@ -239,15 +239,6 @@ def test_an_answer_shorter_than_announced_is_a_transient_failure_even_when_it_re
     assert (completion.status, completion.attempts) == (Status.OK, 2)
 
 
-def test_a_compressed_answer_is_read(virtual, bench):
-    import gzip
-
-    packed = gzip.compress(bench.reply("B").content)
-    reply = httpx.Response(200, content=packed, headers={"content-encoding": "gzip"})
-    completion = virtual(bench.model(bench.provider([reply])).complete(bench.request()))
-    assert (completion.status, completion.text) == (Status.OK, "B")
-
-
 def test_a_constraint_the_provider_has_no_field_for_is_unsupported_without_a_call(virtual, bench):
     provider = bench.provider()
     spec = bench.spec(provider="anthropic", base_url="http://test.invalid")

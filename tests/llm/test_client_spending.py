@@ -92,7 +92,7 @@ def test_a_bill_above_the_limit_stops_the_model_and_is_charged_as_the_limit_and_
     line = second.error_message or ""
     assert "billed 5,000 tokens once, more than the request allowed" in line
     assert "thinking_tokens" in line
-    assert caplog.text.count("5,000 output tokens where the request allowed 50") == 1
+    assert caplog.text.count("billed 5,000 tokens once, more than the request allowed") == 1
     assert model.known.overbilled == 5000
 
 
@@ -188,19 +188,6 @@ def test_after_the_first_bill_above_it_each_call_sets_aside_as_much(virtual, ben
         caplog.text.count("billed 20,000 input tokens for a prompt of at most 88: something on the way") == 1
     )
     assert model.known.hidden_tokens == pytest.approx(HIDDEN, abs=50)
-
-
-async def test_few_calls_are_under_way_until_bills_are_within_what_is_set_aside(bench):
-    model, provider = adding(bench, lambda n: 1_000 * min(n + 1, 12), limiter=Limiter(100, start=50))
-    peaks: list[int] = []
-
-    async def ask() -> None:
-        await model.complete(bench.request())
-        peaks.append(provider.peak)
-
-    await asyncio.gather(*(ask() for _ in range(100)))
-    assert peaks[11] == FIRST_CALLS
-    assert provider.peak == 50
 
 
 def test_a_bill_far_beyond_the_prompt_stops_the_model_in_this_session_and_in_later_ones(

@@ -208,7 +208,7 @@ def test_a_line_of_a_batch_is_read_as_the_reply_and_costs_half(virtual, reply):
         return
     model = Bench().model(Provider(lambda n, _: httpx.Response(500), 0.1), spec=spec)
     completion = wire_for(spec.provider).read(spec, line.status, {}, line.body, Bench.key)
-    cost = model.billed(completion, REQUEST, model.known, batch=True)[0]
+    cost = model.billed(completion, REQUEST, model.known, batch=True)
     worst = costs.worst_case_cost(spec, REQUEST, batch=True)
     assert cost is not None and worst is not None and true_usd(reply) / 2 - 1e-12 <= cost <= worst + 1e-12
     assert Bench.key not in repr(completion)

@@ -20,7 +20,7 @@ from metacog_pipeline.llm.batch.records import Batch
 from metacog_pipeline.llm.batch.transport import Calls, Later, Refused
 from metacog_pipeline.llm.budget import Budget, BudgetSpent
 from metacog_pipeline.llm.client import read_reply
-from metacog_pipeline.llm.costs import priced, reported_cost
+from metacog_pipeline.llm.costs import priced, reconciled
 from metacog_pipeline.llm.ledger import NANO
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.transport import Reply
@@ -288,7 +288,7 @@ class Jobs:
         assert line is not None, "it was read before"
         if line.status != 200:
             return "failed", 0.0
-        return "answered", reported_cost(self.spec, self.completion(line, found.batch), batch=True)
+        return "answered", reconciled(self.spec, self.completion(line, found.batch), None, batch=True).cost
 
     # --- calls, and what their failures mean ------------------------------------------------------------------------
     def _calls(self, batch: Batch) -> Calls:

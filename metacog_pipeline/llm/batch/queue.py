@@ -206,7 +206,7 @@ class BatchModel:
             return None
         completion = self._jobs.completion(line, results.batch)
         billed = 1 if line.status == 200 else 0
-        cost = self._model.billed(completion, request, self.known, batch=True)[0] if billed else 0.0
+        cost = self._model.billed(completion, request, self.known, batch=True) if billed else 0.0
         return dataclasses.replace(completion, cost_usd=cost, attempts_billed=billed)
 
     def _note(self, answer: str, why: str, cost: float | None) -> None:
