@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -49,14 +49,27 @@ class Field(Protocol):
         ...
 
 
-#: A text that begins by saying that nothing is known.
+#: A text that begins by saying that nothing is known, an apology before it included.
 UNKNOWN = re.compile(
-    r"^\W*(?:i\s+(?:really\s+|honestly\s+)?(?:do\s?n['’]?t|do\s+not|cannot|can['’]?t)\s+(?:know|say|tell|determine|verify|answer)"
-    r"|i(?:\s+am|['’]m)\s+(?:not\s+able|unable)\s+to\s+(?:know|say|tell|determine|verify|answer)|no\s+idea"
+    r"^\W*(?:(?:i['’]?\s?a?m\s+(?:so\s+|very\s+)?(?:sorry|afraid)|sorry|honestly|unfortunately|lo\s+siento|lamentablemente|抱歉|对不起|很遗憾"
+    r"|죄송(?:합니다|하지만)|글쎄요|잘)[\s,.，。]*(?:but\s+|that\s+|pero\s+)?)?"
+    r"(?:i\s+(?:really\s+|honestly\s+)?(?:do\s?n['’]?t|do\s+not|cannot|can['’]?t)\s+(?:know|say|tell|determine|verify|answer)"
+    r"|i(?:\s+am|['’]m)\s+(?:not\s+able|unable)\s+to\s+(?:know|say|tell|determine|verify|answer)"
+    r"|(?:i\s+(?:really\s+|honestly\s+)?have\s+)?no\s+idea"
     r"|(?:(?:it|this|that|the\s+question)\s+)?(?:cannot|can['’]t|can\s+not)\s+be\s+(?:answered|determined|known|verified|computed)"
     r"|(?:there\s+is\s+)?(?:insufficient|not\s+enough)\s+(?:information|data)|unanswerable|undetermined|not\s+(?:answerable|determinable)"
-    r"|there\s+is\s+no\s+(?:record|way\s+to)|none$|not\s+sure|unknown\b|unsure|n/?a\b|none\s+given|no\s+(?:lo\s+)?sé|ich\s+weiß\s+(?:es\s+)?nicht|weiß\s+ich\s+nicht"
-    r"|je\s+ne\s+sais\s+pas|不知道|我不知道|모르겠|모릅니다)",
+    r"|there\s+is\s+no\s+(?:record|way\s+to)|none$|not\s+sure|unknown\b|unsure|n/?a\b|none\s+given"
+    r"|no\s+(?:lo\s+)?s[ée]\b|(?:lo\s+)?desconozco\b|desconocido\b|ich\s+weiß\s+(?:es\s+)?nicht|weiß\s+ich\s+nicht|je\s+ne\s+sais\s+pas"
+    r"|我?(?:不知道|不清楚)|모르겠|모릅|몰라|모름)",
+    re.IGNORECASE,
+)
+#: A text that begins by declining to answer.
+REFUSED = re.compile(
+    r"^\W*(?:i['’]?\s?a?m\s+(?:so\s+|very\s+)?sorry|sorry|i\s+apologi[sz]e|i(?:\s+(?:cannot|can['’]t|can\s+not|won['’]t)"
+    r"|(?:\s+am|['’]m)\s+(?:not\s+able|unable)\s+to)"
+    r"\s+(?:\w+\s+){0,3}?(?:help|assist|answer|provide|give|comply|decide|discuss|do)"
+    r"|as\s+an\s+ai\b[^.]{0,80}\b(?:cannot|can't|unable)|lo\s+siento|es\s+tut\s+mir\s+leid|das\s+(?:darf|kann)\s+ich\s+(?:leider\s+)?nicht"
+    r"|désolé|抱歉|对不起|죄송)",
     re.IGNORECASE,
 )
 _DENIED = re.compile(
@@ -239,15 +252,28 @@ class Binary:
 
 
 _YES = re.compile(
-    r"^\W*(?:yes|y|yeah|yep|true|sí|si|ja|oui|sim|是|是的|对|知道|我知道|네|예|i\s+do\b(?!\s*n[o']t)|i\s+would\s+say\s+yes)(?!\w)",
+    r"^\W*(?:yes|y|yeah|yep|true|sí|si|ja|oui|sim|是|是的|对|예(?:입니다)?|네(?=\s*(?:[,.!?，。]|$)|\W*$)|i\s+would\s+say\s+yes"
+    r"|i\s+do\b(?!\s*n[o']t)(?!\s+\w)|(?:of\s+course\s+)?i\s+(?:do\s+)?know\s+(?:it|this|that|the\s+answer)"
+    r"|(?:sí\W+)?lo\s+sé|claro\s+que\s+sí|我?(?:当然)?知道|(?:물론\s+|잘\s+)?알고\s+있\w*)(?!\w)",
     re.IGNORECASE,
 )
 _NO = re.compile(
-    r"^\W*(?:no|n|nope|false|nein|non|não|否|不|不是|不知道|我不知道|아니요|아니오|i\s+do\s*n['’]?o?t|i\s+would\s+say\s+no)(?!\w)",
+    r"^\W*(?:no(?!\.?\s?\d)|n|nope|false|nein|non|não|definitely\s+not|否|不|不是的?|아니요|아니오|아뇨|i\s+do\s*n['’]?o?t|i\s+would\s+say\s+no)(?!\w)"
+    r"|^\W*我?不知道",
     re.IGNORECASE,
 )
-_BOTH = re.compile(r"\byes\s+(?:and|or)\s+no\b|\bno\s+(?:and|or)\s+yes\b|\byes\s*/\s*no\b", re.IGNORECASE)
-_ENDS = re.compile(r"(?::|\bis|\bsay)\s*[*_\"']{0,3}(yes|no)\W*$", re.IGNORECASE)
+_BOTH = re.compile(
+    r"\b(?:yes\s*(?:and|or|/|\|)\s*no|no\s*(?:and|or|/|\|)\s*yes|s[ií]\s*(?:y|o|/)\s*no)\b|是\s*(?:/|或|和)\s*(?:否|不是)|예\s*/\s*아니",
+    re.IGNORECASE,
+)
+_BARE = re.compile(
+    r"(?:(?:so|then|i['’]d\s+(?:have\s+to\s+)?say|i\s+(?:have\s+to|must|would)\s+say|my\s+answer|actually|así\s+que|所以|그래서)\s+)?"
+    r"(?:(?P<yes>yes|sí|si|ja|oui|是|예|네)|(?P<no>no|nein|non|否|不是|아니요|아니오))",
+    re.IGNORECASE,
+)
+_ENDS = re.compile(r"(?::|\bis|\b(?:to|would|i['’]d|must)\s+say)\s*[*_\"']{0,3}(yes|no)\W*$", re.IGNORECASE)
+_CLAUSE = re.compile(r"[^.,;:!?\n。，；：！？]+")
+_TAKEN_BACK = re.compile(r"\b(?:actually|wait|on\s+reflection|correction|rather|i\s+mean)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,17 +283,33 @@ class YesNo:
     name: str = "answer"
 
     def read(self, said: str) -> Found:
-        """Read a text that begins with the word, or ends by stating it."""
-        if _BOTH.search(said):
+        """Read a text that begins with the word, ends by stating it, or holds it as a clause of its own."""
+        text = unboxed(said).replace("$", " ")
+        if _BOTH.search(text):
             return AMBIGUOUS
+        alone = [*_alone(text)]
         for word, pattern in (("no", _NO), ("yes", _YES)):
-            if found := pattern.match(said):
-                return Found("ok", word, found.start(), found.end())
-        if ends := _ENDS.search(said):
+            if found := pattern.match(text):
+                other = next((each for each in reversed(alone) if each.value != word), None)
+                if other is None:
+                    return Found("ok", word, found.start(), found.end())
+                return other if _TAKEN_BACK.search(text, found.end(), other.end) else AMBIGUOUS
+        if ends := _ENDS.search(text):
             return Found("ok", ends[1].lower(), ends.start(1), ends.end(1))
-        return NOTHING
+        return alone[-1] if len({each.value for each in alone}) == 1 else AMBIGUOUS if alone else NOTHING
 
     find = read
+
+
+def _alone(text: str) -> Iterator[Found]:
+    """Yield each yes and no that is a clause of its own."""
+    for clause in _CLAUSE.finditer(text):
+        bare = clause[0].strip(" \t*_\"'()[]-")
+        found = _BARE.fullmatch(bare)
+        if found and not re.match(r"\.\s?\d", text[clause.end() :]):  # "No. 5" is a number
+            name = "yes" if found["yes"] else "no"
+            start = clause.start() + clause[0].index(bare) + found.start(name)
+            yield Found("ok", name, start, start + len(found[name]))
 
 
 # --- numbers ------------------------------------------------------------------------------------------------------------

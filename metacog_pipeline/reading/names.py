@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-from metacog_pipeline.reading.fields import AMBIGUOUS, NOTHING, UNKNOWN, Found, simple
-from metacog_pipeline.reading.numbers import numbers
+from metacog_pipeline.reading.fields import AMBIGUOUS, NOTHING, REFUSED, UNKNOWN, Found, simple, unboxed
+from metacog_pipeline.reading.numbers import Quantity, numbers
 
-LONGEST_NAME = 80  # characters of a line that is a name and no prose
+LONGEST_SENTENCE = 160  # characters: a longer one is prose
 _MONTHS = {
     name: place
     for names in (
@@ -36,11 +38,38 @@ _SAYS = re.compile(
     r"^.{0,60}?\b(?:is|was|are|were|es|fue|ist|war|est|était)\s+(?:called\s+|named\s+|known\s+as\s+)?",
     re.IGNORECASE,
 )
-_STATED = re.compile(
-    r"\b(?:answer|it|this|that|he|she|they)\s+(?:is|was|are|were|would\s+be)\s+([^.\n]{1,80})", re.IGNORECASE
-)
 _NOTE = re.compile(r"\s*[(\[][^)\]]{0,120}[)\]]")
-_OR = re.compile(r"\s+(?:or|o|oder|ou)\s+|\s*/\s*", re.IGNORECASE)
+_OR = re.compile(r"\s+(?:or|o|oder|ou)\s+|\s*/\s*|(?<=[\u4e00-\u9fff])(?:还是|或者?)", re.IGNORECASE)
+_PLACE = re.compile(r"[\[<][^\]>]{0,40}[\]>]")  # of a template: [your answer]
+_UNFINISHED = re.compile(r"(?:^|\s)(?:by|is|was|are|were|the|of|in|called|named|and|or)$", re.IGNORECASE)
+
+# --- how a sentence states a name ---
+_CORRECTION = re.compile(
+    r"\b(?:no,?\s+wait|wait|scratch\s+that|correction|i\s+mean|or\s+rather)\b[\W_]*", re.IGNORECASE
+)
+_CLAUSES = re.compile(r"[,;|\n]\s*(?!\d)|\s[-–—]+\s|[，；。]|(?<=\w{3})[.!?]\s")
+# A clause that states what the ones before it led up to; and one that leads up to something.
+_GOES_ON = re.compile(
+    r"\W*(?:(?:but|however|so|now|today|it|he|she|they|the\s+answer|pero|sino|ahora|hoy|jetzt|sondern|mais)(?!\w)"
+    r"|而是|现在|答案|정답)",
+    re.IGNORECASE,
+)
+_LEADS_UP = re.compile(
+    r"\W*(?:(?:in|on|at|as|after|before|during|according|formerly|previously|originally|once|not|well|sure|en|no|nicht"
+    r"|keywords?)(?!\w)|不是)",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(  # before a name that is denied, left behind or compared with, in simple form
+    r"(?:^| )(?:not|n t|never|no|no es|no fue|nicht|kein|keine|pas|不 是|并 非|rather than|instead of|unlike|than|like|near"
+    r"|below|above|after|before|and|with|formerly|previously|once|used to be|thought|thought to be|thought of)"
+    r"(?: (?:the|a|el|la|in))?$"
+)
+_WRONG = re.compile(r"^(?:(?:is|was|would be) )?(?:not|wrong|incorrect|no)\b|^ ?[이가은는]? ?아[니닌]")
+_TITLE = re.compile(
+    r"^(?:mount|mt|lake|river|king|queen|saint|st|sir|dr|president|emperor|pope|admiral|general|professor|planet|the|either"
+    r"|its|thats|it|in|is|was|el|la|le|der|die|das)$"
+)
+_CJK = re.compile(r"([\u3040-\u30ff\u3400-\u9fff])")
 
 # What a name may stand with or without: Lake Tanganyika, the Pacific Ocean. "City" is none of them: Mexico is a country.
 _KINDS = frozenset(
@@ -93,6 +122,71 @@ def _only_number(text: str) -> float | None:
     return found[0].value
 
 
+def states(sentence: str, keys: Sequence[str]) -> bool:
+    """Return whether a sentence states one of ``keys`` as whole words or as its number, not denied nor compared with.
+
+    Of several clauses the first counts, and one that goes on from it ("formerly Kingston; now Ottawa").
+    """
+    text = _NOTE.sub(" ", sentence)
+    clauses = [each for each in _CLAUSES.split(text) if each.strip()]
+    led = bool(clauses) and bool(_LEADS_UP.match(clauses[0]))
+    counted = [each for place, each in enumerate(clauses) if place == 0 or led or _GOES_ON.match(each)]
+    said = [(each, _spaced(each)) for each in counted]
+    found = [*numbers(text)]
+    for key in keys:
+        value = _only_number(key)
+        if (
+            _states_number(text, found, value)
+            if value is not None
+            else any(_names(*each, key) for each in said)
+        ):
+            return True
+    return False
+
+
+def _names(clause: str, said: str, key: str) -> bool:
+    """Return whether a clause, ``said`` in simple form, names ``key``."""
+    wanted = _spaced(key)
+    end = (
+        "" if "\uac00" <= unicodedata.normalize("NFC", wanted)[-1:] <= "\ud7a3" else "(?: |$)"
+    )  # Korean particles
+    for found in re.finditer(rf"(?:^| ){re.escape(wanted)}{end}", said) if wanted and wanted in said else ():
+        before, behind = said[: found.start()].strip(), said[found.end() :]
+        if not (_ASIDE.search(before) or _WRONG.match(behind) or _longer(clause, key)):
+            return True
+    return False
+
+
+def _longer(clause: str, key: str) -> bool:
+    """Return whether the one word of ``key`` ends a longer name: "Pierre Curie", "New Mexico"."""
+    if " " in _spaced(key) or not key[:1].isupper():
+        return False
+    found = re.search(rf"\b([A-ZÀ-Þ][\w.'’]*)[\s-]+{re.escape(key)}", clause)
+    return found is not None and not _TITLE.match(simple(found[1]))
+
+
+def _spaced(text: str) -> str:
+    """Return the words of ``text`` in simple form; each character of Chinese is one."""
+    return simple(_CJK.sub(r" \1 ", text))
+
+
+def _states_number(text: str, found: Sequence[Quantity], value: float) -> bool:
+    for one, two in pairwise(found):
+        between = text[one.end : two.start]
+        if one.value != two.value and value in (one.value, two.value) and _EITHER.fullmatch(between):
+            return False
+    return any(math.isclose(each.value, value, rel_tol=1e-9) for each in found)
+
+
+_EITHER = re.compile(r"\s*(?:-|to|or|and|/|o|oder|bis)\s*", re.IGNORECASE)
+
+
+def _short(text: str) -> str:
+    """Return a line, or of a longer one its first sentence; "" where that is prose too."""
+    said = text if len(text) <= LONGEST_SENTENCE else re.split(r"(?<=\w{3})[.!?]\s", text, maxsplit=1)[0]
+    return said if len(said) <= LONGEST_SENTENCE else ""
+
+
 @dataclass(frozen=True, slots=True)
 class ShortText:
     """A name or a few words. Its value is the text as stated; ``aliases`` are the forms that are right."""
@@ -102,11 +196,14 @@ class ShortText:
 
     def read(self, said: str) -> Found:
         """Read the text behind a label."""
-        bare = said.strip(" \t\n*_,;:!\"'`").removesuffix(".").strip(" *_\"'`")
-        if not bare or UNKNOWN.match(bare):
+        bare = unboxed(_short(said)).strip(" \t\n*_,;:!$\"'`").removesuffix(".").strip(" *_$\"'`")
+        if not bare or _UNFINISHED.search(bare) or _PLACE.fullmatch(bare):
+            return NOTHING
+        exact = self._is(bare)
+        if not exact and (UNKNOWN.match(bare) or (REFUSED.match(bare) and not self.right(bare))):
             return NOTHING
         sides = [each for each in _OR.split(bare) if each]
-        if len(sides) > 1 and not self.right(bare):
+        if len(sides) > 1 and not exact:
             held = [self.right(each) for each in sides]
             if any(held) and not all(held):
                 return AMBIGUOUS
@@ -114,17 +211,26 @@ class ShortText:
         return Found("ok", bare, start, start + len(bare))
 
     def find(self, text: str) -> Found:
-        """Find the name that a turn without labels states."""
-        lines = [line.strip(" *_") for line in text.strip().splitlines() if line.strip()]
-        if not lines:
-            return NOTHING
-        stated = _STATED.search(lines[0])
-        if stated is not None and len(lines[0]) > LONGEST_NAME:
-            return self.read(stated[1])
-        return self.read(lines[0]) if len(lines[0]) <= 2 * LONGEST_NAME else NOTHING
+        """Find the name that a turn without labels states in its first line."""
+        lines = [line.strip(" *_#-\t") for line in text.strip().splitlines()]
+        lines = [line for line in lines if re.search(r"\w", line)]
+        if len(lines) > 1 and lines[0].endswith(":"):
+            lines = lines[1:]
+        return self.read(lines[0]) if lines else NOTHING
 
     def right(self, said: str) -> bool:
-        """Return whether ``said`` is one of the aliases: as it stands, without a note in brackets, or behind "it is"."""
+        """Return whether ``said`` is one of the aliases, or a sentence that states one."""
+        last = _CORRECTION.split(said)[-1] or said
+        return self._is(last) or states(last, self.aliases)
+
+    def _is(self, said: str) -> bool:
+        """Return whether ``said`` is an alias: as it stands, without a note in brackets, behind "it is", "last, first"."""
         forms = {said, _NOTE.sub("", said), _SAYS.sub("", said), _SAYS.sub("", _NOTE.sub("", said))}
         forms |= {re.split(r"\s[-–—]+\s|,\s|;\s", form, maxsplit=1)[0] for form in forms}
-        return any(same(form, alias) for form in forms for alias in self.aliases)
+        if said.count(",") == 1:
+            last, first = said.split(",")
+            forms.add(f"{first.strip()} {last.strip()}")
+        plain = {*map(simple, forms)} - {""}
+        return any(
+            simple(alias) in plain or any(same(form, alias) for form in forms) for alias in self.aliases
+        )

@@ -11,15 +11,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from metacog_pipeline.reading.envelope import Envelope
-from metacog_pipeline.reading.fields import AMBIGUOUS, NOTHING, Confidence, Field, Fields, Found, Status
+from metacog_pipeline.reading.fields import (
+    AMBIGUOUS,
+    NOTHING,
+    REFUSED,
+    UNKNOWN,
+    Confidence,
+    Field,
+    Fields,
+    Found,
+    Status,
+)
 from metacog_pipeline.reading.records import Record, Value, records
 
-_REFUSED = re.compile(
-    r"^\W*(?:i['’]?\s?a?m\s+(?:so\s+|very\s+)?sorry|sorry|i\s+apologi[sz]e|i\s+(?:cannot|can't|can\s+not|won't|am\s+not\s+able\s+to"
-    r"|am\s+unable\s+to|['’]m\s+(?:not\s+able|unable)\s+to)\s+(?:\w+\s+){0,3}?(?:help|assist|answer|provide|give|comply|decide|do)"
-    r"|as\s+an\s+ai\b[^.]{0,80}\b(?:cannot|can't|unable)|lo\s+siento|es\s+tut\s+mir\s+leid|désolé|抱歉|对不起|죄송)",
-    re.IGNORECASE,
-)
 _CORRECTS = re.compile(
     r"\b(?:wait|actually|on\s+reflection|correct(?:ion|ed|ing)|reconsider\w*|on\s+second\s+thought|rather|instead|sorry|mistake"
     r"|revis\w+|updat\w+|change\s+my|let\s+me\s+re|final\w*|hm+|no,|scratch\s+that)\b",
@@ -60,17 +64,18 @@ def read(envelope: Envelope, fields: Sequence[Field]) -> Reading:
     first, others, text = fields[0], fields[1:], envelope.text
     if isinstance(first, Fields):
         whole = first.read(text)
-        refused = whole.status == "no_answer" and _REFUSED.match(text.strip())
+        refused = whole.status == "no_answer" and REFUSED.match(text.strip())
         return (
             _all("refused", fields) if refused else Reading(whole.status, {first.name: whole}, envelope.start)
         )
     found = _with_other_name(records(text), first)
     answered = [record for record in found if first.name in record.values]
-    chosen = _chosen(text, answered, first) if answered else _unnamed(text, found, first)
+    chosen = _chosen(text, answered, first) if answered else _unnamed(text, found, fields)
     if isinstance(chosen, Record):
         values = {each.name: _of_record(text, chosen, found, each, first) for each in fields}
         return Reading(values[first.name].status, values, envelope.start)
-    if chosen.status == "no_answer" and _REFUSED.match(text.strip()):
+    turn = text.strip()
+    if chosen.status == "no_answer" and REFUSED.match(turn) and not UNKNOWN.match(turn):
         return _all("refused", fields)
     several = chosen.status == "ambiguous" and len(answered) > 1
     rest = {each.name: _one_of(found, each) if several else _elsewhere(text, found, each) for each in others}
@@ -123,11 +128,12 @@ def _sureness(record: Record) -> float | None:
     return read.value if read.status == "ok" else None
 
 
-def _unnamed(text: str, found: Sequence[Record], first: Field) -> Record | Found:
+def _unnamed(text: str, found: Sequence[Record], fields: Sequence[Field]) -> Record | Found:
     """Read a turn that names no answer: a short one as it stands, else what its sentences state."""
+    first = fields[0]
     before = text[: min((record.start for record in found), default=len(text))]
     if len(text.strip()) <= _SHORT_TURN:
-        pair = _PAIR.match(text)
+        pair = _PAIR.match(text) if len(fields) > 1 else None
         if pair is not None and first.read(pair["answer"]).status == "ok":
             return Record(
                 0, len(text), {first.name: _group(pair, "answer"), "confidence": _group(pair, "other")}

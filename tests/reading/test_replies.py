@@ -11,7 +11,9 @@ from metacog_pipeline.reading.names import ShortText
 from metacog_pipeline.reading.reader import read
 
 ROWS = [
-    json.loads(line) for line in (Path(__file__).parent / "replies.jsonl").read_text("utf-8").splitlines()
+    json.loads(line)
+    for path in sorted(Path(__file__).parent.glob("*.jsonl"))
+    for line in path.read_text("utf-8").splitlines()
 ]
 
 
