@@ -102,12 +102,7 @@ class OpenStudy:
         Raises ``StudyError`` where the study does not run it, ``StoreError`` before there is a leaderboard.
         """
         self._require(benchmark)
-        return self.sql(
-            "select calls.*, prompts.request, answers.text, answers.reasoning from calls "
-            "left join texts.answers as answers using (answer_id) "
-            "left join texts.prompts as prompts on prompts.prompt = answers.prompt "
-            f"where calls.benchmark = '{benchmark}'"
-        )
+        return self.sql(f"from transcripts where benchmark = '{benchmark}'")
 
     def compare(self, a: str, b: str) -> pl.DataFrame:
         """Return models ``a`` and ``b`` on the items both answered: paired differences, intervals, corrected p."""
@@ -116,7 +111,7 @@ class OpenStudy:
         return compare(self.study, a, b)
 
     def sql(self, query: str) -> pl.DataFrame:
-        """Return what one reading statement answers from the study's DuckDB file; texts are attached as ``texts``.
+        """Return what one reading statement answers from the study's DuckDB file; `transcripts` has prompts and replies.
 
         Names that repeat are numbered (``a``, ``a_2``). Raises ``StudyError`` for any other statement, and where a column
         of the answer fits no frame.

@@ -14,7 +14,7 @@ FOLDERS = (  # those that every home has
 # Not reproducible: answers of models and of people, questions that came with them, what was spent, what is submitted,
 # and what `metacog train study` trained.
 KEPT = ("transcripts", "people", "imported", "ledger", "batches", "training")
-LEADERBOARD, TEXTS = "leaderboard.duckdb", "transcripts.duckdb"
+LEADERBOARD = "leaderboard.duckdb"
 
 
 class PathBelow:
@@ -47,7 +47,6 @@ class Home:
     estimates = PathBelow("estimates")  # numbers with intervals
     cross_benchmark = PathBelow("cross_benchmark")
     leaderboard = PathBelow(LEADERBOARD)  # the file analysts open
-    texts = PathBelow(TEXTS)  # prompts and replies beside it
     board_lock = PathBelow(".leaderboard.lock")  # held by who builds it
     report = PathBelow("report")
     page = PathBelow("report/index.html")  # what people open

@@ -89,7 +89,7 @@ def test_observations_and_transcripts_are_whole(study):
     assert not [name for name in seen.columns if name.startswith("_")]
     answers = set(seen["answer_ids"].explode().drop_nulls())
     assert answers <= set(calls["answer_id"])
-    assert calls["request"].null_count() == calls["text"].null_count() == 0
+    assert calls["request_json"].null_count() == calls["text"].null_count() == 0
 
 
 def test_two_models_are_compared_on_what_both_answered(study):

@@ -1,4 +1,4 @@
--- One row: one call to a model and how it ended; texts are in transcripts.duckdb, by answer_id.
+-- One row: one call to a model and how it ended; texts are in transcripts, by answer_id.
 -- Key: none; the same call may be kept for two readers, and one that failed or was unusable may be repeated under its answer_id.
 -- Source: transcripts, the readable copy of the journals.
 -- columns:

@@ -75,8 +75,8 @@ def compare(a: str, b: str, study_file: Path, form: Format) -> None:
 def sql(query: str | None, study_file: Path, form: Format, output: Path | None, saved: str | None) -> None:
     """Run one read-only query on the leaderboard's DuckDB file.
 
-    Without a query it is read from standard input. Texts of prompts and replies stand in the attached file `texts`: join
-    texts.answers by answer_id. `--saved dictionary` lists every table and column with its meaning.
+    Without a query it is read from standard input. Prompts and replies, a row per call, are the table `transcripts`,
+    which is read from the Parquet files below the home. `--saved dictionary` lists every table and column with its meaning.
     """
     home = opened(study_file).home
     query = _saved(saved) if saved is not None else query

@@ -20,7 +20,7 @@ from metacog_pipeline.files import canonical_json, file_sha256, sha256_hex
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.database import building, identifier, new_database, open_database, text
 from metacog_pipeline.leaderboard.glossary import meaning
-from metacog_pipeline.leaderboard.sql_folder import BUILD, TEXTS, Project, SqlModel, SqlTest, load_project
+from metacog_pipeline.leaderboard.sql_folder import BUILD, Project, SqlModel, SqlTest, load_project
 from metacog_pipeline.leaderboard.views import Views, data_files, refuse_torn
 
 # Views whose values lie in a declared range.
@@ -74,7 +74,7 @@ class BrokenError(StoreError):
 
 
 def build(home: Home, *, folder: Path | None = None) -> BuildResult:
-    """Build ``<home>/leaderboard.duckdb`` from the Parquet datasets of ``home``, and ``transcripts.duckdb`` beside it.
+    """Build ``<home>/leaderboard.duckdb`` from the Parquet datasets of ``home``.
 
     ``folder`` is the SQL folder; default the one shipped. StoreError if a SQL file is wrong, a Parquet file cannot be read,
     a shared table cannot be built or breaks a test for every benchmark, or the home cannot be written: the old board is
@@ -91,10 +91,7 @@ def build(home: Home, *, folder: Path | None = None) -> BuildResult:
             if not left_out:
                 raise StoreError(f"{error}; the board was left as it was") from None
             result = _board(home, project, files, left_out)
-        with new_database(home, home.texts) as connection:
-            texts = _Build(home, Views(connection, project, files))
-            for model in project.beside(TEXTS):
-                texts.make(model)
+        (home / "transcripts.duckdb").unlink(missing_ok=True)  # until 0.9: texts that no build replaces now
     return result
 
 

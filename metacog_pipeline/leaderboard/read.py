@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,13 +16,14 @@ from metacog_pipeline.files import replacing, shipped, write_text
 from metacog_pipeline.home import FOLDERS, KEPT, Home
 from metacog_pipeline.leaderboard.database import attach, open_database, text
 from metacog_pipeline.leaderboard.output import Rows, to_csv, to_json, unique
-from metacog_pipeline.storage.read_only import add_files, require_reading, seal
+from metacog_pipeline.storage.read_only import add_files, dataset, require_reading, seal
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 T = TypeVar("T")
 _HELD: ContextVar[tuple[Home, duckdb.DuckDBPyConnection] | None] = ContextVar("_HELD", default=None)
+TRANSCRIPTS = "transcripts"  # a row per call with its texts, read from the Parquet copies
 _NO_FRAME = re.compile(r"month_day_nano_interval|(?:dense|sparse)_union")
 _EXAMPLE = "give one SELECT, as in: select model, estimate from leaderboard"
 _NAMES = '"show tables" and "describe TABLE" list what there is; text stands in \'single quotes\''
@@ -39,8 +40,6 @@ def connect(home: Home) -> duckdb.DuckDBPyConnection:
     connection = open_database(home.path)
     try:
         attach(connection, home.leaderboard, "leaderboard")
-        if home.texts.is_file():
-            attach(connection, home.texts, "texts")
         connection.execute("use leaderboard; set search_path = 'leaderboard.main,leaderboard.detail'")
         seal(connection)
     except BaseException:
@@ -150,7 +149,10 @@ def _queried(home: Home, statement: str, take: Callable[[duckdb.DuckDBPyConnecti
         connection = held[1] if held is not None and held[0] == home else stack.enter_context(connect(home))
         try:
             require_reading(connection, statement)
-            _make_tests(connection, statement)
+            words = set(re.findall(r"\w+", statement.lower()))
+            _make_tests(connection, words)
+            if TRANSCRIPTS in words:
+                _add_transcripts(connection, home)
             add_files(connection, home, statement)
             return take(connection, statement)
         except (duckdb.Error, StudyError, ValueError, OverflowError, OSError) as error:
@@ -159,12 +161,19 @@ def _queried(home: Home, statement: str, take: Callable[[duckdb.DuckDBPyConnecti
             raise StudyError(f"query: {why}") from None
 
 
-def _make_tests(connection: duckdb.DuckDBPyConnection, statement: str) -> None:
-    """Make a view of each test of the SQL folder that ``statement`` names: its rows are what is wrong."""
-    words = set(re.findall(r"\w+", statement.lower()))
+def _make_tests(connection: duckdb.DuckDBPyConnection, words: Collection[str]) -> None:
+    """Make a view of each test of the SQL folder among ``words``: its rows are what is wrong."""
     for path in shipped("dbt_like_sql", "tests").rglob("*.sql"):
         if path.stem in words:
             connection.execute(f'create or replace temp view "{path.stem}" as {path.read_text("utf-8")}')
+
+
+def _add_transcripts(connection: duckdb.DuckDBPyConnection, home: Home) -> None:
+    """Make a view of the Parquet copies of all answers; a board without their texts is a tenth of the size."""
+    from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
+
+    found = dataset(home, f"{TRANSCRIPTS}/**/*.parquet", ARROW_SCHEMA)
+    connection.register(TRANSCRIPTS, ARROW_SCHEMA.empty_table() if found is None else found)
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, statement: str) -> Rows:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import replacing, write_text
-from metacog_pipeline.home import LEADERBOARD, TEXTS, Home
+from metacog_pipeline.home import LEADERBOARD, Home
 from metacog_pipeline.scoring.staleness import LEADERBOARD as BOARD_NOTE
 from metacog_pipeline.storage import derived
 from metacog_pipeline.storage.attached import store_of
@@ -19,7 +19,7 @@ from metacog_pipeline.transcripts.shared import refresh
 FOLDER = "boards"
 BOARDS = f"{FOLDER}/current.zip"
 NOTE = ".board.version"  # of the archive a home sent or brought last
-FILES = (LEADERBOARD, TEXTS, f"study/{BOARD_NOTE}")  # the last says what they were built from
+FILES = (LEADERBOARD, f"study/{BOARD_NOTE}")  # the last says what they were built from
 
 
 def catch_up(study: Study) -> None:

@@ -34,8 +34,8 @@ from metacog_pipeline.leaderboard.database import identifier, text
 from metacog_pipeline.leaderboard.datasets import SHARED, Dataset
 from metacog_pipeline.storage.read_only import parse
 
-#: Folders of tables beside the board: what the study asks, how the board was made, the file of prompts and replies.
-ASKED, BUILD, TEXTS = BESIDE = ("asked", "build", "texts")
+#: Folders of tables beside the board's own: what the study asks, how the board was made.
+ASKED, BUILD = BESIDE = ("asked", "build")
 _ENTRY = re.compile(r"^ ?(One row|Key|Source|Part of|Reads): ", re.MULTILINE)
 _COLUMN = re.compile(r"^ {2,3}([A-Za-z_*][\w*]*): ", re.MULTILINE)
 _ASSERTION = re.compile(r"^\s*-- *(#.*)$", re.MULTILINE)
@@ -163,7 +163,7 @@ def _model(file: str, sql: str, reads: tuple[str, ...]) -> SqlModel:
     assertions = [] if key == ["none"] else [f"#UNIQUE({', '.join(key)})"]
     return SqlModel(
         name=path.stem,
-        schema="main" if layer in ("marts", TEXTS) else "detail",
+        schema="main" if layer == "marts" else "detail",
         file=file,
         sql=sql,
         reads=reads,

@@ -34,7 +34,7 @@ FOLDER, PAGE, SCRIPT = "explore", "index.html", "explorer.js"
 QUESTION = 160  # characters of a question in the grid; the page of the item has it whole
 CHARACTERS = 4000  # of a reply, a thought or a prompt: more stays in the store, and the page says so
 _ANSWERS_A_FILE = 400  # some 2 MB at most: read in an instant, and few files
-_FILES_AT_ONCE = 20  # whose texts one query fetches: never all are in memory
+_FILES_AT_ONCE = 100  # whose texts one query fetches: each reads all transcripts, and never all are in memory
 #: Of a response, what is shown elsewhere on the page or says nothing to people.
 _NOT_SHOWN = {
     *("benchmark", "dataset", "condition", "model", "run", "item_id", "position", "cluster", "answer_ids"),
@@ -43,10 +43,9 @@ _NOT_SHOWN = {
 _ITEM = ("item_id", "question", "key", "kind", "facts")
 _CALL = ("item_id", "model", "condition", "step", "run", "status")
 _TEXTS = f"""
-    left(answers.text, {CHARACTERS}) as text, length(answers.text) as characters,
-    left(answers.reasoning, {CHARACTERS}) as reasoning, length(answers.reasoning) as thought, prompts.request as request
-    from calls left join texts.answers as answers using (answer_id)
-    left join texts.prompts as prompts on prompts.prompt = answers.prompt
+    left(text, {CHARACTERS}) as text, length(text) as characters,
+    left(reasoning_text, {CHARACTERS}) as reasoning, length(reasoning_text) as thought, request_json as request
+    from transcripts
 """
 _OF_TEXTS = ("text", "characters", "reasoning", "thought", "request")
 
@@ -234,11 +233,10 @@ def _by_item(rows: Iterable[dict[str, Any]], number: Mapping[str, int]) -> dict[
 
 def _calls(home: Home, benchmark: str, names: str) -> list[dict[str, Any]]:
     """Return the current calls about the items that SQL ``names``, with their texts."""
-    listed = ", ".join(f"calls.{name}" for name in _CALL)
     found = queries.rows(
         home,
-        f"select {listed}, concat_ws(': ', error_kind, error_code) as why, {_TEXTS} "
-        f"where calls.benchmark = {text(benchmark)} and not superseded and item_id in ({names}) "
+        f"select {', '.join(_CALL)}, concat_ws(': ', error_kind, error_code) as why, {_TEXTS} "
+        f"where benchmark = {text(benchmark)} and not superseded and item_id in ({names}) "
         "order by item_id, condition, step, model, run",
     )
     return [dict(zip((*_CALL, "why", *_OF_TEXTS), row, strict=True)) for row in found]

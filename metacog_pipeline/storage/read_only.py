@@ -18,6 +18,7 @@ from metacog_pipeline.errors import StudyError
 from metacog_pipeline.home import Home
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     import pyarrow.dataset as ds
 
 _QUERIES = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}
@@ -111,11 +112,12 @@ def add_files(connection: duckdb.DuckDBPyConnection, home: Home, sql: str) -> No
     pyarrow reads them, so that DuckDB needs no right to open a file. Links and paths out of the home are passed over.
     """
     for name in sorted({*_PARQUET.findall(sql)}):
-        if (found := _dataset(home, name)) is not None:
+        if (found := dataset(home, name)) is not None:
             connection.register(name, found)
 
 
-def _dataset(home: Home, name: str) -> ds.Dataset | None:
+def dataset(home: Home, name: str, schema: pa.Schema | None = None) -> ds.Dataset | None:
+    """Return the Parquet files below ``home`` that a path or pattern names, with all columns or those of ``schema``."""
     root, pattern = home.path.resolve(), PurePosixPath(name)
     if pattern.is_relative_to(root):
         pattern = pattern.relative_to(root)
@@ -131,5 +133,6 @@ def _dataset(home: Home, name: str) -> ds.Dataset | None:
     import pyarrow.dataset as ds
     import pyarrow.parquet as pq
 
-    schema = pa.unify_schemas(map(pq.read_schema, inside), promote_options="permissive")
+    if schema is None:
+        schema = pa.unify_schemas(map(pq.read_schema, inside), promote_options="permissive")
     return ds.dataset(inside, schema=schema, format="parquet")

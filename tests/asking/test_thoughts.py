@@ -141,9 +141,7 @@ def test_thoughts_reach_no_prompt_and_no_reader(studies):
         tables = connection.execute("select schema_name || '.' || table_name from duckdb_tables()").fetchall()
         for (table,) in tables:
             assert "cAnArY" not in str(connection.execute(f"select * from {table}").fetchall()), table
-    with duckdb.connect(str(study.home / "transcripts.duckdb"), read_only=True) as connection:
-        found = connection.execute("select distinct reasoning from answers").fetchall()
-    assert (CANARY,) in found
+    assert (CANARY,) in run_query(study.home, "select distinct reasoning_text from transcripts").rows
 
 
 def test_a_model_that_thinks_aloud_scores_as_one_that_does_not(studies):
