@@ -74,7 +74,7 @@ LOWEST_TESTS := tests/test_api.py tests/test_study.py tests/cli/test_json.py tes
 
 $(LOWEST)/.installed: $(VENV)/.uv pyproject.toml
 	@$(PYTHON) -m venv --without-pip $(LOWEST)
-	@$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct -e '.[celery,docker,k8s,plots,postgres,ui]' pytest==9.2.0 \
+	@$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct -e '.[celery,k8s,plots,postgres,ui]' pytest==9.2.0 \
 	  hypothesis==6.150.0
 	@touch $@
 

@@ -263,7 +263,8 @@ def _backfill(name: str, keys: Sequence[str]) -> str:
 @contextlib.contextmanager
 def opened_instance() -> Iterator[dg.DagsterInstance]:
     """Open the study's Dagster instance; two first commands in a fresh home must not both make its tables."""
-    logging.getLogger("dagster").setLevel(logging.CRITICAL)
+    for name in ("dagster", "sqlalchemy"):  # the latter shows how an interrupt broke off its connections
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     with contextlib.ExitStack() as locked:
         with contextlib.suppress(OSError):  # a folder of the user's own may be mounted to be read only
             lock = locked.enter_context((Path(os.environ["DAGSTER_HOME"]) / ".opening").open("w"))

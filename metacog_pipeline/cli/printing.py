@@ -99,6 +99,8 @@ def _begin(context: click.Context, param: click.Parameter, given: bool) -> None:
 
 
 def _chosen(context: click.Context, param: click.Parameter, form: str) -> str:
+    if form == "json":
+        _begin(context, param, True)
     return "json" if wanted() else form
 
 

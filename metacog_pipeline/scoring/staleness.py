@@ -204,10 +204,11 @@ def _state(partition: Partition) -> list[object]:
 
 
 def leaderboard_stale(study: Study, stages: Stages | None = None) -> bool:
-    """Whether the leaderboard was built from something else than what there is now."""
-    if not study.home.leaderboard.exists():
+    """Whether the leaderboard was built from something else than what there is now, or is not the file that was built."""
+    made = study.home.leaderboard
+    if not made.exists():
         return True
-    return noted(study, LEADERBOARD) != leaderboard_digest(study, stages)
+    return noted(study, LEADERBOARD) != f"{leaderboard_digest(study, stages)} {file_sha256(made)}"
 
 
 def report_stale(study: Study) -> bool:

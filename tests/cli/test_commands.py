@@ -49,6 +49,15 @@ def test_a_second_run_asks_nothing_and_says_so(metacog, finished):
     assert metacog("plan", finished).out.count("To ask: 0 calls") == 1
 
 
+def test_a_board_that_was_damaged_is_built_again(metacog, finished):
+    before, board = metacog("board", "--study", finished).out, load_study(finished).home.leaderboard
+    content = bytearray(board.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    board.write_bytes(content)
+    assert metacog("run", finished, "--quiet").code == 0
+    assert metacog("board", "--study", finished).out == before
+
+
 def test_the_plan_tells_calls_tokens_dollars_and_that_the_budget_may_stop_it(metacog, study):
     text = study.read_text().replace('home = "home"', 'home = "home"\nbudget_usd = 0.002')
     priced = 'name = "sim"\nprovider = "openai"\nmodel = "m"\nprice_in = 1.0\nprice_out = 4.0'

@@ -65,6 +65,7 @@ TYPED: list[tuple[str, set[str]]] = [
     ("sql --study study.toml --saved dictionary", {"table", "column", "meaning"}),
     ("status study.toml", {"study", "board_current", "spent_usd", "partitions"}),
     ("costs study.toml", {"benchmark", "model", "cost_usd"}),
+    ("doctor study.toml --kept --format json", {"records", "damage"}),
     ("doctor study.toml --kept", {"records", "damage", "ledger_usd", "published"}),
 ]  # fmt: skip
 #: Not run here: they ask, serve, fetch or train for minutes; what they share is tested below.

@@ -16,6 +16,7 @@ import pytest
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
+from tests.homes import write
 from tests.performance.spending import spent
 
 pytestmark = pytest.mark.bench
@@ -68,6 +69,12 @@ def told_home(big_home):
                 params={"model": folder.name.removeprefix("model=")},
             ).to_arrow_table()
         write_transcripts(folder / "run=1" / "transcripts.parquet", made)
+    asked = {"dataset": "published", "kind": "Original", "target": "A"}
+    items = [
+        {"item_id": f"item-{i:05d}", "position": i, "question": f"Question {i}?", **asked}
+        for i in range(_BOARDS.ITEMS)  # type: ignore[attr-defined]
+    ]
+    write(big_home, "items/metamedqa.parquet", items)
     build(big_home)
     yield big_home
 

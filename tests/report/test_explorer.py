@@ -12,7 +12,6 @@ from markupsafe import Markup
 
 from metacog_pipeline.benchmarks.medley import report as medley
 from metacog_pipeline.cli import cli
-from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.report import confidence, cost, explorer, pieces, queries
@@ -110,13 +109,6 @@ def test_a_study_without_answers_has_no_explorer(tmp_path):
     home = made_home(Home(tmp_path / "home"), silent=True)
     assert "explore/" not in build_report(home).read_text("utf-8")
     assert not (home.report / explorer.FOLDER).exists() or not list((home.report / explorer.FOLDER).iterdir())
-
-
-def test_a_board_without_its_texts_is_to_be_rebuilt(tmp_path):
-    home = filled_home(tmp_path, MODELS)
-    home.texts.unlink()
-    with pytest.raises(StoreError, match="rebuild it with metacog run"):
-        build_report(home)
 
 
 def test_a_long_text_is_cut_and_its_length_is_kept(tmp_path):
