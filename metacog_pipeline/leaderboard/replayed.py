@@ -8,7 +8,6 @@ from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import StoreError, reason_of
-from metacog_pipeline.files import file_sha256
 from metacog_pipeline.leaderboard import shared
 from metacog_pipeline.leaderboard.build import BuildResult, build
 from metacog_pipeline.leaderboard.status import write_status
@@ -65,7 +64,7 @@ def build_boards(study: Study) -> tuple[BuildResult, dict[str, str]]:
     built_from = staleness.leaderboard_digest(study)
     write_status(study)
     result = build(study.home)
-    staleness.note(study, staleness.LEADERBOARD, f"{built_from} {file_sha256(result.path)}")
+    staleness.note_leaderboard(study, built_from)
     shared.publish(study.home)
     digests.note(study.home)
     return result, faults | {f"leaderboard.{name}": reason for name, reason in result.failures.items()}

@@ -222,20 +222,20 @@ def noted_report(study: Study) -> Iterator[None]:
     """Write down at the end of which leaderboard the report was made: the one of its beginning."""
     made_of = noted(study, LEADERBOARD)
     yield
-    note(study, REPORT, made_of)
+    write_text(study.home.status / REPORT, made_of)
 
 
 def noted(study: Study, name: str) -> str:
-    """Return the digest that `note` wrote down; nothing before that."""
+    """Return what was written down of the leaderboard or the report; nothing before that."""
     try:
         return (study.home.status / name).read_text("utf-8")
     except (FileNotFoundError, UnicodeDecodeError):
         return ""
 
 
-def note(study: Study, name: str, digest: str) -> None:
-    """Write down what the leaderboard or the report was just built from."""
-    write_text(study.home.status / name, digest)
+def note_leaderboard(study: Study, digest: str) -> None:
+    """Write down what the leaderboard was just built from, and the digest of the file: files get damaged."""
+    write_text(study.home.status / LEADERBOARD, f"{digest} {file_sha256(study.home.leaderboard)}")
 
 
 def forget(study: Study) -> None:

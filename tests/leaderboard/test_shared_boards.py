@@ -6,8 +6,7 @@ from metacog_pipeline.errors import StoreError
 from metacog_pipeline.leaderboard import shared
 from metacog_pipeline.leaderboard.shared import catch_up, publish
 from metacog_pipeline.leaderboard.status import write_status
-from metacog_pipeline.scoring import staleness
-from metacog_pipeline.scoring.staleness import leaderboard_digest, leaderboard_stale, note
+from metacog_pipeline.scoring.staleness import leaderboard_digest, leaderboard_stale, note_leaderboard
 from metacog_pipeline.storage.attached import store_of
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import PartitionFolder, write_manifest
@@ -32,9 +31,9 @@ def test_another_host_reads_the_board_that_stands(hosts):
     a, b = hosts
     catch_up(b)
     assert not b.home.leaderboard.exists()
-    note(a, staleness.LEADERBOARD, leaderboard_digest(a))
     for build in range(5):
         a.home.leaderboard.write_bytes(f"board {build}".encode())
+        note_leaderboard(a, leaderboard_digest(a))
         publish(a.home)
     publish(a.home)
     catch_up(b)
@@ -52,11 +51,11 @@ def test_what_changes_while_a_board_is_built_makes_it_stale(hosts):
     study.home.leaderboard.write_bytes(b"board")
     told = leaderboard_digest(study)
     write_status(study)
-    note(study, staleness.LEADERBOARD, told)
+    note_leaderboard(study, told)
     assert not leaderboard_stale(study)
     partition = PartitionFolder(study.home, "metamedqa", "m", 1)
     write_manifest(partition, {"state": "failed", "message": "stopped"})
-    note(study, staleness.LEADERBOARD, told)
+    note_leaderboard(study, told)
     assert leaderboard_stale(study)
 
 

@@ -5,7 +5,7 @@ import pytest
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.leaderboard.status import write_status
-from metacog_pipeline.scoring.staleness import LEADERBOARD, leaderboard_digest, leaderboard_stale, note
+from metacog_pipeline.scoring.staleness import leaderboard_digest, leaderboard_stale, note_leaderboard
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import PartitionFolder, write_manifest
 
@@ -36,7 +36,7 @@ def stopped(study, **said):
     told = leaderboard_digest(study)
     write_status(study)
     build(study.home)
-    note(study, LEADERBOARD, told)
+    note_leaderboard(study, told)
     assert not leaderboard_stale(study)
     [row] = run_query(study.home, "select state, n_answered, message from progress").rows
     return current, row

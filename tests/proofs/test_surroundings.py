@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.read import run_query
 from tests.crash.conftest import Provider
