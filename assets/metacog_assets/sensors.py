@@ -67,7 +67,7 @@ def batches_ended(context: dg.SensorEvaluationContext) -> Evaluated:
             kept = batches.folder_of(study, batch)
             name = batches.asked_of(study, kept)
             stage = "transcripts" if kept.benchmark == name else "judgements"
-            state = f"{batch.record.mark}:{batch.record.state}:{batch.record.tries}"
+            state = f"{batch.record.mark}:{batch.record.state}:{batch.record.remote}"
             if name in BENCHMARKS and name in study.enabled:
                 requests.append(_request([f"{name}_{stage}"], state, (kept.model, kept.run)))
     except MetacogError as error:

@@ -9,9 +9,9 @@ from typing import Any
 
 from metacog_pipeline.errors import MetacogError, StoreError, StudyError
 from metacog_pipeline.llm.batch import records
-from metacog_pipeline.llm.batch.job import Jobs
+from metacog_pipeline.llm.batch.backends import BACKENDS, Backend
 from metacog_pipeline.llm.batch.records import Batch
-from metacog_pipeline.llm.batch.transport import Later
+from metacog_pipeline.llm.batch.transport import Calls, Later
 from metacog_pipeline.llm.open import Clients
 from metacog_pipeline.llm.wire import base_url
 from metacog_pipeline.study import Study
@@ -36,7 +36,7 @@ def rows(study: Study) -> list[dict[str, Any]]:
                 "state": record.state,
                 "at_provider": record.remote_state,
                 "remote": record.remote,
-                "age_s": records.age_s(record.submitted_at or record.created_at),
+                "age_s": records.age_s(record.created_at),
                 "requests": record.n,
                 "answered": record.counts.get("answered"),
                 "cost_usd": record.cost_usd if settled else record.worst_usd,
@@ -71,8 +71,11 @@ def cancel(study: Study, mark: str) -> None:
     batch = _named(study, mark)
     if batch.record.state != "submitted":
         raise StudyError(f"batch {mark} is {batch.record.state}: only a submitted one can be cancelled")
+    if batch.record.tentative:
+        raise StudyError(f"batch {mark} may be somebody else's: run again until it has ended")
+    remote = batch.record.remote or ""
     try:
-        asyncio.run(_with_jobs(study, batch, lambda jobs: jobs.cancel(batch)))
+        asyncio.run(_at_provider(study, batch, lambda backend, calls: backend.cancel(calls, remote)))
     except Later as reason:
         raise StudyError(f"batch {mark} was not cancelled: {reason}; try again") from None
 
@@ -98,15 +101,15 @@ def ended(study: Study) -> list[Batch]:
     found: list[Batch] = []
 
     async def look(batch: Batch) -> None:
-        async def peek(jobs: Jobs) -> None:
-            if (await jobs.peek(batch)).phase != "running":
+        async def peek(backend: Backend, calls: Calls) -> None:
+            if (await backend.look(calls, batch.record.remote or "")).phase != "running":
                 found.append(batch)
 
         if batch.record.state != "submitted":
             found.append(batch)
             return
         try:
-            await _with_jobs(study, batch, peek)
+            await _at_provider(study, batch, peek)
         except Later:
             return
         except MetacogError:  # the run that goes on with it reports the reason
@@ -121,7 +124,7 @@ def ended(study: Study) -> list[Batch]:
     return [each for each in found if not _busy(folder_of(study, each))]
 
 
-async def _with_jobs(study: Study, batch: Batch, work: Callable[[Jobs], Awaitable[None]]) -> None:
+async def _at_provider(study: Study, batch: Batch, work: Callable[[Backend, Calls], Awaitable[None]]) -> None:
     record = batch.record
     name = record.partition[1]
     spec = next((each for each in study.askable if each.name == name), None)
@@ -129,7 +132,7 @@ async def _with_jobs(study: Study, batch: Batch, work: Callable[[Jobs], Awaitabl
         where = f"belongs to model {name} at {record.address}, which is not in the study file"
         raise StudyError(f"batch {record.mark} {where}")
     async with Clients(environment=os.environ) as clients:
-        await work(clients.jobs(spec))
+        await work(BACKENDS[spec.provider], clients.batch_calls(spec, record.mark))
 
 
 def _busy(folder: PartitionFolder) -> bool:

@@ -97,7 +97,7 @@ def counted(
     """Return what is left to ask a model in a partition, where it was asked under a ``known`` profile before."""
     batches = batches_of(partition.study.home, asked.spec, partition.folder)
     sent = [each for each in batches if each.record.state in ("submitting", "submitted")]
-    under_way = frozenset(answer for each in sent for answer, _ in each.answers())
+    under_way = frozenset(answer for each in sent for answer, *_ in each.answers())
     dry = DryRun.of(partition, asked.spec, under_way.__contains__)
     dry.through(asked.tasks, known or Profile(asked.modes[0]), asked.modes)
     return partition, asked.spec, dry.counts

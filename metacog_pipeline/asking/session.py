@@ -40,7 +40,7 @@ from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.learning import Learnt
 from metacog_pipeline.llm.simulated import Respond
 from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
-from metacog_pipeline.llm.types import Status, usable
+from metacog_pipeline.llm.types import ChatModel, Status, usable
 from metacog_pipeline.llm.wire import base_url
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.folder import PartitionFolder, kept_folders, read_manifest, write_manifest
@@ -213,10 +213,11 @@ async def _ask(
     known_cost = kept_cost(home) if over_http else 0.0  # what costs nothing need not count
     with contextlib.closing(Budget.open(home, cap, known_spent_usd=known_cost)) as budget:
         async with Clients(budget=budget, seed=partition.seed) as clients:
-            queue = _batches(partition, clients, store, spec)
-            model = queue or open_model(spec, shared=clients, respond=asked.respond)
-            session = Session(partition.benchmark, spec, partition.run, partition.seed, model, store)
-            session.queue = queue
+            model = open_model(spec, shared=clients, respond=asked.respond)
+            queue = _batches(partition, clients, store, model)
+            session = Session(
+                partition.benchmark, spec, partition.run, partition.seed, queue or model, store, queue=queue
+            )
             if over_http:
                 session.learnt = Learnt.of(model, home, spec.name, request_digest(spec))
             if os.environ.get(REASK) == UNUSABLE:
@@ -231,21 +232,26 @@ async def _ask(
                 with stopping_gently(loop.stop):
                     return await loop.run()
             finally:
-                await model.close()
+                await session.model.close()
 
 
 def _batches(
-    partition: Partition, clients: Clients, store: PartitionStore, spec: ModelSpec
+    partition: Partition, clients: Clients, store: PartitionStore, model: ChatModel
 ) -> BatchModel | None:
     """Return the batches a model is asked through: as the command says, else its row, or to take up those under way."""
-    home = partition.study.home
-    submits = spec.provider not in IN_PROCESS and (os.environ.get(LANE) or spec.lane) == "batch"
+    from metacog_pipeline.llm.client import HttpChatModel
+
+    if not isinstance(model, HttpChatModel):
+        return None
+    home, spec = partition.study.home, model.spec
+    submits = (os.environ.get(LANE) or spec.lane) == "batch"
     if not submits and not batches_of(home, spec, store.folder):
         return None
     return clients.batch_model(
-        spec,
-        home,
-        records.Owner(partition.benchmark, partition.run, store.folder.key),
+        model,
+        home=home,
+        partition=(partition.benchmark, spec.name, partition.run),
+        kept_in=store.folder.key,
         kept=store.__contains__,
         identify=partial(answer_id, spec),
         submits=submits,

@@ -12,10 +12,8 @@ from typing import Any
 import httpx
 
 from metacog_pipeline.errors import BudgetError, StudyError
-from metacog_pipeline.home import Home
-from metacog_pipeline.llm.batch.job import Jobs
 from metacog_pipeline.llm.batch.queue import BatchModel
-from metacog_pipeline.llm.batch.records import Owner
+from metacog_pipeline.llm.batch.transport import Calls
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.client import HttpChatModel
 from metacog_pipeline.llm.costs import priced
@@ -101,15 +99,15 @@ class Clients:
             rng=random.Random(f"{self._seed}:{spec.name}"),
         )
 
-    def batch_model(self, spec: ModelSpec, home: Home, owner: Owner, **options: Any) -> BatchModel:
-        """Open ``spec`` through the batches of its provider (``options``: see `BatchModel`). Raises as `open_model`."""
-        key = key_of(spec, self._environment)
-        model, jobs = self.http_model(spec), self.jobs(spec)
-        return BatchModel(model, jobs, home, owner, key=key, **options)
+    def batch_model(self, model: HttpChatModel, **options: Any) -> BatchModel:
+        """Have ``model`` asked through the batches of its provider (``options``: see `BatchModel`)."""
+        assert self.budget is not None, "what a batch may cost is set aside"
+        key = key_of(model.spec, self._environment)
+        return BatchModel(model, self._line(model.spec).http, key, self.budget, **options)
 
-    def jobs(self, spec: ModelSpec) -> Jobs:
-        """Return what works on the batches of ``spec``. Raises ``StudyError`` where its key is missing."""
-        return Jobs(spec, key_of(spec, self._environment), self._line(spec).http, self.budget)
+    def batch_calls(self, spec: ModelSpec, mark: str) -> Calls:
+        """Return what calls the provider about a batch of ``spec``. Raises ``StudyError`` where its key is missing."""
+        return Calls(self._line(spec).http, spec, key_of(spec, self._environment), mark)
 
     def _line(self, spec: ModelSpec) -> _Line:
         account = account_of(spec)

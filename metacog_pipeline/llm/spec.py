@@ -157,9 +157,8 @@ class ModelSpec(BaseModel):
     ``max_tokens`` is what an answer may take; ``thinking_tokens`` what may be thought before it (None: as much as a
     model that reasons was seen to need, and more); ``effort`` and ``verbosity`` are the provider's own words for how hard
     to think and how much to say. ``lane = "batch"`` asks through the provider's batches, at
-    ``batch_factor`` times the price; ``batch_rest`` is how requests are asked again that a batch did not answer. Timeouts
-    are in seconds: ``timeout_s`` how long a model may keep silent (more where more effort is asked for),
-    ``total_timeout_s`` how long all of an answer may take.
+    ``batch_factor`` times the price. Timeouts are in seconds: ``timeout_s`` how long a model may keep silent
+    (more where more effort is asked for), ``total_timeout_s`` how long all of an answer may take.
     ``family`` is who made the model, ``params_b`` and ``params_active_b`` its billions of parameters (in total, and those
     that take part in a token), ``released`` when it came out; none of them decides an answer.
     ``price_unknown`` says that a paid model is asked without a price on purpose.
@@ -193,7 +192,6 @@ class ModelSpec(BaseModel):
     verbosity: str | None = Field(default=None, pattern=r"^[a-z]{1,20}$", description=_WORD)
     thinking_tokens: int | None = Field(default=None, ge=0, le=MAX_TOKENS, strict=True)
     lane: Lane = "online"
-    batch_rest: Lane = "batch"
     stream: bool | None = Field(default=None, strict=True)
     extra_body: dict[str, JsonValue] = Field(default_factory=dict)
     answer_mode: AnswerMode = "auto"

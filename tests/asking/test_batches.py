@@ -19,7 +19,7 @@ from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.asking.states import SessionResult
 from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.home import Home
-from metacog_pipeline.llm.batch import job, queue, records
+from metacog_pipeline.llm.batch import queue, records
 from metacog_pipeline.llm.budget import read_figures
 from metacog_pipeline.llm.types import ChatRequest, Completion, Message, Status, Usage
 from metacog_pipeline.storage.attached import attach
@@ -103,7 +103,7 @@ class World:
 
 @pytest.fixture
 def openai_world(tmp_path, monkeypatch):
-    monkeypatch.setattr(job, "SETTLING_S", 0.3)
+    monkeypatch.setattr(queue, "SETTLING_S", 0.3)
     monkeypatch.setenv("CANARY_KEY", KEY)
     monkeypatch.setenv("METACOG_PROGRESS", "quiet")
     with ServerThread(respond) as server:
@@ -164,16 +164,13 @@ def test_a_submission_of_unknown_outcome_is_looked_for_before_anything_is_sent_a
     assert set(world.ids.values()) == {1}
 
 
-@pytest.mark.parametrize("rest", ["batch", "online"])
 @pytest.mark.parametrize("fault", ["half_missing", "expired", "cancelled", "line_errors"])
-def test_what_a_batch_did_not_answer_is_asked_again(fault, rest, world):
-    partition = world.partition(batch_rest=rest)
+def test_what_a_batch_did_not_answer_is_asked_again(fault, world):
+    partition = world.partition()
     world.plan(script=[fault])
     outcome = world.ask(partition, TASKS)
     assert outcome.complete and table(partition) == expected()
-    again = Counter(world.ids.values())
-    assert again[2] == (0 if rest == "online" else again[2])
-    assert max(world.ids.values()) <= 2
+    assert max(world.ids.values()) == 2
 
 
 def test_an_answer_collected_before_a_crash_is_taken_and_not_submitted_again(world, monkeypatch):
@@ -193,7 +190,8 @@ def test_an_answer_collected_before_a_crash_is_taken_and_not_submitted_again(wor
         with pytest.raises(KeyboardInterrupt):
             world.ask(partition, TASKS)
     submitted = len(world.taken)
-    assert submitted == 2 and {record["state"] for record in read_records(world)} == {"collected"}
+    states = Counter(record["state"] for record in read_records(world))
+    assert submitted == 2 and states["collected"] == 1, "the answers of the second are kept nowhere else"
     assert world.ask(partition, TASKS).complete and table(partition) == expected()
     assert max(world.ids.values()) == 2 and len(world.taken) == submitted + 1, (
         "only the second steps went out"
@@ -392,7 +390,7 @@ def test_the_key_is_in_no_file(world, monkeypatch):
     world.plan(delay_s=0.5)
     world.ask(world.partition(), TASKS)
     files = [path for path in world.home.path.rglob("*") if path.is_file()]
-    assert any(path.name == "requests.jsonl" for path in files)
+    assert any(path.name == records.ANSWERS for path in files)
     assert not [path for path in files if KEY.encode() in path.read_bytes()]
 
 

@@ -24,14 +24,14 @@ import metacog_pipeline.benchmarks.metamedqa.benchmark  # noqa: F401  (once, not
 from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.errors import MetacogError
-from metacog_pipeline.llm.batch import job, records, transport
+from metacog_pipeline.llm.batch import queue, records, transport
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.types import Message
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import PartitionStore
 
 INCOMPLETE, REFUSED = 3, 4
-job.SETTLING_S = 0.4
+queue.SETTLING_S = 0.4
 PAUSE_S = 0.05
 
 

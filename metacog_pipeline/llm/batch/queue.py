@@ -3,335 +3,378 @@
 A task that meets such a call ends with `Pending`; its request is queued, or in a batch under way. When every task is
 answered or pending, `BatchModel.next` writes the queued requests down as batches, sets their worst case aside and submits
 them. Then the pending tasks run again: what they asked before is in the store, and what the batch brought comes back as
-ordinary completions. So nothing waits in memory but the names of tasks, and a process that starts anew does nothing else
-than one that went on.
+ordinary completions. So nothing waits in memory but requests, and a process that starts anew does nothing else than one
+that went on.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import logging
-from collections.abc import Callable
-from dataclasses import dataclass
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
 
-from metacog_pipeline.files import sha256_hex
+import httpx
+
+from metacog_pipeline.errors import ProviderError, one_line
+from metacog_pipeline.files import replacing, sha256_hex
 from metacog_pipeline.home import Home
-from metacog_pipeline.llm.batch import records
-from metacog_pipeline.llm.batch.backends import Backend
-from metacog_pipeline.llm.batch.job import KEY, Jobs, Results, unanswered
+from metacog_pipeline.llm.batch import backends, records
+from metacog_pipeline.llm.batch.backends import Line, read_line
 from metacog_pipeline.llm.batch.pending import Pending, is_online
 from metacog_pipeline.llm.batch.records import Batch, BatchRecord
-from metacog_pipeline.llm.batch.transport import Later
-from metacog_pipeline.llm.capabilities import Capabilities
-from metacog_pipeline.llm.client import HttpChatModel
-from metacog_pipeline.llm.costs import worst_case_cost
+from metacog_pipeline.llm.batch.transport import Calls, Later, Refused
+from metacog_pipeline.llm.budget import Budget
+from metacog_pipeline.llm.client import HttpChatModel, read_reply
+from metacog_pipeline.llm.costs import priced, worst_case_cost
 from metacog_pipeline.llm.ledger import NANO, nano
-from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind
-from metacog_pipeline.llm.wire import UnsupportedConstraint, wire_for
+from metacog_pipeline.llm.transport import Reply
+from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Status, failed
+from metacog_pipeline.llm.wire import HttpCall, UnsupportedConstraint, base_url, key_variable, wire_for
 
 MOST_BATCHES = 3  # one request is put into, before it counts as failed
+SETTLING_S = 60.0  # a submission may take this long to appear in the provider's list
+UNBILLED = ("expired", "cancelled")  # what is lost, or failed without a word, may have been billed
 AGAIN = (ErrorKind.TRANSIENT, ErrorKind.RATE_LIMIT)
-EMPTY = "empty"  # a whole answer that says nothing: billed, and asked for once more
-
-_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """A request that waits to be submitted.
-
-    ``target`` and ``headers`` (without the key) are what all requests of a batch share, ``worst`` the most it can cost in
-    nano-dollars.
-    """
+class _Queued:
+    """A request that waits to be submitted, how it is sent, and the most it can cost in nano-dollars."""
 
     answer: str
-    target: str
-    headers: tuple[tuple[str, str], ...]
+    request: ChatRequest
+    call: HttpCall
     line: bytes
     worst: int
 
 
-@dataclass(slots=True)
-class _Tried:
-    """A request that batches did not answer: how many, why the last one did not, what may have been billed for it."""
-
-    batches: int = 0
-    why: str = "error"
-    cost: float | None = 0.0
-
-
 class BatchModel:
-    """A `ChatModel` that asks ``spec`` through batches. One event loop and one partition only.
+    """A `ChatModel` that asks through batches. One event loop and one partition only.
 
-    ``identify`` gives a request's answer id, ``kept`` says whether an answer is in the store. ``submits`` is whether what
-    no batch holds goes into a new one; otherwise it is asked online, and only earlier batches are taken up. ``waiting`` is
-    how many batches are under way, for a later session; ``problems`` are the lines about those that ended.
+    ``partition`` is benchmark, model and run, ``kept_in`` the folder of the answers. ``identify`` gives a request's answer
+    id, ``kept`` says whether an answer is in the store. ``submits`` is whether what no batch holds goes into a new one;
+    otherwise it is asked online, and only earlier batches are taken up. ``waiting`` is how many batches are under way, for
+    a later session; ``problems`` are the lines about those that ended.
     """
 
     def __init__(
         self,
-        model: HttpChatModel,
-        jobs: Jobs,
-        home: Home,
-        owner: records.Owner,
-        *,
+        online: HttpChatModel,
+        http: httpx.AsyncClient,
         key: str | None,
+        budget: Budget,
+        *,
+        home: Home,
+        partition: tuple[str, str, int],
+        kept_in: str,
         identify: Callable[[ChatRequest], str],
         kept: Callable[[str], bool],
         submits: bool = True,
     ) -> None:
-        self.spec = model.spec
-        self.submits = submits
-        self.waiting = 0
-        self.problems: list[str] = []
-        self._model = model
-        self._jobs = jobs
-        self._home = home
-        self._owner = owner
-        self._key = key
-        self._identify = identify
-        self._kept = kept
-        self._plain = model.spec.model_copy(update={"stream": False})
-        self._wire = wire_for(model.spec.provider)
-        self._queued: dict[str, Request] = {}
+        self.submits, self.waiting, self.problems = submits, 0, list[str]()
+        self._online, self._http, self._key, self._home = online, http, key, home
+        self._spec = spec = online.spec.model_copy(update={"stream": False})
+        self._budget = budget
+        self._partition, self._kept_in, self._identify, self._kept = partition, kept_in, identify, kept
+        self._backend, self._wire = backends.BACKENDS[spec.provider], wire_for(spec.provider)
+        # Only the key that submitted a batch finds it again.
+        self._account = sha256_hex(f"metacog batch account\0{key_variable(spec) or ''}\0{key or ''}")[:32]
+        self._queued: dict[str, _Queued] = {}
         self._batches: list[Batch] = []
         self._under_way: set[str] = set()
         # What batches brought for a request, oldest first: one that came to nothing was put into the next.
-        self._brought: dict[str, list[Results]] = {}
-        self._tried: dict[str, _Tried] = {}
-
-    @property
-    def known(self) -> Capabilities:
-        """What is known of the model."""
-        return self._model.known
-
-    @known.setter
-    def known(self, known: Capabilities) -> None:
-        self._model.known = known
+        self._brought: dict[str, list[tuple[BatchRecord, Line, int]]] = {}
+        self._tried: dict[str, list[Completion]] = {}  # what came of it, and is no answer
+        self._failed: set[str] = set()
 
     def begin(self) -> None:
         """Take up the batches of earlier processes. Raises ``StoreError``."""
-        for batch in records.unfinished(self._home, self.spec.name, self._owner.kept_in, self._jobs.root):
+        address = base_url(self._spec)
+        for batch in records.unfinished(self._home, self._spec.name, self._kept_in, address):
             if batch.record.state == "written":  # never sent: its requests are asked for anew
-                self._jobs.forget(batch)
-            elif batch.record.state in records.OPEN_STATES:
-                self._watch(batch)
-            else:
-                results = Results.of(batch, self._jobs.backend)
-                for answer in results.places:
-                    if not self._kept(answer):
-                        self._brought.setdefault(answer, []).append(results)
-                self._batches.append(batch)  # put away in the end
-
-    def there(self, answer: str) -> bool:
-        """Whether a pending call may be made again: its batch has ended."""
-        return answer not in self._under_way and answer not in self._queued
+                self._forget(batch)
+                continue
+            self._watch(batch)
+            if batch.record.state == "collected":
+                self._deliver(batch, self._results(batch)[0])
 
     def holds(self, answer: str) -> bool:
         """Whether a batch has the answer to a call, or will have it."""
-        return answer in self._brought or not self.there(answer)
+        return answer in self._brought or answer in self._under_way or answer in self._queued
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Answer ``request`` with what a batch brought; raises `Pending` where it is not there yet."""
         answer = self._identify(request)
-        if (completion := self._from_batches(answer, request)) is not None:
-            return _with(completion, self._tried.pop(answer, None))
-        if not self.there(answer):
+        completion = self._from_batches(answer, request)
+        if completion is None and self.holds(answer):
             raise Pending(answer)
-        tried = self._tried.get(answer)
-        if self.submits and tried is not None and tried.batches >= MOST_BATCHES:
-            return _with(unanswered(tried.why), self._tried.pop(answer))
-        if not self.submits or is_online() or (tried is not None and self.spec.batch_rest == "online"):
-            return _with(await self._model.complete(request), self._tried.pop(answer, None))
-        if (refusal := self._model.refusal()) is not None:
-            return refusal
-        try:
-            self._queue(answer, request)
-        except UnsupportedConstraint:
-            return await self._model.complete(request)  # which says so, and sends nothing
-        raise Pending(answer)
+        if completion is None:
+            completion = await self._otherwise(answer, request)
+        if completion.status is Status.FAILED:
+            self._failed.add(answer)
+        return _with(completion, self._tried.pop(answer, []))
 
     async def next(self) -> bool:
         """Submit what was asked for, and look at every batch once; False where the tasks have nothing to go on with.
 
         Nobody waits for a provider here: a later session goes on with what is under way. Raises ``BudgetError`` where not
-        one request can be paid for, `BatchError` where a batch cannot go on without the user.
+        one request can be paid for, ``ProviderError`` where a batch cannot go on without the user.
         """
-        self._write_batches()
-        delivered = [await self._tend(each) for each in self._open_ones()]
-        self.waiting = len(self._open_ones())
+        while self._queued and await self._submit():
+            pass
+        delivered = [await self._tend(each) for each in self._open()]
+        self.waiting = len(self._open()) + bool(self._queued)
         return any(delivered) or not self.waiting
 
     async def close(self) -> None:
         """Note which batches are kept elsewhere by now; what was not written down is asked for again."""
-        for batch in self._batches:
-            if batch.record.state != "collected":
-                continue
-            if all(map(self._kept, Results.of(batch, self._jobs.backend).places)):
+        for batch in (each for each in self._batches if each.record.state == "collected"):
+            answered = [answer for answer, line in self._results(batch)[0].items() if line.status == 200]
+            if all(self._kept(answer) or answer in self._failed for answer in answered):
                 batch.now(state="done")
                 if batch.record.message is None:  # what is odd about it stays
-                    batch.forget_files()
+                    batch.remove(batch.asked, batch.results)
 
     # --- one call ---------------------------------------------------------------------------------------------------
-    def _queue(self, answer: str, request: ChatRequest) -> None:
-        backend, call = self._jobs.backend, self._wire.build(self._plain, request, self._key, self.known)
-        target = backend.target(self._jobs.root, call)
-        worst = worst_case_cost(self.spec, request, self.known, batch=True)
-        headers = sorted(
-            (name, value.replace(self._key, KEY) if self._key else value)
-            for name, value in call.headers.items()
-            if name not in ("content-type", "accept")
-        )
-        line = backend.line(answer, target, call)
-        self._queued[answer] = Request(answer, target, tuple(headers), line, nano(worst or 0.0))
-
     def _from_batches(self, answer: str, request: ChatRequest) -> Completion | None:
-        """Return the answer that batches brought; note what came to nothing, and what it may have cost."""
-        for results in self._brought.pop(answer, []):
-            completion = self._read(answer, request, results)
-            if completion is None:
-                worst = worst_case_cost(self.spec, request, self.known, batch=True)
-                self._note(answer, "unreadable", worst)
-            elif completion.error_kind in AGAIN:  # billed where the provider says that it answered
-                self._note(answer, "error", completion.cost_usd)
-            elif completion.empty and self._tried.get(answer, _Tried()).why != EMPTY:
-                self._note(answer, EMPTY, completion.cost_usd)
-            else:
+        """Return the answer that batches brought; note what came to nothing."""
+        for record, line, worst in self._brought.pop(answer, []):
+            completion = self._completion(record, line, worst, request)
+            tried = self._tried.setdefault(answer, [])
+            first_empty = completion.empty and not any(each.empty for each in tried)
+            if not first_empty and completion.error_kind not in AGAIN:
                 return completion
+            tried.append(completion)  # of whole answers that say nothing the second counts
         return None
 
-    def _read(self, answer: str, request: ChatRequest, results: Results) -> Completion | None:
-        line = results.line(answer, self._jobs.backend)
-        if line is None:
-            return None
-        completion = self._jobs.completion(line, results.batch)
-        billed = 1 if line.status == 200 else 0
-        cost = self._model.billed(completion, request, self.known, batch=True) if billed else 0.0
-        return dataclasses.replace(completion, cost_usd=cost, attempts_billed=billed)
+    async def _otherwise(self, answer: str, request: ChatRequest) -> Completion:
+        """Answer a request that no batch holds now: online, as failed for good, or by queueing it."""
+        if not self.submits or is_online():
+            return await self._online.complete(request)
+        tried = self._tried.get(answer, [])
+        if len(tried) >= MOST_BATCHES:
+            return tried.pop()
+        if (refusal := self._online.refusal()) is not None:
+            return refusal
+        try:
+            call = self._wire.build(self._spec, request, self._key, self._online.known)
+        except UnsupportedConstraint:
+            return await self._online.complete(request)  # which says so, and sends nothing
+        worst = nano(worst_case_cost(self._spec, request, self._online.known, batch=True) or 0.0)
+        line = self._backend.line(answer, call.body)
+        self._queued[answer] = _Queued(answer, request, call, line, worst)
+        raise Pending(answer)
 
-    def _note(self, answer: str, why: str, cost: float | None) -> None:
-        """Note that a batch did not answer a request."""
-        tried = self._tried.setdefault(answer, _Tried())
-        tried.batches += 1
-        tried.why = why
-        tried.cost = None if tried.cost is None or cost is None else tried.cost + cost
+    def _completion(
+        self, record: BatchRecord, line: Line, most: int, request: ChatRequest | None
+    ) -> Completion:
+        """Return what became of a request of a batch, charged as a call of its own would be."""
+        cost = most / NANO if priced(self._spec) else None
+        if line.why is not None:
+            billed = line.why not in UNBILLED
+            said = f"the batch did not answer this request ({line.why})"
+            more = {"cost_usd": cost if billed else 0.0, "attempts_billed": int(billed), "lane": "batch"}
+            return failed(ErrorKind.TRANSIENT, f"batch_{line.why}", said, **more)
+        completion = read_reply(self._spec, self._wire, self._key, Reply(line.status, {}, line.body))
+        if line.status != 200:
+            cost = 0.0
+        elif request is not None:
+            cost = self._online.billed(completion, request, self._online.known, batch=True)
+        return replace(
+            completion,
+            started_at=datetime.fromisoformat(record.submitted_at or record.created_at),
+            latency_s=max(0.0, records.age_s(record.submitted_at) - records.age_s(record.ended_at)),
+            lane="batch",
+            attempts=1,
+            attempts_billed=int(line.status == 200),
+            cost_usd=cost,
+        )
 
-    # --- the batches ------------------------------------------------------------------------------------------------
+    # --- submitting -------------------------------------------------------------------------------------------------
+    async def _submit(self) -> bool:
+        """Submit the first of the queued requests; False where that is not possible now."""
+        chosen = self._chosen()
+        if not chosen:
+            worst = next(iter(self._queued.values())).worst
+            if not self._open():
+                raise self._budget.spent(worst / NANO)
+            return False  # what is under way may cost less than was set aside
+        batch = self._written(chosen)
+        calls = self._calls(batch, chosen[0].call.headers)
+        batch.now(state="submitting", submitted_at=records.utc_text())
+        try:
+            remote = await self._backend.submit(calls, [each.line for each in chosen])
+            batch.now(state="submitted", remote=remote)
+        except Refused as refusal:
+            self._end(batch, 0.0, state="refused", message=str(refusal))
+            raise
+        except Later as reason:
+            if not reason.taken:
+                self._forget(batch)
+                return False
+        for each in chosen:
+            del self._queued[each.answer]
+        self._watch(batch)
+        return True
+
+    def _chosen(self) -> list[_Queued]:
+        """Return the queued requests that go into one batch: alike, few enough, and payable at their worst."""
+        chosen, size, free = list[_Queued](), 0, self._budget.free()
+        left = None if free is None else nano(free)
+        for each in self._queued.values():
+            if chosen and each.call.headers != chosen[0].call.headers:
+                continue
+            size += len(each.line) + 2  # what separates them
+            left = None if left is None else left - each.worst
+            too_much = len(chosen) >= backends.MOST_REQUESTS or (chosen and size > backends.MOST_BYTES)
+            if too_much or (left is not None and left < 0):
+                break
+            chosen.append(each)
+        return chosen
+
+    def _written(self, chosen: list[_Queued]) -> Batch:
+        """Write a batch of these requests down, and set its worst case aside. Raises ``BudgetError``, ``StoreError``."""
+        worst = sum(each.worst for each in chosen) / NANO
+        record = BatchRecord(
+            mark=f"metacog-{secrets.token_hex(12)}",  # as every provider allows in a name
+            partition=self._partition,
+            kept_in=self._kept_in,
+            address=base_url(self._spec),
+            account=self._account,
+            n=len(chosen),
+            worst_usd=worst if priced(self._spec) else None,
+            created_at=records.utc_text(),
+        )
+        batch = records.create(
+            self._home, record, [(each.answer, each.worst, each.request) for each in chosen]
+        )
+        if not self._budget.hold(record.mark, worst):
+            self._forget(batch)  # another process was quicker
+            raise self._budget.spent(worst)
+        return batch
+
+    # --- batches under way ------------------------------------------------------------------------------------------
+    def _calls(self, batch: Batch, headers: Mapping[str, str] | None = None) -> Calls:
+        return Calls(self._http, self._spec, self._key, batch.record.mark, headers)
+
     def _watch(self, batch: Batch) -> None:
         self._batches.append(batch)
-        self._under_way.update(answer for answer, _ in batch.answers())
+        self._under_way.update(answer for answer, *_ in batch.answers())
 
-    def _open_ones(self) -> list[Batch]:
+    def _open(self) -> list[Batch]:
         return [each for each in self._batches if each.record.state in records.OPEN_STATES]
 
-    def _write_batches(self) -> None:
-        """Make batches of the queued requests, as far as the budget allows now."""
-        while self._queued:
-            chosen = batch_of(list(self._queued.values()), self._jobs.backend, self._jobs.free())
-            if not chosen:
-                if not self._open_ones():
-                    raise self._jobs.too_much(next(iter(self._queued.values())).worst)
-                return  # what is under way may cost less than was set aside
-            batch = self._written(chosen)
-            self._jobs.set_aside(batch)
-            self._watch(batch)
-            for each in chosen:
-                del self._queued[each.answer]
-
-    def _written(self, chosen: list[Request]) -> Batch:
-        """Write a batch of these requests down."""
-        jobs, requests = self._jobs, self._jobs.backend.separator.join(each.line for each in chosen)
-        record = BatchRecord(
-            mark=records.new_mark(),
-            partition=(self._owner.benchmark, self.spec.name, self._owner.run),
-            kept_in=self._owner.kept_in,
-            provider=self.spec.provider,
-            address=jobs.root,
-            account=jobs.account,
-            target=chosen[0].target,
-            n=len(chosen),
-            size=len(requests),
-            digest=sha256_hex("\n".join(each.answer for each in chosen)),
-            worst_usd=jobs.dollars(sum(each.worst for each in chosen)),
-            created_at=records.utc_text(),
-            headers=dict(chosen[0].headers),
-        )
-        return records.create(self._home, record, requests, [(each.answer, each.worst) for each in chosen])
-
     async def _tend(self, batch: Batch) -> bool:
-        """Do the next thing with a batch: submit it, look for it, look at it, collect it. Return whether answers came."""
-        jobs = self._jobs
+        """Look for a batch, look at it, collect it: as far as is possible now. Return whether tasks can go on."""
         try:
-            match batch.record.state:
-                case "written":
-                    await jobs.submit(batch)
-                    self._announce(batch, "submitted")
-                case "submitting":
-                    await jobs.resolve(batch, self._others(batch))
-                case "submitted":
-                    look = await jobs.look(batch)
-                    found = await jobs.collect(batch, look) if look.phase == "ended" else None
-                    if found is not None:
-                        self._announce(batch, f"has ended ({look.word})")
-                        self._deliver(batch, found)
-                        return True
-        except Later as reason:
-            _logger.info("batch %s: %s", batch.record.mark, reason)
+            if batch.record.state == "submitting" and not await self._found(batch):
+                return True
+            return await self._collected(batch)
+        except Later:
+            return False
+
+    async def _found(self, batch: Batch) -> bool:
+        """Find out whether a batch that may have been submitted is there; forget one that is not."""
+        record = batch.record
+        if record.account != self._account:
+            raise ProviderError(
+                f"batch {record.mark} may have been submitted with another key than {key_variable(self._spec)} holds "
+                "now: set that key again so that it can be looked for, or give it up: "
+                f"metacog status STUDY --give-up {record.mark}"
+            )
+        remote = await self._backend.find(self._calls(batch), record)
+        if remote is not None:
+            batch.now(state="submitted", remote=remote, tentative=self._backend.mark is None)
+            return True
+        if records.age_s(record.submitted_at) < SETTLING_S:
+            raise Later("not in the provider's list yet", taken=True)
+        self._under_way.difference_update(answer for answer, *_ in batch.answers())
+        self._batches.remove(batch)
+        self._forget(batch)
         return False
 
-    def _deliver(self, batch: Batch, found: Results) -> None:
-        """Have what a batch brought at hand, and note what it did not bring."""
-        for answer, worst in batch.answers():
-            self._under_way.discard(answer)
-            if answer in found.places:
-                self._brought.setdefault(answer, []).append(found)
-            else:
-                cost = 0.0 if found.unbilled(answer) else self._jobs.dollars(worst)
-                self._note(answer, found.why.get(answer, "error"), cost)
-        if (message := batch.record.message) is not None:
+    async def _collected(self, batch: Batch) -> bool:
+        """Fetch and bill the results of a batch that has ended; return whether they are there, and ours."""
+        calls, record = self._calls(batch), batch.record
+        look = await self._backend.look(calls, record.remote or "")
+        if look.phase == "failed":
+            message = one_line(look.message or "the provider gives no reason")
+            self._end(batch, 0.0, state="refused", remote_state=look.word, message=message)
+            raise ProviderError(
+                f"batch {record.mark} ({record.remote}) failed: {message}; nothing was billed"
+            )
+        if look.word != record.remote_state:
+            batch.now(remote_state=look.word)
+        if look.phase == "running":
+            return False
+        with replacing(batch.results) as temporary, temporary.open("wb") as target:
+            for url in look.results:
+                await calls.download(url, target)
+        found, odd = self._results(batch)
+        if record.tentative and all(line.why == "missing" for line in found.values()):
+            batch.results.unlink()
+            foreign = (*record.foreign, record.remote or "")
+            batch.now(state="submitting", remote=None, tentative=False, foreign=foreign)
+            return False
+        batch.now(tentative=False, ended_at=records.utc_text())
+        self._bill(batch, found, odd)
+        self._deliver(batch, found)
+        return True
+
+    def _results(self, batch: Batch) -> tuple[dict[str, Line], int]:
+        """Return the result of each request of a batch, and how many lines of what came are none."""
+        found, odd = {answer: Line(answer, why="missing") for answer, *_ in batch.answers()}, 0
+        with batch.results.open("rb") as source:
+            for raw in source:
+                line = read_line(self._backend, raw)
+                if line is None or line.custom_id not in found:
+                    odd += bool(raw.strip())
+                elif line.rank < found[line.custom_id].rank:
+                    found[line.custom_id] = line
+        return found, odd
+
+    def _bill(self, batch: Batch, found: Mapping[str, Line], odd: int) -> None:
+        """Charge what a batch cost; report what of its results does not belong there."""
+        cost, answered, message = 0.0, 0, None
+        for answer, most, worded in batch.answers():
+            became = self._completion(batch.record, found[answer], most, records.request_of(worded))
+            answered += became.status is not Status.FAILED
+            cost += became.cost_usd or 0.0
+        if odd:
+            message = (
+                f"batch {batch.record.mark} ({batch.record.remote}): {odd} lines of results cannot be read, or are "
+                f"of requests that were not in it; all that came is kept in {batch.results}; ask the provider"
+            )
             self.problems.append(message)
+        known = cost if priced(self._spec) else None
+        self._end(batch, known, state="collected", counts={"answered": answered}, message=message)
 
-    def _others(self, batch: Batch) -> set[str]:
-        """Return the batches at the provider that are known to be others than ``batch``."""
-        mark = batch.record.mark
-        return {
-            each.record.remote
-            for each in records.batches(self._home)
-            if each.record.remote is not None and not each.record.tentative and each.record.mark != mark
-        }
+    def _deliver(self, batch: Batch, found: Mapping[str, Line]) -> None:
+        """Have what a batch brought at hand, and what it did not bring."""
+        self._under_way.difference_update(found)
+        for answer, most, _ in batch.answers():
+            if not self._kept(answer):
+                self._brought.setdefault(answer, []).append((batch.record, found[answer], most))
 
-    def _announce(self, batch: Batch, what: str) -> None:
-        _logger.info(
-            "%s: batch %s of %d requests %s", self.spec.name, batch.record.mark, batch.record.n, what
-        )
+    def _end(self, batch: Batch, cost: float | None, **changes: Any) -> None:
+        # First what is set aside: a batch that is over is not gone through again, and would hold it for ever.
+        self._budget.release(batch.record.mark, cost or 0.0)
+        batch.now(cost_usd=cost, **changes)
 
-
-def batch_of(queued: list[Request], backend: Backend, free_usd: float | None) -> list[Request]:
-    """Return the first of the ``queued`` requests that go into one batch: alike, few enough, and payable at their worst."""
-    chosen: list[Request] = []
-    left = None if free_usd is None else int(free_usd * NANO + 1e-6)
-    size = 0
-    for each in queued:
-        if (each.target, each.headers) != (queued[0].target, queued[0].headers):
-            continue
-        size += len(each.line) + (len(backend.separator) if chosen else 0)
-        if left is not None:
-            left -= each.worst
-        too_many = len(chosen) >= backend.most_requests or (chosen and size > backend.most_bytes)
-        if too_many or (left is not None and left < 0):
-            break
-        chosen.append(each)
-    return chosen
+    def _forget(self, batch: Batch) -> None:
+        """Remove a batch of which nothing was taken."""
+        self._budget.release(batch.record.mark, 0.0)
+        batch.remove(batch.noted, batch.asked, batch.results)
 
 
-def _with(completion: Completion, tried: _Tried | None) -> Completion:
+def _with(completion: Completion, tried: list[Completion]) -> Completion:
     """Return ``completion`` with what the batches before it came to."""
-    if tried is None:
-        return completion
-    cost = completion.cost_usd
-    return dataclasses.replace(
+    before = sum(each.cost_usd or 0.0 for each in tried)
+    return replace(
         completion,
-        cost_usd=None if cost is None or tried.cost is None else cost + tried.cost,
-        attempts=completion.attempts + tried.batches,
-        attempts_billed=completion.attempts_billed + bool(tried.cost),
+        cost_usd=None if completion.cost_usd is None else completion.cost_usd + before,
+        attempts=completion.attempts + len(tried),
+        attempts_billed=completion.attempts_billed + sum(each.attempts_billed for each in tried),
     )

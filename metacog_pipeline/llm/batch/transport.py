@@ -1,185 +1,129 @@
-"""HTTP calls about batches: small ones that bring JSON, large files up and down, and what a failure means.
-
-::
-
-    Later      not possible now; ``taken`` says whether the call may have been taken all the same: then look before
-               anything is sent again
-    Refused    the provider says no, and why
-"""
+"""HTTP calls about batches: small ones that bring JSON, results that go to a file, and what a failure means."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import io
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
-from pathlib import Path
-from urllib.parse import urlsplit
+import re
+from collections.abc import Mapping
+from typing import IO, Any
 
 import httpx
 
-from metacog_pipeline.errors import one_line
-from metacog_pipeline.files import replacing
+from metacog_pipeline.errors import ProviderError, one_line
+from metacog_pipeline.llm.capabilities import NOTHING_KNOWN
+from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.transport import cause_of, never_sent
-from metacog_pipeline.llm.types import Completion, ErrorKind
-from metacog_pipeline.llm.wire import redacted, values
+from metacog_pipeline.llm.types import ChatRequest, ErrorKind, Message, Sampling
+from metacog_pipeline.llm.wire import base_url, key_variable, values, wire_for
 
-CALL_S = 60.0  # a small call, the list of batches among them
-TRANSFER_S = 1800.0  # 200 MB at a megabit a second
-CHUNK_BYTES = 2**18
+SILENCE_S = 60.0
+WHOLE_S = 1800.0  # 100 MB at half a megabit a second
 MAX_JSON_BYTES = 16 * 2**20
-MAX_RESULT_BYTES = 8 * 2**30  # far above fifty thousand answers with log-probabilities
-TIMEOUTS = {"connect": 10.0, "read": CALL_S, "write": None, "pool": CALL_S}
+MAX_RESULT_BYTES = 8 * 2**30  # far above 50,000 answers with log-probabilities
+TIMEOUTS = {"connect": 10.0, "read": SILENCE_S, "write": SILENCE_S, "pool": SILENCE_S}
 #: Sent by gateways whose server may have acted.
 TAKEN_OR_NOT = frozenset({408, 499, 500, 502, 503, 504, 520, 524})
-Parts = tuple[bytes, Path, bytes]
 
 
 class Later(Exception):
-    """Not possible now. ``taken``: the provider may have taken the call."""
+    """Not possible now. ``taken``: the call may have been taken, so look before anything is sent again."""
 
-    def __init__(self, message: str, *, taken: bool) -> None:
+    def __init__(self, message: str, *, taken: bool = True) -> None:
         super().__init__(message)
         self.taken = taken
 
 
-class Refused(Exception):
-    """The provider answered no."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(f"{message} (HTTP {status})")
-        self.status = status
+class Refused(ProviderError):
+    """The provider answered no. What was submitted is kept, and found again when the reason is gone."""
 
 
 class Calls:
-    """Makes the calls of one batch: ``headers`` hold the key, ``explain`` reads an error answer of the provider."""
+    """The calls about one batch, which bears ``mark``. Each raises `Later` or `Refused`."""
 
     def __init__(
         self,
         http: httpx.AsyncClient,
-        headers: Mapping[str, str],
+        spec: ModelSpec,
         key: str | None,
-        explain: Callable[[int, Mapping[str, str], bytes], Completion],
+        mark: str,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
-        self._http = http
-        self._headers = {"user-agent": "metacog-pipeline", "accept": "application/json", **headers}
-        self._key = key
-        self._explain = explain
+        root, self.spec, self.mark = base_url(spec), spec, mark
+        versioned = spec.provider == "openai" or re.search(r"/v\d[a-z0-9]*$", root)
+        self.root = root if versioned else f"{root}/v1"
+        self._http, self._key, self._wire = http, key, wire_for(spec.provider)
+        any_request = ChatRequest((Message("user", "-"),), Sampling())
+        given = headers or self._wire.build(spec, any_request, key, NOTHING_KNOWN).headers
+        self._headers = {**given, "user-agent": "metacog-pipeline", "accept": "*/*"}
 
     async def json(
         self,
         method: str,
         url: str,
-        body: Mapping[str, object] | None = None,
-        *,
+        content: bytes | Mapping[str, object] = b"",
         headers: Mapping[str, str] | None = None,
-        parts: Parts | None = None,
     ) -> tuple[values.JsonDict, Mapping[str, str]]:
-        """Make one call; return the object it brings, and the headers. Raises `Later` or `Refused`.
-
-        ``body`` is sent as JSON; ``parts`` is bytes, the content of a file, and bytes.
-        """
-        sent, content, limit_s = dict(headers or {}), None, CALL_S
-        if body is not None:
-            content, sent = json.dumps(body).encode(), {"content-type": "application/json", **sent}
-        if parts is not None:
-            sent["content-length"] = str(len(parts[0]) + parts[1].stat().st_size + len(parts[2]))
-            limit_s = TRANSFER_S
-        async with self._sent(method, url, sent, content or _content(parts), limit_s) as response:
-            raw = await _read(response)
-        self._check(response, raw)
-        decoded = values.load(raw)
+        """Send ``content``, as JSON where it is no bytes; return the object that comes back, and its headers."""
+        sent, came = content if isinstance(content, bytes) else json.dumps(content).encode(), io.BytesIO()
+        replied = await self._called(
+            came,
+            MAX_JSON_BYTES,
+            method=method,
+            url=url,
+            content=sent,
+            headers={**self._headers, **(headers or {})},
+        )
+        decoded = values.load(came.getvalue())
         if not isinstance(decoded, dict):
-            raise Later(f"{_host(url)} answered with something that is no JSON object", taken=True)
-        return decoded, response.headers
+            raise Later("the provider answered with something that is no JSON object")
+        return decoded, replied
 
-    async def download(self, url: str, target: Path, *, append: bool = False) -> None:
-        """Write what stands at ``url`` to ``target``: whole, or not at all. Raises as `json`."""
-        async with self._sent("GET", url, {"accept": "*/*"}, None, TRANSFER_S) as response:
-            if response.status_code != 200:
-                self._check(response, await _read(response))
-                raise Later(
-                    f"{_host(url)} answered HTTP {response.status_code} instead of the results", taken=True
-                )
-            await _save(response, target, append)
+    async def download(self, url: str, target: IO[bytes]) -> None:
+        """Write what stands at ``url`` to ``target``."""
+        await self._called(target, MAX_RESULT_BYTES, method="GET", url=url, headers=self._headers)
 
-    @contextlib.asynccontextmanager
-    async def _sent(
-        self,
-        method: str,
-        url: str,
-        headers: Mapping[str, str],
-        content: bytes | AsyncIterator[bytes] | None,
-        limit_s: float,
-    ) -> AsyncIterator[httpx.Response]:
-        """Send a call and close its response; whatever breaks on the way is `Later`."""
-        every, extensions = {**self._headers, **headers}, {"timeout": TIMEOUTS}
+    async def _called(self, target: IO[bytes], most: int, **call: Any) -> Mapping[str, str]:
+        """Make a call, write what a success brings to ``target``, and return its headers."""
+        refusal = io.BytesIO()
         try:
-            request = httpx.Request(method, url, headers=every, content=content, extensions=extensions)
-        except (httpx.InvalidURL, ValueError, TypeError) as error:
-            name = type(error).__name__
-            said = f"the call cannot be written as HTTP ({name}): check base_url"
-            raise Later(said, taken=False) from None
-        try:
-            async with asyncio.timeout(limit_s):
+            request = httpx.Request(**call, extensions={"timeout": TIMEOUTS})
+            async with asyncio.timeout(WHOLE_S):
                 response = await self._http.send(request, stream=True, auth=None, follow_redirects=False)
                 try:
-                    yield response
+                    if response.is_success:
+                        await _save(response, target, most)
+                        return response.headers
+                    await _save(response, refusal, MAX_JSON_BYTES)
                 finally:
                     await response.aclose()
-        except (Later, Refused):
+        except Later:
             raise
         except Exception as error:
-            said = one_line(redacted(f"{_host(url)}: {type(cause_of(error)).__name__}", self._key), 200)
-            unsent = never_sent(error)
-            raise Later(f"no connection to {said}" if unsent else said, taken=not unsent) from None
+            name = type(cause_of(error)).__name__  # its text may show the key
+            raise Later(f"no whole answer from the provider ({name})", taken=not never_sent(error)) from None
+        raise self._failure(response, refusal.getvalue())
 
-    def _check(self, response: httpx.Response, raw: bytes) -> None:
+    def _failure(self, response: httpx.Response, raw: bytes) -> Later | Refused:
         status = response.status_code
-        if 200 <= status < 300:
-            return
-        completion = self._explain(status, response.headers, raw)
-        message = completion.error_message or completion.finish_reason or "refused"
-        if status in TAKEN_OR_NOT or completion.error_kind in (ErrorKind.RATE_LIMIT, ErrorKind.TRANSIENT):
-            raise Later(f"{message} (HTTP {status})", taken=status in TAKEN_OR_NOT)
-        raise Refused(status, message)
+        read = self._wire.read(self.spec, status, response.headers, raw, self._key)
+        said = f"{one_line(read.error_message or read.finish_reason or 'refused', 300)} (HTTP {status})"
+        if status in TAKEN_OR_NOT or read.error_kind in (ErrorKind.RATE_LIMIT, ErrorKind.TRANSIENT):
+            return Later(said, taken=status in TAKEN_OR_NOT)
+        return Refused(
+            f"model {self.spec.name}: batch {self.mark}: {said}: correct base_url or the key in "
+            f'{key_variable(self.spec) or "api_key_env"}, set lane = "online", or give a batch up whose key you no longer '
+            f"have: metacog status STUDY --give-up {self.mark}"
+        )
 
 
-def _host(url: str) -> str:
-    return urlsplit(url).netloc.rpartition("@")[2]
-
-
-def _content(parts: Parts | None) -> AsyncIterator[bytes] | None:
-    async def pieces(head: bytes, path: Path, tail: bytes) -> AsyncIterator[bytes]:
-        yield head
-        with path.open("rb") as source:
-            while chunk := source.read(CHUNK_BYTES):
-                yield chunk
-        yield tail
-
-    return None if parts is None else pieces(*parts)
-
-
-async def _read(response: httpx.Response) -> bytes:
-    found = bytearray()
-    async for chunk in response.aiter_bytes():
-        found += chunk
-        if len(found) > MAX_JSON_BYTES:
-            raise Later(f"the answer is longer than {MAX_JSON_BYTES:,} bytes", taken=True)
-    return bytes(found)
-
-
-async def _save(response: httpx.Response, target: Path, append: bool) -> None:
+async def _save(response: httpx.Response, target: IO[bytes], most: int) -> None:
     announced, size = response.headers.get("content-length", ""), 0
-    with replacing(target) as temporary, temporary.open("wb") as written:
-        if append and target.exists():
-            with target.open("rb") as before:
-                while chunk := before.read(CHUNK_BYTES):
-                    written.write(chunk)
-        async for chunk in response.aiter_bytes():
-            size += len(chunk)
-            if size > MAX_RESULT_BYTES:
-                raise Later(f"the results are longer than {MAX_RESULT_BYTES:,} bytes", taken=True)
-            written.write(chunk)
-        if announced.isdecimal() and "content-encoding" not in response.headers and size != int(announced):
-            raise Later(f"the results were cut: {size:,} of {int(announced):,} bytes came", taken=True)
+    async for chunk in response.aiter_bytes():
+        size += len(chunk)
+        if size > most:
+            raise Later(f"the answer is longer than {most:,} bytes")
+        target.write(chunk)
+    if announced.isdecimal() and "content-encoding" not in response.headers and size != int(announced):
+        raise Later(f"the answer was cut: {size:,} of {int(announced):,} bytes came")
