@@ -90,6 +90,14 @@ def said_with(calls: Calls, step: str, reading: Reading, name: str) -> Sequence[
     return at(tokens, call.text, start + found.start, start + found.end)
 
 
+def words_of(calls: Calls, step: str, reading: Reading, name: str) -> str:
+    """Return the words of the reply that a field was read from."""
+    found = reading[name]
+    start = reading.second_start if found.again else reading.start
+    text = calls[step + AGAIN if found.again else step].text
+    return text[start + found.start : start + found.end] if found.start >= 0 else ""
+
+
 def why(found: Found, name: str) -> str:
     """Return in one line why a field has no value."""
     return _WHY.get(found.status, "it cannot be read").format(name=name)

@@ -19,7 +19,7 @@ Status = Literal["ok", "ambiguous", "no_answer", "refused", "truncated", "out_of
 class Found:
     """One field of a reply: its ``value`` where ``status`` is ok, and the place in the turn that it was read from.
 
-    ``again`` is whether it is of the reply to the second ask.
+    ``withheld`` is whether it says that nothing is known, ``again`` whether it is of the reply to the second ask.
     """
 
     status: Status
@@ -27,9 +27,11 @@ class Found:
     start: int = -1
     end: int = -1
     again: bool = False
+    withheld: bool = False
 
 
 NOTHING = Found("no_answer")
+WITHHELD = Found("no_answer", withheld=True)
 AMBIGUOUS = Found("ambiguous")
 
 
@@ -60,6 +62,7 @@ UNKNOWN = re.compile(
     r"|(?:there\s+is\s+)?(?:insufficient|not\s+enough)\s+(?:information|data)|unanswerable|undetermined|not\s+(?:answerable|determinable)"
     r"|there\s+is\s+no\s+(?:record|way\s+to)|none$|not\s+sure|unknown\b|unsure|n/?a\b|none\s+given"
     r"|no\s+(?:lo\s+)?s[ée]\b|(?:lo\s+)?desconozco\b|desconocido\b|ich\s+weiß\s+(?:es\s+)?nicht|weiß\s+ich\s+nicht|je\s+ne\s+sais\s+pas"
+    r"|i(?:['’]d|\s+would)?\s+(?:rather|prefer)\s+(?:to\s+)?not|(?:i(?:['’]ll|\s+will)?\s+)?(?:abstain|skip|pass)\W*$"
     r"|我?(?:不知道|不清楚)|모르겠|모릅|몰라|모름)",
     re.IGNORECASE,
 )
@@ -178,7 +181,7 @@ class Letter:
         }
         if len(named) == 1:
             return Found("ok", named.pop(), 0, len(text))
-        return AMBIGUOUS if named else NOTHING
+        return AMBIGUOUS if named else WITHHELD if UNKNOWN.match(text) else NOTHING
 
     def _named(self, said: str) -> str | None:
         """Return the only option whose text is ``said``; "none of these" is the only one that begins so."""
@@ -195,7 +198,7 @@ class Letter:
 
     def _unsure(self) -> Found:
         own = [letter for letter, option in self.options.items() if UNKNOWN.match(option)]
-        return Found("ok", own[0], 0, 1) if len(own) == 1 else NOTHING
+        return Found("ok", own[0], 0, 1) if len(own) == 1 else WITHHELD
 
 
 def _is_denied(text: str, found: re.Match[str]) -> bool:
@@ -292,7 +295,8 @@ class YesNo:
             if found := pattern.match(text):
                 other = next((each for each in reversed(alone) if each.value != word), None)
                 if other is None:
-                    return Found("ok", word, found.start(), found.end())
+                    start = len(text) - len(re.sub(r"^\W+", "", text))
+                    return Found("ok", word, start, found.end())
                 return other if _TAKEN_BACK.search(text, found.end(), other.end) else AMBIGUOUS
         if ends := _ENDS.search(text):
             return Found("ok", ends[1].lower(), ends.start(1), ends.end(1))
@@ -335,7 +339,9 @@ class Number:
     def read(self, said: str) -> Found:
         """Read the number behind a label; of a calculation its result."""
         bare = unboxed(said)
-        if UNKNOWN.match(bare) or _VAGUE.search(bare):
+        if UNKNOWN.match(bare):
+            return WITHHELD
+        if _VAGUE.search(bare):
             return NOTHING
         found = [*numbers(bare)]
         if not found:
@@ -400,7 +406,7 @@ class Confidence:
         elif percent and self.high != 100:
             return Found("out_of_range")
         inside = math.isfinite(value) and self.low <= value <= self.high
-        return Found("ok", value, 0, len(said)) if inside else Found("out_of_range")
+        return Found("ok" if inside else "out_of_range", value, 0, len(said))
 
     def find(self, text: str) -> Found:
         """Find a number that a text calls its confidence."""
@@ -431,6 +437,24 @@ class Bet(Confidence):
             r"\b(?:bet|wager|stake)\s+(?:is\s+|of\s+|at\s+)?\W{0,3}(\d+(?:[.,]\d+)?)", text, re.IGNORECASE
         )
         return NOTHING if found is None else self.read(found[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Worded:
+    """A confidence in the words of ``scale``, each with the chance it stands for."""
+
+    scale: Mapping[str, float]
+    name: str = "confidence"
+
+    def read(self, said: str) -> Found:
+        """Read the word behind a label, alone in its clause: "not likely" and "likely to very likely" are none."""
+        bare = simple(re.split(r"[,.;:(\n]", said.strip(_MARKUP), maxsplit=1)[0])
+        share = next((share for word, share in self.scale.items() if simple(word) == bare), None)
+        return NOTHING if share is None else Found("ok", share, 0, len(said))
+
+    def find(self, text: str) -> Found:
+        """Find none: such words stand in many sentences."""
+        return NOTHING
 
 
 # --- several fields at once ---------------------------------------------------------------------------------------------

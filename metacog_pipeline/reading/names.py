@@ -9,7 +9,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from metacog_pipeline.reading.fields import AMBIGUOUS, NOTHING, REFUSED, UNKNOWN, Found, simple, unboxed
+from metacog_pipeline.reading.fields import (
+    AMBIGUOUS,
+    NOTHING,
+    REFUSED,
+    UNKNOWN,
+    WITHHELD,
+    Found,
+    simple,
+    unboxed,
+)
 from metacog_pipeline.reading.numbers import Quantity, numbers
 
 LONGEST_SENTENCE = 160  # characters: a longer one is prose
@@ -200,7 +209,9 @@ class ShortText:
         if not bare or _UNFINISHED.search(bare) or _PLACE.fullmatch(bare):
             return NOTHING
         exact = self._is(bare)
-        if not exact and (UNKNOWN.match(bare) or (REFUSED.match(bare) and not self.right(bare))):
+        if not exact and UNKNOWN.match(bare):
+            return WITHHELD
+        if not exact and REFUSED.match(bare) and not self.right(bare):
             return NOTHING
         sides = [each for each in _OR.split(bare) if each]
         if len(sides) > 1 and not exact:

@@ -210,3 +210,17 @@ def in_unit(quantity: Quantity, unit: str | None) -> float:
         kind.get(name) or kind[name.lower()] for name in map(_singular, (quantity.unit, unit or ""))
     )
     return quantity.value * mine / asked
+
+
+_ASKED = re.compile(r"\b(?:in|how\s+many)\s+([A-Za-zµΩ°/]{1,20}[²³]?)(?!\w)", re.IGNORECASE)
+_PERCENT = re.compile(r"%|\bper\s?cent\b", re.IGNORECASE)
+
+
+def asked_unit(question: str) -> str | None:
+    """Return the unit that a question asks for, the last it names: "in m/s", "how many minutes"."""
+    return next((found for found in reversed(_ASKED.findall(question[-4_000:])) if _kind(found)), None)
+
+
+def in_percent(said: str) -> bool:
+    """Return whether a number is said to be one of percent."""
+    return _PERCENT.search(said) is not None

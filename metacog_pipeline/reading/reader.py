@@ -103,7 +103,7 @@ def _chosen(text: str, answered: Sequence[Record], first: Field) -> Record | Fou
     reads = [(record, _value_of(record, first, first)) for record in answered]
     stated = [(record, read) for record, read in reads if read.status == "ok"]
     if not stated:
-        return next((read for _, read in reads if read.status in ("ambiguous", "out_of_range")), NOTHING)
+        return next((read for _, read in reads if read.status in ("ambiguous", "out_of_range")), reads[-1][1])
     if len({str(read.value) for _, read in stated}) == 1:
         return stated[0][0] if stated[0][0].several else stated[-1][0]
     return _of_several([record for record, _ in stated], text)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from metacog_pipeline.reading.calls import said
 from metacog_pipeline.reading.envelope import Envelope
 from metacog_pipeline.reading.fields import Bet, Binary, Confidence, Letter, Number, YesNo
 from metacog_pipeline.reading.names import ShortText
@@ -48,4 +49,4 @@ def test_a_labelled_reply_is_read_as_labelled(row):
     )
     for name in ("confidence", "bet"):
         if name in found.fields and name in row and row["status"] == "ok":
-            assert found[name].value == row[name]
+            assert said(found[name]) == row[name]
