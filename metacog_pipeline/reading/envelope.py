@@ -89,10 +89,19 @@ class Envelope:
     @classmethod
     def of(cls, reply: str, status: CallStatus = "ok") -> Envelope:
         """Return the envelope of ``reply``, whose call ended with ``status``."""
-        text = _without_thinking(plain(_both_ends(reply)))
+        seen = plain(_both_ends(reply))
+        text = _without_thinking(seen)
         opened, end = _turn(text)
         start = max(opened, end - MOST_READ)
+        if status == "ok" and not text[start:end].strip() and _only_thinks(seen):
+            status = "truncated"
         return cls(text[start:end], start, status)
+
+
+def _only_thinks(text: str) -> bool:
+    """Return whether a reply ends in the midst of thinking: a limit cut it, whatever its call says."""
+    marks = [*_MARK.finditer(text)]
+    return bool(marks) and not _ends(marks[-1])
 
 
 def _both_ends(reply: str) -> str:

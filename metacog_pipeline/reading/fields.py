@@ -99,9 +99,15 @@ _MARKUP = " \t\n*_.,;:!()[]<>\"'`$\\{}~|"
 _BOX = re.compile(r"\\(?:boxed|text|mathrm|mathbf|textbf)\s*\{|(?<=\w)\}|\\[()\[\]]")
 
 
+_FRACTION = re.compile(r"\\[dt]?frac\s?\{\s?([^{}]{1,30}?)\s?\}\s?\{\s?([^{}]{1,30}?)\s?\}")
+
+
 def unboxed(said: str) -> str:
-    """Return ``said`` with the marks of LaTeX blank: as long as it was."""
-    return _BOX.sub(lambda found: " " * len(found[0]), said) if "\\" in said else said
+    """Return ``said`` with fractions of LaTeX as 1/6, and its other marks blank: as long as it was."""
+    if "\\" not in said:
+        return said
+    said = _FRACTION.sub(lambda found: f"{found[1]}/{found[2]}".ljust(len(found[0])), said)
+    return _BOX.sub(lambda found: " " * len(found[0]), said)
 
 
 # --- one of several options ---------------------------------------------------------------------------------------------
@@ -126,6 +132,18 @@ _STATED = (
 _MENTION = re.compile(r"(?<![\w'])(A(?!\s+[a-z]{2,}\s+[a-z])|[B-HJ-Z])(?![\w'])")
 
 
+_BOLD = re.compile(r"\*\*([^*\n]{1,80})\*\*")
+_OPTION = re.compile(
+    r"(?:option|choice)\s+(?:no\.?\s+|number\s+)?(\d{1,2})(?=[\s.,;:)]|$)(?!\.\d)", re.IGNORECASE
+)
+
+
+def _truth(said: str) -> str | None:
+    """Return the yes or no that a single word is: true and yes are one."""
+    word = simple(said)
+    return YesNo().read(word).value if word.isalpha() else None
+
+
 @dataclass(frozen=True, slots=True)
 class Letter:
     """One of several ``options``, text by letter: by its letter or its text."""
@@ -141,7 +159,7 @@ class Letter:
             return self._of(whole.upper(), bare.index(whole))
         if not whole:
             return NOTHING
-        if letter := self._named(whole):
+        if letter := self._named(whole) or self._numbered(whole):
             return Found("ok", letter, 0, len(said))
         leads = _LEADS.match(bare)
         if leads is not None and leads[1].upper() in self.options and not _OR.match(bare[leads.end(1) :]):
@@ -173,6 +191,9 @@ class Letter:
         letters = {found[1] for found in mentions}
         if letters:
             return AMBIGUOUS if len(letters) > 1 else self._of(mentions[-1][1], mentions[-1].start(1))
+        bold = [(self._named(found[1]), found) for found in _BOLD.finditer(text)]
+        if len({letter for letter, _ in bold if letter}) == 1:
+            return next(Found("ok", each, *found.span(1)) for each, found in bold if each)
         within = f" {simple(text)} "
         named = {
             letter
@@ -191,7 +212,15 @@ class Letter:
             found = [
                 letter for letter, option in self.options.items() if simple(option).startswith("none of")
             ]
+        if not found and (truth := _truth(said)):
+            found = [letter for letter, option in self.options.items() if _truth(option) == truth]
         return found[0] if len(found) == 1 else None
+
+    def _numbered(self, said: str) -> str | None:
+        """Return the letter of "option 2"."""
+        found = _OPTION.match(said)
+        place = int(found[1]) if found else 0
+        return list(self.options)[place - 1] if 0 < place <= len(self.options) else None
 
     def _of(self, letter: str, start: int) -> Found:
         return Found("ok", letter, start, start + 1) if letter in self.options else Found("out_of_range")
@@ -352,8 +381,8 @@ class Number:
             ):
                 return AMBIGUOUS
             behind = bare.rfind("=")
-            found = [each for each in found if each.start > behind] or found
-        return self._of(found[0])
+            found = [each for each in found if each.start > behind]  # of none behind it the result is missing
+        return self._of(found[0]) if found else NOTHING
 
     def find(self, text: str) -> Found:
         """Find the number that a text states as its result, or that its only line holds."""
@@ -419,7 +448,7 @@ class Confidence:
 
 _SURE = (
     r"(\d+(?:[.,]\d+)?\s*%)\s*(?:confiden|sure|certain|likely)",
-    r"(?:confiden\w*|sure|certain\w*)\s+(?:is\s+|of\s+|at\s+)?\W{0,3}(\d+(?:[.,]\d+)?\s*%?(?:\s*(?:/|out\s+of)\s*\d+)?)",
+    r"(?:confiden\w*|sure|certain\w*)\s+(?:is\s+|of\s+|at\s+)?(?:about\s+|around\s+|roughly\s+)?\W{0,3}(\d+(?:[.,]\d+)?\s*%?(?:\s*(?:/|out\s+of)\s*\d+)?)",
     r"\((\d+(?:[.,]\d+)?\s*%)\)",
     r"(?:置信度|信心|확신도)\W*(\d+)",
 )

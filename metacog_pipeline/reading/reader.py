@@ -22,7 +22,7 @@ from metacog_pipeline.reading.fields import (
     Found,
     Status,
 )
-from metacog_pipeline.reading.records import Record, Value, records
+from metacog_pipeline.reading.records import Record, Value, blanked, records
 
 _CORRECTS = re.compile(
     r"\b(?:wait|actually|on\s+reflection|correct(?:ion|ed|ing)|reconsider\w*|on\s+second\s+thought|rather|instead|sorry|mistake"
@@ -31,7 +31,7 @@ _CORRECTS = re.compile(
 )
 _SHORT_TURN = 120  # characters of a turn without names that is an answer and no prose
 _PAIR = re.compile(
-    r"^\W*(?P<answer>.{1,60}?)\W*(?:[,;\n(]|\s{2,}|-\s)\s*(?P<other>~?[\d.,]+\s*%?(?:\s*(?:/|out\s+of)\s*\d+)?)"
+    r"^\W*(?P<answer>.{1,60}?)\W*(?:[,;|\n(]|\s{2,}|-\s)\s*(?P<other>~?[\d.,]+\s*%?(?:\s*(?:/|out\s+of)\s*\d+)?)"
     r"\W*(?:sure|confiden\w*|certain)?\W*$",
     re.DOTALL | re.IGNORECASE,
 )
@@ -142,7 +142,7 @@ def _unnamed(text: str, found: Sequence[Record], fields: Sequence[Field]) -> Rec
         if line and "\n" not in line and first.read(line).status == "ok":
             start = text.index(line)
             return Record(0, len(text), {first.name: Value(line, start, start + len(line))})
-    return first.find(before if before.strip() else text)
+    return first.find(before if before.strip() else blanked(text, found))
 
 
 def _group(found: re.Match[str], name: str) -> Value:

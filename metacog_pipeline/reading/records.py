@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -83,7 +83,7 @@ class Record:
 def records(text: str) -> list[Record]:
     """Return the records of a turn in order of place. Never raises."""
     objects = [*_objects(text)]
-    outside = _blanked(text, objects)
+    outside = blanked(text, objects)
     found = [*objects, *_labelled(outside), *_numbered(outside), *_table(outside)]
     return sorted(found, key=lambda record: (record.start, record.end))
 
@@ -219,10 +219,10 @@ def _record(text: str, pairs: Mapping[str, Any], start: int, end: int, *, severa
     return made
 
 
-def _blanked(text: str, objects: list[Record]) -> str:
-    """Return ``text`` with the objects blank, so that their keys are not read as labels again."""
+def blanked(text: str, found: Sequence[Record]) -> str:
+    """Return ``text`` with the records blank, so that they are not read again."""
     pieces, place = [], 0
-    for each in sorted(objects, key=lambda record: record.start):
+    for each in sorted(found, key=lambda record: record.start):
         if each.start < place:
             continue
         pieces += [text[place : each.start], re.sub(r"[^\n]", " ", text[each.start : each.end])]
@@ -236,7 +236,7 @@ def _alternatives(name: str) -> str:
 
 
 _SURE = _alternatives("confidence")
-_OPEN = r"(?:^|(?<=[\n.;,|>(]))[ \t>#*_|•✅📊🎯-]{0,12}"
+_OPEN = r"(?:^|(?<=[\n.;,|>(])|(?<=\s-\s))[ \t>#*_|•✅📊🎯-]{0,12}"
 _NOTE = r"(?:[ \t]{0,4}[(\[][^)\]\n]{0,60}[)\]])?"
 _SEPARATOR = r"[ \t*_]{0,8}(?:[:=]|[-=]>|→|(?<=\s)-(?=\s)|是)[ \t*_]{0,8}"
 _ANSWERS = "|".join(map(_alternatives, ("answer", "decision")))
@@ -263,6 +263,10 @@ _TWO_CELLS = re.compile(
 _TAG = re.compile(
     r"<(?P<word>answer|decision|confidence|bet)>\s*(?P<value>[^<]{0,400}?)\s*</(?P=word)>", re.IGNORECASE
 )
+_WITH_CHANCE = re.compile(r"\(\s*\d+(?:\.\d+)?\s*%?\s*\)\s*$")  # "Guess 1: B (85%)"
+_SOLVED = re.compile(
+    r"^[ \t]*####[ \t]*(?=[-+$€£]?\d|[A-J][ \t]*$)", re.MULTILINE
+)  # as GSM8K ends its solutions
 _TOP_K = re.compile(r"^[ \t*]{0,8}(?P<name>[GP])(?P<number>\d)[ \t]*[:=][ \t]*", re.MULTILINE)
 
 
@@ -293,6 +297,8 @@ def _labels(text: str) -> Iterator[tuple[str, int, Value, bool]]:
         value = _line(text, label.end(), end)
         name = "joint" if label["joint"] else next(each for each in WORDS if label[each])
         final = "final" in label[0].lower() or "correct" in label[0].lower()
+        if name == "answer" and label["number"] and _WITH_CHANCE.search(value.said):
+            name = "joint"
         yield name, label.start(), value, final
     for heading in _HEADING.finditer(text):
         yield (
@@ -311,6 +317,8 @@ def _labels(text: str) -> Iterator[tuple[str, int, Value, bool]]:
     for row in _TWO_CELLS.finditer(text):
         value = Value(row["value"].strip(" \t*_"), row.start("value"), row.end("value"))
         yield next(each for each in WORDS if row[each]), row.start(), value, False
+    for mark in _SOLVED.finditer(text):
+        yield "answer", mark.start(), _line(text, mark.end(), len(text)), True
     for each in _TOP_K.finditer(text):
         name = "answer" if each["name"] == "G" else "confidence"
         yield name, each.start(), _line(text, each.end(), len(text)), False
