@@ -70,7 +70,7 @@ UNKNOWN = re.compile(
 REFUSED = re.compile(
     r"^\W*(?:i['’]?\s?a?m\s+(?:so\s+|very\s+)?sorry|sorry|i\s+apologi[sz]e|i(?:\s+(?:cannot|can['’]t|can\s+not|won['’]t)"
     r"|(?:\s+am|['’]m)\s+(?:not\s+able|unable)\s+to)"
-    r"\s+(?:\w+\s+){0,3}?(?:help|assist|answer|provide|give|comply|decide|discuss|do)"
+    r"\s+(?:\w+\s+){0,3}?(?:help|assist|answer|provide|give|comply|decide|discuss|take\s+part|participate|do)"
     r"|as\s+an\s+ai\b[^.]{0,80}\b(?:cannot|can't|unable)|lo\s+siento|es\s+tut\s+mir\s+leid|das\s+(?:darf|kann)\s+ich\s+(?:leider\s+)?nicht"
     r"|désolé|抱歉|对不起|죄송)",
     re.IGNORECASE,
@@ -290,7 +290,7 @@ _YES = re.compile(
     re.IGNORECASE,
 )
 _NO = re.compile(
-    r"^\W*(?:no(?!\.?\s?\d)|n|nope|false|nein|non|não|definitely\s+not|否|不|不是的?|아니요|아니오|아뇨|i\s+do\s*n['’]?o?t|i\s+would\s+say\s+no)(?!\w)"
+    r"^\W*(?:no(?!\.?\s?\d|\s+(?:doubt|question|wonder)\b)|n|nope|false|nein|non|não|definitely\s+not|否|不|不是的?|아니요|아니오|아뇨|i\s+do\s*n['’]?o?t|i\s+would\s+say\s+no)(?!\w)"
     r"|^\W*我?不知道",
     re.IGNORECASE,
 )
@@ -360,10 +360,11 @@ _BETWEEN = re.compile(r"\s*(?:-|to|or|and|/)\s*", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number, in ``unit`` where there is one."""
+    """A number, in ``unit`` where there is one; ``whole`` where a whole one is asked for: then 284.895 is grouped."""
 
     unit: str | None = None
     name: str = "answer"
+    whole: bool = False
 
     def read(self, said: str) -> Found:
         """Read the number behind a label; of a calculation its result."""
@@ -380,9 +381,10 @@ class Number:
                 r"\bbetween\b", bare, re.IGNORECASE
             ):
                 return AMBIGUOUS
-            behind = bare.rfind("=")
-            found = [each for each in found if each.start > behind]  # of none behind it the result is missing
-        return self._of(found[0]) if found else NOTHING
+            stated = [*_RESULT.finditer(bare)]
+            behind = stated[-1].start(1) - 1 if stated else bare.rfind("=")
+            found = [each for each in found if each.start > behind]
+        return self._of(found[0], bare) if found else NOTHING
 
     def find(self, text: str) -> Found:
         """Find the number that a text states as its result, or that its only line holds."""
@@ -392,8 +394,12 @@ class Number:
         lines = [line for line in text.strip().splitlines() if line.strip()]
         return self.read(lines[0]) if lines and len(lines[0]) <= 60 else NOTHING
 
-    def _of(self, quantity: Quantity) -> Found:
+    def _of(self, quantity: Quantity, said: str) -> Found:
         value = in_unit(quantity, self.unit)
+        if self.whole and re.match(
+            r"[-+]?[1-9]\d{0,2}\.\d{3}(?![\d.])", said[quantity.start : quantity.end].strip()
+        ):
+            value *= 1000
         return (
             Found("ok", value, quantity.start, quantity.end)
             if math.isfinite(value)

@@ -227,7 +227,7 @@ class ShortText:
         lines = [line for line in lines if re.search(r"\w", line)]
         if len(lines) > 1 and lines[0].endswith(":"):
             lines = lines[1:]
-        return self.read(lines[0]) if lines else NOTHING
+        return self.read(lines[0]) if lines and not lines[0].endswith("?") else NOTHING
 
     def right(self, said: str) -> bool:
         """Return whether ``said`` is one of the aliases, or a sentence that states one."""

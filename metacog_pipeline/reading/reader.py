@@ -26,12 +26,12 @@ from metacog_pipeline.reading.records import Record, Value, blanked, records
 
 _CORRECTS = re.compile(
     r"\b(?:wait|actually|on\s+reflection|correct(?:ion|ed|ing)|reconsider\w*|on\s+second\s+thought|rather|instead|sorry|mistake"
-    r"|revis\w+|updat\w+|change\s+my|let\s+me\s+re|final\w*|hm+|no,|scratch\s+that)\b",
+    r"|double-?\s?check\w*|re-?check\w*|transposed|miscalculat\w*|oops|revis\w+|updat\w+|change\s+my|let\s+me\s+re|final\w*|hm+|no,|scratch\s+that)\b",
     re.IGNORECASE,
 )
 _SHORT_TURN = 120  # characters of a turn without names that is an answer and no prose
 _PAIR = re.compile(
-    r"^\W*(?P<answer>.{1,60}?)\W*(?:[,;|\n(]|\s{2,}|-\s)\s*(?P<other>~?[\d.,]+\s*%?(?:\s*(?:/|out\s+of)\s*\d+)?)"
+    r"^\W*(?P<answer>.{1,60}?)\W*(?:(?<!\d)[,;]|[,;](?!\d)|[|\n(]|\s{2,}|-\s)\s*(?P<other>~?[\d.,]+\s*%?(?:\s*(?:/|out\s+of)\s*\d+)?)"
     r"\W*(?:sure|confiden\w*|certain)?\W*$",
     re.DOTALL | re.IGNORECASE,
 )
@@ -139,7 +139,7 @@ def _unnamed(text: str, found: Sequence[Record], fields: Sequence[Field]) -> Rec
                 0, len(text), {first.name: _group(pair, "answer"), "confidence": _group(pair, "other")}
             )
         line = before.strip()
-        if line and "\n" not in line and first.read(line).status == "ok":
+        if line and "\n" not in line and line[-1] != "?" and first.read(line).status == "ok":
             start = text.index(line)
             return Record(0, len(text), {first.name: Value(line, start, start + len(line))})
     return first.find(before if before.strip() else blanked(text, found))

@@ -3,7 +3,7 @@
 import pytest
 
 from metacog_pipeline.reading.envelope import Envelope
-from metacog_pipeline.reading.fields import Confidence, Fields, Number
+from metacog_pipeline.reading.fields import Bet, Confidence, Fields, Number
 from metacog_pipeline.reading.names import ShortText, same
 from metacog_pipeline.reading.reader import read
 
@@ -70,3 +70,25 @@ def test_a_name_may_stand_without_what_it_is_a_name_of():
 )
 def test_what_is_said_to_be_unknown_is_no_name(reply):
     assert ShortText(()).read(reply).status == "no_answer"
+
+
+@pytest.mark.parametrize(
+    ("asked", "reply"),
+    [
+        (Number(), "BET: 60"),
+        (Number(), "5079 × 9163 = 45,815,000 + 723,877 ="),
+        (ShortText(["Ottawa"]), "How many tokens do I have?"),
+        (ShortText(["Ottawa"]), "I won't take part in betting of any kind."),
+    ],
+)
+def test_what_is_no_answer_gives_none(asked, reply):
+    assert read(Envelope.of(reply), [asked, Bet(0, 100)])["answer"].status != "ok"
+
+
+def test_a_result_that_is_stated_counts_before_other_numbers_of_its_line():
+    assert read(Envelope.of("I'll wager 40 tokens. The answer is 86."), [Number()])["answer"].value == 86
+
+
+def test_a_point_groups_thousands_where_a_whole_number_is_asked_for():
+    assert Number(whole=True).read("284.895").value == 284895
+    assert Number().read("284.895").value == 284.895
