@@ -16,8 +16,7 @@ from dataclasses import dataclass, replace
 
 from metacog_pipeline.asking.states import Profile, StepFailed
 from metacog_pipeline.llm import types
-from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities, Limit
-from metacog_pipeline.llm.learning import SAMPLING, Learnt
+from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, SAMPLING, Capabilities, Learnt, Limit
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.wire.errors import FATAL_CODES
 

@@ -172,6 +172,8 @@ def _notes(study: Study, rows: Sequence[PlanRow], *, whole: bool) -> Iterator[st
     if waiting := sum(row.in_batches for row in rows):
         yield f"{waiting:,} calls are in batches under way: the next run collects their answers and asks none again."
     if (cap := study.study.budget_usd) is None:
+        if not all(spec.free for spec in study.askable):
+            yield "No budget_usd is set: nothing would stop the spending."
         return
     figures = spent_figures(study.home, cap)
     left = figures.remaining or 0.0

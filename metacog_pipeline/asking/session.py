@@ -37,7 +37,7 @@ from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.batch import records
 from metacog_pipeline.llm.budget import Budget
-from metacog_pipeline.llm.learning import Learnt
+from metacog_pipeline.llm.capabilities import Learnt
 from metacog_pipeline.llm.simulated import Respond
 from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
 from metacog_pipeline.llm.types import ChatModel, Status, usable

@@ -14,8 +14,8 @@ from metacog_pipeline.asking.states import Profile, StepFailed, Tally, source_of
 from metacog_pipeline.asking.types import Answer, CallOptions
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm import types
+from metacog_pipeline.llm.capabilities import Learnt
 from metacog_pipeline.llm.costs import price_list, usage_cost
-from metacog_pipeline.llm.learning import Learnt
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.lines import decode_logprobs, encode_logprobs

@@ -1,8 +1,8 @@
 """What a model at its address was found to accept and to do: learnt once, kept in the study's home.
 
 The first replies teach it (see ``asking.negotiation``); every wire format reads it when it words a call; the plan, the
-doctor and the UI show it. It is kept per model and address, and forgotten when the model's row of the study changes
-what is asked.
+doctor and the UI show it. It is kept per model, shared by all benchmarks, judges and roles of a study, and forgotten when
+the model's row of the study changes what is asked.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
-from dataclasses import dataclass
-from pathlib import Path
+import logging
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
@@ -19,18 +19,20 @@ from pydantic import Field, TypeAdapter
 from metacog_pipeline.files import write_text
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import ChatRequest, Sampling
+from metacog_pipeline.llm.types import ChatModel, ChatRequest, Completion, Sampling, Status
 
 #: What may be thought where nothing is known yet: a limit costs nothing by itself. Less than 16,384 with the answer, the
 #: most that many models without reasoning take, so that they are not refused for it.
 AMPLE_THINKING_TOKENS = 15_360
 MODEST_THINKING_TOKENS = 4_096  # where a provider takes no such limit
 TIMES_THE_MOST_SEEN = 4  # the next question may need more thinking than the hardest so far
-SHOWN_REASONING = "reasoning_summary"  # the option to be shown what was thought, whatever a provider calls it
-NOT_SENT = ("temperature", "seed", "top_logprobs")
+#: Options that are part of a request, and so of an answer's identity; the others concern delivery.
+SAMPLING = frozenset({"temperature", "seed", "top_logprobs"})
 BILLS = ("overbilled", "hidden_tokens")  # what only bills teach
 Limit = Literal["max_tokens", "max_completion_tokens"]
 Count = Annotated[int, Field(ge=0)]
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,25 +77,35 @@ class Capabilities:
 
     def accepted(self, sampling: Sampling) -> Sampling:
         """Return ``sampling`` without what the model refuses; the limit on tokens is `token_limit`'s."""
-        left_out: dict[str, Any] = {name: None for name in NOT_SENT if name in self.refused}
-        return dataclasses.replace(sampling, **left_out) if left_out else sampling
+        left_out: dict[str, Any] = dict.fromkeys(SAMPLING & self.refused)
+        return replace(sampling, **left_out) if left_out else sampling
 
     def streams(self, spec: ModelSpec) -> bool:
         """Return whether a reply to ``spec`` is asked for as a stream."""
         return spec.stream is not False and spec.lane == "online" and "stream" not in self.refused
 
+    def together(self, kept: Capabilities) -> Capabilities:
+        """Return what is known with what another process has ``kept``."""
+        most: dict[str, Any] = {
+            name: max(filter(None, (getattr(self, name), getattr(kept, name))), default=None)
+            for name in ("reasoning_tokens", *BILLS)
+        }
+        return replace(
+            self,
+            refused=self.refused | kept.refused,
+            refused_modes=self.refused_modes | kept.refused_modes,
+            # True for good, then False, then not known.
+            reasons=self.reasons or kept.reasons or self.reasons,
+            **most,
+        )
+
     def shows_reasoning(self, spec: ModelSpec) -> bool:
         """Return whether to ask for a view of the thinking: only where there is some, for others may refuse the option."""
         thinks = self.reasons or spec.effort not in (None, "none") or bool(spec.thinking_tokens)
-        return thinks and SHOWN_REASONING not in self.refused
+        return thinks and "reasoning_summary" not in self.refused
 
 
 NOTHING_KNOWN = Capabilities()
-
-
-def kept_at(home: Home, model: str) -> Path:
-    """Return the file that keeps what is known of ``model`` in the study at ``home``."""
-    return home.capabilities / f"{model}.json"
 
 
 def load(home: Home, model: str, request_digest: str) -> Capabilities | None:
@@ -102,7 +114,7 @@ def load(home: Home, model: str, request_digest: str) -> Capabilities | None:
     A file that cannot be read is as good as none: what it held can be learnt again.
     """
     try:
-        kept = json.loads(kept_at(home, model).read_text("utf-8"))
+        kept = json.loads((home.capabilities / f"{model}.json").read_text("utf-8"))
         if kept["asked_as"] != request_digest:
             return None
         return _form().validate_json(json.dumps(kept["capabilities"]), strict=True)
@@ -119,6 +131,84 @@ def save(home: Home, model: str, request_digest: str, known: Capabilities) -> No
     """Keep what is ``known`` of ``model``."""
     fields = dataclasses.asdict(known)
     fields |= {name: sorted(fields[name]) for name in ("refused", "refused_modes")}
-    path = kept_at(home, model)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    home.capabilities.mkdir(parents=True, exist_ok=True)
+    path = home.capabilities / f"{model}.json"
     write_text(path, json.dumps({"asked_as": request_digest, "capabilities": fields}, indent=1) + "\n")
+
+
+@dataclass(slots=True)
+class Learnt:
+    """What the replies of one model have taught; ``home`` None keeps nothing.
+
+    What only concerns delivery is given to the model, so that the next call is worded by it; what is part of a request
+    stands in the request alone. ``trial`` is what calls are worded by while it is tried.
+    """
+
+    model: ChatModel | None = None
+    home: Home | None = None
+    name: str = ""
+    request_digest: str = ""
+    known: Capabilities = NOTHING_KNOWN
+    trial: Capabilities | None = None
+
+    @classmethod
+    def of(cls, model: ChatModel, home: Home, name: str, request_digest: str) -> Learnt:
+        """Return what is kept of ``model``, which words its calls by it from now on."""
+        learnt = cls(model, home, name, request_digest)
+        learnt.take(load(home, name, request_digest) or NOTHING_KNOWN)
+        return learnt
+
+    def attempt(self, known: Capabilities | None) -> None:
+        """Word the next calls by what is tried, until it is kept; None: by what is known again."""
+        self.trial = known
+        wording = known or self.known
+        if self.model is not None and hasattr(self.model, "known"):
+            self.model.known = replace(wording, refused=wording.refused - SAMPLING)
+
+    def take(self, known: Capabilities) -> None:
+        """Word the next calls by what was found out."""
+        self.known = known
+        self.attempt(None)
+
+    def observe(self, request: ChatRequest, completion: Completion) -> None:
+        """Learn from a reply; a call without one teaches nothing."""
+        if completion.status is Status.FAILED:
+            return
+        before, thought = self.known, completion.usage.reasoning_tokens or 0
+        thinks: dict[str, Any] = {
+            "reasons": _reasons(before, request, completion),
+            "reasoning_tokens": max(thought, before.reasoning_tokens or 0) or before.reasoning_tokens,
+        }
+        first_s = completion.latency_s if before.first_reply_s is None else before.first_reply_s
+        self.known = replace(before, first_reply_s=first_s, **thinks)
+        if (before.reasons, before.reasoning_tokens) != (*thinks.values(),):
+            self.attempt(None if self.trial is None else replace(self.trial, **thinks))
+
+    def save(self) -> None:
+        """Keep what is known; what cannot be written is learnt again."""
+        bills = getattr(self.model, "known", self.known)
+        self.known = replace(self.known, **{name: getattr(bills, name) for name in BILLS})
+        if self.home is None or self.known == NOTHING_KNOWN:
+            return
+        kept = load(self.home, self.name, self.request_digest) or NOTHING_KNOWN
+        together = self.known.together(kept)
+        try:
+            if together != kept:
+                save(self.home, self.name, self.request_digest, together)
+        except OSError as error:
+            _logger.warning("model %s: what was learnt cannot be kept (%s)", self.name, error.strerror)
+
+
+def _reasons(known: Capabilities, request: ChatRequest, completion: Completion) -> bool | None:
+    """Return whether the model thinks before it answers, as far as its replies tell.
+
+    One reply that thought says yes for good. A whole answer within what an answer may take says no for now, and an empty
+    one that the limit cut says yes: something else took its tokens.
+    """
+    if known.reasons or completion.reasoning_text or completion.usage.reasoning_tokens:
+        return True
+    if completion.status is Status.TRUNCATED and not completion.text.strip():
+        return True
+    whole = completion.status is Status.OK and not completion.empty
+    took, may = completion.usage.output_tokens, request.sampling.max_tokens
+    return False if whole and took is not None and may is not None and took <= may else known.reasons

@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime
 import functools
 import itertools
+import json
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -19,13 +20,17 @@ from pydantic import (
     model_validator,
 )
 
-from metacog_pipeline.llm import provider_keys
+from metacog_pipeline.errors import suggestion
+from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm.local.weights import weights_digest
 
 SLUG_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,63}$"
 Provider = Literal["openai", "anthropic", "gemini", "transformers", "replay", "simulated"]
 _TOKEN_IDS = "a list of token ids for each option, as in { A = [32, 362], B = [33] }"
 _SLUG = "at most 64 lower-case letters, digits, dots, underscores and hyphens, the first a letter or digit"
+_BILLIONS = "billions of parameters, a number above 0 and up to 1000000"
+_MODEL = "the name of the model or its folder, in characters that can be printed"
+_WORD = "one word of lower-case letters"
 #: Names of servers and makers that are not the name of the protocol they speak.
 _PROTOCOLS: Mapping[str, Provider] = {
     **dict.fromkeys(
@@ -33,18 +38,32 @@ _PROTOCOLS: Mapping[str, Provider] = {
          "groq", "mistral", "deepseek", "xai", "fireworks"),
         "openai",
     ),
-    **dict.fromkeys(("claude",), "anthropic"),
-    **dict.fromkeys(("google", "vertex"), "gemini"),
-    **dict.fromkeys(("huggingface", "hf"), "transformers"),
+    **{"claude": "anthropic", "google": "gemini", "vertex": "gemini", "huggingface": "transformers", "hf": "transformers"},
 }  # fmt: skip
-_BILLIONS = "billions of parameters, a number above 0 and up to 1000000"
-_WORD = "one word of lower-case letters"
 IN_PROCESS = ("transformers", "replay", "simulated")  # answer without a network and without a bill
 OFFICIAL_URLS: Mapping[str, str] = {
     "openai": "https://api.openai.com/v1",
     "anthropic": "https://api.anthropic.com",
     "gemini": "https://generativelanguage.googleapis.com",
 }
+#: How hard to think, in each provider's words.
+EFFORTS: Mapping[str, tuple[str, ...]] = {
+    "openai": ("none", "minimal", "low", "medium", "high", "xhigh", "max"),
+    "anthropic": ("low", "medium", "high", "xhigh", "max"),
+    "gemini": ("minimal", "low", "medium", "high", "xhigh"),
+}
+VERBOSITIES = ("low", "medium", "high")
+_OVER_HTTP = "openai, anthropic and gemini do"
+#: A key of the row → who takes it.
+_TAKERS = dict.fromkeys(("effort", "thinking_tokens", "lane", "batch_factor"), _OVER_HTTP) | {
+    "verbosity": "openai does"
+}
+_WHOLE_PRICE = {
+    "price_cached_in": "price_in",
+    "price_cache_write": "price_in",
+    "price_reasoning": "price_out",
+}
+LEAST_ANTHROPIC_BUDGET = 1024  # tokens to think; the provider refuses a smaller allowance
 MAX_TOKENS = 10**9  # more than any model writes; a larger number is a slip
 MAX_TIMEOUT_S = 86_400.0
 #: A minute; no provider allows a thousandth of it, and who wants no limit leaves the key out.
@@ -53,9 +72,9 @@ MOST_DOLLARS = 10**6  # per million tokens: a dollar for each
 Lane = Literal["online", "batch"]
 AnswerMode = Literal["auto", "json_schema", "choice", "logit_bias", "text"]
 Character = Literal["argument-follower", "crowd-follower", "stubborn", "hedger", "random", "silent"]
+Betting = Literal["confidence", "all", "half", "nothing", "refuse"]
 #: Old name of a parameter → its name now. Answers kept under the old names are found by `ObserverSpec.identity_fields`.
 RENAMED = {"heed": "warning_response", "sloppiness": "untidiness", "caving": "sycophancy"}
-Betting = Literal["confidence", "all", "half", "nothing", "refuse"]
 
 
 class ObserverSpec(BaseModel):
@@ -168,7 +187,9 @@ class ModelSpec(BaseModel):
 
     name: str = Field(pattern=SLUG_PATTERN, description=_SLUG)
     provider: Provider
-    model: str = Field(default="", max_length=1000)
+    model: str = Field(
+        default="", max_length=1000, pattern=r"^(|[^\p{C}]*[^\p{C}\s][^\p{C}]*)$", description=_MODEL
+    )
     base_url: str | None = None
     api_key_env: str | None = Field(
         default=None,
@@ -216,15 +237,6 @@ class ModelSpec(BaseModel):
     )
     observer: ObserverSpec = Field(default_factory=ObserverSpec)
 
-    @field_validator("model")
-    @classmethod
-    def _can_be_written(cls, value: str) -> str:
-        if value and not (value.strip() and value.isprintable()):
-            raise ValueError(
-                "blank, or with characters that cannot be printed; give the name of the model or its folder"
-            )
-        return value
-
     @field_validator("released", mode="before")
     @classmethod
     def _date_or_year(cls, value: object) -> object:
@@ -232,26 +244,6 @@ class ModelSpec(BaseModel):
         if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
             return value.isoformat()
         return str(value) if type(value) is int else value
-
-    @field_validator("released")
-    @classmethod
-    def _on_the_calendar(cls, value: str | None) -> str | None:
-        if value is not None and len(value) == len("2025-08-05"):
-            try:
-                datetime.date.fromisoformat(value)
-            except ValueError:
-                raise ValueError("no such day in the calendar") from None
-        return value
-
-    @field_validator("params_active_b")
-    @classmethod
-    def _part_of_all(cls, value: float | None, info: ValidationInfo) -> float | None:
-        total = info.data.get("params_b")
-        if value is not None and total is not None and value > total:
-            raise ValueError(
-                f"more than params_b = {total:g}; give the parameters that take part in one token"
-            )
-        return value
 
     @field_validator("provider", mode="before")
     @classmethod
@@ -262,10 +254,11 @@ class ModelSpec(BaseModel):
             raise ValueError(f'give provider = "{protocol}"{address}')
         return value
 
-    @field_validator(*provider_keys.TAKEN_BY, *provider_keys.PARTS)
+    @field_validator(*_TAKERS, *_WHOLE_PRICE)
     @classmethod
-    def _taken_by_its_provider(cls, value: object, info: ValidationInfo) -> object:
-        wrong = provider_keys.problem(str(info.field_name), value, info.data)
+    def _taken_by_its_provider(cls, value: Any, info: ValidationInfo) -> Any:
+        key, row = str(info.field_name), info.data
+        wrong = None if value is None or "provider" not in row else _problem(key, value, row["provider"], row)
         if wrong is not None:
             raise ValueError(wrong)
         return value
@@ -281,28 +274,73 @@ class ModelSpec(BaseModel):
         """Whether the model is asked at the provider's own address, given or not."""
         return self.provider in OFFICIAL_URLS and address(self.provider, self.base_url) is None
 
-    def identity_fields(self) -> dict[str, object]:
-        """Return what decides an answer: provider, address, model id, extra body, observer.
+    @property
+    def identity_json(self) -> str:
+        """The canonical JSON of what decides an answer: provider, address, model id, extra body, observer.
 
         Prices, rate limits and key variables are left out: changing them must not ask anything again. So is the name,
         which says where answers are kept (a renamed model takes them over, see `asking.session`). An address is the same
         however it is spelled (see `address`). A model in a folder is what the folder holds.
         """
         if self.provider == "transformers":
-            weights = weights_digest(self.model)
-            return {"provider": self.provider, "weights": weights, "dtype": self.dtype}
-        fields: dict[str, object] = {
-            "provider": self.provider,
-            "base_url": address(self.provider, self.base_url),
-            "model": self.model,
-            "extra_body": self.extra_body,
-        }
-        # Only where they are set: answers kept before these keys existed stay what they are.
-        chosen = {"effort": self.effort, "verbosity": self.verbosity, "thinking_tokens": self.thinking_tokens}
-        fields |= {name: value for name, value in chosen.items() if value is not None}
-        if self.provider == "simulated":
-            fields["observer"] = self.observer.identity_fields()
+            digest = weights_digest(self.model)
+            return canonical_json({"provider": self.provider, "weights": digest, "dtype": self.dtype})
+        return _identity_json(
+            self.provider,
+            self.base_url,
+            self.model,
+            canonical_json(self.extra_body) if self.extra_body else "{}",
+            self.effort,
+            self.verbosity,
+            self.thinking_tokens,
+            self.observer if self.provider == "simulated" else None,
+        )
+
+    def identity_fields(self) -> dict[str, object]:
+        """Return what decides an answer."""
+        fields: dict[str, object] = json.loads(self.identity_json)
         return fields
+
+
+def _problem(key: str, value: Any, provider: str, row: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with ``key = value`` in a ``row`` (what stands before it), ``None`` where nothing is."""
+    if key in _TAKERS and value not in ("auto", "online") and provider not in _TAKERS[key]:
+        return f"provider {provider} takes no {key} (only {_TAKERS[key]}); remove the key"
+    if key in ("effort", "verbosity"):
+        words = EFFORTS[provider] if key == "effort" else VERBOSITIES
+        hint = f"not a word of provider {provider}{suggestion(value, words)}; allowed: {', '.join(words)}"
+        return None if value in words else hint
+    if key == "thinking_tokens" and provider == "anthropic" and 0 < value < LEAST_ANTHROPIC_BUDGET:
+        return f"provider anthropic takes no thinking (0) or at least {LEAST_ANTHROPIC_BUDGET:,} tokens of it"
+    if key == "thinking_tokens" and provider == "gemini" and row.get("effort") is not None:
+        return "provider gemini takes effort or thinking_tokens, not both; remove one of them"
+    whole = _WHOLE_PRICE.get(key)
+    if whole is not None and provider in EFFORTS and row.get(whole) is None:
+        return f"set {whole} too: {key} is the price of a part of it"
+    return None
+
+
+@functools.lru_cache(maxsize=1024)  # a plan asks for it with every call
+def _identity_json(
+    provider: str,
+    base_url: str | None,
+    model: str,
+    extra_body: str,
+    effort: str | None,
+    verbosity: str | None,
+    thinking_tokens: int | None,
+    observer: ObserverSpec | None,
+) -> str:
+    fields: dict[str, object] = {"provider": provider, "base_url": address(provider, base_url)}
+    fields |= {"model": model, "extra_body": json.loads(extra_body)}
+    # Only where they are set: answers kept before these keys existed stay what they are.
+    chosen = {
+        "effort": effort,
+        "verbosity": verbosity,
+        "thinking_tokens": thinking_tokens,
+        "observer": None if observer is None else observer.identity_fields(),
+    }
+    return canonical_json(fields | {name: value for name, value in chosen.items() if value is not None})
 
 
 @functools.lru_cache(maxsize=256)

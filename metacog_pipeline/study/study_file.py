@@ -15,7 +15,7 @@ from pydantic import Field, SerializeAsAny, ValidationError
 from metacog_pipeline import registry
 from metacog_pipeline.deploy import DeploySection
 from metacog_pipeline.errors import StudyError, suggestion
-from metacog_pipeline.files import canonical_json, read_toml
+from metacog_pipeline.files import read_toml
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
 from metacog_pipeline.study.allowed import as_written, explain, not_toml
@@ -172,7 +172,7 @@ def _problems(study: Study) -> Iterator[str]:
             continue
         if spec.provider == "replay" and any(each.provider != "replay" for each in study.models):
             yield f'{place} "{spec.name}": provider = "replay" never answers; name a provider that can be asked'
-        if (first := opinions.setdefault(canonical_json(spec.identity_fields()), spec.name)) != spec.name:
+        if (first := opinions.setdefault(spec.identity_json, spec.name)) != spec.name:
             yield (
                 f'{place} "{spec.name}": asks the same model as judge "{first}", so that one opinion would count '
                 "twice; remove one"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Status, request_json, usable
 from metacog_pipeline.transcripts.schema import Record
@@ -17,7 +17,7 @@ def answer_id(spec: ModelSpec, request: ChatRequest) -> str:
     condition are not part of it: the same words sent to the same model with the same parameters are one call.
     """
     # Both parts are canonical JSON already, so joining them gives the canonical JSON of the list of both.
-    return sha256_hex(f"[{canonical_json(spec.identity_fields())},{request_json(request)}]")
+    return sha256_hex(f"[{spec.identity_json},{request_json(request)}]")
 
 
 def replaces(new: Record, old: Record) -> bool:

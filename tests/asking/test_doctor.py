@@ -227,7 +227,7 @@ def test_capabilities_that_were_edited_are_as_good_as_none(tmp_path, edited):
     study = study_of(tmp_path, model("small"))
     spec = study.models[0]
     capabilities.save(study.home, spec.name, request_digest(spec), CHAT)
-    path = capabilities.kept_at(study.home, spec.name)
+    path = study.home.capabilities / f"{spec.name}.json"
     text = path.read_text()
     head = text[: text.index('"capabilities"')]
     path.write_text(f'{head}"capabilities": {edited[:-1]}, "refused": [], "refused_modes": []}}}}')

@@ -13,8 +13,7 @@ from metacog_pipeline.asking.step import Session
 from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm import capabilities
-from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
-from metacog_pipeline.llm.learning import SAMPLING, Learnt
+from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, SAMPLING, Capabilities, Learnt
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import (
     ChatRequest,

@@ -78,7 +78,7 @@ def test_a_provider_that_bills_too_much_is_stopped_for_every_run_of_the_study(tm
     assert (read_manifest(asked.folder) or {})["state"] == "failed"
     assert third.complete, "a change to the model's row forgets the bill"
     assert len(tasks.tasks(benchmark, asked.spec)) == third.answered
-    assert capabilities.kept_at(asked.study.home, "m").exists()
+    assert (asked.study.home.capabilities / "m.json").exists()
 
 
 def test_what_streamed_before_a_break_is_kept_as_failed_and_asked_again_by_the_next_session(tmp_path):

@@ -5,8 +5,7 @@ from typing import get_args, get_type_hints
 import pytest
 from pydantic import ValidationError
 
-from metacog_pipeline.llm import provider_keys
-from metacog_pipeline.llm.spec import RENAMED, ModelSpec, ObserverSpec
+from metacog_pipeline.llm.spec import EFFORTS, RENAMED, ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 from metacog_pipeline.transcripts.identity import answer_id
 from tests.tables import every
@@ -85,4 +84,4 @@ def test_the_words_of_effort_are_those_of_the_providers_own_clients():
         "anthropic": set(get_args(get_args(get_type_hints(anthropic.OutputConfigParam)["effort"])[0])),
         "gemini": {level.value.lower() for level in genai.ThinkingLevel if "UNSPECIFIED" not in level.value},
     }
-    assert {name: set(words) for name, words in provider_keys.EFFORTS.items()} == theirs
+    assert {name: set(words) for name, words in EFFORTS.items()} == theirs

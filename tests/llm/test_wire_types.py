@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.llm import provider_keys
 from metacog_pipeline.llm.capabilities import Capabilities
-from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.spec import EFFORTS, VERBOSITIES, ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, OneOf, Sampling, TokenBias
 from metacog_pipeline.llm.wire import UnsupportedConstraint, wire_for
 
@@ -54,11 +53,11 @@ knowns = st.builds(
 @st.composite
 def specs(draw: st.DrawFn, provider: str) -> ModelSpec:
     row: dict[str, Any] = {"name": "m", "provider": provider, "model": "some-model"}
-    row["effort"] = draw(st.none() | st.sampled_from(provider_keys.EFFORTS[provider]))
+    row["effort"] = draw(st.none() | st.sampled_from(EFFORTS[provider]))
     if provider != "gemini" or row["effort"] is None:
         row["thinking_tokens"] = draw(st.none() | st.sampled_from([0, 1024, 4096]))
     if provider == "openai":
-        row["verbosity"] = draw(st.none() | st.sampled_from(provider_keys.VERBOSITIES))
+        row["verbosity"] = draw(st.none() | st.sampled_from(VERBOSITIES))
     row["stream"] = draw(st.none() | st.booleans())
     return ModelSpec.model_validate({name: value for name, value in row.items() if value is not None})
 

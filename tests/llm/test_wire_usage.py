@@ -164,7 +164,7 @@ def test_geminis_total_tells_what_was_thought(counts, usage):
 
 
 def test_a_model_whose_total_tells_of_thinking_is_learnt_to_think_and_pays_for_it(tmp_path):
-    from metacog_pipeline.llm.learning import Learnt
+    from metacog_pipeline.llm.capabilities import Learnt
 
     usage = {"prompt_tokens": 80, "completion_tokens": 11, "total_tokens": 1591}
     completion = read("openai", changed(CHAT, "usage", to=usage))

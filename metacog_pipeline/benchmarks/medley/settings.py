@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from metacog_pipeline.errors import suggestion
-from metacog_pipeline.files import canonical_json
 from metacog_pipeline.study import sections
 from metacog_pipeline.study.sections import Stage, setting
 
@@ -77,7 +76,7 @@ class Generator(sections.Section):
                         f'{table} "{name}": family is missing; name who made the model, e.g. family = "openai", so '
                         "that no panel is of one family"
                     )
-                if (first := asked.setdefault(canonical_json(spec.identity_fields()), name)) != name:
+                if (first := asked.setdefault(spec.identity_json, name)) != name:
                     yield (
                         f'{where}: "{name}" asks the same model as "{first}", so that one opinion would count twice; '
                         "remove one"

@@ -20,7 +20,6 @@ from metacog_pipeline.llm import types
 from metacog_pipeline.llm.local.loading import Loaded
 
 USUAL_LIMIT = 1024  # tokens of an answer without a limit of its own
-Trie = dict[int, "Trie"]
 
 
 class _CannotAsk(Exception):
@@ -31,13 +30,13 @@ class _CannotAsk(Exception):
 
 @dataclass(slots=True)
 class _Row:
-    """One request while it is answered; ``place`` is where it stands in the tree of admitted answers."""
+    """One request while it is answered; ``options`` are the admitted answers, each with its end, where it is a choice."""
 
     request: types.ChatRequest
     prompt: list[int]
     budget: int
     bias: dict[int, float] = field(default_factory=dict)
-    place: Trie | None = None
+    options: list[list[int]] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
     logprobs: list[types.TokenLogprob] = field(default_factory=list)
     ended: bool = False
@@ -45,6 +44,11 @@ class _Row:
     @property
     def done(self) -> bool:
         return self.ended or len(self.tokens) >= self.budget
+
+    def admitted(self) -> list[int]:
+        """Return the tokens that some option goes on with."""
+        place = len(self.tokens)
+        return list({each[place] for each in self.options if each[:place] == self.tokens})
 
 
 def answer_batch(loaded: Loaded, requests: Sequence[types.ChatRequest]) -> list[types.Completion]:
@@ -55,9 +59,8 @@ def answer_batch(loaded: Loaded, requests: Sequence[types.ChatRequest]) -> list[
         try:
             rows[place] = _row(loaded, request, prompt_ids(loaded, request))
         except _CannotAsk as error:
-            more = {"cost_usd": 0.0, "started_at": datetime.now(UTC)}
-            kind = types.ErrorKind.UNSUPPORTED
-            ended[place] = types.failed(kind, error.code, one_line(str(error)), **more)
+            kind, now = types.ErrorKind.UNSUPPORTED, datetime.now(UTC)
+            ended[place] = types.failed(kind, error.code, one_line(str(error)), cost_usd=0.0, started_at=now)
     if rows:
         ended.update(zip(rows, _generated(loaded, list(rows.values())), strict=True))
     return [ended[place] for place in range(len(requests))]
@@ -71,17 +74,16 @@ def prompt_ids(loaded: Loaded, request: types.ChatRequest) -> list[int]:
     """
     tokenizer = loaded.tokenizer
     messages = [{"role": each.role, "content": each.content} for each in request.messages]
-    if getattr(tokenizer, "chat_template", None):
-        try:
-            text = tokenizer.apply_chat_template(
-                messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
-            )
-        except Exception as error:  # templates are programs of the model's maker
-            raise _CannotAsk("chat_template", f"the chat template refuses: {one_line(str(error))}") from None
-        found = tokenizer(text, add_special_tokens=False)["input_ids"]
-    else:
+    if not getattr(tokenizer, "chat_template", None):
         found = tokenizer("\n\n".join(each["content"] for each in messages))["input_ids"]
-    return list(found) or [_filler(loaded)]
+        return list(found) or [_filler(loaded)]
+    try:
+        text = tokenizer.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
+        )
+    except Exception as error:  # templates are programs of the model's maker
+        raise _CannotAsk("chat_template", f"the chat template refuses: {one_line(str(error))}") from None
+    return list(tokenizer(text, add_special_tokens=False)["input_ids"]) or [_filler(loaded)]
 
 
 def _row(loaded: Loaded, request: types.ChatRequest, prompt: list[int]) -> _Row:
@@ -91,33 +93,24 @@ def _row(loaded: Loaded, request: types.ChatRequest, prompt: list[int]) -> _Row:
     if row.budget < 1:
         long = f"the prompt has {len(prompt)} tokens, the model takes {loaded.context}"
         raise _CannotAsk("context_length_exceeded", long)
+    problem = None
     match request.constraint:
         case types.OneOf(options):
             tokens = [loaded.tokenizer(each, add_special_tokens=False)["input_ids"] for each in options]
+            row.options = [[*each, *loaded.stop_ids[:1]] for each in tokens]
+            row.budget = max(map(len, row.options))
             if not loaded.stop_ids or not all(tokens):
-                raise _CannotAsk(
-                    "unsupported_constraint", "a choice needs an end token and non-empty options"
-                )
-            row.place = _trie_of(tokens, loaded.stop_ids[0])
-            row.budget = max(len(each) for each in tokens) + 1
+                problem = "a choice needs an end token and non-empty options"
         case types.TokenBias(bias):
             size = loaded.model.config.get_text_config().vocab_size
-            if any(not 0 <= token < size for token, _ in bias):
-                raise _CannotAsk("unsupported_constraint", f"logit_bias names a token outside 0..{size - 1}")
             row.bias = {token: float(value) for token, value in bias}
+            if any(not 0 <= token < size for token in row.bias):
+                problem = f"logit_bias names a token outside 0..{size - 1}"
         case types.JsonObject():
-            raise _CannotAsk("unsupported_constraint", "a local model takes no JSON schema")
+            problem = "a local model takes no JSON schema"
+    if problem is not None:
+        raise _CannotAsk("unsupported_constraint", problem)
     return row
-
-
-def _trie_of(options: Sequence[Sequence[int]], stop: int) -> Trie:
-    """Return the tree of the admitted token sequences, each followed by ``stop``."""
-    root: Trie = {}
-    for option in options:
-        node = root
-        for token in (*option, stop):
-            node = node.setdefault(token, {})
-    return root
 
 
 def _generated(loaded: Loaded, rows: list[_Row]) -> list[types.Completion]:
@@ -145,22 +138,14 @@ def _generated(loaded: Loaded, rows: list[_Row]) -> list[types.Completion]:
                 attention_mask=torch.tensor(mask, device=loaded.device),
                 generation_config=plain,
                 logits_processor=[_Chooser(torch, loaded, rows, own)],
-                stopping_criteria=[_Ended(torch, rows)],
+                stopping_criteria=[
+                    lambda ids, _, **__: torch.tensor([row.done for row in rows], device=ids.device)
+                ],
             )
     finally:
         loaded.model.generation_config = own
     spent = perf_counter() - begun
     return [_completion(loaded, row, started_at, spent) for row in rows]
-
-
-class _Ended:
-    """Tells ``generate`` which rows are done."""
-
-    def __init__(self, torch: Any, rows: Sequence[_Row]) -> None:
-        self._torch, self._rows = torch, rows
-
-    def __call__(self, ids: Any, scores: Any, **_: Any) -> Any:
-        return self._torch.tensor([row.done for row in self._rows], device=ids.device)
 
 
 class _Chooser:
@@ -185,15 +170,13 @@ class _Chooser:
         return only
 
     def _next(self, plain: Any, row: _Row) -> int:
-        torch, scores = self._torch, plain
-        if row.bias:
-            places = torch.tensor(list(row.bias), device=plain.device)
-            scores = scores.index_add(0, places, torch.tensor(list(row.bias.values()), device=plain.device))
-        if row.place is not None:
-            admitted = torch.tensor(list(row.place), device=plain.device)
-            held = torch.full_like(scores, -math.inf)
-            held[admitted] = scores[admitted]
-            scores = held
+        scores = plain.clone()
+        for token, value in row.bias.items():
+            scores[token] += value
+        if row.options:
+            admitted = row.admitted()
+            scores = self._torch.full_like(plain, -math.inf)
+            scores[admitted] = plain[admitted]
         asked, samples = row.request.sampling.temperature, getattr(self._own, "do_sample", False)
         temperature = asked if asked is not None else float(self._own.temperature or 1.0) if samples else 0.0
         if temperature <= 0:
@@ -201,34 +184,32 @@ class _Chooser:
         scores = scores / temperature
         if asked is None:
             scores = self._narrowed(scores)
-        return int((scores + _gumbel(torch, scores.shape[-1], row).to(scores.device)).argmax())
+        return int((scores + _gumbel(self._torch, scores.shape[-1], row).to(scores.device)).argmax())
 
     def _narrowed(self, scores: Any) -> Any:
         """Return ``scores`` within the checkpoint's own ``top_k`` and ``top_p``."""
-        torch, top_k, top_p = self._torch, int(self._own.top_k or 0), self._own.top_p
-        if 0 < top_k < scores.shape[-1]:
-            least = torch.topk(scores, top_k).values[-1]
-            scores = scores.masked_fill(scores < least, -math.inf)
-        if top_p is not None and top_p < 1:
-            ordered, places = torch.sort(scores, descending=True)
-            before = torch.softmax(ordered, dim=-1).cumsum(-1) - torch.softmax(ordered, dim=-1)
-            scores = scores.index_fill(0, places[before >= top_p], -math.inf)
-        return scores
+        from transformers import TopKLogitsWarper, TopPLogitsWarper
+
+        scores = scores[None]
+        if self._own.top_k:
+            scores = TopKLogitsWarper(int(self._own.top_k))(None, scores)
+        if self._own.top_p is not None and self._own.top_p < 1:
+            scores = TopPLogitsWarper(float(self._own.top_p))(None, scores)
+        return scores[0]
 
     def _advance(self, plain: Any, row: _Row, token: int) -> None:
         if token in self._stop:
             row.ended = True
             return
         row.tokens.append(token)
-        wanted = row.request.sampling.top_logprobs
-        if wanted is not None:
+        if (wanted := row.request.sampling.top_logprobs) is not None:
             found = self._torch.topk(plain, min(wanted, plain.shape[-1]))
             top = zip(found.indices.tolist(), found.values.tolist(), strict=True)
             named = tuple((self._word(each), float(value)) for each, value in top)
             row.logprobs.append(types.TokenLogprob(self._word(token), float(plain[token]), named))
-        if row.place is not None:
-            row.place = row.place[token]
-            row.ended = set(row.place) <= set(self._stop)  # nothing but the end is left to say
+        row.ended = bool(row.options) and set(row.admitted()) <= set(
+            self._stop
+        )  # nothing but the end is left
 
     def _word(self, token: int) -> str:
         return str(self._loaded.tokenizer.decode([token]))

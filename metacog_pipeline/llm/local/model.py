@@ -50,24 +50,18 @@ class LocalModel:
         while self._waiting:
             # Alike in length together, so that short answers do not wait for long ones.
             self._waiting.sort(key=lambda each: each[0].sampling.max_tokens or 0)
-            batch, self._waiting = (
-                self._waiting[: self.spec.batch_size],
-                self._waiting[self.spec.batch_size :],
-            )
-            requests = [request for request, _ in batch]
+            batch = self._waiting[: self.spec.batch_size]
+            del self._waiting[: self.spec.batch_size]
             try:
+                requests = [request for request, _ in batch]
                 done = await asyncio.to_thread(answer_batch, self._loaded, requests)
-            except (
-                Exception
-            ) as error:  # out of memory, a broken device: said for each call, the run goes on or stops
-                done = [self._gave_up(error)] * len(batch)
+            except Exception as error:  # out of memory, a broken device
+                said = one_line(f"model {self.spec.name}: {type(error).__name__}: {error}")[:500]
+                now = datetime.now(UTC)
+                failure = failed(ErrorKind.TRANSIENT, "local_failure", said, cost_usd=0.0, started_at=now)
+                done = [failure] * len(batch)
             for (_, answer), completion in zip(batch, done, strict=True):
                 if not answer.done():
                     answer.set_result(completion)
-            await asyncio.sleep(
-                GATHER_S
-            )  # who was answered asks the next step before the next batch is formed
-
-    def _gave_up(self, error: Exception) -> Completion:
-        said = one_line(f"model {self.spec.name}: {type(error).__name__}: {error}")[:500]
-        return failed(ErrorKind.TRANSIENT, "local_failure", said, cost_usd=0.0, started_at=datetime.now(UTC))
+            # Who was answered asks the next step before the next batch is formed.
+            await asyncio.sleep(GATHER_S)

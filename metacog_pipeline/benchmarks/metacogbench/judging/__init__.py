@@ -80,7 +80,7 @@ def judges_of(bench: MetaCogBench, model: ModelSpec) -> tuple[Judge, ...]:
 
 def relation(judge: ModelSpec, model: ModelSpec) -> str:
     """Return one of `RELATIONS`; ``self`` for the same model under another name, too."""
-    if judge.name == model.name or judge.identity_fields() == model.identity_fields():
+    if judge.name == model.name or judge.identity_json == model.identity_json:
         return RELATIONS[0]
     if not judge.family or not model.family:
         return RELATIONS[3]
