@@ -10,7 +10,8 @@ import csv
 import math
 import re
 import zlib
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -60,24 +61,20 @@ def compared(invoice: Charges, charged: Charges) -> list[Line]:
     "gpt-5") or write it in other letters: the longest id that its name begins with is meant.
     """
     ids = sorted({model for _, model in charged}, key=len, reverse=True)
-    sums: dict[tuple[date, str], float] = {}
+
+    def id_of(name: str) -> str:
+        bare = name.lower().rpartition("/")[2]
+        for each in ids:
+            known = each.lower().rpartition("/")[2]
+            if bare == known or bare.startswith((f"{known}-", f"{known}@")):
+                return each
+        return name
+
+    sums: defaultdict[tuple[date, str], float] = defaultdict(float)
     for (day, name), dollars in invoice.items():
-        key = day, _id_of(name, ids)
-        sums[key] = sums.get(key, 0.0) + dollars
+        sums[day, id_of(name)] += dollars
     keys = sorted({*sums, *charged})
-    return [
-        Line(day, model, sums.get((day, model), 0.0), charged.get((day, model), 0.0)) for day, model in keys
-    ]
-
-
-def _id_of(name: str, ids: Iterable[str]) -> str:
-    """Return the id of ``ids``, the longest first, that ``name`` is a version of; ``name`` where there is none."""
-    bare = name.lower().rpartition("/")[2]
-    for each in ids:
-        known = each.lower().rpartition("/")[2]
-        if bare == known or bare.startswith((f"{known}-", f"{known}@")):
-            return each
-    return name
+    return [Line(*key, sums[key], charged.get(key, 0.0)) for key in keys]
 
 
 def read_invoice(path: Path) -> dict[tuple[date, str], float]:
@@ -87,47 +84,39 @@ def read_invoice(path: Path) -> dict[tuple[date, str], float]:
     except TooLargeError as error:
         raise StudyError(f"{path}: {error}; give the export of a shorter time") from None
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise StudyError(
-            f"{path}: cannot be read ({error}); give the CSV file that the provider exports"
-        ) from None
+        what_to_do = "give the CSV file that the provider exports"
+        raise StudyError(f"{path}: cannot be read ({error}); {what_to_do}") from None
     rows = csv.DictReader(text.splitlines())
-    fields = {_plain(name): name for name in rows.fieldnames or ()}
+    fields = {re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_"): name for name in rows.fieldnames or ()}
     day, model, dollars = (_column(path, fields, names) for names in (DAY, MODEL, DOLLARS))
     sums: dict[tuple[date, str], float] = {}
     for row in rows:
         where = f"{path}:{rows.line_num}"
-        key = _day(where, row[day]), _PARTS.sub("", row[model] or "").strip() or OTHER
-        sums[key] = sums.get(key, 0.0) + _number(where, row[dollars])
+        key = _day(where, row[day] or ""), _PARTS.sub("", row[model] or "").strip() or OTHER
+        sums[key] = sums.get(key, 0.0) + _number(where, row[dollars] or "")
     return sums
 
 
-def _plain(name: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-
-
 def _column(path: Path, fields: Mapping[str, str], names: tuple[str, ...]) -> str:
-    for name in names:
-        if name in fields:
-            return fields[name]
-    has = ", ".join(fields) or "none"
-    raise StudyError(
-        f"{path}: no column {names[0]!r} (or {', '.join(names[1:])}); it has {has}: rename one of them"
-    )
+    if found := next((name for name in names if name in fields), None):
+        return fields[found]
+    has, others = ", ".join(fields) or "none", ", ".join(names[1:])
+    raise StudyError(f"{path}: no column {names[0]!r} (or {others}); it has {has}: rename one of them")
 
 
-def _day(where: str, said: str | None) -> date:
+def _day(where: str, said: str) -> date:
     try:
-        if re.fullmatch(r"\d{9,11}", said or ""):  # OpenAI counts seconds
-            return datetime.fromtimestamp(int(said or ""), UTC).date()
-        found = datetime.fromisoformat((said or "").strip())
+        if re.fullmatch(r"\d{9,11}", said):  # OpenAI counts seconds
+            return datetime.fromtimestamp(int(said), UTC).date()
+        found = datetime.fromisoformat(said.strip())
     except ValueError:
         raise StudyError(f"{where}: {said!r} is no day; write it as 2026-11-28") from None
     return (found.astimezone(UTC) if found.tzinfo else found).date()
 
 
-def _number(where: str, said: str | None) -> float:
+def _number(where: str, said: str) -> float:
     try:
-        found = float(_NOT_OF_NUMBERS.sub("", said or "") or "0")
+        found = float(_NOT_OF_NUMBERS.sub("", said) or "0")
     except ValueError:
         found = math.nan
     if not math.isfinite(found):

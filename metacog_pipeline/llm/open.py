@@ -6,7 +6,6 @@ import os
 import random
 import ssl
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import httpx
@@ -28,14 +27,8 @@ from metacog_pipeline.llm.types import ChatModel
 from metacog_pipeline.llm.wire import base_url, key_of, key_variable
 
 
-@dataclass(slots=True)
-class _Line:
-    http: Http
-    limiter: Limiter
-
-
 class Clients:
-    """What the models of one process share. For one event loop; use ``async with`` or ``close``.
+    """What the models of one process share. For one event loop, in ``async with``.
 
     The ``budget`` stays the caller's to close. Keys are read in ``environment``, the process's own when not given; ``seed``
     is that of the jitter; ``transport`` makes what takes the place of the network, for tests. ``halt`` gives up what these
@@ -57,27 +50,20 @@ class Clients:
         self._environment = os.environ if environment is None else environment
         self._seed = seed
         self._transport = transport
-        self._lines: dict[tuple[str, str, str | None], _Line] = {}
+        self._accounts: dict[tuple[str, str, str | None], tuple[Http, Limiter]] = {}
         self._certificates: ssl.SSLContext | None = None
-
-    def __repr__(self) -> str:
-        return f"Clients(accounts={len(self._lines)})"
 
     async def __aenter__(self) -> Clients:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.close()
+        accounts, self._accounts = self._accounts, {}
+        for http, _limiter in accounts.values():
+            await http.aclose()
 
     def limiter(self, spec: ModelSpec) -> Limiter:
         """Return the limiter of the account of ``spec``."""
-        return self._line(spec).limiter
-
-    async def close(self) -> None:
-        """Close every connection."""
-        lines, self._lines = list(self._lines.values()), {}
-        for line in lines:
-            await line.http.aclose()
+        return self._account(spec)[1]
 
     def http_model(self, spec: ModelSpec) -> HttpChatModel:
         """Open ``spec`` over HTTP. Raises as `open_model` does."""
@@ -87,47 +73,34 @@ class Clients:
                 "per million tokens; 0 for a free model) in the study file, or remove budget_usd"
             )
         key = key_of(spec, self._environment)
-        line = self._line(spec)
+        http, limiter = self._account(spec)
+        rng = random.Random(f"{self._seed}:{spec.name}")
         return HttpChatModel(
-            spec,
-            key,
-            http=line.http,
-            limiter=line.limiter,
-            budget=self.budget,
-            retries=self._retries,
-            halt=self.halt,
-            rng=random.Random(f"{self._seed}:{spec.name}"),
+            spec, key, http=http, limiter=limiter, budget=self.budget, retries=self._retries, halt=self.halt, rng=rng
         )
 
     def batch_model(self, model: HttpChatModel, **options: Any) -> BatchModel:
         """Have ``model`` asked through the batches of its provider (``options``: see `BatchModel`)."""
         assert self.budget is not None, "what a batch may cost is set aside"
         key = key_of(model.spec, self._environment)
-        return BatchModel(model, self._line(model.spec).http, key, self.budget, **options)
+        return BatchModel(model, self._account(model.spec)[0], key, self.budget, **options)
 
     def batch_calls(self, spec: ModelSpec, mark: str) -> Calls:
         """Return what calls the provider about a batch of ``spec``. Raises ``StudyError`` where its key is missing."""
-        return Calls(self._line(spec).http, spec, key_of(spec, self._environment), mark)
+        return Calls(self._account(spec)[0], spec, key_of(spec, self._environment), mark)
 
-    def _line(self, spec: ModelSpec) -> _Line:
-        account = account_of(spec)
-        line = self._lines.get(account)
-        if line is None:
-            line = self._lines[account] = _Line(self._open_http(), Limiter(spec.max_concurrency))
-        line.limiter.raise_ceiling(spec.max_concurrency)
-        return line
-
-    def _open_http(self) -> Http:
-        if self._transport is not None:
-            return open_http(transport=self._transport())
-        if self._certificates is None:
-            self._certificates = httpx.create_ssl_context()
-        return open_http(verify=self._certificates)
-
-
-def account_of(spec: ModelSpec) -> tuple[str, str, str | None]:
-    """Return where the rate limits of ``spec`` apply: its provider, the address, and the variable with the key."""
-    return spec.provider, base_url(spec), key_variable(spec)
+    def _account(self, spec: ModelSpec) -> tuple[Http, Limiter]:
+        """Return what is shared where rate limits apply: the provider, the address, and the variable with the key."""
+        account = spec.provider, base_url(spec), key_variable(spec)
+        if account not in self._accounts:
+            if self._transport is None:
+                self._certificates = self._certificates or httpx.create_ssl_context()
+            transport = None if self._transport is None else self._transport()
+            http = open_http(verify=self._certificates, transport=transport)
+            self._accounts[account] = http, Limiter(spec.max_concurrency)
+        found = self._accounts[account]
+        found[1].raise_ceiling(spec.max_concurrency)
+        return found
 
 
 def open_model(spec: ModelSpec, *, shared: Clients, respond: Respond | None = None) -> ChatModel:
@@ -139,14 +112,14 @@ def open_model(spec: ModelSpec, *, shared: Clients, respond: Respond | None = No
     match spec.provider:
         case "replay":
             return ReplayModel(spec)
-        case "simulated":
-            if respond is None:
-                raise StudyError(
-                    f"model {spec.name} is simulated, but this benchmark has no simulated observer: leave the model "
-                    "out of it or choose another provider"
-                )
-            return SimulatedModel(spec, respond)
         case "transformers":
             return LocalModel(spec)
+        case "simulated" if respond is not None:
+            return SimulatedModel(spec, respond)
+        case "simulated":
+            raise StudyError(
+                f"model {spec.name} is simulated, but this benchmark has no simulated observer: leave the model "
+                "out of it or choose another provider"
+            )
         case _:
             return shared.http_model(spec)

@@ -1,7 +1,7 @@
 """OpenAI chat completions over HTTP, answered in this process: a first try without a key (`metacog serve`).
 
 It listens on loopback only, and takes no call that a web page made: a browser names the page's origin, and the host it
-believes to speak to.
+believes to speak to. Where a stream is asked for, the whole answer is its one chunk.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ LOOPBACK = "127.0.0.1"
 OWN_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 NO_PAGE = ("none", "same-origin")  # what a browser says of a call that no other page made
 LABEL = "simulated/"  # before the model id that answers report, so that they can be told from real ones
-CHUNKS = 8  # parts of a streamed answer
 
 
 def application(*, latency_s: float = 0.0) -> web.Application:
@@ -39,7 +38,7 @@ def application(*, latency_s: float = 0.0) -> web.Application:
             reply = _reply(LABEL + str(fields["model"]), prompt, plain_answer(fields))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as wrong:
             return _error(400, f"the body is no chat completion ({type(wrong).__name__})")
-        return await _streamed(http, reply) if fields.get("stream") is True else web.json_response(reply)
+        return _streamed(reply) if fields.get("stream") is True else web.json_response(reply)
 
     app = web.Application(client_max_size=2**26, middlewares=[_own_calls_only])
     app.router.add_post("/v1/chat/completions", complete)
@@ -103,19 +102,11 @@ def _reply(model: str, prompt: str, text: str) -> dict[str, Any]:
     }
 
 
-async def _streamed(http: web.Request, reply: dict[str, Any]) -> web.StreamResponse:
-    response = web.StreamResponse(headers={"content-type": "text/event-stream", "cache-control": "no-cache"})
-    await response.prepare(http)
-    text, top = reply["choices"][0]["message"]["content"], {**reply, "object": "chat.completion.chunk"}
-    size = max(1, -(-len(text) // CHUNKS))
-    deltas = [{"content": text[start : start + size]} for start in range(0, len(text), size)]
-    for place, delta in enumerate([{"role": "assistant"}, *deltas, {}]):
-        finish = "stop" if place > len(deltas) else None
-        choice = {"index": 0, "delta": delta, "finish_reason": finish}
-        await response.write(f"data: {json.dumps({**top, 'choices': [choice], 'usage': None})}\n\n".encode())
-    await response.write(f"data: {json.dumps({**top, 'choices': []})}\n\ndata: [DONE]\n\n".encode())
-    await response.write_eof()
-    return response
+def _streamed(reply: dict[str, Any]) -> web.Response:
+    (choice,) = reply["choices"]
+    chunk = {**reply, "object": "chat.completion.chunk", "choices": [{**choice, "delta": choice["message"]}]}
+    text = f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n"
+    return web.Response(text=text, content_type="text/event-stream")
 
 
 def _error(status: int, message: str) -> web.Response:

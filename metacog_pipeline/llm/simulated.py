@@ -19,7 +19,7 @@ class SimulatedModel:
     """A `ChatModel` that answers with ``respond(request)``; usage is estimated from the texts, cost is zero.
 
     ``respond`` returns the text, or a ``Completion`` where it wants to refuse, stop early or give log-probabilities. It
-    runs in the event loop, so it should take well under a millisecond.
+    runs in the event loop, so it should take well under a millisecond. One that raises gives a ``fatal`` completion.
     """
 
     def __init__(self, spec: ModelSpec, respond: Respond) -> None:
@@ -27,25 +27,19 @@ class SimulatedModel:
         self._respond = respond
 
     async def complete(self, request: ChatRequest) -> Completion:
-        """Answer ``request``. A respondent that raises gives a ``failed``, ``fatal`` completion."""
-        started_at = datetime.now(UTC)
+        """Answer ``request``."""
+        now = datetime.now(UTC)
         await asyncio.sleep(0)  # as with a real model, others get their turn between question and answer
         try:
             said = self._respond(request)
         except Exception as error:
-            said = one_line(f"simulated respondent of {self.spec.name}: {type(error).__name__}: {error}")
-            more = {"cost_usd": 0.0, "started_at": started_at}
-            return failed(ErrorKind.FATAL, "respondent_failed", said, **more)
-        completion = (
-            said if isinstance(said, Completion) else Completion(Status.OK, said, finish_reason="stop")
-        )
-        return replace(
-            completion,
-            model_reported=self.spec.model or self.spec.name,
-            usage=Usage(estimate_input_tokens(request), estimate_tokens(completion.text)),
-            cost_usd=0.0,
-            started_at=started_at,
-        )
+            why = one_line(f"simulated respondent of {self.spec.name}: {type(error).__name__}: {error}")
+            return failed(ErrorKind.FATAL, "respondent_failed", why, cost_usd=0.0, started_at=now)
+        if isinstance(said, str):
+            said = Completion(Status.OK, said, finish_reason="stop")
+        usage = Usage(estimate_input_tokens(request), estimate_tokens(said.text))
+        name = self.spec.model or self.spec.name
+        return replace(said, model_reported=name, usage=usage, cost_usd=0.0, started_at=now)
 
     async def close(self) -> None:
         """Do nothing: there is nothing to release."""
@@ -59,12 +53,9 @@ class ReplayModel:
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Return a ``failed``, ``fatal`` completion."""
-        message = (
-            f"model {self.spec.name} replays imported answers and never asks: import the missing answer with "
-            "`metacog import`"
-        )
-        more = {"cost_usd": 0.0, "attempts": 0, "started_at": datetime.now(UTC)}
-        return failed(ErrorKind.FATAL, "replay_never_asks", message, **more)
+        said = f"model {self.spec.name} replays imported answers and never asks: import the missing answer with `metacog import`"
+        now = datetime.now(UTC)
+        return failed(ErrorKind.FATAL, "replay_never_asks", said, cost_usd=0.0, attempts=0, started_at=now)
 
     async def close(self) -> None:
         """Do nothing: there is nothing to release."""
