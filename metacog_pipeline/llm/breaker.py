@@ -2,7 +2,8 @@
 
 The budget holds because a request has a most it can be billed, and is charged no more. Where somebody on the way adds to
 prompts (a proxy's system message, a search), every later call sets aside as much more as the largest such bill took. Where
-a bill shows that there is no such most, nothing further is sent to the model: calls on their way are finished.
+a bill shows that there is no such most, nothing further is sent to the model: calls on their way are finished. What was
+seen is kept with what is known of the model, until its row changes.
 """
 
 from __future__ import annotations
@@ -25,11 +26,7 @@ _logger = logging.getLogger(__name__)
 
 
 class Breaker:
-    """Watches the bills of one model; ``halt`` gives up its calls that are not sent yet.
-
-    What was seen is kept with what is known of the model, so that other processes and later sessions set aside enough, or
-    do not ask either; a change to the model's row forgets it.
-    """
+    """Watches the bills of one model; ``halt`` gives up its calls that are not sent yet."""
 
     def __init__(self, spec: ModelSpec, halt: Halt) -> None:
         self._spec, self._halt = spec, halt

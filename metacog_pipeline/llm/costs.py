@@ -1,8 +1,7 @@
 """What a call may cost, what it did cost, and how many tokens a text is likely to be.
 
-Two different questions, two different answers. The *estimate* (four bytes of UTF-8 per token) is for plans and rate
-limits, where being right on average is what matters. The *bound* (one byte per token, plus what chat templates and
-schemas add) is for the budget, where being too low even once would matter.
+The *estimate* (four bytes of UTF-8 per token) is for plans and rate limits, where being right on average matters. The
+*bound* (a token for each byte, and what chat templates and schemas add) is for the budget: it is never too low.
 """
 
 from __future__ import annotations
@@ -13,14 +12,21 @@ from dataclasses import dataclass, replace
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import ChatRequest, Completion, JsonObject, OneOf, Status, Usage
+from metacog_pipeline.llm.types import (
+    ChatRequest,
+    Completion,
+    JsonObject,
+    OneOf,
+    Status,
+    Usage,
+    constraint_fields,
+)
 
 BYTES_PER_TOKEN = 4  # usual for English prose under byte-pair vocabularies; a heuristic
 MOST_CHARACTERS = 128  # in one token: the longest of the vocabularies in use is a run of so many spaces
 MESSAGE_OVERHEAD_TOKENS = 16  # role markers and separators a chat template puts around one message
 REQUEST_OVERHEAD_TOKENS = 64  # start of sequence, default system lines, reply priming
 SCHEMA_OVERHEAD_TOKENS = 1024  # instructions a provider adds when an answer is held to a schema
-DEFAULT_OUTPUT_TOKENS = 4096  # a request without a limit of its own, when the model row has none either
 MOST_TOKENS = 10**12  # numbers in an extra body are not checked; beyond this they only have to be too much
 TOKENS_PER_PRICE = 1_000_000  # prices are dollars per million tokens
 CACHE_WRITE_FACTOR = 1.25  # what Anthropic, and OpenAI since gpt-5.6, bill for input written to the cache
@@ -47,21 +53,12 @@ def estimate_input_tokens(request: ChatRequest) -> int:
 
 
 def input_token_bound(spec: ModelSpec, request: ChatRequest) -> int:
-    """Return a number of input tokens that ``request`` cannot be billed above.
-
-    A token covers at least one byte of text, so the bytes of the messages, the constraint and the extra body bound
-    it; what templates and schema instructions add is bounded by the named constants.
-    """
+    """Return a number of input tokens that ``request`` cannot be billed above."""
     total = REQUEST_OVERHEAD_TOKENS
     for message in request.messages:
         total += MESSAGE_OVERHEAD_TOKENS + _byte_length(message.content)
-    match request.constraint:
-        case JsonObject(name, schema_json):
-            total += SCHEMA_OVERHEAD_TOKENS + _byte_length(name) + _byte_length(schema_json)
-        case OneOf(options):
-            total += SCHEMA_OVERHEAD_TOKENS + sum(_byte_length(o) for o in options)
-        case _:
-            pass
+    if isinstance(request.constraint, JsonObject | OneOf):
+        total += SCHEMA_OVERHEAD_TOKENS + len(canonical_json(constraint_fields(request.constraint)))
     if spec.extra_body:  # tools, documents and the like are read as input too
         total += len(canonical_json(spec.extra_body))
     return total
@@ -70,12 +67,9 @@ def input_token_bound(spec: ModelSpec, request: ChatRequest) -> int:
 def output_token_bound(spec: ModelSpec, request: ChatRequest, known: Capabilities = NOTHING_KNOWN) -> int:
     """Return a number of output tokens that ``request`` cannot be billed above.
 
-    The limit that is sent, room to think included, raised by any larger limit, thinking allowance or number of copies
-    that the model row asks for in its extra body.
+    The limit that is sent, room to think included, and what the extra body of the model's row asks for beyond it.
     """
-    limit = known.token_limit(spec, request)
-    if not limit:
-        limit = (spec.max_tokens or DEFAULT_OUTPUT_TOKENS) + known.thinking_room(spec)
+    limit = known.token_limit(spec, request) or spec.max_tokens + known.thinking_room(spec)
     thinking, copies = 0, 1
     for key, number in _numbers(spec.extra_body):
         if key in _LIMIT_KEYS:
@@ -123,17 +117,16 @@ def price_list(spec: ModelSpec, *, batch: bool = False) -> dict[str, float] | No
 def usage_cost(spec: ModelSpec, usage: Usage, *, batch: bool = False) -> float | None:
     """Return the dollars of ``usage``; 0 for a free model, ``None`` for one without both prices.
 
-    Linear in the counts, so that a cost can be told again from what is kept, for one call or for a sum of them. A count
-    that is missing adds nothing. Tokens read from or written to a cache are part of the input, reasoning is part of the
-    output; parts that are larger than their whole are cut to it.
+    Linear in the counts, so that a cost can be computed again from what is kept, for one call or for a sum of them. A
+    count that is missing adds nothing; parts that are larger than their whole are cut to it.
     """
     prices = price_list(spec, batch=batch)
     if prices is None:
         return None
-    sent, got = max(usage.input_tokens or 0, 0), max(usage.output_tokens or 0, 0)
-    cached = _part(usage.cached_tokens, sent)
-    written = _part(usage.cache_write_tokens, sent - cached)
-    thought = _part(usage.reasoning_tokens, got)
+    sent, got = usage.input_tokens or 0, usage.output_tokens or 0
+    cached = min(usage.cached_tokens or 0, sent)
+    written = min(usage.cache_write_tokens or 0, sent - cached)
+    thought = min(usage.reasoning_tokens or 0, got)
     dollars = (
         (sent - cached - written) * prices["in"]
         + cached * prices["cached_in"]
@@ -193,11 +186,10 @@ def reconciled(
 ) -> Bill:
     """Return what the call that brought ``completion`` is charged: the one rule for every protocol and lane.
 
-    A reported count is never below the fewest tokens that what was sent, or received, can be. A count that is missing,
-    or cannot be believed, is the most that can have been billed: what the request allows, and no more than was
-    received where the model does not think unseen. A reported count above what was asked for is charged as what was
-    asked for: where something adds to prompts, ``known`` says how much (see `breaker`). Without its ``request`` a call
-    whose counts are not both reported has no cost here.
+    A reported count is never below the fewest tokens that what was sent, or received, can be, and never above what was
+    asked for (where something adds to prompts, ``known`` says how much). A count that is missing is the most that can
+    have been billed: what the request allows, and no more than was received where the model does not think unseen.
+    Without its ``request`` a call whose counts are not both reported has no cost here.
     """
     usage = believed(completion.usage, said=bool(completion.text or completion.reasoning_text))
     sent, got = usage.input_tokens, usage.output_tokens
@@ -259,10 +251,6 @@ def _most_received(spec: ModelSpec, completion: Completion, allowed: int, known:
         return allowed
     received = _byte_length(completion.text) + _byte_length(completion.reasoning_text or "")
     return min(allowed, received + MESSAGE_OVERHEAD_TOKENS)
-
-
-def _part(count: int | None, whole: int) -> int:
-    return min(max(count or 0, 0), whole)
 
 
 def _byte_length(text: str) -> int:

@@ -19,16 +19,8 @@ from pathlib import Path
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import TooLargeError, read_within
 
-DAY = (
-    "date",
-    "day",
-    "usage_date",
-    "usage_date_utc",
-    "start_time",
-    "start_time_iso",
-    "start_date",
-    "usage_start_time",
-)
+DAY = ("date", "day", "usage_date", "usage_date_utc", "start_time", "start_time_iso", "start_date",
+       "usage_start_time")  # fmt: skip
 MODEL = ("model", "model_id", "model_version", "snapshot_id", "line_item", "sku", "description")
 DOLLARS = ("cost_usd", "amount_usd", "cost", "amount", "amount_value", "total_cost", "total", "usd")
 OTHER = "(no model)"  # what an invoice says of no model: taxes, credits, storage

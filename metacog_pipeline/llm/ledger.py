@@ -260,11 +260,10 @@ class Ledger:
             if self.shared is None:
                 yield
                 return
-            with self.shared.turn() as turn:
-                self._others = turn.others
+            with self.shared.turn() as (self._others, write):
                 yield
                 own = self._own()
-                turn.mine = own.counted, own.spent
+                write(own.counted, own.spent)
 
     @contextlib.contextmanager
     def _lowered(self) -> Iterator[None]:

@@ -76,7 +76,14 @@ class Clients:
         http, limiter = self._account(spec)
         rng = random.Random(f"{self._seed}:{spec.name}")
         return HttpChatModel(
-            spec, key, http=http, limiter=limiter, budget=self.budget, retries=self._retries, halt=self.halt, rng=rng
+            spec,
+            key,
+            http=http,
+            limiter=limiter,
+            budget=self.budget,
+            retries=self._retries,
+            halt=self.halt,
+            rng=rng,
         )
 
     def batch_model(self, model: HttpChatModel, **options: Any) -> BatchModel:

@@ -1,9 +1,8 @@
-"""When a failed attempt is tried again, and after how long.
+"""When a failed attempt is tried again, and after how long, by its `ErrorKind`.
 
-Three fates, told apart by `ErrorKind`. *Rate limit*: wait as long as the provider asks (or back off), for a bounded total
-time. *Transient*: exponential backoff with full jitter, or the wait asked for, for a bounded number of attempts and no
-longer. *Unsupported* and *fatal*: never again, because the same call would fail the same way. An attempt that may have been
-billed is followed by at most one more, whatever failed: the same answer is paid for twice at most.
+*Rate limit*: wait as long as the provider asks (or back off), for a bounded total time. *Transient*: exponential backoff
+with full jitter, or the wait asked for, for a bounded number of attempts. *Unsupported* and *fatal*: never again, because
+the same call would fail the same way. The same answer is paid for twice at most.
 """
 
 from __future__ import annotations
@@ -28,12 +27,7 @@ RETRY_AFTER_SPREAD = 0.1  # waits are lengthened by up to a tenth, so that waiti
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """The thresholds of retrying; times in seconds.
-
-    ``transient_attempts`` counts sends that may end in a transient failure, the first included, ``billed_attempts``
-    those of them that may have been billed. ``rate_limit_total_s`` is all the time that refusals for rate, or waits the
-    provider asks for, may take.
-    """
+    """The thresholds of retrying; times in seconds. ``rate_limit_total_s`` is all that a provider may ask to wait."""
 
     transient_attempts: int = TRANSIENT_ATTEMPTS
     billed_attempts: int = BILLED_ATTEMPTS

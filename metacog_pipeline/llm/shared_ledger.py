@@ -11,8 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from metacog_pipeline.errors import StoreError, StudyError
@@ -43,14 +42,6 @@ class Others(NamedTuple):
     spent: int
 
 
-@dataclass(slots=True)
-class Turn:
-    """One transaction: what the others hold; ``mine`` is written at its end, where it is set."""
-
-    others: Others
-    mine: tuple[int, int] | None = None
-
-
 class SharedLedger:
     """The rows of one study, seen from one home. For one process; its threads take turns."""
 
@@ -60,27 +51,36 @@ class SharedLedger:
         self._connection: Any = None
 
     @contextlib.contextmanager
-    def turn(self) -> Iterator[Turn]:
-        """Hold the study's rows for one transaction. Raises ``LedgerAwayError`` where the server is not there."""
-        with self.transaction() as connection:
+    def turn(self) -> Iterator[tuple[Others, Callable[[int, int], None]]]:
+        """Hold the study's rows for one transaction: yield what the others hold, and what writes (granted, spent) here.
+
+        Raises ``LedgerAwayError`` where the server is not there.
+        """
+        with self._transaction() as connection:
             connection.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", (self._study,))
-            turn = Turn(self._others(connection))
-            yield turn
-            if turn.mine is not None:
-                connection.execute(
+            yield (
+                self._others(connection),
+                lambda granted, spent: connection.execute(
                     "insert into metacog_ledger as old values (%s, %s, %s, %s) on conflict (study, home) do update set "
                     "granted = excluded.granted, spent = excluded.spent, told = now()",
-                    (self._study, self._home, *turn.mine),
-                )
+                    (self._study, self._home, granted, spent),
+                ),
+            )
 
     def read(self) -> Others:
         """Return what the others hold. Raises as `turn`."""
-        with self.transaction() as connection:
+        with self._transaction() as connection:
             return self._others(connection)
 
+    def close(self) -> None:
+        """Close the connection; the next transaction opens another."""
+        with self._lock:
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                connection.close()
+
     @contextlib.contextmanager
-    def transaction(self) -> Iterator[Any]:
-        """Yield a connection within a transaction. Raises as `turn`."""
+    def _transaction(self) -> Iterator[Any]:
         import psycopg
 
         with self._lock:
@@ -95,16 +95,8 @@ class SharedLedger:
                     "not grant; start it and run again"
                 ) from error
             except psycopg.Error as error:
-                raise StoreError(
-                    f"PostgreSQL at {self._variable}: {_first_line(error)}: the role must be allowed to create tables"
-                ) from error
-
-    def close(self) -> None:
-        """Close the connection; the next transaction opens another."""
-        with self._lock:
-            connection, self._connection = self._connection, None
-            if connection is not None:
-                connection.close()
+                said = f"PostgreSQL at {self._variable}: {_first_line(error)}"
+                raise StoreError(f"{said}: the role must be allowed to create tables") from error
 
     def _others(self, connection: Any) -> Others:
         granted, spent = connection.execute(

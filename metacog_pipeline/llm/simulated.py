@@ -53,7 +53,8 @@ class ReplayModel:
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Return a ``failed``, ``fatal`` completion."""
-        said = f"model {self.spec.name} replays imported answers and never asks: import the missing answer with `metacog import`"
+        advice = "import the missing answer with `metacog import`"
+        said = f"model {self.spec.name} replays imported answers and never asks: {advice}"
         now = datetime.now(UTC)
         return failed(ErrorKind.FATAL, "replay_never_asks", said, cost_usd=0.0, attempts=0, started_at=now)
 

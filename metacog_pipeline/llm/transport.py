@@ -46,15 +46,8 @@ LAST_EVENTS = (b"[DONE]", b'"message_stop"')
 MAX_CONNECTIONS = 1000  # the ceiling of any model's concurrency: the limiter decides, not the pool
 MAX_BODY_BYTES = 64 * 2**20  # far above any answer with log-probabilities; 100 in flight still fit a machine
 
-_UNSENT = (
-    httpx.ConnectError,
-    httpx.ConnectTimeout,
-    httpx.PoolTimeout,
-    httpx.ProxyError,
-    httpx.UnsupportedProtocol,
-    httpx.LocalProtocolError,
-    httpx.InvalidURL,
-)
+_UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol,
+           httpx.LocalProtocolError, httpx.InvalidURL)  # fmt: skip
 _UNSENT_CAUSES = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL)
 _HEADERS = {"accept": "application/json", "accept-encoding": "identity", "user-agent": "metacog-pipeline"}
 # The deadline of the attempt watches over everything after the connection.

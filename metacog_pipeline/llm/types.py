@@ -17,16 +17,12 @@ _THINKING = re.compile(r"<(think|thinking|thought)>")
 
 
 class Status(enum.StrEnum):
-    """How a call ended. ``unparsable`` is not among them: parsing finds that later.
+    """How a call ended. ``unparsable`` is not among them: parsing finds that later."""
 
-    ``ok`` a whole answer, possibly empty. ``refused`` a refusal or content filter reported by the provider's own
-    fields. ``truncated`` stopped by a length limit. ``failed`` no answer; never scored, never cached.
-    """
-
-    OK = "ok"
-    REFUSED = "refused"
-    TRUNCATED = "truncated"
-    FAILED = "failed"
+    OK = "ok"  # a whole answer, possibly empty
+    REFUSED = "refused"  # a refusal or content filter reported by the provider's own fields
+    TRUNCATED = "truncated"  # stopped by a length limit
+    FAILED = "failed"  # no answer; never scored, never cached
 
 
 def usable(status: str, text: str) -> bool:
@@ -34,21 +30,22 @@ def usable(status: str, text: str) -> bool:
 
     Not usable is what failed, what is blank, and what was cut while it thought aloud or in the middle of its JSON.
     """
-    if status == Status.FAILED or text == "" or text.isspace():
+    text = text.strip()
+    if status == Status.FAILED or not text:
         return False
-    return status != Status.TRUNCATED or not _cut_before_the_answer(text.strip())
-
-
-def _cut_before_the_answer(text: str) -> bool:
-    if opened := _THINKING.match(text):
-        return not text.rpartition(f"</{opened[1]}>")[2].strip() or f"</{opened[1]}>" not in text
-    if not text.startswith("{"):
-        return False
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
+    if status != Status.TRUNCATED:
         return True
-    return False
+    if opened := _THINKING.match(text):
+        _, closed, answer = text.rpartition(f"</{opened[1]}>")
+        return bool(closed and answer.strip())
+    return not text.startswith("{") or isinstance(_json(text), dict)
+
+
+def _json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 class ErrorKind(enum.StrEnum):
@@ -85,10 +82,7 @@ class JsonObject:
     @property
     def properties(self) -> Mapping[str, object]:
         """The rules of the object's properties in their order; empty where the schema names none."""
-        try:
-            schema = json.loads(self.schema_json)
-        except (ValueError, RecursionError):
-            return {}
+        schema = _json(self.schema_json)
         found = schema.get("properties") if isinstance(schema, dict) else None
         return found if isinstance(found, dict) else {}
 
@@ -145,46 +139,32 @@ class TokenLogprob:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens billed; ``None`` where the provider did not say.
+    """Tokens billed; ``None`` where the provider did not say."""
 
-    ``input_tokens`` is the whole prompt, ``cached_tokens`` the part of it read from the provider's prompt cache and
-    ``cache_write_tokens`` the part written to it. ``output_tokens`` is all that was generated, ``reasoning_tokens`` the
-    part of it thought before the answer.
-    """
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    reasoning_tokens: int | None = None
-    cached_tokens: int | None = None
-    cache_write_tokens: int | None = None
+    input_tokens: int | None = None  # the whole prompt
+    output_tokens: int | None = None  # all that was generated
+    reasoning_tokens: int | None = None  # the part of it thought before the answer
+    cached_tokens: int | None = None  # the part of the prompt read from the provider's cache
+    cache_write_tokens: int | None = None  # the part written to it
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """How a call ended.
-
-    ``text`` is exactly what came back (``""`` when nothing did). ``cost_usd`` covers every attempt that was billed;
-    ``None`` when the model has no price. ``latency_s`` is seconds from first send to last byte, retries included;
-    ``latency_first_s`` from the last send to the first byte. ``attempts_billed`` counts the sends that were, or may have
-    been, billed. ``reasoning_text`` is what the provider shows of the thinking, whole or summarised; it is never scored.
-    ``finish_detail`` says more than ``finish_reason`` where the provider does.
-    A ``failed`` completion may carry a ``text``: what had streamed before the break. It is kept and never scored.
-    The ``error_*`` fields are set for ``failed`` only; ``error_message`` is one redacted line for people.
-    """
+    """How a call ended; the ``error_*`` fields are set for ``failed`` only."""
 
     status: Status
-    text: str = ""
+    text: str = ""  # exactly what came back; of a failed call what had streamed, kept and never scored
     finish_reason: str | None = None
     model_reported: str | None = None
     usage: Usage = field(default_factory=Usage)
-    cost_usd: float | None = None
+    cost_usd: float | None = None  # of every attempt that was billed; None when the model has no price
     logprobs: tuple[TokenLogprob, ...] = ()
     attempts: int = 1
     started_at: datetime | None = None
-    latency_s: float = 0.0
-    latency_first_s: float | None = None
-    attempts_billed: int = 0
-    reasoning_text: str | None = None
+    latency_s: float = 0.0  # from first send to last byte, retries included
+    latency_first_s: float | None = None  # from the last send to the first byte
+    attempts_billed: int = 0  # sends that were, or may have been, billed
+    reasoning_text: str | None = None  # what the provider shows of the thinking; never scored
     finish_detail: str | None = None
     response_id: str | None = None
     system_fingerprint: str | None = None
@@ -194,7 +174,7 @@ class Completion:
     error_kind: ErrorKind | None = None
     error_code: str | None = None
     error_param: str | None = None
-    error_message: str | None = None
+    error_message: str | None = None  # one redacted line for people
 
     @property
     def empty(self) -> bool:
@@ -220,7 +200,7 @@ class ChatModel(Protocol):
 
 
 def constraint_fields(constraint: Constraint | None) -> Mapping[str, object] | None:
-    """Return ``constraint`` as plain JSON values, for identity and for the transcript."""
+    """Return ``constraint`` as plain JSON values."""
     match constraint:
         case None:
             return None

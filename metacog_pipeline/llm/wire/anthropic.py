@@ -114,8 +114,7 @@ class MessageReply(events.Reply):
     ends = ("stop_reason",)
     always_ends = True
 
-    def take(self, event: values.JsonDict) -> values.JsonDict | None:
-        """Add ``event``; return an error body where it ends the reply with one."""
+    def _take(self, event: values.JsonDict) -> values.JsonDict | None:
         match event.get("type"):
             case "content_block_delta":
                 self._add(event.get("index"), event.get("delta"))
@@ -159,7 +158,7 @@ class MessageReply(events.Reply):
         self.at(0).words.update({name: words[name] for name in ENDS if words.get(name) is not None})
         self.count(usage)
 
-    def usage(self, counted: values.JsonDict) -> Usage:
+    def _usage(self, counted: values.JsonDict) -> Usage:
         """Return the tokens; those read from or written to the prompt cache are counted apart there, and added here."""
         sent = values.count_at(counted, "input_tokens")
         written = values.count_at(counted, "cache_creation_input_tokens")
@@ -169,8 +168,7 @@ class MessageReply(events.Reply):
         thought = values.count_at(counted.get("output_tokens_details"), "thinking_tokens")
         return Usage(sent, values.count_at(counted, "output_tokens"), thought, cached, written)
 
-    def detail(self, words: values.JsonDict) -> str | None:
-        """Return what a refusal was about, or the sequence that stopped the answer."""
+    def _detail(self, words: values.JsonDict) -> str | None:
         about = words.get("stop_details")
         said = (values.str_at(about, "category"), values.str_at(about, "explanation"))
         return ": ".join(filter(None, said)) or values.str_at(words, "stop_sequence")

@@ -26,34 +26,15 @@ SHOWN = {
     **dict.fromkeys(("finish_detail", "error_message"), MESSAGE_LIMIT),
 }
 #: Codes after which no further call can succeed, whatever status they come with.
-FATAL_CODES = frozenset(
-    {
-        "account_deactivated",
-        "api_key_invalid",
-        "authentication_error",
-        "failed_precondition",  # Gemini: the account's region or plan does not include the API
-        "insufficient_balance",
-        "insufficient_credits",
-        "insufficient_funds",
-        "insufficient_permissions",
-        "insufficient_quota",
-        "invalid_api_key",
-        "model_not_found",
-        "organization_on_hold",
-        "permission_error",
-    }
-)
+FATAL_CODES = frozenset({
+    "account_deactivated", "api_key_invalid", "authentication_error", "insufficient_balance", "insufficient_credits",
+    "insufficient_funds", "insufficient_permissions", "insufficient_quota", "invalid_api_key", "model_not_found",
+    "organization_on_hold", "permission_error",
+    "failed_precondition",  # Gemini: the account's region or plan does not include the API
+})  # fmt: skip
 FATAL_FRAGMENTS = ("billing", "spend_limit")
-REFUSAL_CODES = frozenset(
-    {
-        "bio_policy",
-        "content_filter",
-        "content_policy_violation",
-        "invalid_prompt",
-        "misalignment_policy_violation",
-        "moderation_blocked",
-    }
-)
+REFUSAL_CODES = frozenset({"bio_policy", "content_filter", "content_policy_violation", "invalid_prompt",
+                           "misalignment_policy_violation", "moderation_blocked"})  # fmt: skip
 FATAL_STATUSES = frozenset({401, 402, 403, 407})
 TRANSIENT_STATUSES = frozenset({408, 409, 425, 499})
 RATE_LIMIT_STATUSES = frozenset({429, 529})

@@ -39,8 +39,7 @@ NAMES = {
 def events_of(body: bytes, content_type: str) -> list[bytes] | None:
     """Return the data of each event of a stream; ``None`` for a body in one piece, whatever it calls itself.
 
-    JSON and HTML never are streams: servers answer a request for a stream with a plain body under either type. Lines end
-    with LF, CRLF or CR. An event that the stream ended with but did not close counts.
+    Servers answer a request for a stream with JSON or HTML under either type. An event that was not closed counts.
     """
     text = body.removeprefix(BYTE_ORDER_MARK)
     begins = text[:64].lstrip()
@@ -127,7 +126,7 @@ class Choice:
         self.blocked = self.ended = self._told_apart = False
 
     def heard(self, *, text: bool, end: bool) -> None:
-        """Note that an event brought some of the answer's ``text``, and that it named an ``end``."""
+        """Note whether an event brought some of the answer's ``text``, and named an ``end``."""
         if text:
             self._told_apart = not self.ended and (self._told_apart or not end)
             self.ended = False
@@ -203,7 +202,7 @@ class Reply(ABC):
             event = {"usage": values.at(event, "usage")}
         if isinstance(event, dict):
             self.name(event)
-            problem = self.take(event)
+            problem = self._take(event)
         else:
             problem = error_body("invalid_body", "the answer, or an event of it, is no JSON object")
         self._problem = None if whole else problem
@@ -244,46 +243,42 @@ class Reply(ABC):
     def _answer(self, status: int) -> Completion:
         choice = self.lead
         finish = self._end() or (UNFINISHED if self.streamed or self.always_ends else None)
-        if (trouble := self.trouble(finish)) is not None:
+        if (trouble := self._trouble(finish)) is not None:
             return errors.unreadable(status, trouble)
         text, refusal = "".join(choice.text), "".join(choice.refusal)
-        thought = self.thought(text)
+        thought = self._thought(text)
         return Completion(
             Status.REFUSED if refusal or choice.blocked else _status_of(finish),
             text=text or refusal,
             finish_reason=finish,
-            finish_detail=self.detail(choice.words),
-            usage=self.usage(self.counts.total()),
-            logprobs=self.logprobs(text, thought),
+            finish_detail=self._detail(choice.words),
+            usage=self._usage(self.counts.total()),
+            logprobs=self._logprobs(text, thought),
             reasoning_text=thought,
             http_status=status,
             **self.names,  # type: ignore[arg-type]
         )
 
     @abstractmethod
-    def take(self, event: values.JsonDict) -> values.JsonDict | None:
+    def _take(self, event: values.JsonDict) -> values.JsonDict | None:
         """Add ``event``; return an error body where it ends the reply with one."""
 
     @abstractmethod
-    def usage(self, counted: values.JsonDict) -> Usage:
-        """Return the tokens of a reply."""
+    def _usage(self, counted: values.JsonDict) -> Usage: ...
 
     @abstractmethod
-    def detail(self, words: values.JsonDict) -> str | None:
+    def _detail(self, words: values.JsonDict) -> str | None:
         """Return what the provider says beside the word for the end."""
 
-    def trouble(self, finish: str | None) -> str | None:
+    def _trouble(self, finish: str | None) -> str | None:
         """Return why a reply in a whole body is no answer; None where it is one."""
-        if self.said() or (finish not in (None, UNFINISHED)):
-            return None
-        return "the answer has neither a text nor a word for why it ended"
+        said = self.said() or finish not in (None, UNFINISHED)
+        return None if said else "the answer has neither a text nor a word for why it ended"
 
-    def thought(self, text: str) -> str | None:
-        """Return what the reply shows of the thinking."""
+    def _thought(self, text: str) -> str | None:
         return "".join(self.lead.thought) or None
 
-    def logprobs(self, text: str, thought: str | None) -> tuple[TokenLogprob, ...]:
-        """Return the log-probabilities of the answer's tokens."""
+    def _logprobs(self, text: str, thought: str | None) -> tuple[TokenLogprob, ...]:
         return ()
 
 

@@ -92,8 +92,7 @@ class ContentReply(events.Reply):
     outputs = ("candidatesTokenCount", "thoughtsTokenCount")
     ends = ("blockReason", "finishReason")
 
-    def take(self, event: values.JsonDict) -> values.JsonDict | None:
-        """Add ``event``; return an error body where it ends the reply with one."""
+    def _take(self, event: values.JsonDict) -> values.JsonDict | None:
         if event.get("error"):
             return event
         for candidate in values.list_at(event, "candidates") or ():
@@ -107,7 +106,7 @@ class ContentReply(events.Reply):
         self.count(event.get("usageMetadata"))
         return None
 
-    def usage(self, counted: values.JsonDict) -> types.Usage:
+    def _usage(self, counted: values.JsonDict) -> types.Usage:
         """Return the tokens; thinking is output, also where only the total tells of it."""
         got = values.count_at(counted, "candidatesTokenCount")
         thought = values.count_at(counted, "thoughtsTokenCount")
@@ -119,18 +118,15 @@ class ContentReply(events.Reply):
             output, thought = output + beside, (thought or 0) + beside
         return types.Usage(sent, output, thought, values.count_at(counted, "cachedContentTokenCount"))
 
-    def detail(self, words: values.JsonDict) -> str | None:
-        """Return why a prompt was blocked, or what the model says of its end."""
+    def _detail(self, words: values.JsonDict) -> str | None:
         return values.str_at(words, "blockReasonMessage") or values.str_at(words, "finishMessage")
 
-    def trouble(self, finish: str | None) -> str | None:
-        """Return why a reply in a whole body is no answer; None where it is one."""
+    def _trouble(self, finish: str | None) -> str | None:
         if self.said() or self.lead.blocked or (finish or "").lower() in EMPTY_IS_AN_ANSWER:
             return None
         return f"the answer has no text and finishReason {finish!r}"
 
-    def logprobs(self, text: str, thought: str | None) -> tuple[types.TokenLogprob, ...]:
-        """Return the log-probabilities of the answer's tokens."""
+    def _logprobs(self, text: str, thought: str | None) -> tuple[types.TokenLogprob, ...]:
         return values.listed_logprobs(self.lead.tokens, self.lead.tops, "logProbability")
 
 

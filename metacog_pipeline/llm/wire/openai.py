@@ -80,8 +80,7 @@ class ChatReply(events.Reply):
     outputs = ("completion_tokens",)
     ends = ("finish_reason",)
 
-    def take(self, event: values.JsonDict) -> values.JsonDict | None:
-        """Add ``event``; return an error body where it ends the reply with one."""
+    def _take(self, event: values.JsonDict) -> values.JsonDict | None:
         if event.get("error"):  # OpenRouter reports a failure behind it with status 200 and an error inside
             return event
         if event.get("object") == "error":  # vLLM before 0.9: the error is not wrapped
@@ -93,7 +92,7 @@ class ChatReply(events.Reply):
         self.count(event.get("usage"))
         return None
 
-    def usage(self, counted: values.JsonDict) -> types.Usage:
+    def _usage(self, counted: values.JsonDict) -> types.Usage:
         """Return the tokens of a reply.
 
         Some count reasoning beside the completion instead of within it (xAI, Gemini in OpenAI's format), and reasoning
@@ -121,7 +120,7 @@ class ChatReply(events.Reply):
             return usage
         return replace(usage, output_tokens=got + beside, reasoning_tokens=max(thought, beside))
 
-    def detail(self, words: values.JsonDict) -> str | None:
+    def _detail(self, words: values.JsonDict) -> str | None:
         """Return the model's own finish reason behind a proxy (OpenRouter), or what a filter objected to (Azure)."""
         native = values.str_at(words, "native_finish_reason")
         if native is not None and native != words.get("finish_reason"):
@@ -130,18 +129,15 @@ class ChatReply(events.Reply):
         filtered = [name for name, result in results.items() if values.at(result, "filtered") is True]
         return f"filtered: {', '.join(sorted(filtered))}" if filtered else None
 
-    def trouble(self, finish: str | None) -> str | None:
-        """Return why a reply in a whole body is no answer; None where it is one."""
+    def _trouble(self, finish: str | None) -> str | None:
         if BROKEN.search((finish or "").lower()) or values.dict_at(self.lead.words, "error") is not None:
             return f"the provider stopped with finish_reason {finish!r}"
-        return super().trouble(finish)
+        return super()._trouble(finish)
 
-    def thought(self, text: str) -> str | None:
-        """Return what the reply shows of the thinking, in a field of its own or before the answer."""
-        return super().thought(text) or thoughts.leading_thought(text)
+    def _thought(self, text: str) -> str | None:
+        return super()._thought(text) or thoughts.leading_thought(text)
 
-    def logprobs(self, text: str, thought: str | None) -> tuple[types.TokenLogprob, ...]:
-        """Return the log-probabilities of the answer's tokens."""
+    def _logprobs(self, text: str, thought: str | None) -> tuple[types.TokenLogprob, ...]:
         tokens = values.token_logprobs(self.lead.tokens)
         apart = thought is not None and thoughts.leading_thought(text) is None
         return thoughts.tokens_of_answer(tokens, text) if apart else tokens
