@@ -179,7 +179,7 @@ class Bill:
 def reconciled(
     spec: ModelSpec,
     completion: Completion,
-    request: ChatRequest | None,
+    request: ChatRequest,
     known: Capabilities = NOTHING_KNOWN,
     *,
     batch: bool = False,
@@ -189,18 +189,12 @@ def reconciled(
     A reported count is never below the fewest tokens that what was sent, or received, can be, and never above what was
     asked for (where something adds to prompts, ``known`` says how much). A count that is missing is the most that can
     have been billed: what the request allows, and no more than was received where the model does not think unseen.
-    Without its ``request`` a call whose counts are not both reported has no cost here.
     """
     usage = believed(completion.usage, said=bool(completion.text or completion.reasoning_text))
     sent, got = usage.input_tokens, usage.output_tokens
-    if request is None and None in (sent, got):
-        return Bill(None, NO_USAGE)
-    least_in, most_in = 0, MOST_TOKENS
-    least_out, most_out = _fewest_received(completion), MOST_TOKENS
-    if request is not None:
-        least_in = -(-sum(len(message.content) for message in request.messages) // MOST_CHARACTERS)
-        most_in = input_token_bound(spec, request) + (known.hidden_tokens or 0)
-        most_out = output_token_bound(spec, request, known)
+    least_in = -(-sum(len(message.content) for message in request.messages) // MOST_CHARACTERS)
+    most_in = input_token_bound(spec, request) + (known.hidden_tokens or 0)
+    least_out, most_out = _fewest_received(completion), output_token_bound(spec, request, known)
     if sent is None:
         written = most_in if most_in >= LEAST_CACHED_TOKENS else None  # the dearest it can have been
         usage = replace(usage, input_tokens=most_in, cached_tokens=None, cache_write_tokens=written)

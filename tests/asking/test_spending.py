@@ -8,7 +8,6 @@ from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.asking.states import SessionResult
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
-from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.budget import read_figures
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import kept_records, read_manifest
