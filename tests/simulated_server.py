@@ -11,8 +11,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self
 
-from tests.provider import FaultPlan, Respond, SimulatedProvider, running, serve
-from tests.provider.running import LOOPBACK, STARTED
+from tests.provider import FaultPlan, Respond, SimulatedProvider
+from tests.provider.engine import LOOPBACK, STARTED
 
 
 class _Server(ABC):
@@ -61,7 +61,7 @@ class ServerThread(_Server):
     def _run(self, host: str, port: int) -> None:
         async def until_stopped() -> None:
             self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-            async with running(self.provider, host, port) as self.url:
+            async with self.provider.running(host, port) as self.url:
                 self._ready.set()
                 await self._stop.wait()
 
@@ -73,7 +73,7 @@ class ServerThread(_Server):
             self._ready.set()
 
     @property
-    def stats(self) -> dict[str, object]:
+    def stats(self) -> dict[str, int]:
         """The counters of ``SimulatedProvider.stats``."""
         return self.provider.stats()
 
@@ -117,8 +117,7 @@ def main() -> None:
     parser.add_argument("--gap", type=float, default=0.0, help="seconds between two parts")
     options = parser.parse_args()
     plan = FaultPlan(latency_s=options.latency, chunks=options.chunks, gap_s=options.gap)
-    provider = SimulatedProvider(lambda model, request: str(options.text), plan)
-    serve(provider, port=options.port)
+    SimulatedProvider(lambda model, request: str(options.text), plan).serve(options.port)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from metacog_pipeline.errors import SourceError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion
 from metacog_pipeline.study import Study
-from tests.provider.app import UnknownQuestion
+from tests.provider import UnknownQuestion
 
 Respond = Callable[[ChatRequest], str | Completion]
 

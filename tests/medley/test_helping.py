@@ -17,7 +17,7 @@ from metacog_pipeline.leaderboard.status import helper_states
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 from metacog_pipeline.study import Study, load_study
 from tests.medley.generator_study import write_generator
-from tests.provider.app import UnknownQuestion
+from tests.provider import UnknownQuestion
 from tests.simulated_server import ServerThread
 from tests.study_respondents import respondents
 

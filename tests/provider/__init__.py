@@ -1,14 +1,6 @@
-"""A local provider for simulated respondents, with faults on request; it binds to loopback unless told otherwise."""
+"""A provider for tests: one engine for the dialects of OpenAI, Anthropic and Gemini, with faults and batches on request."""
 
-from tests.provider.app import Respond, SimulatedProvider
+from tests.provider.engine import Respond, SimulatedProvider, UnknownQuestion
 from tests.provider.faults import Fault, FaultPlan
-from tests.provider.running import running, serve
 
-__all__ = [
-    "Fault",
-    "FaultPlan",
-    "Respond",
-    "SimulatedProvider",
-    "running",
-    "serve",
-]
+__all__ = ["Fault", "FaultPlan", "Respond", "SimulatedProvider", "UnknownQuestion"]
