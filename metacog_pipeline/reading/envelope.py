@@ -135,11 +135,11 @@ def _without_thinking(text: str) -> str:
 
 
 def _only(text: str, shown: Sequence[tuple[int, int]]) -> str:
-    """Return ``text`` with white space, a line end first, for all that is not within ``shown``."""
+    """Return ``text`` with white space between line ends for all that is not within ``shown``."""
     pieces, place = [], 0
     for start, end in [*shown, (len(text), len(text))]:
         if start > place:
-            pieces.append("\n" + " " * (start - place - 1))
+            pieces.append(("\n" + " " * (start - place - 2) + "\n")[: start - place])
         pieces.append(text[start:end])
         place = end
     return "".join(pieces)

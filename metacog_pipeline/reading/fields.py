@@ -96,7 +96,7 @@ def simple(text: str) -> str:
 
 _ARTICLES = frozenset(("the", "a", "an", "la", "el", "le", "les", "los", "las", "der", "die", "das"))
 _MARKUP = " \t\n*_.,;:!()[]<>\"'`$\\{}~|"
-_BOX = re.compile(r"\\(?:boxed|text|mathrm|mathbf|textbf)\s*\{|(?<=\w)\}|\\[()\[\]]")
+_BOX = re.compile(r"\\(?:boxed|text|mathrm|mathbf|textbf)\s*\{|(?<=\w)\}|\\[()\[\]]|(?<!\\)\$")
 
 
 _FRACTION = re.compile(r"\\[dt]?frac\s?\{\s?([^{}]{1,30}?)\s?\}\s?\{\s?([^{}]{1,30}?)\s?\}")

@@ -135,7 +135,8 @@ def _numerals(text: str) -> Iterator[Quantity]:
                 value, end = value * (_SCALES.get(name) or _SHORT_SCALES[name]), scaled.end()
             elif found["money"] and (scaled := _MILLIONS.match(text, end)):
                 value, end = value * {"M": 1e6, "B": 1e9}[scaled[1]], scaled.end()
-            yield _with_unit(text, value, found.start(), end)
+            start = found.end() - len(found[0].lstrip())
+            yield _with_unit(text, value, start, end)
 
 
 def _value(found: re.Match[str]) -> float:

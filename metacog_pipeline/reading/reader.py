@@ -139,9 +139,12 @@ def _unnamed(text: str, found: Sequence[Record], fields: Sequence[Field]) -> Rec
                 0, len(text), {first.name: _group(pair, "answer"), "confidence": _group(pair, "other")}
             )
         line = before.strip()
-        if line and "\n" not in line and line[-1] != "?" and first.read(line).status == "ok":
+        said = first.read(line) if "\n" not in line and line[-1:] != "?" else NOTHING
+        if said.status == "ok":
             start = text.index(line)
             return Record(0, len(text), {first.name: Value(line, start, start + len(line))})
+        if said.withheld:
+            return said
     return first.find(before if before.strip() else blanked(text, found))
 
 
