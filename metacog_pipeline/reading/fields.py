@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from metacog_pipeline.reading.numbers import Quantity, in_unit, numbers
+from metacog_pipeline.reading.numbers import Quantity, in_unit, known, numbers, of_kind
 from metacog_pipeline.reading.records import objects
+from metacog_pipeline.reading.results import meant
 
 Status = Literal["ok", "ambiguous", "no_answer", "refused", "truncated", "out_of_range", "not_read"]
 
@@ -355,7 +356,9 @@ _RESULT = re.compile(
     r"\b(?:answer|result|total|it|that)(?:\s+(?:is|was|would\s+be|equals|makes)|\s*=)\s+([^\n]{1,60})",
     re.IGNORECASE,
 )
-_BETWEEN = re.compile(r"\s*(?:-|to|or|and|/)\s*", re.IGNORECASE)
+_BETWEEN = re.compile(
+    r"\s*,?\s*(?:-|to|or|and|/|maybe|perhaps)\s*(?:possibly|maybe|perhaps)?\s*", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,14 +380,16 @@ class Number:
         if not found:
             return NOTHING
         if len({round(in_unit(each, self.unit), 12) for each in found}) > 1:
-            if _BETWEEN.fullmatch(bare[found[0].end : found[1].start]) or re.search(
-                r"\bbetween\b", bare, re.IGNORECASE
+            between = bare[found[0].end : found[1].start + (bare[found[1].start :].lstrip()[0] == "-")]
+            if "=" not in bare and (
+                _BETWEEN.fullmatch(between) or re.search(r"\bbetween\b", bare, re.IGNORECASE)
             ):
                 return AMBIGUOUS
-            stated = [*_RESULT.finditer(bare)]
-            behind = stated[-1].start(1) - 1 if stated else bare.rfind("=")
-            found = [each for each in found if each.start > behind]
-        return self._of(found[0], bare) if found else NOTHING
+            if bare.rstrip(" .$").endswith("="):
+                return NOTHING  # the result is missing
+            one = meant(bare, found, self.unit)
+            return AMBIGUOUS if one is None else self._of(one, bare)
+        return self._of(found[0], bare)
 
     def find(self, text: str) -> Found:
         """Find the number that a text states as its result, or that its only line holds."""
@@ -396,6 +401,10 @@ class Number:
 
     def _of(self, quantity: Quantity, said: str) -> Found:
         value = in_unit(quantity, self.unit)
+        if quantity.unit and known(self.unit) and not of_kind(quantity, self.unit):
+            return NOTHING  # another kind of quantity than was asked for
+        if self.whole and "/" in said[quantity.start : quantity.end]:
+            return AMBIGUOUS  # 1905/1906 are two
         if self.whole and re.match(
             r"[-+]?[1-9]\d{0,2}\.\d{3}(?![\d.])", said[quantity.start : quantity.end].strip()
         ):
@@ -469,7 +478,9 @@ class Bet(Confidence):
     def find(self, text: str) -> Found:
         """Find a number that a text calls its bet."""
         found = re.search(
-            r"\b(?:bet|wager|stake)\s+(?:is\s+|of\s+|at\s+)?\W{0,3}(\d+(?:[.,]\d+)?)", text, re.IGNORECASE
+            r"\b(?:bet|wager|stake)\s+(?:is\s+|of\s+|at\s+|about\s+|around\s+|only\s+|just\s+)?\W{0,3}(\d+(?:[.,]\d+)?)",
+            text,
+            re.IGNORECASE,
         )
         return NOTHING if found is None else self.read(found[1])
 

@@ -46,7 +46,7 @@ _SPOKEN = re.compile(
 )
 _NUMERAL = re.compile(
     r"(?<![\w.])(?:(?P<minus>minus|negative)\s+)?(?P<sign>[-+]?)\s?(?P<money>[$€£]?)\s?"
-    r"(?P<whole>\d{1,3}(?:[ ,.']\d{3})++(?!\d)|\d++)?(?P<rest>[.,]\d++)?(?P<vulgar>[½⅓⅔¼¾⅛])?"
+    r"(?P<whole>\d{1,3}(?:(?:[ ,.']|\{,\}|\\,)\d{3})++(?!\d)|\d++)?(?P<rest>[.,]\d++)?(?P<vulgar>[½⅓⅔¼¾⅛])?"
     r"(?:\s?[x*·×]\s?10\s?(?:\^|\*\*)?\s?\{?(?P<power>[-+]?\d{1,3}|[⁻⁺]?[⁰¹²³⁴-⁹]{1,3})\}?|[eE](?P<exponent>[-+]?\d{1,3})"
     r"|\s?\^\s?\{?(?P<raised>[-+]?\d{1,3})\}?|(?P<super>⁻?[⁰¹²³⁴-⁹]{1,3}))?",
     re.IGNORECASE,
@@ -55,10 +55,11 @@ _FRACTION = re.compile(
     r"(?<![\w./])(?P<sign>-?)(?:(?P<whole>\d{1,6})[ ](?=\d{1,3}/))?(?P<top>\d{1,9})\s?/\s?(?P<bottom>\d{1,9})(?![\w/])"
 )
 _SCALED = re.compile(
-    r"\s{0,2}(?P<scale>hundred|thousand|million|billion|trillion|dozen|bn|mn|mio|k)\b", re.IGNORECASE
+    r"\s{0,2}(?P<scale>hundred|thousand|million|billion|trillion|dozen|bn|mn|mio|(?<=\d)(?-i:k))\b",
+    re.IGNORECASE,
 )
 _MILLIONS = re.compile(r"\s?([MB])\b")  # behind an amount of money only: M is also metres, and molar
-_UNIT = re.compile(r"\s{0,3}(%|°\s?[CF]|[A-Za-zµΩ]{1,12}(?:/[A-Za-z]{1,4}|\^?[23²³])?)")
+_UNIT = re.compile(r"\s{0,3}(?:degrees\s)?(%|°[CF]|[A-Za-zµΩ]{1,12}(?:/[A-Za-z]{1,4}|\^?[23²³])?)")
 _VULGAR = dict(zip("½⅓⅔¼¾⅛", (1 / 2, 1 / 3, 2 / 3, 1 / 4, 3 / 4, 1 / 8), strict=True))
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 # What a unit is in the first of its kind. Only what names and symbols say without doubt.
@@ -94,8 +95,20 @@ _KINDS: tuple[dict[str, float], ...] = (
         **{"s": 1, "sec": 1, "second": 1, "ms": 1e-3, "min": 60, "minute": 60, "h": 3600, "hour": 3600},
         **{"day": 86400, "week": 604800},
     },
-    {"l": 1, "liter": 1, "litre": 1, "ml": 1e-3},
+    {
+        "l": 1,
+        "liter": 1,
+        "litre": 1,
+        "ml": 1e-3,
+        "hectolitre": 100,
+        "hectoliter": 100,
+        "kilolitre": 1e3,
+        "kiloliter": 1e3,
+    },
     {"%": 1, "percent": 1},
+    {"°f": 1, "fahrenheit": 1},
+    {"°c": 1, "celsius": 1},
+    {"kelvin": 1, "K": 1},
 )
 
 
@@ -141,7 +154,7 @@ def _numerals(text: str) -> Iterator[Quantity]:
 
 def _value(found: re.Match[str]) -> float:
     """Return what a numeral says: the last of two kinds of marks, or a single point, is the decimal one."""
-    said = re.sub(r"[ ']", "", (found["whole"] or "0") + (found["rest"] or ""))
+    said = re.sub(r"[ '{}]|\\,", "", (found["whole"] or "0") + (found["rest"] or ""))
     marks = re.sub(r"\d", "", said)
     decimal = marks[-1] if len({*marks}) == 2 and marks.count(marks[-1]) == 1 else "." if marks == "." else ""
     if marks == ",":  # 1,234 is a thousand, as English writes it; 0,5 and 1,25 are not
@@ -174,7 +187,8 @@ def _spoken(text: str) -> Iterator[Quantity]:
                 if _SCALES[word] >= 1e3:
                     total, current = total + current, 0.0
             else:
-                current += _WORDS.get(word, 0)  # "and", "a"
+                mine = _WORDS.get(word, 0)  # 0: "and", "a"
+                current = current * 100 + mine if mine >= 10 and 10 <= current < 100 else current + mine
         value = total + current + (0.5 if found["half"] else 0.0)
         yield _with_unit(text, -value if found["minus"] else value, found.start(), found.end())
 
@@ -200,6 +214,17 @@ def _singular(unit: str) -> str:
 def _kind(unit: str) -> dict[str, float] | None:
     name = _singular(unit)
     return next((kind for kind in _KINDS if name in kind or name.lower() in kind), None)
+
+
+def known(unit: str | None) -> bool:
+    """Whether ``unit`` is one whose kind is known."""
+    return bool(unit) and _kind(unit or "") is not None
+
+
+def of_kind(quantity: Quantity, unit: str | None) -> bool:
+    """Whether ``quantity`` has a unit that measures what ``unit`` does."""
+    kind = _kind(unit) if unit else None
+    return kind is not None and bool(quantity.unit) and _kind(quantity.unit) is kind
 
 
 def in_unit(quantity: Quantity, unit: str | None) -> float:

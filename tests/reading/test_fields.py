@@ -92,3 +92,40 @@ def test_a_result_that_is_stated_counts_before_other_numbers_of_its_line():
 def test_a_point_groups_thousands_where_a_whole_number_is_asked_for():
     assert Number(whole=True).read("284.895").value == 284895
     assert Number().read("284.895").value == 284.895
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [
+        ("17 × 23 = 391", 391),
+        ("391 = 17 × 23", 391),
+        ("712 × 29 → 20,648", 20648),
+        ("0 (30863 = 7 × 4409)", 0),
+        ("2548. Check: 2548 / 26 = 98.", 2548),
+        ("2,458... wait, 98 × 26 = 2,548", 2548),
+        ("The 1940 Games were cancelled, so 1964", 1964),
+        ("19 March 1932, after eight years", 1932),
+        ("37^83 mod 113 = 79", 79),
+        ("$585 \\times 487 = 284{,}895$", 284895),
+        ("nineteen thirty-two", 1932),
+        ("nine hundred and seventy-three", 973),
+        ("the result is 12, from 3 and 4", 12),
+    ],
+)
+def test_of_several_numbers_the_result_is_read(said, value):
+    assert Number().read(said).value == value
+
+
+@pytest.mark.parametrize(
+    "said", ["88 or 85", "11, maybe 12", "1522 - 1530", "began in 1923 and ended in 1932"]
+)
+def test_numbers_side_by_side_are_ambiguous(said):
+    assert Number().read(said).status == "ambiguous"
+
+
+@pytest.mark.parametrize(
+    ("said", "status", "value"), [("0 °C, i.e. 32 °F", "ok", 32), ("1802 K", "no_answer", None)]
+)
+def test_a_number_is_that_of_the_unit_asked_for(said, status, value):
+    found = Number("°F").read(said)
+    assert (found.status, found.value) == (status, value)
