@@ -37,24 +37,16 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What is known of one model at one address; ``None`` or empty: not known yet.
+    """What is known of one model at one address; ``None`` or empty: not known yet."""
 
-    ``limit_field`` the name it takes a limit of tokens by; ``refused`` options it does not take (``temperature``,
-    ``seed``, ``top_logprobs``, ``stream``, ``thinking_room``, …); ``refused_modes`` answer modes it does not
-    take. ``reasons`` whether it thinks before it answers; ``reasoning_tokens`` the most thought before one answer.
-    ``first_reply_s`` seconds to the first whole reply. ``overbilled`` the tokens of a bill that shows no limit: such a
-    model is not asked again. ``hidden_tokens`` the most input tokens billed beside a prompt where something adds to it: as
-    many more are set aside for each call.
-    """
-
-    limit_field: Limit | None = None
-    refused: frozenset[str] = frozenset()
-    refused_modes: frozenset[str] = frozenset()
-    reasons: bool | None = None
-    reasoning_tokens: Count | None = None
+    limit_field: Limit | None = None  # the name it takes a limit of tokens by
+    refused: frozenset[str] = frozenset()  # options it does not take: temperature, stream, thinking_room, …
+    refused_modes: frozenset[str] = frozenset()  # answer modes it does not take
+    reasons: bool | None = None  # whether it thinks before it answers
+    reasoning_tokens: Count | None = None  # the most thought before one answer
     first_reply_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
-    overbilled: Count | None = None
-    hidden_tokens: Count | None = None
+    overbilled: Count | None = None  # tokens of a bill that shows no limit: it is not asked again
+    hidden_tokens: Count | None = None  # the most input billed beside a prompt: set aside for each call
 
     def thinking_room(self, spec: ModelSpec) -> int:
         """Return how many tokens ``spec`` may think before it answers, beside those of the answer itself."""
@@ -67,10 +59,9 @@ class Capabilities:
         return max(AMPLE_THINKING_TOKENS, TIMES_THE_MOST_SEEN * (self.reasoning_tokens or 0))
 
     def token_limit(self, spec: ModelSpec, request: ChatRequest) -> int | None:
-        """Return the limit on generated tokens that a call is sent with; ``None`` where the request has none.
+        """Return the limit on generated tokens, answer and thinking, that a call is sent with; ``None``: without one.
 
-        Every wire format sends it and the budget bounds a call by it, so the two cannot differ. It holds the answer and
-        room to think, as providers count both as one.
+        Every wire format sends it and the budget bounds a call by it, so the two cannot differ.
         """
         limit = request.sampling.max_tokens
         return None if limit is None else limit + self.thinking_room(spec)
@@ -109,10 +100,7 @@ NOTHING_KNOWN = Capabilities()
 
 
 def load(home: Home, model: str, request_digest: str) -> Capabilities | None:
-    """Return what is known of ``model``; None where nothing is, or where it would be asked otherwise now.
-
-    A file that cannot be read is as good as none: what it held can be learnt again.
-    """
+    """Return what is known of ``model``; None where nothing can be read, or where it would be asked otherwise now."""
     try:
         kept = json.loads((home.capabilities / f"{model}.json").read_text("utf-8"))
         if kept["asked_as"] != request_digest:
@@ -138,18 +126,14 @@ def save(home: Home, model: str, request_digest: str, known: Capabilities) -> No
 
 @dataclass(slots=True)
 class Learnt:
-    """What the replies of one model have taught; ``home`` None keeps nothing.
-
-    What only concerns delivery is given to the model, so that the next call is worded by it; what is part of a request
-    stands in the request alone. ``trial`` is what calls are worded by while it is tried.
-    """
+    """What the replies of one model have taught. What only concerns delivery is given to the model, for its next calls."""
 
     model: ChatModel | None = None
-    home: Home | None = None
+    home: Home | None = None  # None keeps nothing
     name: str = ""
     request_digest: str = ""
     known: Capabilities = NOTHING_KNOWN
-    trial: Capabilities | None = None
+    trial: Capabilities | None = None  # what calls are worded by while it is tried
 
     @classmethod
     def of(cls, model: ChatModel, home: Home, name: str, request_digest: str) -> Learnt:
@@ -202,8 +186,8 @@ class Learnt:
 def _reasons(known: Capabilities, request: ChatRequest, completion: Completion) -> bool | None:
     """Return whether the model thinks before it answers, as far as its replies tell.
 
-    One reply that thought says yes for good. A whole answer within what an answer may take says no for now, and an empty
-    one that the limit cut says yes: something else took its tokens.
+    One reply that thought says yes for good, and an empty one that the limit cut: something else took its tokens. A whole
+    answer within what an answer may take says no for now.
     """
     if known.reasons or completion.reasoning_text or completion.usage.reasoning_tokens:
         return True

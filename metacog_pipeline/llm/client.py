@@ -28,15 +28,9 @@ from metacog_pipeline.errors import one_line
 from metacog_pipeline.llm.breaker import Breaker
 from metacog_pipeline.llm.budget import Budget, BudgetSpent, Reservation
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
-from metacog_pipeline.llm.costs import (
-    NO_USAGE,
-    estimate_input_tokens,
-    output_token_bound,
-    reconciled,
-    worst_case_cost,
-)
+from metacog_pipeline.llm.costs import NO_USAGE, reconciled, worst_case_cost
 from metacog_pipeline.llm.halt import Halt, NotSent
-from metacog_pipeline.llm.limiter import CallResult, Limiter, Rates
+from metacog_pipeline.llm.limiter import CallResult, Limiter, Rate
 from metacog_pipeline.llm.retry import Retries, RetryPolicy, retry_after_s
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.transport import MAX_BODY_BYTES, Http, Reply, SendFailure, send, timeouts_of
@@ -51,8 +45,6 @@ from metacog_pipeline.llm.types import (
 )
 from metacog_pipeline.llm.wire import HttpCall, UnsupportedConstraint, Wire, redacted, wire_for
 
-FIRST_CALLS = 4  # of a paid model under way at once until its first bills have been seen
-FIRST_ANSWERS = 2  # after which its whole concurrency is used
 LONG_PAUSE_S = 20.0  # waits that are reported
 SAID_AGAIN_S = 600.0
 # Statuses of gateways that gave up on a model which may have answered, and billed, behind them.
@@ -148,7 +140,6 @@ class HttpChatModel:
         http: Http,
         limiter: Limiter,
         budget: Budget | None = None,
-        rates: Rates | None = None,
         retries: RetryPolicy | None = None,
         halt: Halt | None = None,
         rng: random.Random | None = None,
@@ -161,16 +152,14 @@ class HttpChatModel:
         self._http = http
         self._limiter = limiter
         self._budget = None if spec.free else budget
-        self._rates = rates or Rates(spec.requests_per_minute, spec.tokens_per_minute)
+        self._rate = Rate(spec.requests_per_minute)
         self._policy = retries or RetryPolicy()
         self._halt = (halt or Halt()).part()
         self._breaker = Breaker(spec, self._halt)
         self._rng = rng or random.Random()
         self._now = now
         self._wire = wire_for(spec.provider)
-        self._held_back = 0 if spec.free else max(0, spec.max_concurrency - FIRST_CALLS)
-        self._own_limit = asyncio.Semaphore(spec.max_concurrency - self._held_back)
-        self._answers = 0
+        self._own_limit = asyncio.Semaphore(spec.max_concurrency)
         self._doubted = spec.free
         self._quiet_until = 0.0  # on the event loop's clock
 
@@ -248,28 +237,26 @@ class HttpChatModel:
                 raise
 
     async def _attempt(self, call: _Call) -> _Attempt:
-        """Wait for leave to send, send, read, and give everything back."""
-        tokens = self._expected_tokens(call)
+        """Wait for leave to send, send, read, and give everything back; whatever happens, what it cost is charged."""
         with self._halt.unsent() as leaves:
             async with self._own_limit:
-                slot = await self._rates.admit(tokens, self._limiter.acquire)
+                slot = await self._rate.admit(self._limiter.acquire)
                 outcome, retry_after = CallResult.SILENT, None
                 try:
                     worst, reservation = await self._reserved(call)
+                    cost = worst
                     leaves()
                     call.leaves(asyncio.get_running_loop().time(), self._now())
-                    attempt = await self._charged(call, worst, reservation)
+                    try:
+                        attempt = await self._sent(call, worst)
+                        cost = attempt.cost
+                    finally:
+                        if self._budget is not None and reservation is not None:
+                            self._budget.charge(reservation, cost or 0.0)
                     outcome, retry_after = _outcome(attempt.completion), attempt.retry_after
+                    return attempt
                 finally:
                     self._limiter.release(slot, outcome, retry_after)
-        usage = attempt.completion.usage
-        if tokens and usage.input_tokens is not None and usage.output_tokens is not None:
-            self._rates.charge(tokens, usage.input_tokens + usage.output_tokens)
-        if self._held_back and self._answers >= FIRST_ANSWERS:
-            for _ in range(self._held_back):
-                self._own_limit.release()
-            self._held_back = 0
-        return attempt
 
     async def _reserved(self, call: _Call) -> tuple[float | None, Reservation | None]:
         """Set aside the most an attempt costs, as far as bills have shown by the time that it is granted."""
@@ -282,17 +269,6 @@ class HttpChatModel:
             if self._breaker.raised(known) == known:
                 return worst, reservation
             self._budget.charge(reservation, 0.0)
-
-    async def _charged(self, call: _Call, worst: float | None, reservation: Reservation | None) -> _Attempt:
-        """Send once; whatever happens, cancellation included, its cost is charged."""
-        cost = worst
-        try:
-            attempt = await self._sent(call, worst)
-            cost = attempt.cost
-            return attempt
-        finally:
-            if self._budget is not None and reservation is not None:
-                self._budget.charge(reservation, cost or 0.0)
 
     async def _sent(self, call: _Call, worst: float | None) -> _Attempt:
         silence, total = timeouts_of(self.spec, call.known, streamed=call.http.streamed)
@@ -315,7 +291,6 @@ class HttpChatModel:
         if not maybe_billed or _refused_for_rate(completion):
             return _Attempt(completion, unbilled, False, retry_after, reply.first_byte_at)
         cost = self.billed(completion, call.request, call.known)
-        self._answers += completion.status is not Status.FAILED
         return _Attempt(completion, cost, True, retry_after, reply.first_byte_at)
 
     def _broken(self, failure: SendFailure, partial: Reply) -> Completion:
@@ -345,14 +320,6 @@ class HttpChatModel:
             _logger.warning(
                 "model %s: waiting %.0f s to ask again: %s%s", self.spec.name, pause, said, status
             )
-
-    def _expected_tokens(self, call: _Call) -> int:
-        """Return about how many tokens a call takes: of the room to think, as much as was seen to be used."""
-        if self.spec.tokens_per_minute is None:
-            return 0
-        most = output_token_bound(self.spec, call.request, call.known)
-        unused = call.known.thinking_room(self.spec) - (call.known.reasoning_tokens or 0)
-        return estimate_input_tokens(call.request) + most - max(0, unused)
 
 
 def _pause(retries: Retries, attempt: _Attempt, now: float) -> float | None:

@@ -71,12 +71,11 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The figures of a home: ``spent`` for good, ``leaked`` (a part of it) by sessions that died with calls under way,
-    ``held`` by living sessions beyond what they have settled."""
+    """The figures of a home."""
 
-    spent: int = 0
-    leaked: int = 0
-    held: int = 0
+    spent: int = 0  # for good
+    leaked: int = 0  # a part of it, by sessions that died with calls under way
+    held: int = 0  # by living sessions beyond what they have settled
 
     @property
     def counted(self) -> int:
@@ -123,13 +122,11 @@ class Ledger:
         return True
 
     def charge(self, amount: int, cost: int) -> None:
-        """Replace an ``amount`` set aside by what the call cost.
-
-        An answer that was paid for must not be lost because its cost cannot be noted: the record then still holds the
-        reservation, which is more, and the next call says what is wrong.
-        """
+        """Replace an ``amount`` set aside by what the call cost."""
         self.settled += cost
         self.reserved -= amount
+        # An answer that was paid for must not be lost because its cost cannot be noted: the record then still holds the
+        # reservation, which is more, and the next call says what is wrong.
         with contextlib.suppress(StoreError):
             self._write()
 
@@ -186,10 +183,7 @@ class Ledger:
             return self._free()
 
     def close(self) -> None:
-        """Give back what was granted and not spent; calls still under way count as spent.
-
-        A session that spent nothing leaves no record.
-        """
+        """Give back what was granted and not spent; calls still under way count as spent."""
         if self._file < 0:
             return
         with self._lowered():

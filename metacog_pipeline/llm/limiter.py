@@ -1,12 +1,10 @@
-"""How many calls may be under way at once, and how many may start within a minute.
+"""How many calls may be under way at once, and how many may start within a minute; in order of asking.
 
 `Limiter` finds by trying how many calls an account takes. Its limit starts small and doubles after every clean round until
 the first refusal for rate; from then on it grows by 5 % a round and falls to 80 % once per episode of refusals. A *round*
 is as many good answers as the limit allows calls, counted only while at least 80 % of the limit is in use, because an idle
 limit proves nothing. An *episode* is a first refusal, the refusals of every call sent before the limit fell, and all that
 follow within the cooldown. Server errors say nothing about rate and never shrink the limit.
-
-`Rates` keeps the limits a minute that a study sets by spacing its calls. Both let calls through in order of asking.
 """
 
 from __future__ import annotations
@@ -115,35 +113,26 @@ class Limiter:
         return self.in_use < self.limit and asyncio.get_running_loop().time() >= self._paused_until
 
 
-class Rates:
-    """The limits a minute of one model; either may be absent.
+class Rate:
+    """The requests a minute of one model, kept by spacing its calls; None: as many as the account takes.
 
     A call waits for its time, and only then for a slot of the account: so a slow model never sits on slots that another
     model could use, and shares of the minute never pile up into a burst.
     """
 
-    def __init__(
-        self, requests_per_minute: float | None = None, tokens_per_minute: float | None = None
-    ) -> None:
-        self._limited = requests_per_minute is not None or tokens_per_minute is not None
-        self._per_request = 0.0 if requests_per_minute is None else MINUTE_S / requests_per_minute
-        self._per_token = 0.0 if tokens_per_minute is None else MINUTE_S / tokens_per_minute
-        self._requests_at = self._tokens_at = 0.0  # when the next call may start, on the event loop's clock
+    def __init__(self, per_minute: float | None = None) -> None:
+        self._spacing = 0.0 if per_minute is None else MINUTE_S / per_minute
+        self._next_at = 0.0  # on the event loop's clock
         self._turn = asyncio.Lock()
 
-    async def admit(self, tokens: float, acquire: Callable[[], Awaitable[T]]) -> T:
-        """Wait for the share of one call of about ``tokens`` tokens, then for ``acquire``; return what that gives."""
-        if not self._limited:
+    async def admit(self, acquire: Callable[[], Awaitable[T]]) -> T:
+        """Wait for the time of one call, then for ``acquire``; return what that gives."""
+        if not self._spacing:
             return await acquire()
         async with self._turn:
             now = asyncio.get_running_loop().time
-            while (wait := max(self._requests_at, self._tokens_at) - now()) > 0:
+            while (wait := self._next_at - now()) > 0:
                 await asyncio.sleep(wait)
             given = await acquire()
-            self._requests_at = now() + self._per_request
-            self._tokens_at = now() + tokens * self._per_token
+            self._next_at = now() + self._spacing
             return given
-
-    def charge(self, reserved: float, used: float) -> None:
-        """Replace the ``reserved`` tokens of an admitted call by those it ``used``."""
-        self._tokens_at += (used - reserved) * self._per_token

@@ -58,8 +58,9 @@ _WHOLE_PRICE = {
 LEAST_ANTHROPIC_BUDGET = 1024  # tokens to think; the provider refuses a smaller allowance
 MAX_TOKENS = 10**9  # more than any model writes; a larger number is a slip
 MAX_TIMEOUT_S = 86_400.0
-#: A minute; no provider allows a thousandth of it, and who wants no limit leaves the key out.
-MOST_REQUESTS, MOST_TOKENS = 10**9, 10**12
+MOST_REQUESTS = (
+    10**9
+)  # a minute; no provider allows a thousandth of it, and who wants no limit leaves the key out
 MOST_DOLLARS = 10**6  # per million tokens: a dollar for each
 Lane = Literal["online", "batch"]
 AnswerMode = Literal["auto", "json_schema", "choice", "logit_bias", "text"]
@@ -191,7 +192,6 @@ class ModelSpec(BaseModel):
     temperature: float | None = Field(default=0.0, ge=0, le=2, strict=True)
     max_tokens: int = Field(default=64, ge=1, le=MAX_TOKENS, strict=True)
     requests_per_minute: float | None = Field(default=None, gt=0, le=MOST_REQUESTS, strict=True)
-    tokens_per_minute: float | None = Field(default=None, gt=0, le=MOST_TOKENS, strict=True)
     top_logprobs: int = Field(default=5, ge=0, le=20, strict=True)
     max_concurrency: int = Field(default=100, ge=1, le=1000, strict=True)
     price_in: float | None = Field(default=None, ge=0, le=MOST_DOLLARS, strict=True)

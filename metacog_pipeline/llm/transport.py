@@ -1,8 +1,7 @@
-"""One HTTP client per account, and one send with every limit explicit.
+"""One HTTP client per account, and one send with every limit explicit: an answer is whole or it is a failure.
 
-aiohttp carries the connections behind httpx's interface. Redirects are not followed, proxies and netrc of the environment
-are not used, cookies are not kept, and nothing is compressed: none of them is part of what a study asks. Only certificate
-locations (``SSL_CERT_FILE``, ``SSL_CERT_DIR``) are. An answer is whole or it is a failure, never a silent part.
+aiohttp carries the connections behind httpx's interface. Redirects, proxies and netrc of the environment, cookies and
+compression are not used: none is part of what a study asks. Only certificate locations (``SSL_CERT_FILE``) are.
 
 How long a call may take::
 
@@ -31,7 +30,7 @@ from metacog_pipeline.llm.wire.types import HttpCall
 
 CONNECT_TIMEOUT_S = 10.0  # name, TCP and TLS
 WRITE_TIMEOUT_S = 30.0
-POOL_TIMEOUT_S = 30.0  # a free connection, and a new one where none is free
+POOL_TIMEOUT_S = 30.0  # a free connection
 KEEPALIVE_S = 15.0  # below the idle limits of usual gateways, so that no call meets a connection being closed
 DNS_CACHE_S = 300
 #: How many times timeout_s a model may keep silent. Providers think for minutes where much effort is asked for.
@@ -71,19 +70,15 @@ class Reply:
 
 
 class SendFailure(Exception):
-    """No whole answer came back. The message is one line without headers or key.
-
-    ``maybe_billed`` is false where nothing can have reached the provider, ``kind`` FATAL or UNSUPPORTED where trying
-    again cannot help, ``partial`` what had come before it broke.
-    """
+    """No whole answer came back. The message is one line without headers or key."""
 
     def __init__(
         self, message: str, *, maybe_billed: bool = True, kind: ErrorKind = ErrorKind.TRANSIENT
     ) -> None:
         super().__init__(one_line(message, 300))
-        self.maybe_billed = maybe_billed
-        self.kind = kind
-        self.partial: Reply | None = None
+        self.maybe_billed = maybe_billed  # false where nothing can have reached the provider
+        self.kind = kind  # FATAL or UNSUPPORTED where trying again cannot help
+        self.partial: Reply | None = None  # what had come before it broke
 
 
 class Http(httpx.AsyncClient):

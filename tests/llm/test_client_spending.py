@@ -1,4 +1,4 @@
-"""What is billed for nothing: empty answers, bills above the limit, and calls before the first bill is known."""
+"""What is billed for nothing: empty answers, and bills above the limit."""
 
 import asyncio
 import logging
@@ -11,7 +11,6 @@ import pytest
 from metacog_pipeline.llm.breaker import OVERBILLED
 from metacog_pipeline.llm.budget import BudgetSpent
 from metacog_pipeline.llm.capabilities import Capabilities
-from metacog_pipeline.llm.client import FIRST_ANSWERS, FIRST_CALLS
 from metacog_pipeline.llm.costs import TOLERATED_TOKENS
 from metacog_pipeline.llm.halt import Halt
 from metacog_pipeline.llm.limiter import Limiter
@@ -212,29 +211,6 @@ def test_a_tokenizer_that_counts_a_little_more_is_asked_on_without_a_word(virtua
     for _ in range(3):
         assert virtual(model.complete(bench.request())).status is Status.OK
     assert caplog.text == ""
-
-
-async def test_few_calls_are_under_way_until_the_first_bills_are_known(bench):
-    """Failures say nothing about what an answer is billed."""
-    provider = bench.provider([bench.error(500)] * 6)
-    peaks: list[int] = []
-    model = bench.model(provider, limiter=Limiter(100, start=50))
-
-    async def ask() -> None:
-        completion = await model.complete(bench.request())
-        assert completion.status is Status.OK
-        peaks.append(provider.peak)
-
-    await asyncio.gather(*(ask() for _ in range(60)))
-    assert peaks[FIRST_ANSWERS - 1] == FIRST_CALLS
-    assert provider.peak == 50
-
-
-async def test_a_free_model_starts_at_once(bench):
-    provider = bench.provider()
-    model = bench.model(provider, spec=bench.spec(price_in=0, price_out=0), limiter=Limiter(100, start=50))
-    await asyncio.gather(*(model.complete(bench.request()) for _ in range(50)))
-    assert provider.peak == 50
 
 
 def test_what_is_known_may_be_replaced_while_a_model_is_open(virtual, bench):

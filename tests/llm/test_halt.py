@@ -22,7 +22,6 @@ async def thrown_at(seconds: float, halt: Halt, calls: list[Coroutine[Any, Any, 
     [
         {"max_concurrency": 2},
         {"requests_per_minute": 2},
-        {"tokens_per_minute": 100},
     ],
 )
 async def test_a_call_that_waits_for_leave_to_send_is_given_up(bench, waits_for):
