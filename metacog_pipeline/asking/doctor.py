@@ -25,10 +25,9 @@ from metacog_pipeline.asking.step import sampling_for
 from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import MetacogError, one_line, reason_of
 from metacog_pipeline.llm import types
-from metacog_pipeline.llm.breaker import bill_problem
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.capabilities import Capabilities, Learnt
-from metacog_pipeline.llm.costs import priced
+from metacog_pipeline.llm.costs import bill_problem, priced
 from metacog_pipeline.llm.local.weights import weights_digest
 from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec

@@ -13,8 +13,17 @@ from dataclasses import dataclass, replace
 
 from metacog_pipeline.errors import BudgetError
 from metacog_pipeline.home import Home
-from metacog_pipeline.llm.ledger import NANO, Ledger, Totals, boot_id, nano, totals_of, totals_of_others
-from metacog_pipeline.llm.shared_ledger import LedgerAwayError, shared_ledger
+from metacog_pipeline.llm.ledger import (
+    NANO,
+    Ledger,
+    LedgerAwayError,
+    Totals,
+    boot_id,
+    nano,
+    shared_ledger,
+    totals_of,
+    totals_of_others,
+)
 
 PATIENCE_S = 600.0  # a shared ledger that is away for so long stops the run
 RETRY_S = 0.5

@@ -23,12 +23,12 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Any
 
 from metacog_pipeline.errors import one_line
-from metacog_pipeline.llm.breaker import Breaker
+from metacog_pipeline.llm import costs
 from metacog_pipeline.llm.budget import Budget, BudgetSpent, Reservation
-from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
-from metacog_pipeline.llm.costs import NO_USAGE, reconciled, worst_case_cost
+from metacog_pipeline.llm.capabilities import BILLS, NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.halt import Halt, NotSent
 from metacog_pipeline.llm.limiter import CallResult, Limiter, Rate
 from metacog_pipeline.llm.retry import Retries, RetryPolicy, retry_after_s
@@ -45,6 +45,7 @@ from metacog_pipeline.llm.types import (
 )
 from metacog_pipeline.llm.wire import HttpCall, UnsupportedConstraint, Wire, redacted, wire_for
 
+MOST_HIDDEN_TOKENS = 100_000  # beside a prompt; the longest system messages of proxies have a third
 LONG_PAUSE_S = 20.0  # waits that are reported
 SAID_AGAIN_S = 600.0
 # Statuses of gateways that gave up on a model which may have answered, and billed, behind them.
@@ -125,6 +126,60 @@ class _Call:
         )
 
 
+class _Bills:
+    """Watches the bills of one model.
+
+    The budget holds because a request has a most it can be billed, and is charged no more. Where somebody on the way adds
+    to prompts (a proxy's system message, a search), every later call sets aside as much more as the largest such bill took.
+    Where a bill shows that there is no such most, nothing further is sent: calls on their way are finished.
+    """
+
+    def __init__(self, spec: ModelSpec, halt: Halt) -> None:
+        self._spec, self._halt = spec, halt
+        self._seen = NOTHING_KNOWN
+
+    def raised(self, known: Capabilities) -> Capabilities:
+        """Return ``known`` with what the bills so far have shown."""
+        if self._seen is NOTHING_KNOWN:
+            return known
+        most: dict[str, Any] = {
+            name: max(getattr(self._seen, name) or 0, getattr(known, name) or 0) or None for name in BILLS
+        }
+        return replace(known, **most)
+
+    def note(self, request: ChatRequest, known: Capabilities, usage: Usage) -> None:
+        """Look at the bill of one answer; ``known`` is what its request was bounded by."""
+        sent, got = usage.input_tokens or 0, usage.output_tokens or 0
+        most_in = costs.input_token_bound(self._spec, request)
+        most_out = costs.output_token_bound(self._spec, request, known)
+        if self._spec.free or (sent <= most_in and got <= most_out):
+            return
+        before, name = self.raised(known), self._spec.name
+        hidden = sent - costs.estimate_input_tokens(request)
+        too_much = got if costs.beyond(got, most_out) else sent if hidden > MOST_HIDDEN_TOKENS else None
+        if too_much is not None:
+            self._seen = replace(before, overbilled=too_much)
+            _logger.warning("model %s %s", name, costs.bill_problem(self._spec, self._seen))
+            self._halt.throw()
+        elif sent > most_in and hidden > (before.hidden_tokens or 0):
+            self._seen = replace(before, hidden_tokens=hidden)
+            if costs.beyond(sent, most_in) and not before.hidden_tokens:
+                _logger.warning(
+                    "model %s billed %s input tokens for a prompt of at most %s: something on the way adds to prompts (a "
+                    "proxy's system message, a search); as much is set aside for each further call; ask the provider "
+                    "directly if this is not meant",
+                    *(name, f"{sent:,}", f"{most_in:,}"),
+                )
+
+    def refusal(self, known: Capabilities, now: datetime) -> Completion | None:
+        """Return what a call to a stopped model ends with, without being sent; ``None`` while it is not stopped."""
+        why = costs.bill_problem(self._spec, self.raised(known))
+        if why is None:
+            return None
+        message = f"model {self._spec.name} {why}"
+        return failed(ErrorKind.FATAL, costs.OVERBILLED, message, cost_usd=0.0, attempts=0, started_at=now)
+
+
 class HttpChatModel:
     """A `ChatModel` that asks a provider over HTTP. One event loop only.
 
@@ -155,7 +210,7 @@ class HttpChatModel:
         self._rate = Rate(spec.requests_per_minute)
         self._policy = retries or RetryPolicy()
         self._halt = (halt or Halt()).part()
-        self._breaker = Breaker(spec, self._halt)
+        self._bills = _Bills(spec, self._halt)
         self._rng = rng or random.Random()
         self._now = now
         self._wire = wire_for(spec.provider)
@@ -169,7 +224,7 @@ class HttpChatModel:
     @property
     def known(self) -> Capabilities:
         """What is known of the model, with what its bills have shown."""
-        return self._breaker.raised(self._known)
+        return self._bills.raised(self._known)
 
     @known.setter
     def known(self, known: Capabilities) -> None:
@@ -177,7 +232,7 @@ class HttpChatModel:
 
     def refusal(self) -> Completion | None:
         """Return what every further call ends with, without being sent; ``None`` while the model may be asked."""
-        return self._breaker.refusal(self.known, self._now())
+        return self._bills.refusal(self.known, self._now())
 
     async def close(self) -> None:
         """Do nothing: connections belong to the account, which other models may be using."""
@@ -205,13 +260,13 @@ class HttpChatModel:
         self, completion: Completion, request: ChatRequest, known: Capabilities, *, batch: bool = False
     ) -> float | None:
         """Return the dollars an answer is charged; the first time that it is not what was reported, one line says why."""
-        self._breaker.note(request, known, completion.usage)
-        bill = reconciled(self.spec, completion, request, self._breaker.raised(known), batch=batch)
+        self._bills.note(request, known, completion.usage)
+        bill = costs.reconciled(self.spec, completion, request, self._bills.raised(known), batch=batch)
         if bill.doubt is not None and completion.status is not Status.FAILED and not self._doubted:
             self._doubted = True
             charged = (
                 "its calls are charged at their worst case"
-                if bill.doubt == NO_USAGE
+                if bill.doubt == costs.NO_USAGE
                 else "charged as that many"
             )
             _logger.warning("model %s %s: %s", self.spec.name, bill.doubt, charged)
@@ -261,12 +316,12 @@ class HttpChatModel:
     async def _reserved(self, call: _Call) -> tuple[float | None, Reservation | None]:
         """Set aside the most an attempt costs, as far as bills have shown by the time that it is granted."""
         while True:
-            call.known = known = self._breaker.raised(call.known)
-            worst = worst_case_cost(self.spec, call.request, known)
+            call.known = known = self._bills.raised(call.known)
+            worst = costs.worst_case_cost(self.spec, call.request, known)
             if self._budget is None:
                 return worst, None
             reservation = await self._budget.reserve(worst or 0.0)
-            if self._breaker.raised(known) == known:
+            if self._bills.raised(known) == known:
                 return worst, reservation
             self._budget.charge(reservation, 0.0)
 

@@ -33,6 +33,7 @@ CACHE_WRITE_FACTOR = 1.25  # what Anthropic, and OpenAI since gpt-5.6, bill for 
 LEAST_CACHED_TOKENS = 1024  # no provider caches a shorter prompt
 OFFICIAL_BATCH_FACTOR = 0.5  # OpenAI, Anthropic and Gemini alike
 NO_USAGE = "reports no usage"
+OVERBILLED = "overbilled"  # the code of a call to a model that is not asked again
 TOLERATED_TOKENS = 32
 TOLERATED_SHARE = 0.02  # of a limit: what a server generates before it looks at its count again
 #: Keys of an extra body that raise what may be generated.
@@ -262,3 +263,13 @@ def _numbers(value: object) -> Iterator[tuple[str, int]]:
     elif isinstance(value, list):
         for inner in value:
             yield from _numbers(inner)
+
+
+def bill_problem(spec: ModelSpec, known: Capabilities) -> str | None:
+    """Return why ``spec`` is not asked again, and what to do, where a bill showed that a request has no most."""
+    if spec.free or known.overbilled is None:
+        return None
+    return (
+        f"billed {known.overbilled:,} tokens once, more than the request allowed, and is not asked again, because no "
+        "budget holds then: raise thinking_tokens or max_tokens of its row, lower effort, or ask the provider directly"
+    )

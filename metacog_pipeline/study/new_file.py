@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from metacog_pipeline import registry
 from metacog_pipeline.errors import StudyError, suggestion
-from metacog_pipeline.llm.wire.address import KEY_VARIABLES as PAID
+from metacog_pipeline.llm.spec import KEY_VARIABLES as PAID
 from metacog_pipeline.ports import LOOPBACK_NAMES
 
 WITH_MODEL = (*PAID, "transformers")

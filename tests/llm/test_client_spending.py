@@ -8,10 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
-from metacog_pipeline.llm.breaker import OVERBILLED
 from metacog_pipeline.llm.budget import BudgetSpent
 from metacog_pipeline.llm.capabilities import Capabilities
-from metacog_pipeline.llm.costs import TOLERATED_TOKENS
+from metacog_pipeline.llm.costs import OVERBILLED, TOLERATED_TOKENS
 from metacog_pipeline.llm.halt import Halt
 from metacog_pipeline.llm.limiter import Limiter
 from metacog_pipeline.llm.types import ErrorKind, Status

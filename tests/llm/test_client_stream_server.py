@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from metacog_pipeline.llm.breaker import OVERBILLED
-from metacog_pipeline.llm.costs import worst_case_cost
+from metacog_pipeline.llm.costs import OVERBILLED, worst_case_cost
 from metacog_pipeline.llm.open import Clients, open_model
 from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.spec import ModelSpec

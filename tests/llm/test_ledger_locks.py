@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from metacog_pipeline.home import Home
-from metacog_pipeline.llm.ledger import NANO, Ledger
-from metacog_pipeline.llm.shared_ledger import shared_ledger
+from metacog_pipeline.llm.ledger import NANO, Ledger, shared_ledger
 from metacog_pipeline.storage.attached import attach
 
 VARIABLE = "TEST_LEDGER"

@@ -13,7 +13,7 @@ from metacog_pipeline.errors import StoreError, StudyError
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm import budget as budgets
 from metacog_pipeline.llm.budget import Budget, BudgetSpent, read_figures
-from metacog_pipeline.llm.shared_ledger import shared_ledger
+from metacog_pipeline.llm.ledger import shared_ledger
 from metacog_pipeline.storage.attached import attach
 
 VARIABLE = "TEST_LEDGER"

@@ -7,7 +7,7 @@ import pytest
 
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Completion, Status, Usage
-from metacog_pipeline.llm.wire import thoughts, wire_for
+from metacog_pipeline.llm.wire import openai, wire_for
 from tests.llm.replies import CHAT, GENERATED, MESSAGE, changed
 from tests.tables import every
 
@@ -74,8 +74,8 @@ def test_every_servers_field_of_thinking_is_read_and_the_text_stays_what_came(me
 
 
 def test_a_long_text_of_tags_is_searched_in_linear_time():
-    assert thoughts.leading_thought("<" * 2_000_000) is None
-    assert thoughts.leading_thought("</think" * 200_000) is None
+    assert openai.leading_thought("<" * 2_000_000) is None
+    assert openai.leading_thought("</think" * 200_000) is None
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])

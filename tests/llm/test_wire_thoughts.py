@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Completion, TokenLogprob
 from metacog_pipeline.llm.wire import openai
-from metacog_pipeline.llm.wire.thoughts import tokens_of_answer
+from metacog_pipeline.llm.wire.openai import tokens_of_answer
 from tests.tables import every
 
 OWN = ModelSpec(name="m", provider="openai", model="x", base_url="http://127.0.0.1:9/v1")

@@ -1,8 +1,7 @@
 """Wire formats as pure functions: a request becomes one HTTP call, an HTTP answer becomes a ``Completion``."""
 
-from metacog_pipeline.llm.spec import Provider
+from metacog_pipeline.llm.spec import Provider, base_url, key_of, key_variable
 from metacog_pipeline.llm.wire import anthropic, gemini, openai
-from metacog_pipeline.llm.wire.address import base_url, key_of, key_variable
 from metacog_pipeline.llm.wire.errors import redacted
 from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wire
 

@@ -13,10 +13,9 @@ from __future__ import annotations
 import json
 
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
-from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.spec import ModelSpec, base_url
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, OneOf, TokenBias, Usage
 from metacog_pipeline.llm.wire import events, values
-from metacog_pipeline.llm.wire.address import base_url
 from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wire
 
 VERSION = "2026-10-21"

@@ -14,9 +14,8 @@ from urllib.parse import quote
 
 from metacog_pipeline.llm import types
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
-from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.spec import ModelSpec, base_url
 from metacog_pipeline.llm.wire import events, values
-from metacog_pipeline.llm.wire.address import base_url
 from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wire
 
 PROTECTED = frozenset({"contents", "systemInstruction", "model"})

@@ -11,12 +11,12 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import accumulate
 
 from metacog_pipeline.llm import types
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
-from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.wire import events, thoughts, values
-from metacog_pipeline.llm.wire.address import base_url
+from metacog_pipeline.llm.spec import ModelSpec, base_url
+from metacog_pipeline.llm.wire import events, values
 from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wire
 
 PROTECTED = frozenset({"model", "messages", "stream"})
@@ -26,6 +26,10 @@ WORDS = ("finish_reason", "native_finish_reason", "content_filter_results", "err
 THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 #: The server gave up half-way: OpenRouter, vLLM, SGLang, DeepSeek, …
 BROKEN = re.compile("error|abort|cancel|fail|time_?out|insufficient_system_resource")
+
+# Where a local server leaves thinking between tags, the content stays exactly what came: readers know such tags.
+_OPENED = re.compile(r"\s*<(think|thinking|thought|reasoning)>", re.IGNORECASE)
+_CLOSED = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 
 
 def build(
@@ -135,12 +139,12 @@ class ChatReply(events.Reply):
         return super()._trouble(finish)
 
     def _thought(self, text: str) -> str | None:
-        return super()._thought(text) or thoughts.leading_thought(text)
+        return super()._thought(text) or leading_thought(text)
 
     def _logprobs(self, text: str, thought: str | None) -> tuple[types.TokenLogprob, ...]:
         tokens = values.token_logprobs(self.lead.tokens)
-        apart = thought is not None and thoughts.leading_thought(text) is None
-        return thoughts.tokens_of_answer(tokens, text) if apart else tokens
+        apart = thought is not None and leading_thought(text) is None
+        return tokens_of_answer(tokens, text) if apart else tokens
 
 
 def _added(said: values.JsonDict, choice: events.Choice) -> bool:
@@ -181,6 +185,43 @@ def _thoughts(delta: values.JsonDict) -> Iterator[tuple[str, str]]:
         for part in values.list_at(each, "thinking") or ()
     ]
     yield "content", "".join(values.str_at(part, "text") or "" for part in parts)  # Mistral
+
+
+def leading_thought(text: str) -> str | None:
+    """Return the thought that ``text`` begins with: between tags, or before the end of one that the prompt began."""
+    if "<" not in text:
+        return None
+    opened, closed = _OPENED.match(text), _CLOSED.search(text)
+    if opened is None and (closed is None or _nested(text, closed)):
+        return None
+    start = opened.end() if opened is not None else 0
+    thought = text[start : closed.start() if closed is not None else len(text)].strip()
+    return thought or None
+
+
+def _nested(text: str, closed: re.Match[str]) -> bool:
+    """Whether the tag that ``closed`` ends was opened somewhere in the text: then the text began with an answer."""
+    return f"<{closed[0][2:]}".lower() in text[: closed.start()].lower()
+
+
+def tokens_of_answer(tokens: tuple[types.TokenLogprob, ...], text: str) -> tuple[types.TokenLogprob, ...]:
+    """Return the tokens of the answer ``text`` where ``tokens`` begin with those of the thinking before it (vLLM).
+
+    Empty where nobody can tell where the answer begins: a probability must not be read off a thought.
+    """
+    said, words = text.strip(), [token.token for token in tokens]
+    if not said:
+        return ()
+    reply, ends = "".join(words), list(accumulate(map(len, words)))
+    for place in reversed(range(len(words))):
+        begins = words[place].lstrip()
+        if begins and reply.startswith(said, ends[place] - len(begins)):
+            return tokens[place:]
+    if reply.strip() in said:  # listed for a part of the answer
+        return tokens
+    # Tokens that end inside a character do not spell the answer; the tag before it stands all the same.
+    closed = [place for place, word in enumerate(words) if _CLOSED.fullmatch(word.strip())]
+    return tokens[closed[-1] + 1 :] if closed else ()
 
 
 WIRE = Wire(build, ChatReply)
