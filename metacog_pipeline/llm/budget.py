@@ -1,51 +1,47 @@
 """The dollars a study may spend: the worst case of every call is set aside before it is sent, settled after.
 
-::
-
-    BudgetSpent (a BudgetError)   the next call could pass the cap, and nothing under way can free enough for it
+Several processes together never pass one budget (see `ledger`). What a process may spend is granted in chunks, so that
+the lock and the durable write are paid once for many calls; its figures are one small write without a lock.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
+import os
+import secrets
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
 
-from metacog_pipeline.errors import BudgetError
+from metacog_pipeline.errors import BudgetError, StoreError
+from metacog_pipeline.files import replacing, sync
 from metacog_pipeline.home import Home
-from metacog_pipeline.llm.ledger import (
-    NANO,
-    Ledger,
-    LedgerAwayError,
-    Totals,
-    boot_id,
-    nano,
-    shared_ledger,
-    totals_of,
-    totals_of_others,
-)
+from metacog_pipeline.llm import ledger
+from metacog_pipeline.llm.ledger import HOLD_PREFIX, NANO, LedgerAwayError, Record, Totals, nano, totals_of
 
+GRANT_SHARE = 64  # a grant is at most this part of what remains (or what one call needs, if that is more)
+MAX_GRANT = 5 * NANO  # what a crash before a reboot may cost the budget at most, per process
+ROUNDING_SLACK = 1000  # a millionth of a dollar: sums of rounded costs may differ by as much
 PATIENCE_S = 600.0  # a shared ledger that is away for so long stops the run
 RETRY_S = 0.5
 
 
 class BudgetSpent(BudgetError):
-    """Stop asking: the next call could pass the budget. Calls under way finish and are kept."""
+    """Stop asking: the next call could pass the budget, and nothing under way can free enough for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Dollars of a study home, over all processes that share it.
-
-    ``spent`` settled calls and, as ``leaked``, the worst case of calls that were under way when a process was
-    killed; ``reserved`` set aside by living processes; ``remaining`` may still be set aside (``None`` without cap).
-    """
+    """Dollars of a study home, over all processes that share it."""
 
     cap: float | None
-    spent: float
-    leaked: float
-    reserved: float
-    remaining: float | None
+    spent: float  # by settled calls, and what is leaked
+    leaked: float  # the worst case of calls that were under way when a process was killed
+    reserved: float  # set aside by living processes
+    remaining: float | None  # may still be set aside; None without a cap
 
 
 @dataclass(slots=True)
@@ -59,12 +55,24 @@ class Reservation:
 class Budget:
     """The budget of a study home as one process sees it. One event loop only; close it when done."""
 
-    def __init__(self, ledger: Ledger, cap: int | None) -> None:
-        self._ledger = ledger
-        self._cap = cap
+    def __init__(self, home: Home, cap_usd: float | None, known_spent_usd: float) -> None:
+        self.shared = ledger.shared_ledger(home)
+        self._cap = _cap(cap_usd)
+        self._folder = home.ledger
+        self._granted = self._settled = self._reserved = 0
+        self._others = Totals()
+        self._closed_totals: dict[str, Totals] = {}
+        self._boot = ledger.boot_id()
         self._turn = asyncio.Lock()
         self._freed = asyncio.Event()
-        self.shared = ledger.shared
+        with _writing(self._folder):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(self._folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        with self._locked():
+            missing = nano(known_spent_usd) - self._others.counted - self._own().spent
+            if missing > ROUNDING_SLACK:
+                os.close(self._new_file("kept", Record(self._boot, True, missing, missing, 0))[0])
+            self._file, self._path = self._new_file("session", Record(self._boot, False, 0, 0, 0))
 
     @classmethod
     def open(cls, home: Home, cap_usd: float | None, *, known_spent_usd: float = 0.0) -> Budget:
@@ -73,8 +81,7 @@ class Budget:
         ``cap_usd`` is the most this home may ever spend, past sessions included, ``None`` for no cap; ``known_spent_usd``
         what the answers kept in the home cost, which counts where the ledger knows of less.
         """
-        cap = _cap(cap_usd)
-        return cls(Ledger(home, cap, nano(known_spent_usd), shared_ledger(home)), cap)
+        return cls(home, cap_usd, known_spent_usd)
 
     @property
     def capped(self) -> bool:
@@ -90,23 +97,28 @@ class Budget:
         amount = nano(usd)
         async with self._turn:
             while not await self._taken(amount):
-                if self._ledger.reserved == 0:
+                if self._reserved == 0:
                     raise self.spent(usd)
                 self._freed.clear()
                 await self._freed.wait()
         return Reservation(amount)
 
     async def _taken(self, amount: int) -> bool:
-        """Take ``amount`` where there is so much; a shared ledger that is away is waited for."""
+        """Set ``amount`` aside where there is so much; a shared ledger that is away is waited for."""
+        until = asyncio.get_running_loop().time() + PATIENCE_S
         while True:
             try:
-                return self._ledger.take(amount)
+                short = self._settled + self._reserved + amount - self._granted
+                if short > 0 and not self._extend(short):
+                    return False
+                self._write(self._reserved + amount)
+                return True
             except LedgerAwayError:
-                await self._ledger_back()
+                await self._back(until)
 
-    async def _ledger_back(self) -> None:
+    async def _back(self, until: float) -> None:
+        """Return when the shared ledger answers again; raises ``LedgerAwayError`` after ``until``."""
         assert self.shared is not None
-        until = asyncio.get_running_loop().time() + PATIENCE_S
         while True:
             await asyncio.sleep(RETRY_S)
             try:
@@ -118,32 +130,56 @@ class Budget:
 
     def charge(self, reservation: Reservation, usd: float) -> None:
         """Replace ``reservation`` by what the call cost (0 when it cannot have been billed). Counts once."""
-        if reservation.open:
-            reservation.open = False
-            self._ledger.charge(reservation.amount, nano(usd))
-            self._freed.set()
+        if not reservation.open:
+            return
+        reservation.open = False
+        self._settled += nano(usd)
+        self._reserved -= reservation.amount
+        # An answer that was paid for must not be lost because its cost cannot be noted: the record then still holds the
+        # reservation, which is more, and the next call says what is wrong.
+        with contextlib.suppress(StoreError):
+            self._write(self._reserved)
+        self._freed.set()
 
     def hold(self, mark: str, usd: float) -> bool:
         """Set ``usd`` aside for the batch ``mark`` until `release`, in whichever process; ``False``: too much."""
-        return self._ledger.hold(mark, nano(usd))
+        path, amount, held = self._hold_path(mark), nano(usd), False
+        try:
+            with self._locked():
+                if path.exists():
+                    return True
+                if self._cap is not None and self._unheld() < amount:
+                    return False
+                held = True
+                _write_whole(path, Record(self._boot, False, amount, 0, amount))
+        except LedgerAwayError:
+            if held:
+                path.unlink(missing_ok=True)
+            raise
+        return True
 
     def release(self, mark: str, usd: float) -> None:
         """Replace what is set aside for a batch by what it cost (0 when it cannot have been billed)."""
-        self._ledger.release(mark, nano(usd))
+        path, spent = self._hold_path(mark), nano(usd)
+        with self._lowered():
+            _write_whole(path, Record(self._boot, True, spent, spent, 0))
+            if spent == 0:
+                path.unlink(missing_ok=True)
         self._freed.set()
 
     def free(self) -> float | None:
         """Return the dollars that may still be set aside for a batch; ``None`` without a cap."""
-        free = self._ledger.free()
-        return None if free is None else free / NANO
+        if self._cap is None:
+            return None
+        with self._locked():
+            return self._unheld() / NANO
 
     def figures(self) -> Figures:
         """Return the dollars of the whole home now; reads the ledger's few files."""
-        return _figures(self._ledger.totals(), self._cap)
-
-    def close(self) -> None:
-        """Give back what is not spent. What is still reserved counts as spent."""
-        self._ledger.close()
+        if self.shared is not None:
+            with contextlib.suppress(LedgerAwayError):
+                self._others = self.shared.read()
+        return _figures(self._own() + self._others, self._cap)
 
     def spent(self, usd: float) -> BudgetSpent:
         """Return the error of a call, or a batch, that could cost ``usd`` and for which there is not enough."""
@@ -154,13 +190,135 @@ class Budget:
             "far are kept"
         )
 
+    def close(self) -> None:
+        """Give back what is not spent. What is still reserved counts as spent."""
+        if self._file < 0:
+            return
+        with self._lowered():
+            self._settled += self._reserved
+            self._granted = self._settled
+            self._write(0, closed=True)
+            os.fsync(self._file)
+            if self._settled == 0:
+                self._path.unlink(missing_ok=True)
+            os.close(self._file)
+        self._file = -1
+        os.close(self._lock)
+        if self.shared is not None:
+            self.shared.close()
+
+    # --- the files --------------------------------------------------------------------------------------------------
+    def _extend(self, need: int) -> bool:
+        """Grant this session at least ``need`` more, durably; ``False`` when that would pass the cap."""
+        before = self._granted
+        try:
+            with _writing(self._path), self._locked():
+                chunk = MAX_GRANT
+                if self._cap is not None:
+                    remaining = self._cap - self._counted()
+                    if remaining < need:
+                        return False
+                    chunk = min(MAX_GRANT, remaining // GRANT_SHARE)
+                self._granted += max(need, chunk)
+                self._write(self._reserved)
+                os.fsync(self._file)
+        except StoreError as error:
+            self._granted = before  # what is not durable is not granted
+            if isinstance(error, LedgerAwayError):
+                self._write(self._reserved)
+            raise
+        return True
+
+    def _own(self) -> Totals:
+        return totals_of(self._folder, self._closed_totals)
+
+    def _counted(self) -> int:
+        return self._others.counted + self._own().counted
+
+    def _unheld(self) -> int:
+        assert self._cap is not None
+        self._granted = (
+            self._settled + self._reserved
+        )  # what no call of this session needs is free for a batch
+        self._write(self._reserved)
+        return max(0, self._cap - self._counted())
+
+    def _write(self, reserved: int, *, closed: bool = False) -> None:
+        """Record this session's figures: one write, which a killed process cannot leave half done."""
+        # A provider that bills above its own limits: what is spent counts, whatever was granted.
+        self._granted = max(self._granted, self._settled + reserved)
+        record = Record(self._boot, closed, self._granted, self._settled, reserved)
+        with _writing(self._path):
+            os.pwrite(self._file, record.line(), 0)
+        self._reserved = reserved
+
+    def _hold_path(self, mark: str) -> Path:
+        return self._folder / f"{HOLD_PREFIX}{mark}.json"
+
+    def _new_file(self, prefix: str, record: Record) -> tuple[int, Path]:
+        """Create a record, locked and durable before it has a name that others read."""
+        name = f"{prefix}-{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}-{secrets.token_hex(4)}.json"
+        path, hidden = self._folder / name, self._folder / f".{name}.tmp"
+        with _writing(path):
+            file = os.open(hidden, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.pwrite(file, record.line(), 0)
+            os.fsync(file)
+            hidden.rename(path)
+            sync(self._folder)
+        return file, path
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Hold the folder and, where money is shared, the rows of all homes; what is granted then is written there."""
+        with self._alone():
+            if self.shared is None:
+                yield
+                return
+            with self.shared.turn() as (self._others, write):
+                yield
+                write(self._own())
+
+    @contextlib.contextmanager
+    def _lowered(self) -> Iterator[None]:
+        """Hold the folder for a change that gives money back; where the others cannot be told now, they are later."""
+        with self._alone():
+            yield
+        with contextlib.suppress(LedgerAwayError), self._locked():
+            pass
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._lock, fcntl.LOCK_UN)
+
+
+def _write_whole(path: Path, record: Record) -> None:
+    with _writing(path), replacing(path) as temporary:
+        temporary.write_bytes(record.line())
+
+
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Raise ``StoreError`` where the disk refuses what is written inside."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"the ledger of spending at {path} cannot be written ({error.strerror}): free space or fix permissions; "
+            "no call was sent"
+        ) from None
+
 
 def read_figures(home: Home, cap_usd: float | None, *, known_spent_usd: float = 0.0) -> Figures:
     """Return what ``home`` has spent and may still spend, writing nothing. Parameters and errors as `Budget.open`."""
-    totals = totals_of(home.ledger, boot_id(), {})
-    if (shared := shared_ledger(home)) is not None:
+    totals = totals_of(home.ledger, {})
+    if (shared := ledger.shared_ledger(home)) is not None:
         with contextlib.closing(shared):
-            totals += totals_of_others(shared.read())
+            totals += shared.read()
     return _figures(replace(totals, spent=max(totals.spent, nano(known_spent_usd))), _cap(cap_usd))
 
 

@@ -44,7 +44,6 @@ class Capabilities:
     refused_modes: frozenset[str] = frozenset()  # answer modes it does not take
     reasons: bool | None = None  # whether it thinks before it answers
     reasoning_tokens: Count | None = None  # the most thought before one answer
-    first_reply_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     overbilled: Count | None = None  # tokens of a bill that shows no limit: it is not asked again
     hidden_tokens: Count | None = None  # the most input billed beside a prompt: set aside for each call
 
@@ -163,8 +162,7 @@ class Learnt:
             "reasons": _reasons(before, request, completion),
             "reasoning_tokens": max(thought, before.reasoning_tokens or 0) or before.reasoning_tokens,
         }
-        first_s = completion.latency_s if before.first_reply_s is None else before.first_reply_s
-        self.known = replace(before, first_reply_s=first_s, **thinks)
+        self.known = replace(before, **thinks)
         if (before.reasons, before.reasoning_tokens) != (*thinks.values(),):
             self.attempt(None if self.trial is None else replace(self.trial, **thinks))
 

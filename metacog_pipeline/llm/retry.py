@@ -16,25 +16,23 @@ from datetime import UTC, datetime
 
 from metacog_pipeline.llm.types import ErrorKind
 
-TRANSIENT_ATTEMPTS = 6  # five waits of 15.5 s together on average, 31 s at most: a restart, not an outage
-BILLED_ATTEMPTS = 2  # sends that may have been billed and brought no answer, the first included
-BACKOFF_BASE_S = 1.0
-BACKOFF_CAP_S = 30.0
-RATE_LIMIT_TOTAL_S = 900.0  # an account that refuses for a quarter of an hour is not available
-RETRY_AFTER_CAP_S = 300.0  # a provider that asks for hours is asked again all the same, then given up
 RETRY_AFTER_SPREAD = 0.1  # waits are lengthened by up to a tenth, so that waiting calls do not return as one
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RetryPolicy:
-    """The thresholds of retrying; times in seconds. ``rate_limit_total_s`` is all that a provider may ask to wait."""
+    """The thresholds of retrying; times in seconds."""
 
-    transient_attempts: int = TRANSIENT_ATTEMPTS
-    billed_attempts: int = BILLED_ATTEMPTS
-    backoff_base_s: float = BACKOFF_BASE_S
-    backoff_cap_s: float = BACKOFF_CAP_S
-    rate_limit_total_s: float = RATE_LIMIT_TOTAL_S
-    retry_after_cap_s: float = RETRY_AFTER_CAP_S
+    transient_attempts: int = (
+        6  # five waits of 15.5 s together on average, 31 s at most: a restart, not an outage
+    )
+    billed_attempts: int = 2  # sends that may have been billed and brought no answer, the first included
+    backoff_base_s: float = 1.0
+    backoff_cap_s: float = 30.0
+    rate_limit_total_s: float = 900.0  # an account that refuses for a quarter of an hour is not available
+    retry_after_cap_s: float = (
+        300.0  # a provider that asks for hours is asked again all the same, then given up
+    )
 
 
 class Retries:

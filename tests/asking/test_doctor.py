@@ -17,7 +17,7 @@ from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.study import Study, load_study
 
 KEY = "sk-cAnArY/9f3b71d2c04e+5a66"
-CHAT = Capabilities(limit_field="max_completion_tokens", reasons=False, first_reply_s=0.42)
+CHAT = Capabilities(limit_field="max_completion_tokens", reasons=False)
 
 
 def study_of(folder: Path, models: str, *, budget: str = "budget_usd = 5", bench: str = "metamedqa") -> Study:

@@ -15,7 +15,7 @@ from metacog_pipeline.asking.session import Partition, request_digest
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.capabilities import AMPLE_THINKING_TOKENS, NOTHING_KNOWN, Capabilities
-from metacog_pipeline.llm.ledger import NANO, Record, boot_id, line_of
+from metacog_pipeline.llm.ledger import NANO, Record, boot_id
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Message
 from metacog_pipeline.study import Study, load_study
@@ -66,7 +66,7 @@ def test_of_a_model_nobody_has_asked_thinking_is_allowed_for_and_said(tmp_path):
 
 def test_thinking_that_was_seen_prices_what_is_expected(tmp_path):
     study = study_of(tmp_path)
-    keep(study, Capabilities(reasons=True, reasoning_tokens=500, first_reply_s=2.0))
+    keep(study, Capabilities(reasons=True, reasoning_tokens=500))
     found = plan_study(study)
     assert not starting(found, "Nothing is known yet")
     tokens_in, calls = row(found).tokens_in, row(found).to_ask
@@ -166,7 +166,7 @@ def test_what_a_killed_run_may_have_cost_is_counted_once(tmp_path):
     ledger = tmp_path / "home" / "ledger"
     ledger.mkdir(parents=True)
     killed = Record(boot_id(), False, granted=5 * NANO, settled=2 * NANO, reserved=1 * NANO)
-    (ledger / "session-killed.json").write_bytes(line_of(killed))
+    (ledger / "session-killed.json").write_bytes(killed.line())
     (line,) = starting(plan_study(study), "Budget")
     assert "$3.0000 spent so far, of which $1.0000 may have been billed" in line
     assert "$7.0000 left" in line

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.errors import BudgetError, StoreError
 from metacog_pipeline.home import Home
-from metacog_pipeline.llm.budget import Budget, BudgetSpent, read_figures
-from metacog_pipeline.llm.ledger import GRANT_SHARE, NANO, Record, line_of, nano
+from metacog_pipeline.llm.budget import GRANT_SHARE, Budget, BudgetSpent, read_figures
+from metacog_pipeline.llm.ledger import NANO, Record, nano
 
 FIGURES = ("granted", "settled", "reserved")
 
@@ -165,7 +165,7 @@ def test_a_session_that_died_in_an_earlier_boot_counts_with_its_grant(virtual, t
     _abandon(opened)
     (record,) = (tmp_path / "home" / "ledger").glob("*.json")
     fields = json.loads(record.read_text())
-    record.write_bytes(line_of(Record("another boot", False, *(fields[name] for name in FIGURES))))
+    record.write_bytes(Record("another boot", False, *(fields[name] for name in FIGURES)).line())
     after = budget(64.0)
     assert after.figures().spent == pytest.approx(fields["granted"] / NANO)
     assert fields["granted"] >= nano(0.5)
@@ -217,7 +217,7 @@ def test_a_ledger_that_cannot_be_written_sends_nothing_and_loses_no_answer(virtu
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr("metacog_pipeline.llm.ledger.os.pwrite", full)
+        patched.setattr("metacog_pipeline.llm.budget.os.pwrite", full)
         opened.charge(reservation, 0.05)
         with pytest.raises(StoreError, match="No space left on device"):
             virtual(opened.reserve(0.01))
@@ -232,7 +232,7 @@ def test_a_grant_that_is_not_durable_is_not_used(virtual, budget, monkeypatch):
         raise OSError(5, "Input/output error")
 
     with monkeypatch.context() as patched:
-        patched.setattr("metacog_pipeline.llm.ledger.os.fsync", fail)
+        patched.setattr("metacog_pipeline.llm.budget.os.fsync", fail)
         for _ in range(2):
             with pytest.raises(StoreError, match="Input/output error"):
                 virtual(opened.reserve(0.01))
@@ -284,6 +284,6 @@ def test_whatever_is_asked_the_sum_never_passes_the_cap(costs, tmp_path_factory)
 
 def _abandon(budget: Budget) -> None:
     """Leave the ledger as a killed process does: its files are closed, nothing is written."""
-    os.close(budget._ledger._file)
-    os.close(budget._ledger._lock)
-    budget._ledger._file = -1
+    os.close(budget._file)
+    os.close(budget._lock)
+    budget._file = -1

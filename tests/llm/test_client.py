@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.llm.limiter import Limiter
-from metacog_pipeline.llm.retry import RETRY_AFTER_SPREAD, TRANSIENT_ATTEMPTS, RetryPolicy
+from metacog_pipeline.llm.retry import RETRY_AFTER_SPREAD, RetryPolicy
 from metacog_pipeline.llm.types import ChatRequest, ErrorKind, JsonObject, Message, OneOf, Sampling, Status
 from tests.llm.conftest import Bench
 from tests.tables import every
@@ -81,7 +81,7 @@ def test_transient_failures_end_after_a_bounded_number_of_attempts(virtual, benc
     provider = bench.provider(lambda n, _: bench.error(500, "server_error"))
     completion = virtual(bench.model(provider).complete(bench.request()))
     assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.TRANSIENT)
-    assert completion.attempts == len(provider.requests) == TRANSIENT_ATTEMPTS
+    assert completion.attempts == len(provider.requests) == RetryPolicy.transient_attempts
     assert completion.http_status == 500
 
 
@@ -128,9 +128,9 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 @every("asked", ["40", format_datetime(NOW + timedelta(seconds=40), usegmt=True)])
 def test_a_rate_limit_is_waited_out_as_long_as_the_provider_asks(virtual, bench, asked):
-    provider = bench.provider([bench.error(429, retry_after=asked)] * (2 * TRANSIENT_ATTEMPTS))
+    provider = bench.provider([bench.error(429, retry_after=asked)] * (2 * RetryPolicy.transient_attempts))
     completion = virtual(bench.model(provider, now=lambda: NOW).complete(bench.request()))
-    assert (completion.status, completion.attempts) == (Status.OK, 2 * TRANSIENT_ATTEMPTS + 1)
+    assert (completion.status, completion.attempts) == (Status.OK, 2 * RetryPolicy.transient_attempts + 1)
     assert 40 <= provider.times[1] - provider.times[0] - 0.2 <= 40 * (1 + RETRY_AFTER_SPREAD)
 
 
@@ -325,9 +325,9 @@ def test_a_schema_is_sent_as_one(virtual, bench):
     ],
 )
 def test_a_refusal_for_rate_inside_an_answer_is_waited_out_and_not_billed(virtual, bench, body):
-    provider = bench.provider([httpx.Response(200, json=body)] * (2 * TRANSIENT_ATTEMPTS))
+    provider = bench.provider([httpx.Response(200, json=body)] * (2 * RetryPolicy.transient_attempts))
     completion = virtual(bench.model(provider).complete(bench.request()))
-    assert (completion.status, completion.attempts) == (Status.OK, 2 * TRANSIENT_ATTEMPTS + 1)
+    assert (completion.status, completion.attempts) == (Status.OK, 2 * RetryPolicy.transient_attempts + 1)
     alone = virtual(bench.model(bench.provider()).complete(bench.request()))
     assert (completion.attempts_billed, completion.cost_usd) == (1, alone.cost_usd)
 

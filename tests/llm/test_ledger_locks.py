@@ -7,26 +7,27 @@ from typing import Any
 import pytest
 
 from metacog_pipeline.home import Home
-from metacog_pipeline.llm.ledger import NANO, Ledger, shared_ledger
+from metacog_pipeline.llm.budget import Budget
+from metacog_pipeline.llm.ledger import NANO
 from metacog_pipeline.storage.attached import attach
 
 VARIABLE = "TEST_LEDGER"
 PAUSE_S = 0.3
-CAP = 10 * NANO
+CAP_USD = 10.0
 
 
 @pytest.fixture
 def pausing(monkeypatch):
     """Whoever has read the sums stands still before anything is made of them."""
-    counted = Ledger._counted
+    counted = Budget._counted
     pause = threading.Event()
 
-    def slow(ledger: Ledger) -> int:
-        sums = counted(ledger)
+    def slow(budget: Budget) -> int:
+        sums = counted(budget)
         pause.wait(PAUSE_S)
         return sums
 
-    monkeypatch.setattr(Ledger, "_counted", slow)
+    monkeypatch.setattr(Budget, "_counted", slow)
 
 
 def at_once(*steps: Callable[[], Any]) -> list[Any]:
@@ -46,25 +47,25 @@ def at_once(*steps: Callable[[], Any]) -> list[Any]:
     return given
 
 
-def granting(ledger: Ledger, need: int) -> Callable[[], bool]:
-    return lambda: ledger.extend(need)
+def granting(budget: Budget, usd: int) -> Callable[[], bool]:
+    return lambda: budget._extend(usd * NANO)
 
 
-def holding(ledger: Ledger, mark: str, amount: int) -> Callable[[], bool]:
-    return lambda: ledger.hold(mark, amount)
+def holding(budget: Budget, mark: str, usd: float) -> Callable[[], bool]:
+    return lambda: budget.hold(mark, usd)
 
 
 def test_sessions_of_one_home_are_never_granted_the_same_dollars(tmp_path, pausing):
-    ledgers = [Ledger(Home(tmp_path), CAP) for _ in range(3)]
-    assert sorted(at_once(*(granting(each, 4 * NANO) for each in ledgers))) == [False, True, True]
-    assert sum(each.granted for each in ledgers) <= CAP
-    for each in ledgers:
+    budgets = [Budget.open(Home(tmp_path), CAP_USD) for _ in range(3)]
+    assert sorted(at_once(*(granting(each, 4) for each in budgets))) == [False, True, True]
+    assert sum(each._granted for each in budgets) <= CAP_USD * NANO
+    for each in budgets:
         each.close()
 
 
 def test_a_batch_and_a_call_are_never_granted_the_same_dollars(tmp_path, pausing):
-    one, other = Ledger(Home(tmp_path), CAP), Ledger(Home(tmp_path), CAP)
-    assert sorted(at_once(granting(one, 6 * NANO), holding(other, "metacog-a", 6 * NANO))) == [False, True]
+    one, other = Budget.open(Home(tmp_path), CAP_USD), Budget.open(Home(tmp_path), CAP_USD)
+    assert sorted(at_once(granting(one, 6), holding(other, "metacog-a", 6))) == [False, True]
     one.close()
     other.close()
 
@@ -72,14 +73,14 @@ def test_a_batch_and_a_call_are_never_granted_the_same_dollars(tmp_path, pausing
 def test_hosts_are_never_granted_the_same_dollars(postgres, tmp_path, monkeypatch, pausing):
     monkeypatch.setenv(VARIABLE, postgres.replace("postgresql://", "postgresql+psycopg2://"))
 
-    def ledger(name: str) -> Ledger:
+    def opened(name: str) -> Budget:
         home = Home(tmp_path / name)
         home.path.mkdir()
         attach(home, str(tmp_path / "store"), VARIABLE)
-        return Ledger(home, CAP, shared=shared_ledger(home))
+        return Budget.open(home, CAP_USD)
 
-    hosts = [ledger(name) for name in ("a", "b", "c")]
-    assert sorted(at_once(*(granting(each, 4 * NANO) for each in hosts))) == [False, True, True]
-    assert sum(each.granted for each in hosts) <= CAP
+    hosts = [opened(name) for name in ("a", "b", "c")]
+    assert sorted(at_once(*(granting(each, 4) for each in hosts))) == [False, True, True]
+    assert sum(each._granted for each in hosts) <= CAP_USD * NANO
     for each in hosts:
         each.close()

@@ -23,26 +23,32 @@ def test_what_cannot_change_is_never_tried_again(kind):
 
 def test_transient_failures_are_tried_a_bounded_number_of_times():
     state = retries()
-    pauses = [state.pause(ErrorKind.TRANSIENT, None, 0.0) for _ in range(retry.TRANSIENT_ATTEMPTS)]
-    assert [p is None for p in pauses] == [False] * (retry.TRANSIENT_ATTEMPTS - 1) + [True]
+    pauses = [
+        state.pause(ErrorKind.TRANSIENT, None, 0.0) for _ in range(retry.RetryPolicy.transient_attempts)
+    ]
+    assert [p is None for p in pauses] == [False] * (retry.RetryPolicy.transient_attempts - 1) + [True]
 
 
 @given(seed=st.integers(0, 10**9))
 @settings(max_examples=100)
 def test_backoff_doubles_its_upper_bound_up_to_a_cap(seed):
     state = retries(seed)
-    for failure in range(1, retry.TRANSIENT_ATTEMPTS):
+    for failure in range(1, retry.RetryPolicy.transient_attempts):
         pause = state.pause(ErrorKind.TRANSIENT, None, 0.0)
         assert pause is not None
-        assert 0 <= pause <= min(retry.BACKOFF_CAP_S, retry.BACKOFF_BASE_S * 2 ** (failure - 1))
+        assert (
+            0
+            <= pause
+            <= min(retry.RetryPolicy.backoff_cap_s, retry.RetryPolicy.backoff_base_s * 2 ** (failure - 1))
+        )
 
 
 def test_jitter_is_full_and_repeats_with_its_seed():
     first = [retries(seed).pause(ErrorKind.TRANSIENT, None, 0.0) or 0.0 for seed in range(500)]
     again = [retries(seed).pause(ErrorKind.TRANSIENT, None, 0.0) or 0.0 for seed in range(500)]
     assert first == again
-    assert min(first) < 0.1 * retry.BACKOFF_BASE_S
-    assert max(first) > 0.9 * retry.BACKOFF_BASE_S
+    assert min(first) < 0.1 * retry.RetryPolicy.backoff_base_s
+    assert max(first) > 0.9 * retry.RetryPolicy.backoff_base_s
 
 
 def test_a_rate_limit_waits_what_was_asked_and_little_more():
@@ -55,8 +61,8 @@ def test_a_rate_limit_is_waited_out_for_a_bounded_total_time():
     state, now, waited = retries(), 1000.0, 0
     while (pause := state.pause(ErrorKind.RATE_LIMIT, 60.0, now)) is not None:
         now, waited = now + pause, waited + 1
-    assert retry.RATE_LIMIT_TOTAL_S - 70 <= now - 1000.0 <= retry.RATE_LIMIT_TOTAL_S
-    assert waited > retry.TRANSIENT_ATTEMPTS
+    assert retry.RetryPolicy.rate_limit_total_s - 70 <= now - 1000.0 <= retry.RetryPolicy.rate_limit_total_s
+    assert waited > retry.RetryPolicy.transient_attempts
 
 
 def test_rate_limits_do_not_use_up_transient_attempts():
@@ -75,7 +81,7 @@ def test_a_server_error_with_retry_after_waits_at_least_that():
 def test_an_absurd_wait_is_capped():
     pause = retries().pause(ErrorKind.RATE_LIMIT, 1e12, 0.0)
     assert pause is not None
-    assert pause <= retry.RETRY_AFTER_CAP_S * (1 + retry.RETRY_AFTER_SPREAD)
+    assert pause <= retry.RetryPolicy.retry_after_cap_s * (1 + retry.RETRY_AFTER_SPREAD)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +119,7 @@ def test_a_provider_that_asks_for_no_wait_and_refuses_again_is_not_hammered(aske
         assert pause >= asked
         now, sends = now + max(pause, 0.001), sends + 1
     assert sends < 150
-    assert now <= retry.RATE_LIMIT_TOTAL_S
+    assert now <= retry.RetryPolicy.rate_limit_total_s
 
 
 def test_the_first_wait_is_as_short_as_the_provider_says():
@@ -124,4 +130,4 @@ def test_waits_a_server_that_fails_asks_for_have_a_bounded_total_time():
     state, now = retries(), 1000.0
     while (pause := state.pause(ErrorKind.TRANSIENT, 3600.0, now)) is not None:
         now += pause
-    assert now - 1000.0 <= retry.RATE_LIMIT_TOTAL_S
+    assert now - 1000.0 <= retry.RetryPolicy.rate_limit_total_s
