@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from metacog_pipeline.reading.envelope import plain
 from metacog_pipeline.reading.fields import (
     AMBIGUOUS,
     NOTHING,
@@ -30,8 +31,10 @@ _MONTHS = {
         "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
         "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
         "jan feb mar apr may jun jul aug sep oct nov dec",
+        "- - - - - - - - sept - - -",
     )
     for place, name in enumerate(names.split(), 1)
+    if name != "-"
 }
 _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _DATES = (
@@ -41,6 +44,7 @@ _DATES = (
         rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)?\s+(?:of\s+|de\s+)?(?P<name>{_MONTH})\.?,?\s+(?:de\s+|del\s+)?(?P<year>\d{{4}})\b"
     ),
     re.compile(rf"\b(?P<name>{_MONTH})\.?\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<year>\d{{4}})\b"),
+    re.compile(rf"\b(?P<name>{_MONTH})\.?,?\s+(?:of\s+|de\s+|del\s+)?(?P<year>\d{{4}})\b"),
 )
 _NUMERIC = re.compile(r"\b(?P<first>\d{1,2})[./-](?P<second>\d{1,2})[./-](?P<year>\d{4})\b")
 _SAYS = re.compile(
@@ -85,17 +89,29 @@ _KINDS = frozenset(
     ("lake", "ocean", "sea", "river", "mount", "mt", "desert", "strait", "peninsula", "island", "islands")
 )
 
+# Signs that make another answer of the same words: C++ and C#, x < 5 and x > 5, -3/7 and 3/7.
+_SIGNS = re.compile(r"[#±<>^√]|(?<=\w)\+|\+(?=\s?\w)|(?:^|(?<=[=(])|(?<=\bis\s))\s?-(?=\s?\w)")
+_NOT = re.compile(r"\W*(?:not|never|before|after|until)\b", re.IGNORECASE)
+
 Date = tuple[int, int, int]
 
 
+def signs(text: str) -> list[str]:
+    """Return the signs that stand at the words of ``text``."""
+    return [each.strip() for each in _SIGNS.findall(plain(text))]
+
+
 def dates_of(text: str) -> Iterator[Date]:
-    """Yield what the first date of ``text`` can be as (year, month, day): 9/11/1989 in two orders, others in one."""
+    """Yield what the first date of ``text`` can be as (year, month, day), the day 0 where it says none.
+
+    9/11/1989 can be two days, others are one.
+    """
     said = text.casefold()
     for form in _DATES:
         if found := form.search(said):
             names = found.groupdict()
             month = int(names.get("month") or _MONTHS[names["name"]])
-            yield int(names["year"]), month, int(names["day"])
+            yield int(names["year"]), month, int(names.get("day") or 0)
             return
     if found := _NUMERIC.search(said):
         first, second, year = int(found["first"]), int(found["second"]), int(found["year"])
@@ -109,8 +125,8 @@ def same(said: str, key: str) -> bool:
     if simple(said) in _without_kind(key) or simple(key) in _without_kind(said):
         return True
     days = {*dates_of(key)}
-    if days:
-        return not days.isdisjoint(dates_of(said))
+    if days and not _NOT.match(said):
+        return any(each[:2] == day[:2] and day[2] in (0, each[2]) for day in days for each in dates_of(said))
     mine, other = _only_number(said), _only_number(key)
     return mine is not None and other is not None and math.isclose(mine, other, rel_tol=1e-9)
 
@@ -232,7 +248,9 @@ class ShortText:
     def right(self, said: str) -> bool:
         """Return whether ``said`` is one of the aliases, or a sentence that states one."""
         last = _CORRECTION.split(said)[-1] or said
-        return self._is(last) or states(last, self.aliases)
+        signed = signs(last), signs(_NOTE.sub("", last))
+        aliases = [each for each in self.aliases if signs(each) in signed]
+        return ShortText(aliases)._is(last) or states(last, aliases)
 
     def _is(self, said: str) -> bool:
         """Return whether ``said`` is an alias: as it stands, without a note in brackets, behind "it is", "last, first"."""
@@ -241,7 +259,7 @@ class ShortText:
         if said.count(",") == 1:
             last, first = said.split(",")
             forms.add(f"{first.strip()} {last.strip()}")
-        plain = {*map(simple, forms)} - {""}
+        bare = {*map(simple, forms)} - {""}
         return any(
-            simple(alias) in plain or any(same(form, alias) for form in forms) for alias in self.aliases
+            simple(alias) in bare or any(same(form, alias) for form in forms) for alias in self.aliases
         )

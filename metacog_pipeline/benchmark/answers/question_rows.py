@@ -15,6 +15,7 @@ from metacog_pipeline.benchmark.cells import absent, compared_name, number, trut
 from metacog_pipeline.benchmark.item import Item
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.reading.fields import Number
 
 LETTERS = "ABCDEFGHIJ"
 KINDS = {
@@ -141,7 +142,7 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
                 f"{len(named)} options are right, {', '.join(named)}; a question with options has one right answer"
             )
         answers = named
-    if kind == "number" and any(number(each) is None for each in answers):
+    if kind == "number" and any(Number().read(str(each)).status != "ok" for each in answers):
         raise ValueError(f"answer {str(answers[0])[:40]!r} is no number")
     unit = str(cells.get("unit") or "")
     if kind == "number" and not unit and all(str(each).strip().endswith("%") for each in answers):

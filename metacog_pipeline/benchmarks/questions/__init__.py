@@ -1,8 +1,8 @@
 """Questions of your own: any file of questions with answers becomes a benchmark, with confidence asked in several ways.
 
-Read in this order: ``benchmark`` (the class), ``items`` (what a file says), ``asking`` (in which words), ``parsing`` (what
-a reply says), ``measures`` (numbers, tests, board). ``simulated`` answers instead of a model, ``importing`` takes answers
-and questions from logs of other programs. Right and wrong are decided by the readers in `benchmark.answers`.
+Read in this order: ``benchmark`` (the class), ``items`` (what a file says), ``asking`` (in which words), ``read`` (what a
+reply says), ``answers`` (whether it is right), ``confidence`` (on which scale), ``measures`` (numbers, tests, board).
+``simulated`` answers instead of a model; ``rows`` reads replies without a study.
 """
 
 from __future__ import annotations
@@ -19,5 +19,6 @@ PARTS = {
     "OwnQuestions": f"{__name__}.benchmark:OwnQuestions",
     "Settings": f"{__name__}.settings:Settings",
     "board": f"{__name__}.board:BOARD",
+    "read_row": f"{__name__}.rows:read_row",
 }
 __getattr__ = registry.lazily(__name__, "OwnQuestions", PARTS)

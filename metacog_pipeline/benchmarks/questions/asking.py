@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from metacog_pipeline.benchmark import wording
-from metacog_pipeline.benchmark.answers import stated
-from metacog_pipeline.benchmark.contract import Chat
+from metacog_pipeline.benchmark.contract import Call, Chat
+from metacog_pipeline.benchmarks.questions import answers
 from metacog_pipeline.benchmarks.questions.items import Item
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.llm.types import Message, Status
@@ -71,11 +71,9 @@ async def ask(item: Item, condition: str, chat: Chat, words: Words, samples: int
         return
     logs = None if condition == "choice_logprob" else 0
     found = await chat(ANSWER, (asked,), top_logprobs=logs)
-    said = (
-        stated.answer_of(found.text, item.key).said
-        if condition in SECOND and found.status is Status.OK
-        else None
-    )
+    if condition not in SECOND or found.status is not Status.OK:
+        return
+    said = answers.said(item, {ANSWER: Call("ok", found.text)}, ANSWER)
     if said is None:
         return
     if condition == "p_true":

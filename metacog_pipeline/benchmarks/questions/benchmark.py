@@ -12,7 +12,7 @@ from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Calls, Chat, Condition, Paper, Respondent, Stage, Step
 from metacog_pipeline.benchmark.seeded_sample import seeded_sample
 from metacog_pipeline.benchmark.wording import words_of
-from metacog_pipeline.benchmarks.questions import asking, items, measures, parsing
+from metacog_pipeline.benchmarks.questions import asking, confidence, items, measures, read
 from metacog_pipeline.benchmarks.questions.board import BOARD
 from metacog_pipeline.benchmarks.questions.items import Item as Question
 from metacog_pipeline.benchmarks.questions.settings import Settings
@@ -23,17 +23,17 @@ from metacog_pipeline.interchange.question_rules import QuestionRows, answered_o
 from metacog_pipeline.llm.spec import ObserverSpec
 
 
-class OwnQuestions(contract.Benchmark[Settings, Question, parsing.Response]):
+class OwnQuestions(contract.Benchmark[Settings, Question, read.Response]):
     """Questions of the user's own, with confidence elicited in one way or several."""
 
     name, title = items.NAME, "Your own questions"
     paper = Paper("Questions of the study's own", "the study's authors", 2026, "not published")
-    Settings, Item, Response = Settings, Question, parsing.Response
+    Settings, Item, Response = Settings, Question, read.Response
     versions: ClassVar = dict(
-        zip(Stage, ("6", "1", "17", "1", "5"), strict=True)
+        zip(Stage, ("6", "1", "18", "1", "6"), strict=True)
     )  # items, asking, parsing, judging, scoring
     unanswered = ("transport_error", "too_long", "not_run", "not_scored")
-    unreadable = parsing.UNREADABLE
+    unreadable = read.UNREADABLE
     coded, grouped_by = ("correct", "kept"), ("task",)
     measures, contrasts, questions = measures.MEASURES, measures.CONTRASTS, measures.QUESTIONS
     board, importer = BOARD, importer_of(QuestionRows)
@@ -98,12 +98,16 @@ class OwnQuestions(contract.Benchmark[Settings, Question, parsing.Response]):
         """Return a respondent of known accuracy and metacognition."""
         return SimulatedRespondent(self.items, parameters, self.wording)
 
-    def parse(self, item: Question, condition: str, calls: Calls) -> parsing.Response:
+    def parse(self, item: Question, condition: str, calls: Calls) -> read.Response:
         """Read answer and confidence, or why there is none."""
-        return parsing.read(item, condition, calls, self.settings.samples)
+        return read.read(item, condition, calls, self.settings.samples)
 
     def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
-        """Return the responses; an answer that was withheld is right where that to the first other condition is."""
+        """Return the responses with confidence on the scale of the whole log.
+
+        An answer that was withheld is right where that to the first other condition is.
+        """
+        responses = confidence.on_one_scale(responses)
         forced = responses.filter(pl.col("kept").is_null(), status="ok").unique(
             ["run", "item_id"], keep="first", maintain_order=True
         )

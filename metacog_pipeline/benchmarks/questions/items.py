@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.benchmark import contract
+from metacog_pipeline.benchmark.answers.question_rows import LETTERS as LETTERS
 from metacog_pipeline.benchmark.answers.question_rows import Question
 from metacog_pipeline.benchmarks.questions.settings import SAMPLE
 from metacog_pipeline.errors import SourceError

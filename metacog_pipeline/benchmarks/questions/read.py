@@ -1,0 +1,137 @@
+"""What the replies to a question say: the answer, whether it is right, and how sure the model is. Any text is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from metacog_pipeline.benchmark import contract
+from metacog_pipeline.benchmark.contract import Calls, Flag
+from metacog_pipeline.benchmarks.questions.answers import field_of, right, said
+from metacog_pipeline.benchmarks.questions.asking import ANSWER, SAMPLED, SCALE, SECOND, steps
+from metacog_pipeline.benchmarks.questions.confidence import certainty, groups_of, share
+from metacog_pipeline.benchmarks.questions.items import Item
+from metacog_pipeline.reading import tokens
+from metacog_pipeline.reading.calls import TOO_LONG, ended, read_step, said_with, why, words_of
+from metacog_pipeline.reading.fields import Bet, Confidence, Field, Letter, Worded, YesNo
+from metacog_pipeline.reading.reader import Reading
+
+UNREADABLE = ("answer_unparsed", "confidence_unparsed", "refused")
+SURENESS: Mapping[str, Field] = {
+    "verbal_percent": Confidence(0, 100),
+    "verbal_scale": Worded(SCALE),
+    "bet": Bet(0, 100),
+}
+_KEEPS = Letter({"K": "keep", "W": "withdraw"})
+_DENIES = re.compile(r"\b(?:not|never|no|neither|cannot|without)\b|n['’]t\b", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Response(contract.Response):
+    """``kept`` is 0 where an answer was withdrawn or withheld, and null where it could not be.
+
+    ``stated`` is a confidence whose number does not say on which scale it is: that of the whole log decides.
+    """
+
+    said: str | None = None
+    correct: Flag = None
+    confidence: float | None = None
+    kept: Flag = None
+    stated: float | None = None
+    status: str = "not_run"
+    reason: str | None = "not asked yet"
+
+
+# --- one response -----------------------------------------------------------------------------------------------------
+def read(item: Item, condition: str, calls: Calls, samples: int) -> Response:
+    """Return what the calls of one question say under a condition."""
+    names = steps(condition, samples)
+    there = [name for name in names if name in calls]
+    for call in (calls[name] for name in there):
+        if end := ended(call):
+            return Response(correct=0 if end[0] == "refused" else None, status=end[0], reason=end[1])
+        if call.mode.startswith("unscored"):
+            return Response(status="not_scored", reason=call.mode.removeprefix("unscored: "))
+    if condition in SAMPLED and there:
+        return _agreed(item, condition, calls, names, there)
+    return _single(item, condition, calls) if ANSWER in there else Response()
+
+
+def _single(item: Item, condition: str, calls: Calls) -> Response:
+    sure = [SURENESS[condition]] if condition in SURENESS else []
+    reading = read_step(calls, ANSWER, [field_of(item), *sure])
+    if condition == "abstain_allowed" and (reading["answer"].withheld or reading.status == "refused"):
+        return Response(confidence=0.0, kept=0, status="ok", reason=None)
+    words, graded = said(item, calls, ANSWER, reading), calls[ANSWER].mode.removeprefix("graded: ")
+    if item.kind == "graded" and graded not in ("0", "1"):
+        return Response(words, status="not_scored", reason="the log does not say whether it is right")
+    if words is None:
+        status = {"refused": "refused", "truncated": TOO_LONG}.get(reading.status, "answer_unparsed")
+        correct = None if status == TOO_LONG else 0
+        return Response(correct=correct, status=status, reason=why(reading["answer"], "answer"))
+    is_right = int(graded) if item.kind == "graded" else int(right(item, reading["answer"].value, words))
+    made = Response(words, is_right, status="ok", reason=None)
+    if condition == "answer_only":
+        return made
+    if condition in SECOND and condition not in calls:
+        return replace(made, correct=None, status="not_run", reason="the second call was not asked")
+    made.confidence, made.stated = _confidence(item, condition, calls, reading)
+    if made.confidence is None:
+        logs = "the provider gave no log-probability of the answer"
+        made.status = "confidence_unparsed"
+        made.reason = logs if condition == "choice_logprob" else "no confidence can be read"
+    elif condition in ("abstain_allowed", "keep_withdraw"):
+        made.kept = int(made.confidence)
+    return made
+
+
+def _confidence(
+    item: Item, condition: str, calls: Calls, reading: Reading
+) -> tuple[float | None, float | None]:
+    """Return the confidence, 0 to 1, and the number of one that does not say its scale."""
+    if condition == "abstain_allowed":
+        return 1.0, None
+    if condition == "choice_logprob":
+        return _chance(calls, ANSWER, reading, field_of(item)), None
+    if condition == "p_true":
+        second = read_step(calls, condition, [YesNo()])
+        if second.status != "ok":
+            return None, None
+        own = _chance(calls, condition, second, YesNo())
+        own = 1.0 if own is None else own
+        return own if second["answer"].value == "yes" else 1 - own, None
+    if condition == "keep_withdraw":
+        second = read_step(calls, condition, [_KEEPS])
+        denied = _DENIES.search(words_of(calls, condition, second, "answer"))
+        return None if denied or second.status != "ok" else float(second["answer"].value == "K"), None
+    name = SURENESS[condition].name
+    found = reading[name]
+    if found.status != "ok" or condition == "verbal_scale":
+        return found.value if found.status == "ok" else None, None
+    return share(found.value, words_of(calls, ANSWER, reading, name))
+
+
+def _chance(calls: Calls, step: str, reading: Reading, field: Field) -> float | None:
+    mine = reading["answer"].value
+    return tokens.chance(
+        said_with(calls, step, reading, "answer"), lambda text: field.read(text).value == mine
+    )
+
+
+def _agreed(item: Item, condition: str, calls: Calls, names: Sequence[str], there: Sequence[str]) -> Response:
+    """Return the answer most samples agree on: confidence is their share, or how little the samples scatter."""
+    if len(there) < len(names):
+        return Response(reason=f"{len(there)} of {len(names)} samples were asked")
+    field = field_of(item)
+    readings = {name: read_step(calls, name, [field]) for name in names}
+    words = {name: said(item, calls, name, reading) for name, reading in readings.items()}
+    groups = groups_of(
+        field, [(readings[name]["answer"].value, text) for name, text in words.items() if text]
+    )
+    if not groups:
+        return Response(correct=0, status="answer_unparsed", reason="no sample has a readable answer")
+    sizes = [*map(len, groups)]
+    sure = certainty(sizes, len(names)) if condition == "semantic_agreement" else sizes[0] / len(names)
+    first = groups[0][0]
+    return Response(first[1], int(right(item, *first)), sure, status="ok", reason=None)
