@@ -7,6 +7,7 @@ A `Reply` is one answer and how the server tells it: how its tokens are counted,
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -41,7 +42,8 @@ STOPS = {
 class Reply:
     """``text`` and ``thought`` in pieces; ``sent`` and ``got`` the tokens that are truly billed; how they are told.
 
-    ``marked`` is whether the mark of the end comes before what is late.
+    ``marked`` is whether the mark of the end comes before what is late. ``others`` are choices of higher index, which
+    stand before the reply where they are ``first``.
     """
 
     provider: Provider
@@ -53,6 +55,8 @@ class Reply:
     ending: str
     marked: bool = True
     echo: str = ""
+    others: tuple[str, ...] = ()
+    first: bool = False
 
     @property
     def said(self) -> str:
@@ -95,6 +99,11 @@ class Reply:
         }[self.provider]
         return dict(zip(names, (sent, got), strict=True))
 
+    def among(self, own: list[Body], other: Callable[[int, str], list[Body]]) -> list[Body]:
+        """Return what is ``own`` to the reply with that of the other choices."""
+        others = [each for index, text in enumerate(self.others, start=1) for each in other(index, text)]
+        return others + own if self.first else own + others
+
 
 def _pieces(words: st.SearchStrategy[str], least: int) -> st.SearchStrategy[tuple[str, ...]]:
     return st.lists(words, min_size=least, max_size=4).map(tuple)
@@ -120,7 +129,13 @@ def replies(draw: st.DrawFn) -> Reply:
         ending = "stop"
     sent = draw(st.integers(fewest_tokens(PROMPT) + 1, 200))
     echo = draw(st.sampled_from(("", "key")))
-    return Reply(provider, thought, text, sent, got, counting, ending, draw(st.booleans()), echo)
+    # Where the connection breaks, a reply is whole once its own choice is; that is another test.
+    others = draw(_pieces(_words, 0)) if ending in WHOLE and provider != "anthropic" else ()
+    marked, first = draw(st.booleans()), draw(st.booleans())
+    return Reply(provider, thought, text, sent, got, counting, ending, marked, echo, others, first)
+
+
+whole_replies = replies().filter(lambda reply: reply.ending in WHOLE and reply.counting in TRUE)
 
 
 def plain(reply: Reply) -> Body:
@@ -130,20 +145,38 @@ def plain(reply: Reply) -> Body:
         usage = None
     if reply.provider == "openai":
         message = {"role": "assistant", "content": said} | ({"reasoning_content": thought} if thought else {})
-        choice = {"index": 0, "message": message, "finish_reason": reply.finish}
-        return {"id": "r", "model": "x", "choices": [choice]} | ({"usage": usage} if usage else {})
+        listed = {"content": [_token(each) for each in reply.text]}
+        own = {"index": 0, "message": message, "logprobs": listed, "finish_reason": reply.finish}
+        choices = reply.among(
+            [own], lambda index, text: [_choice(index, message={"role": "assistant", "content": text})]
+        )
+        return {**CHAT, "object": "chat.completion", "choices": choices} | ({"usage": usage} if usage else {})
     if reply.provider == "anthropic":
         blocks = [{"type": "thinking", "thinking": thought}] if thought else []
-        return {
-            **{"id": "r", "type": "message", "role": "assistant", "model": "x"},
-            "content": [*blocks, {"type": "text", "text": said}],
-            "stop_reason": reply.finish,
-        } | ({"usage": usage} if usage else {})
+        body = {**MESSAGE, "content": [*blocks, {"type": "text", "text": said}], "stop_reason": reply.finish}
+        return body | ({"usage": usage} if usage else {})
     parts = [{"text": thought, "thought": True}] if thought else []
-    candidate = {"index": 0, "content": {"role": "model", "parts": [*parts, {"text": said}]}}
-    if reply.finish:
-        candidate["finishReason"] = reply.finish
-    return {"candidates": [candidate]} | ({"usageMetadata": usage} if usage else {})
+    own = {"index": 0, "content": {"role": "model", "parts": [*parts, {"text": said}]}}
+    own |= {"finishReason": reply.finish} if reply.finish else {}
+    candidates = reply.among([own], lambda index, text: [_candidate(index, {"text": text}, "STOP")])
+    return {"candidates": candidates} | ({"usageMetadata": usage} if usage else {})
+
+
+CHAT = {"id": "r", "created": 1, "model": "x"}
+MESSAGE = {"id": "r", "type": "message", "role": "assistant", "model": "x", "stop_sequence": None}
+
+
+def _token(text: str) -> Body:
+    return {"token": text, "logprob": -0.5, "bytes": None, "top_logprobs": []}
+
+
+def _choice(index: int, finish: str | None = "stop", **fields: Any) -> Body:
+    return {"index": index, "finish_reason": finish, **fields}
+
+
+def _candidate(index: int, part: Body, finish: str | None = None) -> Body:
+    candidate = {"index": index, "content": {"role": "model", "parts": [part]}}
+    return candidate | ({"finishReason": finish} if finish else {})
 
 
 def events(reply: Reply) -> list[Body]:
@@ -172,28 +205,25 @@ def _counts(reply: Reply, n: int) -> list[Any]:
 
 
 def _chunks(reply: Reply) -> list[Body]:
-    deltas: list[Body] = [{"reasoning_content": each} for each in reply.thought]
-    deltas += [{"content": each} for each in reply.text]
-    listed: list[Body] = [
-        {"id": "r", "model": "x", "choices": [{"index": 0, "delta": delta}]} for delta in deltas
-    ]
-    end: Body = {"index": 0, "delta": {}, "finish_reason": reply.finish}
-    listed.append({"id": "r", "model": "x", "choices": [end]})
+    def chunk(index: int, delta: Body, finish: str | None = None, **fields: Any) -> Body:
+        choice = _choice(index, finish, delta=delta, **fields)
+        return {**CHAT, "object": "chat.completion.chunk", "choices": [choice]}
+
+    own = [chunk(0, {"reasoning_content": each}) for each in reply.thought]
+    own += [chunk(0, {"content": each}, logprobs={"content": [_token(each)]}) for each in reply.text]
+    own.append(chunk(0, {}, reply.finish))
+    listed = reply.among(own, lambda index, text: [chunk(index, {"content": text}), chunk(index, {}, "stop")])
     for event, count in zip(listed, _counts(reply, len(listed)), strict=True):
         if count is not None:
             event["usage"] = count
     return listed
 
 
+SIGNED: dict[str, Body] = {"thinking": {"signature": ""}, "text": {}}
+
+
 def _blocks(reply: Reply) -> list[Body]:
-    begun = {
-        "id": "r",
-        "type": "message",
-        "role": "assistant",
-        "model": "x",
-        "content": [],
-        "stop_reason": None,
-    }
+    begun = {**MESSAGE, "content": [], "stop_reason": None}
     first = reply.usage(1)  # provisional: every stream starts with a count of its first token
     listed: list[Body] = [{"type": "message_start", "message": begun | ({"usage": first} if first else {})}]
     if reply.counting == "provisional":
@@ -201,14 +231,18 @@ def _blocks(reply: Reply) -> list[Body]:
     blocks = [("thinking", reply.thought)] if reply.thought else []
     for index, (name, pieces) in enumerate([*blocks, ("text", reply.text)]):
         listed.append(
-            {"type": "content_block_start", "index": index, "content_block": {"type": name, name: ""}}
+            {
+                "type": "content_block_start",
+                "index": index,
+                "content_block": {"type": name, name: "", **SIGNED[name]},
+            }
         )
         listed += [
             {"type": "content_block_delta", "index": index, "delta": {"type": f"{name}_delta", name: piece}}
             for piece in pieces
         ]
         listed.append({"type": "content_block_stop", "index": index})
-    end: Body = {"type": "message_delta", "delta": {"stop_reason": reply.finish}}
+    end: Body = {"type": "message_delta", "delta": {"stop_reason": reply.finish, "stop_sequence": None}}
     if reply.counting != "provisional" and (usage := reply.usage()) is not None:
         end["usage"] = usage
     return [*listed, end, {"type": "message_stop"}]
@@ -217,11 +251,11 @@ def _blocks(reply: Reply) -> list[Body]:
 def _candidates(reply: Reply) -> list[Body]:
     parts: list[Body] = [{"text": each, "thought": True} for each in reply.thought]
     parts += [{"text": each} for each in reply.text]
-    listed: list[Body] = [
-        {"candidates": [{"index": 0, "content": {"role": "model", "parts": [part]}}]} for part in parts
+    own = [_candidate(0, part, reply.finish if part is parts[-1] else None) for part in parts]
+    listed = [
+        {"candidates": [each]}
+        for each in reply.among(own, lambda n, text: [_candidate(n, {"text": text}, "STOP")])
     ]
-    if reply.finish:
-        listed[-1]["candidates"][0]["finishReason"] = reply.finish
     for event, count in zip(listed, _counts(reply, len(listed)), strict=True):
         if count is not None:
             event["usageMetadata"] = count
@@ -235,5 +269,18 @@ def error_event(reply: Reply, message: str) -> Body:
     return {"error": {"message": message, "code": 500, "status": "INTERNAL"}}
 
 
-def framed(event: Body) -> bytes:
-    return b"data: " + json.dumps(event).encode() + b"\n\n"
+#: How an event is written down: line end, what comes before it, what stands behind ``data:``, spaces of the JSON.
+frames = st.tuples(
+    st.sampled_from(["\n", "\r\n", "\r"]),
+    st.sampled_from([[], [": keep-alive", ""], ["event: x"], ["id: 1", "retry: 5"]]),
+    st.sampled_from(["", " "]),
+    st.sampled_from([None, 1]),
+)
+PLAIN: Any = ("\n", [], " ", None)
+
+
+def framed(event: Body, frame: Any = PLAIN) -> bytes:
+    end, before, blank, indent = frame
+    lines = json.dumps(event, indent=indent).split("\n")
+    written: str = end.join([*before, *(f"data:{blank}{line}" for line in lines), "", ""])
+    return written.encode()

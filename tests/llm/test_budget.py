@@ -130,13 +130,6 @@ def test_calls_under_way_at_closing_count_as_spent(virtual, budget):
     assert opened.figures().spent == pytest.approx(0.25)
 
 
-def test_two_sessions_of_one_process_share_the_cap(virtual, budget):
-    one, two = budget(1.0), budget(1.0)
-    virtual(one.reserve(0.6))
-    with pytest.raises(BudgetSpent):
-        virtual(two.reserve(0.6))
-
-
 def test_idle_sessions_hold_only_a_small_part(virtual, budget):
     sessions = [budget(64.0) for _ in range(4)]
     for session in sessions:

@@ -1,20 +1,15 @@
 import asyncio
-import json
 import logging
-import random
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
 
 import httpx
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 
 from metacog_pipeline.llm.limiter import Limiter
 from metacog_pipeline.llm.retry import RETRY_AFTER_SPREAD, RetryPolicy
-from metacog_pipeline.llm.types import ChatRequest, ErrorKind, JsonObject, Message, OneOf, Sampling, Status
-from tests.llm.conftest import Bench
+from metacog_pipeline.llm.types import ChatRequest, ErrorKind, Message, OneOf, Sampling, Status
 from tests.tables import every
 
 PATIENT = RetryPolicy(rate_limit_total_s=300.0)
@@ -198,12 +193,6 @@ def test_redirects_are_not_followed_and_named(virtual, bench, status, location):
     assert "base_url" in (completion.error_message or "")
 
 
-def test_a_long_answer_is_kept_whole(virtual, bench):
-    text = "x" * 10_000_000 + "end"
-    provider = bench.provider([bench.reply(text)])
-    assert virtual(bench.model(provider).complete(bench.request())).text == text
-
-
 def test_an_answer_above_the_cap_fails_clearly_and_is_not_asked_again(virtual, bench, monkeypatch):
     monkeypatch.setattr("metacog_pipeline.llm.client.MAX_BODY_BYTES", 10_000)
     provider = bench.provider(lambda n, _: bench.reply("x" * 20_000))
@@ -257,38 +246,6 @@ def test_the_key_is_nowhere_but_in_the_header(virtual, bench, caplog):
     assert key not in caplog.text + repr(model) + repr(completion) + str(vars(model.spec))
 
 
-@every("padding", range(200, 330, 10))
-def test_no_part_of_the_key_survives_the_shortening_of_a_message(virtual, bench, padding):
-    provider = bench.provider(lambda n, _: bench.error(401, None, "x" * padding + bench.key))
-    completion = virtual(bench.model(provider).complete(bench.request()))
-    assert "canary" not in repr(completion)
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["choices", "message", "content", "usage", "error", "code"]), inner)
-    ),
-    max_leaves=12,
-)
-
-
-@given(body=st.binary(max_size=300), value=JSON, status=st.integers(200, 599))
-@example(body=b"[" * 200_000, value=None, status=200)
-@settings(max_examples=150, deadline=None)
-def test_whatever_comes_back_gives_a_completion(body, value, status):
-    bench = Bench()
-    once = RetryPolicy(transient_attempts=1, rate_limit_total_s=0.0, backoff_base_s=0.0)
-    for content, code in ((body, status), (json.dumps(value).encode(), 200)):
-        reply = httpx.Response(code, content=content)
-        model = bench.model(bench.provider(lambda n, _, reply=reply: reply, latency=0.0), retries=once)
-        completion = asyncio.run(model.complete(bench.request()))
-        assert completion.attempts == 1
-        assert completion.cost_usd is not None
-        assert (completion.error_kind is None) == (completion.status is not Status.FAILED)
-
-
 async def test_cancelling_a_call_frees_its_slot(bench):
     limiter = Limiter(2)
     model = bench.model(bench.provider(latency=100.0), limiter=limiter)
@@ -299,22 +256,6 @@ async def test_cancelling_a_call_frees_its_slot(bench):
     results = await asyncio.gather(*tasks, return_exceptions=True)
     assert all(isinstance(r, asyncio.CancelledError) for r in results)
     assert limiter.in_use == 0
-
-
-def test_jitter_repeats_with_its_seed(virtual, bench):
-    times = []
-    for _ in range(2):
-        provider = bench.provider([bench.error(500)] * 4)
-        virtual(bench.model(provider, rng=random.Random(7)).complete(bench.request()))
-        times.append(provider.times)
-    assert times[0] == times[1]
-
-
-def test_a_schema_is_sent_as_one(virtual, bench):
-    provider = bench.provider()
-    constraint = JsonObject("answer", '{"type":"object","properties":{}}')
-    virtual(bench.model(provider).complete(ChatRequest((Message("user", "q"),), Sampling(), constraint)))
-    assert b"json_schema" in provider.requests[0].content
 
 
 @every(

@@ -1,4 +1,3 @@
-import asyncio
 from typing import Any
 
 import httpx
@@ -58,23 +57,6 @@ def test_another_key_address_or_provider_is_another_account(fields):
     assert shared.limiter(spec()) is not shared.limiter(spec(name="n", **fields))
 
 
-def test_an_address_written_with_a_slash_is_the_same_account():
-    shared = clients()
-    open_model(spec(base_url="http://a.invalid/v1"), shared=shared)
-    one, other = (shared.limiter(spec(base_url=f"http://a.invalid/v1{end}")) for end in ("", "/"))
-    assert one is other
-
-
-@pytest.mark.parametrize("variable", ["NOT_SET", "EMPTY_KEY", "BAD_KEY"])
-def test_a_missing_key_is_one_line_naming_model_and_variable(variable):
-    with pytest.raises(StudyError) as caught:
-        open_model(spec(name="gpt", api_key_env=variable), shared=clients())
-    message = str(caught.value)
-    assert "gpt" in message
-    assert variable in message
-    assert "\n" not in message
-
-
 def test_a_model_without_price_cannot_be_opened_under_a_budget(budget):
     opened = budget(1.0)
     with pytest.raises(BudgetError, match=r"gpt has no price.*price_in and price_out"):
@@ -129,13 +111,3 @@ def test_in_process_models_need_no_key_and_no_price(budget):
     bare = {"api_key_env": "NOT_SET", "price_in": None, "price_out": None}
     open_model(spec(provider="replay", **bare), shared=clients(budget=opened))
     open_model(spec(provider="simulated", **bare), shared=clients(budget=opened), respond=lambda _: "")
-
-
-def test_closing_closes_every_connection():
-    async def main() -> None:
-        async with clients() as shared:
-            model = open_model(spec(), shared=shared)
-            http = model._http  # type: ignore[attr-defined]
-        assert http.is_closed
-
-    asyncio.run(main())

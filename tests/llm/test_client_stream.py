@@ -146,13 +146,6 @@ def test_an_error_inside_a_stream_is_that_error_with_the_text_so_far(virtual, be
     assert completion.text == "half"
 
 
-def test_the_key_is_not_in_what_is_kept_of_a_broken_stream(virtual, bench):
-    broken = said(event(thought=bench.key), event(text=f"it is {bench.key}"), httpx.ReadError("reset"))
-    completion = ask(virtual, bench, broken, retries=ONCE)
-    assert completion.text == "it is [key]"
-    assert bench.key not in repr(completion)
-
-
 @every(
     ("pieces", "fields", "after", "key"),
     [
@@ -208,16 +201,3 @@ def test_a_stream_that_never_ends_stops_at_the_largest_body(virtual, bench, monk
     assert "longer than 10,000 bytes" in (completion.error_message or "")
     assert completion.text.startswith("xxx")
     assert completion.attempts == 1
-
-
-def test_a_line_that_never_ends_stops_at_the_largest_body(virtual, bench, monkeypatch):
-    monkeypatch.setattr("metacog_pipeline.llm.client.MAX_BODY_BYTES", 10_000)
-    completion = ask(virtual, bench, said(b"data: x", b"y" * 100, for_ever=True))
-    assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.UNSUPPORTED)
-
-
-def test_ten_megabytes_of_thinking_are_read(virtual, bench):
-    thinking = event(thought="x" * 10_000_000)
-    pieces = [thinking[at : at + 65_536] for at in range(0, len(thinking), 65_536)]
-    completion = ask(virtual, bench, said(*pieces, event(text="B"), DONE))
-    assert (completion.status, completion.text) == (Status.OK, "B")

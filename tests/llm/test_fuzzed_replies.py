@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx
+import pydantic
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -32,9 +33,12 @@ from tests.llm.grammar import (
     error_event,
     events,
     framed,
+    frames,
     plain,
     replies,
+    whole_replies,
 )
+from tests.llm.replies import read, spoiled
 from tests.llm.test_client_stream import Stream
 
 QUICK = (Phase.explicit, Phase.reuse, Phase.generate)  # a failure is whole without minutes of shrinking
@@ -144,6 +148,7 @@ def check(reply: Reply, found: Outcome, spec: ModelSpec) -> None:
     if completion.status is Status.FAILED:
         assert completion.error_kind is not None and completion.error_message, "lost without a line"
         assert "\n" not in completion.error_message
+        assert reply.said.startswith(completion.text), "what came before a break is kept"
     elif completion.status is Status.OK:
         assert reply.whole or reply.ending == "no reason", "scored, and it broke"
         assert completion.text == reply.said
@@ -182,6 +187,61 @@ def hold(virtual: Any, reply: Reply, breaks_at: float, cuts: list[float]) -> Non
         assert [getattr(one.completion, name) for name in same] == [
             getattr(pieces.completion, name) for name in same
         ]
+
+
+@given(reply=whole_replies, how=st.lists(frames, min_size=1, max_size=3))
+@settings(max_examples=150, deadline=None, phases=QUICK)
+def test_a_body_cut_into_events_in_any_way_is_read_as_the_body(reply, how):
+    """Of several choices the one with index 0 counts, wherever it stands."""
+    stream = b"".join(framed(each, how[place % len(how)]) for place, each in enumerate(events(reply)))
+    whole = read(reply.provider, stream + (b"data: [DONE]" if reply.provider == "openai" else b""))
+    assert whole == read(reply.provider, plain(reply)) and whole.text == reply.said
+
+
+def test_nothing_behind_the_mark_of_the_end_is_part_of_the_reply_or_takes_it_away():
+    said = [
+        {"choices": [{"index": 0, "delta": {"content": "A"}}]},
+        {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+        "[DONE]",
+        {"choices": [{"index": 0, "delta": {"content": " B"}}]},
+        {"error": {"message": "late"}},
+    ]
+    assert read("openai", said).text == "A"
+
+
+def test_the_choice_with_the_lowest_index_is_read_wherever_it_stands():
+    def choices(*said: tuple[int | None, str]) -> bytes:
+        listed = [{"index": i, "finish_reason": "stop", "message": {"content": text}} for i, text in said]
+        return json.dumps({"choices": listed}).encode()
+
+    assert read("openai", choices((1, "B"), (0, "A"))).text == "A"
+    assert read("openai", choices((2, "C"), (1, "B"))).text == "B"
+    assert read("openai", choices((None, "A"), (1, "B"))).text == "A"
+
+
+@given(reply=whole_replies, data=st.data())
+@settings(max_examples=150, deadline=None)
+def test_hostile_events_never_raise(reply, data):
+    listed = events(reply)
+    place = data.draw(st.integers(0, len(listed) - 1))
+    listed[place] = data.draw(spoiled(listed[place]))
+    assert isinstance(read(reply.provider, listed).text, str)
+
+
+@given(reply=whole_replies)
+@settings(max_examples=20, deadline=None)
+def test_the_events_of_the_grammar_are_of_the_official_types(reply):
+    chat = pytest.importorskip("openai.types.chat")
+    anthropic, genai = pytest.importorskip("anthropic.types"), pytest.importorskip("google.genai.types")
+    kinds = {
+        "openai": chat.ChatCompletionChunk.model_validate,
+        "anthropic": pydantic.TypeAdapter(anthropic.RawMessageStreamEvent).validate_python,
+        "gemini": lambda event: genai.GenerateContentResponse.model_validate_json(json.dumps(event)),
+    }
+    for event in events(reply):
+        if "usage" in event and reply.provider == "openai":
+            event["usage"]["total_tokens"] = reply.sent + reply.got
+        kinds[reply.provider](event)
 
 
 def batch_line(reply: Reply) -> bytes:

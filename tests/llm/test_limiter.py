@@ -110,13 +110,6 @@ def test_the_limit_grows_only_when_most_of_it_is_in_use(virtual, use, grown):
     assert virtual(main()) == grown
 
 
-async def test_server_errors_never_shrink_the_limit():
-    limiter = Limiter(100, start=20)
-    for _ in range(100):
-        limiter.release(await limiter.acquire(), CallResult.SILENT)
-    assert (limiter.limit, limiter.episodes) == (20, 0)
-
-
 async def test_the_limit_never_falls_below_one():
     limiter = Limiter(3, start=3)
     for _ in range(20):

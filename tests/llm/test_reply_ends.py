@@ -10,7 +10,6 @@ import pytest
 from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.transport import FINISH_GRACE_S
 from metacog_pipeline.llm.types import Completion, ErrorKind, Status
-from metacog_pipeline.llm.wire import values
 from tests.llm.replies import CHAT, GENERATED, changed, read, whole
 from tests.llm.test_client_stream import Stream
 from tests.tables import every
@@ -102,32 +101,6 @@ def test_a_stream_ended_in_form_without_a_reason_is_truncated_and_one_without_a_
 
 
 @every(
-    ("provider", "events", "finished"),
-    [
-        ("openai", [chat("a"), chat(None, "stop")], True),
-        ("openai", [chat("a"), chat("b", "stop")], True),
-        ("openai", [chat("a"), chat("b"), chat(None, "eos")], True),
-        ("openai", [chat("a", "stop"), DONE], True),
-        ("openai", [chat("a", "stop")], False),
-        ("openai", [chat("a", "stop"), chat("b", "stop")], False),
-        ("openai", [chat(None, "stop")], False),
-        ("openai", [chat("a"), chat(None, "stop"), chat("b")], False),
-        ("openai", [chat("a"), chat(None, "stop"), chat("b"), chat("c", "stop")], False),
-        ("gemini", [part("a"), part("b", "STOP")], True),
-        ("gemini", [part("a"), part(None, "MAX_TOKENS")], True),
-        ("gemini", [part("a", "STOP")], False),
-        ("gemini", [part("a", "STOP"), part("b", "STOP")], False),
-        ("gemini", [part("hm", thought=True), part("a", "STOP")], False),
-        ("gemini", [part("a"), part("b", "STOP"), part("c", "STOP")], False),
-    ],
-)
-def test_an_end_is_believed_before_the_stream_is_closed_only_where_text_came_without_one(
-    provider, events, finished
-):
-    assert whole(provider, events) is finished
-
-
-@every(
     ("provider", "events"),
     [
         ("openai", [chat("a"), chat(None, "stop"), chat("b")]),
@@ -170,11 +143,6 @@ def test_an_unspecified_reason_blocks_nothing():
     assert read("gemini", answer).status is Status.OK
     first = json.dumps({"promptFeedback": {"blockReason": ""}}).encode()
     assert not whole("gemini", [first])
-
-
-@pytest.mark.parametrize("value", ["stop", "x", ["a"], {"type": "stop"}, 1])
-def test_what_says_something_is_given(value):
-    assert values.given(value)
 
 
 def stream(*parts: bytes | float | Exception) -> httpx.Response:

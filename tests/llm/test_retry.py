@@ -16,19 +16,6 @@ def retries(seed: int = 0) -> retry.Retries:
     return retry.Retries(retry.RetryPolicy(), random.Random(seed))
 
 
-@pytest.mark.parametrize("kind", [ErrorKind.UNSUPPORTED, ErrorKind.FATAL, None])
-def test_what_cannot_change_is_never_tried_again(kind):
-    assert retries().pause(kind, 1.0, 0.0) is None
-
-
-def test_transient_failures_are_tried_a_bounded_number_of_times():
-    state = retries()
-    pauses = [
-        state.pause(ErrorKind.TRANSIENT, None, 0.0) for _ in range(retry.RetryPolicy.transient_attempts)
-    ]
-    assert [p is None for p in pauses] == [False] * (retry.RetryPolicy.transient_attempts - 1) + [True]
-
-
 @given(seed=st.integers(0, 10**9))
 @settings(max_examples=100)
 def test_backoff_doubles_its_upper_bound_up_to_a_cap(seed):
@@ -49,20 +36,6 @@ def test_jitter_is_full_and_repeats_with_its_seed():
     assert first == again
     assert min(first) < 0.1 * retry.RetryPolicy.backoff_base_s
     assert max(first) > 0.9 * retry.RetryPolicy.backoff_base_s
-
-
-def test_a_rate_limit_waits_what_was_asked_and_little_more():
-    pause = retries().pause(ErrorKind.RATE_LIMIT, 20.0, 0.0)
-    assert pause is not None
-    assert 20.0 <= pause <= 20.0 * (1 + retry.RETRY_AFTER_SPREAD)
-
-
-def test_a_rate_limit_is_waited_out_for_a_bounded_total_time():
-    state, now, waited = retries(), 1000.0, 0
-    while (pause := state.pause(ErrorKind.RATE_LIMIT, 60.0, now)) is not None:
-        now, waited = now + pause, waited + 1
-    assert retry.RetryPolicy.rate_limit_total_s - 70 <= now - 1000.0 <= retry.RetryPolicy.rate_limit_total_s
-    assert waited > retry.RetryPolicy.transient_attempts
 
 
 def test_rate_limits_do_not_use_up_transient_attempts():

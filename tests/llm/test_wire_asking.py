@@ -138,3 +138,26 @@ def test_the_next_step_begins_with_the_bytes_of_the_step_before(provider):
     turns = (Message("user", "q"), Message("assistant", "a"), Message("user", "r"))
     first, second = (sent(provider, ChatRequest(turns[:count], Sampling())) for count in (1, 3))
     assert second[name][: len(first[name])] == first[name]
+
+
+@pytest.mark.parametrize("provider", LIMITS)
+def test_a_stream_is_asked_for_with_its_usage_unless_it_was_refused(provider):
+    request = ChatRequest((Message("user", "q"),), Sampling())
+    spec = ModelSpec(name="m", provider=provider, model="x", stream=True)
+    wire = wire_for(provider)
+    call = wire.build(spec, request, None, Capabilities())
+    body = json.loads(call.body)
+    assert call.streamed
+    if provider == "gemini":
+        assert call.url.endswith("/models/x:streamGenerateContent?alt=sse")
+    else:
+        assert body["stream"] is True
+    assert body.get("stream_options") == ({"include_usage": True} if provider == "openai" else None)
+    for plain in (
+        wire.build(spec, request, None, Capabilities(refused=frozenset({"stream"}))),
+        wire.build(spec.model_copy(update={"stream": False}), request, None, Capabilities()),
+        wire.build(spec.model_copy(update={"lane": "batch"}), request, None, Capabilities()),
+    ):
+        assert not plain.streamed
+        assert "stream" not in json.loads(plain.body)
+        assert "stream" not in plain.url

@@ -82,24 +82,6 @@ def test_an_empty_answer_may_have_no_output_and_a_thought_may_not():
     assert of_gemini("B", promptTokenCount=9, candidatesTokenCount=0) == Usage(9, None)
 
 
-def test_what_is_charged_for_zeros_is_never_less_than_for_a_missing_usage():
-    worst = costs.worst_case_cost(SPEC, REQUEST)
-    assert charged(SPEC, REQUEST, Usage(0, 0)) == worst
-    free = ModelSpec(name="m", provider="openai", model="x", price_in=0, price_out=0)
-    assert charged(free, REQUEST, Usage(0, 0)) == 0
-    simulated = ModelSpec(name="s", provider="simulated")
-    assert charged(simulated, REQUEST, Usage(0, 0)) == 0
-
-
-def test_a_server_that_counts_nothing_is_said_to_report_no_usage(virtual, bench, caplog):
-    reply = bench.reply("A", usage=(0, 0))
-    model = bench.model(bench.provider([reply]))
-    completion = virtual(model.complete(bench.request()))
-    assert completion.usage == NOT_COUNTED
-    assert completion.cost_usd == costs.worst_case_cost(model.spec, bench.request())
-    assert "reports no usage" in caplog.text
-
-
 @every(
     ("counts", "output", "thought"),
     [

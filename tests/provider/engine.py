@@ -184,33 +184,15 @@ class SimulatedProvider:
             return reset(http)
         if (problem := _problem_of(outcome, call)) is not None:
             return self._problem(dialect, problem, number)
-        begun = await self._waited(http, call, outcome, number)
+        await asyncio.sleep(self.plan.latency_s + (self.plan.slow_s if outcome == Fault.SLOW else 0.0))
         answer = self._answer(call, outcome, number)
-        if isinstance(answer, Problem) and begun is None:
-            return self._problem(dialect, answer, number)
         if isinstance(answer, Problem):
-            events = [_encoded((None, dialect.error(answer)))]
-            return await self._streamed(http, begun, events, "ok", number)
-        body = _without_counts(outcome, dialect.worded(answer))
+            return self._problem(dialect, answer, number)
+        body = dialect.worded(answer)
         if call.stream:
             events = _events(dialect, body, call, outcome, self.plan.chunks)
-            return await self._streamed(http, begun, events, outcome, number)
+            return await self._streamed(http, events, outcome, number)
         return await self._whole(http, _dumped(body).encode(), outcome, number)
-
-    async def _waited(
-        self, http: web.Request, call: Asked, outcome: str, number: int
-    ) -> web.StreamResponse | None:
-        """Wait out the latency; return the stream where comments keep it alive meanwhile."""
-        seconds = self.plan.latency_s + (self.plan.slow_s if outcome == Fault.SLOW else 0.0)
-        if not (call.stream and self.plan.keep_alive_s):
-            await asyncio.sleep(seconds)
-            return None
-        begun = await self._opened(http, number)
-        while seconds > 0:
-            await begun.write(b": keep-alive\n\n")
-            await asyncio.sleep(min(self.plan.keep_alive_s, seconds))
-            seconds -= self.plan.keep_alive_s
-        return begun
 
     def _answer(self, call: Asked, outcome: str, number: int) -> Answer | Problem:
         try:
@@ -243,19 +225,15 @@ class SimulatedProvider:
 
     # --- bytes ------------------------------------------------------------------------------------------------------
     async def _streamed(
-        self,
-        http: web.Request,
-        begun: web.StreamResponse | None,
-        events: list[bytes],
-        outcome: str,
-        number: int,
+        self, http: web.Request, events: list[bytes], outcome: str, number: int
     ) -> web.StreamResponse:
         self._answered += outcome not in NOT_WHOLE
-        response = begun
+        response = web.StreamResponse(headers=self._headers(number))
+        response.content_type, response.charset = "text/event-stream", "utf-8"
         with contextlib.suppress(ConnectionError):  # the client left: it is billed all the same
-            response = response or await self._opened(http, number)
+            await response.prepare(http)
             await self._send(http, response, events, outcome)
-        return response or web.Response()
+        return response
 
     async def _send(
         self, http: web.Request, response: web.StreamResponse, events: Sequence[bytes], outcome: str
@@ -296,12 +274,6 @@ class SimulatedProvider:
             _cut_character(body) if outcome == Fault.CUT_CHARACTER else body[: len(body) // 2]
         )
         hang_up(http)
-        return response
-
-    async def _opened(self, http: web.Request, number: int) -> web.StreamResponse:
-        response = web.StreamResponse(headers=self._headers(number))
-        response.content_type, response.charset = "text/event-stream", "utf-8"
-        await response.prepare(http)
         return response
 
     def _problem(self, dialect: Dialect, problem: Problem, number: int) -> web.Response:
@@ -386,21 +358,6 @@ def _changed(outcome: str, model: str, completion: Completion, limit: int | None
             usage = replace(completion.usage, output_tokens=20 * (limit or 1000))
             completion = replace(completion, usage=usage)
     return model, completion
-
-
-def _without_counts(outcome: str, body: Body) -> Body:
-    for name in {"usage", "usageMetadata"} & body.keys():
-        if outcome == Fault.NO_USAGE:
-            body = {key: value for key, value in body.items() if key != name}
-        elif outcome == Fault.NEGATIVE_USAGE:
-            body = {**body, name: _negated(body[name])}
-    return body
-
-
-def _negated(value: object) -> object:
-    if isinstance(value, dict):
-        return {key: _negated(each) for key, each in value.items()}
-    return -value - 1 if isinstance(value, int) else value
 
 
 def _events(dialect: Dialect, body: Body, call: Asked, outcome: str, chunks: int) -> list[bytes]:

@@ -31,8 +31,6 @@ class Fault(enum.StrEnum):
     EMPTY = "empty"  # 200, normal finish, no text
     WRONG_MODEL = "wrong_model"  # 200, reports another model id
     HUGE_THINKING = "huge_thinking"  # 10 MB of thinking before the answer
-    NO_USAGE = "no_usage"  # 200 without a word on what is billed
-    NEGATIVE_USAGE = "negative_usage"  # 200 with every count of tokens below zero
     USAGE_ABOVE_LIMIT = "usage_above_limit"  # 200, billed far beyond the limit asked for
     ENDLESS = "endless"  # a stream that never ends
     STALL = "stall"  # a stream that pauses half-way, then goes on
@@ -53,8 +51,8 @@ class FaultPlan:
     same in whatever order concurrent calls arrive. ``always`` names ``reject_*`` faults that strike every call with the
     parameter. ``latency_s`` is what every answer takes, ``slow_s`` what ``slow`` and ``stall`` take longer.
 
-    A stream comes in ``chunks`` parts, ``gap_s`` seconds apart; with ``keep_alive_s`` it begins at once and a comment
-    comes every so many seconds until the first part. ``thinking_tokens`` are thought, and billed, before each answer.
+    A stream comes in ``chunks`` parts, ``gap_s`` seconds apart. ``thinking_tokens`` are thought, and billed, before each
+    answer.
     """
 
     seed: int = 0
@@ -66,7 +64,6 @@ class FaultPlan:
     always: tuple[str, ...] = ()
     chunks: int = 8
     gap_s: float = 0.0
-    keep_alive_s: float | None = None
     thinking_tokens: int = 0
 
     def __post_init__(self) -> None:
