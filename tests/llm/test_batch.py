@@ -16,7 +16,7 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.llm.batch import backends, queue, records, transport
 from metacog_pipeline.llm.batch.pending import Pending
 from metacog_pipeline.llm.batch.queue import BatchModel
-from metacog_pipeline.llm.budget import Budget, BudgetSpent, read_figures
+from metacog_pipeline.llm.budget import Budget, read_figures
 from metacog_pipeline.llm.open import Clients
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Message, Sampling
@@ -131,24 +131,6 @@ def test_a_request_that_was_lost_in_three_batches_has_failed_and_costs_what_all_
     assert (came.attempts, came.attempts_billed, len(made)) == (3, 3, 3)
     assert came.cost_usd == pytest.approx(sum(each.worst_usd or 0 for each in made))
     assert came.error_message is not None and "missing" in came.error_message
-
-
-def test_what_a_batch_may_cost_is_held_whichever_process_lives(tmp_path):
-    first = Budget.open(Home(tmp_path), 1.0)
-    assert first.hold("one", 0.7) and first.hold("one", 0.7), "held once"
-    assert not first.hold("two", 0.4)
-    first.close()
-    figures = read_figures(Home(tmp_path), 1.0)
-    assert (figures.reserved, figures.spent) == (pytest.approx(0.7), 0.0)
-    second = Budget.open(Home(tmp_path), 1.0)
-    assert second.free() == pytest.approx(0.3)
-    with pytest.raises(BudgetSpent):
-        asyncio.run(second.reserve(0.4))
-    second.release("one", 0.1)
-    assert second.free() == pytest.approx(0.9) and second.hold("two", 0.9)
-    second.release("two", 0.0)
-    second.close()
-    assert read_figures(Home(tmp_path), 1.0).spent == pytest.approx(0.1)
 
 
 def test_a_batch_is_durable_and_paid_for_before_it_is_sent_and_holds_no_key(tmp_path):

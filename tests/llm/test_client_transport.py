@@ -9,7 +9,6 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import httpx
 import pytest
 
 from metacog_pipeline.home import Home
@@ -18,12 +17,6 @@ from metacog_pipeline.llm.costs import worst_case_cost
 from metacog_pipeline.llm.open import Clients, open_model
 from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.transport import (
-    CONNECT_TIMEOUT_S,
-    POOL_TIMEOUT_S,
-    WRITE_TIMEOUT_S,
-    open_http,
-)
 from metacog_pipeline.llm.types import (
     NO_CONNECTION,
     ChatRequest,
@@ -96,19 +89,6 @@ def saying(answer: bytes) -> Handler:
     return said
 
 
-def test_every_limit_of_a_connection_is_explicit():
-    http = open_http(transport=httpx.MockTransport(lambda _: httpx.Response(200)))
-    limits = http.timeout
-    assert (limits.connect, limits.read, limits.write, limits.pool) == (
-        CONNECT_TIMEOUT_S,
-        None,  # the deadline of each attempt watches over the reply
-        WRITE_TIMEOUT_S,
-        POOL_TIMEOUT_S,
-    )
-    assert not http.follow_redirects
-    assert not http.trust_env
-
-
 @every(
     ("fault", "times"),
     [
@@ -124,14 +104,6 @@ def test_every_fault_that_may_pass_is_survived_once_where_it_may_have_been_bille
     with ServerThread(lambda m, r: "B", FaultPlan(script=(fault,) * times, retry_after_s=0.1)) as server:
         (completion,) = asyncio.run(ask(spec(f"{server.url}/v1"), retries=QUICK))
     assert (completion.status, completion.text, completion.attempts) == (Status.OK, "B", 1 + times)
-
-
-@pytest.mark.parametrize("fault", [Fault.QUOTA, Fault.UNAUTHORIZED, Fault.MODEL_NOT_FOUND])
-def test_faults_that_cannot_pass_are_fatal_at_once(fault):
-    with ServerThread(lambda m, r: "B", FaultPlan(script=(fault,))) as server:
-        (completion,) = asyncio.run(ask(spec(f"{server.url}/v1"), retries=QUICK))
-        assert server.stats["received"] == 1
-    assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.FATAL)
 
 
 def test_a_port_nobody_listens_on_is_told_apart_and_costs_nothing():

@@ -3,29 +3,9 @@
 import json
 
 from metacog_pipeline.llm.types import JsonObject
-from tests.tables import every
 
 
 def test_the_properties_of_an_object_come_in_the_order_of_its_schema():
     rules = {"b": {"type": "string"}, "a": {"enum": [1, 2]}}
     found = JsonObject("n", json.dumps({"type": "object", "properties": rules})).properties
     assert list(found.items()) == list(rules.items())
-
-
-@every(
-    "schema",
-    [
-        "",
-        "{",
-        "null",
-        "[]",
-        "3",
-        '"properties"',
-        "{}",
-        '{"properties": 3}',
-        '{"properties": null}',
-        "[" * 10**6,
-    ],
-)
-def test_a_schema_without_readable_properties_has_none(schema):
-    assert not JsonObject("n", schema).properties

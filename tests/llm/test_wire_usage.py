@@ -1,26 +1,19 @@
 """What a reply was billed for is counted whole: zeros that cannot be are no count, and a total tells what parts hide."""
 
-import json
 from typing import Any
 
 import pytest
 
 from metacog_pipeline.llm import costs
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import ChatRequest, Completion, Message, Sampling, Status, Usage
-from metacog_pipeline.llm.wire import wire_for
+from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status, Usage
 from tests.llm.bills import charged
-from tests.llm.replies import CHAT, GENERATED, MESSAGE, changed
+from tests.llm.replies import CHAT, GENERATED, MESSAGE, changed, read
 from tests.tables import every
 
 SPEC = ModelSpec(name="m", provider="openai", model="x", price_in=1, price_out=10)
 REQUEST = ChatRequest((Message("user", "a question"),), Sampling(max_tokens=64))
 NOT_COUNTED = Usage()
-
-
-def read(provider: str, body: dict[str, Any]) -> Completion:
-    spec = ModelSpec(name="m", provider=provider, model="x")  # type: ignore[arg-type]
-    return wire_for(provider).read(spec, 200, {}, json.dumps(body).encode(), None)
 
 
 def of_chat(sent: Any, got: Any, total: Any = None, text: str | None = "B", **details: Any) -> Usage:

@@ -171,7 +171,6 @@ class Dialect:
 
     def read(self, path_model: str, body: object, *, stream: bool = False) -> Asked:
         """Return what a call asks for. Raises `BadRequest`."""
-
         places = PLACES[self.name]
 
         def take(name: str) -> Any:
@@ -216,8 +215,6 @@ class Dialect:
     def worded(self, answer: Answer) -> Body:
         """Return a whole answer."""
         finish = self.finish.get(answer.completion.status, self.finish[None])
-        if answer.completion.finish_reason == "content_filter" and self.name == "openai":
-            finish = "content_filter"
         return {**self.answer(answer, finish), **answer.style.extra}
 
 
@@ -252,9 +249,6 @@ def _constraint(choice: Any, bias: Any, schema: Any) -> Constraint | None:
 def _chat(given: Answer, finish: str) -> Body:
     completion, (sent, got, thought, cached, _) = given.completion, given.counts
     message: Body = {"role": "assistant", "content": completion.text, "refusal": None}
-    if completion.status is Status.REFUSED:
-        refusal = None if finish == "content_filter" else completion.text or "No."
-        message = {"role": "assistant", "content": "" if refusal is None else None, "refusal": refusal}
     if completion.reasoning_text is not None:
         message |= dict.fromkeys(given.style.reasoning, completion.reasoning_text)
     usage: Body = {"prompt_tokens": sent, "completion_tokens": got, "total_tokens": sent + got}
@@ -293,11 +287,10 @@ def _chat_frames(body: Body, asked: Asked, count: int) -> Iterator[Frame]:
     thinking = [name for name in message if name not in ("role", "content", "refusal")]
     for text in pieces(message[thinking[0]], count) if thinking else ():
         yield part(dict.fromkeys(thinking, text))
-    for name in ("content", "refusal"):
-        texts, listed = pieces(message[name] or "", count), at(choice, "logprobs.content") or []
-        for place, text in enumerate(texts):
-            share = listed[len(listed) * place // len(texts) : len(listed) * (place + 1) // len(texts)]
-            yield part({name: text}, listed={"content": share, "refusal": None} if listed else None)
+    texts, listed = pieces(message["content"], count), at(choice, "logprobs.content") or []
+    for place, text in enumerate(texts):
+        share = listed[len(listed) * place // len(texts) : len(listed) * (place + 1) // len(texts)]
+        yield part({"content": text}, listed={"content": share, "refusal": None} if listed else None)
     yield part({}, choice["finish_reason"])
     if asked.usage and usage is not None:
         yield None, {**rest, "choices": [], "usage": usage}
@@ -423,7 +416,7 @@ DIALECTS = {
     "anthropic": Dialect(
         "anthropic",
         "/v1/messages",
-        {Status.TRUNCATED: "max_tokens", Status.REFUSED: "refusal", None: "end_turn"},
+        {Status.TRUNCATED: "max_tokens", None: "end_turn"},
         _message,
         _message_frames,
         _message_error,
@@ -431,7 +424,7 @@ DIALECTS = {
     "gemini": Dialect(
         "gemini",
         f"{GEMINI}:generateContent",
-        {Status.TRUNCATED: "MAX_TOKENS", Status.REFUSED: "SAFETY", None: "STOP"},
+        {Status.TRUNCATED: "MAX_TOKENS", None: "STOP"},
         _content,
         _content_frames,
         _content_error,

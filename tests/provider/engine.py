@@ -331,7 +331,7 @@ def _thought(completion: Completion, wanted: int, limit: int | None, *, bounded:
         completion = replace(completion, reasoning_text=_filler(spent))
     if spent and completion.usage.reasoning_tokens is None:
         completion = replace(completion, usage=replace(completion.usage, reasoning_tokens=spent))
-    if limit is None or not (bounded or wanted) or completion.status is Status.REFUSED:
+    if limit is None or not (bounded or wanted):
         return completion
     if wanted > spent or token_count(completion.text) > limit - spent:
         cut = completion.text[: (limit - spent) * 4]
