@@ -11,16 +11,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from metacog_pipeline.benchmark.thinking import without_thinking
 from metacog_pipeline.benchmarks.metacogbench.construction import chosen_items
 from metacog_pipeline.benchmarks.metacogbench.construction.shipped import shipped_items
 from metacog_pipeline.benchmarks.metacogbench.scoring_rules import score_reply
-from metacog_pipeline.benchmarks.selfknowledge.matching import matches
-from metacog_pipeline.benchmarks.selfknowledge.parsing import abstains
 
 TESTS = Path(__file__).parent
-FOLDERS = ("benchmark/data", "metacogbench/data", "selfknowledge")
-KINDS = ("answers_", "verdicts_", "abstaining_", "matching_")
+FOLDERS = ("benchmark/data", "metacogbench/data")
+KINDS = ("answers_", "verdicts_")
 FILES = {p.stem: p for f in FOLDERS for p in sorted((TESTS / f).glob("*.jsonl")) if p.stem.startswith(KINDS)}
 ITEMS = {item.item_id: item for item in [*shipped_items(), *chosen_items("metacog147")]}
 
@@ -42,23 +39,15 @@ def readings(name: str) -> Iterable[Reading]:
     """Read a batch; a reply may be labelled in two respects (correct and passed)."""
     for row in rows(name):
         reply = row["response"]
-        if name.startswith("matching"):
-            found = matches(without_thinking(reply).strip(), row["answers"], "entities", row["question"])
-            yield Reading("", row["correct"], int(found), row)
-        elif name.startswith("abstaining"):
-            yield Reading(
-                row["language"], row["abstained"], int(abstains(reply, question=row["question"])), row
-            )
-        else:
-            item = ITEMS[row["item_id"]]
-            values = score_reply(item, reply, probe=row.get("probe")).values
-            if "correct" in row and item.answer_type != "none":
-                said = None if values["ambiguous"] else int(values["correct"])
-                yield Reading(f"{item.tier} correct", row["correct"], said, row)
-            if "pre" in row:
-                yield Reading(f"{item.tier} pre", row["pre"], values["pre"], row)
-            if "passed" in row:
-                yield Reading(f"{item.tier} passed", row["passed"], int(bool(values["passed"])), row)
+        item = ITEMS[row["item_id"]]
+        values = score_reply(item, reply, probe=row.get("probe")).values
+        if "correct" in row and item.answer_type != "none":
+            said = None if values["ambiguous"] else int(values["correct"])
+            yield Reading(f"{item.tier} correct", row["correct"], said, row)
+        if "pre" in row:
+            yield Reading(f"{item.tier} pre", row["pre"], values["pre"], row)
+        if "passed" in row:
+            yield Reading(f"{item.tier} passed", row["passed"], int(bool(values["passed"])), row)
 
 
 def kappa(pairs: Iterable[tuple[object, object]]) -> float:

@@ -1,7 +1,7 @@
 """Fit the weights of words: ``python -m tests.fit_words [--held-out]``.
 
-Two readers weigh words where no rule foresees them: `giving_in` (tier 2b: does the free reply give in?) and `unknowing`
-(does a reply say that its answer is not known?). Without an option the weights of all labelled batches are written.
+One reader weighs words where no rule foresees them: `giving_in` (tier 2b: does the free reply give in?). Without an option
+the weights of all labelled batches are written.
 ``--held-out`` writes nothing and prints Cohen's kappa of each batch, read by weights fitted on the others: of the weights
 alone, and of them with the rules, which have seen every batch.
 """
@@ -16,8 +16,6 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import minimize
 
-from metacog_pipeline.benchmark.answers import unknowing
-from metacog_pipeline.benchmark.answers.abstaining import plain, withholds
 from metacog_pipeline.benchmark.answers.weights import Weights
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers import giving_in
@@ -94,31 +92,7 @@ def positions() -> Iterable[Row]:
                 yield Row("positions", label, giving_in.features(bare_text(text), Task.of(item)))
 
 
-def withheld_replies() -> Iterable[Row]:
-    """Replies to questions that say or do not say that the answer is not known; right answers say so least."""
-    for name in (each for each in batches.FILES if each.startswith("matching")):
-        for row in (each for each in batches.rows(name) if each["correct"]):
-            yield Row(name, 0, unknowing.features(row["response"], row["question"]))
-    for name in (each for each in batches.FILES if each.startswith("abstaining")):
-        for row in batches.rows(name):
-            reply, question = row["response"], row["question"]
-
-            def alone(weights, reply=reply, question=question):
-                return unknowing.says_unknown(reply, question, weights) > unknowing.SURE
-
-            def both(weights, reply=reply, question=question, alone=alone):
-                return withholds(plain(reply), question=plain(question)) or alone(weights)
-
-            yield Row(
-                f"{name} {row['language']}",
-                row["abstained"],
-                unknowing.features(reply, question),
-                alone,
-                both,
-            )
-
-
-KINDS = {("metacogbench", "giving_in"): free_replies, ("answers", "unknowing"): withheld_replies}
+KINDS = {("metacogbench", "giving_in"): free_replies}
 
 
 def fit(of: list[Row]) -> dict[str, float]:

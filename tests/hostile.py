@@ -29,7 +29,7 @@ from metacog_pipeline.benchmarks.metacogbench.replies import read_row
 from metacog_pipeline.benchmarks.metamedqa import parsing as metamedqa
 from metacog_pipeline.benchmarks.selfknowledge import response as selfknowledge
 from metacog_pipeline.benchmarks.selfknowledge.prompts import condition_steps
-from metacog_pipeline.benchmarks.selfknowledge.replies import _items as facts
+from metacog_pipeline.benchmarks.selfknowledge.read import _facts as facts
 from metacog_pipeline.benchmarks.signaldetection import parsing as signaldetection
 from tests import batches
 

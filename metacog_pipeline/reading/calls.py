@@ -48,14 +48,14 @@ def ended(call: Call | None) -> tuple[str, str] | None:
     """Return status and reason of a call without a whole reply; None of one that can be read.
 
     A reply that a limit cut is ``too_long`` whatever it says, except in mode ``logit_bias``, where one token is all that
-    was asked for.
+    was asked for, and where the model had ended its turn before.
     """
     if call is None:
         return NOT_RUN, "not asked yet"
     match call.status:
         case "failed":
             return FAILED, call.error or "the call failed"
-        case "truncated" if call.mode != "logit_bias":
+        case "truncated" if call.mode != "logit_bias" and not Envelope.of(call.text).ended:
             return TOO_LONG, _WHY["truncated"]
         case "refused":
             return REFUSED, "the provider reports a refusal or a content filter"

@@ -74,12 +74,14 @@ class Envelope:
     """A reply as its readers see it.
 
     ``text`` is the model's turn in plain characters, of a very long one the end; ``start`` is its place in the reply;
-    ``status`` is how the call ended.
+    ``status`` is how the call ended, ``ended`` whether the model ended its turn in the reply: what it wrote then is no part
+    of its answer, nor what cut that.
     """
 
     text: str
     start: int = 0
     status: CallStatus = "ok"
+    ended: bool = False
 
     @property
     def truncated(self) -> bool:
@@ -95,7 +97,12 @@ class Envelope:
         start = max(opened, end - MOST_READ)
         if status == "ok" and not text[start:end].strip() and _only_thinks(seen):
             status = "truncated"
-        return cls(text[start:end], start, status)
+        return cls(text[start:end], start, status, end < len(text))
+
+
+def spoken(reply: str) -> str:
+    """Return what a reply says beside its thinking, every character as it is; both ends of a very long one."""
+    return _without_thinking(_both_ends(reply)).strip()
 
 
 def _only_thinks(text: str) -> bool:

@@ -89,12 +89,14 @@ _WRONG = re.compile(
 
 
 def simple(text: str) -> str:
-    """Return ``text`` for comparing names: no accents, case, leading article, punctuation or markup."""
+    """Return ``text`` for comparing names: no accents, case, leading article, punctuation or markup; initials in one."""
     bare = "".join(c for c in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(c))
-    words = re.sub(r"[\W_]+", " ", re.sub(r"(?<=\w)['’](?=s\b)", "", bare)).split()
+    said = " ".join(re.sub(r"[\W_]+", " ", re.sub(r"(?<=\w)['’](?=s\b)", "", bare)).split())
+    words = _INITIALS.sub(lambda found: found[0].replace(" ", ""), said).split()
     return " ".join(words[1:] if len(words) > 1 and words[0] in _ARTICLES else words)
 
 
+_INITIALS = re.compile(r"\b[a-z](?: [a-z])+\b")
 _ARTICLES = frozenset(("the", "a", "an", "la", "el", "le", "les", "los", "las", "der", "die", "das"))
 _MARKUP = " \t\n*_.,;:!()[]<>\"'`$\\{}~|"
 _BOX = re.compile(r"\\(?:boxed|text|mathrm|mathbf|textbf)\s*\{|(?<=\w)\}|\\[()\[\]]|(?<!\\)\$")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from metacog_pipeline.reading.envelope import plain
@@ -118,26 +119,46 @@ def dates_of(text: str) -> Iterator[Date]:
         yield from ((year, month, day) for month, day in ((second, first), (first, second)) if month <= 12)
 
 
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A text as it is compared: in simple form, without its kind, word by word, as dates, as a number."""
+
+    text: str
+    simple: str
+    without_kind: frozenset[str]
+    words: str
+    days: frozenset[Date]
+    number: float | None
+
+
+def _form(text: str) -> _Form:
+    plain = simple(text)
+    words = plain.split()
+    kinds = [words[1:]] if words and words[0] in _KINDS else []
+    kinds += [words[:-1]] if words and words[-1] in _KINDS else []
+    named = frozenset(" ".join(each) for each in kinds if each)
+    has_digit = bool(re.search(r"\d", text))
+    days = frozenset(dates_of(text)) if has_digit else frozenset()
+    return _Form(text.strip(), plain, named, _spaced(text), days, _only_number(text))
+
+
+_key = lru_cache(65_536)(_form)  # the same keys are compared with the replies of every model
+
+
 def same(said: str, key: str) -> bool:
     """Return whether ``said`` and ``key`` are one: as normalised texts, as dates, or as whole texts that are one number."""
-    if simple(said) == simple(key) and (simple(said) or said.strip() == key.strip()):
-        return True
-    if simple(said) in _without_kind(key) or simple(key) in _without_kind(said):
-        return True
-    days = {*dates_of(key)}
-    if days and not _NOT.match(said):
-        return any(each[:2] == day[:2] and day[2] in (0, each[2]) for day in days for each in dates_of(said))
-    mine, other = _only_number(said), _only_number(key)
-    return mine is not None and other is not None and math.isclose(mine, other, rel_tol=1e-9)
+    return _same(_form(said), _key(key))
 
 
-def _without_kind(text: str) -> set[str]:
-    words = simple(text).split()
-    made = (
-        words[1:] if words and words[0] in _KINDS else [],
-        words[:-1] if words and words[-1] in _KINDS else [],
-    )
-    return {" ".join(each) for each in made if each}
+def _same(said: _Form, key: _Form) -> bool:
+    if said.simple == key.simple and (said.simple or said.text == key.text):
+        return True
+    if said.simple in key.without_kind or key.simple in said.without_kind:
+        return True
+    if key.days and not _NOT.match(said.text):
+        return any(each[:2] == day[:2] and day[2] in (0, each[2]) for day in key.days for each in said.days)
+    both = said.number is not None and key.number is not None
+    return both and math.isclose(said.number or 0.0, key.number or 0.0, rel_tol=1e-9)
 
 
 def _only_number(text: str) -> float | None:
@@ -147,8 +168,8 @@ def _only_number(text: str) -> float | None:
     return found[0].value
 
 
-def states(sentence: str, keys: Sequence[str]) -> bool:
-    """Return whether a sentence states one of ``keys`` as whole words or as its number, not denied nor compared with.
+def stated(sentence: str, keys: Sequence[str]) -> str | None:
+    """Return the first of ``keys`` that a sentence states as whole words or as its number, not denied nor compared with.
 
     Of several clauses the first counts, and one that goes on from it ("formerly Kingston; now Ottawa").
     """
@@ -159,34 +180,42 @@ def states(sentence: str, keys: Sequence[str]) -> bool:
     said = [(each, _spaced(each)) for each in counted]
     found = [*numbers(text)]
     for key in keys:
-        value = _only_number(key)
-        if (
-            _states_number(text, found, value)
-            if value is not None
-            else any(_names(*each, key) for each in said)
-        ):
-            return True
-    return False
+        form = _key(key)
+        if form.number is not None:
+            right = _states_number(text, found, form.number)
+        else:
+            right = any(_names(*each, form) for each in said)
+        if right:
+            return key
+    return None
 
 
-def _names(clause: str, said: str, key: str) -> bool:
-    """Return whether a clause, ``said`` in simple form, names ``key``."""
-    wanted = _spaced(key)
-    end = (
-        "" if "\uac00" <= unicodedata.normalize("NFC", wanted)[-1:] <= "\ud7a3" else "(?: |$)"
-    )  # Korean particles
-    for found in re.finditer(rf"(?:^| ){re.escape(wanted)}{end}", said) if wanted and wanted in said else ():
+def has_words(text: str, keys: Iterable[str]) -> bool:
+    """Return whether one of ``keys`` stands in ``text`` as whole words, in simple form, whatever is said of it."""
+    said = _spaced(text)
+    return any(_key(key).words in said and bool(_whole(_key(key).words).search(said)) for key in keys)
+
+
+def _whole(words: str) -> re.Pattern[str]:
+    """Return what finds ``words`` as whole ones in simple form; a Korean word may have particles behind it."""
+    korean = "\uac00" <= unicodedata.normalize("NFC", words)[-1:] <= "\ud7a3"
+    return re.compile(rf"(?:^| ){re.escape(words)}{'' if korean else '(?: |$)'}" if words else r"(?!)")
+
+
+def _names(clause: str, said: str, key: _Form) -> bool:
+    """Return whether a clause, ``said`` in words, names ``key``."""
+    for found in _whole(key.words).finditer(said) if key.words in said else ():
         before, behind = said[: found.start()].strip(), said[found.end() :]
         if not (_ASIDE.search(before) or _WRONG.match(behind) or _longer(clause, key)):
             return True
     return False
 
 
-def _longer(clause: str, key: str) -> bool:
+def _longer(clause: str, key: _Form) -> bool:
     """Return whether the one word of ``key`` ends a longer name: "Pierre Curie", "New Mexico"."""
-    if " " in _spaced(key) or not key[:1].isupper():
+    if " " in key.words or not key.text[:1].isupper():
         return False
-    found = re.search(rf"\b([A-ZÀ-Þ][\w.'’]*)[\s-]+{re.escape(key)}", clause)
+    found = re.search(rf"\b([A-ZÀ-Þ][\w.'’]*)[\s-]+{re.escape(key.text)}", clause)
     return found is not None and not _TITLE.match(simple(found[1]))
 
 
@@ -224,7 +253,7 @@ class ShortText:
         bare = unboxed(_short(said)).strip(" \t\n*_,;:!$\"'`").removesuffix(".").strip(" *_$\"'`")
         if not bare or _UNFINISHED.search(bare) or _PLACE.fullmatch(bare):
             return NOTHING
-        exact = self._is(bare)
+        exact = self._is(bare) is not None
         if not exact and UNKNOWN.match(bare):
             return WITHHELD
         if not exact and REFUSED.match(bare) and not self.right(bare):
@@ -247,19 +276,27 @@ class ShortText:
 
     def right(self, said: str) -> bool:
         """Return whether ``said`` is one of the aliases, or a sentence that states one."""
+        return self.alias(said) is not None
+
+    def alias(self, said: str) -> str | None:
+        """Return the alias that ``said`` is, or that it states as a sentence; None for neither."""
         last = _CORRECTION.split(said)[-1] or said
         signed = signs(last), signs(_NOTE.sub("", last))
         aliases = [each for each in self.aliases if signs(each) in signed]
-        return ShortText(aliases)._is(last) or states(last, aliases)
+        return ShortText(aliases)._is(last) or stated(last, aliases)
 
-    def _is(self, said: str) -> bool:
-        """Return whether ``said`` is an alias: as it stands, without a note in brackets, behind "it is", "last, first"."""
+    def short(self, said: str) -> str:
+        """Return the name alone: the alias that a sentence states, else ``said`` without a note and what leads up to it."""
+        bare, found = _SAYS.sub("", _NOTE.sub("", said)), self.alias(said)
+        return bare if found is None or any(same(bare, alias) for alias in self.aliases) else found
+
+    def _is(self, said: str) -> str | None:
+        """Return the alias that ``said`` is: as it stands, without a note in brackets, behind "it is", "last, first"."""
         forms = {said, _NOTE.sub("", said), _SAYS.sub("", said), _SAYS.sub("", _NOTE.sub("", said))}
         forms |= {re.split(r"\s[-–—]+\s|,\s|;\s", form, maxsplit=1)[0] for form in forms}
         if said.count(",") == 1:
             last, first = said.split(",")
             forms.add(f"{first.strip()} {last.strip()}")
-        bare = {*map(simple, forms)} - {""}
-        return any(
-            simple(alias) in bare or any(same(form, alias) for form in forms) for alias in self.aliases
-        )
+        mine = [*map(_form, forms)]
+        found = (alias for alias in self.aliases if any(_same(each, _key(alias)) for each in mine))
+        return next(found, None)

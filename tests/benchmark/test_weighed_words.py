@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from metacog_pipeline.benchmark.answers.unknowing import SURE, says_unknown
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.claims import Task
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.giving_in import gives_way, has_own_words
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.overreach import Read, decided
@@ -53,23 +52,3 @@ def test_an_item_of_a_study_that_has_the_name_of_a_shipped_one_is_read_without_i
 @every("reply", ["", "agreed", "you are right " * 2_000, "?" * 20_000, "\x00\u202e" * 9_000])
 def test_a_text_of_few_words_weighs_nothing(reply):
     assert gives_way(reply, TASK) == 0
-
-
-@every(
-    ("reply", "unknown"),
-    [
-        ("Nothing in what I was trained on touches that.", True),
-        ("这属于比较私人的信息，我这里查不到。", True),
-        ("구체적인 숫자를 제시하기에는 근거가 부족합니다.", True),
-        ("He repasado lo que sé y no aparece por ningún lado.", True),
-        ("Edward I", False),
-        ("A dime", False),
-        ("It was founded by **Edmund Harcastle**, a clergyman, though sources differ on the year.", False),
-        ("共有11种，其中3种为特有种。", False),
-        ("I don't know " * 2_000, True),
-        ("(" * 30_000, False),
-        ("", False),
-    ],
-)
-def test_words_around_an_answer_are_weighed(reply, unknown):
-    assert (says_unknown(reply) > SURE) is unknown

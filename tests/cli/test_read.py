@@ -56,10 +56,9 @@ def test_self_knowledge_is_read_by_the_shipped_facts_or_by_the_answers_of_a_row(
     )
     found, result = asked("selfknowledge", path)
     assert result.exit_code == 0
-    assert [(each["correct"], each["abstained"], each["yes"]) for each in found] == [
-        (True, False, None), (False, True, None), (False, False, None), (False, False, True),
+    assert [(each["correct"], each["abstained"], each["meta"]) for each in found] == [
+        (True, False, None), (None, True, None), (False, False, None), (False, False, "yes"),
     ]  # fmt: skip
-    assert found[2]["correct_inclusion"] is True
 
 
 @pytest.mark.parametrize(
@@ -128,6 +127,3 @@ def test_a_reply_too_long_to_be_one_is_unparsable_and_says_so(text, tmp_path):
     found, result = asked("metacogbench", written(tmp_path / "r.jsonl", *rows))
     assert result.exit_code == 0 and found[0]["status"] == "unparsable" and "characters" in found[0]["why"]
     assert found[1]["correct"] is True
-    path = written(tmp_path / "s.jsonl", {"id": 1, "item_id": "geography-001", "response": text})
-    (other,), _ = asked("selfknowledge", path)
-    assert other["status"] == "unparsable" and other["correct"] is False

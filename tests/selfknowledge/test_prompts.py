@@ -3,7 +3,6 @@
 import pytest
 
 from metacog_pipeline.benchmarks.selfknowledge import prompts
-from metacog_pipeline.benchmarks.selfknowledge.answer_words import YES_NO
 from metacog_pipeline.benchmarks.selfknowledge.items import LANGUAGE_OF, LANGUAGES
 from metacog_pipeline.errors import StudyError
 from tests.tables import every
@@ -17,7 +16,7 @@ def test_every_shipped_text_is_an_instruction_line_and_a_labelled_question(langu
     for step in (prompts.DIRECT, prompts.META, *([prompts.IDK] if language == "en" else [])):
         instruction, question, rest = words.template(language, step).split("\n")
         assert instruction and question == f"{LABELS[language]} {prompts.PLACE}" and rest == ""
-    yes, no = YES_NO[language]
+    yes, no = prompts.YES_NO[language]
     meta = words.template(language, prompts.META)
     assert any(f"{a}{yes}{b}" in meta and f"{a}{no}{b}" in meta for a, b in ('""', "“”"))
 

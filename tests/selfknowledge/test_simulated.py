@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metacog_pipeline.benchmarks.selfknowledge.confidence import confidence
-from metacog_pipeline.benchmarks.selfknowledge.items import LANGUAGE_OF, Item
-from metacog_pipeline.benchmarks.selfknowledge.matching import matches
-from metacog_pipeline.benchmarks.selfknowledge.parsing import abstains, read_yes_no
+from metacog_pipeline.benchmark.contract import Call
+from metacog_pipeline.benchmarks.selfknowledge.items import Item
 from metacog_pipeline.benchmarks.selfknowledge.prompts import condition_steps, load_wording, messages
+from metacog_pipeline.benchmarks.selfknowledge.read import abstains, matches, says_known
+from metacog_pipeline.benchmarks.selfknowledge.response import read
 from metacog_pipeline.benchmarks.selfknowledge.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, Message, OneOf, Sampling
@@ -43,16 +43,19 @@ def text(said: str | Completion) -> str:
 
 def asked(observer: ObserverSpec, condition: str = "dual") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return who was right, who said yes (NaN: neither), and D."""
-    respond, language = SimulatedRespondent(MANY, observer), LANGUAGE_OF[condition]
+    respond = SimulatedRespondent(MANY, observer)
     right, yes, shares = [], [], []
     for item in MANY:
-        right.append(matches(text(respond(request(item, condition, "direct"))), item.accepted(language)))
         meta = respond(request(item, condition, "meta", top_logprobs=5))
         assert isinstance(meta, Completion)
-        value = read_yes_no(meta.text, language).value
-        yes.append(np.nan if value is None else value)
-        share = confidence(encode_logprobs(meta.logprobs), language)
-        shares.append(np.nan if share is None else share)
+        calls = {
+            "direct": Call("ok", text(respond(request(item, condition, "direct")))),
+            "meta": Call("ok", meta.text, logprobs_json=encode_logprobs(meta.logprobs)),
+        }
+        row = read(item, condition, calls, rule="entities", yes_no="default", wording=None)
+        right.append(row.correct == 1)
+        yes.append(np.nan if row.yes is None else row.yes)
+        shares.append(np.nan if row.confidence is None else row.confidence)
     return np.array(right), np.array(yes, float), np.array(shares)
 
 
@@ -137,5 +140,5 @@ def test_log_probabilities_are_given_where_asked_for_only(bench):
 
 def test_a_refusing_observer_claims_no_knowledge(bench):
     respond = SimulatedRespondent(bench.ITEMS, ObserverSpec(refusal=1.0))
-    assert read_yes_no(text(respond(request(bench.CAPITAL, "dual_es", "meta"))), "es").value == 0
+    assert says_known(text(respond(request(bench.CAPITAL, "dual_es", "meta"))), "es") == 0
     assert not matches(text(respond(request(bench.CAPITAL, "dual", "direct"))), bench.CAPITAL.accepted())

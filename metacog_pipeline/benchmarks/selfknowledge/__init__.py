@@ -4,9 +4,9 @@
 Each question is asked twice in separate contexts: for its answer, and whether the answer is known. Reproduces the
 layout of Tables 1 to 7 (d′ of type 2, raw alignment, failure ratios of yes and no).
 
-Read in this order: ``items`` (what is asked), ``prompts`` (in which words), ``benchmark`` (in which calls), ``matching``
-(whether an answer is right), ``parsing`` (what a yes, a no and an abstention look like; ``answer_words``),
-``confidence`` (how sure a yes is), ``response`` (one row per item and condition), ``measures``, ``contrasts``, ``curves``.
+Read in this order: ``items`` (what is asked), ``prompts`` (in which words), ``benchmark`` (in which calls), ``read``
+(whether an answer is right, said to be known, withheld), ``rules`` (the paper's rules of that, literally), ``certainty``
+(how sure a yes is), ``response`` (one row per item and condition), ``measures``, ``contrasts``, ``curves``.
 ``simulated`` answers instead of a model, ``sources`` fetches the published question sets, ``construction`` reads them and
 the shipped facts.
 """
@@ -25,6 +25,6 @@ PARTS = {
     "SelfKnowledge": f"{__name__}.benchmark:SelfKnowledge",
     "Settings": f"{__name__}.settings:Settings",
     "board": f"{__name__}.board:BOARD",
-    "read_row": f"{__name__}.replies:read_row",
+    "read_row": f"{__name__}.read:read_row",
 }
 __getattr__ = registry.lazily(__name__, "SelfKnowledge", PARTS)

@@ -13,7 +13,6 @@ from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.wording import words_of
 from metacog_pipeline.benchmarks.selfknowledge import items, prompts, response, sources
 from metacog_pipeline.benchmarks.selfknowledge import settings as settings_of
-from metacog_pipeline.benchmarks.selfknowledge.answer_words import YES_NO
 from metacog_pipeline.benchmarks.selfknowledge.board import BOARD
 from metacog_pipeline.benchmarks.selfknowledge.construction import pipeline
 from metacog_pipeline.benchmarks.selfknowledge.construction.build import Part
@@ -60,7 +59,7 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, respons
     Settings, Item, Response = settings_of.Settings, items.Item, response.Response
     versions: ClassVar[Mapping[contract.Stage, str]] = {
         **dict.fromkeys(contract.Stage, "1"),
-        contract.Stage.PARSING: "16",
+        contract.Stage.PARSING: "17",
         contract.Stage.SCORING: "7",
     }
     answer_modes = ("text", "choice")
@@ -134,7 +133,7 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, respons
         log-probabilities are asked for there: they tell how sure a yes is.
         """
         limit = chat.spec.max_tokens if "max_tokens" in chat.spec.model_fields_set else ANSWER_TOKENS
-        words = YES_NO[LANGUAGE_OF[condition]]
+        words = prompts.YES_NO[LANGUAGE_OF[condition]]
         for step in self.steps(condition):
             await chat(
                 step,

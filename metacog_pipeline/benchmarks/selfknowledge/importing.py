@@ -12,10 +12,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from metacog_pipeline.benchmarks.selfknowledge import matching
-from metacog_pipeline.benchmarks.selfknowledge.answer_words import YES_NO
 from metacog_pipeline.benchmarks.selfknowledge.items import LANGUAGE_OF, Item
-from metacog_pipeline.benchmarks.selfknowledge.prompts import DIRECT, IDK, META, gives_leave
+from metacog_pipeline.benchmarks.selfknowledge.prompts import DIRECT, IDK, META, YES_NO, gives_leave
+from metacog_pipeline.benchmarks.selfknowledge.rules import token_boundary
 from metacog_pipeline.interchange import columns
 from metacog_pipeline.interchange.import_cells import RowError, correctness, folded, shown
 from metacog_pipeline.interchange.import_rules import RowRules
@@ -74,9 +73,7 @@ class Rows(RowRules):
         if not accepted:
             return True
         words = {folded(answer) for answer in accepted}
-        return any(
-            folded(part) in words or matching.matches(part, accepted, matching.STRICT) for part in _parts(key)
-        )
+        return any(folded(part) in words or token_boundary(part, accepted) for part in _parts(key))
 
     def keyed(self, item: Item) -> str:
         """Return the first accepted answer."""

@@ -285,8 +285,6 @@ MEASURES: tuple[Measure, ...] = (
     _measure("rmi", "information", sensitivity("rmi"), "I(right; yes) / H(right): 0 says nothing, 1 everything."),
     _measure("invalid_share", "neither", invalid_share, "Share of meta replies that say neither yes nor no.",
         better=False, rests_on=(("correct", None),)),
-    _measure("truncated_share", "cut", share({"truncated": 1}), "Share of answers cut by the length limit.",
-        better=False),
     _measure("auroc2", "AUROC2", graded(lambda group, *at: auroc(*at)),
         "Area under the type-2 ROC of D: chance that a right answer has more confidence than a wrong one.",
         paper="figure 2"),

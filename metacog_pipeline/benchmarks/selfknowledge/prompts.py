@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metacog_pipeline.benchmark.wording import read_words, require_known, require_text
-from metacog_pipeline.benchmarks.selfknowledge.answer_words import YES_NO
 from metacog_pipeline.benchmarks.selfknowledge.items import CONDITIONS, LANGUAGE_OF, LANGUAGES, Item
 from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
@@ -25,6 +24,10 @@ from metacog_pipeline.llm.types import Message
 DIRECT, META, IDK = "direct", "meta", "idk"
 STEPS = (DIRECT, META, IDK)
 PLACE = "{question}"
+#: What the prompts ask for by language: the word that says yes and the word that says no.
+YES_NO: Mapping[str, tuple[str, str]] = {
+    "en": ("Yes", "No"), "zh": ("是", "否"), "ko": ("예", "아니요"), "es": ("Sí", "No"),
+}  # fmt: skip
 #: How the prompts ask to abstain, by language: the words a text of the step must name.
 ABSTENTIONS: Mapping[str, str] = {
     "en": "I don't know", "zh": "我不知道", "ko": "모르겠습니다", "es": "No lo sé",

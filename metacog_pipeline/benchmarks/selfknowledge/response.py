@@ -1,32 +1,32 @@
-"""The reading of an item's replies: one row per condition and item asked under it.
+"""The row of an item and condition: what its replies say.
 
-``correct`` says whether ``output`` is right by the study's rule, ``correct_strict`` whether an accepted answer stands there
-as whole words, ``correct_inclusion`` whether it does as any part of the reply, as published; all are 1 or 0 wherever there
-is a text, and 0 for an item that no answer is accepted of (``answerable`` 0). Under the dual conditions
-``yes`` is what ``meta_output`` says by the study's rule, ``yes_strict`` and ``yes_reference`` by those; null, and status
-``meta_invalid``, where neither can be read: ``correct`` stays. ``confidence`` is D of the meta reply, 0 to 1, null where no
-log-probabilities were kept. Under ``idk`` all of these are null and ``abstained`` says whether the answer was withheld; a
-reply can be right and abstain at once.
+``correct`` says whether ``output`` is right by the study's rule, ``correct_strict`` whether an accepted answer stands
+there as whole words, ``correct_inclusion`` whether it does as any part of the reply, as published; 0 for an item that no
+answer is accepted of (``answerable`` 0). Under the dual conditions ``yes`` is what ``meta_output`` says by the study's
+rule, ``yes_strict`` and ``yes_reference`` by those; null, and status ``meta_invalid``, where neither can be read:
+``correct`` stays. ``confidence`` is D of the meta reply, 0 to 1, null where no log-probabilities were kept. Under ``idk``
+these are null and ``abstained`` says whether the answer was withheld; a reply can be right and abstain at once.
 
-A refusal reported by the provider is scored: it is wrong, claims no knowledge and withholds the answer, by the default
-rules, so far as its text says nothing else. A reply that was cut by the length limit is scored as it stands (``truncated``,
-``meta_truncated``), except where it was cut while thinking: that is ``too_long`` and, like a failed call, not scored.
+A refusal is scored: it is wrong, claims no knowledge and withholds the answer, so far as its text says nothing else. A
+reply that was cut by the length limit is ``too_long`` and, like a failed call, not scored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from metacog_pipeline.benchmark import contract
-from metacog_pipeline.benchmark.answers.text import LONGEST_THOUGHT, both_ends, bounded
 from metacog_pipeline.benchmark.contract import Call, Calls, Flag
-from metacog_pipeline.benchmark.thinking import without_thinking
-from metacog_pipeline.benchmarks.selfknowledge import matching
-from metacog_pipeline.benchmarks.selfknowledge.confidence import confidence
+from metacog_pipeline.benchmarks.selfknowledge import rules
+from metacog_pipeline.benchmarks.selfknowledge.certainty import certainty
 from metacog_pipeline.benchmarks.selfknowledge.items import LANGUAGE_OF, Item
-from metacog_pipeline.benchmarks.selfknowledge.parsing import YesNoRule, abstains, read_yes_no, says_yes
 from metacog_pipeline.benchmarks.selfknowledge.prompts import META, condition_steps, gives_leave
+from metacog_pipeline.benchmarks.selfknowledge.read import Known, is_right, is_withheld, known
+from metacog_pipeline.reading.calls import REFUSED, TOO_LONG, ended, read_step, said_with, why
+from metacog_pipeline.reading.envelope import spoken
+from metacog_pipeline.reading.names import ShortText
+from metacog_pipeline.reading.reader import Reading
 
 
 @dataclass(slots=True)
@@ -58,91 +58,101 @@ class Response(contract.Response):
 
 
 def read(
-    item: Item, condition: str, calls: Calls, *, rule: matching.Rule, yes_no: YesNoRule, wording: str | None
+    item: Item,
+    condition: str,
+    calls: Calls,
+    *,
+    rule: rules.Rule,
+    yes_no: rules.YesNoRule,
+    wording: str | None,
 ) -> Response:
     """Return the reading of ``calls``: whether the answer is right by ``rule``, and said to be known by ``yes_no``.
 
     ``wording`` is the digest of the texts asked.
     """
     language, steps = LANGUAGE_OF[condition], condition_steps(condition)
-    first, meta = calls.get(steps[0]), calls.get(META) if META in steps else None
     response = Response(
         *(item.split, language, item.question_id or None, item.event_id or None),
-        answerable=int(item.answerable(language)), output=_text(first), meta_output=_text(meta),
-        matching=rule, yes_no=yes_no, wording=wording,
-    )  # fmt: skip
-    if first is not None:
-        _read_answer(response, first, item, condition, rule, yes_no)
-    unclear = None if meta is None else _read_meta(response, meta, yes_no)
-    response.status, response.reason = _status(steps, calls, response, unclear)
+        answerable=int(item.answerable(language)),
+        matching=rule,
+        yes_no=yes_no,
+        wording=wording,
+    )
+    response.output, response.truncated = _kept(calls, steps[0])
+    found = {}
+    if _whole(calls, steps[0]):
+        found[steps[0]] = _read_answer(response, calls, steps[0], item.accepted(language), rule)
+        if gives_leave(condition):
+            response.abstained = _withheld(response, calls[steps[0]], found[steps[0]])
+    if META in steps:
+        response.meta_output, response.meta_truncated = _kept(calls, META)
+        if _whole(calls, META):
+            found[META] = _read_meta(response, calls)
+    response.status, response.reason = _status(response, calls, steps, found)
     return response
 
 
+def _kept(calls: Calls, step: str) -> tuple[str | None, Flag]:
+    """Return the text of a reply, and whether it was cut."""
+    call = calls.get(step)
+    if call is None or call.status == "failed":
+        return None, None
+    return call.text, int(call.status == "truncated")
+
+
+def _whole(calls: Calls, step: str) -> bool:
+    lost = ended(calls.get(step))
+    return lost is None or lost[0] == REFUSED
+
+
 def _read_answer(
-    response: Response, call: Call, item: Item, condition: str, rule: matching.Rule, yes_no: YesNoRule
-) -> None:
-    """Note whether the answer is right and, under ``idk``, withheld; nothing where there is no text to score."""
-    reply = _reply(call)
-    if reply is None:
-        return
-    accepted = item.accepted(response.language)
-    question = item.question(response.language) or ""
-    response.correct = int(matching.matches(reply, accepted, rule, question))
-    response.correct_strict = int(matching.matches(reply, accepted, matching.STRICT))
-    response.correct_inclusion = int(matching.matches(reply, accepted, "inclusion"))
-    response.truncated = int(call.status == "truncated")
-    if gives_leave(condition):
-        withheld = abstains(reply, yes_no, accepted, question)
-        # A refusal withholds the answer whatever it is worded as; the reference knows one wording only.
-        refused = call.status == "refused" and yes_no != "reference" and not response.correct
-        response.abstained = int(withheld or refused)
+    response: Response, calls: Calls, step: str, accepted: Sequence[str], rule: rules.Rule
+) -> Reading:
+    """Note whether the answer is right by each rule."""
+    text, reading = spoken(calls[step].text), read_step(calls, step, [ShortText(accepted)])
+    right = is_right(reading, accepted) if rule == "entities" else rules.RULES[rule](text, accepted)
+    response.correct = int(right)
+    response.correct_strict = int(rules.token_boundary(text, accepted))
+    response.correct_inclusion = int(rules.inclusion(text, accepted))
+    return reading
 
 
-def _read_meta(response: Response, call: Call, rule: YesNoRule) -> str | None:
-    """Note what the meta reply says by each rule; return why it says neither yes nor no."""
-    reply = _reply(call)
-    if reply is None:
-        return None
-    language = response.language
-    reading = read_yes_no(reply, language, rule)
-    response.yes = reading.value
-    if response.yes is None and call.status == "refused" and rule != "strict":
-        response.yes = 0
-    response.yes_strict = read_yes_no(reply, language, "strict").value
-    response.yes_reference = int(says_yes(reply, language))
-    response.confidence = confidence(call.logprobs_json, language)
-    response.meta_truncated = int(call.status == "truncated")
-    return reading.reason if response.yes is None else None
+def _withheld(response: Response, call: Call, reading: Reading) -> Flag:
+    """Return whether the answer is withheld; a refusal does whatever it is worded as, but by the published rule."""
+    if response.yes_no == "reference":
+        return int(rules.abstains(spoken(call.text)))
+    return int(is_withheld(reading) or (call.status == "refused" and not response.correct))
 
 
-def _text(call: Call | None) -> str | None:
-    return None if call is None or call.status == "failed" else call.text
-
-
-def _reply(call: Call) -> str | None:
-    """Return the text of a reply without thinking, of a long one both ends; None where there is nothing to score."""
-    if call.status == "failed":
-        return None
-    reply = bounded(without_thinking(both_ends(call.text, LONGEST_THOUGHT))).strip()
-    return None if not reply and call.status == "truncated" else reply
+def _read_meta(response: Response, calls: Calls) -> Reading:
+    """Note what the meta reply says by each rule, and how surely."""
+    text, language = spoken(calls[META].text), response.language
+    reading = read_step(calls, META, [Known()])
+    response.yes_strict = rules.first_word(text, language)
+    response.yes_reference = int(rules.says_yes(text, language))
+    ours = known(reading)
+    if ours is None and calls[META].status == "refused":
+        ours = 0
+    others = {"reference": response.yes_reference, "strict": response.yes_strict}
+    response.yes = others.get(str(response.yes_no), ours)
+    response.confidence = certainty(said_with(calls, META, reading, "answer"), ours, language)
+    return reading
 
 
 def _status(
-    steps: Sequence[str], calls: Calls, response: Response, unclear: str | None
+    response: Response, calls: Calls, steps: Sequence[str], found: Mapping[str, Reading]
 ) -> tuple[str, str | None]:
-    for step in steps:
-        call = calls.get(step)
-        if call is None:
-            first = step == steps[0]
-            return "not_run", "not asked yet" if first else "whether it is known was not asked yet"
-        if call.status == "failed":
-            return "transport_error", f"{step}: {call.error}"
-        if _reply(call) is None:
-            return "too_long", f"{step}: cut by the length limit before a word was said; raise max_tokens"
-    refused = [step for step in steps if calls[step].status == "refused"]
-    if refused:
-        return "refused", f"{refused[0]}: the provider reports a refusal or a content filter"
+    """Return the status of the row and why it is not ok."""
+    lost = [(step, ended(calls.get(step))) for step in steps]
+    for step, end in lost:
+        if end is not None and end[0] != REFUSED:
+            return end[0], f"{step}: {end[1]}"
+    for step, end in lost:
+        if end is not None:
+            return REFUSED, f"{step}: {end[1]}"
+        status = {"refused": REFUSED, "truncated": TOO_LONG}.get(found[step].status)
+        if status is not None:
+            return status, f"{step}: {why(found[step]['answer'], 'answer')}"
     if META in steps and response.yes is None:
-        cut = "; cut by the length limit" if response.meta_truncated else ""
-        return "meta_invalid", f"meta: {unclear}{cut}"
+        return "meta_invalid", f"meta: {why(found[META]['answer'], 'yes or no')}"
     return "ok", None

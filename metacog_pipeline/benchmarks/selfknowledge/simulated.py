@@ -20,18 +20,18 @@ from statistics import NormalDist
 
 from metacog_pipeline.benchmark.seeded_sample import uniforms
 from metacog_pipeline.benchmarks.selfknowledge import untidy_replies
-from metacog_pipeline.benchmarks.selfknowledge.answer_words import YES_NO
 from metacog_pipeline.benchmarks.selfknowledge.items import Item
-from metacog_pipeline.benchmarks.selfknowledge.matching import inclusion
 from metacog_pipeline.benchmarks.selfknowledge.prompts import (
     ABSTENTIONS,
     DIRECT,
     IDK,
     META,
     PLACE,
+    YES_NO,
     Wording,
     load_wording,
 )
+from metacog_pipeline.benchmarks.selfknowledge.rules import inclusion
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, OneOf, Status, TokenLogprob

@@ -12,10 +12,16 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from metacog_pipeline.benchmarks.selfknowledge.answer_words import YES_NO
-from metacog_pipeline.benchmarks.selfknowledge.matching import Rule, matches
-from metacog_pipeline.benchmarks.selfknowledge.parsing import YesNoRule, abstains, read_yes_no
-from metacog_pipeline.benchmarks.selfknowledge.prompts import DIRECT, IDK, META, Wording, load_wording
+from metacog_pipeline.benchmarks.selfknowledge.prompts import (
+    DIRECT,
+    IDK,
+    META,
+    YES_NO,
+    Wording,
+    load_wording,
+)
+from metacog_pipeline.benchmarks.selfknowledge.read import abstains, matches, says_known
+from metacog_pipeline.benchmarks.selfknowledge.rules import Rule, YesNoRule
 from metacog_pipeline.benchmarks.selfknowledge.training.causal import generation
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.opening import context_of, yes_no_tokens
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.questions import Question
@@ -134,7 +140,7 @@ class Interview:
                 not abstained,
             )
             for question, said in zip(self.questions, self._answers(IDK, places), strict=True)
-            for abstained in (abstains(said, self.asking.yes_no, question.answers),)
+            for abstained in (abstains(said, question.answers, self.asking.yes_no),)
         ]
 
     def prompt(self, step: str, place: int) -> list[int]:
@@ -170,7 +176,7 @@ class Interview:
         if self._tokens:
             assert lead is not None
             return Heard(direct, "yes" if lead > 0 else "no", right, lead > 0, certainty=sure)
-        said = read_yes_no(meta, self.asking.language, self.asking.yes_no).value
+        said = says_known(meta, self.asking.language, self.asking.yes_no)
         return Heard(direct, meta, right, said == 1, said is not None, sure)
 
 

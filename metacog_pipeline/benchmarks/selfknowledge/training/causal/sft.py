@@ -16,8 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from metacog_pipeline.benchmarks.selfknowledge.answer_words import YES_NO
-from metacog_pipeline.benchmarks.selfknowledge.prompts import DIRECT, META
+from metacog_pipeline.benchmarks.selfknowledge.prompts import DIRECT, META, YES_NO
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.generation import filler
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.interview import Interview
 from metacog_pipeline.benchmarks.selfknowledge.training.seeds import batch, hash64

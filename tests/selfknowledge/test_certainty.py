@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.selfknowledge.confidence import confidence
+from metacog_pipeline.benchmarks.selfknowledge.certainty import certainty
+from metacog_pipeline.benchmarks.selfknowledge.read import Known, known
 from metacog_pipeline.llm.types import TokenLogprob
+from metacog_pipeline.reading.calls import Call, read_step, said_with
 from metacog_pipeline.transcripts.lines import encode_logprobs
 from tests.tables import every
 
@@ -19,7 +21,13 @@ def token(text: str, logprob: float = -0.1, **top: float) -> TokenLogprob:
 
 
 def found(*tokens: TokenLogprob, language: str = "en") -> float | None:
-    return confidence(encode_logprobs(tokens), language)
+    return kept_with("".join(each.token for each in tokens), encode_logprobs(tokens), language)
+
+
+def kept_with(text: str, logprobs: str | None, language: str = "en") -> float | None:
+    calls = {"meta": Call("ok", text, logprobs_json=logprobs)}
+    reading = read_step(calls, "meta", [Known()])
+    return certainty(said_with(calls, "meta", reading, "answer"), known(reading), language)
 
 
 def sigmoid(x: float) -> float:
@@ -71,14 +79,11 @@ def test_marks_and_thoughts_before_the_reply_are_passed_over():
     assert found(token("<think>"), token("Yes", -0.1, Yes=-0.1)) is None
 
 
-def test_where_a_reply_begins_counts_though_it_says_something_else():
-    assert found(token("Paris", -0.1, Yes=math.log(0.3), No=math.log(0.1))) == pytest.approx(0.75)
-
-
-def test_later_only_a_yes_or_a_no_is_such_a_place():
+def test_only_the_token_that_says_it_counts():
     said = token("No", math.log(0.9), No=math.log(0.9), Yes=math.log(0.1))
-    assert found(token("I"), token(" think"), said) == pytest.approx(0.1)
-    assert found(token("I"), token("know", -1.0, Yes=-1.0)) is None
+    assert found(token("Well", Yes=-0.1), token(", "), said) == pytest.approx(0.1)
+    assert found(token("Paris", -0.1, Yes=math.log(0.3), No=math.log(0.1))) is None
+    assert found(token("I", Yes=-0.1), token(" am"), token(" not"), token(" sure")) is None
 
 
 def test_words_in_pieces_are_known_by_their_beginning():
@@ -104,7 +109,7 @@ def test_each_language_has_its_words_and_english_ones():
 
 @every("kept", [None, "", "[", "{}", "[[1]]", "null", '[["Yes", "x", []]]'])
 def test_nothing_kept_is_nothing_known(kept):
-    assert confidence(kept) is None
+    assert kept_with("Yes", kept) is None
 
 
 def test_a_certain_yes_is_certain():

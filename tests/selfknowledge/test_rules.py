@@ -1,0 +1,105 @@
+"""Rules of reading beside ours: the published ones, literally, and stricter ones."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.benchmarks.selfknowledge.prompts import YES_NO
+from metacog_pipeline.benchmarks.selfknowledge.read import matches, says_known
+from metacog_pipeline.benchmarks.selfknowledge.rules import (
+    RULES,
+    abstains,
+    first_word,
+    inclusion,
+    language_of,
+    normalize,
+    says_yes,
+)
+from tests.tables import every
+
+TEXT = st.text(max_size=40)
+ANSWERS = st.lists(st.text(max_size=12), max_size=4)
+EVERY = ("entities", *RULES)
+
+
+@every(
+    ("output", "answers", "right"),
+    [
+        ("Iranian", ["Iran"], "inclusion normalized_inclusion"),
+        ("10", ["1"], "inclusion normalized_inclusion"),
+        ("STRASSE", ["straße"], "token_boundary entities"),
+        ("The Nile.", ["nile"], "inclusion normalized_inclusion exact_match token_boundary entities"),
+        ("It is the Nile", ["Nile"], "inclusion normalized_inclusion token_boundary entities"),
+        ("Nile", ["The Nile"], "normalized_inclusion exact_match token_boundary entities"),
+        ("USA", ["U.S.A."], "normalized_inclusion exact_match token_boundary entities"),
+        ("J. R. R. Tolkien", ["J.R.R. Tolkien"], "token_boundary entities"),
+        ("Jean Paul Sartre", ["Jean-Paul Sartre"], "token_boundary entities"),
+        ("3.5 km", ["35"], "normalized_inclusion"),
+        ("São Paulo", ["Sao Paulo"], "token_boundary entities"),
+        ("Henry VIII", ["Henry V"], "inclusion normalized_inclusion"),
+        ("not the Nile", ["Nile"], "inclusion normalized_inclusion token_boundary"),
+        ("答案是北京。", ["北京"], "inclusion normalized_inclusion token_boundary entities"),
+        ("서울입니다", ["서울"], "inclusion normalized_inclusion token_boundary entities"),
+        ("신서울", ["서울"], "inclusion normalized_inclusion"),
+        ("anything", [""], "inclusion"),
+        ("", [""], "inclusion"),
+        ("anything", [], ""),
+        ("<think>Nile</think>Po", ["Nile"], ""),
+    ],
+)
+def test_each_rule_matches_what_it_should(output, answers, right):
+    assert {name for name in EVERY if matches(output, answers, name)} == set(right.split())
+
+
+@given(TEXT, ANSWERS)
+@settings(max_examples=150)
+def test_inclusion_is_a_substring_in_lower_case(output, answers):
+    assert inclusion(output, answers) == any(each.lower() in output.lower() for each in answers)
+
+
+@given(TEXT, ANSWERS, st.sampled_from(sorted(RULES)))
+@settings(max_examples=150)
+def test_one_more_accepted_answer_never_makes_a_reply_wrong(output, answers, rule):
+    if RULES[rule](output, answers):
+        assert RULES[rule](output, [*answers, "another"])
+    assert not RULES[rule](output, [])
+
+
+@given(TEXT)
+@settings(max_examples=150)
+def test_the_normal_form_holds_no_punctuation(text):
+    assert not re.search(r"[!-/:-@\[-`{-~]", normalize(text))
+
+
+@pytest.mark.parametrize("language", tuple(YES_NO))
+def test_the_words_of_the_prompt_are_read_alike_by_every_rule(language):
+    for value, word in zip((1, 0), YES_NO[language], strict=True):
+        for text in (word, f" {word}. ", f'"{word}"', f"«{word}»", word.upper()):
+            read = {says_known(text, language, rule) for rule in ("default", "strict", "reference")}
+            assert read == {value}
+
+
+@every(
+    ("language", "text", "strict", "reference"),
+    [
+        ("en", "Yes, I do", 1, True), ("en", "**No**: yesterday", 0, True), ("en", "I think yes", None, True),
+        ("en", "eyes", None, True), ("es", "Si", None, False), ("es", "así", None, True), ("zh", "是。", 1, True),
+        ("zh", "不是", None, True), ("ko", "예상", None, True), ("ko", "Yes", None, False), ("en", "", None, False),
+    ],
+)  # fmt: skip
+def test_the_strict_rule_takes_the_first_word_and_the_published_one_any_place(
+    language, text, strict, reference
+):
+    assert (first_word(text, language), says_yes(text, language)) == (strict, reference)
+
+
+def test_the_published_abstention_is_one_text():
+    said = ("I don't know", "Hm, I don't know.", "I don’t know", "I do not know", "")
+    assert [*map(abstains, said)] == [True, True, False, False, False]
+
+
+def test_languages_are_told_by_their_codes_as_published():
+    codes = ("ko", "ko_kr", "zh", "zh_cn", "zh_hk", "es", "es_mx", "en", "de", "", "ZH")
+    assert [*map(language_of, codes)] == ["ko", "en", "zh", "zh", "zh", "es", "en", "en", "en", "en", "en"]
