@@ -90,8 +90,8 @@ _KINDS = frozenset(
     ("lake", "ocean", "sea", "river", "mount", "mt", "desert", "strait", "peninsula", "island", "islands")
 )
 
-# Signs that make another answer of the same words: C++ and C#, x < 5 and x > 5, -3/7 and 3/7.
-_SIGNS = re.compile(r"[#±<>^√]|(?<=\w)\+|\+(?=\s?\w)|(?:^|(?<=[=(])|(?<=\bis\s))\s?-(?=\s?\w)")
+# Signs that make another answer of the same words: C++ and C#, x < 5 and x > 5, -3/7 and 3/7; but not the mark of a list.
+_SIGNS = re.compile(r"[#±<>^√]|(?<=\w)\+|\+(?=\s?\w)|^\s?-(?=\w)|(?:(?<=[=(])|(?<=\bis\s))\s?-(?=\s?\w)")
 _NOT = re.compile(r"\W*(?:not|never|before|after|until)\b", re.IGNORECASE)
 
 Date = tuple[int, int, int]
