@@ -7,11 +7,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from metacog_pipeline.benchmark.answers.text import plain_characters
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.interchange import columns as named
 from metacog_pipeline.interchange.import_cells import no_comma, rated
 from metacog_pipeline.interchange.import_rules import RowRules
+from metacog_pipeline.reading.envelope import plain
 
 _LEAST_STATED = 10  # confidences from which a scale shows
 _FEW, _HIGHEST_RATING = 3, 10
@@ -143,7 +143,7 @@ def _plainly(value: Any) -> Any:
     """Return a cell in plain characters and without a sign for "about" in front."""
     if not isinstance(value, str) or (value.isascii() and value.isdecimal()):
         return value
-    return _ABOUT.sub("", plain_characters(value).strip())
+    return _ABOUT.sub("", plain(value).strip())
 
 
 def _width(text: str) -> float:

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from metacog_pipeline.benchmark.answers.question_rows import Question, content_digest, question_of
 from metacog_pipeline.errors import SourceError, StudyError, one_line
-from metacog_pipeline.files import sha256_hex
-from metacog_pipeline.interchange.answer_files import AnswerFile, content
+from metacog_pipeline.interchange.answer_files import AnswerFile
+from metacog_pipeline.interchange.question import Question
+from metacog_pipeline.interchange.question_rows import content_digest, question_of
 
 QuestionT = TypeVar("QuestionT", bound=Question)
-
-#: Digest of a file this process wrote → what its rows say.
-_at_hand: dict[str, Sequence[Mapping[str, Any]]] = {}
-
-
-def note(text: str, fields: Sequence[Mapping[str, Any]]) -> None:
-    """Remember what the lines of ``text``, which is about to be a file, say: the fields of `question_of`, one a line."""
-    _at_hand.clear()
-    _at_hand[sha256_hex(text)] = fields
 
 
 def load(paths: Sequence[Path], row: type[QuestionT]) -> list[QuestionT]:
@@ -48,11 +39,6 @@ def load(paths: Sequence[Path], row: type[QuestionT]) -> list[QuestionT]:
 def _read(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield where each row stands and the fields of its question."""
     try:
-        own = _at_hand and path.suffix == ".jsonl" and path.is_file()
-        if own and (known := _at_hand.get(sha256_hex(content(path)))) is not None:
-            for number, said in enumerate(known, start=1):
-                yield f"{path}: row {number}", dict(said)
-            return
         for each in AnswerFile(path):
             place = f"{path}: row {each.number}"
             if each.broken is not None:

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from metacog_pipeline.asking.session import Partition
-from metacog_pipeline.benchmark.answers.question_rows import Question
-from metacog_pipeline.benchmark.answers.reading import read_stated
 from metacog_pipeline.interchange.columns import Scale
 from metacog_pipeline.interchange.import_cells import RowError, whole
 from metacog_pipeline.interchange.import_rules import RowRules
+from metacog_pipeline.interchange.question import Question
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.transcripts.journal import segments
 
@@ -95,7 +94,7 @@ class QuestionRows(RowRules):
 
     def agrees(self, item: Question, key: str) -> bool:
         """Return whether the key is an accepted answer, read as a stated one."""
-        return not item.answer or read_stated(key, item.key).correct is True
+        return not item.answer or item.accepts(key)
 
     def keyed(self, item: Question) -> str:
         """Return the accepted answers."""

@@ -60,6 +60,7 @@ _PLAIN = {
     **{ord(a): b for a, b in zip("。、×⁄∶", ".,x/:", strict=True)},
     **{ord(a): " " for a in "\u00a0\u202f\u2009\u3000"},
     **{code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFF01, 0xFF5F)},  # full widths
+    **{start + n: str(n) for start in (0x660, 0x6F0, 0x966) for n in range(10)},  # Arabic, Persian, Devanagari
     **dict.fromkeys(map(ord, "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), "\n"),
 }  # fmt: skip
 

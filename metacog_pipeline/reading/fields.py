@@ -158,7 +158,7 @@ class Letter:
         """Read the letter or the option behind a label."""
         bare = unboxed(said)
         whole = bare.strip(_MARKUP)
-        if len(whole) == 1 and whole.isalpha():
+        if len(whole) == 1 and whole.isalpha() and (whole.upper() in self.options or not self._named(whole)):
             return self._of(whole.upper(), bare.index(whole))
         if not whole:
             return NOTHING

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from metacog_pipeline.benchmark.answers import sureness
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange.logs import reading
 from metacog_pipeline.interchange.question_rules import QuestionRows
-from metacog_pipeline.transcripts.lines import encode_logprobs
+from metacog_pipeline.reading import tokens
 from tests.logs.conftest import lines, samples
 
 SAMPLE = """[study]
@@ -44,8 +43,7 @@ def test_choices_of_lm_eval_have_the_chances_of_their_log_likelihoods(tmp_path, 
     first, second = samples(lines(path, choice(0, [-3, -1, -2]), choice(1, [-1, -9, -5])))
     assert (first.task, first.model) == ("capitals", "meta-llama/Llama-3")
     assert (first.said.text, second.said.text) == ("B", "A")
-    logs = encode_logprobs(first.said.logprobs)
-    share = sureness.chance(logs, "ABC", "B")
+    share = tokens.chance(first.said.logprobs, lambda text: text == "B")
     assert share == pytest.approx(math.exp(-1) / sum(math.exp(-each) for each in (1, 2, 3)))
     done = take(path)
     assert done.kept == 2

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmark.answers.question_rows import Question, question_of
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.benchmarks.questions import read
 from metacog_pipeline.benchmarks.questions.items import Item
 from metacog_pipeline.interchange.logs import matching
+from metacog_pipeline.interchange.question import Question
+from metacog_pipeline.interchange.question_rows import question_of
 from tests.tables import every
 
 
@@ -141,7 +142,7 @@ def options_and_right(options, answer):
 @pytest.mark.parametrize(
     "options",
     [["A) red", "(B) blue", "C. green", "D: x"], ["a) red", "b)blue", "c. green", "(d) x"],
-     {"A": "A) red", "B": "B) blue", "C": "C) green", "D": "D) x"}, "A) red B) blue C) green D) x",
+     {"A": "A) red", "B": "B) blue", "C": "C) green", "D": "D) x"},
      "A) red | B) blue | C) green | D) x", "(A) red\n(B) blue\n(C) green\n(D) x"],
 )  # fmt: skip
 @pytest.mark.parametrize("right_one", ["B", "b", "(B)", "B) blue", "b. blue", "blue", 1])

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmark.answers.question_rows import question_of
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.benchmarks.questions import asking, confidence, read
 from metacog_pipeline.benchmarks.questions.items import Item
+from metacog_pipeline.interchange.question_rows import question_of
 from metacog_pipeline.llm.types import TokenLogprob
 from metacog_pipeline.transcripts.lines import encode_logprobs
 from tests.tables import every

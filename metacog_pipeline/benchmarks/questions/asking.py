@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from metacog_pipeline.benchmark import wording
-from metacog_pipeline.benchmark.contract import Call, Chat
-from metacog_pipeline.benchmarks.questions import answers
+from metacog_pipeline.benchmark.contract import Call, Calls, Chat
 from metacog_pipeline.benchmarks.questions.items import Item
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.llm.types import Message, Status
+from metacog_pipeline.reading.calls import read_step, words_of
+from metacog_pipeline.reading.reader import Reading
 
 ANSWER = "answer"
 #: Words of a scale, with the chances they stand for.
@@ -62,6 +63,14 @@ def first(item: Item, condition: str, words: Words) -> str:
     return f"{item.stem}\n\n{words[name].replace('{form}', FORMS.get(item.kind, FORMS['text']))}"
 
 
+def said(item: Item, calls: Calls, step: str, reading: Reading | None = None) -> str | None:
+    """Return the answer as a reply words it, of a choice its letter; None where none can be read."""
+    reading = reading or read_step(calls, step, [item.field])
+    if reading["answer"].status != "ok":
+        return None
+    return words_of(calls, step, reading, "answer") if item.kind == "number" else str(reading["answer"].value)
+
+
 async def ask(item: Item, condition: str, chat: Chat, words: Words, samples: int) -> None:
     """Ask every call of one question; equal calls of other conditions are paid for once."""
     asked = Message("user", first(item, condition, words))
@@ -73,16 +82,16 @@ async def ask(item: Item, condition: str, chat: Chat, words: Words, samples: int
     found = await chat(ANSWER, (asked,), top_logprobs=logs)
     if condition not in SECOND or found.status is not Status.OK:
         return
-    said = answers.said(item, {ANSWER: Call("ok", found.text)}, ANSWER)
-    if said is None:
+    answer = said(item, {ANSWER: Call("ok", found.text)}, ANSWER)
+    if answer is None:
         return
     if condition == "p_true":
-        text = words[condition].replace("{said}", one_line(said, 300))
+        text = words[condition].replace("{said}", one_line(answer, 300))
         await chat(condition, (Message("user", f"{item.stem}\n\n{text}"),))
     else:
         talk = (
             asked,
-            Message("assistant", f"Answer: {one_line(said, 300)}"),
+            Message("assistant", f"Answer: {one_line(answer, 300)}"),
             Message("user", words[condition]),
         )
         await chat(condition, talk, top_logprobs=0)

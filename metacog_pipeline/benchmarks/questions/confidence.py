@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from metacog_pipeline.benchmarks.questions.answers import Answer, one
+from metacog_pipeline.interchange.question import Answer, same_answer
 from metacog_pipeline.reading.numbers import in_percent
 
 
@@ -36,7 +36,7 @@ def groups_of(field: Answer, answers: Sequence[Said]) -> list[list[Said]]:
     """Return answers that are one in groups, the largest first."""
     groups: list[list[Said]] = []
     for each in answers:
-        own = next((group for group in groups if one(field, group[0][0], each[0])), None)
+        own = next((group for group in groups if same_answer(field, group[0][0], each[0])), None)
         if own is None:
             groups.append([each])
         else:

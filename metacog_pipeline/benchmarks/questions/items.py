@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.benchmark import contract
-from metacog_pipeline.benchmark.answers.question_rows import LETTERS as LETTERS
-from metacog_pipeline.benchmark.answers.question_rows import Question
 from metacog_pipeline.benchmarks.questions.settings import SAMPLE
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import file_sha256
 from metacog_pipeline.interchange import question_files
+from metacog_pipeline.interchange.question import LETTERS as LETTERS
+from metacog_pipeline.interchange.question import Question
 
 NAME = "questions"
 SHIPPED = Path(__file__).with_name("sample.jsonl")

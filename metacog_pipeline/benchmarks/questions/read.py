@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Calls, Flag
-from metacog_pipeline.benchmarks.questions.answers import field_of, right, said
-from metacog_pipeline.benchmarks.questions.asking import ANSWER, SAMPLED, SCALE, SECOND, steps
+from metacog_pipeline.benchmarks.questions.asking import ANSWER, SAMPLED, SCALE, SECOND, said, steps
 from metacog_pipeline.benchmarks.questions.confidence import certainty, groups_of, share
 from metacog_pipeline.benchmarks.questions.items import Item
 from metacog_pipeline.reading import tokens
@@ -60,7 +59,7 @@ def read(item: Item, condition: str, calls: Calls, samples: int) -> Response:
 
 def _single(item: Item, condition: str, calls: Calls) -> Response:
     sure = [SURENESS[condition]] if condition in SURENESS else []
-    reading = read_step(calls, ANSWER, [field_of(item), *sure])
+    reading = read_step(calls, ANSWER, [item.field, *sure])
     if condition == "abstain_allowed" and (reading["answer"].withheld or reading.status == "refused"):
         return Response(confidence=0.0, kept=0, status="ok", reason=None)
     words, graded = said(item, calls, ANSWER, reading), calls[ANSWER].mode.removeprefix("graded: ")
@@ -70,7 +69,7 @@ def _single(item: Item, condition: str, calls: Calls) -> Response:
         status = {"refused": "refused", "truncated": TOO_LONG}.get(reading.status, "answer_unparsed")
         correct = None if status == TOO_LONG else 0
         return Response(correct=correct, status=status, reason=why(reading["answer"], "answer"))
-    is_right = int(graded) if item.kind == "graded" else int(right(item, reading["answer"].value, words))
+    is_right = int(graded) if item.kind == "graded" else int(item.right(reading["answer"].value, words))
     made = Response(words, is_right, status="ok", reason=None)
     if condition == "answer_only":
         return made
@@ -93,7 +92,7 @@ def _confidence(
     if condition == "abstain_allowed":
         return 1.0, None
     if condition == "choice_logprob":
-        return _chance(calls, ANSWER, reading, field_of(item)), None
+        return _chance(calls, ANSWER, reading, item.field), None
     if condition == "p_true":
         second = read_step(calls, condition, [YesNo()])
         if second.status != "ok":
@@ -123,15 +122,12 @@ def _agreed(item: Item, condition: str, calls: Calls, names: Sequence[str], ther
     """Return the answer most samples agree on: confidence is their share, or how little the samples scatter."""
     if len(there) < len(names):
         return Response(reason=f"{len(there)} of {len(names)} samples were asked")
-    field = field_of(item)
-    readings = {name: read_step(calls, name, [field]) for name in names}
-    words = {name: said(item, calls, name, reading) for name, reading in readings.items()}
-    groups = groups_of(
-        field, [(readings[name]["answer"].value, text) for name, text in words.items() if text]
-    )
+    readings = {name: read_step(calls, name, [item.field]) for name in names}
+    worded = ((each["answer"].value, said(item, calls, name, each)) for name, each in readings.items())
+    groups = groups_of(item.field, [(value, words) for value, words in worded if words])
     if not groups:
         return Response(correct=0, status="answer_unparsed", reason="no sample has a readable answer")
     sizes = [*map(len, groups)]
     sure = certainty(sizes, len(names)) if condition == "semantic_agreement" else sizes[0] / len(names)
     first = groups[0][0]
-    return Response(first[1], int(right(item, *first)), sure, status="ok", reason=None)
+    return Response(first[1], int(item.right(*first)), sure, status="ok", reason=None)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from metacog_pipeline.benchmark.answers.question_rows import LETTERS
 from metacog_pipeline.benchmark.seeded_sample import uniforms
 from metacog_pipeline.benchmarks.questions import asking
-from metacog_pipeline.benchmarks.questions.items import Item
+from metacog_pipeline.benchmarks.questions.items import LETTERS, Item
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, Status, TokenLogprob
 

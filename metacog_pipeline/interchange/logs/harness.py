@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from metacog_pipeline.benchmark.answers.question_rows import LETTERS, solved
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange.logs import sample as samples
 from metacog_pipeline.interchange.logs.sample import Sample
+from metacog_pipeline.interchange.question import LETTERS
+from metacog_pipeline.interchange.question_rows import solved
 from metacog_pipeline.llm.types import Completion, Status, TokenLogprob
 
 _NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+))?$")

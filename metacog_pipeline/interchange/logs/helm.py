@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from metacog_pipeline.benchmark.answers.question_rows import LETTERS
 from metacog_pipeline.interchange.logs import sample as samples
 from metacog_pipeline.interchange.logs.sample import Sample
+from metacog_pipeline.interchange.question import LETTERS
 from metacog_pipeline.llm.types import Completion, Status, TokenLogprob
 
 SCORES = "per_instance_stats.json"

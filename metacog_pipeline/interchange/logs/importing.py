@@ -18,7 +18,6 @@ from typing import Any
 from metacog_pipeline import registry
 from metacog_pipeline.asking import construction
 from metacog_pipeline.asking.session import Partition
-from metacog_pipeline.benchmark.answers import sureness
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import SourceError, StudyError, one_line
 from metacog_pipeline.files import canonical_json, write_text
@@ -27,6 +26,7 @@ from metacog_pipeline.interchange.importing import takes
 from metacog_pipeline.interchange.logs import matching, study_files
 from metacog_pipeline.interchange.logs.sample import Sample
 from metacog_pipeline.interchange.logs.tables import FIELDS
+from metacog_pipeline.interchange.question import states_confidence
 from metacog_pipeline.interchange.question_rules import QuestionRows
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.transcripts.lines import encode_logprobs
@@ -197,7 +197,7 @@ def _own_questions() -> str:
 
 def _condition(usable: Sequence[Sample]) -> str:
     """Return under which condition the answers of a log stand: by the confidence most of them have."""
-    stated = sum(sureness.states(each.said.text) for each in usable)
+    stated = sum(states_confidence(each.said.text) for each in usable)
     if 2 * stated >= len(usable):
         return QuestionRows.in_words
     letters = sum(bool(each.said.logprobs) and len(each.said.text.strip()) <= 3 for each in usable)
@@ -395,7 +395,7 @@ def _tell(
     options.show(
         f"{len(samples)} samples of {models}, runs {runs[0]} to {runs[-1]}, as answers to {into.name} {condition}"
     )
-    stated = sum(sureness.states(each.said.text) for each in samples if each.why is None)
+    stated = sum(states_confidence(each.said.text) for each in samples if each.why is None)
     if stated and condition != QuestionRows.in_words:
         options.show(
             f"{stated} answers state a confidence, fewer than half: none of these counts; import the models that state one "

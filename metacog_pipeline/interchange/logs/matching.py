@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from metacog_pipeline.benchmark.answers.dates import sure_date_of
-from metacog_pipeline.benchmark.answers.question_rows import Question, content_digest, question_of
-from metacog_pipeline.benchmark.answers.text import folded
-from metacog_pipeline.benchmark.answers.units import quantity
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.files import sha256_hex, write_text
-from metacog_pipeline.interchange import question_files
 from metacog_pipeline.interchange.logs.sample import Sample
+from metacog_pipeline.interchange.question import Question
+from metacog_pipeline.interchange.question_rows import content_digest, flat, quantity, question_of
+from metacog_pipeline.reading.envelope import plain
+from metacog_pipeline.reading.fields import unboxed
+from metacog_pipeline.reading.names import same
 
 _NAMED = 3
 _MOST_CUT = 9
@@ -25,11 +25,10 @@ _LABEL = re.compile(r"^\s*(?:question|q)\s{0,3}[:.]\s", re.IGNORECASE)
 
 @dataclass(slots=True)
 class Matched:
-    """Items by (task, name in the log); rows of the file of new ones, and what they say; how many were found by what."""
+    """Items by (task, name in the log); rows of the file of new ones; how many were found by what."""
 
     items: dict[tuple[str, str], str] = field(default_factory=dict)
     new: list[dict[str, Any]] = field(default_factory=list)
-    fields: list[dict[str, Any]] = field(default_factory=list)
     by: dict[str, int] = field(default_factory=dict)
 
 
@@ -80,7 +79,6 @@ def match(path: Path, items: Iterable[Question], samples: Sequence[Sample], trus
         if there is None:
             new.add(own)
             found.new.append(row)
-            found.fields.append(fields)
             by_id[own] = there = Question(**fields)
             by_content.setdefault(digest, there)
             by = "new"
@@ -96,7 +94,7 @@ def _texts(items: Iterable[Question]) -> dict[str, Question | None]:
     """Return items by their question, and by question and options; None where two have the same."""
     found: dict[str, Question | None] = {}
     for item in items:
-        for text in {folded(item.question), folded(item.stem)}:
+        for text in {flat(item.question), flat(item.stem)}:
             found[text] = None if text in found else item
     return found
 
@@ -109,7 +107,7 @@ def _asked_for(by_text: Mapping[str, Question | None], asked: str) -> Question |
     cuts += [[each] for each in parts[1:-1][:_MOST_CUT]]
     for each in ([parts], cuts):
         tried = (_LABEL.sub("", "\n\n".join(part), count=1) for part in each)
-        there = {item.item_id: item for text in tried if (item := by_text.get(folded(text))) is not None}
+        there = {item.item_id: item for text in tried if (item := by_text.get(flat(text))) is not None}
         if there:
             return next(iter(there.values())) if len(there) == 1 else None
     return None
@@ -121,8 +119,6 @@ def keep_new(folder: Path, found: Matched) -> None:
     number = len(list(folder.glob("*.jsonl"))) + 1
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / f"{number:04d}-{sha256_hex(text)[:12]}.jsonl", text)
-    if all(row["dataset"] for row in found.new):  # what names no data set is named by its file
-        question_files.note(text, found.fields)
 
 
 def _same_key(item: Question, fields: Mapping[str, Any]) -> bool:
@@ -130,17 +126,16 @@ def _same_key(item: Question, fields: Mapping[str, Any]) -> bool:
         return True
     if item.kind == "choice" or fields["kind"] == "choice":
         return (item.kind, item.answer) == (fields["kind"], fields["answer"])
-    ours, theirs = ({_plain(str(each)) for each in forms} for forms in (item.key.forms, _forms(fields)))
-    return bool(ours & theirs)
+    ours, theirs = (
+        [_bare(each) for each in forms] for forms in ([item.answer, *item.accept], _forms(fields))
+    )
+    return any(same(mine, other) for mine in ours for other in theirs)
 
 
-def _plain(form: str) -> str:
-    """Return a right answer as it is compared: of a number with its unit the number, as logs before had both as text; a
-    date in one spelling."""
-    if date := sure_date_of(form):
-        return date.said()
+def _bare(form: str) -> str:
+    """Return a right answer as it is compared: of a number with its unit the number, as logs before had both as text."""
     found = quantity(form)
-    return folded(form if found is None else found[0])
+    return unboxed(plain(form)) if found is None else found[0]
 
 
 def _forms(fields: Mapping[str, Any]) -> list[str]:

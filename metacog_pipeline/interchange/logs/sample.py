@@ -9,10 +9,9 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from metacog_pipeline.benchmark.answers.question_rows import ungrouped
-from metacog_pipeline.benchmark.answers.units import quantity
 from metacog_pipeline.benchmark.cells import number
 from metacog_pipeline.errors import StudyError, one_line
+from metacog_pipeline.interchange.question_rows import quantity, ungrouped
 from metacog_pipeline.llm.types import Completion, Status, TokenLogprob
 from metacog_pipeline.llm.wire import values
 

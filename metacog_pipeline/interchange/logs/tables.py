@@ -8,22 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from metacog_pipeline.benchmark.answers import stated, sureness
-from metacog_pipeline.benchmark.answers.question_rows import (
-    LETTERS,
-    NAMES,
-    Question,
-    by_label,
-    content_digest,
-    labels_of,
-    listed,
-    option_columns,
-    options_of,
-    question_of,
-    right_answers,
-    texts_of,
-)
-from metacog_pipeline.benchmark.answers.text import folded
 from metacog_pipeline.benchmark.cells import absent, truth
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.interchange import columns as named
@@ -47,6 +31,20 @@ from metacog_pipeline.interchange.import_scale import Confidence
 from metacog_pipeline.interchange.imported import ImportOptions
 from metacog_pipeline.interchange.logs import sample as samples
 from metacog_pipeline.interchange.logs.sample import Sample
+from metacog_pipeline.interchange.question import LETTERS, Question, states_confidence
+from metacog_pipeline.interchange.question_rows import (
+    NAMES,
+    by_label,
+    content_digest,
+    flat,
+    labels_of,
+    listed,
+    option_columns,
+    options_of,
+    question_of,
+    right_answers,
+    texts_of,
+)
 from metacog_pipeline.interchange.question_rules import QuestionRows
 from metacog_pipeline.llm.types import Completion, Status
 
@@ -276,7 +274,7 @@ class _Table:
         sure = sure if named.number(sure) is not None else self._options.shape.word(sure)
         if named.missing(sure) or none_stated(sure, self._options.scale or QuestionRows.scale):
             self.confidence.missing += "confidence" in said
-        elif not sureness.states(text):
+        elif not states_confidence(text):
             rated = self.confidence.take(sure, row)
             text += f"\nConfidence: {rated}%" if named.number(rated) is not None else ""
         return text, indices
@@ -286,7 +284,7 @@ class _Table:
         place = whole(value)
         if place is None:
             return None
-        return _Number(place, text={folded(str(value)), str(place)} & {*map(folded, options)} != set())
+        return _Number(place, text={flat(str(value)), str(place)} & {*map(flat, options)} != set())
 
     def _by_number(self) -> set[str]:
         """Return the fields that name options by number: where most of their numbers are the text of no option."""
@@ -352,7 +350,7 @@ class _Table:
         for each in made:
             if each.right is None or (item := _item(keys, each)) is None or item.kind == "graded":
                 continue
-            read = stated.answer_of(each.said.text, item.key)[1]
+            read = item.is_right(each.said.text)
             compared += read is not None
             if read is not None and bool(read) != each.right:
                 other.append(

@@ -1,0 +1,111 @@
+"""A question with its right answer, as an item: what its answer is read as, and whether an answer is right."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Any, Literal
+
+from metacog_pipeline.benchmark.item import Item
+from metacog_pipeline.reading.envelope import Envelope, plain
+from metacog_pipeline.reading.fields import Confidence, Letter, Number, unboxed
+from metacog_pipeline.reading.names import ShortText
+from metacog_pipeline.reading.numbers import asked_unit, in_percent
+from metacog_pipeline.reading.reader import read
+
+LETTERS = "ABCDEFGHIJ"
+Answer = Letter | Number | ShortText
+
+
+class Question(Item):
+    """A question. ``answer`` is right (the letter where there are ``options``), and so is what ``accept`` lists; what is
+    ``graded`` is right or wrong as its log says. Questions of one ``task`` have a board together; those of one ``group``
+    are drawn together."""
+
+    task: str
+    question: str
+    kind: Literal["choice", "number", "text", "graded"]
+    answer: str = ""
+    accept: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    reject: tuple[str, ...] = ()
+    tolerance: float = 0.0
+    unit: str = ""
+    group: str = ""
+
+    @property
+    def cluster(self) -> str:
+        """The group, else the question itself."""
+        return self.group or self.item_id
+
+    @cached_property
+    def stem(self) -> str:
+        """The question as it is asked, options below it."""
+        listed = (f"{letter}) {text}" for letter, text in zip(LETTERS, self.options, strict=False))
+        return "\n".join([self.question.strip(), *listed])
+
+    @cached_property
+    def field(self) -> Answer:
+        """What a reply is read as. Right answers are in the same plain form as replies."""
+        if self.options:
+            return Letter(dict(zip(LETTERS, self.options, strict=False)))
+        if self.kind == "number":
+            return Number(self.unit or asked_unit(self.question))
+        return ShortText(tuple(unboxed(plain(form)).strip() for form in (self.answer, *self.accept)))
+
+    def right(self, value: Any, words: str) -> bool:
+        """Return whether an answer of this ``value``, stated in these ``words``, is that of the key."""
+        if isinstance(self.field, ShortText):
+            return self.field.right(value) and not ShortText(self.reject).right(value)
+        if isinstance(self.field, Letter):
+            return bool(value == self.answer)
+        return any(map(self._is_near, self._ways(self.field, value, words)))
+
+    def as_keyed(self, value: Any, words: str) -> Any:
+        """Return the value of an answer, of 25 % the 0.25 where that is what the key counts in."""
+        if not isinstance(self.field, Number):
+            return value
+        return next(filter(self._is_near, self._ways(self.field, value, words)), value)
+
+    @staticmethod
+    def _ways(field: Number, value: float, words: str) -> tuple[float, ...]:
+        """Return a number, and it as a share where a percentage is asked for, or the other way."""
+        asked, stated = field.unit in ("%", "percent"), in_percent(words)
+        if asked == stated:
+            return (value,)
+        return (value, value / 100) if stated else (value, value * 100) if 0 < value < 1 else (value,)
+
+    def _is_near(self, value: float) -> bool:
+        keys = [
+            found.value for found in map(self.field.read, (self.answer, *self.accept)) if found.status == "ok"
+        ]
+        within = self.tolerance * (1 + 1e-9)  # 14.3 is within 0.01 of 14.29
+        return any(math.isclose(value, key, rel_tol=1e-9, abs_tol=within) for key in keys)
+
+    def accepts(self, answer: str) -> bool:
+        """Return whether an answer by itself is right."""
+        said = unboxed(plain(answer))
+        found = self.field.read(said)
+        return found.status == "ok" and self.right(found.value, said)
+
+    def is_right(self, reply: str) -> bool | None:
+        """Return whether the answer of a whole reply is right; None where it has none."""
+        envelope = Envelope.of(reply)
+        found = read(envelope, [self.field])["answer"]
+        return (
+            self.right(found.value, envelope.text[found.start : found.end]) if found.status == "ok" else None
+        )
+
+
+def same_answer(field: Answer, mine: Any, other: Any) -> bool:
+    """Return whether two answers to one question are the same."""
+    if isinstance(field, ShortText):
+        both = field.right(mine) and field.right(other)
+        return both or ShortText((mine,)).right(other) or ShortText((other,)).right(mine)
+    return math.isclose(mine, other, rel_tol=1e-9) if isinstance(field, Number) else bool(mine == other)
+
+
+def states_confidence(reply: str) -> bool:
+    """Return whether a reply states a number as its confidence."""
+    stated = read(Envelope.of(reply), [ShortText(()), Confidence(0, 100)])["confidence"]
+    return stated.status in ("ok", "out_of_range")

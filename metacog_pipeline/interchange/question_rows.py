@@ -1,0 +1,407 @@
+"""A row of somebody's table as a `Question`: multiple choice, true or false, a number, or a few words, with its answer."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+from metacog_pipeline.benchmark.cells import absent, compared_name, number, truth
+from metacog_pipeline.errors import one_line
+from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.interchange.question import LETTERS
+from metacog_pipeline.reading.fields import Number
+from metacog_pipeline.reading.numbers import numbers
+
+KINDS = {
+    **dict.fromkeys(("choice", "multiple_choice", "mc"), "choice"),
+    **dict.fromkeys(("true_false", "boolean", "tf"), "true_false"),
+    **dict.fromkeys(("number", "numeric"), "number"),
+    **dict.fromkeys(("text", "short_answer"), "text"),
+    "graded": "graded",
+}
+#: Usual names of columns, compared without case, spaces and hyphens.
+NAMES = {
+    "question": ("question", "input", "prompt", "question_text"),
+    "options": ("options", "choices", "answer_choices", "answer_options", "mc_options"),
+    "answer": ("answers", "answer", "target", "key", "correct_answer", "correct_option", "answer_key", "answerkey",
+               "gold", "gold_answer", "ground_truth"),
+}  # fmt: skip
+LONGEST = 100_000  # characters of a question
+_SOLVED = re.compile(r"(?:\A|\s)####[ \t]*([^\n#]{1,200})\Z")  # as GSM8K ends its solutions
+_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
+_MONEY = "$€£"
+_POINT_ZERO = re.compile(r"(?<=\d)\.0+\Z")
+# A letter or number in front of an option's text: "A) red", "(b)red", "2. blue", "Ａ、红"; "(A) and (B)" has none.
+_MARKED = re.compile(
+    r"\s*(?:[(（]([^\W_]{1,2})[)）]|([^\W_]{1,2})(?:[)）．、：]|[.:](?=\s|[^\x00-\x7f])))\s*(?=\S)(?!(?:and|or|only|alone)\b)"
+)
+_SERIES = (tuple(LETTERS), tuple(map(str, range(1, 11))))
+_ARRAY = re.compile(
+    r"\barray\((?=\[)|(?<=\]),\s{0,20}dtype=\w{1,20}\)|(?<=\])\)"
+)  # as NumPy is written into a cell
+_OPTION = re.compile(r"(?:option|opt|choice|op|answer)?[_\s-]?([a-j]|\d)", re.IGNORECASE)
+# Columns with the wrong options alone, as GPQA ("Incorrect Answer 1"), SciQ and quizzes have them.
+_WRONG = re.compile(r"(?:(?:incorrect|wrong)_(?:answer|option|choice)|distractor)s?(?:_?(?:[a-j]|\d))?")
+_LETTERS_WITHOUT_ACCENT = str.maketrans(
+    {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
+)
+
+
+# --- a row ------------------------------------------------------------------------------------------------------------
+def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
+    """Return the fields of the `Question` a row says; ValueError where it says none.
+
+    Columns: ``question``, ``answer`` or a list ``answers``, ``options`` or a column for each, ``kind``, ``id``,
+    ``dataset``, ``group``, ``reject``, ``tolerance``, ``unit``; other names of some are known. The right option is named by
+    its letter, its text, its label or its place from 0; where only wrong ones are listed, it is the answer.
+    """
+    names = tuple(map(str, cells))
+    cells = {each: cells[name] for each, name in _plainly(names).items()}
+    question = _first(cells, *NAMES["question"])
+    if question is None:
+        there = ", ".join(name[:40] for name in names[:20])
+        raise ValueError(f"there is no question; give it in a column question; the columns are: {there}")
+    if not isinstance(question, str) or len(question) > LONGEST:
+        raise ValueError(f"question must be a text of at most {LONGEST} characters")
+    given, right = _given(cells, names)
+    options, labels = options_of(given), labels_of(given)
+    try:
+        answers = [by_label(each, labels) for each in right_answers(right)]
+    except _NoAnswer as error:
+        raise ValueError(f"answer {error}; give what is right itself, a text or a list of texts") from None
+    kind, options, answers = _of_kind(cells, options, answers)
+    unit = str(cells.get("unit") or "")
+    if kind == "number" and not unit and all(str(each).strip().endswith("%") for each in answers):
+        answers, unit = [str(each).strip().removesuffix("%").strip() for each in answers], "%"
+    forms, rejected = [*map(str, answers)], tuple(map(str, listed(cells.get("reject"))))
+    if twice := next((each for each in forms if each in rejected), None):
+        raise ValueError(f"answer {twice[:40]!r} stands in reject too; take it out of one")
+    return {
+        "item_id": _name_of(cells) or f"q-{content_digest(question, options)}",
+        "dataset": "own",
+        "task": one_line(" ".join(str(cells.get("dataset") or dataset).split()), 80),
+        **{"question": question, "kind": kind, "options": options, "answer": forms[0] if forms else ""},
+        **{"accept": tuple(forms[1:]), "reject": rejected, "tolerance": _tolerance(cells.get("tolerance"))},
+        **{"unit": unit, "group": str(cells.get("group") or "")},
+    }
+
+
+def _of_kind(
+    cells: Mapping[str, Any], options: tuple[str, ...], answers: list[Any]
+) -> tuple[str, tuple[str, ...], list[Any]]:
+    """Return kind, options and right answers; of a choice the letter is right."""
+    kind = KINDS.get(str(cells.get("kind") or _usual_kind(options, answers)).strip().casefold())
+    if kind is None:
+        raise ValueError(f"kind is {cells['kind']!r}; use one of {', '.join(KINDS)}")
+    if kind == "true_false":
+        kind, options, answers = "choice", ("True", "False"), [_true_or_false(each) for each in answers]
+    if not answers and kind != "graded":
+        raise ValueError("there is no answer; give answer, or a list answers")
+    if kind == "choice" and not options:
+        raise ValueError("there are no options to choose among; give a list options, or another kind")
+    if kind == "choice":
+        answers = sorted({_letter(each, options) for each in answers})
+        if len(answers) > 1:
+            many = f"{len(answers)} options are right, {', '.join(answers)}"
+            raise ValueError(f"{many}; a question with options has one right answer")
+    if kind == "number" and (odd := [each for each in answers if Number().read(str(each)).status != "ok"]):
+        raise ValueError(f"answer {str(odd[0])[:40]!r} is no number")
+    return kind, options, answers
+
+
+def _usual_kind(options: Sequence[str], answers: Sequence[Any]) -> str:
+    if options:
+        return "choice"
+    if answers and all(str(each).strip().casefold() in ("true", "false") for each in answers):
+        return "true_false"
+    return "number" if answers and all(number(each) is not None for each in answers) else "text"
+
+
+@lru_cache(maxsize=64)
+def _plainly(names: tuple[str, ...]) -> dict[str, str]:
+    """Return the column of each plain name; one that is spelled so comes first."""
+    spelled = {name: name for name in names if compared_name(name) == name}
+    return {**{compared_name(name): name for name in reversed(names)}, **spelled}
+
+
+def _first(cells: Mapping[str, Any], *names: str) -> Any:
+    found = (cells[name] for name in names if cells.get(name) is not None)
+    return next((each for each in found if str(each).strip()), None)
+
+
+def _name_of(cells: Mapping[str, Any]) -> str:
+    """Return the id a row gives, of 1.0 the 1; "" where it gives none."""
+    name = _first(cells, "item_id", "id")
+    name = int(name) if isinstance(name, float) and name.is_integer() else name
+    return "" if name is None else one_line(str(name), 200)
+
+
+def _true_or_false(answer: Any) -> str:
+    said = str(answer).strip().casefold()
+    found = {"a": True, "b": False, "1": True, "0": False}.get(said, truth(said))
+    if found is None:
+        raise ValueError(f"answer {said[:40]!r} is neither true nor false")
+    return "A" if found else "B"
+
+
+def _tolerance(given: Any) -> float:
+    found = number(given or 0)
+    if found is None or found < 0 or str(given).strip().endswith("%"):
+        raise ValueError(f"tolerance {str(given)[:40]!r} is no number of 0 or more")
+    return found
+
+
+def flat(text: str) -> str:
+    """Return a text without case, accents and punctuation, one space between words."""
+    decomposed = unicodedata.normalize("NFD", text.casefold().translate(_LETTERS_WITHOUT_ACCENT))
+    kept = (c if c.isalnum() else "" if unicodedata.combining(c) or c == "'" else " " for c in decomposed)
+    return " ".join("".join(kept).split())
+
+
+def content_digest(question: str, options: Sequence[str]) -> str:
+    """Return what tells one question from another, but for case, spaces and quotes."""
+    return sha256_hex(canonical_json([flat(question), [flat(each) for each in options]]))[:16]
+
+
+# --- right answers ----------------------------------------------------------------------------------------------------
+class _NoAnswer(ValueError):
+    """An object that is no right answer."""
+
+
+def listed(value: Any) -> list[Any]:
+    """Return the values of a cell: of a list, also one written as text, each; none of an empty cell."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        value = _parsed(value)
+    if isinstance(value, list | tuple):
+        return list(value)
+    return [] if value is None or not str(value).strip() else [value]
+
+
+def right_answers(value: Any) -> list[Any]:
+    """Return the right answers a cell says, of a solution that ends in "#### 18" the 18; ValueError for other objects.
+
+    SQuAD has an object with a list ``text``, TriviaQA one with ``value`` and ``aliases``.
+    """
+    if isinstance(value, Mapping):
+        parts = [each for name in ("value", "text", "aliases") for each in listed(value.get(name))]
+        if not parts or any(isinstance(each, Mapping) for each in parts):
+            raise _NoAnswer(f"is an object with {', '.join(str(name)[:40] for name in list(value)[:5])}")
+        value = list(dict.fromkeys(parts))
+    # NaN is what data frames have for nothing
+    return [ungrouped(solved(each)) for each in listed(value) if each is not None and each == each]
+
+
+def solved(answer: Any) -> Any:
+    """Return what follows "####" at the end of a solution; any other value as it is."""
+    found = _SOLVED.search(answer.rstrip()) if isinstance(answer, str) and "####" in answer else None
+    return answer if found is None else found[1]
+
+
+def ungrouped(answer: Any) -> Any:
+    """Return 1200 of "1,200"; any other value as it is."""
+    return answer.replace(",", "") if isinstance(answer, str) and _THOUSANDS.fullmatch(answer) else answer
+
+
+def quantity(text: str) -> tuple[str, str] | None:
+    """Return number and unit of a text that is both and nothing more: ``12 km``, ``$1,200``; None of any other.
+
+    >>> quantity("$1,200"), quantity("12.5 km"), quantity("12 monkeys"), quantity("12")
+    (('1200', '$'), ('12.5', 'km'), None, None)
+    """
+    sign = next((each for each in _MONEY if each in text), "")
+    body = text.replace(sign, "").strip()
+    found = [*numbers(body)]
+    if len(found) != 1 or (found[0].start, found[0].end) != (0, len(body)):
+        return None
+    unit, bare = found[0].unit or sign, ungrouped(body.removesuffix(found[0].unit).strip())
+    return (f"{Decimal(bare).normalize():f}", unit) if unit and number(bare) is not None else None
+
+
+def _parsed(text: str) -> Any:
+    """Return the list or object that JSON, Python or NumPy wrote into a cell; the text in a list where it is none."""
+    for read in (json.loads, ast.literal_eval):
+        try:
+            return read(_ARRAY.sub("", text).strip() if read is ast.literal_eval else text)
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            continue
+    return [text]
+
+
+def _letter(answer: Any, options: Sequence[str]) -> str:
+    """Return the letter of the right option: named by its letter, its text, or its place from 0."""
+    if isinstance(answer, float) and answer.is_integer():
+        answer = int(answer)  # as data frames write places beside empty cells
+    whole = isinstance(answer, int) and not isinstance(answer, bool)
+    text = str(answer).strip()
+    text = text if text in options else _POINT_ZERO.sub("", text)
+    exact = [place for place, each in enumerate(options) if each == text]
+    if len(exact) > 1:
+        raise ValueError(f"answer {text[:40]!r} is the text of {len(exact)} options; write the letter")
+    named = _place_of(text, options)
+    if exact and not whole:
+        return LETTERS[exact[0]]
+    if not exact and named is not None:
+        return LETTERS[named]
+    alike = [place for place, each in enumerate(options) if flat(each) == flat(text)]
+    place = int(text[:9]) if text.isdecimal() else None
+    if len(alike) == 1 and whole and place != alike[0] and 0 <= answer < len(options):
+        both = f"the place of option {LETTERS[answer]} and the text of option {LETTERS[alike[0]]}"
+        raise ValueError(f"answer {answer} is {both}; write the letter")
+    place = alike[0] if len(alike) == 1 else place
+    if place is None or place >= len(options):
+        why = f"none of the {len(options)} options, by letter, text or place from 0"
+        raise ValueError(f"answer {text[:40]!r} is {why}")
+    return LETTERS[place]
+
+
+def _place_of(text: str, options: Sequence[str]) -> int | None:
+    """Return the place of the option that a letter names, alone, in brackets, or before the option's own text."""
+    marked = _MARKED.match(text)
+    behind = "" if marked is None else flat(text[marked.end() :])
+    bare = (marked[1] or marked[2]) if marked else text.strip("().:")
+    place = LETTERS.find(bare.upper()) if len(bare) == 1 else -1
+    if not 0 <= place < len(options) or (behind and behind != flat(options[place])):
+        return None
+    in_brackets = text.startswith("(") and not marked
+    alike = [each for each in options if flat(each) == flat(bare)]
+    return place if marked or in_brackets or len(alike) != 1 else None
+
+
+# --- options ----------------------------------------------------------------------------------------------------------
+def _given(cells: Mapping[str, Any], names: Sequence[str]) -> tuple[Any, Any]:
+    """Return the cell with the options, or those of options in columns of their own, and the cell with what is right."""
+    given, right = _first(cells, *NAMES["options"]), _first(cells, *NAMES["answer"])
+    if given is None and (parts := option_columns(names)):
+        given = texts_of([cells[compared_name(column)] for column in parts.values()])
+    if given is None and KINDS.get(str(cells.get("kind") or "choice").strip().casefold()) == "choice":
+        return _among_wrong(cells, right) or (None, right)
+    return given, right
+
+
+def option_columns(there: Sequence[str]) -> dict[str, str]:
+    """Return {letter: column} of options in columns of their own, such as ``option_a`` or ``A``; {} without two."""
+    groups: dict[str, dict[str, str]] = {}
+    for name in there:
+        if match := _OPTION.fullmatch(name.strip()):
+            groups.setdefault(name.strip()[:-1].casefold(), {})[match[1].upper()] = name
+    best = max(groups.values(), key=len, default={})
+    places = sorted(best)
+    first = ord(places[0]) if places[:1] in (["A"], ["0"], ["1"]) else 0
+    if len(places) < 2 or list(map(ord, places)) != list(range(first, first + len(places))):
+        return {}
+    return {LETTERS[n]: best[each] for n, each in enumerate(places)}
+
+
+def texts_of(parts: Sequence[Any]) -> Sequence[Any] | None:
+    """Return the cells of options in columns of their own; None where one at most has a text: a question without them."""
+    return parts if sum(not absent(each) for each in parts) > 1 else None
+
+
+def _among_wrong(cells: Mapping[str, Any], right: Any) -> tuple[list[str], str] | None:
+    """Return wrong options that stand in columns of their own with the right one among them, and its letter in brackets.
+
+    Where they carry no letters their order is drawn from their texts: the same question is asked in the same order, and no
+    letter is right more often. None where there are no such columns, or not one right answer.
+    """
+    parts = [
+        each for name in sorted(filter(_WRONG.fullmatch, cells)) for each in _wrong_of(name, cells[name])
+    ]
+    wrong = [str(each).strip() for each in parts if not absent(each)]
+    answers = [] if isinstance(right, Mapping) else [str(each).strip() for each in listed(right)]
+    if not wrong or len(answers) != 1:
+        return None
+    if flat(answers[0]) in map(flat, wrong):
+        raise ValueError(f"answer {answers[0][:40]!r} is a wrong option too; take it out of one")
+    options = sorted((*wrong, answers[0]))
+    if not _unmarked(options)[0]:
+        options = sorted(options, key=lambda each: sha256_hex(canonical_json([each, options])))
+    place = options.index(answers[0])
+    return options, f"({LETTERS[place : place + 1]})"
+
+
+def _wrong_of(name: str, cell: Any) -> list[Any]:
+    """Return the wrong options of a cell: a list of them, or one where the name of the column says one."""
+    found = listed(cell)
+    return found if isinstance(cell, list | tuple) or len(found) > 1 or not name.endswith("s") else []
+
+
+def options_of(value: Any) -> tuple[str, ...]:
+    """Return the texts of options, given as a list, by letter or number, or as text that holds either; ValueError else."""
+    value = _as_given(value)
+    if isinstance(value, Mapping):  # letters with their texts, or a column of texts as some data sets have it
+        value = value.get("text") or [value[name] for name in _in_order(value) if not absent(value[name])]
+    given = _split(value) if isinstance(value, str) else listed(value)
+    while given and absent(given[-1]):  # tables have as many as the longest row
+        given = given[:-1]
+    texts = [each.get("text", each) if isinstance(each, Mapping) else each for each in given]
+    for place, each in enumerate(texts):
+        if absent(each) or isinstance(each, Mapping | list):
+            kind = "empty" if absent(each) else "no text"
+            raise ValueError(
+                f"option {LETTERS[place : place + 1] or place} is {kind}; give a text for each option"
+            )
+    found = tuple(_unmarked([one_line(str(each), 2_000) for each in texts])[1])
+    if len(found) == 1 or len(found) > len(LETTERS):
+        many = "is 1 option" if len(found) == 1 else f"are {len(found)} options"
+        raise ValueError(f"there {many}; give 2 to {len(LETTERS)}, as a list or one a line")
+    return found
+
+
+def labels_of(value: Any) -> tuple[str, ...]:
+    """Return what options are called where it is not A, B, C and so on, such as 1, 2, 3 of ARC; () else."""
+    value = _as_given(value)
+    if isinstance(value, Mapping):
+        found = listed(value.get("label")) if "text" in value else _in_order(value)
+    else:
+        given = _split(value) if isinstance(value, str) else listed(value)
+        found = [each.get("label") for each in given if isinstance(each, Mapping)]
+        found = found or [*_unmarked([str(each) for each in given if not absent(each)])[0]]
+    labels = tuple(str(each).strip() for each in found if not absent(each))
+    named = len(labels) == len(found) == len(set(labels)) and labels != tuple(LETTERS[: len(labels)])
+    return labels if named and len(labels) <= len(LETTERS) else ()
+
+
+def by_label(answer: Any, labels: Sequence[str]) -> Any:
+    """Return an answer that names an option by its label as the letter of its place; any other as it is.
+
+    Raises ValueError for a 0 where options are numbered from 1: their numbers are places then, and 1 is the second.
+    """
+    if not labels or isinstance(answer, bool | list | Mapping):
+        return answer
+    text = _POINT_ZERO.sub("", str(answer).strip())
+    bare = text.strip("().:").upper()
+    if labels[0] == "1" and text == "0":
+        raise ValueError("answer 0 names none of the options, which are numbered from 1; write their letters")
+    named = text if text in labels else bare if bare in labels else None
+    return answer if named is None else f"({LETTERS[labels.index(named)]})"
+
+
+def _in_order(value: Mapping[Any, Any]) -> list[Any]:
+    """Return the names of options in their order: 2 before 10."""
+    return sorted(value, key=lambda name: (not str(name).isdecimal(), len(str(name)), str(name)))
+
+
+def _as_given(value: Any) -> Any:
+    """Return the object or list that a text is, as JSON, Python or NumPy write one; any other value as it is."""
+    return _parsed(value) if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") else value
+
+
+def _unmarked(options: Sequence[str]) -> tuple[tuple[str, ...], Sequence[str]]:
+    """Return the letters or numbers that options carry, each that of its own place, and their texts without them."""
+    marks = [_MARKED.match(each) for each in options]
+    labels = tuple((each[1] or each[2]).upper() for each in marks if each)
+    if not labels or len(labels) < len(options) or not any(labels == each[: len(labels)] for each in _SERIES):
+        return (), options
+    return labels, [each[found.end() :] for each, found in zip(options, marks, strict=True) if found]
+
+
+def _split(text: str) -> list[str]:
+    """Return options written one a line, or with bars between them."""
+    found = [each.strip() for each in text.split("\n" if "\n" in text.strip() else "|") if each.strip()]
+    return found if found else []
