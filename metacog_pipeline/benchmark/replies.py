@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from metacog_pipeline.benchmark.thinking import without_thinking
 from metacog_pipeline.errors import suggestion
+from metacog_pipeline.reading.rows import BadRow
 
 ItemT = TypeVar("ItemT")
 LONGEST_RAW, LONGEST = 200_000, 30_000  # characters of a reply with its thinking, and without
@@ -53,10 +54,6 @@ def unparsable(why: str) -> dict[str, Any]:
         "status": "unparsable", "read": {}, "correct": False, "passed": False, "ambiguous": False, "basis": "words",
         "why": why,
     }  # fmt: skip
-
-
-class BadRow(Exception):
-    """A row that cannot be read; the message is one line for its author."""
 
 
 def found_item(row: Mapping[str, Any], items: Mapping[str, ItemT]) -> ItemT:

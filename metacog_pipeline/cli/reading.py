@@ -30,7 +30,7 @@ def read(benchmark: str, replies: BinaryIO, form: str) -> None:
     it is `correct` and `passed`, whether it is `ambiguous`, its `basis` (words or probe) and why. A line that
     cannot be read is reported and left out; then the exit code is 8.
     """
-    from metacog_pipeline.benchmark.replies import BadRow
+    from metacog_pipeline.reading.rows import BadRow
 
     read_row = _reader(benchmark)
     unread = n = 0
@@ -72,7 +72,7 @@ def _part(benchmark: str) -> Callable[[Mapping[str, Any]], Mapping[str, Any]] | 
 
 
 def _row(line: bytes) -> Mapping[str, Any]:
-    from metacog_pipeline.benchmark.replies import BadRow
+    from metacog_pipeline.reading.rows import BadRow
 
     try:
         row = json.loads(line)

@@ -49,11 +49,12 @@ _DATES = (
 )
 _NUMERIC = re.compile(r"\b(?P<first>\d{1,2})[./-](?P<second>\d{1,2})[./-](?P<year>\d{4})\b")
 _SAYS = re.compile(
-    r"^.{0,60}?\b(?:is|was|are|were|es|fue|ist|war|est|était)\s+(?:called\s+|named\s+|known\s+as\s+)?",
+    r"^(?:(?!\b(?:not|no|if|whether|si)\b|n['’]t).){0,60}?\b(?:is|was|are|were|es|fue|ist|war|est|était)\s+(?:called\s+|named\s+|known\s+as\s+)?",
     re.IGNORECASE,
 )
 _NOTE = re.compile(r"\s*[(\[][^)\]]{0,120}[)\]]")
 _OR = re.compile(r"\s+(?:or|o|oder|ou)\s+|\s*/\s*|(?<=[\u4e00-\u9fff])(?:还是|或者?)", re.IGNORECASE)
+_GUESS = re.compile(r"[,;.]\s*(?:but|pero|aber|mais)\s+(.+)", re.IGNORECASE)  # behind not knowing
 _PLACE = re.compile(r"[\[<][^\]>]{0,40}[\]>]")  # of a template: [your answer]
 _UNFINISHED = re.compile(r"(?:^|\s)(?:by|is|was|are|were|the|of|in|called|named|and|or)$", re.IGNORECASE)
 
@@ -255,7 +256,9 @@ class ShortText:
             return NOTHING
         exact = self._is(bare) is not None
         if not exact and UNKNOWN.match(bare):
-            return WITHHELD
+            guess = _GUESS.search(bare)
+            if guess is None or not self.right(guess[1]):
+                return WITHHELD
         if not exact and REFUSED.match(bare) and not self.right(bare):
             return NOTHING
         sides = [each for each in _OR.split(bare) if each]

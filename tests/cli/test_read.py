@@ -84,6 +84,16 @@ def test_a_bad_line_is_one_line_and_the_others_are_read(line, said, tmp_path):
     assert getattr(result.exception, "exit_code", None) == 8
 
 
+def test_a_bad_row_of_the_one_reader_is_one_line_too(tmp_path):
+    rows = (
+        {"id": 1, "answers": ["Lima"], "responses": {"turn": "x"}},
+        {"id": 2, "answers": ["Lima"], "response": "Lima"},
+    )
+    found, result = asked("selfknowledge", written(tmp_path / "r.jsonl", *rows))
+    assert [each["id"] for each in found] == [2] and "no step 'turn'" in result.stderr
+    assert getattr(result.exception, "exit_code", None) == 8
+
+
 def test_a_file_that_is_not_there_is_one_line(tmp_path):
     _, result = asked("metacogbench", tmp_path / "none.jsonl")
     assert result.exit_code == 2 and "No such file" in result.stderr
