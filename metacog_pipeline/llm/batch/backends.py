@@ -20,7 +20,6 @@ from metacog_pipeline.llm.batch.records import BatchRecord
 from metacog_pipeline.llm.batch.transport import Calls, Later
 from metacog_pipeline.llm.wire import values
 
-Phase = Literal["running", "ended", "failed"]
 Why = Literal["expired", "cancelled", "error", "missing"]
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,255}")
 #: In one batch: far below what each takes (50,000 and 200 MB at OpenAI), because requests and results are held in memory.
@@ -44,7 +43,7 @@ GEMINI_UNBILLED: dict[int, Why] = {1: "cancelled", 4: "expired"}  # codes withou
 class Look:
     """How a batch stands at the provider: ``word`` is the provider's, ``results`` the addresses of its results."""
 
-    phase: Phase
+    phase: Literal["running", "ended", "failed"]
     word: str
     results: tuple[str, ...] = ()
     message: str | None = None
@@ -58,11 +57,6 @@ class Line:
     status: int = 0
     body: bytes = b""
     why: Why | None = None
-
-    @property
-    def rank(self) -> int:
-        """Of several results of a request the lowest counts: an answer, then an error, then a reason, then nothing."""
-        return 3 if self.why == "missing" else 2 if self.why is not None else self.status != 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +114,7 @@ class Backend:
         """Whether a batch of the list is, or without a mark may be, that of ``record``."""
         if self.mark is not None:
             return values.str_at(values.dict_at(listed, "metadata"), self.mark) == record.mark
-        begun = datetime.fromisoformat(record.submitted_at or record.created_at) - CLOCKS_DIFFER
+        begun = datetime.fromisoformat(record.created_at) - CLOCKS_DIFFER
         counts = values.dict_at(listed, "request_counts") or {}
         total = sum(values.count_at(counts, key) or 0 for key in counts)
         late_enough = (values.str_at(listed, "created_at") or "")[:19] >= begun.isoformat()[:19]  # both UTC
@@ -280,35 +274,15 @@ def _encoded(value: object) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
 
 
-BACKENDS: Mapping[str, Backend] = {
-    "openai": Backend(
-        _openai_submit,
-        _openai_state,
-        _openai_read,
-        head=f'{{"custom_id":"ID","method":"POST","url":"{OPENAI_ENDPOINT}","body":',
-        path="batches",
-        after="after",
-        mark="metacog",
-    ),
-    "anthropic": Backend(
-        _anthropic_submit,
-        _anthropic_state,
-        _anthropic_read,
-        head='{"custom_id":"ID","params":',
-        path="messages/batches",
-        after="after_id",
-    ),
-    "gemini": Backend(
-        _gemini_submit,
-        _gemini_state,
-        _gemini_read,
-        head='{"key":"ID","request":',
-        path="batches",
-        after="pageToken",
-        mark="displayName",
-        page="pageSize=100",
-        entries="operations",
-        name="name",
-        cancels_at=":cancel",
-    ),
-}
+_HEAD = f'{{"custom_id":"ID","method":"POST","url":"{OPENAI_ENDPOINT}","body":'
+_OPENAI = Backend(_openai_submit, _openai_state, _openai_read, "batches", _HEAD, "after", "metacog")
+_ANTHROPIC = Backend(
+    *(_anthropic_submit, _anthropic_state, _anthropic_read),
+    *("messages/batches", '{"custom_id":"ID","params":', "after_id"),
+)
+_GEMINI = Backend(
+    *(_gemini_submit, _gemini_state, _gemini_read),
+    *("batches", '{"key":"ID","request":', "pageToken", "displayName"),
+    *("pageSize=100", "operations", "name", ":cancel"),
+)
+BACKENDS: Mapping[str, Backend] = {"openai": _OPENAI, "anthropic": _ANTHROPIC, "gemini": _GEMINI}

@@ -8,15 +8,11 @@ from collections.abc import Iterator
 
 from metacog_pipeline.llm.halt import NotSent
 
-_online: contextvars.ContextVar[bool] = contextvars.ContextVar("metacog_asked_online", default=False)
+_online = contextvars.ContextVar("metacog_asked_online", default=False)
 
 
 class Pending(NotSent):
     """The call's answer is not there yet: its request waits to be submitted, or is in a batch under way."""
-
-    def __init__(self, answer: str) -> None:
-        super().__init__(answer)
-        self.answer = answer
 
 
 @contextlib.contextmanager

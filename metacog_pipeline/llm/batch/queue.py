@@ -9,6 +9,7 @@ that went on.
 
 from __future__ import annotations
 
+import logging
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -37,6 +38,8 @@ MOST_BATCHES = 3  # one request is put into, before it counts as failed
 SETTLING_S = 60.0  # a submission may take this long to appear in the provider's list
 UNBILLED = ("expired", "cancelled")  # what is lost, or failed without a word, may have been billed
 AGAIN = (ErrorKind.TRANSIENT, ErrorKind.RATE_LIMIT)
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +94,8 @@ class BatchModel:
 
     def begin(self) -> None:
         """Take up the batches of earlier processes. Raises ``StoreError``."""
-        address = base_url(self._spec)
-        for batch in records.unfinished(self._home, self._spec.name, self._kept_in, address):
-            if batch.record.state == "written":  # never sent: its requests are asked for anew
-                self._forget(batch)
-                continue
+        spec = self._spec
+        for batch in records.unfinished(self._home, spec.name, self._kept_in, base_url(spec)):
             self._watch(batch)
             if batch.record.state == "collected":
                 self._deliver(batch, self._results(batch)[0])
@@ -109,7 +109,7 @@ class BatchModel:
         answer = self._identify(request)
         completion = self._from_batches(answer, request)
         if completion is None and self.holds(answer):
-            raise Pending(answer)
+            raise Pending
         if completion is None:
             completion = await self._otherwise(answer, request)
         if completion.status is Status.FAILED:
@@ -165,7 +165,7 @@ class BatchModel:
         worst = nano(worst_case_cost(self._spec, request, self._online.known, batch=True) or 0.0)
         line = self._backend.line(answer, call.body)
         self._queued[answer] = _Queued(answer, request, call, line, worst)
-        raise Pending(answer)
+        raise Pending
 
     def _completion(
         self, record: BatchRecord, line: Line, most: int, request: ChatRequest | None
@@ -184,8 +184,8 @@ class BatchModel:
             cost = self._online.billed(completion, request, self._online.known, batch=True)
         return replace(
             completion,
-            started_at=datetime.fromisoformat(record.submitted_at or record.created_at),
-            latency_s=max(0.0, records.age_s(record.submitted_at) - records.age_s(record.ended_at)),
+            started_at=datetime.fromisoformat(record.created_at),
+            latency_s=records.age_s(record.created_at, record.ended_at),
             lane="batch",
             attempts=1,
             attempts_billed=int(line.status == 200),
@@ -203,7 +203,6 @@ class BatchModel:
             return False  # what is under way may cost less than was set aside
         batch = self._written(chosen)
         calls = self._calls(batch, chosen[0].call.headers)
-        batch.now(state="submitting", submitted_at=records.utc_text())
         try:
             remote = await self._backend.submit(calls, [each.line for each in chosen])
             batch.now(state="submitted", remote=remote)
@@ -211,6 +210,7 @@ class BatchModel:
             self._end(batch, 0.0, state="refused", message=str(refusal))
             raise
         except Later as reason:
+            _logger.info("batch %s: %s", batch.record.mark, reason)
             if not reason.taken:
                 self._forget(batch)
                 return False
@@ -269,10 +269,11 @@ class BatchModel:
     async def _tend(self, batch: Batch) -> bool:
         """Look for a batch, look at it, collect it: as far as is possible now. Return whether tasks can go on."""
         try:
-            if batch.record.state == "submitting" and not await self._found(batch):
+            if batch.record.state != "submitted" and not await self._found(batch):
                 return True
             return await self._collected(batch)
-        except Later:
+        except Later as reason:
+            _logger.info("batch %s: %s", batch.record.mark, reason)
             return False
 
     async def _found(self, batch: Batch) -> bool:
@@ -281,14 +282,13 @@ class BatchModel:
         if record.account != self._account:
             raise ProviderError(
                 f"batch {record.mark} may have been submitted with another key than {key_variable(self._spec)} holds "
-                "now: set that key again so that it can be looked for, or give it up: "
-                f"metacog status STUDY --give-up {record.mark}"
+                f"now: set that key again, or give it up: metacog status STUDY --give-up {record.mark}"
             )
         remote = await self._backend.find(self._calls(batch), record)
         if remote is not None:
             batch.now(state="submitted", remote=remote, tentative=self._backend.mark is None)
             return True
-        if records.age_s(record.submitted_at) < SETTLING_S:
+        if records.age_s(record.created_at) < SETTLING_S:
             raise Later("not in the provider's list yet", taken=True)
         self._under_way.difference_update(answer for answer, *_ in batch.answers())
         self._batches.remove(batch)
@@ -309,7 +309,11 @@ class BatchModel:
             batch.now(remote_state=look.word)
         if look.phase == "running":
             return False
-        with replacing(batch.results) as temporary, temporary.open("wb") as target:
+        with (
+            batch.explained("written"),
+            replacing(batch.results) as temporary,
+            temporary.open("wb") as target,
+        ):
             for url in look.results:
                 await calls.download(url, target)
         found, odd = self._results(batch)
@@ -326,12 +330,14 @@ class BatchModel:
     def _results(self, batch: Batch) -> tuple[dict[str, Line], int]:
         """Return the result of each request of a batch, and how many lines of what came are none."""
         found, odd = {answer: Line(answer, why="missing") for answer, *_ in batch.answers()}, 0
-        with batch.results.open("rb") as source:
+        with batch.explained("read"), batch.results.open("rb") as source:
             for raw in source:
                 line = read_line(self._backend, raw)
                 if line is None or line.custom_id not in found:
                     odd += bool(raw.strip())
-                elif line.rank < found[line.custom_id].rank:
+                elif (
+                    found[line.custom_id].status != 200
+                ):  # an answer counts before an error of the same request
                     found[line.custom_id] = line
         return found, odd
 
@@ -343,10 +349,8 @@ class BatchModel:
             answered += became.status is not Status.FAILED
             cost += became.cost_usd or 0.0
         if odd:
-            message = (
-                f"batch {batch.record.mark} ({batch.record.remote}): {odd} lines of results cannot be read, or are "
-                f"of requests that were not in it; all that came is kept in {batch.results}; ask the provider"
-            )
+            what = f"{odd} lines of results cannot be read, or are of requests that were not in it"
+            message = f"batch {batch.record.mark}: {what}; they are kept in {batch.results}; ask the provider"
             self.problems.append(message)
         known = cost if priced(self._spec) else None
         self._end(batch, known, state="collected", counts={"answered": answered}, message=message)

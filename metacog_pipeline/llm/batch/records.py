@@ -6,14 +6,14 @@
     answers.txt      of each request the answer it asks for, the most it can cost, and the request
     results.jsonl    what came back, as it came
 
-    written ──> submitting ──> submitted ──> collected ──> done
-                     │              │
-                     │              └─> refused (the provider does not take it; nothing is billed)
-                     └─> looked for by its mark; where it is not there, forgotten, and its requests are asked anew
+    submitting ──> submitted ──> collected ──> done
+         │              │
+         │              └─> refused (the provider does not take it; nothing is billed)
+         └─> looked for by its mark; where it is not there, forgotten, and its requests are asked anew
 
-A batch ``written`` was never sent. One ``submitting`` may have been. Those who write a record hold the lock of the
-partition it belongs to. Where several hosts share a store, a record goes there with every change, before what it
-announces happens: another host goes on with the batch as the host that wrote it would, and submits nothing twice.
+A batch ``submitting`` may have been sent. Those who write a record hold the lock of the partition it belongs to. Where
+several hosts share a store, a record goes there with every change, before what it announces happens: another host goes on
+with the batch as the host that wrote it would, and submits nothing twice.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from metacog_pipeline.storage.store import Store
 
 RECORD, ANSWERS, RESULTS = "record.json", "answers.txt", "results.jsonl"
-#: In the order a batch passes through them: of two records of one batch the later counts.
+#: In the order a batch passes through them: of two records of one batch the later counts. Earlier versions wrote the first.
 State = Literal["written", "submitting", "submitted", "collected", "done", "refused", "given up"]
 OPEN_STATES = frozenset({"written", "submitting", "submitted"})
 VERSION = 1
@@ -55,8 +55,7 @@ class BatchRecord:
     ``mark`` is what it can be found by at the provider; ``partition`` benchmark, model and run, ``kept_in`` the folder
     of its answers; ``account`` a digest of the key's variable and the key. ``remote`` is its name at the provider,
     ``tentative`` while only time and size say that it is ours; ``foreign`` are batches that turned out to be another's.
-    ``submitted_at`` is when a submission began. ``worst_usd`` is set aside for its ``n`` requests until ``cost_usd`` is
-    known; ``counts`` says how many of them were answered.
+    ``worst_usd`` is set aside for its ``n`` requests until ``cost_usd`` is known; ``counts`` says how many were answered.
     """
 
     mark: str
@@ -67,11 +66,10 @@ class BatchRecord:
     n: int
     worst_usd: float | None
     created_at: str
-    state: State = "written"
+    state: State = "submitting"
     remote: str | None = None
     tentative: bool = False
     foreign: tuple[str, ...] = ()
-    submitted_at: str | None = None
     ended_at: str | None = None
     remote_state: str | None = None
     counts: dict[str, int] = field(default_factory=dict)
@@ -92,14 +90,14 @@ class Batch:
     def now(self, **changes: Any) -> None:
         """Change the record; on return the change is durable. Raises ``StoreError``."""
         changed = dataclasses.replace(self.record, **changes)
-        with _explained(self.path):
+        with self.explained("written"):
             _write(self.noted, changed)
         self.record = changed
         self.share(*([self.results] if changed.state == "collected" else []), self.noted)
 
     def answers(self) -> Iterator[tuple[str, int, str]]:
         """Yield of each request the answer it asks for, the most it can cost in nano-dollars, and its JSON."""
-        with self.asked.open(encoding="ascii") as lines:
+        with self.explained("read"), self.asked.open(encoding="ascii") as lines:
             for line in lines:
                 answer, worst, worded = f"{line} ".split(" ", 2)
                 yield answer, int(worst), worded
@@ -109,6 +107,17 @@ class Batch:
         for path in paths:
             path.unlink(missing_ok=True)
         self.share(*paths)
+
+    @contextlib.contextmanager
+    def explained(self, what: str) -> Iterator[None]:
+        """Raise ``StoreError`` for what a disk refuses inside."""
+        try:
+            yield
+        except OSError as error:
+            why = error.strerror or error
+            raise StoreError(
+                f"batch {self.path} cannot be {what} ({why}): free space, fix permissions or restore it; then run again"
+            ) from None
 
     def share(self, *paths: Path) -> None:
         """Bring the store that hosts share, where there is one, to what stands at ``paths``."""
@@ -127,7 +136,7 @@ def create(home: Home, record: BatchRecord, asked: Iterable[tuple[str, int, Chat
     lines = [
         f"{answer} {most} {json.dumps(dataclasses.asdict(request))}\n" for answer, most, request in asked
     ]
-    with _explained(batch.path), replacing(batch.path, folder=True) as folder:
+    with batch.explained("written"), replacing(batch.path, folder=True) as folder:
         write_text(folder / ANSWERS, "".join(lines))
         _write(folder / RECORD, record)
     batch.share(batch.asked, batch.noted)
@@ -182,11 +191,10 @@ def utc_text() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def age_s(since: str | None) -> float:
-    """Return the seconds since a time written down; 0 where there is none."""
-    if since is None:
-        return 0.0
-    return max(0.0, (datetime.now(UTC) - datetime.fromisoformat(since)).total_seconds())
+def age_s(since: str, until: str | None = None) -> float:
+    """Return the seconds between two times written down, or until now."""
+    end = datetime.now(UTC) if until is None else datetime.fromisoformat(until)
+    return max(0.0, (end - datetime.fromisoformat(since)).total_seconds())
 
 
 def _progress(record: bytes) -> int:
@@ -207,7 +215,7 @@ def _read(path: Path) -> BatchRecord:
         record: BatchRecord = _form(BatchRecord).validate_json(json.dumps(fields), strict=True)
         if record.mark != path.parent.name:
             raise ValueError("of another batch")
-        age_s(record.created_at), age_s(record.submitted_at)
+        age_s(record.created_at)
         return record
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise StoreError(
@@ -219,14 +227,3 @@ def _read(path: Path) -> BatchRecord:
 @functools.cache
 def _form(kind: type[Any]) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
-
-
-@contextlib.contextmanager
-def _explained(batch: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        why = error.strerror or error
-        raise StoreError(
-            f"batch {batch} cannot be written ({why}): free space or fix permissions; nothing was sent"
-        ) from None
