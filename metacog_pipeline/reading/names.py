@@ -66,7 +66,7 @@ _CLAUSES = re.compile(r"[,;|\n]\s*(?!\d)|\s[-–—]+\s|[，；。]|(?<=\w{3})[.
 # A clause that states what the ones before it led up to; and one that leads up to something.
 _GOES_ON = re.compile(
     r"\W*(?:(?:but|however|so|now|today|it|he|she|they|the\s+answer|pero|sino|ahora|hoy|jetzt|sondern|mais)(?!\w)"
-    r"|而是|现在|答案|정답)",
+    r"|而是|其实是?|现在|答案|정답)",
     re.IGNORECASE,
 )
 _LEADS_UP = re.compile(
@@ -92,7 +92,7 @@ _KINDS = frozenset(
 )
 
 # Signs that make another answer of the same words: C++ and C#, x < 5 and x > 5, -3/7 and 3/7; but not the mark of a list.
-_SIGNS = re.compile(r"[#±<>^√]|(?<=\w)\+|\+(?=\s?\w)|^\s?-(?=\w)|(?:(?<=[=(])|(?<=\bis\s))\s?-(?=\s?\w)")
+_SIGNS = re.compile(r"[#±<>^√]|(?<=[^\W\d])\+|\+(?=\s?\w)|^\s?-(?=\w)|(?:(?<=[=(])|(?<=\bis\s))\s?-(?=\s?\w)")
 _NOT = re.compile(r"\W*(?:not|never|before|after|until)\b", re.IGNORECASE)
 
 Date = tuple[int, int, int]
@@ -122,7 +122,7 @@ def dates_of(text: str) -> Iterator[Date]:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """A text as it is compared: in simple form, without its kind, word by word, as dates, as a number."""
+    """A text as it is compared: in simple form, without its kind, word by word, as dates, as a number, by its signs."""
 
     text: str
     simple: str
@@ -130,6 +130,7 @@ class _Form:
     words: str
     days: frozenset[Date]
     number: float | None
+    signs: list[str]
 
 
 def _form(text: str) -> _Form:
@@ -140,7 +141,7 @@ def _form(text: str) -> _Form:
     named = frozenset(" ".join(each) for each in kinds if each)
     has_digit = bool(re.search(r"\d", text))
     days = frozenset(dates_of(text)) if has_digit else frozenset()
-    return _Form(text.strip(), plain, named, _spaced(text), days, _only_number(text))
+    return _Form(text.strip(), plain, named, _spaced(text), days, _only_number(text), signs(text))
 
 
 _key = lru_cache(65_536)(_form)  # the same keys are compared with the replies of every model
@@ -198,15 +199,14 @@ def has_words(text: str, keys: Iterable[str]) -> bool:
 
 
 def _whole(words: str) -> re.Pattern[str]:
-    """Return what finds ``words`` as whole ones in simple form; a Korean word may have particles behind it."""
-    korean = "\uac00" <= unicodedata.normalize("NFC", words)[-1:] <= "\ud7a3"
-    return re.compile(rf"(?:^| ){re.escape(words)}{'' if korean else '(?: |$)'}" if words else r"(?!)")
+    """Return what finds ``words`` as whole ones in simple form; particles of Korean may follow."""
+    return re.compile(rf"(?:^| ){re.escape(words)}(?: |$|(?=[\u1100-\u11ff]))" if words else r"(?!)")
 
 
 def _names(clause: str, said: str, key: _Form) -> bool:
     """Return whether a clause, ``said`` in words, names ``key``."""
     for found in _whole(key.words).finditer(said) if key.words in said else ():
-        before, behind = said[: found.start()].strip(), said[found.end() :]
+        before, behind = said[: found.start()].strip(), unicodedata.normalize("NFC", said[found.end() :])
         if not (_ASIDE.search(before) or _WRONG.match(behind) or _longer(clause, key)):
             return True
     return False
@@ -285,7 +285,7 @@ class ShortText:
         """Return the alias that ``said`` is, or that it states as a sentence; None for neither."""
         last = _CORRECTION.split(said)[-1] or said
         signed = signs(last), signs(_NOTE.sub("", last))
-        aliases = [each for each in self.aliases if signs(each) in signed]
+        aliases = [each for each in self.aliases if _key(each).signs in signed]
         return ShortText(aliases)._is(last) or stated(last, aliases)
 
     def short(self, said: str) -> str:
@@ -300,6 +300,7 @@ class ShortText:
         if said.count(",") == 1:
             last, first = said.split(",")
             forms.add(f"{first.strip()} {last.strip()}")
+        forms |= {note.strip(" ()[]") for note in _NOTE.findall(said)}
         mine = [*map(_form, forms)]
         found = (alias for alias in self.aliases if any(_same(each, _key(alias)) for each in mine))
         return next(found, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +68,7 @@ def matches(text: str, accepted: Sequence[str], rule: rules.Rule = "entities") -
     return is_right(read_turn(Envelope.of(text), [ShortText(accepted)]), accepted)
 
 
+@lru_cache(4_096)  # training reads tens of thousands of replies in every generation, most of them one word
 def says_known(text: str, language: str = "en", rule: rules.YesNoRule = "default") -> Flag:
     """Return 1 or 0 for what ``text`` says to be known; None where it says neither."""
     if rule == "reference":
