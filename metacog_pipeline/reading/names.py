@@ -92,7 +92,10 @@ _KINDS = frozenset(
 )
 
 # Signs that make another answer of the same words: C++ and C#, x < 5 and x > 5, -3/7 and 3/7; but not the mark of a list.
-_SIGNS = re.compile(r"[#±<>^√]|(?<=[^\W\d])\+|(?<!\d)\+(?=\s?\w)|\+(?=\d)|^\s?-(?=\w)|(?:(?<=[=(])|(?<=\bis\s))\s?-(?=\s?\w)")
+_SIGNS = re.compile(
+    r"[#±<>^√]|(?<=[^\W\d])\+|(?<!\d)\+(?=\s?\w)|\+(?=\d)"
+    r"|^\s?-(?=\w)|(?:(?<=[=(])|(?<=\bis\s))\s?-(?=\s?\w)"
+)
 _NOT = re.compile(r"\W*(?:not|never|before|after|until)\b", re.IGNORECASE)
 
 Date = tuple[int, int, int]
