@@ -7,6 +7,8 @@ draw from p), so that the library may always take the largest.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import hashlib
 import math
 from collections.abc import Sequence
@@ -17,8 +19,10 @@ from typing import Any
 
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.llm import types
-from metacog_pipeline.llm.local.loading import Loaded
+from metacog_pipeline.llm.local.loading import Loaded, load
+from metacog_pipeline.llm.spec import ModelSpec
 
+GATHER_S = 0.005  # how long the first call of a batch waits for others; a forward pass takes longer
 USUAL_LIMIT = 1024  # tokens of an answer without a limit of its own
 
 
@@ -49,6 +53,56 @@ class _Row:
         """Return the tokens that some option goes on with."""
         place = len(self.tokens)
         return list({each[place] for each in self.options if each[:place] == self.tokens})
+
+
+class LocalModel:
+    """A `ChatModel` over a folder. Calls that wait together are answered together, ``spec.batch_size`` at a time.
+
+    For one event loop; generation runs in a thread, so that answers are written to disk meanwhile. Errors as of `load`.
+    """
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self.spec = spec
+        self._loaded: Loaded = load(spec)
+        self._waiting: list[tuple[types.ChatRequest, asyncio.Future[types.Completion]]] = []
+        self._turn: asyncio.Task[None] | None = None
+
+    async def complete(self, request: types.ChatRequest) -> types.Completion:
+        """Answer ``request``; a device that fails gives a ``failed`` completion."""
+        answer: asyncio.Future[types.Completion] = asyncio.get_running_loop().create_future()
+        self._waiting.append((request, answer))
+        if self._turn is None or self._turn.done():
+            self._turn = asyncio.ensure_future(self._work())
+        return await answer
+
+    async def close(self) -> None:
+        """Wait for the batch under way."""
+        if self._turn is not None and not self._turn.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._turn
+
+    async def _work(self) -> None:
+        await asyncio.sleep(GATHER_S)
+        while self._waiting:
+            # Alike in length together, so that short answers do not wait for long ones.
+            self._waiting.sort(key=lambda each: each[0].sampling.max_tokens or 0)
+            batch = self._waiting[: self.spec.batch_size]
+            del self._waiting[: self.spec.batch_size]
+            try:
+                requests = [request for request, _ in batch]
+                done = await asyncio.to_thread(answer_batch, self._loaded, requests)
+            except Exception as error:  # out of memory, a broken device
+                said = one_line(f"model {self.spec.name}: {type(error).__name__}: {error}")[:500]
+                now = datetime.now(UTC)
+                failure = types.failed(
+                    types.ErrorKind.TRANSIENT, "local_failure", said, cost_usd=0.0, started_at=now
+                )
+                done = [failure] * len(batch)
+            for (_, answer), completion in zip(batch, done, strict=True):
+                if not answer.done():
+                    answer.set_result(completion)
+            # Who was answered asks the next step before the next batch is formed.
+            await asyncio.sleep(GATHER_S)
 
 
 def answer_batch(loaded: Loaded, requests: Sequence[types.ChatRequest]) -> list[types.Completion]:
@@ -121,7 +175,7 @@ def _generated(loaded: Loaded, rows: list[_Row]) -> list[types.Completion]:
     longest, filler = max(len(row.prompt) for row in rows), _filler(loaded)
     ids = [[filler] * (longest - len(row.prompt)) + row.prompt for row in rows]
     mask = [[0] * (longest - len(row.prompt)) + [1] * len(row.prompt) for row in rows]
-    # Nothing of the checkpoint's own settings: temperature, top_k and top_p are those of each row.
+    # Nothing of the checkpoint's own settings: the temperature is that of each row, 0 where it has none.
     config: Any = GenerationConfig
     plain = config(
         do_sample=False,
@@ -137,7 +191,7 @@ def _generated(loaded: Loaded, rows: list[_Row]) -> list[types.Completion]:
                 torch.tensor(ids, device=loaded.device),
                 attention_mask=torch.tensor(mask, device=loaded.device),
                 generation_config=plain,
-                logits_processor=[_Chooser(torch, loaded, rows, own)],
+                logits_processor=[_Chooser(torch, loaded, rows)],
                 stopping_criteria=[
                     lambda ids, _, **__: torch.tensor([row.done for row in rows], device=ids.device)
                 ],
@@ -154,8 +208,8 @@ class _Chooser:
     Log-probabilities are those of the model before constraint, bias and temperature.
     """
 
-    def __init__(self, torch: Any, loaded: Loaded, rows: Sequence[_Row], own: Any) -> None:
-        self._torch, self._loaded, self._rows, self._own = torch, loaded, rows, own
+    def __init__(self, torch: Any, loaded: Loaded, rows: Sequence[_Row]) -> None:
+        self._torch, self._loaded, self._rows = torch, loaded, rows
         self._stop = loaded.stop_ids or (_filler(loaded),)
 
     def __call__(self, ids: Any, logits: Any) -> Any:
@@ -177,25 +231,12 @@ class _Chooser:
             admitted = row.admitted()
             scores = self._torch.full_like(plain, -math.inf)
             scores[admitted] = plain[admitted]
-        asked, samples = row.request.sampling.temperature, getattr(self._own, "do_sample", False)
-        temperature = asked if asked is not None else float(self._own.temperature or 1.0) if samples else 0.0
+        temperature = row.request.sampling.temperature or 0.0
         if temperature <= 0:
             return int(scores.argmax())
-        scores = scores / temperature
-        if asked is None:
-            scores = self._narrowed(scores)
-        return int((scores + _gumbel(self._torch, scores.shape[-1], row).to(scores.device)).argmax())
-
-    def _narrowed(self, scores: Any) -> Any:
-        """Return ``scores`` within the checkpoint's own ``top_k`` and ``top_p``."""
-        from transformers import TopKLogitsWarper, TopPLogitsWarper
-
-        scores = scores[None]
-        if self._own.top_k:
-            scores = TopKLogitsWarper(int(self._own.top_k))(None, scores)
-        if self._own.top_p is not None and self._own.top_p < 1:
-            scores = TopPLogitsWarper(float(self._own.top_p))(None, scores)
-        return scores[0]
+        return int(
+            (scores / temperature + _gumbel(self._torch, scores.shape[-1], row).to(scores.device)).argmax()
+        )
 
     def _advance(self, plain: Any, row: _Row, token: int) -> None:
         if token in self._stop:

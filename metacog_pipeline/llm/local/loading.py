@@ -19,19 +19,15 @@ TRUSTED: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A model ready to be asked.
+    """A model ready to be asked."""
 
-    ``reported`` is what it is called in transcripts: its folder and the start of its digest. ``context`` is the most tokens
-    prompt and answer may take (None: not stated), ``takes`` the arguments its forward pass knows.
-    """
-
-    reported: str
+    reported: str  # what it is called in transcripts: its folder and the start of its digest
     model: Any
     tokenizer: Any
     device: str
     stop_ids: tuple[int, ...]
-    context: int | None
-    takes: frozenset[str]
+    context: int | None  # the most tokens prompt and answer may take; None: not stated
+    takes: frozenset[str]  # the arguments its forward pass knows
 
 
 def load(spec: ModelSpec) -> Loaded:
@@ -68,8 +64,9 @@ def open_folder(name: str, folder: str, device: str, dtype: str) -> Loaded:
     library: Any = logging
     library.set_verbosity_error()
     library.disable_progress_bar()  # the run has its own
-    where = _device(torch, name, device)
-    with _opening(name, folder):
+    gpu = "cuda" if torch.cuda.is_available() else "cpu"
+    where = gpu if device == "auto" else device
+    with _opening(name, folder, where):
         tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left", **TRUSTED)
         precision = "auto" if dtype == "auto" else getattr(torch, dtype)
         model: Any = AutoModelForCausalLM.from_pretrained(
@@ -84,7 +81,7 @@ def open_shape(name: str, folder: str) -> Loaded:
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
-    with _opening(name, folder):
+    with _opening(name, folder, "cpu"):
         config = AutoConfig.from_pretrained(folder, **TRUSTED)
         tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left", **TRUSTED)
         with torch.device("meta"):
@@ -96,41 +93,21 @@ def open_shape(name: str, folder: str) -> Loaded:
 
 
 @contextlib.contextmanager
-def _opening(name: str, folder: str) -> Iterator[None]:
+def _opening(name: str, folder: str, device: str) -> Iterator[None]:
     """Say in one line whatever a strange folder makes the libraries raise."""
     try:
         yield
     except Exception as error:
         raise ProviderError(
-            f"model {name}: {Path(folder).name}: cannot be opened: {type(error).__name__}: {one_line(str(error))[:300]}"
+            f"model {name}: {Path(folder).name}: cannot be opened on {device}: {type(error).__name__}: {one_line(str(error))[:300]}"
         ) from None
 
 
 def _loaded(folder: str, model: Any, tokenizer: Any, device: str) -> Loaded:
+    end = getattr(model.generation_config, "eos_token_id", None)
+    ends = [*(end if isinstance(end, list | tuple) else [end]), tokenizer.eos_token_id]
+    stop_ids = tuple(sorted({int(each) for each in ends if each is not None}))
+    most = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    context = int(most) if isinstance(most, int) and most > 0 else None
     takes = frozenset(inspect.signature(model.forward).parameters)
-    reported = f"local/{Path(folder).name}"
-    return Loaded(reported, model, tokenizer, device, _stop_ids(model, tokenizer), _context(model), takes)
-
-
-def _device(torch: Any, name: str, asked: str) -> str:
-    if asked == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    if asked.startswith("cuda"):
-        number = int(asked.partition(":")[2] or 0)
-        if number >= torch.cuda.device_count():
-            raise ProviderError(
-                f'model {name}: device = "{asked}": not on this machine, which has '
-                f'{torch.cuda.device_count()} of them; use "cpu" or "auto"'
-            )
-    return asked
-
-
-def _stop_ids(model: Any, tokenizer: Any) -> tuple[int, ...]:
-    told = getattr(model.generation_config, "eos_token_id", None)
-    found = list(told) if isinstance(told, list | tuple) else [told]
-    return tuple(sorted({int(each) for each in (*found, tokenizer.eos_token_id) if each is not None}))
-
-
-def _context(model: Any) -> int | None:
-    found = getattr(model.config.get_text_config(), "max_position_embeddings", None)
-    return int(found) if isinstance(found, int) and found > 0 else None
+    return Loaded(f"local/{Path(folder).name}", model, tokenizer, device, stop_ids, context, takes)

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from metacog_pipeline.errors import ProviderError, StudyError
-from metacog_pipeline.llm.local import model as local_model
+from metacog_pipeline.llm.local import generation as local_model
 from metacog_pipeline.llm.local.weights import weights_digest
 from metacog_pipeline.llm.types import ChatRequest, ErrorKind, Message, Sampling, Status
 from metacog_pipeline.study import load_study
@@ -89,7 +89,7 @@ def test_pickled_weights_are_never_read(folders, tmp_path):
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
 def test_a_device_that_is_not_there_is_one_line(folders):
-    with pytest.raises(ProviderError, match='device = "cuda:3": not on this machine'):
+    with pytest.raises(ProviderError, match='cannot be opened on cuda:3'):
         answers(spec_of(folders["llama"], device="cuda:3"), [request(0)])
 
 
