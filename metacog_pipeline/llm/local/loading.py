@@ -98,8 +98,9 @@ def _opening(name: str, folder: str, device: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
+        said = f"{type(error).__name__}: {one_line(str(error))[:300]}"
         raise ProviderError(
-            f"model {name}: {Path(folder).name}: cannot be opened on {device}: {type(error).__name__}: {one_line(str(error))[:300]}"
+            f"model {name}: {Path(folder).name}: cannot be opened on {device}: {said}"
         ) from None
 
 
