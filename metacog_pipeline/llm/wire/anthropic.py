@@ -1,11 +1,9 @@
 """Anthropic Messages.
 
-The API has two versions that differ in what they accept. 2026-10-21, which the official client sends, refuses every
-sampling parameter; 2023-06-01 still takes a temperature, on the models that have one. So the request decides: with a
-temperature it is sent as 2023-06-01, without as 2026-10-21. Each version gets the key in the header its clients use.
+The API has two versions: 2026-10-21, which the official client sends, refuses every sampling parameter; 2023-06-01 takes a
+temperature, on the models that have one. So the request decides. Each version gets the key in the header its clients use.
 
-There is no seed, no guided choice, no bias and there are no log-probabilities: the first and last are left out
-silently, the others raise ``UnsupportedConstraint``. With thinking no temperature is sent, for it would be refused.
+There is no seed, no guided choice, no bias and there are no log-probabilities. With thinking no temperature is sent.
 """
 
 from __future__ import annotations
@@ -27,54 +25,41 @@ ENDS = ("stop_reason", "stop_details", "stop_sequence")
 def build(
     spec: ModelSpec, request: ChatRequest, key: str | None, known: Capabilities = NOTHING_KNOWN
 ) -> HttpCall:
-    """Encode ``request``. Raises ``UnsupportedConstraint`` for ``OneOf`` and ``TokenBias``.
-
-    A limit on tokens is required here, so the model's own is sent where the request has none.
-    """
-    sampling = known.accepted(request.sampling)
-    limit = known.token_limit(spec, request)
-    body: values.JsonDict = {
-        "model": spec.model,
-        "max_tokens": spec.max_tokens + known.thinking_room(spec) if limit is None else limit,
-        "messages": [{"role": each.role, "content": each.content} for each in request.turns],
-        **_thinking(spec, known, sampled=sampling.temperature is not None),
-    }
-    if system := request.system:
-        body["system"] = system
-    thinks = values.str_at(body.get("thinking"), "type") not in (None, "disabled")
-    if sampling.temperature is not None and not thinks:
-        body["temperature"] = sampling.temperature
-    output = _constraint(request) | ({} if spec.effort is None else {"effort": spec.effort})
-    if output:
-        body["output_config"] = output
-    streamed = known.streams(spec)
-    if streamed:
-        body["stream"] = True
+    """Encode ``request``. Raises ``UnsupportedConstraint`` for ``OneOf`` and ``TokenBias``."""
+    temperature, streamed = known.accepted(request.sampling).temperature, known.streams(spec)
+    thinking = _thinking(spec, known, sampled=temperature is not None)
+    thinks = values.at(thinking, "type") not in (None, "disabled")
+    # A limit is required here, so the model's own is sent where the request has none.
+    limit = known.token_limit(spec, request) or spec.max_tokens + known.thinking_room(spec)
+    body = values.present(
+        model=spec.model,
+        max_tokens=limit,
+        messages=[{"role": each.role, "content": each.content} for each in request.turns],
+        thinking=thinking,
+        system=request.system or None,
+        temperature=None if thinks else temperature,
+        output_config=values.present(**_constraint(request), effort=spec.effort) or None,
+        stream=True if streamed else None,
+    )
     body = values.merged(body, spec.extra_body, PROTECTED)
     return HttpCall(_url(spec), _headers(body, key), values.encode(body), streamed=streamed)
 
 
-def _thinking(spec: ModelSpec, known: Capabilities, *, sampled: bool) -> values.JsonDict:
+def _thinking(spec: ModelSpec, known: Capabilities, *, sampled: bool) -> values.JsonDict | None:
     """Return how much to think: a budget where the study sets one, else as the model sees fit for the effort asked.
 
     Newer models refuse a budget: they think as they see fit, and the limit on tokens holds the budget too. One that was
     seen to think unasked, and takes no temperature (``sampled``), is told to do what it does, so that it can be shown.
     """
-    refused = known.refused
+    display = "summarized" if known.shows_reasoning(spec) else None
     if spec.thinking_tokens == 0:
-        return {"thinking": {"type": "disabled"}}
-    fields: values.JsonDict
-    if spec.thinking_tokens is not None and "thinking_budget" not in refused:
-        fields = {"type": "enabled", "budget_tokens": spec.thinking_tokens}
-    elif "adaptive_thinking" not in refused and (
-        spec.effort or spec.thinking_tokens or (known.reasons and not sampled)
-    ):
-        fields = {"type": "adaptive"}
-    else:
-        return {}
-    if known.shows_reasoning(spec):
-        fields["display"] = "summarized"
-    return {"thinking": fields}
+        return {"type": "disabled"}
+    if spec.thinking_tokens is not None and "thinking_budget" not in known.refused:
+        return values.present(type="enabled", budget_tokens=spec.thinking_tokens, display=display)
+    wanted = spec.effort or spec.thinking_tokens or (known.reasons and not sampled)
+    if wanted and "adaptive_thinking" not in known.refused:
+        return values.present(type="adaptive", display=display)
+    return None
 
 
 def _url(spec: ModelSpec) -> str:

@@ -80,11 +80,6 @@ def failure(status: int, codes: Iterable[str], message: str, param: str | None =
     return failed(error_kind(status, named), code, message, http_status=status, error_param=param)
 
 
-def unreadable(status: int, what: str) -> Completion:
-    """Return the completion of a 2xx answer whose body is not what the provider promises: worth another try."""
-    return failure(status, ["invalid_body"], what)
-
-
 def error_answer(status: int, headers: Mapping[str, str], body: bytes, decoded: object) -> Completion:
     """Return the completion of an error body, or of an error event; one reader for every server.
 
@@ -153,8 +148,8 @@ def _google_param(details: list[object]) -> str | None:
 def struck_out(completion: Completion, key: str | None) -> Completion:
     """Return ``completion`` with the provider's own fields made safe to show: without ``key``, on one line, short.
 
-    Striking out comes before shortening, and takes parts of the key too, because providers quote keys with their
-    middle left out. The answer's text is left as it came but for the whole key, however it was escaped.
+    Parts of the key go too, because providers quote keys with their middle left out. The answer's text is left as it
+    came but for the whole key, however it was escaped.
     """
     secret = key if key is not None and len(key) >= SECRET_LENGTH else None
     safe: dict[str, Any] = {}

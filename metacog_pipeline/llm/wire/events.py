@@ -244,7 +244,7 @@ class Reply(ABC):
         choice = self.lead
         finish = self._end() or (UNFINISHED if self.streamed or self.always_ends else None)
         if (trouble := self._trouble(finish)) is not None:
-            return errors.unreadable(status, trouble)
+            return errors.failure(status, ["invalid_body"], trouble)
         text, refusal = "".join(choice.text), "".join(choice.refusal)
         thought = self._thought(text)
         return Completion(

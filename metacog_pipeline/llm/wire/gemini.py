@@ -1,9 +1,7 @@
-"""Gemini ``generateContent``.
+"""Gemini ``generateContent``, of version ``v1`` as the official client's; a ``base_url`` that ends in another keeps it.
 
 A choice is asked for as an enum answered in plain text, a JSON object as a JSON schema. There is no logit bias. Parts
-marked as thoughts are no answer: they are kept apart, and their tokens, which are billed as output, are counted as such.
-
-Calls go to version ``v1``, as the official client's do; a ``base_url`` that ends in another version keeps it.
+marked as thoughts are no answer.
 """
 
 from __future__ import annotations
@@ -77,10 +75,8 @@ def _constraint(request: types.ChatRequest) -> values.JsonDict:
         case types.JsonObject(_, schema_json):
             return {"responseMimeType": "application/json", "responseJsonSchema": json.loads(schema_json)}
         case types.OneOf(options):
-            return {
-                "responseMimeType": "text/x.enum",
-                "responseSchema": {"type": "STRING", "enum": list(options)},
-            }
+            schema = {"type": "STRING", "enum": list(options)}
+            return {"responseMimeType": "text/x.enum", "responseSchema": schema}
         case types.TokenBias():
             raise UnsupportedConstraint("Gemini has no logit bias")
 

@@ -1,8 +1,7 @@
 """OpenAI chat completions, which many servers speak (vLLM, Ollama, llama.cpp, OpenRouter, …).
 
 The limit on tokens is sent as ``max_completion_tokens`` to OpenAI, whose newer models refuse the older name, and as
-``max_tokens`` to every other address, which may not know the newer name, until a model was found to take one of them. A
-study that needs it otherwise sets either field in ``extra_body``: it then stands alone.
+``max_tokens`` to every other address, until a model was found to take one of them or ``extra_body`` sets either.
 """
 
 from __future__ import annotations
@@ -97,7 +96,7 @@ class ChatReply(events.Reply):
         return None
 
     def _usage(self, counted: values.JsonDict) -> types.Usage:
-        """Return the tokens of a reply.
+        """Return the tokens.
 
         Some count reasoning beside the completion instead of within it (xAI, Gemini in OpenAI's format), and reasoning
         that is more than the completion cannot be within it. All of it is billed, so all of it is output here. What a

@@ -32,13 +32,9 @@ class UnsupportedConstraint(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """A provider's wire format.
+    """A provider's wire format: ``build`` encodes a call as far as it is known to be accepted, ``reply`` reads."""
 
-    ``build(spec, request, key, known)`` encodes a call as far as ``known`` says it is accepted; raises
-    ``UnsupportedConstraint``. ``reply`` puts together what comes back.
-    """
-
-    build: Callable[[ModelSpec, ChatRequest, str | None, Capabilities], HttpCall]
+    build: Callable[[ModelSpec, ChatRequest, str | None, Capabilities], HttpCall]  # or UnsupportedConstraint
     reply: type[Reply]
 
     def read(
@@ -53,8 +49,7 @@ class Wire:
     ) -> Completion:
         """Return what the final answer to a call says, plain or streamed; its status says how it ended. Never raises.
 
-        ``closed`` is false where the connection broke. A count of tokens that cannot be is left out, as if the provider
-        had not named it. What is shown of the reply holds no part of ``key``.
+        ``closed`` is false where the connection broke. What is shown of the reply holds no part of ``key``.
         """
         if key is not None and len(key) >= SECRET_LENGTH:  # shorter ones are placeholders
             # Before parsing, so that no field, no text and no shortened message can hold a part of the key.

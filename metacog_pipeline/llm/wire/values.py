@@ -20,7 +20,7 @@ NO_WORDS = frozenset({"", "null", "none", "undefined"})  # what servers write in
 
 
 def load(body: bytes) -> object:
-    """Return the JSON value of ``body``, or ``None`` when it is not JSON (or nested too deeply to be read).
+    """Return the JSON value of ``body``, or ``None`` where it cannot be read.
 
     An answer was paid for: bytes that are no UTF-8 are replaced (U+FFFD), and a number too long to be one is infinite.
     """
@@ -29,12 +29,10 @@ def load(body: bytes) -> object:
     except ValueError:  # or a lone surrogate, a byte order mark, more depth than it takes
         for text in (body, body.decode("utf-8-sig", "replace")):
             with contextlib.suppress(ValueError, RecursionError):
-                return json.loads(text, parse_int=_whole)
+                return json.loads(
+                    text, parse_int=lambda digits: int(digits) if len(digits) <= MOST_DIGITS else math.inf
+                )
         return None
-
-
-def _whole(digits: str) -> int | float:
-    return int(digits) if len(digits) <= MOST_DIGITS else math.inf
 
 
 def given(value: object) -> bool:
@@ -135,16 +133,17 @@ def listed_logprobs(
     """
     tokens: list[TokenLogprob] = []
     for entry, listed in itertools.zip_longest(entries, tops[: len(entries)]):
-        token, value = str_at(entry, "token"), _number_at(entry, number)
-        if token is None or value is None:
+        (own,) = _pairs([entry], number) or (None,)
+        if own is None:
             return ()
-        pairs = (
-            (str_at(top, "token"), _number_at(top, number))
-            for top in (listed if isinstance(listed, list) else ())
-        )
-        alternatives = tuple((name, found) for name, found in pairs if name is not None and found is not None)
-        tokens.append(TokenLogprob(token, value, alternatives))
+        tokens.append(TokenLogprob(*own, _pairs(listed if isinstance(listed, list) else [], number)))
     return tuple(tokens)
+
+
+def _pairs(entries: list[object], number: str) -> tuple[tuple[str, float], ...]:
+    """Return the tokens that can be read, each with its log-probability."""
+    pairs = ((str_at(entry, "token"), _number_at(entry, number)) for entry in entries)
+    return tuple((token, value) for token, value in pairs if token is not None and value is not None)
 
 
 def token_logprobs(entries: list[object]) -> tuple[TokenLogprob, ...]:
