@@ -76,18 +76,18 @@ class Capabilities:
 
     def together(self, kept: Capabilities) -> Capabilities:
         """Return what is known with what another process has ``kept``."""
-        most: dict[str, Any] = {
-            name: max(filter(None, (getattr(self, name), getattr(kept, name))), default=None)
-            for name in ("reasoning_tokens", *BILLS)
-        }
         return replace(
-            self,
+            self.raised(kept, "reasoning_tokens", *BILLS),
             refused=self.refused | kept.refused,
             refused_modes=self.refused_modes | kept.refused_modes,
-            # True for good, then False, then not known.
-            reasons=self.reasons or kept.reasons or self.reasons,
-            **most,
+            reasons=self.reasons or kept.reasons or self.reasons,  # True for good, then False, then not known
         )
+
+    def raised(self, seen: Capabilities, *counts: str) -> Capabilities:
+        """Return what is known with the larger ``counts`` of ``seen``."""
+        found = ((name, getattr(self, name), getattr(seen, name)) for name in counts)
+        larger: dict[str, Any] = {name: new for name, own, new in found if (new or 0) > (own or 0)}
+        return replace(self, **larger) if larger else self
 
     def shows_reasoning(self, spec: ModelSpec) -> bool:
         """Return whether to ask for a view of the thinking: only where there is some, for others may refuse the option."""

@@ -23,7 +23,6 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
 
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.llm import costs
@@ -67,17 +66,13 @@ def read_reply(spec: ModelSpec, wire: Wire, key: str | None, reply: Reply) -> Co
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """How one attempt ended.
-
-    ``cost`` in dollars, ``billed`` whether it was or may have been billed, ``retry_after`` the wait the provider asked
-    for in seconds, ``first_byte_at`` when the answer began, on the event loop's clock.
-    """
+    """How one attempt ended."""
 
     completion: Completion
-    cost: float | None
-    billed: bool
-    retry_after: float | None = None
-    first_byte_at: float | None = None
+    cost: float | None  # in dollars
+    billed: bool  # or may have been
+    retry_after: float | None = None  # the wait the provider asked for, in seconds
+    first_byte_at: float | None = None  # on the event loop's clock
 
 
 class _Call:
@@ -126,65 +121,12 @@ class _Call:
         )
 
 
-class _Bills:
-    """Watches the bills of one model.
+class HttpChatModel:
+    """A `ChatModel` that asks a provider over HTTP. One event loop only.
 
     The budget holds because a request has a most it can be billed, and is charged no more. Where somebody on the way adds
     to prompts (a proxy's system message, a search), every later call sets aside as much more as the largest such bill took.
     Where a bill shows that there is no such most, nothing further is sent: calls on their way are finished.
-    """
-
-    def __init__(self, spec: ModelSpec, halt: Halt) -> None:
-        self._spec, self._halt = spec, halt
-        self._seen = NOTHING_KNOWN
-
-    def raised(self, known: Capabilities) -> Capabilities:
-        """Return ``known`` with what the bills so far have shown."""
-        if self._seen is NOTHING_KNOWN:
-            return known
-        most: dict[str, Any] = {
-            name: max(getattr(self._seen, name) or 0, getattr(known, name) or 0) or None for name in BILLS
-        }
-        return replace(known, **most)
-
-    def note(self, request: ChatRequest, known: Capabilities, usage: Usage) -> None:
-        """Look at the bill of one answer; ``known`` is what its request was bounded by."""
-        sent, got = usage.input_tokens or 0, usage.output_tokens or 0
-        most_in = costs.input_token_bound(self._spec, request)
-        most_out = costs.output_token_bound(self._spec, request, known)
-        if self._spec.free or (sent <= most_in and got <= most_out):
-            return
-        before, name = self.raised(known), self._spec.name
-        hidden = sent - costs.estimate_input_tokens(request)
-        too_much = got if costs.beyond(got, most_out) else sent if hidden > MOST_HIDDEN_TOKENS else None
-        if too_much is not None:
-            self._seen = replace(before, overbilled=too_much)
-            _logger.warning("model %s %s", name, costs.bill_problem(self._spec, self._seen))
-            self._halt.throw()
-        elif sent > most_in and hidden > (before.hidden_tokens or 0):
-            self._seen = replace(before, hidden_tokens=hidden)
-            if costs.beyond(sent, most_in) and not before.hidden_tokens:
-                _logger.warning(
-                    "model %s billed %s input tokens for a prompt of at most %s: something on the way adds to prompts (a "
-                    "proxy's system message, a search); as much is set aside for each further call; ask the provider "
-                    "directly if this is not meant",
-                    *(name, f"{sent:,}", f"{most_in:,}"),
-                )
-
-    def refusal(self, known: Capabilities, now: datetime) -> Completion | None:
-        """Return what a call to a stopped model ends with, without being sent; ``None`` while it is not stopped."""
-        why = costs.bill_problem(self._spec, self.raised(known))
-        if why is None:
-            return None
-        message = f"model {self._spec.name} {why}"
-        return failed(ErrorKind.FATAL, costs.OVERBILLED, message, cost_usd=0.0, attempts=0, started_at=now)
-
-
-class HttpChatModel:
-    """A `ChatModel` that asks a provider over HTTP. One event loop only.
-
-    ``known`` is what is known of the model; it may be replaced while the model is open, and counts for the calls made
-    from then on.
     """
 
     def __init__(
@@ -203,6 +145,7 @@ class HttpChatModel:
     ) -> None:
         self.spec = spec
         self._known = known or NOTHING_KNOWN
+        self._seen = NOTHING_KNOWN  # what its bills have shown
         self._key = key
         self._http = http
         self._limiter = limiter
@@ -210,7 +153,6 @@ class HttpChatModel:
         self._rate = Rate(spec.requests_per_minute)
         self._policy = retries or RetryPolicy()
         self._halt = (halt or Halt()).part()
-        self._bills = _Bills(spec, self._halt)
         self._rng = rng or random.Random()
         self._now = now
         self._wire = wire_for(spec.provider)
@@ -218,13 +160,10 @@ class HttpChatModel:
         self._doubted = spec.free
         self._quiet_until = 0.0  # on the event loop's clock
 
-    def __repr__(self) -> str:
-        return f"HttpChatModel({self.spec.name!r}, provider={self.spec.provider!r})"
-
     @property
     def known(self) -> Capabilities:
-        """What is known of the model, with what its bills have shown."""
-        return self._bills.raised(self._known)
+        """What is known of the model, with what its bills have shown; it may be replaced."""
+        return self._raised(self._known)
 
     @known.setter
     def known(self, known: Capabilities) -> None:
@@ -232,7 +171,15 @@ class HttpChatModel:
 
     def refusal(self) -> Completion | None:
         """Return what every further call ends with, without being sent; ``None`` while the model may be asked."""
-        return self._bills.refusal(self.known, self._now())
+        if (why := costs.bill_problem(self.spec, self.known)) is None:
+            return None
+        return self._unsent(ErrorKind.FATAL, costs.OVERBILLED, f"model {self.spec.name} {why}")
+
+    def _unsent(self, kind: ErrorKind, code: str, message: str) -> Completion:
+        return failed(kind, code, one_line(message), cost_usd=0.0, attempts=0, started_at=self._now())
+
+    def _raised(self, known: Capabilities) -> Capabilities:
+        return known.raised(self._seen, *BILLS)
 
     async def close(self) -> None:
         """Do nothing: connections belong to the account, which other models may be using."""
@@ -245,32 +192,44 @@ class HttpChatModel:
         try:
             call = _Call(self._wire.build(self.spec, request, self._key, known), request, known)
         except UnsupportedConstraint as error:
-            said, now = one_line(str(error)), self._now()
-            return failed(
-                ErrorKind.UNSUPPORTED,
-                "unsupported_constraint",
-                said,
-                cost_usd=0.0,
-                attempts=0,
-                started_at=now,
-            )
+            return self._unsent(ErrorKind.UNSUPPORTED, "unsupported_constraint", str(error))
         return await self._answered(call)
 
     def billed(
         self, completion: Completion, request: ChatRequest, known: Capabilities, *, batch: bool = False
     ) -> float | None:
         """Return the dollars an answer is charged; the first time that it is not what was reported, one line says why."""
-        self._bills.note(request, known, completion.usage)
-        bill = costs.reconciled(self.spec, completion, request, self._bills.raised(known), batch=batch)
+        self._note(request, known, completion.usage)
+        bill = costs.reconciled(self.spec, completion, request, self._raised(known), batch=batch)
         if bill.doubt is not None and completion.status is not Status.FAILED and not self._doubted:
             self._doubted = True
-            charged = (
-                "its calls are charged at their worst case"
-                if bill.doubt == costs.NO_USAGE
-                else "charged as that many"
-            )
+            whole = bill.doubt == costs.NO_USAGE
+            charged = "its calls are charged at their worst case" if whole else "charged as that many"
             _logger.warning("model %s %s: %s", self.spec.name, bill.doubt, charged)
         return bill.cost
+
+    def _note(self, request: ChatRequest, known: Capabilities, usage: Usage) -> None:
+        """Look at the bill of one answer; ``known`` is what its request was bounded by."""
+        sent, got = usage.input_tokens or 0, usage.output_tokens or 0
+        most_in = costs.input_token_bound(self.spec, request)
+        most_out = costs.output_token_bound(self.spec, request, known)
+        if self.spec.free or (sent <= most_in and got <= most_out):
+            return
+        before, hidden = self._raised(known), sent - costs.estimate_input_tokens(request)
+        too_much = got if costs.beyond(got, most_out) else sent if hidden > MOST_HIDDEN_TOKENS else None
+        if too_much is not None:
+            self._seen = replace(before, overbilled=too_much)
+            _logger.warning("model %s %s", self.spec.name, costs.bill_problem(self.spec, self._seen))
+            self._halt.throw()
+        elif sent > most_in and hidden > (before.hidden_tokens or 0):
+            self._seen = replace(before, hidden_tokens=hidden)
+            if costs.beyond(sent, most_in) and not before.hidden_tokens:
+                _logger.warning(
+                    "model %s billed %s input tokens for a prompt of at most %s: something on the way adds to prompts (a "
+                    "proxy's system message, a search); as much is set aside for each further call; ask the provider "
+                    "directly if this is not meant",
+                    *(self.spec.name, f"{sent:,}", f"{most_in:,}"),
+                )
 
     async def _answered(self, call: _Call) -> Completion:
         loop, retries = asyncio.get_running_loop(), Retries(self._policy, self._rng)
@@ -308,7 +267,11 @@ class HttpChatModel:
                     finally:
                         if self._budget is not None and reservation is not None:
                             self._budget.charge(reservation, cost or 0.0)
-                    outcome, retry_after = _outcome(attempt.completion), attempt.retry_after
+                    retry_after = attempt.retry_after
+                    if attempt.completion.error_kind is ErrorKind.RATE_LIMIT:
+                        outcome = CallResult.LIMITED
+                    elif attempt.completion.status is not Status.FAILED:
+                        outcome = CallResult.CLEAN
                     return attempt
                 finally:
                     self._limiter.release(slot, outcome, retry_after)
@@ -316,12 +279,12 @@ class HttpChatModel:
     async def _reserved(self, call: _Call) -> tuple[float | None, Reservation | None]:
         """Set aside the most an attempt costs, as far as bills have shown by the time that it is granted."""
         while True:
-            call.known = known = self._bills.raised(call.known)
+            call.known = known = self._raised(call.known)
             worst = costs.worst_case_cost(self.spec, call.request, known)
             if self._budget is None:
                 return worst, None
             reservation = await self._budget.reserve(worst or 0.0)
-            if self._bills.raised(known) == known:
+            if self._raised(known) is known:
                 return worst, reservation
             self._budget.charge(reservation, 0.0)
 
@@ -371,10 +334,8 @@ class HttpChatModel:
         if pause >= LONG_PAUSE_S and now >= self._quiet_until:
             self._quiet_until = now + SAID_AGAIN_S
             status = "" if failure.http_status is None else f" (HTTP {failure.http_status})"
-            said = one_line(failure.error_message or "no reason given", 120)
-            _logger.warning(
-                "model %s: waiting %.0f s to ask again: %s%s", self.spec.name, pause, said, status
-            )
+            said = one_line(failure.error_message or "no reason given", 120) + status
+            _logger.warning("model %s: waiting %.0f s to ask again: %s", self.spec.name, pause, said)
 
 
 def _pause(retries: Retries, attempt: _Attempt, now: float) -> float | None:
@@ -384,12 +345,6 @@ def _pause(retries: Retries, attempt: _Attempt, now: float) -> float | None:
     if attempt.completion.status is not Status.FAILED:
         return None
     return retries.pause(attempt.completion.error_kind, attempt.retry_after, now, billed=attempt.billed)
-
-
-def _outcome(completion: Completion) -> CallResult:
-    if completion.error_kind is ErrorKind.RATE_LIMIT:
-        return CallResult.LIMITED
-    return CallResult.SILENT if completion.status is Status.FAILED else CallResult.CLEAN
 
 
 def _refused_for_rate(completion: Completion) -> bool:
