@@ -182,15 +182,11 @@ class Learnt:
 
 
 def _reasons(known: Capabilities, request: ChatRequest, completion: Completion) -> bool | None:
-    """Return whether the model thinks before it answers, as far as its replies tell.
-
-    One reply that thought says yes for good, and an empty one that the limit cut: something else took its tokens. A whole
-    answer within what an answer may take says no for now.
-    """
+    """Return whether the model thinks before it answers: one reply that thought says yes for good."""
     if known.reasons or completion.reasoning_text or completion.usage.reasoning_tokens:
         return True
     if completion.status is Status.TRUNCATED and not completion.text.strip():
-        return True
+        return True  # something else took its tokens
     whole = completion.status is Status.OK and not completion.empty
     took, may = completion.usage.output_tokens, request.sampling.max_tokens
     return False if whole and took is not None and may is not None and took <= may else known.reasons

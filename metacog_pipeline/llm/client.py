@@ -312,10 +312,7 @@ class HttpChatModel:
         return _Attempt(completion, cost, True, retry_after, reply.first_byte_at)
 
     def _broken(self, failure: SendFailure, partial: Reply) -> Completion:
-        """Return the completion of an attempt whose connection broke: a stream whose end had come is whole all the same.
-
-        Of any other stream the text that came is kept, and never scored.
-        """
+        """Return the completion of an attempt whose connection broke: a stream whose end had come is whole all the same."""
         came = read_reply(self.spec, self._wire, self._key, partial)
         if came.status is not Status.FAILED and failure.kind is ErrorKind.TRANSIENT:
             return came

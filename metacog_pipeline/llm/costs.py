@@ -66,10 +66,7 @@ def input_token_bound(spec: ModelSpec, request: ChatRequest) -> int:
 
 
 def output_token_bound(spec: ModelSpec, request: ChatRequest, known: Capabilities = NOTHING_KNOWN) -> int:
-    """Return a number of output tokens that ``request`` cannot be billed above.
-
-    The limit that is sent, room to think included, and what the extra body of the model's row asks for beyond it.
-    """
+    """Return a number of output tokens, thinking included, that ``request`` cannot be billed above."""
     limit = known.token_limit(spec, request) or spec.max_tokens + known.thinking_room(spec)
     thinking, copies = 0, 1
     for key, number in _numbers(spec.extra_body):
@@ -95,10 +92,7 @@ def batch_price_factor(spec: ModelSpec) -> float | None:
 
 
 def price_list(spec: ModelSpec, *, batch: bool = False) -> dict[str, float] | None:
-    """Return the dollars per million tokens of each kind, and the factor of the lane; ``None`` where no price is known.
-
-    Kinds without a price of their own have that of their whole; writing to a cache costs a quarter more.
-    """
+    """Return the dollars per million tokens of each kind, and the factor of the lane; ``None`` without both prices."""
     if spec.free:
         return dict.fromkeys(("in", "cached_in", "cache_write", "out", "reasoning"), 0.0) | {"factor": 1.0}
     if spec.price_in is None or spec.price_out is None:
@@ -139,10 +133,7 @@ def usage_cost(spec: ModelSpec, usage: Usage, *, batch: bool = False) -> float |
 
 
 def believed(usage: Usage, *, said: bool = False) -> Usage:
-    """Return ``usage`` without zeros that cannot be: no prompt is empty, and what ``said`` something has an output.
-
-    Some servers and proxies that count nothing report zeros, and would seem to cost nothing.
-    """
+    """Return ``usage`` without the zeros of servers that count nothing: no prompt is empty, nor what ``said`` something."""
     no_input = not usage.input_tokens
     no_output = not usage.output_tokens and (said or no_input)
     if no_input:
@@ -153,10 +144,7 @@ def believed(usage: Usage, *, said: bool = False) -> Usage:
 def worst_case_cost(
     spec: ModelSpec, request: ChatRequest, known: Capabilities = NOTHING_KNOWN, *, batch: bool = False
 ) -> float | None:
-    """Return the most dollars one attempt of ``request`` can be billed; ``None`` when the model has no price.
-
-    Every token counts at the dearest price it could have; what bills of the model showed beyond the bounds is added.
-    """
+    """Return the most dollars one attempt of ``request`` can be billed; ``None`` when the model has no price."""
     prices = price_list(spec, batch=batch)
     if prices is None:
         return None

@@ -48,10 +48,7 @@ class Halt:
 
     @contextlib.contextmanager
     def unsent(self) -> Iterator[Callable[[], None]]:
-        """Mark what is awaited inside as waiting, until what is yielded is called: it raises `NotSent` at a throw.
-
-        A cancellation that comes from elsewhere stays one.
-        """
+        """Mark what is awaited inside as waiting, until what is yielded is called: it raises `NotSent` at a throw."""
         if self.thrown():
             raise NotSent
         task = asyncio.current_task()

@@ -50,10 +50,7 @@ create table if not exists metacog_ledger (
 
 
 def nano(usd: float) -> int:
-    """Return ``usd`` in nano-dollars, rounded up so that many small amounts never add up to too little.
-
-    Amounts from a billion dollars on are all the same: more than any budget.
-    """
+    """Return ``usd`` in nano-dollars, rounded up so that many small amounts never add up to too little."""
     if not usd >= 0:
         raise ValueError(f"{usd} is not an amount of dollars")
     scaled = min(usd * NANO, float(_LIMIT))
@@ -98,10 +95,7 @@ class Totals:
 
 
 def totals_of(folder: Path, closed: dict[str, Totals]) -> Totals:
-    """Return the figures of all records in ``folder``.
-
-    ``closed`` remembers records that will not change any more, so that a home with a thousand past sessions is read once.
-    """
+    """Return the figures of all records in ``folder``; ``closed`` remembers those that will not change any more."""
     boot = boot_id()
     return sum(
         (closed.get(path.name) or _totals_of(path, boot, closed) for path in folder.glob("*.json")), Totals()
@@ -173,10 +167,7 @@ class SharedLedger:
 
     @contextlib.contextmanager
     def turn(self) -> Iterator[tuple[Totals, Callable[[Totals], None]]]:
-        """Hold the study's rows for one transaction: yield what the others hold, and what writes this home's row.
-
-        Raises ``LedgerAwayError`` where the server is not there.
-        """
+        """Hold the study's rows for one transaction: yield what the others hold, and what writes this home's row."""
         with self._transaction() as connection:
             connection.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", (self._study,))
             yield (
@@ -238,10 +229,7 @@ class SharedLedger:
 
 
 def shared_ledger(home: Home) -> SharedLedger | None:
-    """Return the shared ledger ``home`` is attached to, None where its money is its own.
-
-    Raises ``StudyError`` where the variable with the address is not set, or the extra ``cluster`` is not installed.
-    """
+    """Return the shared ledger ``home`` is attached to, None where its money is its own. Raises ``StudyError``."""
     known = attachment(home)
     if known.ledger is None:
         return None

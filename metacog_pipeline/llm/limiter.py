@@ -57,10 +57,7 @@ class Limiter:
         self.ceiling = max(self.ceiling, ceiling)
 
     async def acquire(self) -> int:
-        """Wait for leave to have one call under way, in order of asking; `release` takes what is returned.
-
-        That is the number of cuts made so far.
-        """
+        """Wait for leave to have one call under way, in order of asking; `release` takes what is returned."""
         async with self._turn:
             while not self._free():
                 paused = self._paused_until > asyncio.get_running_loop().time()

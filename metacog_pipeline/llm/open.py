@@ -111,11 +111,7 @@ class Clients:
 
 
 def open_model(spec: ModelSpec, *, shared: Clients, respond: Respond | None = None) -> ChatModel:
-    """Open the model of ``spec``; ``respond`` is the benchmark's simulated observer, for provider ``simulated`` only.
-
-    Raises ``StudyError`` where the key's variable is not set or ``respond`` is missing, ``BudgetError`` where there is a
-    budget and the model has no price, ``ProviderError`` for a model in a folder that cannot be opened.
-    """
+    """Open the model of ``spec``; ``respond`` is the benchmark's simulated observer. Raises a ``MetacogError``."""
     match spec.provider:
         case "replay":
             return ReplayModel(spec)

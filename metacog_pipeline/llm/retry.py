@@ -47,11 +47,7 @@ class Retries:
     def pause(
         self, kind: ErrorKind | None, retry_after: float | None, now: float, *, billed: bool = False
     ) -> float | None:
-        """Return the seconds to wait before the next attempt, or ``None`` to give up.
-
-        ``retry_after`` is the wait the provider asked for, ``now`` a monotonic clock; ``billed`` says whether the
-        attempt may have been billed.
-        """
+        """Return the seconds to wait before the next attempt, or ``None`` to give up; ``now`` is a monotonic clock."""
         self._billed += billed
         if billed and self._billed >= self._policy.billed_attempts:
             return None
@@ -81,11 +77,7 @@ class Retries:
 
 
 def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return the wait asked for in seconds (0 or more), or ``None`` when there is none to read.
-
-    Reads ``retry-after-ms``, then ``Retry-After`` as seconds or as an HTTP date compared with ``now`` (aware).
-    ``headers`` are looked up in lower case.
-    """
+    """Return the seconds asked for in ``retry-after-ms`` or ``Retry-After``, also as a date; ``None`` where none are."""
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000.0

@@ -342,11 +342,7 @@ def _identity_json(
 
 @functools.lru_cache(maxsize=256)
 def address(provider: str, base_url: str | None) -> str | None:
-    """Return ``base_url`` in its one spelling, ``None`` for the provider's official address, given or not.
-
-    Scheme and host in lower case, no default port, no trailing slash. The path is kept as it is: servers tell cases
-    apart there.
-    """
+    """Return ``base_url`` in its one spelling (the path as it is), ``None`` for the provider's official address."""
     if base_url is None:
         return None
     try:
@@ -362,27 +358,18 @@ def address(provider: str, base_url: str | None) -> str | None:
 
 
 def base_url(spec: ModelSpec) -> str:
-    """Return the address calls of ``spec`` go to, without a trailing slash: its own, or the provider's official one.
-
-    As with the providers' own clients, the address of an OpenAI-compatible server includes ``/v1``, the others do not.
-    """
+    """Return the address calls of ``spec`` go to: of an OpenAI-compatible server with ``/v1``, of others without."""
     return address(spec.provider, spec.base_url) or OFFICIAL_URLS[spec.provider]
 
 
 def key_variable(spec: ModelSpec) -> str | None:
-    """Return the environment variable that holds the key of ``spec``, ``None`` where it needs none.
-
-    A key is never sent to another than the official address, unless the study names its variable.
-    """
+    """Return the variable with the key of ``spec``: to another than the official address only where the study names it."""
     usual = KEY_VARIABLES.get(spec.provider) if spec.at_official_address else None
     return spec.api_key_env or usual
 
 
 def key_of(spec: ModelSpec, environment: Mapping[str, str]) -> str | None:
-    """Return the key of ``spec`` from ``environment``, ``None`` where it needs none.
-
-    Raises ``StudyError``, which names the variable and never its value, where there is nothing in it that can be a key.
-    """
+    """Return the key of ``spec``, ``None`` where it needs none. ``StudyError`` names the variable and never its value."""
     variable = key_variable(spec)
     if variable is None:
         return None

@@ -57,16 +57,13 @@ _EXTENSIONS = {
 
 @dataclass(slots=True)
 class Reply:
-    """What came back. ``headers`` are looked up in lower case; ``closed``: the body is whole.
-
-    ``first_byte_at`` is when the answer began, on the event loop's clock.
-    """
+    """What came back; ``headers`` are looked up in lower case."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
-    closed: bool = True
-    first_byte_at: float | None = None
+    closed: bool = True  # the body is whole
+    first_byte_at: float | None = None  # on the event loop's clock
 
 
 class SendFailure(Exception):
@@ -240,11 +237,8 @@ def cause_of(error: Exception) -> BaseException:
 
 
 def never_sent(error: Exception) -> bool:
-    """Whether nothing can have reached the provider.
-
-    The transport gives a server that hangs up the httpx name of a connect timeout, so aiohttp's own exception, kept
-    as the cause, decides where there is one.
-    """
+    """Whether nothing can have reached the provider."""
+    # The transport gives a server that hangs up the httpx name of a connect timeout: aiohttp's own exception decides.
     cause = cause_of(error)
     if isinstance(cause, aiohttp.ClientError):
         return isinstance(cause, _UNSENT_CAUSES)

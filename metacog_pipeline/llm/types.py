@@ -26,10 +26,7 @@ class Status(enum.StrEnum):
 
 
 def usable(status: str, text: str) -> bool:
-    """Whether a call gave something to read; a refusal in words is one.
-
-    Not usable is what failed, what is blank, and what was cut while it thought aloud or in the middle of its JSON.
-    """
+    """Whether a call gave something to read (a refusal in words is): it is whole, or its answer is."""
     text = text.strip()
     if status == Status.FAILED or not text:
         return False

@@ -121,11 +121,7 @@ def answer_batch(loaded: Loaded, requests: Sequence[types.ChatRequest]) -> list[
 
 
 def prompt_ids(loaded: Loaded, request: types.ChatRequest) -> list[int]:
-    """Return the tokens of a conversation: by the model's chat template where it has one, else the plain texts.
-
-    The template is applied to every step alike, with its thinking switched off where it knows the word, and tokenised
-    once, so that no start token is doubled.
-    """
+    """Return the tokens of a conversation: by the model's chat template where it has one, else the plain texts."""
     tokenizer = loaded.tokenizer
     messages = [{"role": each.role, "content": each.content} for each in request.messages]
     if not getattr(tokenizer, "chat_template", None):
@@ -203,10 +199,7 @@ def _generated(loaded: Loaded, rows: list[_Row]) -> list[types.Completion]:
 
 
 class _Chooser:
-    """Chooses the next token of each row, writes it down there, and leaves ``generate`` nothing else to take.
-
-    Log-probabilities are those of the model before constraint, bias and temperature.
-    """
+    """Chooses the next token of each row, writes it down there, and leaves ``generate`` nothing else to take."""
 
     def __init__(self, torch: Any, loaded: Loaded, rows: Sequence[_Row]) -> None:
         self._torch, self._loaded, self._rows = torch, loaded, rows

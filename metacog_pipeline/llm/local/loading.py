@@ -31,10 +31,7 @@ class Loaded:
 
 
 def load(spec: ModelSpec) -> Loaded:
-    """Return the model of ``spec``; the one opened last is kept, as runs of a model follow each other.
-
-    Only safetensors are read and no code from the folder is run.
-    """
+    """Return the model of ``spec``; the one opened last is kept. No code of the folder is run."""
     digest = weights_digest(spec.model)
     if digest is None:
         raise ProviderError(

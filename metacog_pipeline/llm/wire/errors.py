@@ -68,10 +68,7 @@ def error_kind(status: int, codes: Iterable[str]) -> ErrorKind:
 
 
 def failure(status: int, codes: Iterable[str], message: str, param: str | None = None) -> Completion:
-    """Return the completion of an error: ``refused`` for a content policy's code, else ``failed``.
-
-    ``codes`` are the provider's, the most specific first; ``param`` is the parameter that it blames.
-    """
+    """Return the completion of an error; ``codes`` are the provider's, the most specific first."""
     named = list(codes)
     code = named[0] if named else None
     if any(name.lower() in REFUSAL_CODES for name in named):

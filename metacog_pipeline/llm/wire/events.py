@@ -144,10 +144,7 @@ class Choice:
 
 
 class Reply(ABC):
-    """What a reply says so far; each format says how its events are taken.
-
-    ``closed`` is by the mark that ends a stream: of what follows only a count is still of the reply.
-    """
+    """What a reply says so far; each format says how its events are taken."""
 
     outputs: ClassVar[tuple[str, ...]]  # the fields that count what was generated
     ends: ClassVar[tuple[str, ...]]  # the fields that name the end, the first that says anything counts
@@ -155,7 +152,9 @@ class Reply(ABC):
 
     def __init__(self, *, streamed: bool) -> None:
         self.streamed = streamed
-        self.closed = False
+        self.closed = (
+            False  # by the mark that ends a stream: of what follows only a count is still of the reply
+        )
         self.counts = Counts(*self.outputs)
         self.names: dict[str, str] = {}
         self.choices: dict[int, Choice] = {}

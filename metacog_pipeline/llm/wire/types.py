@@ -15,10 +15,7 @@ from metacog_pipeline.llm.wire.events import Reply
 
 @dataclass(frozen=True, slots=True)
 class HttpCall:
-    """One POST, encoded once so that a retry sends the same bytes.
-
-    The key stands in ``headers`` only, and neither headers nor body are part of the ``repr``, so that a call can be logged.
-    """
+    """One POST, encoded once so that a retry sends the same bytes; its ``repr`` can be logged."""
 
     url: str
     headers: Mapping[str, str] = field(repr=False)
@@ -47,10 +44,7 @@ class Wire:
         *,
         closed: bool = True,
     ) -> Completion:
-        """Return what the final answer to a call says, plain or streamed; its status says how it ended. Never raises.
-
-        ``closed`` is false where the connection broke. What is shown of the reply holds no part of ``key``.
-        """
+        """Return what the final answer to a call says; ``closed`` is false where the connection broke. Never raises."""
         if key is not None and len(key) >= SECRET_LENGTH:  # shorter ones are placeholders
             # Before parsing, so that no field, no text and no shortened message can hold a part of the key.
             body = body.replace(key.encode(), STRUCK_OUT.encode())

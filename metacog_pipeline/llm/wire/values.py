@@ -127,10 +127,7 @@ def _number_at(value: object, key: str) -> float | None:
 def listed_logprobs(
     entries: list[object], tops: list[object], number: str = "logprob"
 ) -> tuple[TokenLogprob, ...]:
-    """Return log-probabilities, all or none: a list with holes would give numbers to wrong tokens.
-
-    ``tops`` holds the list of alternatives of each entry, as far as it reaches; ``number`` is the field's name.
-    """
+    """Return log-probabilities with their alternatives, all or none: a hole would give numbers to wrong tokens."""
     tokens: list[TokenLogprob] = []
     for entry, listed in itertools.zip_longest(entries, tops[: len(entries)]):
         (own,) = _pairs([entry], number) or (None,)
