@@ -199,8 +199,10 @@ class HttpChatModel:
         self, completion: Completion, request: ChatRequest, known: Capabilities, *, batch: bool = False
     ) -> float | None:
         """Return the dollars an answer is charged; the first time that it is not what was reported, one line says why."""
-        self._note(request, known, completion.usage)
         bill = costs.reconciled(self.spec, completion, request, self._raised(known), batch=batch)
+        if bill.above and not self.spec.free:
+            self._note(request, known, completion.usage)
+            bill = costs.reconciled(self.spec, completion, request, self._raised(known), batch=batch)
         if bill.doubt is not None and completion.status is not Status.FAILED and not self._doubted:
             self._doubted = True
             whole = bill.doubt == costs.NO_USAGE
@@ -209,12 +211,10 @@ class HttpChatModel:
         return bill.cost
 
     def _note(self, request: ChatRequest, known: Capabilities, usage: Usage) -> None:
-        """Look at the bill of one answer; ``known`` is what its request was bounded by."""
+        """Look at a bill that is above what its request allows."""
         sent, got = usage.input_tokens or 0, usage.output_tokens or 0
         most_in = costs.input_token_bound(self.spec, request)
         most_out = costs.output_token_bound(self.spec, request, known)
-        if self.spec.free or (sent <= most_in and got <= most_out):
-            return
         before, hidden = self._raised(known), sent - costs.estimate_input_tokens(request)
         too_much = got if costs.beyond(got, most_out) else sent if hidden > MOST_HIDDEN_TOKENS else None
         if too_much is not None:

@@ -159,10 +159,11 @@ def worst_case_cost(
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What a call is charged: the dollars (``None`` without a price), and why it is not what was reported."""
+    """What a call is charged."""
 
-    cost: float | None
-    doubt: str | None = None
+    cost: float | None  # in dollars; None without a price
+    doubt: str | None = None  # why it is not what was reported
+    above: bool = False  # more was reported than the request allows
 
 
 def reconciled(
@@ -197,7 +198,8 @@ def reconciled(
         usage = replace(usage, output_tokens=max(least_out, min(got, most_out)))
     doubt = _doubt(got, least_out, most_out, "output tokens for a reply")
     doubt = doubt or _doubt(sent, least_in, most_in, "input tokens for a prompt")
-    return Bill(usage_cost(spec, usage, batch=batch), doubt)
+    above = (sent or 0) > most_in or (got or 0) > most_out
+    return Bill(usage_cost(spec, usage, batch=batch), doubt, above)
 
 
 def _doubt(count: int | None, least: int, most: int, of_what: str) -> str | None:

@@ -23,15 +23,6 @@ _SLUG = "at most 64 lower-case letters, digits, dots, underscores and hyphens, t
 _BILLIONS = "billions of parameters, a number above 0 and up to 1000000"
 _MODEL = "the name of the model or its folder, in characters that can be printed"
 _WORD = "one word of lower-case letters"
-#: Names of servers and makers that are not the name of the protocol they speak.
-_PROTOCOLS: Mapping[str, Provider] = {
-    **dict.fromkeys(
-        ("vllm", "ollama", "llamacpp", "llama.cpp", "sglang", "lmstudio", "litellm", "openrouter", "azure", "together",
-         "groq", "mistral", "deepseek", "xai", "fireworks"),
-        "openai",
-    ),
-    **{"claude": "anthropic", "google": "gemini", "vertex": "gemini", "huggingface": "transformers", "hf": "transformers"},
-}  # fmt: skip
 IN_PROCESS = ("transformers", "replay", "simulated")  # answer without a network and without a bill
 OFFICIAL_URLS: Mapping[str, str] = {
     "openai": "https://api.openai.com/v1",
@@ -241,15 +232,6 @@ class ModelSpec(BaseModel):
         if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
             return value.isoformat()
         return str(value) if type(value) is int else value
-
-    @field_validator("provider", mode="before")
-    @classmethod
-    def _by_its_protocol(cls, value: object) -> object:
-        protocol = _PROTOCOLS.get(value.casefold()) if isinstance(value, str) else None
-        if protocol is not None and value != protocol:
-            address = ' with base_url = "https://HOST/v1"' if protocol == "openai" else ""
-            raise ValueError(f'give provider = "{protocol}"{address}')
-        return value
 
     @field_validator(*_TAKERS, *_WHOLE_PRICE)
     @classmethod

@@ -142,7 +142,11 @@ class _Attempt:
         async with self._timer:
             self._wait(self._silence)
             response = await http.bare.handle_async_request(request)
-            headers = dict(response.headers.items())  # httpx's own go through all of them at every look
+            # httpx's own headers go through all of them at every look.
+            headers = {
+                name.decode("latin-1").lower(): value.decode("latin-1")
+                for name, value in response.headers.raw
+            }
             self.reply = Reply(response.status_code, headers, b"", closed=False)
             try:
                 await self._read(response, self.reply)
