@@ -89,7 +89,7 @@ def test_pickled_weights_are_never_read(folders, tmp_path):
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
 def test_a_device_that_is_not_there_is_one_line(folders):
-    with pytest.raises(ProviderError, match='cannot be opened on cuda:3'):
+    with pytest.raises(ProviderError, match="cannot be opened on cuda:3"):
         answers(spec_of(folders["llama"], device="cuda:3"), [request(0)])
 
 
