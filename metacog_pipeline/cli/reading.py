@@ -26,9 +26,10 @@ class SomeUnread(MetacogError):
 def read(benchmark: str, replies: BinaryIO, form: str) -> None:
     """Read replies from a file of JSON Lines and say what they are worth; nothing is asked and nothing is kept.
 
-    A line has `id`, `item_id` and `response`, or `responses` by step. Its answer has the `id`, what was read, whether
-    it is `correct` and `passed`, whether it is `ambiguous`, its `basis` (words or probe) and why. A line that
-    cannot be read is reported and left out; then the exit code is 8.
+    A line has `id`, `response` (or `responses` by step), and `item_id` of a shipped item or the item's own fields:
+    `question`, `options`, `answer` or `answers`, `kind`, `unit`, `lang`, `tier`. What comes back has `id`, `status`,
+    `answer`, `confidence` as stated, `confidence01`, `correct` where there is a key, and what the benchmark adds. A line
+    that is no row is reported and left out; then the exit code is 8.
     """
     from metacog_pipeline.reading.rows import BadRow
 
@@ -40,7 +41,7 @@ def read(benchmark: str, replies: BinaryIO, form: str) -> None:
         n += 1
         try:
             row = _row(line)
-            found = {"id": row["id"], "item_id": row.get("item_id"), **read_row(row)}
+            found = {"id": row["id"], **read_row(row)}
             printing.say(json.dumps(found, allow_nan=False), replies=[found])
         except BadRow as error:
             unread += 1

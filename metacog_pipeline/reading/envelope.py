@@ -48,8 +48,8 @@ _ANSWERED = re.compile(
     r"answer|confidence|decision|antwort|respuesta|réponse|答案|정답|[{\[]|^\W{0,8}\w{1,2}\W{0,8}$",
     re.IGNORECASE | re.MULTILINE,
 )
-LONGEST_END = 200_000  # characters at either end of a reply that are looked at: a longer one is no answer
-MOST_READ = 64_000  # characters of a turn, its last: no answer stands before so many
+LONGEST_END = 100_000  # characters at either end of a reply that are looked at: a longer one is no answer
+MOST_READ = 32_000  # characters of a turn, its last: no answer stands before so many
 MOST_SPEAKERS = 50  # lines that may begin another's turn and are looked at
 _SHORT = 60  # characters of a reply before the next speaker that are an answer, whatever they say
 _CUT = "\n…\n"
@@ -59,7 +59,12 @@ _PLAIN = {
     **{ord(a): b for a, b in zip("−‐‑‒–—―", "-" * 7, strict=True)},
     **{ord(a): b for a, b in zip("。、×⁄∶", ".,x/:", strict=True)},
     **{ord(a): " " for a in "\u00a0\u202f\u2009\u3000"},
-    **{code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFF01, 0xFF5F)},  # full widths
+    # full widths; circled digits and letters
+    **{
+        code: unicodedata.normalize("NFKC", chr(code))
+        for code in (*range(0xFF01, 0xFF5F), *range(0x2460, 0x2469), *range(0x24B6, 0x24EA))
+    },
+    **dict.fromkeys((0, 0xFEFF, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0xD800, 0xE000)), " "),
     **{start + n: str(n) for start in (0x660, 0x6F0, 0x966) for n in range(10)},  # Arabic, Persian, Devanagari
     **dict.fromkeys(map(ord, "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), "\n"),
 }  # fmt: skip
@@ -67,7 +72,20 @@ _PLAIN = {
 
 def plain(text: str) -> str:
     """Return ``text`` with plain widths, quotes, dashes and line ends; as long as it was."""
-    return text.translate(_PLAIN)
+    usual = text.isascii() and "\0" not in text and "\r" not in text and "`" not in text
+    return text if usual else text.translate(_PLAIN)
+
+
+_LATEX = re.compile(r"\\(?:boxed|text|textbf|mathrm|mathbf)\s{0,3}\{([^{}]{0,200})\}|\\[()\[\]]")
+
+
+def _unboxed(text: str) -> str:
+    """Return ``text`` with LaTeX's marks around an answer blank: as long as it was."""
+    if "\\" not in text:
+        return text
+    for _ in range(2):  # a text within a box
+        text = _LATEX.sub(lambda found: (found[1] or "").rjust(len(found[0]) - 1) + " ", text)
+    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +111,7 @@ class Envelope:
     def of(cls, reply: str, status: CallStatus = "ok") -> Envelope:
         """Return the envelope of ``reply``, whose call ended with ``status``."""
         seen = plain(_both_ends(reply))
-        text = _without_thinking(seen)
+        text = _unboxed(_without_thinking(seen))
         opened, end = _turn(text)
         start = max(opened, end - MOST_READ)
         if status == "ok" and not text[start:end].strip() and _only_thinks(seen):

@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 from metacog_pipeline.reading.numbers import Quantity, in_unit, known, numbers, of_kind
 from metacog_pipeline.reading.records import objects
 from metacog_pipeline.reading.results import meant
+from metacog_pipeline.reading.supposing import supposed
 
 Status = Literal["ok", "ambiguous", "no_answer", "refused", "truncated", "out_of_range", "not_read"]
 
@@ -77,8 +78,10 @@ REFUSED = re.compile(
     re.IGNORECASE,
 )
 _DENIED = re.compile(
-    r"(?:\bnot\b|n['’]t\b|\brather\s+than\b|\binstead\s+of\b|\brul(?:ed?|es|ing)\s+out\b|\bexclud\w+|\beliminat\w+|\bthough\b)"
-    r"(?:\s+(?:option|answer|choice|be|the))?\s*[(\[*]{0,3}$",
+    r"(?:(?:\bnot\b|n['’]t\b|\bcannot\b|\brather\s+than\b|\binstead\s+of\b|\brul(?:ed?|es|ing)\s+out\b|\bexclud\w+"
+    r"|\beliminat\w+|\bthough\b)(?:\s+(?:option|answer|choice|be|the))?"
+    r"|(?:n['’]t|not|doubt)\s+(?:think\s+|believe\s+)?(?:that\s+)?(?:the\s+)?(?:correct\s+|right\s+)?"
+    r"(?:answer|choice|option)\s+(?:is|would\s+be))\s*[(\[*]{0,3}$",
     re.IGNORECASE,
 )
 _WRONG = re.compile(
@@ -115,24 +118,39 @@ def unboxed(said: str) -> str:
 
 # --- one of several options ---------------------------------------------------------------------------------------------
 _LEADS = re.compile(
-    r"\W*(?:(?:option|answer|choice|letter)\W{1,3})?\(?([A-Za-z])\b\s*(?:[).:,\-*\](]|\n|$)", re.IGNORECASE
+    r"\W*(?:(?:option|answer|choice|letter)\W{1,3})?\(?([A-Za-z])\b\s*(?:[).:,*\](]|\s-|-\s|\n|$)",
+    re.IGNORECASE,
 )
-_OR = re.compile(r"[\W_]{0,3}(?:or\b|/|and\b|&|vs\b)", re.IGNORECASE)
-_IS = r"(?:\s+(?:is|would\s+be|must\s+be|should\s+be|option|letter|with|la|the|:))*"
+# Behind a letter that is one of several: "A or B", "A, B and C", "A and possibly B".
+_OR = re.compile(
+    r"[\W_]{0,3}(?:or|/|and|&|vs|,)[\W_]{0,3}(?:(?:possibly|maybe|also|option)\s+)?[\W_]{0,2}([A-Z])\b(?!')"
+)
+# What may stand behind a letter that is no word: its end, a sign, or the reason.
+_AFTER = (
+    r"(?=[ \t]*(?:$|[).,;:!\]*\"'<>\n($}|]|[-/]\s)|[ \t]+(?:is|because|since|as|seems|would|over|with|at|for|due|given"
+    r"|based|and|or|are|were|both|which|that|though|but|not|here|confidence)\b)"
+)
+_IS = r"(?:[ \t]+(?:is|would\s+be|must\s+be|should\s+be|option|letter|with|la|the|:))*"
 _STATED = (
     re.compile(
-        rf"(?i:answer|choice|option|response|choose|pick|select|go(?:ing)?\s+with){_IS}\s*[(\[<\"'*:]*([A-Z])\b(?![a-z'])"
+        rf"(?i:answer|choice|option|response|choose|pick|select|go(?:ing)?\s+with){_IS}[ \t$]*[(\[<\"'*:]*"
+        rf"([A-Z])(?i:{_AFTER})"
     ),
     re.compile(
         r"\b([A-Z])\b[)\]*]*\s+(?:is|seems|would\s+be)\s+(?:the\s+)?(?:correct|right|best|most\s+likely)"
     ),
     re.compile(
-        r"(?:la\s+(?:respuesta\s+)?(?:correcta\s+)?es\s+la|答案是|답은|Antwort\s+ist|réponse\s+est)\s*\(?([A-Z])\b"
+        r"(?:[Ll]a\s+(?:respuesta\s+)?(?:correcta\s+)?es\s+la|答案是|답은|Antwort\s+ist|réponse\s+est|选项)\s*\(?([A-Z])\b"
     ),
-    re.compile(r"(?:^|\n)\s*(?i:so|therefore|hence|thus|conclusion)\s*[:,]\s*([A-Z])\s*(?:$|\n|[.])"),
+    re.compile(r"\$\s*([A-Z])\s*\$"),  # what LaTeX put into a box
+    re.compile(r"\b(?i:leaves|leaving)\s+(?:(?i:only|us\s+with|option|answer)\s+)?([A-Z])\b"),
+    re.compile(r"(?:^|\n)[ \t]*(?i:so|therefore|hence|thus|conclusion)\s*[:,]\s*([A-Z])\s*(?:$|\n|[.])"),
 )
-# A letter that stands as one: not the article "A" before a word, nor "I".
-_MENTION = re.compile(r"(?<![\w'])(A(?!\s+[a-z]{2,}\s+[a-z])|[B-HJ-Z])(?![\w'])")
+# A letter that stands as one: at the beginning, behind a sign or one of these words, never inside a name ("hepatitis B").
+_MENTION = re.compile(
+    r"(?:^|[\n(\[*\"',:;>→]|-[ \t]|\b(?i:options?|answer|choice|letter|either|but|is|be|for|with|pick|choose|select|say"
+    rf"|towards?|than|on|to|or|and|between)[ \t]+)[ \t$]*([A-Z])(?i:{_AFTER})"
+)
 
 
 _BOLD = re.compile(r"\*\*([^*\n]{1,80})\*\*")
@@ -156,23 +174,28 @@ class Letter:
 
     def read(self, said: str) -> Found:
         """Read the letter or the option behind a label."""
-        bare = unboxed(said)
+        bare = said
         whole = bare.strip(_MARKUP)
         if len(whole) == 1 and whole.isalpha() and (whole.upper() in self.options or not self._named(whole)):
             return self._of(whole.upper(), bare.index(whole))
         if not whole:
             return NOTHING
-        if letter := self._named(whole) or self._numbered(whole):
+        if letter := self._named(whole) or self._numbered(whole) or self._begins(whole):
             return Found("ok", letter, 0, len(said))
+        if both := re.match(r"\W*([A-Z])\s?/\s?([A-Z])\W*$", bare):
+            return AMBIGUOUS if both[1] != both[2] else NOTHING
         leads = _LEADS.match(bare)
-        if leads is not None and leads[1].upper() in self.options and not _OR.match(bare[leads.end(1) :]):
-            other = self._named(bare[leads.end(1) :])
+        if leads is not None and leads[1].upper() in self.options:
+            letter, behind = leads[1].upper(), bare[leads.end(1) :]
+            either = _OR.match(behind)
+            if either is not None and either[1] in self.options and either[1] != letter:
+                return AMBIGUOUS
+            if UNKNOWN.match(behind.lstrip(" :.-")) and not UNKNOWN.match(self.options[letter]):
+                return NOTHING
             return (
-                AMBIGUOUS
-                if other not in (None, leads[1].upper())
-                else self._of(leads[1].upper(), leads.start(1))
+                AMBIGUOUS if self._named(behind) not in (None, letter) else self._of(letter, leads.start(1))
             )
-        if UNKNOWN.match(whole):
+        if UNKNOWN.match(whole) and not REFUSED.match(whole):
             return self._unsure()
         return self.find(bare)
 
@@ -184,8 +207,10 @@ class Letter:
         stated = [found for found in stated if not _is_denied(text, found)]
         if stated:
             last = max(stated, key=lambda found: found.start(1))
-            either = re.match(r"\W{0,3}(?:or|/)\s*\(?([A-Z])\b", text[last.end(1) :])
-            return AMBIGUOUS if either else self._of(last[1], last.start(1))
+            either = _OR.match(text[last.end(1) :])
+            if either is not None and either[1] in self.options and either[1] != last[1]:
+                return AMBIGUOUS
+            return self._of(last[1], last.start(1))
         mentions = [
             found
             for found in _MENTION.finditer(text)
@@ -193,7 +218,11 @@ class Letter:
         ]
         letters = {found[1] for found in mentions}
         if letters:
-            return AMBIGUOUS if len(letters) > 1 else self._of(mentions[-1][1], mentions[-1].start(1))
+            either = _OR.match(text[mentions[-1].end(1) :])
+            several = len(letters) > 1 or (
+                either is not None and either[1] in self.options and either[1] not in letters
+            )
+            return AMBIGUOUS if several else self._of(mentions[-1][1], mentions[-1].start(1))
         bold = [(self._named(found[1]), found) for found in _BOLD.finditer(text)]
         if len({letter for letter, _ in bold if letter}) == 1:
             return next(Found("ok", each, *found.span(1)) for each, found in bold if each)
@@ -224,6 +253,16 @@ class Letter:
         found = _OPTION.match(said)
         place = int(found[1]) if found else 0
         return list(self.options)[place - 1] if 0 < place <= len(self.options) else None
+
+    def _begins(self, said: str) -> str | None:
+        """Return the only option whose text, which looks like a lettered one ("E. coli"), begins what is said."""
+        mine = f"{simple(said)} "
+        found = [
+            letter
+            for letter, option in self.options.items()
+            if _LEADS.match(option) and mine.startswith(f"{simple(option)} ")
+        ]
+        return found[0] if len(found) == 1 else None
 
     def _of(self, letter: str, start: int) -> Found:
         return Found("ok", letter, start, start + 1) if letter in self.options else Found("out_of_range")
@@ -262,6 +301,13 @@ class Binary:
                 if digit in self.labels
                 else Found("out_of_range")
             )
+        spoken = [*numbers(bare)]
+        if (
+            len(spoken) == 1
+            and (spoken[0].start, spoken[0].end) == (0, len(bare))
+            and spoken[0].value in (0, 1)
+        ):
+            return Found("ok", int(spoken[0].value), 0, len(said))
         digits = [*re.finditer(r"(?<![\w.])([01])(?![\w.])", said)]
         values = {found[1] for found in digits}
         if len(values) == 1 and not self._words(bare) - values:
@@ -418,24 +464,30 @@ class Number:
         )
 
 
-_OF_HIGH = re.compile(r"^\W*(\d+(?:[.,]\d+)?)\s*(?:/|out\s+of|of|von|sur|de)\s*(\d+)\b", re.IGNORECASE)
+_OF_TOP = re.compile(
+    r"(?<![\d.,/])(\d+(?:[.,]\d+)?)\s*(?:/|\(?\s*out\s+of|of|von|sur|de|\(?\s*on\s+a\s+scale\s+of\s+[01]\s*(?:-|to))"
+    r"\s*(\d+)\b(?!/)",
+    re.IGNORECASE,
+)
 _WHOLES = (5, 10, 100)  # of which a share is stated, whatever the scale
 _RANGE = re.compile(r"\s*%?\s*(?:-|to|or|/)\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Confidence:
-    """A number from ``low`` to ``high``, as stated."""
+    """A number from ``low`` to ``high``, as stated; with ``whole`` 4.5 is out of range."""
 
     low: float
     high: float
     name: str = "confidence"
+    whole: bool = False
 
     def read(self, said: str) -> Found:
         """Read the number behind a label: ``4``, ``4/5``, ``~85 %``; a range is ambiguous."""
         bare = re.sub(r"^[~≈<\[(\s]+|[>\])\s.]+$", "", said.strip(" \t*_"))
-        of = _OF_HIGH.match(bare)
-        if of is not None and (float(of[2]) == self.high or (self.low == 0 and int(of[2]) in _WHOLES)):
+        if of := _OF_TOP.search(bare):
+            if float(of[2]) != self.high and not (self.low == 0 and int(of[2]) in _WHOLES):
+                return Found("out_of_range", float(of[1].replace(",", ".")))
             value = float(of[1].replace(",", ".")) * self.high / float(of[2])
             return self._within(value, said, percent=False)
         found = [*numbers(bare.replace(",", ".") if re.match(r"^0,\d+$", bare) else bare)]
@@ -451,21 +503,26 @@ class Confidence:
             value /= 100
         elif percent and self.high != 100:
             return Found("out_of_range")
-        inside = math.isfinite(value) and self.low <= value <= self.high
+        inside = math.isfinite(value) and self.low <= value <= self.high and not (self.whole and value % 1)
         return Found("ok" if inside else "out_of_range", value, 0, len(said))
 
     def find(self, text: str) -> Found:
         """Find a number that a text calls its confidence."""
-        for pattern in (*_SURE, rf"(\d+)\s+out\s+of\s+{self.high:g}\b"):
-            if found := re.search(pattern, text, re.IGNORECASE):
-                read = self.read(found[1])
-                return Found(read.status, read.value, found.start(1), found.end(1))
+        for pattern in (
+            *_SURE,
+            rf"(?:[,;:(]|\bat\b)\s*(\d+(?:[.,]\d+)?\s*(?:/|out\s+of)\s*{self.high:g})\)?[.!]?\s*$",
+        ):
+            for found in re.finditer(pattern, text, re.IGNORECASE | re.MULTILINE):
+                if not supposed(text, found.start(), found.end(1)):
+                    read = self.read(found[1])
+                    return Found(read.status, read.value, found.start(1), found.end(1))
         return NOTHING
 
 
 _SURE = (
-    r"(\d+(?:[.,]\d+)?\s*%)\s*(?:confiden|sure|certain|likely)",
-    r"(?:confiden\w*|sure|certain\w*)\s+(?:is\s+|of\s+|at\s+)?(?:about\s+|around\s+|roughly\s+)?\W{0,3}(\d+(?:[.,]\d+)?\s*%?(?:\s*(?:/|out\s+of)\s*\d+)?)",
+    r"(\d+(?:[.,]\d+)?\s*(?:%|/\s*\d+|out\s+of\s+\d+))\s*(?:confiden|sure|certain|likely)",
+    r"(?:confiden\w*|sure|certain\w*)\W{1,4}(?:(?:is|of|at)\s+)?(?:about\s+|around\s+|roughly\s+)?\W{0,3}"
+    r"(\d+(?:[.,]\d+)?\s*%?(?:\s*(?:/|out\s+of)\s*\d+)?)",
     r"\((\d+(?:[.,]\d+)?\s*%)\)",
     r"(?:置信度|信心|확신도)\W*(\d+)",
 )

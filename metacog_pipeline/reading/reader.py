@@ -26,12 +26,17 @@ from metacog_pipeline.reading.records import Record, Value, blanked, records
 
 _CORRECTS = re.compile(
     r"\b(?:wait|actually|on\s+reflection|correct(?:ion|ed|ing)|reconsider\w*|on\s+second\s+thought|rather|instead|sorry|mistake"
-    r"|double-?\s?check\w*|re-?check\w*|transposed|miscalculat\w*|oops|revis\w+|updat\w+|change\s+my|let\s+me\s+re|final\w*|hm+|no,|scratch\s+that)\b",
+    r"|double-?\s?check\w*|re-?check\w*|transposed|miscalculat\w*|oops|revis\w+|updat\w+|change\s+my|let\s+me\s+re|final\w*"
+    r"|hm+|no,|scratch\s+that|wrong|second\s+look|look\s+again)\b",
+    re.IGNORECASE,
+)
+_RESTATES = re.compile(
+    r"(?<!wrong )(?<!incorrect )(?<!tempting )\b(?:answer|choice|decision)\s+(?:is|should\s+be|must\s+be|would\s+be)\b",
     re.IGNORECASE,
 )
 _SHORT_TURN = 120  # characters of a turn without names that is an answer and no prose
 _PAIR = re.compile(
-    r"^\W*(?P<answer>.{1,60}?)\W*(?:(?<!\d)[,;]|[,;](?!\d)|[|\n(]|\s{2,}|-\s)\s*(?P<other>~?[\d.,]+\s*%?(?:\s*(?:/|out\s+of)\s*\d+)?)"
+    r"\W*(?P<answer>.{1,60}?)\W*(?:(?<!\d)[,;]|[,;](?!\d)|[|\n(]|\s{2,}|-\s)\s*(?P<other>~?[\d.,]+\s*%?(?:\s*(?:/|out\s+of)\s*\d+)?)"
     r"\W*(?:sure|confiden\w*|certain)?\W*$",
     re.DOTALL | re.IGNORECASE,
 )
@@ -71,6 +76,9 @@ def read(envelope: Envelope, fields: Sequence[Field]) -> Reading:
     found = _with_other_name(records(text), first)
     answered = [record for record in found if first.name in record.values]
     chosen = _chosen(text, answered, first) if answered else _unnamed(text, found, fields)
+    if answered:
+        takes_back = isinstance(chosen, Record) or chosen.status == "ambiguous"
+        chosen = _restated(text, answered[-1].end, first, takes_back=takes_back) or chosen
     if isinstance(chosen, Record):
         values = {each.name: _of_record(text, chosen, found, each, first) for each in fields}
         return Reading(values[first.name].status, values, envelope.start)
@@ -104,17 +112,32 @@ def _chosen(text: str, answered: Sequence[Record], first: Field) -> Record | Fou
     stated = [(record, read) for record, read in reads if read.status == "ok"]
     if not stated:
         return next((read for _, read in reads if read.status in ("ambiguous", "out_of_range")), reads[-1][1])
+    last = reads.index(stated[-1])
+    if any(read.status == "ambiguous" for _, read in reads[last:]):
+        return AMBIGUOUS
     if len({str(read.value) for _, read in stated}) == 1:
         return stated[0][0] if stated[0][0].several else stated[-1][0]
-    return _of_several([record for record, _ in stated], text)
+    return _of_several([record for record, _ in stated], text, first.name)
 
 
-def _of_several(stated: Sequence[Record], text: str) -> Record | Found:
+def _restated(text: str, end: int, first: Field, *, takes_back: bool) -> Found | None:
+    """Return the answer that takes back what a reply named before, or that follows names without a value."""
+    behind = text[end:]
+    restates = [*_RESTATES.finditer(behind)]
+    if not restates or (takes_back and not _CORRECTS.search(behind[: restates[-1].start() + 1])):
+        return None
+    stated = first.find(behind[restates[-1].start() :])
+    return _placed(stated, end + restates[-1].start()) if stated.status == "ok" else None
+
+
+def _of_several(stated: Sequence[Record], text: str, name: str) -> Record | Found:
     """Return the record that counts of several that disagree."""
     last, before = stated[-1], stated[-2]
     if last.final and not before.final:
         return last
-    if not any(each.several for each in stated) and _CORRECTS.search(text, before.end, last.start + 1):
+    if not any(each.several for each in stated) and _CORRECTS.search(
+        text, before.values[name].start, last.start + 1
+    ):
         return last
     sure = [each for each in map(_sureness, stated) if each is not None]
     if len(sure) == len(stated) and sure[0] == max(sure) and sure.count(sure[0]) == 1:
@@ -133,7 +156,9 @@ def _unnamed(text: str, found: Sequence[Record], fields: Sequence[Field]) -> Rec
     first = fields[0]
     before = text[: min((record.start for record in found), default=len(text))]
     if len(text.strip()) <= _SHORT_TURN:
-        pair = _PAIR.match(text) if len(fields) > 1 else None
+        pair = (
+            _PAIR.match(text, len(text) - len(text.lstrip()), len(text.rstrip())) if len(fields) > 1 else None
+        )
         if pair is not None and first.read(pair["answer"]).status == "ok":
             return Record(
                 0, len(text), {first.name: _group(pair, "answer"), "confidence": _group(pair, "other")}
@@ -145,7 +170,10 @@ def _unnamed(text: str, found: Sequence[Record], fields: Sequence[Field]) -> Rec
             return Record(0, len(text), {first.name: Value(line, start, start + len(line))})
         if said.withheld:
             return said
-    return first.find(before if before.strip() else blanked(text, found))
+    stated = first.find(before if before.strip() else "")
+    if stated.status != "no_answer" or not found:
+        return stated
+    return first.find(blanked(text, found))
 
 
 def _group(found: re.Match[str], name: str) -> Value:
@@ -156,8 +184,38 @@ def _group(found: re.Match[str], name: str) -> Value:
 def _of_record(text: str, chosen: Record, found: Sequence[Record], field: Field, first: Field) -> Found:
     """Return a field of the record that answers; one that it does not name, from where the turn says it."""
     if field.name in chosen.values:
-        return _value_of(chosen, field, first)
+        if field is first:
+            return _value_of(chosen, field, first)
+        return _corrected(text, chosen, found, field, first) or _agreed(text, chosen, found, field, first)
     return NOTHING if chosen.several else _elsewhere(text, found, field)
+
+
+def _corrected(
+    text: str, chosen: Record, found: Sequence[Record], field: Field, first: Field
+) -> Found | None:
+    """Return a field that the reply corrects behind the record that answers; None where it does not."""
+    behind = [
+        each
+        for each in found
+        if each.start >= chosen.end and field.name in each.values and first.name not in each.values
+    ]
+    if not behind or not _CORRECTS.search(text, chosen.end, behind[-1].values[field.name].start):
+        return None
+    read = _value_of(behind[-1], field, first)
+    return read if read.status == "ok" else None
+
+
+def _agreed(text: str, chosen: Record, found: Sequence[Record], field: Field, first: Field) -> Found:
+    """Return a field of the record that answers; ambiguous where another record with the same answer says otherwise."""
+    mine, answer = _value_of(chosen, field, first), _value_of(chosen, first, first)
+    for each in found:
+        if each is chosen or chosen.several or not {first.name, field.name} <= {*each.values}:
+            continue
+        other, same = _value_of(each, field, first), _value_of(each, first, first).value == answer.value
+        corrects = _CORRECTS.search(text, min(each.start, chosen.start), max(each.start, chosen.start) + 1)
+        if same and other.status == "ok" and other.value != mine.value and not corrects:
+            return AMBIGUOUS
+    return mine
 
 
 def _value_of(record: Record, field: Field, first: Field) -> Found:

@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from metacog_pipeline.reading.supposing import supposed
+
 MOST_OBJECTS = 200  # of one reply; what lies beyond is no answer
 MOST_OF_OBJECT = 20_000  # characters from the brace on that are looked at
 
@@ -41,7 +43,8 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         r"(?:(?:overall|my|final|your|stated)[ \t]+)?confidence"
         r"(?:[ \t]{0,2}(?:level|score|rating|percentage|estimate|in[ \t]+(?:my[ \t]+|the[ \t]+)?answer))?",
         *(r"certainty", r"probability(?:[\s_]+correct)?", r"prob", r"likelihood", r"sureness", r"rating", r"credence"),
-        *(r"confianza", r"seguridad", r"certeza", r"sicherheit", r"konfidenz", r"vertrauen", r"confiance", r"certitude"),
+        *(r"(?:nivel[ \t]+de[ \t]+)?confianza", r"seguridad", r"certeza", r"sicherheit", r"konfidenz", r"vertrauen"),
+        *(r"(?:niveau[ \t]+de[ \t]+)?confiance", r"certitude"),
         *(r"信心", r"置信度", r"把握", r"확신도", r"확신", r"자신감", r"신뢰도"),
     ),
     "bet": (r"(?:bet|wager|stake)(?:[ \t](?:size|amount))?", r"apuesta", r"einsatz", r"mise", r"下注", r"베팅"),
@@ -51,9 +54,14 @@ _KEYS = {
     "post": re.compile(r"^(?:post|updated)_?confidence|^confidence_(?:after|post)"),
     "answer": re.compile(
         r"^(?:final|correct|best|my|selected|chosen)?_?(?:answer|choice|option|guess|response|selection|prediction|letter)$"
+        r"|^(?:respuesta|antwort|réponse|答案|정답)$"
     ),
-    "decision": re.compile(r"^(?:final)?_?(?:decision|judge?ment|label|classification|verdict)$"),
-    "confidence": re.compile(r"confiden|certain|^prob|probab|likelihood|sureness|credence|^rating$"),
+    "decision": re.compile(
+        r"^(?:final)?_?(?:decision|judge?ment|label|classification|verdict|entscheidung|décision|decisión|判断|결정)$"
+    ),
+    "confidence": re.compile(
+        r"confiden|certain|^prob|probab|likelihood|sureness|credence|^rating$|confian|sicherheit|信心|置信度|확신도"
+    ),
     "bet": re.compile(r"^(?:bet|wager|stake)$"),
 }
 _SEVERAL = re.compile(r"^(?:answers|guesses|candidates|predictions|responses|options|top_?k)$")
@@ -82,6 +90,8 @@ class Record:
 
 def records(text: str) -> list[Record]:
     """Return the records of a turn in order of place. Never raises."""
+    if _ESCAPED.search(text):  # JSON that was encoded twice
+        text = text.replace('\\"', ' "')
     objects = [*_objects(text)]
     outside = blanked(text, objects)
     found = [*objects, *_labelled(outside), *_numbered(outside), *_table(outside)]
@@ -93,6 +103,13 @@ _DECODER = json.JSONDecoder()
 _TEXT = r""""(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'"""
 _BRACES = re.compile(rf"{_TEXT}|[{{}}]")
 _COMMENTS = re.compile(rf"(?P<text>{_TEXT})|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_ESCAPED = re.compile(r'[{\[]\s{0,20}\\"')
+# What a form leaves to fill in, repeated as it stands: <letter A-F>, <0 or 1>.
+_TEMPLATE = re.compile(
+    r"\W*<[^<>]*(?:\b(?:letter|digit|number|your|answer|confidence|option|insert|integer|rating)\b"
+    r"|\w\s*(?:-|to|or|\||/)\s*\w)[^<>]*>\W*",
+    re.IGNORECASE,
+)
 _PAIR = re.compile(
     r"""["']?(?P<key>[A-Za-z_][\w -]{0,40}?)["']?\s*:\s*"""
     r"""(?P<value>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[^,{}\[\]\n"']+)"""
@@ -186,7 +203,8 @@ def _flat(data: Any) -> Iterator[tuple[Mapping[str, Any], bool]]:
         if guesses and _SEVERAL.match(_plain_key(key)):
             yield from ((each, len(value) > 1) for each in value)
             return
-    yield data, False
+    inner = [value for value in data.values() if isinstance(value, dict)]
+    yield data if len(inner) != 1 or any(map(_known, data)) else inner[0], False
 
 
 def _pairs(text: str, start: int) -> tuple[dict[str, Any], int]:
@@ -204,19 +222,28 @@ def _plain_key(key: str) -> str:
     return re.sub(r"[\s-]+", "_", spaced.strip().lower())
 
 
+def _known(key: str) -> str | None:
+    """Return the name that a key of an object stands for."""
+    name = _plain_key(key)
+    return next((each for each, pattern in _KEYS.items() if pattern.search(name)), None)
+
+
 def _record(text: str, pairs: Mapping[str, Any], start: int, end: int, *, several: bool = False) -> Record:
     made, place = Record(start, end, several=several), start
     for key, data in pairs.items():
-        name = _plain_key(key)
-        known = next((each for each, pattern in _KEYS.items() if pattern.search(name)), name)
+        known = _known(key) or _plain_key(key)
         said = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
         behind = max(text.find(key, place, end), place) + len(key)
         at = text.find(said, behind, end)
         place = behind if at < 0 else at
-        made.values.setdefault(known, Value(said, place, end if at < 0 else at + len(said), data))
+        if data is not None and not _TEMPLATE.fullmatch(said):
+            made.values.setdefault(known, Value(said, place, end if at < 0 else at + len(said), data))
     if not {*made.values} & {*_KEYS}:
         made.values.clear()
     return made
+
+
+_BLANK = "\x1f"  # no white space, which the readers of labels would look through
 
 
 def blanked(text: str, found: Sequence[Record]) -> str:
@@ -225,7 +252,7 @@ def blanked(text: str, found: Sequence[Record]) -> str:
     for each in sorted(found, key=lambda record: record.start):
         if each.start < place:
             continue
-        pieces += [text[place : each.start], re.sub(r"[^\n]", " ", text[each.start : each.end])]
+        pieces += [text[place : each.start], re.sub(r"[^\n]", _BLANK, text[each.start : each.end])]
         place = each.end
     return "".join([*pieces, text[place:]])
 
@@ -236,9 +263,9 @@ def _alternatives(name: str) -> str:
 
 
 _SURE = _alternatives("confidence")
-_OPEN = r"(?:^|(?<=[\n.;,|>(])|(?<=\s-\s))[ \t>#*_|•✅📊🎯-]{0,12}"
+_OPEN = r"(?:^|(?<=[\n.;,|>(/])|(?<=[ \t][ \t])(?=\S)|(?<=\s-\s))[ \t>#*_|•✅📊🎯\"'{-]{0,12}(?:(?:and|so|my|the)[ \t]{1,4}){0,3}"
 _NOTE = r"(?:[ \t]{0,4}[(\[][^)\]\n]{0,60}[)\]])?"
-_SEPARATOR = r"[ \t*_]{0,8}(?:[:=]|[-=]>|→|(?<=\s)-(?=\s)|是)[ \t*_]{0,8}"
+_SEPARATOR = r"[ \t*_\"']{0,8}(?:[:=]|[-=]>|→|(?<=\s)-(?=\s)|是)[ \t*_$]{0,8}"
 _ANSWERS = "|".join(map(_alternatives, ("answer", "decision")))
 _LABEL = re.compile(
     rf"{_OPEN}(?P<joint>(?P<final>final[ \t]+)?(?:{_ANSWERS})[ \t]{{0,4}}(?:and|&|/|,|\+|\()[ \t]{{0,4}}(?:{_SURE})\)?)"
@@ -254,12 +281,6 @@ _HEADING = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 # A row of a table of names and values, not the head of a table.
-_TWO_CELLS = re.compile(
-    r"^[ \t>-]{0,8}\|?[ \t*_]{0,8}(?P<word>"
-    + "|".join(rf"(?P<{name}>(?:{_alternatives(name)}))" for name in WORDS)
-    + r")[ \t*_]{0,8}\|(?P<value>[^|\n]{1,200})\|?[ \t]*$(?!\n[ \t]*\|[\s:|-]+\|[ \t]*$)",
-    re.IGNORECASE | re.MULTILINE,
-)
 _TAG = re.compile(
     r"<(?P<word>answer|decision|confidence|bet)>\s*(?P<value>[^<]{0,400}?)\s*</(?P=word)>", re.IGNORECASE
 )
@@ -290,38 +311,81 @@ def _labelled(text: str) -> Iterator[Record]:
         yield current
 
 
-def _labels(text: str) -> Iterator[tuple[str, int, Value, bool]]:
+# "DECISION:0 CONFIDENCE:5", "My decision is 0. My confidence is 4.", "decision 1, confidence of two", "Confidence 4".
+_SAID = re.compile(
+    rf"(?:^|(?<=[ \t(]))(?:(?P<decision>decision)|(?P<confidence>{_SURE})|(?P<bet>bet|wager))"
+    r"(?:[ \t*_\"']{0,4}[:=][ \t*_$]{0,4}|[ \t]{1,4}(?:(?:is|of|at|=)[ \t]{1,4})?[$ ]{0,9}|[ \t]{0,4}\n[ \t]{0,4})"
+    r"(?P<value>\d{1,3}(?:[.,]\d{1,4})?[ ]?%?(?:[ ]?/[ ]?\d{1,3})?|(?:zero|one|two|three|four|five)\b)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_LETTER = re.compile(
+    r"^[ \t>*_-]{0,8}(?:final[ \t]{1,4})?answer[ \t]{1,4}(?P<value>\(?[A-Z]\)?)[.* \t]{0,4}$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_CELL = re.compile(
+    r"^[ \t]{0,8}\|[ \t*_]{0,6}(?P<name>[^|\n*]{1,40}?)[ \t*_]{0,6}\|(?P<value>[^|\n]{1,200})\|[ \t]*$",
+    re.MULTILINE,
+)
+
+_Label = tuple[str, int, Value, bool]  # name, place, what stands behind it, whether it is called final
+
+
+def _labels(text: str) -> Iterator[_Label]:
+    """Yield what stands under names; of several confidences those that are only spoken of are left out."""
+    found = [*_stated(text)]
+    sure = [each for each in found if each[0] == "confidence"]
+    real = [each for each in sure if not supposed(text, each[1], _end_of_number(each[2]))]
+    labelled = [each for each in sure if text[each[1] : each[2].start].rstrip(" *_")[-1:] in (":", "=")]
+    kept = real or (labelled if len(sure) == 1 else [])
+    yield from (each for each in found if each[0] != "confidence" or each in kept)
+
+
+def _end_of_number(value: Value) -> int:
+    number = re.match(r"\d+(?:[.,]\d+)?", value.said)
+    return value.start + (number.end() if number else 0)
+
+
+def _stated(text: str) -> Iterator[_Label]:
     found = [*_LABEL.finditer(text)]
     for place, label in enumerate(found):
         end = found[place + 1].start() if place + 1 < len(found) else len(text)
-        value = _line(text, label.end(), end)
         name = "joint" if label["joint"] else next(each for each in WORDS if label[each])
         final = "final" in label[0].lower() or "correct" in label[0].lower()
+        value = _line(text, label.end(), end)
         if name == "answer" and label["number"] and _WITH_CHANCE.search(value.said):
             name = "joint"
         yield name, label.start(), value, final
     for heading in _HEADING.finditer(text):
-        yield (
-            next(each for each in WORDS if heading[each]),
-            heading.start(),
-            _line(text, heading.end(), len(text)),
-            False,
-        )
+        name = next(each for each in WORDS if heading[each])
+        yield name, heading.start(), _line(text, heading.end(), len(text)), False
     for tag in _TAG.finditer(text):
+        yield tag["word"].lower(), tag.start(), _group(tag, "value"), False
+    yield from (("answer", each.start(), _group(each, "value"), False) for each in _LETTER.finditer(text))
+    for each in _CELL.finditer(text):
+        if (name := _known(each["name"])) and not _known(each["value"].strip(" *_")):
+            yield name, each.start(), _line(text, each.start("value"), each.end("value")), False
+    labelled = {label.start("word") for label in found}
+    for each in _SAID.finditer(text):
+        if each.start() not in labelled:
+            yield (
+                next(name for name in ("decision", "confidence", "bet") if each[name]),
+                each.start(),
+                _group(each, "value"),
+                False,
+            )
+    for each in _TOP_K.finditer(text):
         yield (
-            tag["word"].lower(),
-            tag.start(),
-            Value(tag["value"], tag.start("value"), tag.end("value")),
+            "answer" if each["name"] == "G" else "confidence",
+            each.start(),
+            _line(text, each.end(), len(text)),
             False,
         )
-    for row in _TWO_CELLS.finditer(text):
-        value = Value(row["value"].strip(" \t*_"), row.start("value"), row.end("value"))
-        yield next(each for each in WORDS if row[each]), row.start(), value, False
     for mark in _SOLVED.finditer(text):
         yield "answer", mark.start(), _line(text, mark.end(), len(text)), True
-    for each in _TOP_K.finditer(text):
-        name = "answer" if each["name"] == "G" else "confidence"
-        yield name, each.start(), _line(text, each.end(), len(text)), False
+
+
+def _group(found: re.Match[str], name: str) -> Value:
+    return Value(found[name], found.start(name), found.end(name))
 
 
 def _line(text: str, start: int, end: int) -> Value:
@@ -334,7 +398,10 @@ def _line(text: str, start: int, end: int) -> Value:
             begin += 1
         stop = text.find("\n", begin, end)
         start, stop = begin, end if stop < 0 else stop
-    return Value(text[start:stop].strip(" \t*_|;\r"), start, stop)
+    said = text[start:stop]
+    start += len(said) - len(said.lstrip(" \t*_|;\r"))
+    said = said.strip(" \t*_|;\r")
+    return Value("" if _TEMPLATE.fullmatch(said) else said, start, start + len(said))
 
 
 # --- numbered guesses ---------------------------------------------------------------------------------------------------
@@ -351,25 +418,37 @@ def _numbered(text: str) -> Iterator[Record]:
         return
     for each in found:
         made = Record(each.start(), each.end(), several=len(found) > 1)
-        for name in ("answer", "confidence"):
-            made.values[name] = Value(each[name], each.start(name), each.end(name))
+        made.values.update({name: _group(each, name) for name in ("answer", "confidence")})
         yield made
 
 
 # --- a table ------------------------------------------------------------------------------------------------------------
-_ROWS = re.compile(
-    r"^[ \t]*\|(?P<names>[^\n]+)\|[ \t]*\n[ \t]*\|[\s:|-]+\|[ \t]*\n[ \t]*\|(?P<cells>[^\n]+)\|", re.MULTILINE
-)
+_RULE = re.compile(r"^[ \t]{0,8}\|?[ \t]{0,8}:?-{1,40}:?[ \t]{0,8}\|[-|: \t]{0,400}$", re.MULTILINE)
 
 
 def _table(text: str) -> Iterator[Record]:
-    """Yield a record for the first row of each Markdown table whose columns have known names."""
-    for found in _ROWS.finditer(text):
-        cells = dict(
-            zip(
-                found["names"].split("|"),
-                (each.strip(" *_") for each in found["cells"].split("|")),
-                strict=False,
-            )
+    """Yield a record for each Markdown table of one row; one of several rows explains the options."""
+    for rule in _RULE.finditer(text):
+        head = text[text.rfind("\n", 0, max(0, rule.start() - 1)) + 1 : rule.start()]
+        rows = [
+            line
+            for line in re.split(r"\n(?!\s*\|?[^|\n]*\|)", text[rule.end() + 1 : rule.end() + 2_000])[
+                0
+            ].splitlines()
+            if "|" in line
+        ]
+        if len(rows) != 1:
+            continue
+        names, cells = _cells(head), _cells(rows[0])
+        made = _record(
+            text,
+            dict(zip(names, cells, strict=False)),
+            rule.start() - len(head),
+            rule.end() + 1 + len(rows[0]),
         )
-        yield from (made for made in [_record(text, cells, found.start(), found.end())] if made.values)
+        if made.values:
+            yield made
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip(" \t*_`") for cell in line.strip().strip("|").split("|")]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from metacog_pipeline.errors import suggestion
-from metacog_pipeline.reading.calls import Call, said
+from metacog_pipeline.reading.calls import AGAIN, Call, said
 from metacog_pipeline.reading.fields import Status
 from metacog_pipeline.reading.names import same
 from metacog_pipeline.reading.reader import Reading
@@ -41,7 +41,7 @@ def calls_of(row: Row, steps: Sequence[str], only: str) -> dict[str, Call]:
         raise BadRow('responses must be an object of texts by step, such as {"direct": "…", "meta": "…"}')
     made: dict[str, Call] = {}
     for step, reply in given.items():
-        if step not in steps:
+        if str(step).removesuffix(AGAIN) not in steps:
             raise BadRow(f"no step {str(step)[:40]!r}; there are: {', '.join(steps)}")
         if reply is not None:
             made[step] = Call(_status(row), text(f"responses.{step}" if step != only else "response", reply))
@@ -101,10 +101,14 @@ def result(
 ) -> dict[str, Any]:
     """Return what comes back for a row: status, answer, confidence as stated and from 0 to 1, whether it is right."""
     answer = next(iter(reading.fields.values()))
-    stated = said(reading.fields[confidence]) if confidence in reading.fields else None
+    sure = reading.fields.get(confidence)
+    stated = None if sure is None else said(sure)
+    outside = reading.status == "ok" and any(
+        each.status == "out_of_range" for each in reading.fields.values()
+    )
     low, high = scale or (0.0, 1.0)
     return {
-        "status": reading.status,
+        "status": "out_of_range" if outside else reading.status,
         "answer": said(answer),
         "confidence": stated,
         "confidence01": None if stated is None else (stated - low) / (high - low),

@@ -7,8 +7,8 @@ import pytest
 
 from metacog_pipeline.benchmarks.metamedqa.asking import ANSWER_OBJECT, confidence_messages, first_messages
 from metacog_pipeline.benchmarks.metamedqa.items import Item
-from metacog_pipeline.benchmarks.metamedqa.parsing import parse
 from metacog_pipeline.benchmarks.metamedqa.prompts import Wording
+from metacog_pipeline.benchmarks.metamedqa.read import read_reply
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, OneOf, Sampling, TokenBias
@@ -39,14 +39,14 @@ def test_same_request_gives_same_text_and_runs_differ(items, wording):
 def test_step_constraints_and_step_names_do_not_change_the_mind(items, wording):
     respond = SimulatedRespondent(items, ObserverSpec())
     for item in items[:40]:
-        text = parse(respond(request(item, wording)), item.options)
+        text = read_reply(respond(request(item, wording)), item.options)
         obj = json.loads(respond(request(item, wording, constraint=ANSWER_OBJECT)))
         assert list(obj) == ["answer", "confidence"] and obj == {
-            "answer": text.answer,
-            "confidence": text.confidence,
+            "answer": text["answer"].value,
+            "confidence": text["confidence"].value,
         }
         letter = respond(request(item, wording, constraint=OneOf(tuple("ABCDEF"))))
-        assert letter == text.answer
+        assert letter == text["answer"].value
         second = confidence_messages(first_messages(item, "baseline", wording), letter, wording)
         for constraint in (OneOf(("1", "2", "3", "4", "5")), TokenBias(((1, 100),))):
             rating = respond(ChatRequest(second, Sampling(seed=1), constraint, "confidence"))

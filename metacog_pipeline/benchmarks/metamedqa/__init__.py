@@ -5,7 +5,7 @@ for reliable medical reasoning", Nature Communications 16:642 (2025). doi:10.103
 Reproduces Table 3 (accuracy by confidence) and Table 4 (prompt conditions).
 
 Read in this order: ``benchmark`` (the class), ``items`` (what is asked), ``prompts`` (in which words), ``asking`` (in
-which calls), ``parsing`` (what a reply says), ``measures``, ``contrasts`` (between models and conditions).
+which calls), ``read`` (what a reply says), ``measures``, ``contrasts`` (between models and conditions).
 ``simulated`` answers instead of a model, ``importing`` reads answers collected elsewhere, ``construction`` builds the
 set from its sources.
 """
@@ -24,5 +24,6 @@ PARTS = {
     "MetaMedQA": f"{__name__}.benchmark:MetaMedQA",
     "Settings": f"{__name__}.settings:Settings",
     "board": f"{__name__}.board:BOARD",
+    "read_row": f"{__name__}.read:read_row",
 }
 __getattr__ = registry.lazily(__name__, "MetaMedQA", PARTS)

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from metacog_pipeline.benchmark.contract import Chat
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
-from metacog_pipeline.benchmarks.metamedqa.parsing import parse
 from metacog_pipeline.benchmarks.metamedqa.prompts import Wording, user_message
+from metacog_pipeline.benchmarks.metamedqa.read import read_reply
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Constraint, JsonObject, Message, OneOf, Status, TokenBias
@@ -86,9 +86,9 @@ async def ask_item(item: Item, condition: str, chat: Chat, wording: Wording) -> 
     whole = (Status.OK, Status.TRUNCATED) if one_token else (Status.OK,)
     if not later or answer.status not in whole:
         return
-    letter = parse(answer.text, item.options).answer
-    if letter is not None:
-        again = confidence_messages(messages, letter, wording)
+    letter = read_reply(answer.text, item.options)["answer"]
+    if letter.status == "ok":
+        again = confidence_messages(messages, letter.value, wording)
         held_to = constraint(chat.mode, later[0], chat.spec)
         await chat(later[0], again, constraint=held_to, max_tokens=one_token)
 

@@ -21,17 +21,17 @@ from metacog_pipeline.benchmarks.metamedqa.importing import IMPORTER
 from metacog_pipeline.benchmarks.metamedqa.items import NAME
 from metacog_pipeline.benchmarks.metamedqa.items import Item as Question
 from metacog_pipeline.benchmarks.metamedqa.measures import CODED, MEASURES, N_ALTERNATIVES, N_LEVELS, F, coded
-from metacog_pipeline.benchmarks.metamedqa.parsing import response
 from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE, Wording, load_wording
 from metacog_pipeline.benchmarks.metamedqa.published import PUBLISHED
 from metacog_pipeline.benchmarks.metamedqa.questions import QUESTIONS
+from metacog_pipeline.benchmarks.metamedqa.read import UNANSWERED, UNREADABLE, Response, read_response
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
 from metacog_pipeline.benchmarks.metamedqa.sources import SOURCES
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 
 
-class MetaMedQA(Benchmark[settings_of.Settings, Question, response.Response]):
+class MetaMedQA(Benchmark[settings_of.Settings, Question, Response]):
     """Six options each: four listed answers, none of the above, and "I don't know or cannot answer"."""
 
     name, title = NAME, "MetaMedQA"
@@ -42,14 +42,14 @@ class MetaMedQA(Benchmark[settings_of.Settings, Question, response.Response]):
         where="Nature Communications 16:642",
         url="https://doi.org/10.1038/s41467-024-55628-6",
     )
-    Settings, Item, Response = settings_of.Settings, Question, response.Response
+    Settings, Item, Response = settings_of.Settings, Question, Response
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
-        Stage.PARSING: "4",
+        Stage.PARSING: "5",
         Stage.SCORING: "7",
     }
     answer_modes = MODES
-    unanswered, unreadable = response.UNANSWERED, response.UNREADABLE
+    unanswered, unreadable = UNANSWERED, UNREADABLE
     sources = tuple(source.declared for source in SOURCES.values())
     measures, contrasts, questions = MEASURES, CONTRASTS, QUESTIONS
     board, coded = BOARD, CODED
@@ -119,9 +119,9 @@ class MetaMedQA(Benchmark[settings_of.Settings, Question, response.Response]):
         """Return the simulated observer with these parameters."""
         return SimulatedRespondent(self.items, parameters)
 
-    def parse(self, item: Question, condition: str, calls: Calls) -> response.Response:
+    def parse(self, item: Question, condition: str, calls: Calls) -> Response:
         """Read letter and confidence, or why there is none."""
-        return response.read_response(item, calls)
+        return read_response(item, calls)
 
     def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
         """Return the responses with what is counted."""

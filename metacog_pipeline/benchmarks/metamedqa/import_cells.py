@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from metacog_pipeline.benchmarks.metamedqa.construction.text import fold, straight_quotes
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS
-from metacog_pipeline.benchmarks.metamedqa.parsing import parse
+from metacog_pipeline.benchmarks.metamedqa.read import read_reply
 from metacog_pipeline.interchange import columns
 from metacog_pipeline.interchange.import_cells import RowError, shown, whole
 
@@ -72,9 +72,9 @@ def letter(value: object, options: Sequence[str], kind: Kind | None = None) -> s
     if named := _NAMED.fullmatch(str(value).strip()):
         return named[1].upper()
     if isinstance(value, str) and len(value) <= _LONGEST:
-        declared = parse(value)
-        if declared.answer is not None and declared.rule == "declared":
-            return declared.answer
+        declared = read_reply(value, options)["answer"]
+        if declared.status == "ok":
+            return str(declared.value)
     raise RowError(
         f"choice {shown(value)} is neither a letter A–F nor an index 0–{_LARGEST} nor an option's text"
     )

@@ -20,14 +20,15 @@ import polars as pl
 from metacog_pipeline.benchmark.item_files import HASH, items_path, read_rows
 from metacog_pipeline.benchmarks.metamedqa.import_cells import Kind, folded, letter
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, NAME, Item
-from metacog_pipeline.benchmarks.metamedqa.parsing import parse
 from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE
+from metacog_pipeline.benchmarks.metamedqa.read import read_reply
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange.checksums import NONE
 from metacog_pipeline.interchange.columns import Scale
 from metacog_pipeline.interchange.import_cells import RowError
 from metacog_pipeline.interchange.import_rules import RESPONSE, RowRules, Seen, Texts
 from metacog_pipeline.interchange.importing import importer_of
+from metacog_pipeline.reading.calls import why
 
 _ANSWER = "answer"
 _FROM_ONE = 30  # indices from which it shows that none is 0
@@ -145,12 +146,13 @@ class Rows(RowRules):
 
     def seen(self, item: Item, condition: str, texts: Texts) -> Seen:
         """Return letter and confidence as the parser reads them."""
-        said = parse(texts[_ANSWER], item.options)
-        bare = said.answer is not None and not {"confidence", RESPONSE} & self.given
-        problems = () if said.reason is None or bare else (f"{said.reason} in item {item.item_id}",)
-        if said.answer is None:
-            return Seen(None, NONE, problems)
-        return Seen(int(said.answer == item.target), LETTERS.index(said.answer), problems)
+        reading = read_reply(texts[_ANSWER], item.options)
+        answer, confidence = reading["answer"], reading["confidence"]
+        if answer.status != "ok":
+            return Seen(None, NONE, (f"{why(answer, 'answer')} in item {item.item_id}",))
+        unrated = {"confidence", RESPONSE} & self.given and confidence.status != "ok"
+        problems = (f"{why(confidence, 'confidence')} in item {item.item_id}",) if unrated else ()
+        return Seen(int(answer.value == item.target), LETTERS.index(answer.value), problems)
 
     def target(self, item: Item) -> int:
         """Return the number of the right letter."""

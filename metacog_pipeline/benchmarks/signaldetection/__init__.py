@@ -5,7 +5,7 @@ Reproduces Table S1 (d′, meta-d′ and M-ratio of three models on three tasks)
 configurations).
 
 Start with ``benchmark``, which names everything: ``construction`` builds the three tasks from published
-sentences, ``prompts`` and ``asking`` say how they are asked, ``parsing`` what a reply says, ``grid`` how responses are
+sentences, ``prompts`` and ``asking`` say how they are asked, ``read`` what a reply says, ``grid`` how responses are
 counted, ``measures`` and ``contrasts`` what is computed from the counts, ``published`` what the printed numbers come to
 when computed again. ``simulated`` answers instead of a model.
 """
@@ -24,5 +24,6 @@ PARTS = {
     "SignalDetection": f"{__name__}.benchmark:SignalDetection",
     "Settings": f"{__name__}.settings:Settings",
     "board": f"{__name__}.board:BOARD",
+    "read_row": f"{__name__}.read:read_row",
 }
 __getattr__ = registry.lazily(__name__, "SignalDetection", PARTS)

@@ -11,7 +11,7 @@ import polars as pl
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Calls, Chat, Condition, Paper, Respondent, Stage, Step
 from metacog_pipeline.benchmark.wording import words_of
-from metacog_pipeline.benchmarks.signaldetection import asking, board, parsing, published
+from metacog_pipeline.benchmarks.signaldetection import asking, board, published
 from metacog_pipeline.benchmarks.signaldetection.construction import STEPS, sources, wanted
 from metacog_pipeline.benchmarks.signaldetection.contrasts import CONTRASTS
 from metacog_pipeline.benchmarks.signaldetection.importing import IMPORTER
@@ -19,12 +19,13 @@ from metacog_pipeline.benchmarks.signaldetection.items import Item as Trial
 from metacog_pipeline.benchmarks.signaldetection.measures import MEASURES, rated
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE, Wording, load_wording
 from metacog_pipeline.benchmarks.signaldetection.questions import QUESTIONS
+from metacog_pipeline.benchmarks.signaldetection.read import UNREADABLE, Response, read_response
 from metacog_pipeline.benchmarks.signaldetection.settings import Settings
 from metacog_pipeline.benchmarks.signaldetection.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec
 
 
-class SignalDetection(contract.Benchmark[Settings, Trial, parsing.Response]):
+class SignalDetection(contract.Benchmark[Settings, Trial, Response]):
     """Two labels, a decision, a confidence; and the same decision when one of the errors is said to be costly."""
 
     name = "signaldetection"
@@ -33,9 +34,9 @@ class SignalDetection(contract.Benchmark[Settings, Trial, parsing.Response]):
         "Measuring the metacognition of AI", "Richard Servajean, Philippe Servajean", 2026, "arXiv:2603.29693",
         "https://arxiv.org/abs/2603.29693",
     )  # fmt: skip
-    Settings, Item, Response = Settings, Trial, parsing.Response
+    Settings, Item, Response = Settings, Trial, Response
     answer_modes = asking.MODES
-    unreadable = ("answer_unparsed", "confidence_unparsed", "refused")
+    unreadable = UNREADABLE
     grouped_by = ("task",)
     sources = sources.declared()
     measures = MEASURES
@@ -47,7 +48,7 @@ class SignalDetection(contract.Benchmark[Settings, Trial, parsing.Response]):
     trial_settings: ClassVar = {"dataset": "sample", "trials": 6}
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
-        Stage.PARSING: "3",
+        Stage.PARSING: "4",
         Stage.SCORING: "5",
     }
 
@@ -93,9 +94,9 @@ class SignalDetection(contract.Benchmark[Settings, Trial, parsing.Response]):
         """Return an observer of known sensitivity, metacognitive efficiency and criteria."""
         return SimulatedRespondent(self.items, parameters, self.wording)
 
-    def parse(self, item: Trial, condition: str, calls: Calls) -> parsing.Response:
+    def parse(self, item: Trial, condition: str, calls: Calls) -> Response:
         """Read the one call; a confidence counts only where it was asked for."""
-        return parsing.read(item, calls.get(asking.STEP), self.wording.ratings if rated(condition) else None)
+        return read_response(item, calls, self.wording.ratings if rated(condition) else None)
 
     def harmonise(self, responses: pl.DataFrame) -> pl.DataFrame:
         """Return the rated responses; k of K is the probability 0.5 + (k-1)/(2(K-1)) of two alternatives."""

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 from metacog_pipeline.benchmarks.signaldetection.asking import STEP
 from metacog_pipeline.benchmarks.signaldetection.items import Item, Task
 from metacog_pipeline.benchmarks.signaldetection.measures import rated
-from metacog_pipeline.benchmarks.signaldetection.parsing import Response
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE
+from metacog_pipeline.benchmarks.signaldetection.read import Response
 from metacog_pipeline.interchange.checksums import NONE
 from metacog_pipeline.interchange.columns import Scale
 from metacog_pipeline.interchange.import_cells import RowError, shown, whole

@@ -129,6 +129,13 @@ STEPS = (
 )
 
 
+def sample_items(seed: int = 0) -> list[Item]:
+    """Return every item of the sample that ships with the package; ``seed`` decides what task C deletes."""
+    read = {name: read_table(_sample(name), _sample(name).stem) for name in _SAMPLE_FILES}
+    every = max(map(len, read.values()))
+    return build(read[sources.REVIEWS], read[sources.SENTENCES], dataset="sample", trials=every, seed=seed)
+
+
 def _count(items: Sequence[Item], task: str, label: int) -> int:
     return sum(item.task == task and item.stimulus == label for item in items)
 

@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.benchmark.contract import Call
-from metacog_pipeline.benchmarks.signaldetection.parsing import read
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONDITIONS
+from metacog_pipeline.benchmarks.signaldetection.read import read_response
 from metacog_pipeline.llm.spec import ObserverSpec
 from tests.signaldetection.scored import bound
 
@@ -13,7 +13,8 @@ from tests.signaldetection.scored import bound
 def test_answer_is_read_and_compared_with_the_label(items):
     for item in items[:10]:
         for said in (0, 1):
-            found = read(item, Call("ok", f'{{"decision":"{said}","confidence":3}}'), 5)
+            call = Call("ok", f'{{"decision":"{said}","confidence":3}}')
+            found = read_response(item, {"answer": call}, 5)
             assert (found.response, found.confidence, found.status) == (said, 3, "ok")
             assert found.correct == int(said == item.stimulus) and found.stimulus == item.stimulus
 
@@ -22,17 +23,19 @@ def test_answer_is_read_and_compared_with_the_label(items):
     ("call", "status", "response", "said"),
     [
         (None, "not_run", None, "not asked"),
-        (Call("ok", "It is positive."), "answer_unparsed", None, "no JSON object"),
-        (Call("ok", ""), "answer_unparsed", None, "empty"),
+        (Call("ok", "It could be either."), "answer_unparsed", None, "no decision"),
+        (Call("ok", ""), "answer_unparsed", None, "no decision"),
+        (Call("ok", "0 or 1"), "answer_unparsed", None, "more than one decision"),
         (Call("ok", '{"decision":"1"}'), "confidence_unparsed", 1, "no confidence"),
-        (Call("ok", '{"decision":"1","confidence":7}'), "confidence_unparsed", 1, "confidence 7"),
+        (Call("ok", '{"decision":"1","confidence":7}'), "confidence_unparsed", 1, "not among those"),
+        (Call("ok", "I'm sorry, but I can't help with that."), "refused", None, "declines"),
         (Call("refused", ""), "refused", None, "refusal"),
         (Call("truncated", '{"decision":"1","confidence":4}'), "too_long", None, "max_tokens"),
         (Call("failed", "", error="HTTP 500"), "transport_error", None, "HTTP 500"),
     ],
 )
 def test_every_ending_has_its_status_and_reason(call, status, response, said, items):
-    found = read(items[0], call, 5)
+    found = read_response(items[0], {} if call is None else {"answer": call}, 5)
     assert (found.status, found.response, found.confidence) == (status, response, None)
     assert said in (found.reason or "")
     assert (found.correct is None) == (response is None)
