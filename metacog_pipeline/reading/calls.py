@@ -20,7 +20,7 @@ NOT_RUN, FAILED, TOO_LONG, REFUSED = "not_run", "transport_error", "too_long", "
 _WHY = {
     "no_answer": "no {name} can be read",
     "ambiguous": "the reply gives more than one {name}",
-    "out_of_range": "the {name} is not among those that were offered",
+    "out_of_range": "the {name} is outside the scale",
     "refused": "the reply declines to answer",
     "truncated": "cut by the length limit; raise max_tokens",
     "not_read": "words alone do not decide it",

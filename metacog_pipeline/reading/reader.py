@@ -168,7 +168,7 @@ def _unnamed(text: str, found: Sequence[Record], fields: Sequence[Field]) -> Rec
         if said.status == "ok":
             start = text.index(line)
             return Record(0, len(text), {first.name: Value(line, start, start + len(line))})
-        if said.withheld:
+        if said.withheld or said.status == "ambiguous":
             return said
     stated = first.find(before if before.strip() else "")
     if stated.status != "no_answer" or not found:

@@ -108,9 +108,7 @@ def test_raw_responses_are_kept_exactly_and_parsed_later(tmp_path, items):
     rows = [{"item_id": f"test-{n:04d}", "response": text} for n, text in enumerate(raw)]
     found = take(tmp_path / "a.jsonl", items, rows)
     assert [record.text for record in found.records] == raw
-    assert found.warnings == (
-        "no answer letter is declared in item test-0003 (run 2): recorded as unparsable",
-    )
+    assert found.warnings == ("no answer can be read in item test-0003 (run 2): recorded as unparsable",)
 
 
 def test_confidence_out_of_range_is_taken_and_reported(tmp_path, items):
@@ -118,9 +116,10 @@ def test_confidence_out_of_range_is_taken_and_reported(tmp_path, items):
     found = take(tmp_path / "a.csv", items, content)
     assert len(found.records) == 4 and not found.rejected
     assert (
-        found.warnings[0] == "confidence 7 is outside 1–5 in item test-0000 (run 2): recorded as unparsable"
+        found.warnings[0]
+        == "the confidence is outside the scale in item test-0000 (run 2): recorded as unparsable"
     )
-    assert "4.5" in found.warnings[1] and "test-0002" in found.warnings[2] and len(found.warnings) == 3
+    assert "test-0001" in found.warnings[1] and "test-0002" in found.warnings[2] and len(found.warnings) == 3
 
 
 def test_every_row_not_taken_is_listed_with_its_reason(tmp_path, items):

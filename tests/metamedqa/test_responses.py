@@ -40,7 +40,8 @@ def test_one_answer_is_read_with_its_costs(items, transcript, table):
 @pytest.mark.parametrize(
     ("changed", "status", "answer"),
     [
-        ({"text": "I cannot help."}, "answer_unparsed", None),
+        ({"text": "I cannot help."}, "refused", None),
+        ({"text": "It depends."}, "answer_unparsed", None),
         ({"text": ""}, "answer_unparsed", None),
         ({"text": "Answer: A\nConfidence: 7"}, "confidence_unparsed", "A"),
         ({"status": "refused", "text": GOOD}, "refused", None),
@@ -100,11 +101,13 @@ def test_a_newer_mode_wins_over_an_older_one(items, transcript, table):
 def test_choice_probabilities_sum_to_one_and_the_rest_is_off_menu(items, transcript, table):
     tokens = (
         TokenLogprob("Answer", -0.1),
+        TokenLogprob(":", -0.1),
         TokenLogprob(
             " A",
             math.log(0.5),
             ((" A", math.log(0.5)), ("A", math.log(0.1)), (" B", math.log(0.2)), ("The", math.log(0.2))),
         ),
+        TokenLogprob("\nConfidence:", -0.1),
         TokenLogprob(" 4", math.log(0.5), (("5", math.log(0.25)),)),
     )
     row = first(items, table([transcript(items[0], GOOD, logprobs_json=encode_logprobs(tokens))]))

@@ -50,7 +50,7 @@ def test_step_constraints_and_step_names_do_not_change_the_mind(items, wording):
         second = confidence_messages(first_messages(item, "baseline", wording), letter, wording)
         for constraint in (OneOf(("1", "2", "3", "4", "5")), TokenBias(((1, 100),))):
             rating = respond(ChatRequest(second, Sampling(seed=1), constraint, "confidence"))
-            assert rating == str(text.confidence)
+            assert rating == str(int(text["confidence"].value))
 
 
 def test_any_constraint_is_obeyed(items, wording):

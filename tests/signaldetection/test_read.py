@@ -27,7 +27,7 @@ def test_answer_is_read_and_compared_with_the_label(items):
         (Call("ok", ""), "answer_unparsed", None, "no decision"),
         (Call("ok", "0 or 1"), "answer_unparsed", None, "more than one decision"),
         (Call("ok", '{"decision":"1"}'), "confidence_unparsed", 1, "no confidence"),
-        (Call("ok", '{"decision":"1","confidence":7}'), "confidence_unparsed", 1, "not among those"),
+        (Call("ok", '{"decision":"1","confidence":7}'), "confidence_unparsed", 1, "outside the scale"),
         (Call("ok", "I'm sorry, but I can't help with that."), "refused", None, "declines"),
         (Call("refused", ""), "refused", None, "refusal"),
         (Call("truncated", '{"decision":"1","confidence":4}'), "too_long", None, "max_tokens"),
