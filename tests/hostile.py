@@ -26,11 +26,9 @@ from metacog_pipeline.benchmarks.metacogbench.parsing import json_objects
 from metacog_pipeline.benchmarks.metacogbench.parsing import response as metacogbench
 from metacog_pipeline.benchmarks.metacogbench.prompts import PROBE, item_steps
 from metacog_pipeline.benchmarks.metacogbench.replies import read_row
-from metacog_pipeline.benchmarks.metamedqa import parsing as metamedqa
 from metacog_pipeline.benchmarks.selfknowledge import response as selfknowledge
 from metacog_pipeline.benchmarks.selfknowledge.prompts import condition_steps
 from metacog_pipeline.benchmarks.selfknowledge.read import _facts as facts
-from metacog_pipeline.benchmarks.signaldetection import parsing as signaldetection
 from tests import batches
 
 SIZES = (1_000, 5_000, 9_900, 15_900, 28_000, 100_000, 1_000_000, 10_000_000)
@@ -226,11 +224,8 @@ READERS: dict[str, Callable[[str], object]] = {
     **{name: _metacogbench(name) for name in METACOGBENCH.split()},
     **{f"facts {name}": _facts(name) for name in ("dual", "idk", "idk_zh", "idk_ko", "idk_es")},
     **{f"read {name}": _as_asked(name) for name in ("hold.warranty", "eco.nodes")},
-    "metamedqa": lambda text: metamedqa.parse(text, OPTIONS),
-    "metamedqa confidence": lambda text: metamedqa.read_confidence(text, bare=True),
     "medley": parse_reply,
     "medley judge": parse_judgement,
-    "signaldetection": signaldetection.parse,
     "questions number": _stated("number", (5,), question="How many km?"),
     "questions text": _stated("text", ("Ottawa",), question="What is the capital of Canada?"),
     "questions choice": _stated("choice", ("B",), question="Which? A) one B) two C) three"),

@@ -263,7 +263,10 @@ def _alternatives(name: str) -> str:
 
 
 _SURE = _alternatives("confidence")
-_OPEN = r"(?:^|(?<=[\n.;,|>(/])|(?<=[ \t][ \t])(?=\S)|(?<=\s-\s))[ \t>#*_|•✅📊🎯\"'{-]{0,12}(?:(?:and|so|my|the)[ \t]{1,4}){0,3}"
+_OPEN = (
+    r"(?:^|(?<=[\n.;,|>(/])|(?<=[ \t][ \t])(?=\S)|(?<=\s-\s))[ \t>#*_|•✅📊🎯\"'{-]{0,12}"
+    r"(?:(?:and|so|my|the)[ \t]{1,4}){0,3}"
+)
 _NOTE = r"(?:[ \t]{0,4}[(\[][^)\]\n]{0,60}[)\]])?"
 _SEPARATOR = r"[ \t*_\"']{0,8}(?:[:=]|[-=]>|→|(?<=\s)-(?=\s)|是)[ \t*_$]{0,8}"
 _ANSWERS = "|".join(map(_alternatives, ("answer", "decision")))

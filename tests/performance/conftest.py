@@ -19,7 +19,6 @@ HERE = "tests/performance/"
 FIGURE = "figure"
 # Targets of benchmarks that print their figure instead of noting it, by the start of their name.
 TARGETS = {
-    "test_parsing.py::test_answers_read_per_second": "≥ 50,000 answers/s per core",
     "test_journal.py::test_at_least_5000_durable_records_a_second": "≥ 5,000 durable records/s of 2 kB",
 }
 UNNAMED = "its own"
