@@ -117,7 +117,6 @@ TYPED: list[tuple[str, tuple[str, ...]]] = [
     ("import metamedqa f.csv --study study.toml --model theirs --run 1", ("f.csv", "check the path")),
     ("import metamedqa f.csv --study study.toml --model sim --run 1", ('"sim"', 'provider = "replay"')),
     ("import study.toml f.csv --study study.toml", ("import study.toml f.csv", "one file at a time")),
-    ("read questions ok.csv", ('"questions" reads no replies', "those that do: metacogbench, selfknowledge")),
     ("run --study study.toml", ("run: No such option '--study'", "metacog run [OPTIONS] STUDY")),
     ("fit .", (".: is a folder", "give a file")),
     ("fit nowhere.csv", ("nowhere.csv: there is no such file",)),

@@ -137,3 +137,25 @@ def test_a_reply_too_long_to_be_one_is_unparsable_and_says_so(text, tmp_path):
     found, result = asked("metacogbench", written(tmp_path / "r.jsonl", *rows))
     assert result.exit_code == 0 and found[0]["status"] == "unparsable" and "characters" in found[0]["why"]
     assert found[1]["correct"] is True
+
+
+def test_replies_to_questions_are_read_by_shipped_ones_or_by_those_of_their_rows(tmp_path):
+    metals = {"question": "Which is liquid?", "options": {"A": "Iron", "B": "Mercury"}, "answer": "Mercury"}
+    path = written(
+        tmp_path / "r.jsonl",
+        {"id": 1, "item_id": "s07", "response": "Answer: Lisboa\nConfidence: 0.9"},
+        {"id": 2, **metals, "response": "Answer and Confidence (0-100): B, 85%"},
+        {"id": 3, **metals, "response": "Answer: A\nBet: 40", "finish_reason": "length"},
+        {"id": 4, "question": "How long?", "answer": "1/4", "kind": "number", "response": "25% (bet: 30)"},
+        {"id": 5, "question": "Which colour?", "response": "I don't know."},
+        {"id": 6, **metals, "response": "Answer: B\nConfidence: 140"},
+        {"id": 7, "question": "Which?", "options": ["a"], "answer": "A", "response": "a"},
+    )
+    found, result = asked("questions", path)
+    assert getattr(result.exception, "exit_code", 0) == 8 and "line 7: there is 1 option" in result.stderr
+    names = ("status", "answer", "confidence", "confidence01", "correct", "bet", "abstained")
+    assert [tuple(each[name] for name in names) for each in found] == [
+        ("ok", "Lisboa", 0.9, 0.9, True, None, False), ("ok", "B", 85, 0.85, True, None, False),
+        ("truncated", None, None, None, None, None, False), ("ok", 0.25, None, None, True, 30, False),
+        ("no_answer", None, None, None, None, None, True), ("out_of_range", "B", 140, None, True, None, False),
+    ]  # fmt: skip
