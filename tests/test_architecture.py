@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CODE = ("metacog_pipeline", "assets")
 LONGEST, MEDIAN, LONGEST_FUNCTION = 600, 150, 60
 BENCHMARK_FILES = {
-    "settings", "items", "construction", "prompts", "parsing", "measures", "contrasts", "simulated", "report",
+    "settings", "items", "construction", "prompts", "measures", "contrasts", "simulated", "report",
 }  # fmt: skip
 #: From a provider's reply to a board: every hop of the way, as the modules and functions a reader follows.
 HOPS = (
@@ -209,6 +209,7 @@ def test_every_benchmark_has_the_same_files_and_names_its_source(folder):
         path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
     }
     assert present >= BENCHMARK_FILES, f"{folder.name} lacks {sorted(BENCHMARK_FILES - present)}"
+    assert present & {"read", "parsing"}, f"{folder.name} has no read.py"
     opening = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
     assert re.search(r"\b(?:19|20)\d\d\b", opening), f"{folder.name}: the docstring names no year"
     assert re.search(r"doi|arxiv", opening, re.IGNORECASE), (
