@@ -56,6 +56,12 @@ def test_where_a_price_is_missing_nothing_is_said_to_be_enough(tmp_path):
     assert "The budget is enough for all of it." in plan_study(study_of(tmp_path)).notes
 
 
+@pytest.mark.parametrize(("prices", "said"), [(PRICES, 1), ("price_in = 0\nprice_out = 0", 0)])
+def test_a_paid_model_without_a_budget_is_said_to_spend_without_end(tmp_path, prices, said):
+    notes = starting(plan_study(study_of(tmp_path, prices, budget="")), "No budget_usd is set")
+    assert notes == ["No budget_usd is set: nothing would stop the spending."] * said
+
+
 def test_of_a_model_nobody_has_asked_thinking_is_allowed_for_and_said(tmp_path):
     found = plan_study(study_of(tmp_path))
     assert row(found).tokens_out == row(found).to_ask * (64 + AMPLE_THINKING_TOKENS)

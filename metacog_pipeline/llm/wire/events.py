@@ -180,10 +180,10 @@ class Reply(ABC):
             )
         else:
             return reply._answer(status)
-        if completion.status is Status.FAILED and reply.streamed:  # kept, never scored
-            thought = "".join(reply.lead.thought) or None
-            return replace(completion, text="".join(reply.lead.text), reasoning_text=thought)
-        return completion
+        if completion.status is not Status.FAILED or not reply.streamed:
+            return completion
+        thought = "".join(reply.lead.thought) or None  # what had come is kept, never scored
+        return replace(completion, text="".join(reply.lead.text), reasoning_text=thought)
 
     def feed(self, data: bytes) -> None:
         """Take the data of one event. What is wrong behind the end of a reply takes nothing from it."""
