@@ -135,8 +135,6 @@ def test_parts_that_are_not_there_are_refused_with_what_there_is(tmp_path):
         construct(tmp_path, "nq_open", split="train")
     with pytest.raises(StudyError, match='unknown dataset "x"'):
         construct(tmp_path, "x")
-    with pytest.raises(StudyError, match="folder"):
-        construct(tmp_path, "sample", folder=tmp_path)
     with pytest.raises(SourceError, match="metacog doctor STUDY --fetch --source mkqa"):
         construct(tmp_path, "mkqa")
 

@@ -45,17 +45,7 @@ def text(line: Line, name: str, found: Any) -> str:
 
 def texts(line: Line, name: str, found: Any) -> tuple[str, ...]:
     """Return ``found`` if it is a list of texts that say something; an empty list is one."""
-    listed = items(line, name, found)
-    if not all(_plain(each) for each in listed):
-        listed = [text(line, f"{name}[{n}]", each) for n, each in enumerate(listed)]
-    return tuple(listed)
-
-
-def _plain(found: Any) -> bool:
-    """Whether ``found`` is a text as nearly all are, so that it need not be looked at more closely."""
-    return (
-        isinstance(found, str) and 0 < len(found) < LONGEST_TEXT and found.isascii() and not found.isspace()
-    )
+    return tuple(text(line, f"{name}[{n}]", each) for n, each in enumerate(items(line, name, found)))
 
 
 def items(line: Line, name: str, found: Any) -> list[Any]:

@@ -34,7 +34,6 @@ def items_of(
 def load_parts(home: Home, dataset: str, split: str, folder: Path | None = None) -> list[Part]:
     """Return the files the split is read from, verified; those of ``folder`` need not be the published ones."""
     if dataset == SAMPLE:
-        _require_no_folder(folder)
         return [Part(SAMPLE, question_rows.read(_sample_file()))]
     parts = []
     several = dataset == "trivia_qa"
@@ -92,13 +91,6 @@ def _require_languages(items: Sequence[Item], dataset: str, languages: Sequence[
             raise StudyError(
                 f'selfknowledge: {dataset} has no question in "{language}"; leave it out of languages'
             )
-
-
-def _require_no_folder(folder: Path | None) -> None:
-    if folder is not None:
-        raise StudyError(
-            f'selfknowledge: folder = "{folder}" goes with a published dataset; the sample comes with the package'
-        )
 
 
 def _sample_file() -> Path:
