@@ -15,8 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-import httpx
+from typing import TYPE_CHECKING
 
 from metacog_pipeline.benchmark.source_files import (
     Fetched,
@@ -31,6 +30,9 @@ from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, replacing, sha256_hex
 from metacog_pipeline.home import Home
 from metacog_pipeline.sources import read_bytes
+
+if TYPE_CHECKING:
+    import httpx
 
 PUBLISHED = "medley"
 MAX_BYTES = 64 * 1024**2  # of one file

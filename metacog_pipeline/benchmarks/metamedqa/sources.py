@@ -16,15 +16,16 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import httpx
+from typing import TYPE_CHECKING, Any
 
 from metacog_pipeline.benchmark import contract, source_files
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import file_sha256, state_of
 from metacog_pipeline.home import Home
 from metacog_pipeline.sources import JsonRow, content_digest, named_files, read_lines, write_rows
+
+if TYPE_CHECKING:
+    import httpx
 
 RAW_GITHUB = "https://raw.githubusercontent.com"
 LICENCE = "that of its authors; fetched, never shipped"

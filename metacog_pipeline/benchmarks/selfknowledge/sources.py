@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-import httpx
+from typing import TYPE_CHECKING
 
 from metacog_pipeline.benchmark.source_files import (
     Fetched,
@@ -33,6 +32,9 @@ from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.home import Home
 from metacog_pipeline.sources import named_files, read_bytes
+
+if TYPE_CHECKING:
+    import httpx
 
 __all__ = [
     "SOURCES", "Fetched", "Source", "fetch", "folder_digest", "kept_digest", "load_source", "read_folder",

@@ -20,8 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-
-import httpx
+from typing import TYPE_CHECKING
 
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark import source_files as common
@@ -31,6 +30,9 @@ from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import replacing, sha256_hex
 from metacog_pipeline.home import Home
 from metacog_pipeline.sources import read_bytes
+
+if TYPE_CHECKING:
+    import httpx
 
 REVIEWS, SENTENCES = "sst2", "test4plus"
 MAX_BYTES = 1024**3
