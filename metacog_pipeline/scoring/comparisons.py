@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, islice
 from operator import attrgetter
 from typing import Any
 
@@ -50,7 +50,7 @@ def comparisons(
 
 def _tested(benchmark: Bound, contrast: Contrast, groups: Sequence[Group]) -> pl.DataFrame:
     try:
-        rows = as_table(benchmark, rows_of(benchmark, contrast, groups))
+        rows = rows_of(benchmark, contrast, groups)
         rows = without_few(judged(contrast, adjusted(contrast, rows)), contrast.unit)
         rows = pl.concat([rows, as_table(benchmark, not_compared(contrast, groups, rows))])
         return primary_named(benchmark, rows)
@@ -58,22 +58,21 @@ def _tested(benchmark: Bound, contrast: Contrast, groups: Sequence[Group]) -> pl
         return as_table(benchmark, _failed(contrast, error, groups, {}))
 
 
-def rows_of(benchmark: Bound, contrast: Contrast, groups: Sequence[Group]) -> list[Comparison]:
+def rows_of(benchmark: Bound, contrast: Contrast, groups: Sequence[Group]) -> pl.DataFrame:
     """Return the rows of a contrast without corrections.
 
     Those of pairs of models, or of single models, are computed together; where that fails each is tried alone, for one
     model must not take the rows of the others.
     """
     if not contrast.pairs and not contrast.by_model:
-        return list(contrast.compute(benchmark, groups))
+        return as_table(benchmark, contrast.compute(benchmark, groups))
     names = sorted({group.model for group in groups})
     every: list[tuple[str, ...]] = list(combinations(names, 2 if contrast.pairs else 1))
-    if not every:
-        return []
     try:
-        return list(contrast.compute(benchmark, groups, *([every] if contrast.pairs else [])))
+        pairs = [every] if contrast.pairs else []
+        return as_table(benchmark, contrast.compute(benchmark, groups, *pairs) if every else ())
     except Exception:
-        return [row for models in every for row in _alone(benchmark, contrast, groups, models)]
+        return as_table(benchmark, (row for own in every for row in _alone(benchmark, contrast, groups, own)))
 
 
 def _alone(
@@ -98,9 +97,11 @@ def _failed(
 
 
 def as_table(benchmark: Bound, rows: Iterable[Comparison]) -> pl.DataFrame:
-    """Return comparisons in the schema `COMPARISON`."""
-    values = [(benchmark.name, *_VALUES(row)) for row in rows]
-    return pl.DataFrame(values, schema=COMPARISON, orient="row")
+    """Return comparisons in the schema `COMPARISON`: all pairs of 300 models are millions, too many to hold as objects."""
+    given, parts = iter(rows), [COMPARISON.to_frame()]
+    while some := [(benchmark.name, *_VALUES(row)) for row in islice(given, 50_000)]:
+        parts.append(pl.DataFrame(some, schema=COMPARISON, orient="row"))
+    return pl.concat(parts)
 
 
 def adjusted(contrast: Contrast, rows: pl.DataFrame) -> pl.DataFrame:

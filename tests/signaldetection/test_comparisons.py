@@ -45,12 +45,7 @@ def between_models(frame: pl.DataFrame, n_boot: int) -> pl.DataFrame:
     own = [each for each in CONTRASTS if each.family in ("models_paired", "mcnemar")]
     with fewer(n_boot):
         return pl.concat(
-            [
-                comparisons.adjusted(
-                    each, comparisons.as_table(bench, comparisons.rows_of(bench, each, found))
-                )
-                for each in own
-            ]
+            [comparisons.adjusted(each, comparisons.rows_of(bench, each, found)) for each in own]
         )
 
 
