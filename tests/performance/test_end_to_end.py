@@ -13,7 +13,7 @@ from tests.performance.spending import Spent, spent
 from tests.simulated_server import ServerProcess
 
 QUESTIONS, IN_FLIGHT, PROMPT_BYTES, LATENCY_S = 1373, 100, 1000, 0.2
-SHARE, PEAK_MB = 0.25, 300
+SHARE, PEAK_MB = 0.5, 700
 STUDY = """
 [study]
 name = "end to end"
