@@ -42,7 +42,8 @@ from metacog_pipeline.llm.types import (
     Usage,
     failed,
 )
-from metacog_pipeline.llm.wire import HttpCall, UnsupportedConstraint, Wire, redacted, wire_for
+from metacog_pipeline.llm.wire import HttpCall, UnsupportedConstraint, redacted, wire_for
+from metacog_pipeline.llm.wire.events import Reply as WireReply
 
 MOST_HIDDEN_TOKENS = 100_000  # beside a prompt; the longest system messages of proxies have a third
 LONG_PAUSE_S = 20.0  # waits that are reported
@@ -53,7 +54,7 @@ MAYBE_BILLED_STATUSES = frozenset({408, 499, 502, 504, 520, 524})
 _logger = logging.getLogger(__name__)
 
 
-def read_reply(spec: ModelSpec, wire: Wire, key: str | None, reply: Reply) -> Completion:
+def read_reply(spec: ModelSpec, wire: type[WireReply], key: str | None, reply: Reply) -> Completion:
     """Return what a reply says, whatever it is: an answer nobody foresaw must not end the run."""
     try:
         return wire.read(spec, reply.status, reply.headers, reply.body, key, closed=reply.closed)

@@ -26,7 +26,7 @@ from metacog_pipeline.errors import one_line
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ErrorKind
-from metacog_pipeline.llm.wire.types import HttpCall
+from metacog_pipeline.llm.wire.events import HttpCall
 
 CONNECT_TIMEOUT_S = 10.0  # name, TCP and TLS
 WRITE_TIMEOUT_S = 30.0

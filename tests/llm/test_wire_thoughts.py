@@ -15,7 +15,7 @@ OWN = ModelSpec(name="m", provider="openai", model="x", base_url="http://127.0.0
 def read(message: dict[str, object], said: list[str]) -> Completion:
     listed = [{"token": word, "logprob": -1, "top_logprobs": []} for word in said]
     choice = {"message": message, "finish_reason": "stop", "logprobs": {"content": listed}}
-    return openai.WIRE.read(OWN, 200, {}, json.dumps({"choices": [choice]}).encode(), None)
+    return openai.ChatReply.read(OWN, 200, {}, json.dumps({"choices": [choice]}).encode(), None)
 
 
 @every(

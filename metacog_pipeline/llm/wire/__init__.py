@@ -1,25 +1,18 @@
 """Wire formats as pure functions: a request becomes one HTTP call, an HTTP answer becomes a ``Completion``."""
 
 from metacog_pipeline.llm.spec import Provider, base_url, key_of, key_variable
-from metacog_pipeline.llm.wire import anthropic, gemini, openai
+from metacog_pipeline.llm.wire.anthropic import MessageReply
 from metacog_pipeline.llm.wire.errors import redacted
-from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wire
+from metacog_pipeline.llm.wire.events import HttpCall, Reply, UnsupportedConstraint
+from metacog_pipeline.llm.wire.gemini import ContentReply
+from metacog_pipeline.llm.wire.openai import ChatReply
 
-__all__ = [
-    "HttpCall",
-    "UnsupportedConstraint",
-    "Wire",
-    "base_url",
-    "key_of",
-    "key_variable",
-    "redacted",
-    "wire_for",
-]
+__all__ = ["HttpCall", "UnsupportedConstraint", "base_url", "key_of", "key_variable", "redacted", "wire_for"]
 
-_WIRES = {"openai": openai.WIRE, "anthropic": anthropic.WIRE, "gemini": gemini.WIRE}
+_WIRES: dict[str, type[Reply]] = {"openai": ChatReply, "anthropic": MessageReply, "gemini": ContentReply}
 
 
-def wire_for(provider: Provider) -> Wire:
+def wire_for(provider: Provider) -> type[Reply]:
     """Return the wire format of ``provider``. Raises ``ValueError`` for one that answers without HTTP."""
     if provider not in _WIRES:
         raise ValueError(f"provider {provider!r} answers in this process and has no wire format")

@@ -14,35 +14,12 @@ from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec, base_url
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, OneOf, TokenBias, Usage
 from metacog_pipeline.llm.wire import events, values
-from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wire
+from metacog_pipeline.llm.wire.events import HttpCall, UnsupportedConstraint
 
 VERSION = "2026-10-21"
 VERSION_WITH_TEMPERATURE = "2023-06-01"
 PROTECTED = frozenset({"model", "messages", "system", "stream"})
 ENDS = ("stop_reason", "stop_details", "stop_sequence")
-
-
-def build(
-    spec: ModelSpec, request: ChatRequest, key: str | None, known: Capabilities = NOTHING_KNOWN
-) -> HttpCall:
-    """Encode ``request``. Raises ``UnsupportedConstraint`` for ``OneOf`` and ``TokenBias``."""
-    temperature, streamed = known.accepted(request.sampling).temperature, known.streams(spec)
-    thinking = _thinking(spec, known, sampled=temperature is not None)
-    thinks = values.at(thinking, "type") not in (None, "disabled")
-    # A limit is required here, so the model's own is sent where the request has none.
-    limit = known.token_limit(spec, request) or spec.max_tokens + known.thinking_room(spec)
-    body = values.present(
-        model=spec.model,
-        max_tokens=limit,
-        messages=[{"role": each.role, "content": each.content} for each in request.turns],
-        thinking=thinking,
-        system=request.system or None,
-        temperature=None if thinks else temperature,
-        output_config=values.present(**_constraint(request), effort=spec.effort) or None,
-        stream=True if streamed else None,
-    )
-    body = values.merged(body, spec.extra_body, PROTECTED)
-    return HttpCall(_url(spec), _headers(body, key), values.encode(body), streamed=streamed)
 
 
 def _thinking(spec: ModelSpec, known: Capabilities, *, sampled: bool) -> values.JsonDict | None:
@@ -97,6 +74,29 @@ class MessageReply(events.Reply):
     outputs = ("output_tokens",)
     ends = ("stop_reason",)
     always_ends = True
+
+    @staticmethod
+    def build(
+        spec: ModelSpec, request: ChatRequest, key: str | None, known: Capabilities = NOTHING_KNOWN
+    ) -> HttpCall:
+        """Encode ``request``. Raises ``UnsupportedConstraint`` for ``OneOf`` and ``TokenBias``."""
+        temperature, streamed = known.accepted(request.sampling).temperature, known.streams(spec)
+        thinking = _thinking(spec, known, sampled=temperature is not None)
+        thinks = values.at(thinking, "type") not in (None, "disabled")
+        # A limit is required here, so the model's own is sent where the request has none.
+        limit = known.token_limit(spec, request) or spec.max_tokens + known.thinking_room(spec)
+        body = values.present(
+            model=spec.model,
+            max_tokens=limit,
+            messages=[{"role": each.role, "content": each.content} for each in request.turns],
+            thinking=thinking,
+            system=request.system or None,
+            temperature=None if thinks else temperature,
+            output_config=values.present(**_constraint(request), effort=spec.effort) or None,
+            stream=True if streamed else None,
+        )
+        body = values.merged(body, spec.extra_body, PROTECTED)
+        return HttpCall(_url(spec), _headers(body, key), values.encode(body), streamed=streamed)
 
     def _take(self, event: values.JsonDict) -> values.JsonDict | None:
         match event.get("type"):
@@ -156,6 +156,3 @@ class MessageReply(events.Reply):
         about = words.get("stop_details")
         said = (values.str_at(about, "category"), values.str_at(about, "explanation"))
         return ": ".join(filter(None, said)) or values.str_at(words, "stop_sequence")
-
-
-WIRE = Wire(build, MessageReply)

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from metacog_pipeline.llm.types import Completion, Status, TokenLogprob, Usage
+from metacog_pipeline.llm.capabilities import Capabilities
+from metacog_pipeline.llm.costs import believed
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import ChatRequest, Completion, Status, TokenLogprob, Usage
 from metacog_pipeline.llm.wire import errors, values
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -34,6 +37,20 @@ NAMES = {
     "service_tier": "service_tier",
     "trafficType": "service_tier",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class HttpCall:
+    """One POST, encoded once so that a retry sends the same bytes; its ``repr`` can be logged."""
+
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes = field(repr=False)
+    streamed: bool = False
+
+
+class UnsupportedConstraint(ValueError):
+    """The provider has no field for this constraint; the caller may ask again with a weaker one."""
 
 
 def events_of(body: bytes, content_type: str) -> list[bytes] | None:
@@ -144,7 +161,7 @@ class Choice:
 
 
 class Reply(ABC):
-    """What a reply says so far; each format says how its events are taken."""
+    """A wire format: how a call is encoded (``build``), and what its reply says so far."""
 
     outputs: ClassVar[tuple[str, ...]]  # the fields that count what was generated
     ends: ClassVar[tuple[str, ...]]  # the fields that name the end, the first that says anything counts
@@ -163,8 +180,28 @@ class Reply(ABC):
         self._problem: values.JsonDict | None = None
 
     @classmethod
-    def read(cls, status: int, headers: Mapping[str, str], body: bytes, *, closed: bool) -> Completion:
-        """Return what a reply says; ``closed`` is false where its connection broke."""
+    def read(
+        cls,
+        spec: ModelSpec,
+        status: int,
+        headers: Mapping[str, str],
+        body: bytes,
+        key: str | None = None,
+        *,
+        closed: bool = True,
+    ) -> Completion:
+        """Return what the final answer to a call says; ``closed`` is false where the connection broke. Never raises."""
+        if key is not None and len(key) >= errors.SECRET_LENGTH:  # shorter ones are placeholders
+            # Before parsing, so that no field, no text and no shortened message can hold a part of the key.
+            body = body.replace(key.encode(), errors.STRUCK_OUT.encode())
+        completion = cls._read(status, headers, body, closed)
+        said = bool(completion.text or completion.reasoning_text)
+        if (usage := believed(completion.usage, said=said)) is not completion.usage:
+            completion = replace(completion, usage=usage)
+        return errors.struck_out(completion, key)
+
+    @classmethod
+    def _read(cls, status: int, headers: Mapping[str, str], body: bytes, closed: bool) -> Completion:
         ok = 200 <= status < 300
         found = events_of(body, headers.get("content-type", "")) if ok else None
         reply = cls(streamed=found is not None)
@@ -216,9 +253,9 @@ class Reply(ABC):
 
     def name(self, fields: values.JsonDict) -> None:
         """Note what an event says of the whole reply."""
-        for name, field in NAMES.items():
-            if name in fields and isinstance(said := fields[name], str):
-                self.names[field] = said
+        for theirs, ours in NAMES.items():
+            if theirs in fields and isinstance(said := fields[theirs], str):
+                self.names[ours] = said
 
     def count(self, usage: object) -> None:
         """Note a report of tokens."""
@@ -257,6 +294,11 @@ class Reply(ABC):
             http_status=status,
             **self.names,  # type: ignore[arg-type]
         )
+
+    @staticmethod
+    @abstractmethod
+    def build(spec: ModelSpec, request: ChatRequest, key: str | None, known: Capabilities) -> HttpCall:
+        """Encode ``request``, as far as it is ``known`` to be accepted. Raises `UnsupportedConstraint`."""
 
     @abstractmethod
     def _take(self, event: values.JsonDict) -> values.JsonDict | None:

@@ -14,42 +14,10 @@ from metacog_pipeline.llm import types
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec, base_url
 from metacog_pipeline.llm.wire import events, values
-from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wire
+from metacog_pipeline.llm.wire.events import HttpCall, UnsupportedConstraint
 
 PROTECTED = frozenset({"contents", "systemInstruction", "model"})
 EMPTY_IS_AN_ANSWER = events.REFUSED | {"stop", "max_tokens"}
-
-
-def build(
-    spec: ModelSpec, request: types.ChatRequest, key: str | None, known: Capabilities = NOTHING_KNOWN
-) -> HttpCall:
-    """Encode ``request``. Raises ``UnsupportedConstraint`` for ``TokenBias``."""
-    body: values.JsonDict = {
-        "contents": [
-            {"role": "model" if m.role == "assistant" else "user", "parts": [{"text": m.content}]}
-            for m in request.turns
-        ]
-    }
-    if system := request.system:
-        body["systemInstruction"] = {"role": "user", "parts": [{"text": system}]}
-    sampling = known.accepted(request.sampling)
-    config = values.present(
-        temperature=sampling.temperature,
-        maxOutputTokens=known.token_limit(spec, request),
-        responseLogprobs=None if sampling.top_logprobs is None else True,
-        logprobs=sampling.top_logprobs,
-        seed=sampling.seed,
-        thinkingConfig=_thinking(spec, known) or None,
-        **_constraint(request),
-    )
-    if config:
-        body["generationConfig"] = config
-    headers = {"content-type": "application/json"}
-    if key:
-        headers["x-goog-api-key"] = key
-    streamed = known.streams(spec)
-    encoded = values.encode(values.merged(body, spec.extra_body, PROTECTED))
-    return HttpCall(_url(spec, streamed), headers, encoded, streamed=streamed)
 
 
 def _url(spec: ModelSpec, streamed: bool) -> str:
@@ -86,6 +54,38 @@ class ContentReply(events.Reply):
 
     outputs = ("candidatesTokenCount", "thoughtsTokenCount")
     ends = ("blockReason", "finishReason")
+
+    @staticmethod
+    def build(
+        spec: ModelSpec, request: types.ChatRequest, key: str | None, known: Capabilities = NOTHING_KNOWN
+    ) -> HttpCall:
+        """Encode ``request``. Raises ``UnsupportedConstraint`` for ``TokenBias``."""
+        body: values.JsonDict = {
+            "contents": [
+                {"role": "model" if m.role == "assistant" else "user", "parts": [{"text": m.content}]}
+                for m in request.turns
+            ]
+        }
+        if system := request.system:
+            body["systemInstruction"] = {"role": "user", "parts": [{"text": system}]}
+        sampling = known.accepted(request.sampling)
+        config = values.present(
+            temperature=sampling.temperature,
+            maxOutputTokens=known.token_limit(spec, request),
+            responseLogprobs=None if sampling.top_logprobs is None else True,
+            logprobs=sampling.top_logprobs,
+            seed=sampling.seed,
+            thinkingConfig=_thinking(spec, known) or None,
+            **_constraint(request),
+        )
+        if config:
+            body["generationConfig"] = config
+        headers = {"content-type": "application/json"}
+        if key:
+            headers["x-goog-api-key"] = key
+        streamed = known.streams(spec)
+        encoded = values.encode(values.merged(body, spec.extra_body, PROTECTED))
+        return HttpCall(_url(spec, streamed), headers, encoded, streamed=streamed)
 
     def _take(self, event: values.JsonDict) -> values.JsonDict | None:
         if event.get("error"):
@@ -140,6 +140,3 @@ def _add(candidate: values.JsonDict, choice: events.Choice) -> None:
     words = ("finishReason", "finishMessage")
     choice.words.update({name: candidate[name] for name in words if values.given(candidate.get(name))})
     choice.heard(text=answered, end=values.given(candidate.get("finishReason")))
-
-
-WIRE = Wire(build, ContentReply)

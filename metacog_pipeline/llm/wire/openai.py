@@ -16,7 +16,7 @@ from metacog_pipeline.llm import types
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec, base_url
 from metacog_pipeline.llm.wire import events, values
-from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wire
+from metacog_pipeline.llm.wire.events import HttpCall, UnsupportedConstraint
 
 PROTECTED = frozenset({"model", "messages", "stream"})
 LIMIT_FIELDS = ("max_tokens", "max_completion_tokens")
@@ -29,36 +29,6 @@ BROKEN = re.compile("error|abort|cancel|fail|time_?out|insufficient_system_resou
 # Where a local server leaves thinking between tags, the content stays exactly what came: readers know such tags.
 _OPENED = re.compile(r"\s*<(think|thinking|thought|reasoning)>", re.IGNORECASE)
 _CLOSED = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
-
-
-def build(
-    spec: ModelSpec, request: types.ChatRequest, key: str | None, known: Capabilities = NOTHING_KNOWN
-) -> HttpCall:
-    """Encode ``request``. Raises ``UnsupportedConstraint`` for a guided choice at OpenAI's own address."""
-    sampling, streamed = known.accepted(request.sampling), known.streams(spec)
-    limit_field = known.limit_field or ("max_completion_tokens" if spec.at_official_address else "max_tokens")
-    counted = streamed and "stream_options" not in known.refused
-    body = values.present(
-        model=spec.model,
-        messages=[{"role": message.role, "content": message.content} for message in request.messages],
-        temperature=sampling.temperature,
-        seed=sampling.seed,
-        logprobs=None if sampling.top_logprobs is None else True,
-        top_logprobs=sampling.top_logprobs,
-        reasoning_effort=spec.effort,
-        verbosity=spec.verbosity,
-        stream=True if streamed else None,
-        stream_options={"include_usage": True} if counted else None,
-        **{limit_field: known.token_limit(spec, request)},
-        **_constraint(spec, request),
-    )
-    if any(name in spec.extra_body for name in LIMIT_FIELDS):
-        body.pop(limit_field, None)
-    headers = {"accept": "application/json", "content-type": "application/json"}
-    if key:
-        headers["authorization"] = f"Bearer {key}"
-    encoded = values.encode(values.merged(body, spec.extra_body, PROTECTED))
-    return HttpCall(f"{base_url(spec)}/chat/completions", headers, encoded, streamed=streamed)
 
 
 def _constraint(spec: ModelSpec, request: types.ChatRequest) -> values.JsonDict:
@@ -82,6 +52,38 @@ class ChatReply(events.Reply):
 
     outputs = ("completion_tokens",)
     ends = ("finish_reason",)
+
+    @staticmethod
+    def build(
+        spec: ModelSpec, request: types.ChatRequest, key: str | None, known: Capabilities = NOTHING_KNOWN
+    ) -> HttpCall:
+        """Encode ``request``. Raises ``UnsupportedConstraint`` for a guided choice at OpenAI's own address."""
+        sampling, streamed = known.accepted(request.sampling), known.streams(spec)
+        limit_field = known.limit_field or (
+            "max_completion_tokens" if spec.at_official_address else "max_tokens"
+        )
+        counted = streamed and "stream_options" not in known.refused
+        body = values.present(
+            model=spec.model,
+            messages=[{"role": message.role, "content": message.content} for message in request.messages],
+            temperature=sampling.temperature,
+            seed=sampling.seed,
+            logprobs=None if sampling.top_logprobs is None else True,
+            top_logprobs=sampling.top_logprobs,
+            reasoning_effort=spec.effort,
+            verbosity=spec.verbosity,
+            stream=True if streamed else None,
+            stream_options={"include_usage": True} if counted else None,
+            **{limit_field: known.token_limit(spec, request)},
+            **_constraint(spec, request),
+        )
+        if any(name in spec.extra_body for name in LIMIT_FIELDS):
+            body.pop(limit_field, None)
+        headers = {"accept": "application/json", "content-type": "application/json"}
+        if key:
+            headers["authorization"] = f"Bearer {key}"
+        encoded = values.encode(values.merged(body, spec.extra_body, PROTECTED))
+        return HttpCall(f"{base_url(spec)}/chat/completions", headers, encoded, streamed=streamed)
 
     def _take(self, event: values.JsonDict) -> values.JsonDict | None:
         if event.get("error"):  # OpenRouter reports a failure behind it with status 200 and an error inside
@@ -221,6 +223,3 @@ def tokens_of_answer(tokens: tuple[types.TokenLogprob, ...], text: str) -> tuple
     # Tokens that end inside a character do not spell the answer; the tag before it stands all the same.
     closed = [place for place, word in enumerate(words) if _CLOSED.fullmatch(word.strip())]
     return tokens[closed[-1] + 1 :] if closed else ()
-
-
-WIRE = Wire(build, ChatReply)
