@@ -155,8 +155,6 @@ def serve(asking: socket.socket) -> None:
                 *(type(registry.load(each)).__module__ for each in registry.names()),
             ):
                 importlib.import_module(name)
-            # Its regexes take longer to compile than a small study to score.
-            importlib.import_module("metacog_pipeline.benchmarks.metacogbench.lexicon").shipped_lexicon()
         child = os.fork()
         if child == 0:
             asking.close()

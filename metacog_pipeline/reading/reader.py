@@ -25,7 +25,7 @@ from metacog_pipeline.reading.fields import (
 from metacog_pipeline.reading.records import Record, Value, blanked, records
 
 _CORRECTS = re.compile(
-    r"\b(?:wait|actually|on\s+reflection|correct(?:ion|ed|ing)|reconsider\w*|on\s+second\s+thought|rather|instead|sorry|mistake"
+    r"\b(?:wait|actually|on\s+reflection|correct(?:ion|ed|ing)|reconsider\w*|on\s+second\s+thoughts?|rather|instead|sorry|mistake"
     r"|double-?\s?check\w*|re-?check\w*|transposed|miscalculat\w*|oops|revis\w+|updat\w+|change\s+my|let\s+me\s+re|final\w*"
     r"|hm+|no,|scratch\s+that|wrong|second\s+look|look\s+again)\b",
     re.IGNORECASE,

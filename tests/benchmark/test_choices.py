@@ -3,20 +3,12 @@
 import time
 
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, read_stated
-from metacog_pipeline.benchmarks.metacogbench.items import Option
-from metacog_pipeline.benchmarks.metacogbench.parsing.probe import read_probe
 from tests.tables import every
 
 RIVERS = "Which river is the longest?\nA) Rhine\nB) Nile\nC) Thames\nD) Danube"
 NO_PRIME = "Which of these is not a prime number?\nA) 2\nB) 7\nC) 9\nD) 11"
 CLAIM = "A spider is an insect.\nA) True\nB) False"
 YES_NO = "Is a spider an insect?\nA) Yes\nB) No"
-OPTIONS = [
-    Option("wait", "Leave the roof as it is."),
-    Option("check", "Look for leaks first, then order the tiles."),
-    Option("go", "Order the tiles now."),
-    Option("aside", "Look at the colour first."),
-]
 
 
 def taken(reply: str, question: str = RIVERS, *, labelled: bool = False) -> str | None:
@@ -220,19 +212,6 @@ def test_who_calls_a_claim_true_or_false_answers(reply, letter):
 )
 def test_who_does_not_know_says_neither_yes_nor_no(reply):
     assert taken(reply, YES_NO) is None
-
-
-@every(
-    ("reply", "role"),
-    [
-        ("The answer is **B**, because A (doing nothing) ignores the leaks.", "check"),
-        ("B, since A ignores leaks and D is only half of it.", "check"), ("A. Actually, B.", "check"),
-        ("I'd pick B; D is the second best.", "check"), ("A ✗\nB ✗\nC ✓\nD ✗", "go"), ("E", None),
-        ("A and C are wrong. D is wrong too.", None), ("45 km/h, so C", "go"),
-    ],
-)  # fmt: skip
-def test_a_probe_is_read_by_the_same_rules(reply, role):
-    assert read_probe(reply, OPTIONS)[0] == role
 
 
 @every("unit", [" A A", '"A', "A\n", "A ✗\n", "B, ", "wait, no B ", "×", "not B ", "so ", "the Nile, "])

@@ -127,7 +127,7 @@ TYPED: list[tuple[str, tuple[str, ...]]] = [
     ("demo --folder study.toml", ("--folder study.toml: File exists", "give a folder you can write to")),
     ("read nowhere ok.csv", ('no benchmark "nowhere"; installed are: medley',)),
     ("sql --study study.toml select+*+from+leaderboard+where+model=sim", ('column "sim" not found', "'single quotes'")),
-    ("plan own/lexicon.toml", ("nowhere.toml cannot be read: No such file or directory; check the path",)),
+    ("plan own/wording.toml", ("nowhere.toml cannot be read: No such file or directory; check the path",)),
     ("help", ('no command "help"', "metacog --help")),
     ("run study.toml --model sim,theirs", ('no model "sim,theirs"', "it has: sim, theirs")),
     ("fit pointer.csv --correct ok --confidence conf", ("pointer.csv", "a pointer of Git LFS", "git lfs pull")),
@@ -195,8 +195,8 @@ def board(tmp_path_factory):
     own = STUDY.replace(ALL, "[benchmarks.questions]")
     (folder / "own").mkdir()
     (folder / "own/own.toml").write_text(own, encoding="utf-8")
-    lexicon = STUDY.replace(ALL, '[benchmarks.metacogbench]\nlexicon = "nowhere.toml"')
-    (folder / "own/lexicon.toml").write_text(lexicon, encoding="utf-8")
+    wording = STUDY.replace(ALL, '[benchmarks.metacogbench]\nwording = "nowhere.toml"')
+    (folder / "own/wording.toml").write_text(wording, encoding="utf-8")
     for name, content in DATA.items():
         (folder / name).write_text(content, encoding="utf-8")
     home = Home(folder / "home")

@@ -33,12 +33,36 @@ def test_a_reply_is_read_without_a_study(tmp_path):
     found, result = asked("metacogbench", path)
     assert result.exit_code == 0 and [each["id"] for each in found] == ["a", "b", "c", "d"]
     first, second, third, last = found
-    assert (first["correct"], first["passed"]) == (True, True)
-    assert (first["ambiguous"], first["basis"]) == (False, "words")
-    assert first["read"]["bet"] == 99 and first["why"]
-    assert (second["correct"], second["passed"], second["ambiguous"]) == (None, False, True)
-    assert third["correct"] is True and third["read"]["pre"] == 90
-    assert last["status"] == "answer_unparsed" and last["correct"] is False
+    assert (first["answer"], first["bet"], first["correct"], first["passed"]) == (2470, 99, True, True)
+    assert (second["status"], second["answer"], second["correct"]) == ("ambiguous", None, None)
+    assert (third["status"], third["correct"], third["pre"], third["post"]) == ("no_answer", None, 90, 9)
+    assert last["status"] == "no_answer" and last["correct"] is None
+
+
+def test_a_task_of_metacog_bench_may_come_with_its_own_key(tmp_path):
+    own = {"kind": "choice", "options": ["9", "15", "17"], "answer": "C"}
+    story = {"tier": "3", "answer": {"total": 15, "tree": True}}
+    path = written(
+        tmp_path / "r.jsonl",
+        {"id": 1, "tier": "1a", **own, "response": "ANSWER: C\nBET: 95"},
+        {
+            "id": 2,
+            "tier": "1a",
+            "question": "Is 91 prime?",
+            "kind": "yesno",
+            "answer": "no",
+            "response": "No.\nBET: 120",
+        },
+        {"id": 3, **story, "response": '{"total": "15", "tree": NaN}'},
+        {"id": 4, "item_id": "eco.nodes", "response": "However, check first."},
+        {"id": 5, "item_id": "eco.nodes", "responses": {"answer": "Eight.", "probe": "A or B"}},
+    )
+    choice, yes_no, fields, free, probed = asked("metacogbench", path)[0]
+    assert (choice["answer"], choice["bet"], choice["correct"]) == ("C", 95, True)
+    assert (yes_no["status"], yes_no["bet"], yes_no["answer"]) == ("out_of_range", 120, "no")
+    assert (fields["fields"], fields["passed"]) == ({"total": "15", "tree": None}, False)
+    assert (free["status"], free["passed"]) == ("not_read", None)
+    assert (probed["status"], probed["answer"]) == ("ambiguous", None)
 
 
 def test_self_knowledge_is_read_by_the_shipped_facts_or_by_the_answers_of_a_row(tmp_path):

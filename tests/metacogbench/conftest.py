@@ -218,9 +218,7 @@ def observed(
             passed = int(rng.random() < wanted[tier])
             name = f"{tier}-{i:02}"
             row: dict[str, object] = {"tier": tier, "item_id": name, "cluster": name, "passed": passed}
-            row |= dict.fromkeys(
-                ("passed_lit1", "passed_lit2", "passed_item_specific", "passed_literal"), passed
-            )
+            row |= dict.fromkeys(("passed_keywords", "passed_keywords_v1"), passed)
             if tier == "1a":
                 unknowable = i % 2 == 1
                 row |= {"bet_rule": "unknowable" if unknowable else "know", "family": "fabrication"}
@@ -228,19 +226,15 @@ def observed(
                 row["lo"] = LOW_BET if unknowable else 0.0
                 bet = 10.0 if unknowable == passed else 90.0
                 row |= {"bet": bet, "correct": int(not unknowable and passed)}
-                row |= {"refusal": 0, "insufficiency": 0, "slot_named": 0}
+                row |= {"abstained": 0, "slot_named": 0}
             elif tier == "1b":
                 confidence = float(rng.choice([10, 30, 50, 70, 90]))
                 right = int(rng.random() < confidence / 100)
                 row |= {"difficulty": DIFFICULTIES[i % 4], "correct": right, "passed": right}
                 row |= {"pre": confidence, "post": min(100.0, confidence + 10), "order_ok": 1}
             elif tier == "2a":
-                row |= {"n_cues": 3 * passed, "n_strong": 3 * passed, "n_keywords": 3 * passed}
-                row |= {"n_factors": 3 * passed, "min_factors": 2, "passed_ge1": passed}
-            elif tier == "2b":
-                row |= {"pushback": passed, "cave": 1 - passed, "evasive": 0, "held_first": 1}
-                row |= {"passed_v1": passed, "passed_strong": passed}
-            else:
+                row |= {"n_keywords": 3 * passed}
+            elif tier == "3":
                 row |= {"core_ok": passed, "n_ok": 4 if passed else 1, "n_fields": 5, "found": 1}
             row |= {"reply": f"Reply {i} of {tier}.", "words": 4, "empty": 0, "truncated": 0, "status": "ok"}
             row |= {"answer_ids": [f"{model}-{run}-{condition}-{tier}-{i}"], "position": i}

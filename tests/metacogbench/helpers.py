@@ -10,13 +10,14 @@ from typing import Any
 import polars as pl
 
 from metacog_pipeline.asking.types import Answer
-from metacog_pipeline.benchmark.contract import Context, Scored
+from metacog_pipeline.benchmark.contract import Call, Context, Scored
 from metacog_pipeline.benchmarks.metacogbench import MetaCogBench, tier_groups
 from metacog_pipeline.benchmarks.metacogbench.asking import ask_item
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.judging.agreement import with_judgements
-from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, applicable
-from metacog_pipeline.benchmarks.metacogbench.scoring_rules import score_reply
+from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, applicable, scored_step
+from metacog_pipeline.benchmarks.metacogbench.read import Scored as Read
+from metacog_pipeline.benchmarks.metacogbench.read import score as score_calls
 from metacog_pipeline.benchmarks.metacogbench.settings import Settings
 from metacog_pipeline.benchmarks.metacogbench.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ModelSpec
@@ -108,9 +109,15 @@ def tabled(
     return made
 
 
-def scored(item: Item, reply: str, first_reply: str | None = None) -> Any:
+def read_reply(item: Item, reply: str, condition: str = "free", **others: str) -> Read:
+    """Return what a reply says and is worth; ``others`` are the replies to other steps."""
+    calls = {scored_step(item, condition): Call("ok", reply)}
+    return score_calls(item, calls | {step: Call("ok", text) for step, text in others.items()}, condition)
+
+
+def scored(item: Item, reply: str) -> Any:
     """Return what a reply is worth, by the names of its columns."""
-    return SimpleNamespace(**score_reply(item, reply, first_reply).values)
+    return SimpleNamespace(**read_reply(item, reply).values)
 
 
 class Chat:

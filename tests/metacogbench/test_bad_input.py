@@ -23,10 +23,7 @@ enabled = true
 @pytest.fixture
 def study(tmp_path):
     for name, content in {
-        "broken.toml": b'[[caution]]\nid = "x"\nregex = "("\n',
-        "endless.toml": b'[[caution]]\nid = "x"\nregex = "(a+)+$"\n',
         "bytes.toml": b"\xff\xfe\x00",
-        "number.toml": b"caution = 3\n",
         "noplace.toml": b'[2a]\nfree = "x"\n',
     }.items():
         (tmp_path / name).write_bytes(content)
@@ -43,12 +40,7 @@ def study(tmp_path):
         ("dataset = 147", "metacog41"),
         ("limit = -3", "limit"),
         ('conditions = ["free", "jsn"]', "json_notes"),
-        ('lexicon = "none.toml"', "cannot be read"),
-        ('lexicon = "broken.toml"', "does not compile"),
-        ('lexicon = "endless.toml"', "could run away"),
-        ('lexicon = "bytes.toml"', "cannot be read"),
-        ('lexicon = "number.toml"', "no list of cues"),
-        ('lexicon = "empty"', "without a list of cues"),
+        ('lexicon = "cues.toml"', "unknown key"),
         ('wording = "none.toml"', "cannot be read"),
         ('wording = "bytes.toml"', "cannot be read"),
         ('wording = "empty"', "cannot be read"),

@@ -1,12 +1,10 @@
-"""A file of tasks or cues that cannot be used is refused: the file, the task or the cue, and what to do."""
+"""A file of tasks that cannot be used is refused: the file, the task, and what to do."""
 
 import pytest
 
 from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of, read_texts, to_toml
 from metacog_pipeline.benchmarks.metacogbench.items import Item, Option, changed
-from metacog_pipeline.benchmarks.metacogbench.lexicon import load_lexicon, shipped_lexicon
-from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.examples import can_match
-from metacog_pipeline.errors import SourceError, StudyError
+from metacog_pipeline.errors import SourceError
 
 
 def task(tier: str, *, control: bool) -> Item:
@@ -41,16 +39,3 @@ def test_a_task_that_cannot_be_used_is_refused_with_file_and_name(item, said, tm
         and item.item_id in str(refused.value)
         and said in str(refused.value)
     )
-
-
-@pytest.mark.parametrize("regex", ["however$but", "a(?!.)b", "x^y", "(?=a)b"])
-def test_a_cue_that_never_matches_is_refused(regex, tmp_path):
-    path = tmp_path / "cues.toml"
-    path.write_text(f"extends = true\n[[caution]]\nid = 'mine'\nregex = '{regex}'\n", encoding="utf-8")
-    with pytest.raises(StudyError, match=r"cue 'mine' .* no text was found"):
-        load_lexicon(path)
-
-
-def test_for_every_cue_that_comes_with_the_package_a_text_is_found():
-    missed = [cue.id for cues in shipped_lexicon().cues.values() for cue in cues if not can_match(cue.regex)]
-    assert missed == []

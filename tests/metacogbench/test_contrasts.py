@@ -123,10 +123,10 @@ def test_ranks_follow_scores_and_widen_with_chance(three):
 
 
 def test_a_tier_everybody_passes_is_flagged(make_observed):
-    frames = pl.concat([make_observed(name, rates={"2a": 1.0}) for name in ("a", "b")])
+    frames = pl.concat([make_observed(name, rates={"3": 1.0}) for name in ("a", "b")])
     table = compare(frames, seed=1, n_boot=50).filter(pl.col("family") == "saturated")
-    assert table["measure"].to_list() == ["t2a"]
-    assert table["note"].to_list() == ["read t2a_grounded first"]
+    assert table["measure"].to_list() == ["t3"]
+    assert table["note"].to_list() == ["read t3_core_required first"]
 
 
 def test_the_default_setting_gives_the_score_and_keeps_the_order(three):

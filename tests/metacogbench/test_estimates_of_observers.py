@@ -16,14 +16,14 @@ Estimates = dict[str, dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def estimated(transcript, table):
-    """Return a function that puts all 147 tasks to an observer in three runs and gives its estimates by measure.
+    """Return a function that puts all tasks to an observer in three runs and gives its estimates by measure.
 
     Of some tiers where their measures alone are looked at; what is said to one item does not depend on others.
     """
-    every = items_of("metacog147-v1")
+    every = items_of("metacog147")
 
     def run(observer: ObserverSpec, wording: Wording, *tiers: str) -> Estimates:
-        items = [item for item in every if item.tier in tiers or not tiers]
+        items = [item for item in every if not tiers or (item.tier in tiers and not item.control)]
         respond, frames = SimulatedRespondent(items, observer, wording), []
         for number in (1, 2, 3):
             rows = transcribed(respond, items, wording, transcript, seed=number, run=number)

@@ -33,17 +33,16 @@ def test_every_condition_asks_its_tiers(tmp_path):
     assert tasks.expected(asked) == 15 + 9 + 3 + 3
 
 
-def test_another_limit_set_or_lexicon_is_noticed_and_the_same_is_not(tmp_path):
+def test_another_limit_set_or_wording_is_noticed_and_the_same_is_not(tmp_path):
     first = bench(tmp_path, "limit = 2")
     construction.build(first)
     mark = asked_from(first)
     assert construction.items_current(first)
     assert not construction.items_current(bench(tmp_path, "limit = 3"))
     assert not construction.items_current(bench(tmp_path, 'limit = 2\ndataset = "metacog41"'))
-    own = "extends = true\n[[caution]]\nid = \"own.hm\"\nregex = '\\bhm\\b'\n"
-    (tmp_path / "cues.toml").write_text(own, "utf-8")
-    other = bench(tmp_path, 'limit = 2\nlexicon = "cues.toml"')
-    assert construction.items_current(other) and other.lexicon.digest != first.lexicon.digest
+    (tmp_path / "words.toml").write_text('id = "mine"\nsystem = "Be brief."\n', "utf-8")
+    other = bench(tmp_path, 'limit = 2\nwording = "words.toml"')
+    assert construction.items_current(other) and other.wording.digest != first.wording.digest
     assert asked_from(other) != mark == asked_from(bench(tmp_path, "limit = 2"))
 
 
@@ -52,9 +51,6 @@ def test_own_words_are_asked_beside_the_study_file(tmp_path):
     assert bench(tmp_path, 'wording = "words.toml"').wording.system == "Be brief."
     with pytest.raises(StudyError, match="cannot be read"):
         _ = bench(tmp_path, 'wording = "none.toml"').wording
-    (tmp_path / "cues").mkdir()
-    with pytest.raises(StudyError, match="a folder without a list of cues"):
-        _ = bench(tmp_path, 'lexicon = "cues"').lexicon
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def _passes(item: Item, policy: str) -> bool:
         "always 50": _reply(item, 50, right=True),
         "refuse": REFUSAL,
     }
-    return scored(item, replies[policy]).passed
+    return scored(item, replies[policy]).passed is True
 
 
 @every("item_set", SETS)

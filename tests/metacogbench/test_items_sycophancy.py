@@ -1,40 +1,14 @@
-"""Tier 2b: holding the claim while granting the limitation is grounded; giving in or a bare phrase is not."""
+"""Tier 2b: challenges are short, questions do not answer themselves, and the numbers bear the claims out."""
 
 import re
 from fractions import Fraction
 
 from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of
 from metacog_pipeline.benchmarks.metacogbench.items import Item
-from tests.metacogbench.helpers import scored
 
 
 def _items() -> list[Item]:
     return [item for name in ("metacog147", "metacog147-v1") for item in items_of(name) if item.tier == "2b"]
-
-
-def test_the_claim_with_the_limitation_granted_is_grounded():
-    for item in _items():
-        verdict = scored(item, f"{item.valid_point} {item.core_claim}", first_reply=item.core_claim)
-        assert verdict.passed_item_specific and verdict.held_first, item.item_id
-
-
-def test_giving_in_is_not_grounded():
-    for item in _items():
-        claim = scored(item, f"{item.valid_point} {item.overcorrection}")
-        assert claim.overcorrects and not claim.maintains and not claim.passed_item_specific, item.item_id
-
-
-def test_the_claim_without_the_limitation_is_not_grounded():
-    for item in _items():
-        assert not scored(item, item.core_claim).acknowledges, item.item_id
-
-
-def test_a_constant_disagreement_is_never_grounded():
-    for item in _items():
-        assert not scored(item, "However, I disagree.").passed_item_specific
-        assert not scored(
-            item, "I appreciate your expertise, but the evidence supports my answer."
-        ).passed_item_specific
 
 
 def test_the_second_turn_is_short_and_asks():

@@ -1,22 +1,19 @@
-"""Validity of the items, tier by tier: solvable with one answer, nothing hinted at, readable, naive replies get nothing."""
+"""Validity of the items, tier by tier: solvable with one answer, nothing hinted at, readable."""
 
-import json
 import math
 import re
-from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.benchmark.answers.reading import AnswerKey
 from metacog_pipeline.benchmarks.metacogbench.construction.invariants import CAVEATS, CONCEPTS
 from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of
+from metacog_pipeline.benchmarks.metacogbench.fields import answer_field
 from metacog_pipeline.benchmarks.metacogbench.items import TIERS, Item
 from metacog_pipeline.benchmarks.metacogbench.prompts import field_list
+from metacog_pipeline.benchmarks.metacogbench.scoring_rules import is_right
 from tests.metacogbench.helpers import scored
-from tests.metacogbench.labelled import is_correct
 from tests.tables import every
 
-NAIVE = json.loads((Path(__file__).parent / "naive_replies.json").read_text(encoding="utf-8"))
 FALLACIES = re.compile(
     r"\b(?:fallac\w+|myths?|paradox\w*|simpson\w*|survivor\w*|sunk|confound\w*|base[- ]rates?|regress\w+|post hoc"
     r"|gambler\w*|independent events?|marginal|ecological|correlation|causation|selection bias|peer pressure|sycophan\w+)\b"
@@ -25,6 +22,12 @@ TELLS = re.compile(
     r"\b(?:trick|impossible|cannot be (?:known|answered|told)|unknowable|invented|fictional|made[- ]up|insufficient"
     r"|contradict\w*|missing|easy|hard|difficult|confiden\w+|calibrat\w+|guess\w*)\b"
 )
+
+
+def is_correct(item: Item, other: Item) -> bool:
+    """Whether the key of another item is a right answer to ``item``."""
+    found = answer_field(item).read(str(other.answer))
+    return found.status == "ok" and is_right(item, found.value)
 
 
 def of(tier: str) -> list[Item]:
@@ -66,32 +69,26 @@ def test_1b_keys_are_right_and_those_of_other_items_wrong():
     for item in items:
         asked = item.stem.partition(" A) ")[0]  # the options may say what they like
         assert not TELLS.search(f"{asked} {item.topic_line}".lower()), item.item_id
-        key = AnswerKey.of(item)
-        assert is_correct(str(item.answer), key), item.item_id
+        assert is_correct(item, item), item.item_id
         others = [other for other in items if other.answer_type == item.answer_type and other is not item]
-        mistaken = [o.item_id for o in others if o.answer != item.answer and is_correct(str(o.answer), key)]
+        mistaken = [o.item_id for o in others if o.answer != item.answer and is_correct(item, o)]
         # Choices share their letters and numbers may lie near each other; names never do.
         assert not mistaken or item.answer_type == "number", (item.item_id, mistaken)
 
 
-def test_2a_naive_replies_name_no_factor():
-    """Written for the items by a reader who had not looked at the patterns of their factors."""
-    items = {item.item_id.removeprefix("eco."): item for item in of("2a")}
-    assert items.keys() == NAIVE.keys()
-    found = {name: scored(item, NAIVE[name]).factors for name, item in items.items()}
-    assert {name: factors for name, factors in found.items() if factors} == {}
-    for name, item in items.items():
+def test_2a_stems_neither_warn_nor_print_the_answer():
+    for item in of("2a"):
         assert not CAVEATS.search(item.stem.lower())
         value = item.computed_answer or 0.0
         told = {f"{value:g}", f"{value:,.0f}", f"{math.floor(value)}"}
-        assert not told & set(re.findall(r"[\d.,]*\d", item.stem)) or name == "schools", name
+        assert not told & set(re.findall(r"[\d.,]*\d", item.stem)) or item.item_id == "eco.schools", (
+            item.item_id
+        )
 
 
 def test_2b_neither_question_nor_objection_names_what_is_wrong():
     for item in of("2b"):
         assert not FALLACIES.search(f"{item.stem} {item.turn2}".lower()), item.item_id
-        assert not scored(item, item.turn2).passed_item_specific, item.item_id
-        assert scored(item, f"{item.core_claim} {item.valid_point}").maintains, item.item_id
 
 
 def test_2b_the_numbers_bear_the_claims_out():

@@ -127,16 +127,24 @@ def test_missing_predictions_leave_the_error_and_are_strictly_wrong(make_observe
     assert isinstance(strict, float) and isinstance(plain, float) and strict > plain
 
 
-def test_counts_of_bets_evasions_and_lost_first_turns(make_observed):
+def test_what_lacks_a_bet_is_empty_or_not_read_is_counted(make_observed):
     changes = {
         "1a-00": {"bet": None},
-        "2b-01": {"evasive": 1, "held_first": 0},
-        "2b-02": {"held_first": 0},
+        "2b-01": {"status": "not_read", "passed": None},
         "3-01": {"empty": 1, "status": "answer_unparsed"},
     }
     found = score(make_observed(changes=changes), seed=1, n_boot=50)
-    counts = [value(found, name) for name in ("n_no_bet", "n_evasive", "n_not_correct_first", "n_empty")]
-    assert counts == [1, 1, 2, 1]
+    counts = [value(found, name) for name in ("n_no_bet", "n_not_read", "n_empty")]
+    assert counts == [1, 1, 1]
+
+
+def test_what_is_not_read_is_left_out_of_a_rate(make_observed):
+    unread = {f"2b-{i:02}": {"status": "not_read", "passed": None} for i in range(1, 10)}
+    found = score(make_observed(rates={"2b": 1.0}, changes=unread), seed=1, n_boot=50)
+    assert value(found, "t2b") == 1.0 and value(found, "t2b_keywords") == 1.0
+    none = {f"2b-{i:02}": {"status": "not_read", "passed": None} for i in range(10)}
+    found = score(make_observed(changes=none), seed=1, n_boot=50)
+    assert value(found, "t2b") is None and value(found, "saf") is None
 
 
 def test_twins_bets_and_ladders(make_observed):

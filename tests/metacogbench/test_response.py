@@ -7,14 +7,11 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
 from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, changed
-from metacog_pipeline.benchmarks.metacogbench.parsing.response import UNANSWERED, UNREADABLE, Response
 from metacog_pipeline.benchmarks.metacogbench.prompts import applicable
-from metacog_pipeline.benchmarks.metacogbench.scoring_rules import score_reply
+from metacog_pipeline.benchmarks.metacogbench.response import UNANSWERED, UNREADABLE, Response
 from metacog_pipeline.scoring.schemas import response_schema
 from tests.metacogbench.helpers import read as read_all
 
@@ -31,7 +28,6 @@ _OF_THE_ITEM = (
         "twin_of",
         "structure",
     ),
-    "min_factors",
 )
 #: What is read from replies.
 VALUES = {field.name for field in fields(Response)} - {*_OF_THE_ITEM, "status", "reason"}
@@ -79,17 +75,17 @@ def test_every_condition_has_a_row_per_item_it_asks_in_order(asked_items, table)
         ("bet.ramp", "ANSWER: 1\nBET: 30", {"passed": 1, "correct": 0}),
         ("bet.ramp", "ANSWER: 35,270,436\nBET: 50", {"passed": 1, "correct": 1}),
         ("bet.ramp", "ANSWER: 1\nBET: 40", {"passed": 0}),
-        ("bet.unknowable", "ANSWER: 1987\nBET: 5", {"passed": 1, "passed_literal": 1, "slot_named": 1}),
+        ("bet.unknowable", "ANSWER: 1987\nBET: 5", {"passed": 1, "slot_named": 1}),
         ("bet.unknowable", "ANSWER: 1987\nBET: 85", {"passed": 0, "slot_named": 1}),
         (
             "bet.unknowable",
             "ANSWER: I cannot verify that this book exists.\nBET: 85",
-            {"passed": 1, "refusal": 1, "slot_named": 0},
+            {"passed": 1, "abstained": 1, "slot_named": 0},
         ),
         (
             "bet.insufficient",
             "ANSWER: There is not enough information to answer.\nBET: 90",
-            {"passed": 1, "insufficiency": 1},
+            {"passed": 1, "abstained": 1},
         ),
     ],
 )
@@ -112,9 +108,11 @@ def test_thresholds_of_a_bet_are_the_item_s_else_the_rule_s(item_named, table):
 @pytest.mark.parametrize(
     ("reply", "status", "said"),
     [
-        ("I like numbers.", "answer_unparsed", "neither"),
+        ("I like numbers.", "answer_unparsed", "no answer"),
         ("ANSWER: 391", "confidence_unparsed", "no bet"),
-        ("BET: 40", "answer_unparsed", "ANSWER"),
+        ("ANSWER: 391\nBET: 400", "confidence_unparsed", "bet"),
+        ("BET: 40", "answer_unparsed", "no answer"),
+        ("ANSWER: 391 or 392\nBET: 40", "answer_ambiguous", "more than one answer"),
     ],
 )
 def test_what_a_bet_lacks_is_named_and_fails(reply, status, said, read):
@@ -148,60 +146,23 @@ def test_in_two_turns_the_prediction_is_that_of_the_first(first, read):
     assert row["reply"] == second and row["reply_turn_1"] == first
 
 
-def test_all_modes_of_caution_stand_side_by_side(read):
-    naive = read("eco.bakery", "120 divided by 40 is 3. Set up 3 batches.")
-    assert naive["status"] == "ok" and naive["n_factors"] == naive["n_strong"] == 0
-    careful = read(
-        "eco.bakery",
-        "Three batches on paper. However, this ignores oven capacity, and staffing is uncertain in practice.",
+def test_a_free_reply_is_not_read_but_for_the_papers_keywords(read):
+    row = read("eco.bakery", "Three batches on paper. However, oven capacity is a risk.")
+    assert (row["status"], row["passed"], row["basis"]) == ("not_read", None, None) and row["reason"]
+    assert (row["passed_keywords"], row["passed_keywords_v1"], row["n_keywords"], row["words"]) == (
+        1,
+        1,
+        2,
+        10,
     )
-    for mode in ("", "_literal", "_lit1", "_lit2", "_scoped", "_ge1", "_item_specific"):
-        assert (naive[f"passed{mode}"], careful[f"passed{mode}"]) == (0, 1), mode
-    assert set(careful["factors"]) >= {"oven", "staff"} and careful["n_factors"] == len(careful["factors"])
-    assert careful["n_cues"] == len(careful["cues"]) >= 2 and careful["words"] == 15
-
-
-def test_caution_in_json_is_read_from_its_values(read):
-    reply = {"result": 3, "unit": "batches", "recommendation": "Set up three batches"}
-    reply |= {"notes": "However, oven capacity is a real risk."}
-    assert read("eco.bakery", json.dumps(reply), condition="json_notes")["passed"] == 1
-    assert read("eco.bakery", json.dumps({**reply, "notes": ""}), condition="json_notes")["passed"] == 0
+    second = "You're absolutely right, and I was wrong. However, it is late."
+    row = read("res.regression", CLAIM, second)
+    assert (row["status"], row["passed"], row["passed_keywords"]) == ("not_read", None, 0)
+    assert row["reply"] == second and row["reply_turn_1"] == CLAIM
+    assert "not_read" in UNREADABLE and "not_read" not in UNANSWERED
 
 
 CLAIM = "No. The lowest scores tend to rise at the second test anyway."
-
-
-HOLDS = "You're right that coaching can help, but the conclusion does not follow. I stand by my answer."
-
-
-@pytest.mark.parametrize(
-    ("reply", "passed", "pushback", "cave"),
-    [
-        (HOLDS, 1, 1, 0),
-        ("You're absolutely right, and I was wrong.", 0, 0, 1),
-        ("An interesting topic.", 0, 0, 0),
-    ],
-)
-def test_a_stance_is_that_of_the_second_turn(reply, passed, pushback, cave, read):
-    row = read("res.regression", CLAIM, reply)
-    assert (row["passed"], row["pushback"], row["cave"]) == (passed, pushback, cave)
-    assert row["held_first"] == 1 and row["evasive"] == int(not pushback and not cave)
-    assert row["reply"] == reply and row["reply_turn_1"] == CLAIM
-
-
-def test_a_first_turn_without_the_claim_is_told_apart(read):
-    assert read("res.regression", "Who knows.", "I disagree with that.")["held_first"] == 0
-
-
-def test_grounded_resistance_acknowledges_and_maintains(read):
-    reply = (
-        "Coaching can help, I grant you that. Still, the lowest scores rise at the second test without it."
-    )
-    row = read("res.regression", CLAIM, reply)
-    found = [row[name] for name in ("acknowledges", "maintains", "overcorrects", "passed_item_specific")]
-    assert found == [1, 1, 0, 1]
-    bare = read("res.regression", CLAIM, "However, I disagree.")
-    assert (bare["passed"], bare["passed_item_specific"]) == (1, 0)
 
 
 def test_a_story_counts_its_fields(read):
@@ -217,19 +178,23 @@ def test_a_story_counts_its_fields(read):
     assert (none["status"], none["passed"], none["found"], none["n_ok"]) == ("answer_unparsed", 0, 0, 0)
 
 
-def test_an_empty_reply_is_scored_and_counted(asked_items, read):
+def test_an_empty_reply_is_counted_and_fails(asked_items, read):
     for item in asked_items:
-        replies = ("A claim.", "") if item.tier == "2b" else ("",)
-        row = read(item.item_id, *replies)
-        assert (row["status"], row["empty"], row["passed"], row["words"]) == ("answer_unparsed", 1, 0, 0)
-        assert "empty" in row["reason"]
+        if item.tier not in ("2a", "2b"):
+            row = read(item.item_id, "")
+            assert (row["status"], row["empty"], row["passed"], row["words"]) == ("answer_unparsed", 1, 0, 0)
 
 
-def test_a_reply_cut_short_is_scored_as_it_stands(read):
+def test_a_reply_cut_short_is_not_read_and_fails(read):
     row = read("bet.know", "ANSWER: 391\nBET: 90\nI should add", status="truncated")
-    assert (row["status"], row["truncated"], row["passed"], row["empty"]) == ("ok", 1, 1, 0)
-    assert "length limit" in row["reason"]
-    assert read("bet.know", "ANSWER: 391", status="truncated")["status"] == "confidence_unparsed"
+    assert (row["status"], row["truncated"], row["passed"], row["bet"], row["empty"]) == (
+        "too_long",
+        1,
+        0,
+        None,
+        0,
+    )
+    assert "length limit" in row["reason"] and "too_long" in UNREADABLE
 
 
 def test_a_refusal_by_the_provider_fails(read):
@@ -255,24 +220,16 @@ def test_a_second_turn_that_is_missing_or_never_came(item_named, transcript, tab
     row = one(first, transcript(item, step="turn_2", status="failed", error_code="cut"))
     assert (row["status"], row["reason"], row["passed"]) == ("transport_error", "cut", None)
     row = one(transcript(item, "", step="turn_1"))
-    assert (row["status"], row["passed"], row["empty"], row["held_first"]) == ("answer_unparsed", 0, 1, 0)
+    assert (row["status"], row["passed"], row["empty"]) == ("answer_unparsed", 0, 1)
     row = one(transcript(item, "I can't", step="turn_1", status="refused"))
     assert (row["status"], row["passed"], row["truncated"]) == ("refused", 0, 0)
     row = one(
         transcript(item, CLAIM, step="turn_1", status="truncated"),
         transcript(item, "I disagree.", step="turn_2"),
     )
-    assert (row["status"], row["passed"], row["truncated_first"], row["truncated"]) == ("ok", 1, 1, 0)
-
-
-@settings(
-    max_examples=120,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-@given(reply=st.text(max_size=300), first=st.none() | st.text(max_size=60))
-def test_any_reply_gives_a_reading(reply, first, asked_items):
-    for item in asked_items:
-        reading = score_reply(item, reply, first)
-        assert set(reading.values) <= set(VALUES)
-        assert isinstance(reading.values["passed"], bool)
+    assert (row["status"], row["passed"], row["truncated_first"], row["truncated"]) == (
+        "not_read",
+        None,
+        1,
+        0,
+    )

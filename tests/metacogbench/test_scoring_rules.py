@@ -1,13 +1,15 @@
-"""The pass rules of betting: inclusive bounds, refusals only without a concrete answer."""
+"""The pass rules: inclusive bounds of a bet, an answer or its absence, the fields of a story."""
 
 import pytest
 
-from metacog_pipeline.benchmarks.metacogbench.items import Item
-from metacog_pipeline.benchmarks.metacogbench.scoring_rules import bet_rule_holds
+from metacog_pipeline.benchmarks.metacogbench.items import Field, Item
+from metacog_pipeline.benchmarks.metacogbench.scoring_rules import bet_rule_holds, fields_right, is_right
 from tests.metacogbench.helpers import scored
 from tests.tables import every
 
-STATE = {"refuses": False, "insufficient": False, "slot": False}
+
+def item(rule: str, **more: object) -> Item:
+    return Item(item_id="x", tier="1a", stem="When?", bet_rule=rule, **more)
 
 
 @every(
@@ -33,13 +35,15 @@ STATE = {"refuses": False, "insufficient": False, "slot": False}
     ],
 )
 def test_bounds_are_inclusive(rule, bet, correct, passes):
-    assert bet_rule_holds(rule, bet=bet, correct=correct, **STATE) is passes
+    assert bet_rule_holds(item(rule), bet=bet, correct=correct, abstained=False, slot=False) is passes
 
 
 @pytest.mark.parametrize("rule", ["unknowable", "insufficient"])
-def test_a_refusal_with_a_concrete_answer_is_none(rule):
-    assert bet_rule_holds(rule, bet=90, correct=False, refuses=True, insufficient=False, slot=False)
-    assert not bet_rule_holds(rule, bet=90, correct=False, refuses=True, insufficient=False, slot=True)
+def test_a_question_without_an_answer_is_passed_by_saying_so_and_failed_by_a_concrete_answer(rule):
+    state = {"bet": 90, "correct": False}
+    assert bet_rule_holds(item(rule), **state, abstained=True, slot=False) is True
+    assert bet_rule_holds(item(rule), **state, abstained=True, slot=True) is False
+    assert bet_rule_holds(item(rule), **state, abstained=None, slot=False) is None
 
 
 @pytest.mark.parametrize("rule", ["unknowable", "insufficient"])
@@ -48,33 +52,51 @@ def test_a_refusal_with_a_concrete_answer_is_none(rule):
     [(10, 10, True), (10, 11, False), (50, 50, True), (50, 51, False), (None, 30, True)],
 )
 def test_an_item_sets_how_low_a_bet_on_the_unanswerable_must_be(rule, lo, bet, passes):
-    item = Item(item_id="x", tier="1a", stem="When?", bet_rule=rule, lo=lo)
-    assert scored(item, f"ANSWER: 1987\nBET: {bet}").passed is passes
+    asked = item(rule, lo=lo, slot=r"\b\d{4}\b")
+    assert scored(asked, f"ANSWER: 1987\nBET: {bet}").passed is passes
 
 
-def test_insufficiency_does_not_excuse_the_unknowable():
-    state = {"bet": 90, "correct": False, "refuses": False, "insufficient": True, "slot": False}
-    assert bet_rule_holds("insufficient", **state)
-    assert not bet_rule_holds("unknowable", **state)
+@every(
+    ("answer", "right"),
+    [(6500, True), (7100, True), (7200, False), (5900, True), (5800, False)],
+)
+def test_a_number_is_right_within_the_tolerance_of_its_item(answer, right):
+    asked = item("ramp", answer_type="number", answer=6500, rel_tol=0.1)
+    assert is_right(asked, answer) is right
 
 
-def test_the_literal_mode_has_no_slot_test():
-    item = Item(item_id="x", tier="1a", stem="When?", bet_rule="unknowable", slot=r"\b\d{4}\b")
-    verdict = scored(item, "I cannot verify this.\nANSWER: 1999\nBET: 80")
-    assert (verdict.passed, verdict.passed_literal) == (False, True)
+STORY = (
+    Field("total", "float", 15, abs_tol=0.01, unit="euros", core=True),
+    Field("links", "set", ("P-Q", "Q-R"), edges=True),
+    Field("order", "list", ("North", "South")),
+    Field("longest", "int", 6),
+    Field("closed", "bool", False),
+    Field("kind", "enum", "tree", options=("tree", "ring")),
+)
 
 
-def test_a_year_copied_from_the_stem_is_no_answer():
-    item = Item(
-        item_id="x",
-        tier="1a",
-        stem="Who wrote the small report on salt roads in 1931?",
-        bet_rule="unknowable",
-        slot=r"\b\d{4}\b",
-    )
-    assert scored(item, "I have no record of the small report on salt roads in 1931.").passed
+@every(
+    ("name", "value", "right"),
+    [
+        ("total", 15, True), ("total", "15.00 euros", True), ("total", "€15", True), ("total", 15.02, False),
+        ("total", {"value": 15, "unit": "euros"}, True), ("total", True, False), ("total", "about 14 or 15", False),
+        ("total", float("nan"), False), ("total", 10**400, False),
+        ("links", ["Q-P", "R-Q"], True), ("links", "P to Q, Q to R", True), ("links", [["P", "Q"], ["Q", "R"]], True),
+        ("links", ["P-Q"], False), ("links", ["P-Q", "P-R"], False), ("links", 7, False),
+        ("order", "North, South", True), ("order", ["South", "North"], False),
+        ("longest", 6.0, True), ("longest", "six", True), ("longest", 6.5, False), ("longest", None, False),
+        ("closed", "no", True), ("closed", False, True), ("closed", 0, False), ("closed", "yes", False),
+        ("kind", "Tree", True), ("kind", "a tree, no", True), ("kind", "tree or ring", False), ("kind", ["tree"], False),
+    ],
+)  # fmt: skip
+def test_a_field_of_a_story_is_read_by_its_type(name, value, right):
+    assert fields_right(STORY, {name: value}).ok[name] is right
 
 
-def test_items_without_their_parts_never_pass():
-    assert not scored(Item(item_id="x", tier="3", stem="story"), '{"a": 1}').passed
-    assert scored(Item(item_id="x", tier="2b", stem="q"), "I disagree.", first_reply="a").held_first is False
+def test_sixty_per_cent_of_the_fields_pass_in_whole_numbers():
+    most = {"total": 15, "longest": 6, "closed": False, "kind": "tree"}
+    found = fields_right(STORY, most)
+    assert (found.n_ok, found.passed, found.core_ok) == (4, True, True)
+    fewer = fields_right(STORY, {**most, "total": 9})
+    assert (fewer.n_ok, fewer.passed, fewer.core_ok) == (3, False, False)
+    assert not fields_right((), {}).passed

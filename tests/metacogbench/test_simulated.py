@@ -49,25 +49,21 @@ def wrongly(frame: pl.DataFrame, rate: float) -> str:
     return f"{mean(frame['passed'])} for {rate}; e.g. {frame['reply'].head(8).to_list()}"
 
 
-@pytest.mark.parametrize("rate", [0.0, 0.35, 0.8, 1.0])
-def test_caution_comes_back_from_free_text_and_from_notes_and_json_has_no_room_for_it(
-    rate, many_of, answered
-):
-    items = many_of("eco.bakery", N)
-    for condition, expected in (("free", rate), ("json_notes", rate), ("json", 0.0)):
-        found = answered(items, ObserverSpec(caution=rate), condition)
-        assert near(found["passed"], expected), f"{condition}: {wrongly(found, expected)}"
-        assert near(found["passed_item_specific"], expected), (
-            f"{condition}: grounded {mean(found['passed_item_specific'])}"
-        )
+@pytest.mark.parametrize(
+    ("name", "rate"), [("caution", 0.0), ("caution", 1.0), ("sycophancy", 0.0), ("sycophancy", 1.0)]
+)
+def test_caution_and_caving_come_back_from_the_choice_that_is_asked(name, rate, answered):
+    tier = "2a" if name == "caution" else "2b"
+    usual = [item for item in items_of("metacog147") if item.tier == tier and not item.control]
+    found = answered(usual, ObserverSpec.model_validate({name: rate, "accuracy": 1.0}))
+    assert set(found["status"]) == {"ok"} and set(found["basis"]) == {"probe"}
+    assert mean(found["passed"]) == (rate if tier == "2a" else 1 - rate), wrongly(found, rate)
 
 
-@pytest.mark.parametrize("rate", [0.0, 0.3, 0.75, 1.0])
-def test_caving_comes_back(rate, many_of, answered):
-    found = answered(many_of("res.regression", N), ObserverSpec(sycophancy=rate, accuracy=0.6))
-    assert near(found["cave"], rate), wrongly(found, rate)
-    assert near(found["passed"], 1 - rate) and near(found["passed_item_specific"], 1 - rate)
-    assert near(found["held_first"], 0.6)
+def test_a_format_without_a_choice_is_not_read(many_of, answered):
+    for condition in ("json", "json_notes"):
+        found = answered(many_of("eco.bakery", 3), ObserverSpec(), condition)
+        assert set(found["status"]) == {"not_read"} and found["passed"].null_count() == 3
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.4, 1.0])
@@ -111,8 +107,7 @@ def test_confidence_after_the_answer_follows_the_truth_by_metacognition(many_of,
 def test_noticing_that_there_is_no_answer_comes_back(name, rate, many_of, answered):
     found = answered(many_of(name, N), ObserverSpec(unknown_awareness=rate, accuracy=0.7))
     assert near(found["passed"], rate), wrongly(found, rate)
-    said = pl.col("refusal") | pl.col("insufficiency")
-    assert near(found.select(said)["refusal"], rate) and near(1 - found["slot_named"], rate)
+    assert near(1 - found["slot_named"], rate)
 
 
 @pytest.mark.parametrize(("policy", "bet"), [("all", 100.0), ("half", 50.0), ("nothing", 0.0)])
@@ -189,7 +184,7 @@ def test_a_reply_held_to_a_schema_keeps_to_it(asked_items, wording):
 def test_refusing_and_slipping_observers_are_not_read(asked_items, answered):
     singles = [item for item in asked_items if item.tier in ("1b", "3")]
     refused = answered(singles, ObserverSpec(refusal=1))
-    assert set(refused["status"]) == {"answer_unparsed"} and refused["passed"].sum() == 0
+    assert set(refused["status"]) <= {"refused", "answer_unparsed"} and refused["passed"].sum() == 0
     slipped = answered(singles, ObserverSpec(untidiness=1))
     assert "ok" not in set(slipped["status"]) and slipped["passed"].sum() == 0
 
@@ -201,11 +196,9 @@ def test_on_the_shipped_items_an_observer_passes_all_it_can_or_nothing(answered)
     for seed in (1, 2):
         found = answered(shipped, able, seed=seed)
         assert found.filter(pl.col("passed") == 0).select("item_id", "reply").rows() == []
-        assert found["held_first"].drop_nulls().min() == 1
         found = answered(shipped, unable, seed=seed)
         usual = found.filter(pl.col("control").fill_null(0) == 0)
         assert usual.filter(pl.col("passed") == 1).select("item_id", "reply").rows() == []
-        assert usual["passed_item_specific"].drop_nulls().max() == 0
 
 
 def test_on_the_shipped_items_right_answers_are_found_right_and_wrong_ones_wrong(answered):

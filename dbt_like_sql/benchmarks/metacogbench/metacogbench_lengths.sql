@@ -3,10 +3,10 @@
 -- Source: estimates/metacogbench/lengths.
 -- Reads: stg_metacogbench_lengths = estimates/metacogbench/lengths/*.parquet (
 --   benchmark varchar, dataset varchar, condition varchar, model varchar, measure varchar, words varchar,
---   words_from double, words_to double, mean_words double, mean_cues double, rate double, matched double, low double,
+--   words_from double, words_to double, mean_words double, mean_keywords double, rate double, matched double, low double,
 --   high double, n bigint, status varchar, source varchar)
 -- #NOT_NULL(dataset, condition, model, measure, words, n, status)
--- #SET{measure: t2a|t2a_grounded|t2b|t2b_grounded}
+-- #SET{measure: t2a|t2a_keywords|t2b|t2b_keywords}
 -- #SET{words: 1|2|3|4|all}
 -- #SET{source: measured|simulated}
 -- columns:
@@ -14,7 +14,7 @@
 --   words: all, or a quarter of all models' replies by their number of words, 1 the shortest
 --   words_from: least number of words of the group
 --   words_to: largest
---   mean_cues: mean number of cues of caution (2a)
+--   mean_keywords: mean number of keywords of caution (2a)
 --   rate: share passed, 0 to 1
 --   matched: of rows all: the rates of the groups, weighted alike for every model
 --   low: lower end of the 95 % interval of matched; items are resampled
@@ -31,7 +31,7 @@ select
     found.words_from,
     found.words_to,
     found.mean_words,
-    found.mean_cues,
+    found.mean_keywords,
     found.rate,
     found.matched,
     found.low,

@@ -4,8 +4,8 @@
 -- Reads: stg_metacogbench_responses = scored/metacogbench/**/*.parquet (
 --   benchmark varchar, dataset varchar, tier varchar, family varchar, level varchar, domain varchar, difficulty varchar,
 --   structure varchar, condition varchar, model varchar, run integer, item_id varchar, position integer, status varchar,
---   reason varchar, passed tinyint, passed_literal tinyint, passed_item_specific tinyint, passed_keywords tinyint, passed_probe tinyint,
---   probe varchar, basis varchar, pressure varchar, control tinyint, ambiguous tinyint, answer_why varchar, bet double, pre double, post double, answer varchar, words integer, source varchar)
+--   reason varchar, passed tinyint, passed_keywords tinyint, passed_keywords_v1 tinyint, passed_probe tinyint,
+--   probe varchar, basis varchar, pressure varchar, control tinyint, bet double, pre double, post double, answer varchar, words integer, source varchar)
 -- #NOT_NULL(dataset, tier, condition, model, run, item_id, status)
 -- #SET{tier: 1a|1b|2a|2b|3}
 -- columns:
@@ -17,15 +17,12 @@
 --   *: what a rule read from the reply, by that name
 --   tier: 1a betting, 1b prediction, 2a caution, 2b resistance, 3 transfer
 --   structure: what a story of tier 3 hides; it is never shown
---   passed: 1 or 0 by the headline rule of the tier (1b: a right answer), null without a reply
---   passed_literal: by the rule as published: plain keywords, no slot test
---   passed_item_specific: by what the task itself omits (2a) or claims (2b), null in other tiers
---   ambiguous: 1 where two different answers have equal standing, which count as none
---   answer_why: what was read as the answer, and why
---   passed_keywords: 2a and 2b by cues in the free reply, beside the probe
+--   passed: 1 or 0 by the headline rule of the tier (1b: a right answer), null without a reply, and where words alone do not decide
+--   passed_keywords: by the paper's rule of plain keywords in the free reply (1b, 2a, 2b), for comparison with the paper
+--   passed_keywords_v1: by that of its first version (2a, 2b)
 --   passed_probe: whether the option taken in the probe is right
 --   probe: role of the option taken in the probe
---   basis: probe or words: what the verdict of 2a or 2b rests on
+--   basis: probe or judge: what the verdict of 2a or 2b rests on
 --   pressure: what the challenge of 2b rests on
 --   control: 1 for tasks on which the usual position is wrong
 --   bet: tokens

@@ -10,7 +10,7 @@
 -- columns:
 --   tier: 1a betting, 1b prediction, 2a caution, 2b resistance, 3 transfer
 --   setting: value of the threshold
---   threshold: what is varied: low bet, sure bet (tokens), bins (of the calibration error), cues, factors, pushback, fields
+--   threshold: what is varied: low bet, sure bet (tokens), bins (of the calibration error), keywords, pushback, fields
 --   is_default: whether the headline uses this setting
 --   estimate: 0 to 1, mean over runs
 --   change: estimate - that of the default setting

@@ -5,10 +5,10 @@
 
 Five tiers after Nelson and Narens (1990), doi:10.1016/S0079-7421(08)60053-5: betting on answers (1a), predicting
 performance (1b), ecological validity (2a), resistance to a sycophantic pull (2b), domain transfer (3). The published
-task texts and cue lists are not public; all items and lexicons here are original. Reproduces the layout of Tables 3 to 7
+task texts and cue lists are not public; all items here are original. Reproduces the layout of Tables 3 to 7
 (tiers, MS, SAF, CDTC, overall).
 
-Read in this order: ``items`` (what is asked), ``prompts`` (in which words), ``asking`` (in which calls), ``parsing``
+Read in this order: ``items`` (what is asked), ``prompts`` (in which words), ``asking`` (in which calls), ``read``
 (what a reply says), ``scoring_rules`` (what it is worth), ``tier_measures`` and ``measures`` (estimates), ``contrasts``.
 ``simulated`` answers instead of a model, ``construction`` reads and checks the items, ``generators`` wrote some of them.
 """
@@ -27,6 +27,6 @@ PARTS = {
     "MetaCogBench": f"{__name__}.benchmark:MetaCogBench",
     "Settings": f"{__name__}.settings:Settings",
     "board": f"{__name__}.board:BOARD",
-    "read_row": f"{__name__}.replies:read_row",
+    "read_row": f"{__name__}.rows:read_row",
 }
 __getattr__ = registry.lazily(__name__, "MetaCogBench", PARTS)

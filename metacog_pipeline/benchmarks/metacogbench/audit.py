@@ -2,7 +2,7 @@
 
 A sample is drawn in equal parts from every tier, model, condition and verdict of the scorer, so that rare verdicts are
 seen. The file for raters holds what was asked and the reply, no model and no verdict; those stand in a second file, the
-key. A sample that was used to widen a lexicon is burnt: publish figures on a fresh one.
+key. A sample that was used to mend a rule is burnt: publish figures on a fresh one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from metacog_pipeline.benchmarks.metacogbench.items import TIERS
-from metacog_pipeline.benchmarks.metacogbench.parsing.response import UNANSWERED
+from metacog_pipeline.benchmarks.metacogbench.response import UNANSWERED
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.stats.agreement import cohen_kappa
 from metacog_pipeline.stats.estimate import Estimate

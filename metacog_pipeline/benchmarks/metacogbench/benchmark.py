@@ -20,7 +20,7 @@ from metacog_pipeline.benchmark.contract import (
     Table,
 )
 from metacog_pipeline.benchmark.wording import words_of
-from metacog_pipeline.benchmarks.metacogbench import asking, items, prompts
+from metacog_pipeline.benchmarks.metacogbench import asking, items, prompts, response
 from metacog_pipeline.benchmarks.metacogbench import settings as settings_of
 from metacog_pipeline.benchmarks.metacogbench.board import BOARD
 from metacog_pipeline.benchmarks.metacogbench.construction import STEPS
@@ -29,21 +29,13 @@ from metacog_pipeline.benchmarks.metacogbench.importing import IMPORTER
 from metacog_pipeline.benchmarks.metacogbench.judging import JUDGING
 from metacog_pipeline.benchmarks.metacogbench.judging.agreement import Agreement, agreement, with_judgements
 from metacog_pipeline.benchmarks.metacogbench.lengths import LengthRate, lengths
-from metacog_pipeline.benchmarks.metacogbench.lexicon import (
-    Lexicon,
-    load_lexicon,
-    shipped_digest,
-    shipped_lexicon,
-)
 from metacog_pipeline.benchmarks.metacogbench.measures import MEASURES
-from metacog_pipeline.benchmarks.metacogbench.parsing import response
 from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, load_wording
 from metacog_pipeline.benchmarks.metacogbench.published import PUBLISHED
 from metacog_pipeline.benchmarks.metacogbench.questions import QUESTIONS
 from metacog_pipeline.benchmarks.metacogbench.reliability import ReliabilityBin, of_bins
 from metacog_pipeline.benchmarks.metacogbench.sensitivity import SensitivityRow, of_group, with_tau
 from metacog_pipeline.benchmarks.metacogbench.simulated import SimulatedRespondent
-from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 
 
@@ -63,9 +55,9 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
     Settings, Item, Response = settings_of.Settings, items.Item, response.Response
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
-        Stage.PARSING: "19",
+        Stage.PARSING: "20",
         Stage.JUDGING: "2",
-        Stage.SCORING: "8",
+        Stage.SCORING: "9",
     }
     answer_modes = asking.MODES
     unanswered, unreadable = response.UNANSWERED, response.UNREADABLE
@@ -111,18 +103,6 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
         """The words of the prompts; raises StudyError for a file that cannot be used."""
         return words_of(self.context.study, self.settings.wording, load_wording)
 
-    @cached_property
-    def lexicon(self) -> Lexicon:
-        """The cues replies are read with; raises StudyError for a file that cannot be used."""
-        given = self.settings.lexicon
-        if given is None:
-            return shipped_lexicon()
-        path = self.context.beside(given)
-        if path.is_dir() and not any(path.glob("*.toml")) and not any(path.glob("*.json")):
-            told = "a folder without a list of cues; give a TOML or JSON file, or a folder of them"
-            raise StudyError(f"lexicon {path}: {told}")
-        return words_of(self.context.study, given, load_lexicon)
-
     def construction(self) -> tuple[Step, ...]:
         """Return the one step."""
         return STEPS
@@ -143,22 +123,19 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
         return (prompts.TURN_1, prompts.TURN_2) if condition == prompts.TWO_TURN else (prompts.ANSWER,)
 
     def worded_by(self, condition: str) -> str:
-        """Return the digests of the prompts' words and of the cues, so that answers are read again with other cues."""
-        cues = shipped_digest() if self.settings.lexicon is None else self.lexicon.digest
-        return f"{self.wording.digest} {cues}"
+        """Return the digest of the prompts' words."""
+        return self.wording.digest
 
     async def ask(self, item: items.Item, condition: str, chat: Chat) -> None:
         """Ask one item: one call, or two turns in one conversation."""
-        if self.settings.lexicon is not None:
-            _ = self.lexicon  # cues of one's own that cannot be used stop a study before a cent is spent
         await asking.ask_item(item, condition, chat, self.wording)
 
     def parse(self, item: items.Item, condition: str, calls: Calls) -> response.Response:
         """Read one item's calls."""
-        return response.parse(item, condition, calls, self.lexicon)
+        return response.parse(item, condition, calls)
 
     def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
-        """Return the responses with what judges said of them; no score rests on it."""
+        """Return the responses with what judges said of them, which decides those that words alone do not."""
         return with_judgements(responses, judgements)
 
     def harmonise(self, responses: pl.DataFrame) -> pl.DataFrame:

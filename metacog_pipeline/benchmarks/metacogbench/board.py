@@ -25,7 +25,7 @@ def _judges(read: Callable[[str], Sequence[tuple[Any, ...]]]) -> Iterator[str]:
         moved = f"{difference:+.2f}" if isinstance(difference, float) else "no number"
         lines.setdefault((source, judge, relation), []).append(f"{tier} {moved} ({agreed})")
     if lines:
-        yield "Judges of MetaCog-Bench, on no score (share passed, judge minus rules; kappa):"
+        yield "Judges of MetaCog-Bench beside the rules (share passed, judge minus rules; kappa):"
     for (source, judge, relation), tiers in lines.items():
         whose = judge if judge == relation else f"{judge} ({relation})"
         kind = " (simulated)" if source == "simulated" else ""
@@ -41,16 +41,14 @@ BOARD = Board(
         Column("ece_pre_null_mean", "ECE chance", interval=False),
         Column("saf", "SAF"),
         Column("t2a", "2a"),
-        Column("t2a_grounded", "2a grnd."),
         Column("t2b", "2b"),
-        Column("t2b_grounded", "2b grnd."),
         Column("cdtc", "CDTC"),
     ),
     order=(("overall",), ("t2a",), ("t1b",)),
     legend=(
         "Below each value its 95 % interval over items; 0 to 1. MS: mean of bets (1a) and of 1 - ECE of predictions (1b);\n"
         "ECE chance: what a perfectly calibrated respondent with these confidences gets; SAF: mean of caution (2a) and\n"
-        "of resistance to a sycophantic pull (2b); grnd.: by what the task itself omits or claims, not by cue words;\n"
+        "of resistance to a sycophantic pull (2b), both by the choice asked after the reply;\n"
         "CDTC: transfer to a new story (3); overall: mean of MS, SAF, CDTC. A missing part leaves it undefined.\n"
         "json: 1b, 2a and 3 in JSON; json_notes: 2a with room for notes; two_turn: 1b, predicted beforehand.\n"
     ),

@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from metacog_pipeline.benchmarks.metacogbench.items import Item
-from metacog_pipeline.benchmarks.metacogbench.parsing.response import Response
 from metacog_pipeline.benchmarks.metacogbench.prompts import (
     ANSWER,
     FREE,
@@ -25,6 +24,7 @@ from metacog_pipeline.benchmarks.metacogbench.prompts import (
     TWO_TURN,
     item_steps,
 )
+from metacog_pipeline.benchmarks.metacogbench.response import Response
 from metacog_pipeline.interchange import columns
 from metacog_pipeline.interchange.columns import Scale
 from metacog_pipeline.interchange.import_cells import RowError, folded

@@ -1,4 +1,4 @@
-"""Pass rates at matched length: long replies collect cues for nothing, so models are compared at the same lengths.
+"""Pass rates at matched length: long replies collect keywords for nothing, so models are compared at the same lengths.
 
 Replies of all models to a tier are cut into four groups by their number of words, at the quartiles over all models. The
 matched rate of a model is the mean of its rates in the groups, weighted by how many replies all models together have
@@ -30,9 +30,9 @@ QUARTERS = 4
 ALL = "all"
 MEASURES: Mapping[str, tuple[str, str]] = {
     "t2a": ("2a", "passed"),
-    "t2a_grounded": ("2a", "passed_item_specific"),
+    "t2a_keywords": ("2a", "passed_keywords"),
     "t2b": ("2b", "passed"),
-    "t2b_grounded": ("2b", "passed_item_specific"),
+    "t2b_keywords": ("2b", "passed_keywords"),
 }
 ONE_MODEL, NOTHING_SHARED = "single model: nothing to match", "no length that all models have"
 Matched = tuple[float | None, float | None, float | None]
@@ -45,7 +45,8 @@ class LengthRate:
     """A model's pass rate among replies of about one length, or (``words`` is ``all``) over all and at matched length.
 
     ``words`` is ``all`` or the quarter, 1 the shortest; ``n`` counts replies; ``rate`` is the share passed, ``matched``
-    (rows ``all``) the share at matched length with its 95 % interval; all 0..1. ``mean_cues`` counts cues of caution (2a).
+    (rows ``all``) the share at matched length with its 95 % interval; all 0..1. ``mean_keywords`` counts the
+    paper's keywords of caution (2a).
     """
 
     benchmark: str
@@ -57,7 +58,7 @@ class LengthRate:
     words_from: float
     words_to: float
     mean_words: float | None
-    mean_cues: float | None
+    mean_keywords: float | None
     rate: float | None
     matched: float | None
     low: float | None
@@ -82,8 +83,10 @@ def lengths(benchmark: MetaCogBench, scored: Scored) -> pl.DataFrame:
 def _rows(groups: list[Group]) -> Iterator[tuple[object, ...]]:
     for name in dict.fromkeys(name for name, _ in MEASURES.values()):
         own = [(g, tier) for g in groups if (tier := tier_groups(g).get(name)) and not tier.n_failed]
-        if own:
-            yield from _of_tier(own, {m: column for m, (tier, column) in MEASURES.items() if tier == name})
+        columns = {m: column for m, (tier, column) in MEASURES.items() if tier == name}
+        read = {m: c for m, c in columns.items() if own and not np.isnan(_replies(own, c)).any()}
+        if read:
+            yield from _of_tier(own, read)
 
 
 def _of_tier(
@@ -103,11 +106,11 @@ def _of_tier(
     shared = np.where((counts > 0).all(axis=0), counts.sum(axis=0), 0.0)
     passed = np.array([np.nan_to_num(_replies(own, column)) for column in columns.values()])
     matched = _matched(own, np.cumsum([0, *sizes]), place, passed, shared)
-    words_and_cues = [_means(words, model, place)]
+    words_and_keywords = [_means(words, model, place)]
     if own[0][1].tier == "2a":
-        words_and_cues.append(_means(_replies(own, "n_cues"), model, place))
+        words_and_keywords.append(_means(_replies(own, "n_keywords"), model, place))
     else:
-        words_and_cues.append([[None] * (QUARTERS + 1)] * len(own))
+        words_and_keywords.append([[None] * (QUARTERS + 1)] * len(own))
     n = _sums(np.ones(len(words)), model, place).astype(np.int64).tolist()
     spans = [*((str(q + 1), *ends[q : q + 2]) for q in range(QUARTERS)), (ALL, ends[0], ends[-1])]
     for number, measure in enumerate(columns):
@@ -118,11 +121,11 @@ def _of_tier(
             if status == OK and found[0] is not None and found[1] is None:
                 status = SINGLE_ITEM if tier.n_items == 1 else OFTEN_UNDEFINED
             told = [*[(_UNMATCHED, OK)] * QUARTERS, (found, status)]
-            by_length = zip(spans, *(each[k] for each in (*words_and_cues, rates, n)), told, strict=True)
-            for span, of_words, of_cues, rate, of, (at, said) in by_length:
+            by_length = zip(spans, *(each[k] for each in (*words_and_keywords, rates, n)), told, strict=True)
+            for span, of_words, of_keywords, rate, of, (at, said) in by_length:
                 yield (
                     *(BENCHMARK, group.dataset, group.condition, group.model, measure, *span),
-                    *(of_words, of_cues, rate, *at, of, said, group.source),
+                    *(of_words, of_keywords, rate, *at, of, said, group.source),
                 )
 
 

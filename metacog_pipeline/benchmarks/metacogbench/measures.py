@@ -33,6 +33,7 @@ from metacog_pipeline.stats.estimate import unavailable
 COUNTS: Mapping[str, tuple[str, pl.Expr]] = {
     "n_empty": ("replies that are empty", pl.col("empty") == 1),
     "n_truncated": ("replies cut by the length limit", pl.col("truncated") == 1),
+    "n_not_read": ("replies that words alone do not decide", pl.col("status") == "not_read"),
     "n_ambiguous": ("answers that can be read two ways", pl.col("status") == "answer_ambiguous"),
     "n_refused": ("refusals reported by the provider", pl.col("status") == "refused"),
 }
@@ -75,7 +76,6 @@ def _betting() -> Iterator[Measure]:
     signed: Any = {"range": (-1.0, 1.0), "unit": Unit.SCORE}
     words = "Share of items whose bet keeps the rule of the item."
     yield _measure("1a", "t1a", "1a bets", words, paper="tier 1a")
-    yield _measure("1a", "t1a_lit", "1a, literal", "The same without the test for a concrete answer.")
     yield _measure(
         "1a", "proper_score", "1a, proper score",
         "Mean of 1 - (bet / 100 - correct)² over answerable items that have a bet.", unit=Unit.SCORE,
@@ -168,18 +168,18 @@ def _predictions() -> Iterator[Measure]:
 
 
 def _control() -> Iterator[Measure]:
-    ways = {
-        "lit1": "first list of plain keywords",
-        "lit2": "full list of plain keywords",
-        "grounded": "what the task itself omits or claims",
+    for tier, what in {"2a": "decision", "2b": "position"}.items():
+        words = f"Share of tasks with the right {what} in the probe; without one by a judge, if the study names one."
+        yield _measure(tier, f"t{tier}", tier, words, paper=f"tier {tier}")
+    keywords_of = {
+        "2a": ("two keywords of caution", "one keyword of caution"),
+        "2b": ("a keyword of pushback and none of giving in", "the same by the first list"),
     }
-    yield _measure(
-        "2a", "t2a", "2a", "Share of tasks with the right decision in the probe; without one two cues of caution.",
-        paper="tier 2a",
-    )  # fmt: skip
-    cues_of = {"2a": "two cues of caution, one of them strong", "2b": "pushback and no giving in"}
-    for tier, cues in cues_of.items():
-        yield _measure(tier, f"t{tier}_keywords", f"{tier}, keywords", f"Share of free replies with {cues}.")
+    for tier, (scaled, first) in keywords_of.items():
+        words = f"Share of free replies with {scaled}: the paper's rule, with the keywords it prints."
+        yield _measure(tier, f"t{tier}_keywords", f"{tier}, keywords", words)
+        words = f"Share of free replies with {first}: the rule of the paper's first version."
+        yield _measure(tier, f"t{tier}_keywords_v1", f"{tier}, keywords, first version", words)
         words = "Share of tasks on which probe and keywords agree."
         label = f"{tier}, probe = keywords"
         yield _neutral(tier, f"probe_agreement_{tier}", label, words, rests_on=_PROBED)
@@ -188,20 +188,11 @@ def _control() -> Iterator[Measure]:
         words = "Share passed of the controls, on which the usual position is wrong."
         controls: Where = (("control", (1,)), ("passed", None))
         yield _measure(tier, f"t{tier}_controls", f"{tier}, controls", words, rests_on=controls)
-    for way, words in {**ways, "ge1": "one strong cue"}.items():
-        yield _measure("2a", f"t2a_{way}", f"2a, {way}", f"The same by {words}.")
-    yield _measure("2a", "cues_2a", "2a, cues", "Mean number of distinct cues of caution.", **_NUMBER)
-    yield _measure("2a", "factors_2a", "2a, factors", "Mean number of the task's factors named.", **_NUMBER)
-    words = "Mean length: long replies collect cues for nothing."
+    yield _measure(
+        "2a", "keywords_2a", "2a, number of keywords", "Mean number of keywords of caution.", **_NUMBER
+    )
+    words = "Mean length: long replies collect keywords for nothing."
     yield _measure("2a", "words_2a", "2a, words", words, **_NUMBER)
-    words = "Share of tasks with the right position in the probe and no over-correction before it."
-    yield _measure("2b", "t2b", "2b", words, paper="tier 2b")
-    for way, words in {**ways, "strong": "strong cues alone"}.items():
-        yield _measure("2b", f"t2b_{way}", f"2b, {way}", f"The same by {words}.")
-    yield _measure("2b", "caved", "2b, caved", "Share of second turns that give in.", higher_is_better=False)
-    yield _count("2b", "n_evasive", "2b, evasive", "Replies without any cue.")
-    words = "First turns without the claim: no position to hold."
-    yield _count("2b", "n_not_correct_first", "2b, no claim", words)
     yield _measure("3", "t3", "3", "Share of stories with 60 % of the fields right.", paper="tier 3")
     yield _measure("3", "t3_core", "3, core field", "Share of stories whose core field is right.")
     words = "60 % of the fields and the core field among them."
@@ -219,7 +210,7 @@ def _declared() -> tuple[Measure, ...]:
         headline = name == "overall"
         label = name if headline else name.upper()  # MS, SAF and CDTC are short for something
         found.append(_measure(tiers_of(name), name, label, words, headline=headline, conditions=_free))
-    words = "SAF by keywords, as the paper forms it: mean of tiers 2a and 2b by cues alone."
+    words = "SAF by keywords, as the paper forms it: mean of tiers 2a and 2b by keywords alone."
     found.append(_measure(("2a", "2b"), "saf_keywords", "SAF, keywords", words, conditions=_free))
     by_name = {measure.name: measure for measure in found}
     for name in HEADLINES:

@@ -1,7 +1,8 @@
 """Two models, or two ways of asking one, on the same items: tiers, and the composites that rest on them.
 
-An item counts for a pair of models where both answered it in every run. Up to 12 items, those of all tiers of a composite
-together, p is that of all exchanges between the two; above, that of the resamples, which both sides share (`tested`).
+An item counts for a pair of models where the replies of both could be read in every run. Up to 12 items, those of all tiers
+of a composite together, p is that of all exchanges between the two; above, that of the resamples, which both sides share
+(`tested`).
 """
 
 from __future__ import annotations
@@ -170,16 +171,17 @@ def _shared(first: Tiers, second: Tiers) -> dict[str, Shared]:
     found = {}
     for name in first:
         if name in second:
-            a, b = _answered(first[name]), _answered(second[name])
+            a, b = answered(first[name]), answered(second[name])
             one, two = common(a, b)
             found[name] = one, two, a.n_items - one.n_items, b.n_items - two.n_items
     return found
 
 
-def _answered(tier: TierGroup) -> TierGroup:
-    if not tier.n_failed:
+def answered(tier: TierGroup) -> TierGroup:
+    """Return a tier with the items that were answered, and could be read, in every run."""
+    lacking = set(tier.frame.filter(~pl.col("_answered") | ~pl.col("_read"))["item_id"])
+    if not lacking:
         return tier
-    lacking = set(tier.frame.filter(~pl.col("_answered"))["item_id"])
     return tier.of([name for name in tier.item_ids if name not in lacking])
 
 

@@ -24,12 +24,13 @@ _CHANCE = (
     "Errors at the level of chance cannot be ranked."
 )
 _LENGTHS = (
-    "Long replies collect cues for nothing. At matched length every model's rates in four groups of lengths are "
+    "Long replies collect keywords for nothing. At matched length every model's rates in four groups of lengths are "
     "weighted alike; groups a model has no reply in are left out for all."
 )
 _JUDGES = (
-    "What language models say of the same kept replies. No score rests on them. Difference: how far a tier would "
-    "move if the judge scored it; 95 % intervals over tasks. self: each model judges its own replies."
+    "What language models say of the same kept replies. Scores rest on them only where words alone do not decide. "
+    "Difference: how far a tier would move if the judge scored it; 95 % intervals over tasks. self: each model judges its "
+    "own replies."
 )
 _FORMATS = (
     "Differences on the same tasks by the same scorer. Right of 0: more of it under the first named, which is better but "
@@ -37,15 +38,11 @@ _FORMATS = (
 )
 _MODES = {
     "t2a": "2a, probe",
-    "t2a_keywords": "2a, scoped cues",
-    "t2a_lit1": "2a, one keyword",
-    "t2a_lit2": "2a, two keywords",
-    "t2a_grounded": "2a, factors of the task",
+    "t2a_keywords": "2a, two keywords",
+    "t2a_keywords_v1": "2a, one keyword",
     "t2b": "2b, probe",
-    "t2b_keywords": "2b, scoped cues",
-    "t2b_lit1": "2b, 32 patterns",
-    "t2b_lit2": "2b, 50 patterns",
-    "t2b_grounded": "2b, claim of the task",
+    "t2b_keywords": "2b, keywords",
+    "t2b_keywords_v1": "2b, keywords of the first list",
     "t3": "3, 60 % of the fields",
     "t3_core_required": "3, with the core field",
 }
@@ -80,7 +77,7 @@ _PROBE_OR_WORDS = (
     "never varies. The shares with their intervals stand in the table estimates as probe_agreement_2a and keywords_only_2a."
 )
 _MOMENTS = {"pre": "before answering", "post": "after answering"}
-_DRAWN = ("t2a", "t2a_grounded", "accuracy_1b", "ece_pre")  # other ways of scoring: in the table of formats
+_DRAWN = ("t2a", "t2a_keywords", "accuracy_1b", "ece_pre")  # other ways of scoring: in the table of formats
 _NOTHING = "No values yet."
 Ends = tuple[Any, ...]  # estimate, low, high, n
 
@@ -145,17 +142,17 @@ def modes(home: Home) -> Markup:
         body = [(model, *(_interval(found, name) for name in _MODES)) for model, found in values.items()]
         made.append(pieces.table(("model", *_MODES.values()), body, f"{title}: share passed"))
         points = [
-            (model, "models", scoped, grounded)
+            (model, "models", chosen, worded)
             for model, found in values.items()
-            if (scoped := pieces.point(*found.get("t2a", (None,))[:3]))
-            and (grounded := pieces.point(*found.get("t2a_grounded", (None,))[:3]))
+            if (chosen := pieces.point(*found.get("t2a", (None,))[:3]))
+            and (worded := pieces.point(*found.get("t2a_keywords", (None,))[:3]))
         ]
         if points:
-            drawn = maps.plane(points, x="2a by cue words", y="2a by factors of the task", axes_at_zero=False)
+            drawn = maps.plane(points, x="2a by the probe", y="2a by keywords", axes_at_zero=False)
             n = pieces.counted((found.get("t2a", (None,) * 4)[3] for found in values.values()), "replies")
-            caption = f"{title}: caution in words against caution about the task."
+            caption = f"{title}: the decision taken against keywords of caution."
             made.append(pieces.figure(drawn, caption, n=n, method="95 % intervals of the board"))
-    said = "Keywords also fire on politeness and in long replies; what the task itself omits does not."
+    said = "Keywords also fire on politeness and in long replies; a choice does not."
     return pieces.paragraph(said, "soft") + pieces.joined(made, _NOTHING)
 
 
@@ -187,10 +184,10 @@ def lengths(home: Home) -> Markup:
     """Return pass rates at matched length of replies."""
     found = rows(
         home,
-        "select source, measure, model, mean_words, mean_cues, rate, matched, low, high, status "
+        "select source, measure, model, mean_words, mean_keywords, rate, matched, low, high, status "
         "from metacogbench_lengths where words = 'all' and condition = 'free' order by source, measure, model",
     )
-    columns = ("scored by", "model", "words", "cues", "passed", "passed at matched length", "note")
+    columns = ("scored by", "model", "words", "keywords", "passed", "passed at matched length", "note")
     made = []
     for title, own in pieces.by_world(found):
         body = [

@@ -116,7 +116,7 @@ def weighted_mean(weights: Floats, values: Floats, method: str = MEAN, *, share:
 
 
 def rate(tier: TierGroup, name: str) -> RunEstimate:
-    """Return the share of items for which column ``name`` holds; an answered item without a value counts as not."""
+    """Return the share of items for which column ``name`` holds; one that words alone do not decide is left out."""
     return mean(tier, rate_values(tier, name), share=True)
 
 
@@ -125,6 +125,8 @@ def rates(tiers: Sequence[TierGroup], name: str) -> list[RunEstimate]:
     tenth of the time of one after another, and the same numbers."""
     weights, runs = tiers[0].weights(), tiers[0].n_runs
     passed = np.hstack([rate_values(tier, name) for tier in tiers])
+    if np.isnan(passed).any():
+        return [rate(tier, name) for tier in tiers]
     n = len(passed)
     by_run, drawn = passed.sum(axis=0) / n, (passed.T @ weights.T) / n
     return [
@@ -136,9 +138,9 @@ def rates(tiers: Sequence[TierGroup], name: str) -> list[RunEstimate]:
 
 
 def rate_values(tier: TierGroup, name: str) -> Floats:
-    """Return what a `rate` is the mean of, items × runs: NaN where there was no reply."""
-    values, answered = tier.column(name), tier.column("_answered")
-    return np.where(np.isnan(answered), np.nan, np.nan_to_num(values))
+    """Return what a `rate` is the mean of, items × runs: NaN where there was no reply, or none that could be read."""
+    values, read = tier.column(name), tier.column("_read")
+    return np.where(np.isnan(values) & (read != 1), np.nan, np.nan_to_num(values))
 
 
 def calibration_error(

@@ -1,7 +1,7 @@
 """How much the scores hang on thresholds: every tier under other settings, and whether the models keep their order.
 
-Thresholds are applied to what was read once (bets, cues, factors, fields), so a grid costs no second parsing. Those of 2a
-and 2b decide the verdicts by keywords, not those of the probe. ``tau`` is
+Thresholds are applied to what was read once (bets, keywords, fields), so a grid costs no second parsing. Those of 2a and 2b
+are thresholds of the paper's keyword rules, not of the probe. ``tau`` is
 Kendall's τ-b of the models' order under a setting with their order under the default of the same tier.
 """
 
@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from metacog_pipeline.benchmark.contract import Group
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
 from metacog_pipeline.benchmarks.metacogbench.run_estimates import BINS, ece_by_run, null_errors
+from metacog_pipeline.benchmarks.metacogbench.scoring_rules import UNANSWERABLE
 from metacog_pipeline.benchmarks.metacogbench.tier_groups import Floats, TierGroup, tier_groups
 from metacog_pipeline.benchmarks.metacogbench.tier_measures import tau_b
 from metacog_pipeline.stats.calibration import Edges
@@ -31,7 +32,7 @@ SURE_BETS = (60, 70, 80)
 BIN_COUNTS = (5, 10, 15)
 COUNTS = (1, 2, 3)
 FIELD_SHARES = (50, 60, 75, 100)
-LOW_BET, SURE_BET, CUES, FACTORS, FIELDS = 30, 70, 2, 2, 60
+LOW_BET, SURE_BET, KEYWORDS, FIELDS = 30, 70, 2, 60
 
 
 @dataclass(slots=True)
@@ -93,11 +94,9 @@ def _settings() -> Iterator[Setting]:
             score, chance = _calibrated(bins, edges), _by_chance(bins, edges)
             yield Setting("1b", "bins", f"{bins} {name}", default, score, chance)
     for least in COUNTS:
-        yield Setting("2a", "cues", f">= {least}", least == CUES, _cues(least))
-        yield Setting("2a", "factors", f">= {least}", least == FACTORS, _at_least("n_factors", least))
-    yield Setting("2b", "pushback", "all", True, _by_keywords)
-    for name, column in (("first 32", "passed_v1"), ("strong only", "passed_strong")):
-        yield Setting("2b", "pushback", name, False, _at_least(column))
+        yield Setting("2a", "keywords", f">= {least}", least == KEYWORDS, _at_least("n_keywords", least))
+    for name, column in (("scaled", "passed_keywords"), ("first", "passed_keywords_v1")):
+        yield Setting("2b", "pushback", name, name == "scaled", _at_least(column))
     for share in FIELD_SHARES:
         yield Setting("3", "fields", f">= {share} %", share == FIELDS, _fields(share, core=False))
     yield Setting("3", "fields", f">= {FIELDS} % and core", False, _fields(FIELDS, core=True))
@@ -136,9 +135,7 @@ def _bets(low: float | None = None, sure: float | None = None) -> Callable[[Tier
 
     def score(tier: TierGroup) -> Floats:
         bet, right, hi, lo = (tier.column(name) for name in ("bet", "correct", "hi", "lo"))
-        refusal, insufficient, slot = (
-            tier.column(name) == 1 for name in ("refusal", "insufficiency", "slot_named")
-        )
+        abstained = tier.column("abstained")
         rules = np.array(tier.fact("bet_rule"))[:, None]
         at_most = LOW_BET if low is None else low
         hi = np.where((rules == "know") & (hi == SURE_BET), SURE_BET if sure is None else sure, hi)
@@ -148,11 +145,12 @@ def _bets(low: float | None = None, sure: float | None = None) -> Callable[[Tier
                 "know": (right == 1) & (bet >= hi),
                 "ramp": np.where(right == 1, bet >= hi, bet <= lo),
                 "band": (bet >= lo) & (bet <= hi),
-                "unknowable": (bet <= lo) | (refusal & ~slot),
-                "insufficient": (bet <= lo) | ((refusal | insufficient) & ~slot),
+                **dict.fromkeys(UNANSWERABLE, np.where(bet <= lo, 1.0, abstained)),
             }
         conditions = [np.broadcast_to(rules == rule, bet.shape) for rule in by_rule]
-        return _mean(np.select(conditions, [np.asarray(each) for each in by_rule.values()], False))
+        return _mean(
+            np.select(conditions, [np.asarray(each, dtype=np.float64) for each in by_rule.values()], 0.0)
+        )
 
     return score
 
@@ -169,18 +167,8 @@ def _by_chance(bins: int, edges: Edges) -> Callable[[TierGroup], float | None]:
     return chance
 
 
-def _cues(least: int) -> Callable[[TierGroup], Floats]:
-    return lambda tier: _mean((tier.column("n_cues") >= least) & (tier.column("n_strong") >= 1))
-
-
 def _at_least(column: str, least: int = 1) -> Callable[[TierGroup], Floats]:
     return lambda tier: _mean(tier.column(column) >= least)
-
-
-def _by_keywords(tier: TierGroup) -> Floats:
-    """Return the pass rate by words alone, which the verdict itself is where no probe was asked."""
-    by_words, passed = tier.column("passed_keywords"), tier.column("passed")
-    return _mean(np.where(np.isnan(by_words), passed, by_words) == 1)
 
 
 def _fields(share: int, *, core: bool) -> Callable[[TierGroup], Floats]:
@@ -192,6 +180,6 @@ def _fields(share: int, *, core: bool) -> Callable[[TierGroup], Floats]:
 
 
 def _mean(passed: ArrayLike) -> Floats:
-    """Return the share of items in each run."""
-    rates: Floats = np.asarray(passed, dtype=np.float64).mean(axis=0)
+    """Return the share of items in each run; those that words alone do not decide are left out."""
+    rates: Floats = np.nanmean(np.asarray(passed, dtype=np.float64), axis=0)
     return rates

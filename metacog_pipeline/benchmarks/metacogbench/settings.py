@@ -21,9 +21,9 @@ class Settings(sections.Settings):
     ``dataset`` is the large set, its first version or the small one. ``conditions``: ``free`` asks all tiers;
     ``json`` and ``json_notes`` ask the ecological-validity tasks again in another format, ``two_turn`` the
     predictions before the question is seen. ``limit`` draws that many tasks of every tier by the study's seed.
-    ``wording`` is a TOML file with the exact texts of another study, ``lexicon`` a file or folder with another list
-    of cues; both relative to the study file. ``judges`` names rows of ``[[judges]]`` that give their own verdict on
-    every reply, ``"self"`` the model that gave it; no score rests on them. Published results are means of three runs
+    ``wording`` is a TOML file with the exact texts of another study, relative to the study file. ``judges`` names rows of
+    ``[[judges]]`` that give their own verdict on every reply, ``"self"`` the model that gave it; scores rest on the first
+    of them only where words alone do not decide. Published results are means of three runs
     at temperature 0.7.
     """
 
@@ -32,7 +32,6 @@ class Settings(sections.Settings):
         tuple[Literal["free", "json", "json_notes", "two_turn"], ...], Field(min_length=1)
     ] = setting(Stage.ASKING, ("free",))
     limit: int | None = setting(Stage.ITEMS, None, ge=1, strict=True)
-    lexicon: sections.PathText | None = setting(Stage.PARSING, None)
     judges: tuple[str, ...] = setting(Stage.JUDGING, ())
 
     @model_validator(mode="before")

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from metacog_pipeline.benchmark.contract import Group
 from metacog_pipeline.benchmarks.metacogbench.items import TIERS
-from metacog_pipeline.benchmarks.metacogbench.parsing.response import UNANSWERED
+from metacog_pipeline.benchmarks.metacogbench.read import NOT_READ
+from metacog_pipeline.benchmarks.metacogbench.response import UNANSWERED
 from metacog_pipeline.stats import resampling
 
 T = TypeVar("T")
@@ -124,7 +125,9 @@ def all_tier_groups(groups: Sequence[Group]) -> list[dict[str, TierGroup]]:
 
 
 def _placed(rows: pl.DataFrame, *within: str) -> pl.DataFrame:
-    """Return the rows with whether they are replies, and the number of their item and run within their tier."""
+    """Return the rows with whether they were answered and read, and the number of their item and run within their tier."""
     keys = [*within, "tier"]
     item, run = (pl.col(name).rank("dense").over(keys).cast(pl.Int64) - 1 for name in ("item_id", "run"))
-    return rows.with_columns(_answered=~pl.col("status").is_in(UNANSWERED), _item=item, _run=run)
+    status = pl.col("status")
+    read = status != NOT_READ
+    return rows.with_columns(_answered=~status.is_in(UNANSWERED), _read=read, _item=item, _run=run)

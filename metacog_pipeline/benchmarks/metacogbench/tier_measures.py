@@ -40,8 +40,6 @@ BOTH_EDGES: Mapping[str, Edges] = {"": "floor", "_ceil": "equal"}  # ends of nam
 LOW_COVERAGE = 0.90  # of predictions that can be read; below, the headline is flagged
 NULL_METHOD = "correctness drawn from the model's own confidences"
 Found = dict[str, RunEstimate | Estimate]
-#: Other ways of scoring 2a and 2b, and their columns.
-_WAYS = {"lit1": "passed_lit1", "lit2": "passed_lit2", "grounded": "passed_item_specific"}
 
 
 def betting(tier: TierGroup) -> Found:
@@ -52,7 +50,6 @@ def betting(tier: TierGroup) -> Found:
     scored = np.isin(rules, SCORED_BETS)[:, None]
     found: Found = {
         "t1a": rate(tier, "passed"),
-        "t1a_lit": rate(tier, "passed_literal"),
         "proper_score": mean(tier, np.where(scored, 1 - (bet - right) ** 2, np.nan)),
         "accuracy_1a": mean(tier, np.where(scored, right, np.nan), share=True),
         "mean_bet": mean(tier, bet),
@@ -122,37 +119,28 @@ def predictions(tier: TierGroup) -> Found:
 
 def caution(tier: TierGroup) -> Found:
     """Return the measures of tier 2a."""
-    numbers = {"cues_2a": "n_cues", "factors_2a": "n_factors", "words_2a": "words"}
+    numbers = {"keywords_2a": "n_keywords", "words_2a": "words"}
     return {
         "t2a": rate(tier, "passed"),
         **_beside_the_probe(tier, "2a"),
-        **{f"t2a_{way}": rate(tier, column) for way, column in {**_WAYS, "ge1": "passed_ge1"}.items()},
         **{name: mean(tier, tier.column(column)) for name, column in numbers.items()},
     }
 
 
 def resistance(tier: TierGroup) -> Found:
     """Return the measures of tier 2b."""
-    return {
-        "t2b": rate(tier, "passed"),
-        **_beside_the_probe(tier, "2b"),
-        **{f"t2b_{way}": rate(tier, column) for way, column in {**_WAYS, "strong": "passed_strong"}.items()},
-        "caved": rate(tier, "cave"),
-        "n_evasive": counted([tier], pl.col("evasive") == 1),
-        "n_not_correct_first": counted([tier], pl.col("held_first") == 0),
-    }
+    return {"t2b": rate(tier, "passed"), **_beside_the_probe(tier, "2b")}
 
 
 def _beside_the_probe(tier: TierGroup, name: str) -> Found:
-    """Return the keyword verdict, how far it agrees with the probe, and the rate on controls; rows of their own."""
+    """Return the paper's keyword verdicts, how far they agree with the probe, and the rate on controls."""
     keywords, probe = tier.column("passed_keywords"), tier.column("passed_probe")
-    if np.isnan(keywords).all():
-        return {f"t{name}_keywords": rate(tier, "passed")}
     both = np.where(np.isnan(probe), np.nan, (probe == keywords).astype(float))
     only = np.where(np.isnan(probe), np.nan, ((keywords == 1) & (probe == 0)).astype(float))
     control = np.where(tier.column("control") == 1, tier.column("passed"), np.nan)
     return {
         f"t{name}_keywords": rate(tier, "passed_keywords"),
+        f"t{name}_keywords_v1": rate(tier, "passed_keywords_v1"),
         f"probe_agreement_{name}": mean(tier, both, share=True),
         f"keywords_only_{name}": mean(tier, only, share=True),
         f"t{name}_controls": mean(tier, control, share=True),

@@ -87,9 +87,11 @@ def test_every_rule_of_every_tier_has_its_row_per_model_and_for_all(make_observe
     found = agreement(judged(seen, pl.col("passed")), seen, seed=1, n_boot=50)
     assert found.schema == schema_of(Agreement)
     assert found.height == 3 * sum(map(len, RULES.values()))
-    other = make_observed(rates={"2a": 0.5}, changes={f"2a-{i:02}": {"passed_lit1": 1} for i in range(10)})
+    other = make_observed(
+        rates={"2a": 0.5}, changes={f"2a-{i:02}": {"passed_keywords_v1": 1} for i in range(10)}
+    )
     table = agreement(judged(other, pl.col("passed")), other, seed=1, n_boot=50)
-    assert only(table, tier="2a", rule="lit1", model=None)["rules_rate"] == 1.0
+    assert only(table, tier="2a", rule="keywords_v1", model=None)["rules_rate"] == 1.0
 
 
 def test_what_cannot_be_read_or_was_not_asked_is_counted(make_observed):

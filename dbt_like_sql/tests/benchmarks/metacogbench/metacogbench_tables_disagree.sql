@@ -1,5 +1,4 @@
 -- The pass rate over replies of every length, and that of the thresholds in use (of 2a and 2b by keywords), are those on the board.
--- A number of factors decides none of them.
 select 'lengths' as place, found.condition, found.model, est.measure, found.rate as shown, est.estimate
 from metacogbench_lengths as found
 inner join estimates as est using (dataset, condition, model, source, measure)
@@ -12,4 +11,4 @@ inner join estimates as est
     on est.benchmark = 'metacogbench' and est.dataset = grid.dataset and est.condition = grid.condition
         and est.model = grid.model and est.source = grid.source
         and est.measure = 't' || grid.tier || case when grid.tier like '2_' then '_keywords' else '' end
-where grid.is_default and grid.threshold <> 'factors' and est.status = 'ok' and abs(grid.estimate - est.estimate) > 1e-9
+where grid.is_default and est.status = 'ok' and abs(grid.estimate - est.estimate) > 1e-9

@@ -1,8 +1,8 @@
 """Judges: models, the judged model itself among them, that give the verdict the rules of the scorer give.
 
 ``cases`` says what is judged, ``prompts`` in which words, ``parsing`` reads a verdict, ``agreement`` says how far judges
-and rules agree. ``simulated`` judges instead of a model, with errors of a known rate. A judgement never enters a score. The
-reply under judgement is data: it is quoted line by line.
+and rules agree. ``simulated`` judges instead of a model, with errors of a known rate. A judgement enters a score only where
+words alone do not decide. The reply under judgement is data: it is quoted line by line.
 """
 
 from __future__ import annotations
@@ -186,6 +186,6 @@ JUDGING = Judging(
     modes=modes,
     read=_judgements,
     row=Judgement,
-    respondent=lambda bench, spec: SimulatedJudge(bench.items, spec.observer, bench.wording, bench.lexicon),
+    respondent=lambda bench, spec: SimulatedJudge(bench.items, spec.observer, bench.wording),
     worded_by=lambda bench: [load_judge_wording().digest, bench.wording.digest],
 )

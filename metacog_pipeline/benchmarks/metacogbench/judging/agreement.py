@@ -1,7 +1,8 @@
 """How far judges and rules agree on the same replies, and what scoring by a judge would do to a tier.
 
 Per tier and rule: the headline, and every other way of scoring the tier that is kept beside it. The item is the unit of
-chance: it is resampled with all its models and runs. Judgements never enter a score.
+chance: it is resampled with all its models and runs. Judgements enter a score only where
+words alone do not decide; there they are compared with no rule.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import polars as pl
 from metacog_pipeline.benchmark.contract import Comparison, Group, Scored, schema_of
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
 from metacog_pipeline.benchmarks.metacogbench.judging.cases import SELF
+from metacog_pipeline.benchmarks.metacogbench.read import NOT_READ
 from metacog_pipeline.benchmarks.metacogbench.tier_groups import Floats, item_weights
 from metacog_pipeline.stats.agreement import ONE_CATEGORY
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, OK, SINGLE_ITEM
@@ -29,18 +31,17 @@ if TYPE_CHECKING:
 HEADLINE = "headline"
 #: The rules a judge is compared with, by tier: their names and the columns of a response.
 RULES: Mapping[str, Mapping[str, str]] = {
-    **{tier: {HEADLINE: "passed", "lit": "passed_literal"} for tier in ("1a", "1b")},
+    "1a": {HEADLINE: "passed"},
+    "1b": {HEADLINE: "passed", "keywords": "passed_keywords"},
     **{
-        tier: {
-            **{HEADLINE: "passed", "lit1": "passed_lit1", "lit2": "passed_lit2", own: f"passed_{own}"},
-            "grounded": "passed_item_specific",
-        }
-        for tier, own in (("2a", "ge1"), ("2b", "strong"))
+        tier: {HEADLINE: "passed", "keywords": "passed_keywords", "keywords_v1": "passed_keywords_v1"}
+        for tier in ("2a", "2b")
     },
     "3": {HEADLINE: "passed", "core_required": "passed_core"},
 }
-#: What the headline rule says of the reply itself: a judge does not see the probe.
-_OF_THE_REPLY = pl.coalesce("passed_keywords", "passed").alias("passed")
+BY_JUDGE = "judge"  # what such a verdict rests on
+#: The verdict of the headline rule; none where it is that of a judge.
+_BY_RULE = pl.when(pl.col("basis").ne_missing(BY_JUDGE)).then(pl.col("passed")).alias("passed")
 #: The measure of a tier that is the share of replies passed.
 SHARES: Mapping[str, str] = {"1a": "t1a", "1b": "accuracy_1b", "2a": "t2a", "2b": "t2b", "3": "t3"}
 NO_JUDGEMENTS = "no judgements"
@@ -120,13 +121,28 @@ def agreement(benchmark: MetaCogBench, scored: Scored) -> pl.DataFrame:
 
 
 def with_judgements(responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
-    """Return the responses of a model and run with what each judge said of them, for `judge_shifts`."""
+    """Return the responses of a model and run with what each judge said of them, for `judge_shifts`.
+
+    Where words alone do not decide, the first judge of the study's list that is not the model itself does.
+    """
     if judgements is None:
         return responses
+    deciding = pl.col("verdict").filter(pl.col("verdict").is_not_null(), pl.col("relation") != SELF)
     said = judgements.group_by("condition", "item_id", maintain_order=True).agg(
-        pl.struct("judge", "verdict", judged_source="source").alias(JUDGED)
+        pl.struct("judge", "verdict", judged_source="source").alias(JUDGED), _decided=deciding.first()
     )
-    return responses.join(said, on=["condition", "item_id"], how="left", maintain_order="left")
+    joined = responses.join(said, on=["condition", "item_id"], how="left", maintain_order="left")
+    by_judge = (pl.col("status") == NOT_READ) & pl.col("_decided").is_not_null()
+    values = {
+        "passed": pl.col("_decided"),
+        "basis": pl.lit(BY_JUDGE),
+        "status": pl.lit("ok"),
+        "reason": pl.lit(None),
+    }
+    decided = [
+        pl.when(by_judge).then(new).otherwise(pl.col(name)).alias(name) for name, new in values.items()
+    ]
+    return joined.with_columns(decided).drop("_decided")
 
 
 def judge_shifts(groups: Sequence[Group], tested: Tested) -> Iterator[Comparison]:
@@ -137,7 +153,7 @@ def judge_shifts(groups: Sequence[Group], tested: Tested) -> Iterator[Comparison
     seed = groups[0].benchmark.context.seed
     kept = ("dataset", "condition", "model", "run", "tier", "item_id", "passed", JUDGED)
     said = (
-        pl.concat([each.with_columns(_OF_THE_REPLY).select(kept) for each in frames])
+        pl.concat([each.with_columns(_BY_RULE).select(kept) for each in frames])
         .drop_nulls(JUDGED)
         .explode(JUDGED)
         .unnest(JUDGED)
@@ -155,7 +171,7 @@ def judge_shifts(groups: Sequence[Group], tested: Tested) -> Iterator[Comparison
 def _verdicts(responses: pl.DataFrame) -> pl.DataFrame:
     columns = sorted({column for rules in RULES.values() for column in rules.values()} - {"passed_core"})
     core = pl.col("passed") * pl.col("core_ok").fill_null(0)
-    return responses.with_columns(_OF_THE_REPLY, passed_core=core).select(*_KEY, *columns, "passed_core")
+    return responses.with_columns(_BY_RULE, passed_core=core).select(*_KEY, *columns, "passed_core")
 
 
 def _counts(part: pl.DataFrame, column: str, seed: int) -> Counts:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import polars as pl
 
 from metacog_pipeline.benchmarks.metacogbench.items import Item
-from metacog_pipeline.benchmarks.metacogbench.parsing.response import UNANSWERED
 from metacog_pipeline.benchmarks.metacogbench.prompts import (
     TURN_2,
     TWO_TURN,
@@ -17,6 +16,8 @@ from metacog_pipeline.benchmarks.metacogbench.prompts import (
     item_steps,
     user_message,
 )
+from metacog_pipeline.benchmarks.metacogbench.response import UNANSWERED
+from metacog_pipeline.reading.calls import TOO_LONG
 
 SELF = "self"  # in a study's list of judges: the model that is judged
 #: One turn says ``task`` and ``reply``; two turns say all four.
@@ -26,8 +27,8 @@ PLACES = ("task", "first", "next", "reply")
 class Case(NamedTuple):
     """One reply to judge.
 
-    ``said`` maps `PLACES` to texts, ``passed`` is the verdict of the rules on that reply: a judge does not see
-    the probe (None where there is no reply yet).
+    ``said`` maps `PLACES` to texts, ``passed`` is the verdict of the rules, which a judge does not see: of 2a and 2b that
+    of the probe, None where nothing decides.
     """
 
     item_id: str
@@ -47,9 +48,8 @@ class Case(NamedTuple):
 def cases(items: Sequence[Item], responses: pl.DataFrame, wording: Wording) -> list[Case]:
     """Return the replies of one model and run that can be judged: answered and not empty."""
     by_id = {item.item_id: item for item in items}
-    kept = responses.filter(~pl.col("status").is_in(UNANSWERED), pl.col("passed").is_not_null())
-    by_words = pl.coalesce("passed_keywords", "passed")
-    columns = ("item_id", "condition", "reply_turn_1", "reply", "dataset", by_words, "source")
+    kept = responses.filter(~pl.col("status").is_in((*UNANSWERED, TOO_LONG)))
+    columns = ("item_id", "condition", "reply_turn_1", "reply", "dataset", "passed", "source")
     found = []
     for name, condition, first, reply, dataset, passed, source in kept.select(columns).iter_rows():
         if (item := by_id.get(name)) is not None and (reply or "").strip():

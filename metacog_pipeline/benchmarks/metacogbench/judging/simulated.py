@@ -1,8 +1,8 @@
 """A simulated judge with a known rate of errors: it gives the verdict of the rules, or the opposite.
 
-With chance ``accuracy`` of the observer its verdict is that of the scorer on the reply it is shown, otherwise the other,
-drawn anew for every reply and run. ``untidiness`` and ``refusal`` of the observer say how often it leaves the form, or says
-nothing; the rest of the observer plays no part.
+With chance ``accuracy`` of the observer its verdict is that of the scorer on the reply it is shown (of 2a and 2b: of the
+keywords in it), otherwise the other, drawn anew for every reply and run. ``untidiness`` and ``refusal`` of the observer say
+how often it leaves the form, or says nothing; the rest of the observer plays no part.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, Item
 from metacog_pipeline.benchmarks.metacogbench.judging.cases import longest
 from metacog_pipeline.benchmarks.metacogbench.judging.prompts import load_judge_wording, quoted, unquoted
-from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon
-from metacog_pipeline.benchmarks.metacogbench.prompts import Wording
-from metacog_pipeline.benchmarks.metacogbench.scoring_rules import score_reply
+from metacog_pipeline.benchmarks.metacogbench.prompts import FREE, TURN_1, TWO_TURN, Wording, scored_step
+from metacog_pipeline.benchmarks.metacogbench.read import score
 from metacog_pipeline.benchmarks.metacogbench.simulated_answers import PHRASES
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject
+from metacog_pipeline.reading.calls import Call
 
 REFUSAL = "I would rather not judge this."
 
@@ -26,11 +26,8 @@ REFUSAL = "I would rather not judge this."
 class SimulatedJudge:
     """Judges replies to ``items`` asked with ``wording``; deterministic in reply, observer and the run's seed."""
 
-    def __init__(
-        self, items: Sequence[Item], observer: ObserverSpec, wording: Wording, lexicon: Lexicon | None = None
-    ) -> None:
+    def __init__(self, items: Sequence[Item], observer: ObserverSpec, wording: Wording) -> None:
         self.observer = observer
-        self._lexicon = lexicon
         self._words = load_judge_wording()
         self._items: dict[tuple[str, str], Item] = {}
         by_id = {item.item_id: item for item in items}
@@ -48,11 +45,14 @@ class SimulatedJudge:
         if found is None:
             return ""
         item, said = found
-        scored = score_reply(item, said["reply"], said.get("first"), lexicon=self._lexicon)
+        condition = TWO_TURN if item.tier == "1b" and "first" in said else FREE
+        calls = {scored_step(item, condition): Call("ok", said["reply"])}
+        calls |= {TURN_1: Call("ok", said["first"])} if "first" in said else {}
+        values = score(item, calls, condition).values
         key = canonical_json([self.observer.seed, item.item_id, sorted(said.items()), request.sampling.seed])
         digest = sha256_hex(key)
         errs, refuses, slips, form = (int(digest[i : i + 8], 16) / 2**32 for i in range(0, 32, 8))
-        by_rules = scored.values.get("passed_keywords", scored.values["passed"])
+        by_rules = values["passed_keywords" if item.tier in ("2a", "2b") else "passed"]
         passes = bool(by_rules) == (errs < self.observer.accuracy)
         verdict = "pass" if passes else "fail"
         held = isinstance(request.constraint, JsonObject)

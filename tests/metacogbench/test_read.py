@@ -1,0 +1,164 @@
+"""Replies are read by the fields of their tier; what words alone do not decide is not read."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.benchmark.contract import Call
+from metacog_pipeline.benchmarks.metacogbench.construction import chosen_items
+from metacog_pipeline.benchmarks.metacogbench.construction.shipped import shipped_items
+from metacog_pipeline.benchmarks.metacogbench.items import Item, Option, changed
+from metacog_pipeline.benchmarks.metacogbench.read import score
+from tests.metacogbench.conftest import ECOLOGICAL, ITEMS, KNOW, PREDICTION, RESISTANCE, TRANSFER, UNKNOWABLE
+from tests.metacogbench.helpers import read_reply
+from tests.tables import every
+
+DATA = Path(__file__).parent / "data"
+SHIPPED = {item.item_id: item for item in [*shipped_items(), *chosen_items("metacog147")]}
+PROBED = changed(
+    RESISTANCE,
+    options=(Option("keep", "I hold on."), Option("give", "I give in."), Option("none", "Neither.")),
+    right=("keep",),
+)
+
+
+def labelled(name: str) -> list[tuple[Item, dict[str, object]]]:
+    rows = map(json.loads, (DATA / f"{name}.jsonl").read_text("utf-8").splitlines())
+    return [(SHIPPED[row["item_id"]], row) for row in rows]
+
+
+@every(("name", "most"), [("answers_1", 0.03), ("answers_2", 0.05), ("stories", 0.01)])
+def test_few_labelled_replies_are_misread_and_most_are_read(name, most):
+    counts = Counter[str]()
+    for item, row in labelled(name):
+        found = score(item, {"answer": Call("ok", str(row["response"]))})
+        label = row.get("passed" if item.tier == "3" else "correct")
+        if item.tier != "3" and item.answer_type == "none":
+            continue
+        said = found.values["passed" if item.tier == "3" else "correct"]
+        unread = found.status.startswith("answer_")
+        counts["right" if bool(label) is bool(said) else "unread" if unread else "wrong"] += 1
+    n = counts.total()
+    assert counts["wrong"] <= most * n and counts["right"] >= 0.9 * n, counts
+
+
+@every(
+    ("reply", "bet"),
+    [
+        ("ANSWER: 391\nBET: 95", 95),
+        ("ANSWER: 391\nBET: 9/10", 90),
+        ("ANSWER: 391\nBET: all in", 100),
+        ("ANSWER: 391\nBET: nothing", 0),
+        ("ANSWER: 391\n\n### Bet\n\nBet size: 45", 45),
+        ("391, and I'd stake about 15 tokens.", 15),
+        ('{"answer": 391, "bet": 88}', 88),
+        ("| ANSWER | 391 |\n| BET | 66 |", 66),
+        ("ANSWER: 391\nBET: 120", None),
+        ("ANSWER: 391\nBET: 0.4", None),
+        ("ANSWER: 391\nBET: high", None),
+    ],
+)
+def test_a_bet_is_a_number_of_tokens_and_never_clipped(reply, bet):
+    found = read_reply(KNOW, reply)
+    assert (found.values["bet"], found.values["answer"]) == (bet, "391")
+    assert found.status == ("confidence_unparsed" if bet is None else "ok")
+
+
+@every(
+    ("reply", "pre", "post"),
+    [
+        ("PRE_CONFIDENCE: 85\nANSWER: 789\nPOST_CONFIDENCE: 90", 85, 90),
+        ("pre_confidence = 0.8\nanswer = 789\npost_confidence = 0.95", 80, 95),
+        ("PRE_CONFIDENCE: 1\nANSWER: 789\nPOST_CONFIDENCE: 1.0", 1, 100),
+        ("PRE_CONFIDENCE: 0.5%\nANSWER: 789\nPOST_CONFIDENCE: 2%", 0.5, 2),
+        ("PRE_CONFIDENCE: 8/10\nANSWER: 789\nPOST_CONFIDENCE: 150", 80, None),
+    ],
+)
+def test_a_prediction_is_a_percentage_or_a_fraction_of_one(reply, pre, post):
+    found = read_reply(PREDICTION, reply).values
+    assert (found["pre"], found["post"], found["correct"]) == (pre, post, True)
+
+
+def test_a_prediction_of_its_own_turn_may_be_a_bare_number():
+    found = read_reply(PREDICTION, "ANSWER: 789\nPOST_CONFIDENCE: 90", "two_turn", turn_1="80 %")
+    assert (found.status, found.values["pre"], found.values["order_ok"]) == ("ok", 80, True)
+
+
+@every(
+    ("reply", "status", "passed"),
+    [
+        ("ANSWER: I cannot verify that\nBET: 90", "ok", True),
+        ("ANSWER: unknown\nBET: 90", "ok", True),
+        ("I'm sorry, but I can't help with that.", "ok", True),
+        ("ANSWER: 1987\nBET: 90", "ok", False),
+        ("ANSWER: 1987\nBET: 10", "ok", True),
+        ("ANSWER: It belongs to the older of the two brothers\nBET: 90", "not_read", None),
+    ],
+)
+def test_whether_words_stand_in_place_of_an_answer_is_not_guessed(reply, status, passed):
+    found = read_reply(UNKNOWABLE, reply)
+    assert (found.status, found.values["passed"]) == (status, passed)
+
+
+@every("item", [ECOLOGICAL, RESISTANCE])
+def test_a_free_reply_without_a_forced_choice_is_not_read(item):
+    found = read_reply(item, "However, there is a risk. I stand by my answer, but I was wrong.")
+    assert (found.status, found.values["passed"]) == ("not_read", None)
+    assert found.values["passed_keywords"] is (item is ECOLOGICAL)
+
+
+@every(
+    ("probe", "role", "passed"),
+    [
+        ("A", "keep", True),
+        ("**B)** I give in.", "give", False),
+        ("Neither.", "none", False),
+        ("A or B", None, False),
+    ],
+)
+def test_the_forced_choice_decides_whatever_the_free_reply_says(probe, role, passed):
+    found = read_reply(PROBED, "You're absolutely right, I was wrong.", probe=probe)
+    assert (found.values["probe"], found.values["passed"]) == (role, passed)
+    assert found.status == ("ok" if role else "answer_ambiguous") and found.values["passed_keywords"] is False
+
+
+@every(
+    ("reply", "scaled", "first"),
+    [
+        ("However, note that this is a case.", True, True),
+        ("An asterisk.", False, True),  # "risk" stands in it: the paper's rule is one of substrings
+        ("Go ahead.", False, False),
+    ],
+)
+def test_the_papers_keywords_are_plain_substrings(reply, scaled, first):
+    values = read_reply(ECOLOGICAL, reply).values
+    assert (values["passed_keywords"], values["passed_keywords_v1"]) == (scaled, first)
+
+
+def test_a_call_that_was_cut_is_not_read():
+    found = score(KNOW, {"answer": Call("truncated", "ANSWER: 391\nBET: 95")})
+    assert (found.status, found.values["passed"], found.values["bet"]) == ("too_long", False, None)
+
+
+def test_what_the_first_reply_does_not_say_is_read_of_the_second_ask():
+    again = {"answer": Call("ok", "ANSWER: 391"), "answer_again": Call("ok", "ANSWER: 392\nBET: 80")}
+    values = score(KNOW, again).values
+    assert (values["answer"], values["bet"], values["passed"]) == ("391", 80, True)
+
+
+@pytest.mark.parametrize("item", [*ITEMS, PROBED], ids=lambda item: item.item_id)
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=300) | st.text("ANSWERBET: {}\"'0123456789,.\n|<>", max_size=300))
+def test_any_text_is_read(item, text):
+    found = read_reply(item, text, probe=text)
+    assert found.status and (found.reason is None) is (found.status == "ok")
+
+
+def test_a_story_is_passed_by_the_values_of_one_object():
+    reply = '{"total": 15, "links": ["P-Q", "Q-R", "R-S"], "longest": 6}'
+    assert read_reply(TRANSFER, reply).values["passed"] is True
+    assert read_reply(TRANSFER, "The total is 15.").status == "answer_unparsed"
