@@ -144,7 +144,7 @@ _STATED = (
     ),
     re.compile(r"\$\s*([A-Z])\s*\$"),  # what LaTeX put into a box
     re.compile(r"\b(?i:leaves|leaving)\s+(?:(?i:only|us\s+with|option|answer)\s+)?([A-Z])\b"),
-    re.compile(r"(?:^|\n)[ \t]*(?i:so|therefore|hence|thus|conclusion)\s*[:,]\s*([A-Z])\s*(?:$|\n|[.])"),
+    re.compile(r"(?:^|\n)[ \t]{0,8}(?i:so|therefore|hence|thus|conclusion)\s*[:,]\s*([A-Z])\s*(?:$|\n|[.])"),
 )
 # A letter that stands as one: at the beginning, behind a sign or one of these words, never inside a name ("hepatitis B").
 _MENTION = re.compile(
@@ -510,7 +510,7 @@ class Confidence:
         """Find a number that a text calls its confidence."""
         for pattern in (
             *_SURE,
-            rf"(?:[,;:(]|\bat\b)\s*(\d+(?:[.,]\d+)?\s*(?:/|out\s+of)\s*{self.high:g})\)?[.!]?\s*$",
+            rf"(?:[,;:(]|\bat\b)\s*((?<!\d)\d{{1,9}}(?:[.,]\d{{1,9}})?\s?(?:/|out\s+of)\s*{self.high:g})\)?[.!]?\s*$",
         ):
             for found in re.finditer(pattern, text, re.IGNORECASE | re.MULTILINE):
                 if not supposed(text, found.start(), found.end(1)):
@@ -520,11 +520,11 @@ class Confidence:
 
 
 _SURE = (
-    r"(\d+(?:[.,]\d+)?\s*(?:%|/\s*\d+|out\s+of\s+\d+))\s*(?:confiden|sure|certain|likely)",
+    r"((?<!\d)\d{1,9}(?:[.,]\d{1,9})?\s?(?:%|/\s*\d+|out\s+of\s+\d+))\s*(?:confiden|sure|certain|likely)",
     r"(?:confiden\w*|sure|certain\w*)\W{1,4}(?:(?:is|of|at)\s+)?(?:about\s+|around\s+|roughly\s+)?\W{0,3}"
-    r"(\d+(?:[.,]\d+)?\s*%?(?:\s*(?:/|out\s+of)\s*\d+)?)",
-    r"\((\d+(?:[.,]\d+)?\s*%)\)",
-    r"(?:置信度|信心|확신도)\W*(\d+)",
+    r"((?<!\d)\d{1,9}(?:[.,]\d{1,9})?\s?%?(?:\s*(?:/|out\s+of)\s*\d+)?)",
+    r"\(((?<!\d)\d{1,9}(?:[.,]\d{1,9})?\s?%)\)",
+    r"(?:置信度|信心|확신도)\W{0,9}(\d{1,9})",
 )
 
 
@@ -537,7 +537,7 @@ class Bet(Confidence):
     def find(self, text: str) -> Found:
         """Find a number that a text calls its bet."""
         found = re.search(
-            r"\b(?:bet|wager|stake)\s+(?:is\s+|of\s+|at\s+|about\s+|around\s+|only\s+|just\s+)?\W{0,3}(\d+(?:[.,]\d+)?)",
+            r"\b(?:bet|wager|stake)\s+(?:is\s+|of\s+|at\s+|about\s+|around\s+|only\s+|just\s+)?\W{0,3}(\d{1,9}(?:[.,]\d{1,9})?)",
             text,
             re.IGNORECASE,
         )

@@ -17,6 +17,7 @@ from typing import Any
 from metacog_pipeline.reading.supposing import supposed
 
 MOST_OBJECTS = 200  # of one reply; what lies beyond is no answer
+MOST_BROKEN = 20  # braces that open none
 MOST_OF_OBJECT = 20_000  # characters from the brace on that are looked at
 
 # The words of prompts and replies for each name, as they stand before a colon. Longer ones come first.
@@ -133,13 +134,14 @@ def _objects(text: str) -> Iterator[Record]:
 
 def objects(text: str) -> Iterator[Mapping[str, Any]]:
     """Yield the JSON objects of a turn, each before those that it holds, mended where that takes no guess."""
-    place, count = 0, 0
-    while count < MOST_OBJECTS and (start := text.find("{", place)) >= 0:
+    place, count, broken = 0, 0, 0
+    while count < MOST_OBJECTS and broken < MOST_BROKEN and (start := text.find("{", place)) >= 0:
         count += 1
         data, end = _decoded(text, start)
         if data is None:
             closed = _closing(text, start)
             data, end = (_mended(text[start:closed]), closed) if closed > start else (None, start + 1)
+        broken += data is None
         yield from _held(data)
         place = end if data is not None else start + 1
 

@@ -129,3 +129,8 @@ def test_numbers_side_by_side_are_ambiguous(said):
 def test_a_number_is_that_of_the_unit_asked_for(said, status, value):
     found = Number("°F").read(said)
     assert (found.status, found.value) == (status, value)
+
+
+def test_much_white_space_is_no_answer():
+    assert read(Envelope.of(" " * 50_000), [Number(), Bet(0, 100)]).status == "no_answer"
+    assert read(Envelope.of("{" * 50_000), [PRICE]).status == "no_answer"

@@ -86,7 +86,7 @@ def _with_numbers(
         if item.bet_rule or item.tier == "1b"
         else None
     )
-    return made | {name: said(found[name]) for name in numbers_of} | {"passed": passed}
+    return made | {name: found[name].value for name in numbers_of} | {"passed": passed}
 
 
 def _own(row: Row) -> Item:

@@ -6,11 +6,27 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from metacog_pipeline.benchmark.answers.number_words import UNITS
 from metacog_pipeline.benchmarks.metacogbench.items import Field
 
 SLACK = 1e-9
-_WORDS = [*UNITS, "twenty"]
+_WORDS = (
+    *(
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+    ),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
+)
 
 
 def right(field: Field, value: Any) -> bool:
