@@ -367,8 +367,8 @@ def _stated(text: str) -> Iterator[_Label]:
         yield tag["word"].lower(), tag.start(), _group(tag, "value"), False
     yield from (("answer", each.start(), _group(each, "value"), False) for each in _LETTER.finditer(text))
     for each in _CELL.finditer(text):
-        if (name := _known(each["name"])) and not _known(each["value"].strip(" *_")):
-            yield name, each.start(), _line(text, each.start("value"), each.end("value")), False
+        if (own := _known(each["name"])) and not _known(each["value"].strip(" *_")):
+            yield own, each.start(), _line(text, each.start("value"), each.end("value")), False
     labelled = {label.start("word") for label in found}
     for each in _SAID.finditer(text):
         if each.start() not in labelled:

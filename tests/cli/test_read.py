@@ -131,36 +131,14 @@ def test_a_benchmark_that_reads_no_replies_is_one_line(name, said, tmp_path):
     assert result.exit_code == 2 and said in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("No. " * 4_000, "clauses"),
-        ("It is so.\n" * 1_001, "clauses"),
-        ("5, 7; " * 600, None),
-        ("5,7 and 8 | " * 600, "numbers"),
-        ("i agree so " * 900, "characters in one sentence"),
-        ("(" * 9_900, "characters in one sentence"),
-        ("\u202e" * 29_000, "characters in one sentence"),
-        ("The mean speed of the whole way is 40 km/h, whatever the first half says.\n" * 300, None),
-        ("<think>" + "hm " * 9_000 + "</think>The mean speed is 40 km/h.", None),
-    ],
-)
-def test_a_reply_of_tier_2_that_is_no_prose_is_unparsable_and_says_so(text, why, tmp_path):
-    rows = [{"id": 1, "item_id": "hold.train", "responses": {"turn_1": "x", "turn_2": text, "probe": "A"}}]
-    (found,), _ = asked("metacogbench", written(tmp_path / "r.jsonl", *rows))
-    assert (found["status"] == "unparsable") is (why is not None)
-    assert why is None or (why in found["why"] and found["passed"] is False)
-
-
-@pytest.mark.parametrize("text", ["(" * 200_001, "7 " * 20_000, "\u202e٣" * 40_000])
-def test_a_reply_too_long_to_be_one_is_unparsable_and_says_so(text, tmp_path):
+@pytest.mark.parametrize("text", ["(" * 200_001, "7 " * 20_000, "No. " * 4_000, "\u202e٣" * 40_000])
+def test_a_text_that_nobody_means_is_read_as_one_without_an_answer(text, tmp_path):
     rows = [
-        {"id": 1, "item_id": "hold.rent", "responses": {"turn_1": "x", "turn_2": text, "probe": "A"}},
+        {"id": 1, "item_id": "predict.capital", "response": text},
         {"id": 2, "item_id": "predict.capital", "response": f"<think>{'hm ' * 20_000}</think>ANSWER: Ottawa"},
     ]
     found, result = asked("metacogbench", written(tmp_path / "r.jsonl", *rows))
-    assert result.exit_code == 0 and found[0]["status"] == "unparsable" and "characters" in found[0]["why"]
-    assert found[1]["correct"] is True
+    assert result.exit_code == 0 and found[0]["correct"] is not True and found[1]["correct"] is True
 
 
 def test_replies_to_questions_are_read_by_shipped_ones_or_by_those_of_their_rows(tmp_path):

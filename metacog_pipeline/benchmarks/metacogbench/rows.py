@@ -76,6 +76,8 @@ def _with_numbers(
     answer = said(reading["answer"])
     right = None if item.answer is None or answer is None else is_right(item, answer)
     made = rows.result(reading, correct=right, scale=(0, 100))
+    if "bet" in found and found["bet"].start <= found["confidence"].start <= found["bet"].end:
+        made |= {"confidence": None, "confidence01": None}  # what is staked is no confidence
     outside = [name for name in numbers_of if found[name].status == "out_of_range"]
     if outside and made["status"] == "ok":
         made["status"] = "out_of_range"
