@@ -127,7 +127,7 @@ TYPED: list[tuple[str, tuple[str, ...]]] = [
     ("demo --folder study.toml", ("--folder study.toml: File exists", "give a folder you can write to")),
     ("read nowhere ok.csv", ('no benchmark "nowhere"; installed are: medley',)),
     ("sql --study study.toml select+*+from+leaderboard+where+model=sim", ('column "sim" not found', "'single quotes'")),
-    ("plan own/wording.toml", ("nowhere.toml cannot be read: No such file or directory; check the path",)),
+    ("plan own/wording.toml", ("nowhere.toml cannot be read: No such file or directory; give a UTF-8 TOML file",)),
     ("help", ('no command "help"', "metacog --help")),
     ("run study.toml --model sim,theirs", ('no model "sim,theirs"', "it has: sim, theirs")),
     ("fit pointer.csv --correct ok --confidence conf", ("pointer.csv", "a pointer of Git LFS", "git lfs pull")),

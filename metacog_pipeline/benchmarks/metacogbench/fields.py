@@ -7,7 +7,17 @@ from dataclasses import replace
 
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.prompts import LETTERS
-from metacog_pipeline.reading.fields import Bet, Confidence, Field, Fields, Found, Letter, Number, YesNo
+from metacog_pipeline.reading.fields import (
+    NOTHING,
+    Bet,
+    Confidence,
+    Field,
+    Fields,
+    Found,
+    Letter,
+    Number,
+    YesNo,
+)
 from metacog_pipeline.reading.names import ShortText
 from metacog_pipeline.reading.numbers import asked_unit
 
@@ -36,7 +46,15 @@ class Tokens(Bet):
         return self.read(counted[1]) if found.status == "no_answer" and counted else found
 
 
-class Percent(Confidence):
+class Moment(Confidence):
+    """Confidence before or after answering, as stated: only under its name, since a reply has two."""
+
+    def find(self, text: str) -> Found:
+        """Find nothing in a turn that gives it no name."""
+        return NOTHING
+
+
+class Percent(Moment):
     """A percentage; a fraction of one with a decimal mark, 0.9, is one as well."""
 
     def read(self, said: str) -> Found:
@@ -46,6 +64,14 @@ class Percent(Confidence):
             found.status == "ok" and found.value <= 1 and re.search(r"[.,]\d", said) and "%" not in said
         )
         return replace(found, value=round(100 * found.value, 10)) if fraction else found
+
+
+class Prediction(Percent):
+    """The percentage that is all a turn is asked for."""
+
+    def find(self, text: str) -> Found:
+        """Find a number that a text calls its confidence."""
+        return Confidence.find(self, text)
 
 
 def answer_field(item: Item) -> Field:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from metacog_pipeline.benchmarks.metacogbench import keywords
 from metacog_pipeline.benchmarks.metacogbench.fields import (
     Percent,
+    Prediction,
     Tokens,
     answer_field,
     options_of,
@@ -93,7 +94,7 @@ def _prediction(item: Item, calls: Calls, step: str) -> Scored:
     pre, answer = reading["pre"], reading["answer"]
     in_order: bool | None = pre.start < answer.start
     if TURN_1 in calls:
-        pre, in_order = reading_of(calls, TURN_1, both[:1])["pre"], True
+        pre, in_order = reading_of(calls, TURN_1, (Prediction(0, 100, "pre"),))["pre"], True
     correct = answer.status == "ok" and is_right(item, answer.value)
     values = {
         "passed": correct, "correct": correct, "answer": _shown(said(answer)),

@@ -9,7 +9,13 @@ from typing import Any
 
 from metacog_pipeline.benchmarks.metacogbench.construction import shuffled
 from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of
-from metacog_pipeline.benchmarks.metacogbench.fields import Tokens, answer_field, options_of, story_fields
+from metacog_pipeline.benchmarks.metacogbench.fields import (
+    Moment,
+    Tokens,
+    answer_field,
+    options_of,
+    story_fields,
+)
 from metacog_pipeline.benchmarks.metacogbench.items import SETS, TIERS, Field, Item, Option
 from metacog_pipeline.benchmarks.metacogbench.prompts import (
     ANSWER,
@@ -50,7 +56,7 @@ def read_row(row: Row) -> dict[str, Any]:
     if item.tier == "1a":
         return _with_numbers(item, calls, ANSWER, {"bet": Tokens(0, 100)})
     if item.tier == "1b":
-        both = {name: Confidence(0, 100, name) for name in ("pre", "post")}
+        both = {name: Moment(0, 100, name) for name in ("pre", "post")}
         return _with_numbers(item, calls, TURN_2 if TURN_2 in calls else ANSWER, both)
     made = score(item, calls)
     passed = made.values["passed"]
@@ -72,7 +78,7 @@ def _with_numbers(
     reading = reading_of(calls, step, (answer_field(item), *numbers_of.values(), *extra))
     found = dict(reading.fields)
     if TURN_1 in calls:
-        found["pre"] = reading_of(calls, TURN_1, (numbers_of["pre"],))["pre"]
+        found["pre"] = reading_of(calls, TURN_1, (Confidence(0, 100, "pre"),))["pre"]
     answer = said(reading["answer"])
     right = None if item.answer is None or answer is None else is_right(item, answer)
     made = rows.result(reading, correct=right, scale=(0, 100))
