@@ -6,6 +6,7 @@
 import json
 import resource
 import sys
+import time
 from pathlib import Path
 
 from metacog_pipeline.asking.session import Partition, query_partition
@@ -31,9 +32,9 @@ def main() -> None:
     partition = Partition(study, "signaldetection", study.models[0], 1)
     held_before = peak_mb()
     before = resource.getrusage(resource.RUSAGE_SELF)
-    outcome = query_partition(
-        partition, [task(number) for number in range(int(sys.argv[2]))], ("text",), fingerprint="f"
-    )
+    todo = [task(number) for number in range(int(sys.argv[2]))]
+    while (outcome := query_partition(partition, todo, ("text",), fingerprint="f")).waiting:
+        time.sleep(1.0)  # no session waits for a provider
     after = resource.getrusage(resource.RUSAGE_SELF)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     found = {"cpu_s": cpu, "peak_mb": peak_mb(), "before_mb": held_before}

@@ -32,7 +32,7 @@ from metacog_pipeline.llm.costs import priced, worst_case_cost
 from metacog_pipeline.llm.ledger import NANO, nano
 from metacog_pipeline.llm.transport import Reply
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Status, failed
-from metacog_pipeline.llm.wire import HttpCall, UnsupportedConstraint, base_url, key_variable, wire_for
+from metacog_pipeline.llm.wire import UnsupportedConstraint, base_url, key_variable, wire_for
 
 MOST_BATCHES = 3  # one request is put into, before it counts as failed
 SETTLING_S = 60.0  # a submission may take this long to appear in the provider's list
@@ -48,7 +48,7 @@ class _Queued:
 
     answer: str
     request: ChatRequest
-    call: HttpCall
+    headers: Mapping[str, str]
     line: bytes
     worst: int
 
@@ -164,7 +164,7 @@ class BatchModel:
             return await self._online.complete(request)  # which says so, and sends nothing
         worst = nano(worst_case_cost(self._spec, request, self._online.known, batch=True) or 0.0)
         line = self._backend.line(answer, call.body)
-        self._queued[answer] = _Queued(answer, request, call, line, worst)
+        self._queued[answer] = _Queued(answer, request, call.headers, line, worst)
         raise Pending
 
     def _completion(
@@ -202,7 +202,7 @@ class BatchModel:
                 raise self._budget.spent(worst / NANO)
             return False  # what is under way may cost less than was set aside
         batch = self._written(chosen)
-        calls = self._calls(batch, chosen[0].call.headers)
+        calls = self._calls(batch, chosen[0].headers)
         try:
             remote = await self._backend.submit(calls, [each.line for each in chosen])
             batch.now(state="submitted", remote=remote)
@@ -224,7 +224,7 @@ class BatchModel:
         chosen, size, free = list[_Queued](), 0, self._budget.free()
         left = None if free is None else nano(free)
         for each in self._queued.values():
-            if chosen and each.call.headers != chosen[0].call.headers:
+            if chosen and each.headers != chosen[0].headers:
                 continue
             size += len(each.line) + 2  # what separates them
             left = None if left is None else left - each.worst
