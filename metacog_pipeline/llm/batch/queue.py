@@ -88,7 +88,8 @@ class BatchModel:
         self._batches: list[Batch] = []
         self._under_way: set[str] = set()
         # What batches brought for a request, oldest first: one that came to nothing was put into the next.
-        self._brought: dict[str, list[tuple[BatchRecord, Line, int]]] = {}
+        self._brought: dict[str, list[Completion]] = {}
+        self._billed: dict[str, list[str]] = {}  # by batch, what it may have billed
         self._tried: dict[str, list[Completion]] = {}  # what came of it, and is no answer
         self._failed: set[str] = set()
 
@@ -98,7 +99,7 @@ class BatchModel:
         for batch in records.unfinished(self._home, spec.name, self._kept_in, base_url(spec)):
             self._watch(batch)
             if batch.record.state == "collected":
-                self._deliver(batch, self._results(batch)[0])
+                self._deliver(batch, self._became(batch)[0])
 
     def holds(self, answer: str) -> bool:
         """Whether a batch has the answer to a call, or will have it."""
@@ -107,7 +108,7 @@ class BatchModel:
     async def complete(self, request: ChatRequest) -> Completion:
         """Answer ``request`` with what a batch brought; raises `Pending` where it is not there yet."""
         answer = self._identify(request)
-        completion = self._from_batches(answer, request)
+        completion = self._from_batches(answer)
         if completion is None and self.holds(answer):
             raise Pending
         if completion is None:
@@ -130,18 +131,16 @@ class BatchModel:
 
     async def close(self) -> None:
         """Note which batches are kept elsewhere by now; what was not written down is asked for again."""
-        for batch in (each for each in self._batches if each.record.state == "collected"):
-            answered = [answer for answer, line in self._results(batch)[0].items() if line.status == 200]
-            if all(self._kept(answer) or answer in self._failed for answer in answered):
+        for batch in (each for each in self._batches if each.record.mark in self._billed):
+            if all(self._kept(each) or each in self._failed for each in self._billed[batch.record.mark]):
                 batch.now(state="done")
                 if batch.record.message is None:  # what is odd about it stays
                     batch.remove(batch.asked, batch.results)
 
     # --- one call ---------------------------------------------------------------------------------------------------
-    def _from_batches(self, answer: str, request: ChatRequest) -> Completion | None:
+    def _from_batches(self, answer: str) -> Completion | None:
         """Return the answer that batches brought; note what came to nothing."""
-        for record, line, worst in self._brought.pop(answer, []):
-            completion = self._completion(record, line, worst, request)
+        for completion in self._brought.pop(answer, []):
             tried = self._tried.setdefault(answer, [])
             first_empty = completion.empty and not any(each.empty for each in tried)
             if not first_empty and completion.error_kind not in AGAIN:
@@ -300,11 +299,9 @@ class BatchModel:
         calls, record = self._calls(batch), batch.record
         look = await self._backend.look(calls, record.remote or "")
         if look.phase == "failed":
-            message = one_line(look.message or "the provider gives no reason")
-            self._end(batch, 0.0, state="refused", remote_state=look.word, message=message)
-            raise ProviderError(
-                f"batch {record.mark} ({record.remote}) failed: {message}; nothing was billed"
-            )
+            why = one_line(look.message or "the provider gives no reason")
+            self._end(batch, 0.0, state="refused", remote_state=look.word, message=why)
+            raise ProviderError(f"batch {record.mark} ({record.remote}) failed: {why}; nothing was billed")
         if look.word != record.remote_state:
             batch.now(remote_state=look.word)
         if look.phase == "running":
@@ -316,51 +313,48 @@ class BatchModel:
         ):
             for url in look.results:
                 await calls.download(url, target)
-        found, odd = self._results(batch)
-        if record.tentative and all(line.why == "missing" for line in found.values()):
+        batch.now(ended_at=records.utc_text())
+        found, odd = self._became(batch)
+        if record.tentative and all(each.error_code == "batch_missing" for each in found.values()):
             batch.results.unlink()
             foreign = (*record.foreign, record.remote or "")
             batch.now(state="submitting", remote=None, tentative=False, foreign=foreign)
             return False
-        batch.now(tentative=False, ended_at=records.utc_text())
-        self._bill(batch, found, odd)
+        message: str | None = None
+        if odd:
+            what = f"{odd} lines of results cannot be read, or are of requests that were not in it"
+            message = f"batch {record.mark}: {what}; they are kept in {batch.results}; ask the provider"
+            self.problems.append(message)
+        counts = {"answered": sum(each.status is not Status.FAILED for each in found.values())}
+        cost = sum(each.cost_usd or 0.0 for each in found.values()) if priced(self._spec) else None
+        self._end(batch, cost, state="collected", tentative=False, counts=counts, message=message)
         self._deliver(batch, found)
         return True
 
-    def _results(self, batch: Batch) -> tuple[dict[str, Line], int]:
-        """Return the result of each request of a batch, and how many lines of what came are none."""
-        found, odd = {answer: Line(answer, why="missing") for answer, *_ in batch.answers()}, 0
+    def _became(self, batch: Batch) -> tuple[dict[str, Completion], int]:
+        """Return what became of each request of a batch, and how many lines of what came are no result of it."""
+        lines, odd = {answer: Line(answer, why="missing") for answer, *_ in batch.answers()}, 0
         with batch.explained("read"), batch.results.open("rb") as source:
             for raw in source:
                 line = read_line(self._backend, raw)
-                if line is None or line.custom_id not in found:
+                if line is None or line.custom_id not in lines:
                     odd += bool(raw.strip())
                 elif (
-                    found[line.custom_id].status != 200
+                    lines[line.custom_id].status != 200
                 ):  # an answer counts before an error of the same request
-                    found[line.custom_id] = line
-        return found, odd
+                    lines[line.custom_id] = line
+        return {
+            answer: self._completion(batch.record, lines.pop(answer), most, records.request_of(worded))
+            for answer, most, worded in batch.answers()
+        }, odd
 
-    def _bill(self, batch: Batch, found: Mapping[str, Line], odd: int) -> None:
-        """Charge what a batch cost; report what of its results does not belong there."""
-        cost, answered, message = 0.0, 0, None
-        for answer, most, worded in batch.answers():
-            became = self._completion(batch.record, found[answer], most, records.request_of(worded))
-            answered += became.status is not Status.FAILED
-            cost += became.cost_usd or 0.0
-        if odd:
-            what = f"{odd} lines of results cannot be read, or are of requests that were not in it"
-            message = f"batch {batch.record.mark}: {what}; they are kept in {batch.results}; ask the provider"
-            self.problems.append(message)
-        known = cost if priced(self._spec) else None
-        self._end(batch, known, state="collected", counts={"answered": answered}, message=message)
-
-    def _deliver(self, batch: Batch, found: Mapping[str, Line]) -> None:
+    def _deliver(self, batch: Batch, found: Mapping[str, Completion]) -> None:
         """Have what a batch brought at hand, and what it did not bring."""
         self._under_way.difference_update(found)
-        for answer, most, _ in batch.answers():
+        self._billed[batch.record.mark] = [answer for answer, each in found.items() if each.attempts_billed]
+        for answer, completion in found.items():
             if not self._kept(answer):
-                self._brought.setdefault(answer, []).append((batch.record, found[answer], most))
+                self._brought.setdefault(answer, []).append(completion)
 
     def _end(self, batch: Batch, cost: float | None, **changes: Any) -> None:
         # First what is set aside: a batch that is over is not gone through again, and would hold it for ever.
