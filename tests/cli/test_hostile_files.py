@@ -127,7 +127,7 @@ def test_a_study_file_of_a_hundred_megabytes_is_not_read(metacog, study):
     metacog("plan", study).refused_in_one_line("study.toml", f"larger than {MOST_TOML} bytes")
 
 
-def test_words_and_lexicons_that_are_too_large_or_too_deep_are_refused(metacog, study):
+def test_words_that_are_too_large_or_too_deep_are_refused(metacog, study):
     words = study.with_name("words.toml")
     study.write_text(study.read_text().replace("limit = 10", 'limit = 10\nwording = "words.toml"'))
     words.write_text("a = " + "[" * 100_000)

@@ -32,7 +32,7 @@ def asked_in_two_ways(make_observed):
         frames = []
         for form, turned in (("free", range(lost, lost + gained)), (condition, range(lost))):
             for run in (*runs, *(more if form == "free" else ())):
-                columns = ("passed", "passed_lit1", "passed_lit2", "passed_ge1", "passed_item_specific")
+                columns = ("passed", "passed_keywords", "passed_keywords_v1")
                 changes = {f"2a-{i:02}": dict.fromkeys(columns, 0) for i in turned}
                 sizes = dict.fromkeys(TIERS, n)
                 frames.append(
