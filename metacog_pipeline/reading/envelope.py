@@ -147,7 +147,7 @@ def _without_thinking(text: str) -> str:
     not closed hides all after it; one that ends what was not begun, which some servers leave, hides all before it.
     """
     if "<|channel|>" in text:
-        text = _final_channel(text)
+        text = final_channel(text)
     shown: list[tuple[int, int]] = []
     place, inside = 0, False
     for mark in _MARK.finditer(text):
@@ -177,7 +177,7 @@ def _ends(mark: re.Match[str]) -> bool:
     return bool(mark["tag"] or mark["triangle"]) or mark["bracket"] == "[/" or mark["unused"] == "95"
 
 
-def _final_channel(text: str) -> str:
+def final_channel(text: str) -> str:
     """Return a reply in gpt-oss's form with everything blank but the messages on its final channel."""
     messages = [*_CHANNEL.finditer(text)]
     return _only(text, [*_finals(text, messages)]) if messages else text

@@ -148,8 +148,8 @@ _STATED = (
 )
 # A letter that stands as one: at the beginning, behind a sign or one of these words, never inside a name ("hepatitis B").
 _MENTION = re.compile(
-    r"(?:^|[\n(\[*\"',:;>→]|-[ \t]|\b(?i:options?|answer|choice|letter|either|but|is|be|for|with|pick|choose|select|say"
-    rf"|towards?|than|on|to|or|and|between)[ \t]+)[ \t$]*([A-Z])(?i:{_AFTER})"
+    r"(?:^|[\n(\[*\"',:;>→]|-[ \t]|\b(?i:options?|answer|choice|letter|either|both|but|is|be|for|with|pick|choose|select"
+    rf"|say|towards?|than|on|to|or|and|between)[ \t]+)[ \t$]*([A-Z])(?i:{_AFTER})"
 )
 
 
@@ -182,7 +182,8 @@ class Letter:
             return NOTHING
         if letter := self._named(whole) or self._numbered(whole) or self._begins(whole):
             return Found("ok", letter, 0, len(said))
-        if both := re.match(r"\W*([A-Z])\s?/\s?([A-Z])\W*$", bare):
+        both = re.match(r"\W*([A-Z])\s?/\s?([A-Z])\W*$", bare)
+        if both is not None and not UNKNOWN.match(whole):
             return AMBIGUOUS if both[1] != both[2] else NOTHING
         leads = _LEADS.match(bare)
         if leads is not None and leads[1].upper() in self.options:

@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from metacog_pipeline.benchmark.thinking import final_channel
+from metacog_pipeline.reading.envelope import final_channel
 
 CUTS_TRIED = 5
 _OPEN, _CLOSE, _FENCE = "<think>", "</think>", "```"
