@@ -328,7 +328,7 @@ _LETTER = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _CELL = re.compile(
-    r"^[ \t]{0,8}\|[ \t*_]{0,6}(?P<name>[^|\n*]{1,40}?)[ \t*_]{0,6}\|(?P<value>[^|\n]{1,200})\|[ \t]*$",
+    r"^[ \t>-]{0,8}\|?[ \t*_]{0,6}(?P<name>[^|\n*]{1,40}?)[ \t*_]{0,6}\|(?P<value>[^|\n]{1,200})\|?[ \t]*$",
     re.MULTILINE,
 )
 

@@ -50,6 +50,7 @@ def test_without_an_object_there_are_no_values(reply, status):
         '{"pre_confidence": 80, "answer": 7, "post_confidence": 90}',
         "| PRE_CONFIDENCE | ANSWER | POST_CONFIDENCE |\n|---|---|---|\n| 80 | 7 | 90 |",
         "| PRE_CONFIDENCE | 80 |\n| ANSWER | 7 |\n| POST_CONFIDENCE | 90 |",
+        "- Pre confidence | 80/100\n- Answer | 7\n- Post confidence | 90/100",
         "PRE_CONFIDENCE: 80\nANSWER: 8\nHm, that is the wrong one.\nANSWER: 7\nPOST_CONFIDENCE: 90",
     ],
 )

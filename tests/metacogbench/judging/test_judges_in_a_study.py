@@ -120,7 +120,8 @@ def test_a_judge_without_error_says_what_the_rules_say_and_no_score_moves(tmp_pa
     assert set(found["judge"]) == {"self", "strict"}
     assert 1.0 in set(found.filter(judge="strict")["accuracy"])
     shifted = pl.read_parquet(files.table_path(benchmark, "comparisons")).filter(family="judge")
-    assert shifted.height == 2 * 5 and set(shifted.filter(a="strict")["value"]) == {0.0}
+    by_reply = pl.col("measure").is_in(["t1a", "accuracy_1b", "t3"])  # a judge does not see the probe
+    assert shifted.height == 2 * 5 and set(shifted.filter(by_reply, a="strict")["value"]) == {0.0}
 
 
 def test_a_known_rate_of_errors_is_recovered(tmp_path):
@@ -129,7 +130,9 @@ def test_a_known_rate_of_errors_is_recovered(tmp_path):
         judge(benchmark, partition)
         files.score(benchmark, partition)
     files.compare(benchmark)
-    table = pl.read_parquet(files.table_path(benchmark, "judges")).filter(rule="headline", condition="free")
+    rule = pl.when(pl.col("tier").str.starts_with("2")).then(pl.lit("keywords")).otherwise(pl.lit("headline"))
+    table = pl.read_parquet(files.table_path(benchmark, "judges"))
+    table = table.filter(pl.col("rule") == rule, condition="free")
     whole = table.filter(pl.col("model").is_null())
     assert whole["n"].sum() == 2 * 179
     agreed = float((whole["accuracy"] * whole["n"]).sum()) / (2 * 179)

@@ -27,8 +27,8 @@ PLACES = ("task", "first", "next", "reply")
 class Case(NamedTuple):
     """One reply to judge.
 
-    ``said`` maps `PLACES` to texts, ``passed`` is the verdict of the rules, which a judge does not see: of 2a and 2b that
-    of the probe, None where nothing decides.
+    ``said`` maps `PLACES` to texts, ``passed`` is the verdict of the rules on that reply: of 2a and 2b that of keywords,
+    since a judge does not see the probe (None where nothing decides).
     """
 
     item_id: str
@@ -49,7 +49,13 @@ def cases(items: Sequence[Item], responses: pl.DataFrame, wording: Wording) -> l
     """Return the replies of one model and run that can be judged: answered and not empty."""
     by_id = {item.item_id: item for item in items}
     kept = responses.filter(~pl.col("status").is_in((*UNANSWERED, TOO_LONG)))
-    columns = ("item_id", "condition", "reply_turn_1", "reply", "dataset", "passed", "source")
+    by_words = (
+        pl.when(pl.col("tier").is_in(["2a", "2b"]))
+        .then("passed_keywords")
+        .otherwise("passed")
+        .alias("passed")
+    )
+    columns = ("item_id", "condition", "reply_turn_1", "reply", "dataset", by_words, "source")
     found = []
     for name, condition, first, reply, dataset, passed, source in kept.select(columns).iter_rows():
         if (item := by_id.get(name)) is not None and (reply or "").strip():
