@@ -174,20 +174,19 @@ class Letter:
 
     def read(self, said: str) -> Found:
         """Read the letter or the option behind a label."""
-        bare = said
-        whole = bare.strip(_MARKUP)
+        whole = said.strip(_MARKUP)
         if len(whole) == 1 and whole.isalpha() and (whole.upper() in self.options or not self._named(whole)):
-            return self._of(whole.upper(), bare.index(whole))
+            return self._of(whole.upper(), said.index(whole))
         if not whole:
             return NOTHING
         if letter := self._named(whole) or self._numbered(whole) or self._begins(whole):
             return Found("ok", letter, 0, len(said))
-        both = re.match(r"\W*([A-Z])\s?/\s?([A-Z])\W*$", bare)
+        both = re.match(r"\W*([A-Z])\s?/\s?([A-Z])\W*$", said)
         if both is not None and not UNKNOWN.match(whole):
             return AMBIGUOUS if both[1] != both[2] else NOTHING
-        leads = _LEADS.match(bare)
+        leads = _LEADS.match(said)
         if leads is not None and leads[1].upper() in self.options:
-            letter, behind = leads[1].upper(), bare[leads.end(1) :]
+            letter, behind = leads[1].upper(), said[leads.end(1) :]
             either = _OR.match(behind)
             if either is not None and either[1] in self.options and either[1] != letter:
                 return AMBIGUOUS
@@ -198,7 +197,7 @@ class Letter:
             )
         if UNKNOWN.match(whole) and not REFUSED.match(whole):
             return self._unsure()
-        return self.find(bare)
+        return self.find(said)
 
     def find(self, text: str) -> Found:
         """Find the letter that a text states, else the only one it mentions undenied, else the only option it names."""
