@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import polars as pl
 
 from metacog_assets.steps import StageResult
-from metacog_pipeline.asking import judging, tasks
+from metacog_pipeline.asking import judging, second_ask, tasks
 from metacog_pipeline.asking.session import WAITING, Partition, query_partition, record_failure
 from metacog_pipeline.asking.states import OnProgress, SessionResult
 from metacog_pipeline.benchmark.bound import Bound
@@ -37,7 +37,7 @@ def answer(benchmark: Bound, partition: Partition) -> StageResult:
                 todo,
                 benchmark.modes(spec),
                 fingerprint=tasks.fingerprint(benchmark, partition),
-                respond=benchmark.observer(spec.observer) if spec.provider == "simulated" else None,
+                respond=second_ask.Patient(benchmark, spec) if spec.provider == "simulated" else None,
                 on_progress=show,
             )
     return _asked(outcome, replayed=spec.provider == "replay")  # the rest of an import is nobody's fault

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Unpack
 
 import polars as pl
 
+from metacog_pipeline.asking import second_ask
 from metacog_pipeline.asking.session import Partition, request_digest
 from metacog_pipeline.asking.types import Answer, Ask, CallOptions, Task
 from metacog_pipeline.benchmark.bound import Bound
@@ -32,12 +33,15 @@ class ItemChat:
     ask: Ask
     mode: str
     spec: ModelSpec
+    asked: dict[str, second_ask.Asked] = field(default_factory=dict)
 
     async def __call__(
         self, step: str, messages: Sequence[Message], **options: Unpack[CallOptions]
     ) -> Answer:
         """Ask one call."""
-        return await self.ask(step, messages, **options)
+        answer = await self.ask(step, messages, **options)
+        self.asked[step] = second_ask.Asked(tuple(messages), options, answer)
+        return answer
 
 
 def models(benchmark: Bound) -> list[ModelSpec]:
@@ -90,7 +94,11 @@ def tasks(benchmark: Bound, spec: ModelSpec) -> list[Task]:
 
     def task(item: Item, condition: str) -> Task:
         async def run(ask: Ask, mode: str) -> None:
-            await benchmark.ask(item, condition, ItemChat(ask, mode, spec))
+            chat = ItemChat(ask, mode, spec)
+            await benchmark.ask(item, condition, chat)
+            if again := second_ask.wanted(benchmark, item, condition, mode, chat.asked):
+                step, messages, options = again
+                await chat(step, messages, **options)
 
         return Task(item.item_id, item.item_hash, condition, run)
 

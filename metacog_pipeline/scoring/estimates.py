@@ -25,6 +25,7 @@ WITHHELD = "withheld"
 Known = Mapping[tuple[Any, ...], float | None]  # group and measure → value
 FAILED = "failed: "
 COVERAGE = Measure("coverage", "coverage", words="Share of the asked items whose answer could be read.")
+FIRST_REPLY = "_first_reply"  # behind the name of a measure: without second asks
 _KEY = ["dataset", "task", "condition", "scoring", "model"]  # of a group, as `ESTIMATE` has it
 
 
@@ -127,7 +128,25 @@ def measures_of(benchmark: Bound | type[Bound]) -> list[Measure]:
     for each in benchmark.measures:
         declared += each.measures if isinstance(each, MeasureSet) else (each,)
     named = any(each.name == COVERAGE.name for each in declared)
-    return declared if named else [COVERAGE, *declared]
+    every = declared if named else [COVERAGE, *declared]
+    return [
+        *every,
+        *(_of_first_replies(each) for each in every if each.headline or each.name == COVERAGE.name),
+    ]
+
+
+def _of_first_replies(measure: Measure) -> Measure:
+    """Return a measure as it is of the first replies alone; `files.score` computes it where a reply was asked once more."""
+    words = f"{measure.words} Of the first replies alone: those to a second ask are left out.".strip()
+    return Measure(
+        measure.name + FIRST_REPLY,
+        f"{measure.label}, first replies",
+        unit=measure.unit,
+        range=measure.range,
+        higher_is_better=measure.higher_is_better,
+        words=words,
+        conditions=measure.conditions,
+    )
 
 
 def _computed(

@@ -8,6 +8,7 @@ a benchmark's own tables. `scoring.staleness` compares the digests; a file that 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,14 +20,16 @@ from metacog_pipeline.asking.judging import responses_path
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.asking.states import source_of
 from metacog_pipeline.benchmark.bound import Bound
-from metacog_pipeline.benchmark.contract import Condition, Judging, Scored, Stage
+from metacog_pipeline.benchmark.contract import Condition, Judging, MeasureSet, Scored, Stage
 from metacog_pipeline.errors import MetacogError, SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.reading.calls import AGAIN
 from metacog_pipeline.scoring import comparisons as comparing
 from metacog_pipeline.scoring.comparisons import comparisons, failures_in, table
-from metacog_pipeline.scoring.estimates import estimates, groups_of
+from metacog_pipeline.scoring.estimates import COVERAGE, FIRST_REPLY, estimates, groups_of
 from metacog_pipeline.scoring.harmonised import harmonised, harmonised_path
 from metacog_pipeline.scoring.responses import FAILED_READING, read_responses
+from metacog_pipeline.scoring.schemas import ESTIMATE
 from metacog_pipeline.stats import measured_coverage
 from metacog_pipeline.study.frames import mark_of, read_frame, read_frames, write_frame
 from metacog_pipeline.transcripts.store import answers_table
@@ -131,8 +134,13 @@ def read(benchmark: Bound, partition: Partition) -> pl.DataFrame:
 
 def responses(benchmark: Bound, partition: Partition, asked: tasks.Asked) -> pl.DataFrame:
     """Return the responses of a partition to what was asked, as its transcripts have them now."""
+    return _read(benchmark, partition, current_transcripts(benchmark, partition), asked)
+
+
+def _read(
+    benchmark: Bound, partition: Partition, transcripts: pl.DataFrame, asked: tasks.Asked
+) -> pl.DataFrame:
     source = str(partition.manifest().get("source") or source_of(partition.spec))
-    transcripts = current_transcripts(benchmark, partition)
     model, run = partition.spec.name, partition.run
     return read_responses(benchmark, transcripts, asked, model=model, run=run, source=source)
 
@@ -186,6 +194,7 @@ def score(benchmark: Bound, partition: Partition) -> pl.DataFrame:
             path.unlink(missing_ok=True)
         raise
     found = estimates(benchmark, groups_of(benchmark, scored, by_run=True))
+    found = pl.concat([found, _of_first_replies(benchmark, [(partition, scored)], by_run=True)])
     digest = scoring_digest(benchmark, partition)
     frames = (scored, harmonised(benchmark, scored), found)
     for frame, path in zip(frames, scored_paths(partition), strict=True):
@@ -207,6 +216,33 @@ def derived(benchmark: Bound, responses: pl.DataFrame, judgements: pl.DataFrame 
         what = f"responses without {', '.join(lost)}" if lost else rows
         raise MetacogError(f"{benchmark.name}.derive returns {what}; return all of them and add columns only")
     return made
+
+
+def _of_first_replies(
+    benchmark: Bound, scored: Sequence[tuple[Partition, pl.DataFrame]], *, by_run: bool
+) -> pl.DataFrame:
+    """Return coverage and headline without second asks, of runs of a model in which a reply was asked once more."""
+    if not any(frame["asked_again"].any() for _, frame in scored):
+        return ESTIMATE.to_frame()
+    frames = [_without_second_asks(benchmark, *each) for each in scored]
+    narrow = copy(benchmark)
+    of_sets = [
+        (each, each.measures if isinstance(each, MeasureSet) else (each,)) for each in benchmark.measures
+    ]
+    narrow.measures = tuple(each for each, own in of_sets if any(measure.headline for measure in own))  # type: ignore[misc]
+    names = [COVERAGE.name, *(measure.name for _, own in of_sets for measure in own if measure.headline)]
+    found = estimates(narrow, groups_of(narrow, pl.concat(frames, how="diagonal_relaxed"), by_run=by_run))
+    return found.filter(pl.col("measure").is_in(names)).with_columns(pl.col("measure") + FIRST_REPLY)
+
+
+def _without_second_asks(benchmark: Bound, partition: Partition, scored: pl.DataFrame) -> pl.DataFrame:
+    """Return the derived responses as the first replies alone give them."""
+    if not scored["asked_again"].any():
+        return scored
+    transcripts = current_transcripts(benchmark, partition)
+    first = transcripts.filter(~pl.col("step").str.ends_with(AGAIN))
+    frame = _read(benchmark, partition, first, tasks.asked(benchmark, partition.spec))
+    return derived(benchmark, frame, kept_judgements(benchmark, partition))
 
 
 def has_answers(partition: Partition) -> bool:
@@ -236,6 +272,10 @@ def pool(benchmark: Bound) -> dict[str, int]:
         scored = pl.concat(scored_frames(benchmark), how="diagonal_relaxed")
         by_run = pl.concat([read_frame(path) for path in paths]) if paths else None
         pooled = estimates(benchmark, groups_of(benchmark, scored, by_run=False), by_run)
+        several = [runs for runs in models.values() if len(runs) > 1]
+        for runs in several:
+            known = [(each, read_frame(scored_path(each))) for each in runs]
+            pooled = pl.concat([pooled, _of_first_replies(benchmark, known, by_run=False)])
         for model, partitions in models.items():
             digest = pooling_digest(benchmark, partitions)
             write_frame(pooled.filter(model=model), model_estimates_path(benchmark, model), digest)

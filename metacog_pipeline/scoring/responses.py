@@ -11,6 +11,7 @@ from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.benchmark.contract import Call, Item
 from metacog_pipeline.benchmark.schema import schema_of
 from metacog_pipeline.errors import one_line
+from metacog_pipeline.reading.calls import AGAIN
 from metacog_pipeline.scoring.schemas import response_schema
 
 Kept = Mapping[str, Any]  # one row of the transcripts
@@ -60,6 +61,7 @@ def read_responses(
                     **{"task": getattr(item, "task", None), "model": model, "run": run, "source": source},
                     **{"item_id": item.item_id, "cluster": item.cluster, "position": item.position},
                     **{"mode": kept[0]["mode"] if kept else None},
+                    **{"asked_again": any(each["step"].endswith(AGAIN) for each in kept)},
                     **{"answer_ids": [each["answer_id"] for each in kept]},
                     **{name: total(paid, name) for name in _SUMMED},
                 }

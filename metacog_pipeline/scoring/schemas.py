@@ -21,7 +21,7 @@ def table_of(*columns: str) -> pl.Schema:
 RESPONSE = pl.Schema(
     {
         **table_of("String benchmark dataset task condition model", "Int32 run", "String item_id cluster"),
-        **table_of("Int32 position", "String status reason mode"),
+        **table_of("Int32 position", "String status reason mode", "Boolean asked_again"),
         "answer_ids": pl.List(pl.String),
         **table_of("Float64 latency_s cost_usd", "Int64 input_tokens output_tokens", "String source"),
     }

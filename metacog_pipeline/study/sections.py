@@ -47,7 +47,8 @@ class Settings(Section):
     """``[benchmarks.NAME]``: the keys every benchmark has. A benchmark adds its own in a subclass.
 
     ``wording`` is a TOML file with the exact texts of another study, relative to the study file. ``allow_incomplete``
-    gives numbers for runs in which something was not answered, and labels them.
+    gives numbers for runs in which something was not answered, and labels them. ``reask_unreadable`` asks a reply that
+    cannot be read once more for its form; the protocols of the papers do not. No complete run is asked again for it.
 
     A benchmark that ``takes_questions`` reads the files in `Home.imported` as well, rows of `question_rows`: questions of
     logs that no benchmark asks yet. One that trains models names the table ``[training]`` in ``training``.
@@ -59,6 +60,7 @@ class Settings(Section):
     enabled: bool = Field(default=True, strict=True)
     wording: PathText | None = setting(Stage.ASKING, None)
     allow_incomplete: bool = setting(Stage.SCORING, False, strict=True)
+    reask_unreadable: bool = Field(default=True, strict=True)  # of no stage: it makes nothing stale
 
     def affecting(self, stage: Stage) -> dict[str, Any]:
         """Return the keys whose change makes ``stage`` the first stale one, with their values as JSON."""

@@ -24,7 +24,7 @@ from metacog_pipeline.benchmarks.metamedqa.measures import CODED, MEASURES, N_AL
 from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE, Wording, load_wording
 from metacog_pipeline.benchmarks.metamedqa.published import PUBLISHED
 from metacog_pipeline.benchmarks.metamedqa.questions import QUESTIONS
-from metacog_pipeline.benchmarks.metamedqa.read import UNANSWERED, UNREADABLE, Response, read_response
+from metacog_pipeline.benchmarks.metamedqa.read import UNANSWERED, UNREADABLE, Response, again, read_response
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
 from metacog_pipeline.benchmarks.metamedqa.sources import SOURCES
 from metacog_pipeline.home import Home
@@ -122,6 +122,10 @@ class MetaMedQA(Benchmark[settings_of.Settings, Question, Response]):
     def parse(self, item: Question, condition: str, calls: Calls) -> Response:
         """Read letter and confidence, or why there is none."""
         return read_response(item, calls)
+
+    def again(self, item: Question, condition: str, calls: Calls) -> tuple[str, str] | None:
+        """Return the step to ask once more and the form to ask for."""
+        return again(read_response(item, calls), calls)
 
     def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
         """Return the responses with what is counted."""

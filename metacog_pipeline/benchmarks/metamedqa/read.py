@@ -114,19 +114,16 @@ def _shares(
     return tokens.shares(said_by[0], menu) if len(said_by) == 1 else (None, None)
 
 
-def again(item: Item, response: Response, calls: Calls) -> tuple[str, str] | None:
+def again(response: Response, calls: Calls) -> tuple[str, str] | None:
     """Return the step to ask once more and the form to ask for, of a reply that cannot be read; None where nothing is."""
-    asked_apart = "choice" in _newest_mode(calls)
-    match response.status:
-        case "answer_unparsed":
-            return (
-                ("choice", "the letter alone")
-                if asked_apart
-                else ("answer", "Answer: <A-F>\nConfidence: <1-5>")
-            )
-        case "confidence_unparsed":
-            return ("confidence", "one digit from 1 to 5") if asked_apart else ("answer", "Confidence: <1-5>")
-    return None
+    if "choice" in _newest_mode(calls):
+        return None
+    forms = {
+        "answer_unparsed": "Answer: <A-F>\nConfidence: <1-5>",
+        "confidence_unparsed": "Confidence: <1-5>",
+    }
+    form = forms.get(response.status)
+    return None if form is None else ("answer", form)
 
 
 def read_row(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from metacog_pipeline.benchmarks.signaldetection.items import Item as Trial
 from metacog_pipeline.benchmarks.signaldetection.measures import MEASURES, rated
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE, Wording, load_wording
 from metacog_pipeline.benchmarks.signaldetection.questions import QUESTIONS
-from metacog_pipeline.benchmarks.signaldetection.read import UNREADABLE, Response, read_response
+from metacog_pipeline.benchmarks.signaldetection.read import UNREADABLE, Response, again, read_response
 from metacog_pipeline.benchmarks.signaldetection.settings import Settings
 from metacog_pipeline.benchmarks.signaldetection.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec
@@ -97,6 +97,10 @@ class SignalDetection(contract.Benchmark[Settings, Trial, Response]):
     def parse(self, item: Trial, condition: str, calls: Calls) -> Response:
         """Read the one call; a confidence counts only where it was asked for."""
         return read_response(item, calls, self.wording.ratings if rated(condition) else None)
+
+    def again(self, item: Trial, condition: str, calls: Calls) -> tuple[str, str] | None:
+        """Return the step to ask once more and the form to ask for."""
+        return again(self.parse(item, condition, calls), self.wording.ratings if rated(condition) else None)
 
     def harmonise(self, responses: pl.DataFrame) -> pl.DataFrame:
         """Return the rated responses; k of K is the probability 0.5 + (k-1)/(2(K-1)) of two alternatives."""

@@ -85,7 +85,7 @@ def read_response(item: Item, calls: Calls, ratings: int | None) -> Response:
     return found
 
 
-def again(item: Item, response: Response, ratings: int | None) -> tuple[str, str] | None:
+def again(response: Response, ratings: int | None) -> tuple[str, str] | None:
     """Return the step to ask once more and the form to ask for, of a reply that cannot be read; None where nothing is."""
     match response.status:
         case "answer_unparsed":

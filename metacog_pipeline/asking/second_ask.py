@@ -1,0 +1,83 @@
+"""The second ask: a reply that cannot be read is asked once more, for its form alone, in the same conversation.
+
+Never what is right, and no new confidence where one was read: `reading.calls.read_step` takes from the second reply only
+what the first one does not say. It is a step of its own, kept and paid like every other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from metacog_pipeline.asking.types import Answer, CallOptions
+from metacog_pipeline.benchmark.bound import Bound
+from metacog_pipeline.benchmark.contract import Item
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import ChatRequest, Completion, Message, Status
+from metacog_pipeline.reading.calls import AGAIN, Call
+
+WORDS = "Please give your answer in this form:\n"
+#: Modes in which the provider itself holds a reply to its form: there is nothing to ask for.
+_HELD = ("choice", "logit_bias")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One call of an item as it was made."""
+
+    messages: tuple[Message, ...]
+    options: CallOptions
+    answer: Answer
+
+
+def wanted(
+    benchmark: Bound, item: Item, condition: str, mode: str, asked: dict[str, Asked]
+) -> tuple[str, tuple[Message, ...], CallOptions] | None:
+    """Return step, messages and options of the second ask; None where every reply can be read, or none should be asked."""
+    if mode in _HELD or not benchmark.settings.reask_unreadable:
+        return None
+    calls = {step: Call(each.answer.status, each.answer.text, mode) for step, each in asked.items()}
+    again = benchmark.again(item, condition, calls)
+    if again is None or (first := asked.get(again[0])) is None:
+        return None
+    said = first.answer.text
+    if (
+        first.answer.status != Status.OK or not said.strip()
+    ):  # nothing was said that could be said in another form
+        return None
+    form = Message("user", WORDS.format(form=again[1]))
+    options = CallOptions(**{name: value for name, value in first.options.items() if name != "constraint"})  # type: ignore[typeddict-item]
+    if not said:  # an empty turn of a model is refused by many a provider
+        last = first.messages[-1]
+        return (
+            again[0] + AGAIN,
+            (*first.messages[:-1], Message(last.role, f"{last.content}\n\n{form}")),
+            options,
+        )
+    return again[0] + AGAIN, (*first.messages, Message("assistant", said), Message("user", form)), options
+
+
+class Patient:
+    """The simulated observer of a benchmark that gives the asked form when it is asked once more."""
+
+    def __init__(self, benchmark: Bound, spec: ModelSpec) -> None:
+        self._first = benchmark.observer(spec.observer)
+        self._again = benchmark.observer(spec.observer.model_copy(update={"untidiness": 0.0}))
+
+    def knows(self, request: ChatRequest) -> bool:
+        """Whether ``request`` is about an item of the benchmark."""
+        return self._first.knows(_first_of(request))
+
+    def __call__(self, request: ChatRequest) -> str | Completion:
+        """Return the answer to ``request``."""
+        again = request.step.endswith(AGAIN)
+        return self._again(_first_of(request)) if again else self._first(request)
+
+
+def _first_of(request: ChatRequest) -> ChatRequest:
+    """Return the request that is asked again."""
+    if not request.step.endswith(AGAIN):
+        return request
+    *before, last = request.messages
+    asked, _, _ = last.content.rpartition(f"\n\n{WORDS}")
+    messages = (*before, Message(last.role, asked)) if asked else before[:-1]
+    return replace(request, step=request.step.removesuffix(AGAIN), messages=tuple(messages))
