@@ -40,20 +40,20 @@ def wanted(
     if again is None or (first := asked.get(again[0])) is None:
         return None
     said = first.answer.text
-    if (
-        first.answer.status != Status.OK or not said.strip()
-    ):  # nothing was said that could be said in another form
+    if first.answer.status != Status.OK or (
+        said and not said.strip()
+    ):  # blanks stand for an answer not given yet
         return None
-    form = Message("user", WORDS.format(form=again[1]))
-    options = CallOptions(**{name: value for name, value in first.options.items() if name != "constraint"})  # type: ignore[typeddict-item]
-    if not said:  # an empty turn of a model is refused by many a provider
-        last = first.messages[-1]
-        return (
-            again[0] + AGAIN,
-            (*first.messages[:-1], Message(last.role, f"{last.content}\n\n{form}")),
-            options,
-        )
-    return again[0] + AGAIN, (*first.messages, Message("assistant", said), Message("user", form)), options
+    options = first.options.copy()
+    options.pop("constraint", None)
+    return again[0] + AGAIN, _continued(first.messages, said, f"{WORDS}{again[1]}"), options
+
+
+def _continued(messages: tuple[Message, ...], said: str, form: str) -> tuple[Message, ...]:
+    if said:
+        return (*messages, Message("assistant", said), Message("user", form))
+    *before, last = messages  # many a provider refuses an empty turn of the model
+    return (*before, Message(last.role, f"{last.content}\n\n{form}"))
 
 
 class Patient:

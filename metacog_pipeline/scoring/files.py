@@ -226,11 +226,9 @@ def _of_first_replies(
         return ESTIMATE.to_frame()
     frames = [_without_second_asks(benchmark, *each) for each in scored]
     narrow = copy(benchmark)
-    of_sets = [
-        (each, each.measures if isinstance(each, MeasureSet) else (each,)) for each in benchmark.measures
-    ]
-    narrow.measures = tuple(each for each, own in of_sets if any(measure.headline for measure in own))  # type: ignore[misc]
-    names = [COVERAGE.name, *(measure.name for _, own in of_sets for measure in own if measure.headline)]
+    of_sets = [(each, each.measures if isinstance(each, MeasureSet) else (each,)) for each in benchmark.measures]
+    names = {COVERAGE.name, *(measure.name for _, own in of_sets for measure in own if measure.headline)}
+    narrow.measures = tuple(each for each, own in of_sets if names & {measure.name for measure in own})  # type: ignore[misc]
     found = estimates(narrow, groups_of(narrow, pl.concat(frames, how="diagonal_relaxed"), by_run=by_run))
     return found.filter(pl.col("measure").is_in(names)).with_columns(pl.col("measure") + FIRST_REPLY)
 
