@@ -169,6 +169,12 @@ def _notes(study: Study, rows: Sequence[PlanRow], *, whole: bool) -> Iterator[st
         "(tokens in are estimated from text length; calls, tokens out and dollars are upper bounds; what is expected takes "
         "thinking as it was seen)."
     )
+    again = {each.name for each in enabled(study) if each.settings.reask_unreadable}
+    if to_ask := sum(row.to_ask for row in rows if row.benchmark in again):
+        yield (
+            f"A reply that cannot be read is asked once more: at most {to_ask:,} calls that are not in this plan "
+            "(reask_unreadable = false in a benchmark's table asks none)."
+        )
     if waiting := sum(row.in_batches for row in rows):
         yield f"{waiting:,} calls are in batches under way: the next run collects their answers and asks none again."
     if (cap := study.study.budget_usd) is None:

@@ -6,6 +6,7 @@ what the first one does not say. It is a step of its own, kept and paid like eve
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from metacog_pipeline.asking.types import Answer, CallOptions
@@ -30,23 +31,22 @@ class Asked:
 
 
 def wanted(
-    benchmark: Bound, item: Item, condition: str, mode: str, asked: dict[str, Asked]
-) -> tuple[str, tuple[Message, ...], CallOptions] | None:
-    """Return step, messages and options of the second ask; None where every reply can be read, or none should be asked."""
+    benchmark: Bound, item: Item, condition: str, mode: str, asked: Mapping[str, Asked]
+) -> Iterator[tuple[str, tuple[Message, ...], CallOptions]]:
+    """Yield step, messages and options of each second ask that the replies of an item need."""
     if mode in _HELD or not benchmark.settings.reask_unreadable:
-        return None
+        return
     calls = {step: Call(each.answer.status, each.answer.text, mode) for step, each in asked.items()}
-    again = benchmark.again(item, condition, calls)
-    if again is None or (first := asked.get(again[0])) is None:
-        return None
-    said = first.answer.text
-    if first.answer.status != Status.OK or (
-        said and not said.strip()
-    ):  # blanks stand for an answer not given yet
-        return None
-    options = first.options.copy()
-    options.pop("constraint", None)
-    return again[0] + AGAIN, _continued(first.messages, said, f"{WORDS}{again[1]}"), options
+    for step, form in tuple(benchmark.again(item, condition, calls)):
+        first = asked.get(step)
+        if first is None or first.answer.status != Status.OK:
+            continue
+        said = first.answer.text
+        if said and not said.strip():  # blanks stand for an answer that is not given yet
+            continue
+        options = first.options.copy()
+        options.pop("constraint", None)
+        yield step + AGAIN, _continued(first.messages, said, f"{WORDS}{form}"), options
 
 
 def _continued(messages: tuple[Message, ...], said: str, form: str) -> tuple[Message, ...]:

@@ -96,8 +96,7 @@ def tasks(benchmark: Bound, spec: ModelSpec) -> list[Task]:
         async def run(ask: Ask, mode: str) -> None:
             chat = ItemChat(ask, mode, spec)
             await benchmark.ask(item, condition, chat)
-            if again := second_ask.wanted(benchmark, item, condition, mode, chat.asked):
-                step, messages, options = again
+            for step, messages, options in second_ask.wanted(benchmark, item, condition, mode, chat.asked):
                 await chat(step, messages, **options)
 
         return Task(item.item_id, item.item_hash, condition, run)

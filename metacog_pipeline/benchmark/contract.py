@@ -16,7 +16,7 @@ from __future__ import annotations
 import abc
 import importlib.util
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -247,9 +247,9 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     def parse(self, item: ItemT, condition: str, calls: Calls) -> ResponseT:
         """Read one item's calls. Total: any text gives a response, at worst one whose status says why it cannot be read."""
 
-    def again(self, item: ItemT, condition: str, calls: Calls) -> tuple[str, str] | None:
-        """Return the step whose reply is asked once more, and the form to give it in; None (the default) where none is."""
-        return None
+    def again(self, item: ItemT, condition: str, calls: Calls) -> Iterable[tuple[str, str]]:
+        """Return the steps whose replies are asked once more, each with the form to give it in; none by default."""
+        return ()
 
     def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
         """Return the responses with the columns that groups count: what rests on other rows, on judgements, or on items.

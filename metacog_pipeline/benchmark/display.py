@@ -39,6 +39,9 @@ class Published:
     contrasts: Callable[[Any], Iterable[Comparison]] | None = None
 
 
+FIRST_REPLY = "_first_reply"  # behind the name of a measure: of first replies alone, without second asks
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column of a printed board.

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from metacog_pipeline import registry
-from metacog_pipeline.benchmark.display import PLAIN, Board, Column
+from metacog_pipeline.benchmark.display import FIRST_REPLY, PLAIN, Board, Column
 from metacog_pipeline.errors import MetacogError, one_line
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard import output
@@ -157,6 +157,7 @@ def _reasons(board: Board, lines: Sequence[_Line]) -> Iterator[str]:
 def _table(board: Board, lines: Sequence[_Line]) -> Rows:
     present = {name for line in lines for name in line.measures}
     columns = [each for each in board.columns if present & {*each.measures}]
+    columns += [_of_first_replies(board, name) for name in sorted(present) if name.endswith(FIRST_REPLY)]
     mixed = len({line.source for line in lines}) > 1  # each line must then say which it is
     valued = {name for line in lines for name in line.measures if line.number(name) is not None}
     ranking = next((each for each in board.order if valued & {*each}), ())
@@ -170,6 +171,13 @@ def _table(board: Board, lines: Sequence[_Line]) -> Rows:
     shorts = (column.short for column in columns)
     head = ("model", *(("source",) if mixed else ()), *shorts, "coverage", "failed", "unreadable")
     return Rows(head, tuple(rows))
+
+
+def _of_first_replies(board: Board, name: str) -> Column:
+    """Return the column of a measure without second asks."""
+    measure = name.removesuffix(FIRST_REPLY)
+    short = next((each.short for each in board.columns if each.measure == measure), measure)
+    return Column(name, f"{short}, first replies")
 
 
 def _cell(line: _Line, column: Column) -> str:

@@ -13,6 +13,7 @@ import polars as pl
 
 from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.benchmark.contract import Measure, MeasureSet
+from metacog_pipeline.benchmark.display import FIRST_REPLY
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.measures import holds
 from metacog_pipeline.errors import one_line
@@ -25,7 +26,6 @@ WITHHELD = "withheld"
 Known = Mapping[tuple[Any, ...], float | None]  # group and measure → value
 FAILED = "failed: "
 COVERAGE = Measure("coverage", "coverage", words="Share of the asked items whose answer could be read.")
-FIRST_REPLY = "_first_reply"  # behind the name of a measure: without second asks
 _KEY = ["dataset", "task", "condition", "scoring", "model"]  # of a group, as `ESTIMATE` has it
 
 

@@ -21,12 +21,13 @@ from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.asking.states import source_of
 from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.benchmark.contract import Condition, Judging, MeasureSet, Scored, Stage
+from metacog_pipeline.benchmark.display import FIRST_REPLY
 from metacog_pipeline.errors import MetacogError, SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.reading.calls import AGAIN
 from metacog_pipeline.scoring import comparisons as comparing
 from metacog_pipeline.scoring.comparisons import comparisons, failures_in, table
-from metacog_pipeline.scoring.estimates import COVERAGE, FIRST_REPLY, estimates, groups_of
+from metacog_pipeline.scoring.estimates import COVERAGE, estimates, groups_of
 from metacog_pipeline.scoring.harmonised import harmonised, harmonised_path
 from metacog_pipeline.scoring.responses import FAILED_READING, read_responses
 from metacog_pipeline.scoring.schemas import ESTIMATE
@@ -226,7 +227,9 @@ def _of_first_replies(
         return ESTIMATE.to_frame()
     frames = [_without_second_asks(benchmark, *each) for each in scored]
     narrow = copy(benchmark)
-    of_sets = [(each, each.measures if isinstance(each, MeasureSet) else (each,)) for each in benchmark.measures]
+    of_sets = [
+        (each, each.measures if isinstance(each, MeasureSet) else (each,)) for each in benchmark.measures
+    ]
     names = {COVERAGE.name, *(measure.name for _, own in of_sets for measure in own if measure.headline)}
     narrow.measures = tuple(each for each, own in of_sets if names & {measure.name for measure in own})  # type: ignore[misc]
     found = estimates(narrow, groups_of(narrow, pl.concat(frames, how="diagonal_relaxed"), by_run=by_run))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -123,7 +123,7 @@ class MetaMedQA(Benchmark[settings_of.Settings, Question, Response]):
         """Read letter and confidence, or why there is none."""
         return read_response(item, calls)
 
-    def again(self, item: Question, condition: str, calls: Calls) -> tuple[str, str] | None:
+    def again(self, item: Question, condition: str, calls: Calls) -> Iterable[tuple[str, str]]:
         """Return the step to ask once more and the form to ask for."""
         return again(read_response(item, calls), calls)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -114,16 +114,14 @@ def _shares(
     return tokens.shares(said_by[0], menu) if len(said_by) == 1 else (None, None)
 
 
-def again(response: Response, calls: Calls) -> tuple[str, str] | None:
-    """Return the step to ask once more and the form to ask for, of a reply that cannot be read; None where nothing is."""
-    if "choice" in _newest_mode(calls):
-        return None
+def again(response: Response, calls: Calls) -> Iterable[tuple[str, str]]:
+    """Yield the step to ask once more and the form to ask for, of a reply that cannot be read."""
     forms = {
         "answer_unparsed": "Answer: <A-F>\nConfidence: <1-5>",
         "confidence_unparsed": "Confidence: <1-5>",
     }
-    form = forms.get(response.status)
-    return None if form is None else ("answer", form)
+    if response.status in forms and "choice" not in _newest_mode(calls):
+        yield "answer", forms[response.status]
 
 
 def read_row(row: Mapping[str, Any]) -> dict[str, Any]:

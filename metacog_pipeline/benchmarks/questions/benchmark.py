@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
@@ -101,6 +101,10 @@ class OwnQuestions(contract.Benchmark[Settings, Question, read.Response]):
     def parse(self, item: Question, condition: str, calls: Calls) -> read.Response:
         """Read answer and confidence, or why there is none."""
         return read.read(item, condition, calls, self.settings.samples)
+
+    def again(self, item: Question, condition: str, calls: Calls) -> Iterable[tuple[str, str]]:
+        """Return the step to ask once more and the form to ask for."""
+        return read.again(item, condition, self.parse(item, condition, calls))
 
     def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
         """Return the responses with confidence on the scale of the whole log.

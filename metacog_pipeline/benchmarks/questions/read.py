@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from metacog_pipeline.benchmark import contract
@@ -55,6 +55,24 @@ def read(item: Item, condition: str, calls: Calls, samples: int) -> Response:
     if condition in SAMPLED and there:
         return _agreed(item, condition, calls, names, there)
     return _single(item, condition, calls) if ANSWER in there else Response()
+
+
+_FORMS = {
+    "verbal_percent": "\nConfidence: <0 to 100>",
+    "bet": "\nBet: <0 to 100>",
+    "verbal_scale": f"\nConfidence: <{', '.join(SCALE)}>",
+}
+
+
+def again(item: Item, condition: str, response: Response) -> Iterable[tuple[str, str]]:
+    """Yield the step to ask once more and the form to ask for, of a reply that cannot be read."""
+    beside = _FORMS.get(condition, "")
+    if condition in SAMPLED or (condition not in _FORMS and response.status == "confidence_unparsed"):
+        return
+    if response.status == "answer_unparsed":
+        yield ANSWER, f"Answer: <{'letter' if item.kind == 'choice' else 'answer'}>{beside}"
+    elif response.status == "confidence_unparsed":
+        yield ANSWER, beside.strip()
 
 
 def _single(item: Item, condition: str, calls: Calls) -> Response:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,7 +11,7 @@ import polars as pl
 
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.wording import words_of
-from metacog_pipeline.benchmarks.selfknowledge import items, prompts, response, sources
+from metacog_pipeline.benchmarks.selfknowledge import items, prompts, read, response, sources
 from metacog_pipeline.benchmarks.selfknowledge import settings as settings_of
 from metacog_pipeline.benchmarks.selfknowledge.board import BOARD
 from metacog_pipeline.benchmarks.selfknowledge.construction import pipeline
@@ -155,6 +155,10 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, respons
         return response.read(
             item, condition, calls, rule=settings.matching, yes_no=settings.yes_no, wording=worded
         )
+
+    def again(self, item: items.Item, condition: str, calls: contract.Calls) -> Iterable[tuple[str, str]]:
+        """Return the steps to ask once more, each with the form to ask for."""
+        return read.again(item.accepted(LANGUAGE_OF[condition]), calls)
 
     def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
         """Add what is counted beside what was read.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -83,6 +83,19 @@ def abstains(text: str, accepted: Sequence[str] = (), rule: rules.YesNoRule = "d
     if rule != "default":
         return rules.abstains(spoken(text))
     return is_withheld(read_turn(Envelope.of(text), [ShortText(accepted)]))
+
+
+_FORMS = {META: "Yes or No", DIRECT: "the answer alone, in a few words"}
+_UNREAD = ("no_answer", "ambiguous")
+
+
+def again(accepted: Sequence[str], calls: Calls) -> Iterable[tuple[str, str]]:
+    """Yield the steps to ask once more, each with the form to ask for: replies that say neither or several things."""
+    for step, field in ((META, Known()), (DIRECT, ShortText(accepted))):
+        if step in calls and ended(calls[step]) is None:
+            answer = read_step(calls, step, [field])["answer"]
+            if answer.status in _UNREAD and not answer.withheld:
+                yield step, _FORMS[step]
 
 
 # --- a row of ``metacog read selfknowledge`` ------------------------------------------------------------------------------

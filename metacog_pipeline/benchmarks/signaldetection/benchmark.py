@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -98,7 +98,7 @@ class SignalDetection(contract.Benchmark[Settings, Trial, Response]):
         """Read the one call; a confidence counts only where it was asked for."""
         return read_response(item, calls, self.wording.ratings if rated(condition) else None)
 
-    def again(self, item: Trial, condition: str, calls: Calls) -> tuple[str, str] | None:
+    def again(self, item: Trial, condition: str, calls: Calls) -> Iterable[tuple[str, str]]:
         """Return the step to ask once more and the form to ask for."""
         return again(self.parse(item, condition, calls), self.wording.ratings if rated(condition) else None)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any
@@ -85,16 +85,13 @@ def read_response(item: Item, calls: Calls, ratings: int | None) -> Response:
     return found
 
 
-def again(response: Response, ratings: int | None) -> tuple[str, str] | None:
-    """Return the step to ask once more and the form to ask for, of a reply that cannot be read; None where nothing is."""
-    match response.status:
-        case "answer_unparsed":
-            return STEP, '{"decision": "<0 or 1>"}' if ratings is None else (
-                f'{{"decision": "<0 or 1>", "confidence": <1 to {ratings}>}}'
-            )
-        case "confidence_unparsed":
-            return STEP, f'{{"confidence": <1 to {ratings}>}}'
-    return None
+def again(response: Response, ratings: int | None) -> Iterable[tuple[str, str]]:
+    """Yield the step to ask once more and the form to ask for, of a reply that cannot be read."""
+    rating = f'"confidence": <1 to {ratings}>'
+    if response.status == "answer_unparsed":
+        yield STEP, '{"decision": "<0 or 1>"' + (f", {rating}" if ratings is not None else "") + "}"
+    elif response.status == "confidence_unparsed":
+        yield STEP, f"{{{rating}}}"
 
 
 def read_row(row: Mapping[str, Any]) -> dict[str, Any]:
