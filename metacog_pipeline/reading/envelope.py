@@ -124,6 +124,13 @@ def spoken(reply: str) -> str:
     return _without_thinking(_both_ends(reply)).strip()
 
 
+def turn_of(reply: str) -> str:
+    """Return the model's own turn, every character as it is, where a format of its own is read from it."""
+    text = _without_thinking(_both_ends(reply))
+    start, end = _turn(plain(text))
+    return text[start:end].strip()
+
+
 def _only_thinks(text: str) -> bool:
     """Return whether a reply ends in the midst of thinking: a limit cut it, whatever its call says."""
     marks = [*_MARK.finditer(text)]

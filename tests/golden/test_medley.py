@@ -15,11 +15,12 @@ import pytest
 from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, abilities
 from metacog_pipeline.benchmarks.medley.aggregate import DIMENSIONS, TIERS, part, rounded, weights
 from metacog_pipeline.benchmarks.medley.construction.published import read_set
+from metacog_pipeline.benchmarks.medley.grades import parse_judgement
 from metacog_pipeline.benchmarks.medley.instance_scores import judged_measures, score_triples
 from metacog_pipeline.benchmarks.medley.items import anonymised, instance_from_published
 from metacog_pipeline.benchmarks.medley.known_answers import outcome
 from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP, LabelMap, claim_confidence, num
-from metacog_pipeline.benchmarks.medley.parsing import is_error, parse_judgement, parse_reply
+from metacog_pipeline.benchmarks.medley.read import is_error, parse_reply
 from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
 from metacog_pipeline.benchmarks.medley.rule_based.measures import MEASURES
 from metacog_pipeline.benchmarks.medley.rule_based.options import REFERENCE

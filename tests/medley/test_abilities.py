@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, MAPS, abilities, dominant_ability
+from metacog_pipeline.benchmarks.medley.grades import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.instance_scores import judged_measures
 from metacog_pipeline.benchmarks.medley.known_answers import outcome
-from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
 from metacog_pipeline.benchmarks.medley.rule_based.options import PAPER, REFERENCE
 from tests.tables import every

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.medley import profiles
 from metacog_pipeline.benchmarks.medley.averages import all_averages, averages
+from metacog_pipeline.benchmarks.medley.grades import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.items import DOMAINS
-from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.scoring.estimates import groups_of
 from metacog_pipeline.scoring.schemas import COMPARISON
 from tests.medley.bound import SCORED, Bound, compared, estimated

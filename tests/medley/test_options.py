@@ -4,9 +4,9 @@ from dataclasses import fields, replace
 
 import pytest
 
+from metacog_pipeline.benchmarks.medley.grades import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.instance_scores import NUMBERS, score_triples
 from metacog_pipeline.benchmarks.medley.labels import PAPER_MAP
-from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.rule_based import options as module
 from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
 from metacog_pipeline.benchmarks.medley.rule_based.options import PAPER, PRESETS, REFERENCE, Options

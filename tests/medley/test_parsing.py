@@ -7,13 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.medley.parsing import (
-    CRITERIA,
-    JUDGE_DIMENSIONS,
-    is_error,
-    parse_judgement,
-    parse_reply,
-)
+from metacog_pipeline.benchmarks.medley.grades import CRITERIA, JUDGE_DIMENSIONS, parse_judgement
+from metacog_pipeline.benchmarks.medley.read import is_error, parse_reply
 from tests.tables import every
 
 REPLY = {"assessment": "x", "claim_level_assessments": [{"claim_id": "C1", "confidence": "high"}]}

@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.benchmarks.medley import Medley, instance_scores
+from metacog_pipeline.benchmarks.medley.grades import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS
 from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP
 from metacog_pipeline.benchmarks.medley.measures import NOT_JUDGED, NOTHING_SCORED
-from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
 from metacog_pipeline.errors import SourceError

@@ -8,9 +8,9 @@ from pydantic import ValidationError
 from metacog_pipeline.benchmarks.medley.evidence import case_facts, social
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS
 from metacog_pipeline.benchmarks.medley.labels import claim_confidence
-from metacog_pipeline.benchmarks.medley.parsing import is_error, parse_reply
 from metacog_pipeline.benchmarks.medley.presentation import Masking, masked_consensus, presented
 from metacog_pipeline.benchmarks.medley.prompts import load_wording
+from metacog_pipeline.benchmarks.medley.read import is_error, parse_reply
 from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling

@@ -11,7 +11,7 @@ from metacog_pipeline.benchmarks.medley.abilities import ABILITIES
 from metacog_pipeline.benchmarks.medley.aggregate import DIMENSIONS, TIERS
 from metacog_pipeline.benchmarks.medley.instance_scores import DERIVED, NUMBERS, score_triples
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Analyst, Claim, Consensus
-from metacog_pipeline.benchmarks.medley.parsing import parse_reply
+from metacog_pipeline.benchmarks.medley.read import parse_reply
 from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
 from metacog_pipeline.benchmarks.medley.rule_based.measures import MEASURES
 from metacog_pipeline.benchmarks.medley.rule_based.options import PAPER, PRESETS, REFERENCE

@@ -31,5 +31,6 @@ PARTS = {
     "Medley": f"{__name__}.benchmark:Medley",
     "Settings": f"{__name__}.settings:Settings",
     "board": f"{__name__}.board:BOARD",
+    "read_row": f"{__name__}.read:read_row",
 }
 __getattr__ = registry.lazily(__name__, "Medley", PARTS)

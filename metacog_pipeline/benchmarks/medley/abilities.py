@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
+from metacog_pipeline.benchmarks.medley.grades import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.rule_based.measures import divided
 from metacog_pipeline.benchmarks.medley.rule_based.options import AbilityMap, Options
 from metacog_pipeline.benchmarks.medley.rule_based.panel import Floats

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
+from metacog_pipeline.benchmarks.medley.grades import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.rule_based.measures import divided
 from metacog_pipeline.benchmarks.medley.rule_based.options import Options
 from metacog_pipeline.benchmarks.medley.rule_based.panel import Floats

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -51,6 +51,7 @@ from metacog_pipeline.benchmarks.medley.presentation import (
 from metacog_pipeline.benchmarks.medley.prompts import B_PRIVATE, B_SOCIAL, STEP_A, Wording
 from metacog_pipeline.benchmarks.medley.published import PUBLISHED
 from metacog_pipeline.benchmarks.medley.questions import QUESTIONS
+from metacog_pipeline.benchmarks.medley.read import again
 from metacog_pipeline.benchmarks.medley.responses import UNANSWERED, UNPARSED, marked_where_alone, parse
 from metacog_pipeline.benchmarks.medley.settings import Settings
 from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
@@ -92,7 +93,7 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
         Stage.ITEMS: "2",
-        Stage.PARSING: "3",
+        Stage.PARSING: "4",
         Stage.SCORING: "8",
     }
     answer_modes = asking.MODES
@@ -259,6 +260,12 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
     def parse(self, item: Instance, condition: str, calls: Calls) -> responses.Response:
         """Read the three replies to an instance."""
         return parse(item, calls)
+
+    def again(self, item: Instance, condition: str, calls: Calls) -> Iterable[tuple[str, str]]:
+        """Return the steps to ask once more, each with the form to ask for."""
+        read = parse(item, calls)
+        statuses = {step: getattr(read, f"status_{step}") for step in STEPS if step in calls}
+        return again(statuses, UNPARSED)
 
     def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
         """Return the responses with the scores of their instances."""

@@ -50,10 +50,10 @@ from metacog_pipeline.benchmarks.medley.abilities import ABILITIES
 from metacog_pipeline.benchmarks.medley.averages import ONLY_STEP_A, all_averages, averages
 from metacog_pipeline.benchmarks.medley.construction.families import UNKNOWN, published_family
 from metacog_pipeline.benchmarks.medley.construction.selection import PANEL
+from metacog_pipeline.benchmarks.medley.grades import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.items import DOMAINS
 from metacog_pipeline.benchmarks.medley.means import resampled_means
 from metacog_pipeline.benchmarks.medley.measures import scored_twice
-from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.presentation import ADVERSARIAL, DOSES, NORMAL, STRIPPED
 from metacog_pipeline.benchmarks.medley.profiles import (
     FOLLOWERS,

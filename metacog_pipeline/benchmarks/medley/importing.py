@@ -19,9 +19,9 @@ from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.asking.tasks import chosen_items
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK, EVERY, STEPS, Analyst, Instance
 from metacog_pipeline.benchmarks.medley.labels import claim_confidence
-from metacog_pipeline.benchmarks.medley.parsing import is_error, parse_reply
 from metacog_pipeline.benchmarks.medley.presentation import NORMAL, NUDGED, STRIPPED, applicable
 from metacog_pipeline.benchmarks.medley.prompts import STEP_A
+from metacog_pipeline.benchmarks.medley.read import is_error, parse_reply
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange.import_cells import RowError, shown
 from metacog_pipeline.interchange.import_rules import RowRules, Seen, Texts

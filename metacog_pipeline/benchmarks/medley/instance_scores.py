@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from metacog_pipeline.benchmarks.medley import aggregate
 from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, abilities
 from metacog_pipeline.benchmarks.medley.aggregate import DIMENSIONS, JUDGED, TIERS
+from metacog_pipeline.benchmarks.medley.grades import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS, Instance
 from metacog_pipeline.benchmarks.medley.known_answers import KnownAnswerOutcome, outcome
-from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.presentation import ADVERSARIAL, MASKING, NORMAL, Masking, presented
 from metacog_pipeline.benchmarks.medley.responses import triple
 from metacog_pipeline.benchmarks.medley.rule_based.batch import HEDGING_BAND, Batch, Triple, read

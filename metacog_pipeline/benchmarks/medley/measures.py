@@ -28,11 +28,11 @@ from metacog_pipeline.benchmark.measures import Where
 from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, dominant_ability
 from metacog_pipeline.benchmarks.medley.aggregate import BAD_WHEN_HIGH, DIMENSIONS, TIERS
 from metacog_pipeline.benchmarks.medley.averages import DOMINANT, KNOWN, ONLY_STEP_A, Averages, averages
+from metacog_pipeline.benchmarks.medley.grades import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.instance_scores import STEP_A_ALONE
 from metacog_pipeline.benchmarks.medley.items import DOMAINS, EVERY
 from metacog_pipeline.benchmarks.medley.judging import agreement, declared, suite
 from metacog_pipeline.benchmarks.medley.means import resampled_means
-from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.presentation import DOSES, NORMAL
 from metacog_pipeline.benchmarks.medley.rule_based.batch import HEDGING_BAND
 from metacog_pipeline.benchmarks.medley.rule_based.measures import MEASURES as COMPUTED

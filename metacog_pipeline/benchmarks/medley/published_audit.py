@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from metacog_pipeline.benchmark.published_checks import Check, audit_frame, check
 from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, MAPS
 from metacog_pipeline.benchmarks.medley.aggregate import letter, mms, rule_based_share
+from metacog_pipeline.benchmarks.medley.grades import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.items import DOMAINS
-from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.profiles import PROFILES, profile
 from metacog_pipeline.benchmarks.medley.rule_based.options import PAPER, REFERENCE
 from metacog_pipeline.stats.ranks import spearman, spearman_p

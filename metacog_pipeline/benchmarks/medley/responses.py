@@ -20,7 +20,7 @@ from metacog_pipeline.benchmark.contract import Call, Calls, Flag, Small
 from metacog_pipeline.benchmarks.medley.asking import DIFFICULTIES
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS, Instance
 from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP, claim_confidence
-from metacog_pipeline.benchmarks.medley.parsing import is_error, parse_reply
+from metacog_pipeline.benchmarks.medley.read import is_error, parse_reply, reply_text
 from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
 
 # Of imported answers, where there is no more than step A: nothing is missing, and what rests on later steps is not defined.
@@ -90,7 +90,7 @@ class _Reading:
 
 def parse(item: Instance, calls: Calls) -> Response:
     """Return the reading of one instance's calls."""
-    read = {step: _reading(item, calls.get(step)) for step in STEPS}
+    read = {step: _reading(item, calls, step) for step in STEPS}
     a, p, s = read.values()
     failed = next((step for step, reading in read.items() if reading.status != "ok"), None)
     worst = a if failed is None else read[failed]
@@ -169,11 +169,13 @@ def ended(call: Call, limit: str = "max_tokens") -> tuple[str, str] | None:
     return None
 
 
-def _reading(item: Instance, call: Call | None) -> _Reading:
+def _reading(item: Instance, calls: Calls, step: str) -> _Reading:
+    call = calls.get(step)
     if call is None:
         return _Reading("not_run", "not asked yet")
+    text = reply_text(calls, step)
     cut = ended(call)
-    return _read(item, call.text) if cut is None else _Reading(*cut)
+    return _read(item, text) if cut is None else _Reading(*cut)
 
 
 @functools.lru_cache(maxsize=1024)  # an answer that counts under several conditions is read once

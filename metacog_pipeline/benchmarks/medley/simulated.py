@@ -31,7 +31,6 @@ from metacog_pipeline.benchmarks.medley.asking import DIFFICULTIES
 from metacog_pipeline.benchmarks.medley.evidence import Social, social
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Instance
 from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP, claim_confidence
-from metacog_pipeline.benchmarks.medley.parsing import parse_reply
 from metacog_pipeline.benchmarks.medley.presentation import OPPOSES, SUPPORTS, UNCERTAIN
 from metacog_pipeline.benchmarks.medley.prompts import (
     B_SOCIAL,
@@ -41,6 +40,7 @@ from metacog_pipeline.benchmarks.medley.prompts import (
     load_wording,
     states_claims,
 )
+from metacog_pipeline.benchmarks.medley.read import parse_reply
 from metacog_pipeline.benchmarks.medley.untidy_replies import FORMS, REFUSALS, SILENCES, untidily
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm.spec import ObserverSpec

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import ClassVar
 
@@ -20,7 +20,7 @@ from metacog_pipeline.benchmark.contract import (
     Table,
 )
 from metacog_pipeline.benchmark.wording import words_of
-from metacog_pipeline.benchmarks.metacogbench import asking, items, prompts, response
+from metacog_pipeline.benchmarks.metacogbench import asking, items, prompts, read, response
 from metacog_pipeline.benchmarks.metacogbench import settings as settings_of
 from metacog_pipeline.benchmarks.metacogbench.board import BOARD
 from metacog_pipeline.benchmarks.metacogbench.construction import STEPS
@@ -133,6 +133,10 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
     def parse(self, item: items.Item, condition: str, calls: Calls) -> response.Response:
         """Read one item's calls."""
         return response.parse(item, condition, calls)
+
+    def again(self, item: items.Item, condition: str, calls: Calls) -> Iterable[tuple[str, str]]:
+        """Return the step to ask once more and the form to ask for."""
+        return read.again(item, calls, condition)
 
     def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
         """Return the responses with what judges said of them, which decides those that words alone do not."""

@@ -7,7 +7,7 @@ has no answer (1a), and the position of a free reply that no forced choice ended
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from metacog_pipeline.benchmarks.metacogbench import keywords
@@ -66,6 +66,26 @@ def score(item: Item, calls: Calls, condition: str = FREE) -> Scored:
         case _:
             made = _position(item, calls)
     return made._replace(values={**keywords.verdicts(item, text), **made.values})
+
+
+_BET, _POST = "BET: <0 to 100>", "POST_CONFIDENCE: <0 to 100>"
+
+
+def again(item: Item, calls: Calls, condition: str) -> Iterable[tuple[str, str]]:
+    """Yield the step to ask once more and the form to ask for, of a reply that cannot be read."""
+    status, values, _ = score(item, calls, condition)
+    if status not in ("answer_unparsed", "answer_ambiguous", "confidence_unparsed"):
+        return
+    beside = {"1a": _BET, "1b": _POST}.get(item.tier)
+    if item.tier in ("2a", "2b"):
+        yield PROBE, "the letter of one option"
+    elif item.tier == "3":
+        fields = ", ".join(f'"{field.name}": …' for field in item.fields)
+        yield scored_step(item, condition), f"{{{fields}}}"
+    elif status != "confidence_unparsed":
+        yield scored_step(item, condition), f"ANSWER: <your answer>\n{beside}"
+    elif values.get("bet" if item.tier == "1a" else "post") is None:
+        yield scored_step(item, condition), str(beside)
 
 
 def _bet(item: Item, calls: Calls, step: str) -> Scored:

@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 import pytest
 
+from metacog_pipeline.benchmarks.medley.grades import CRITERIA, JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.judging.asking import BENCHMARK
 from metacog_pipeline.benchmarks.medley.judging.cases import Case, condensed
 from metacog_pipeline.benchmarks.medley.judging.prompts import case_hash, load_judge_wording
 from metacog_pipeline.benchmarks.medley.judging.rows import JUDGEMENT_SCHEMA
-from metacog_pipeline.benchmarks.medley.parsing import CRITERIA, JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.llm.spec import ModelSpec
 

@@ -13,8 +13,8 @@ from metacog_pipeline.benchmarks.medley.judging.cases import (
     cases,
     condensed,
 )
-from metacog_pipeline.benchmarks.medley.parsing import parse_reply
 from metacog_pipeline.benchmarks.medley.presentation import REFERENCE_MASKING
+from metacog_pipeline.benchmarks.medley.read import parse_reply
 from tests.medley.any_json import JSON
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from metacog_pipeline.benchmarks.medley.grades import CRITERIA, JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.judging.rows import JUDGEMENT_SCHEMA, read_judgements
-from metacog_pipeline.benchmarks.medley.parsing import CRITERIA, JUDGE_DIMENSIONS
 
 
 @pytest.fixture

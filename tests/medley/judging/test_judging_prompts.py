@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metacog_pipeline.benchmarks.medley.grades import CRITERIA, JUDGE_DIMENSIONS, parse_judgement
 from metacog_pipeline.benchmarks.medley.judging import prompts
 from metacog_pipeline.benchmarks.medley.judging.cases import ANSWER_CHARACTERS, Case, condensed
-from metacog_pipeline.benchmarks.medley.parsing import CRITERIA, JUDGE_DIMENSIONS, parse_judgement
 from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.benchmarks.medley.prompts import fenced
 from metacog_pipeline.errors import StudyError

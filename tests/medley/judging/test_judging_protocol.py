@@ -6,6 +6,7 @@ import json
 import pytest
 
 from metacog_pipeline.asking.types import Answer
+from metacog_pipeline.benchmarks.medley.grades import CRITERIA
 from metacog_pipeline.benchmarks.medley.judging.asking import (
     JUDGE_TOKENS,
     MODES,
@@ -17,7 +18,6 @@ from metacog_pipeline.benchmarks.medley.judging.asking import (
     modes,
 )
 from metacog_pipeline.benchmarks.medley.judging.prompts import case_hash
-from metacog_pipeline.benchmarks.medley.parsing import CRITERIA
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.types import JsonObject, Status
 

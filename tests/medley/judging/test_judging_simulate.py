@@ -5,12 +5,13 @@ from statistics import mean
 
 import pytest
 
+from metacog_pipeline.benchmarks.medley.grades import CRITERIA, parse_judgement
 from metacog_pipeline.benchmarks.medley.judging.asking import constraint
 from metacog_pipeline.benchmarks.medley.judging.cases import Case, condensed
 from metacog_pipeline.benchmarks.medley.judging.prompts import messages
 from metacog_pipeline.benchmarks.medley.judging.simulated import SimulatedJudge, deserved, features
-from metacog_pipeline.benchmarks.medley.parsing import CRITERIA, parse_judgement, parse_reply
 from metacog_pipeline.benchmarks.medley.presentation import presented
+from metacog_pipeline.benchmarks.medley.read import parse_reply
 from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent as Respondent
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling

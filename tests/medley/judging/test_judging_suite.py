@@ -6,10 +6,10 @@ import pytest
 from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.asking.judging import ask
 from metacog_pipeline.benchmarks.medley import Medley
+from metacog_pipeline.benchmarks.medley.grades import CRITERIA
 from metacog_pipeline.benchmarks.medley.judging import asking, suite
 from metacog_pipeline.benchmarks.medley.judging.prompts import messages
 from metacog_pipeline.benchmarks.medley.judging.simulated import SimulatedJudge, features
-from metacog_pipeline.benchmarks.medley.parsing import CRITERIA
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Sampling

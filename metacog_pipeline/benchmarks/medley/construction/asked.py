@@ -19,7 +19,7 @@ from metacog_pipeline.benchmarks.medley.construction.verification import VERDICT
 from metacog_pipeline.benchmarks.medley.construction.wording import Words
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Consensus
 from metacog_pipeline.benchmarks.medley.labels import LABELS
-from metacog_pipeline.benchmarks.medley.parsing import is_error, parse_reply
+from metacog_pipeline.benchmarks.medley.read import is_error, parse_reply
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.types import Message, Status
 

@@ -16,8 +16,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metacog_pipeline.benchmark.contract import schema_of
+from metacog_pipeline.benchmarks.medley.grades import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK
-from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.stats.agreement_many import (
     TOO_FEW_RATERS,
     category_counts,

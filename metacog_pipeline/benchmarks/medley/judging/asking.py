@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.benchmarks.medley import items
+from metacog_pipeline.benchmarks.medley.grades import BEST_GRADE, CRITERIA, parse_judgement
 from metacog_pipeline.benchmarks.medley.judging.cases import Case
 from metacog_pipeline.benchmarks.medley.judging.prompts import JudgeWording, case_hash, messages
-from metacog_pipeline.benchmarks.medley.parsing import BEST_GRADE, CRITERIA, parse_judgement
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import JsonObject, Status

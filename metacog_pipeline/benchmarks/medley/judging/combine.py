@@ -11,7 +11,7 @@ from statistics import median
 
 import polars as pl
 
-from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
+from metacog_pipeline.benchmarks.medley.grades import JUDGE_DIMENSIONS
 
 Grades = dict[tuple[str, int, str, str], dict[str, float | None]]
 

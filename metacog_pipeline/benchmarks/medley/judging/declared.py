@@ -13,12 +13,12 @@ from metacog_pipeline.asking.states import source_of
 from metacog_pipeline.asking.tasks import asked
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.benchmark.contract import Judging, Scored
+from metacog_pipeline.benchmarks.medley.grades import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.items import Instance
 from metacog_pipeline.benchmarks.medley.judging import asking, cases, suite
 from metacog_pipeline.benchmarks.medley.judging.agreement import AGREEMENT_SCHEMA, agreement
 from metacog_pipeline.benchmarks.medley.judging.rows import JUDGEMENT_SCHEMA, Judgement, read_judgements
 from metacog_pipeline.benchmarks.medley.judging.simulated import SimulatedJudge
-from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.llm.spec import ModelSpec
 
 

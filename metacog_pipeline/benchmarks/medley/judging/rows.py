@@ -10,11 +10,11 @@ import polars as pl
 
 from metacog_pipeline.asking.states import source_of
 from metacog_pipeline.benchmark.contract import Small, schema_of
+from metacog_pipeline.benchmarks.medley.grades import CRITERIA, JUDGE_DIMENSIONS, parse_judgement
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK
 from metacog_pipeline.benchmarks.medley.judging.asking import STEPS, eligible
 from metacog_pipeline.benchmarks.medley.judging.cases import Case
 from metacog_pipeline.benchmarks.medley.judging.prompts import JudgeWording, case_hash
-from metacog_pipeline.benchmarks.medley.parsing import CRITERIA, JUDGE_DIMENSIONS, parse_judgement
 from metacog_pipeline.benchmarks.medley.responses import ended
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.scoring.responses import Kept, call_of, in_order, total

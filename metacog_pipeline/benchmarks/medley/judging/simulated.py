@@ -13,8 +13,8 @@ import re
 from collections.abc import Mapping
 from types import SimpleNamespace
 
+from metacog_pipeline.benchmarks.medley.grades import BEST_GRADE, CRITERIA
 from metacog_pipeline.benchmarks.medley.judging.prompts import JudgeWording, load_judge_wording
-from metacog_pipeline.benchmarks.medley.parsing import BEST_GRADE, CRITERIA
 from metacog_pipeline.benchmarks.medley.untidy_replies import FORMS, untidily
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ObserverSpec

@@ -19,11 +19,11 @@ from scipy.special import stdtrit
 
 from metacog_pipeline.benchmark.contract import Check, Checked, Inputs, Made, Role, Step
 from metacog_pipeline.benchmarks.medley.construction.asked import replies_of
+from metacog_pipeline.benchmarks.medley.grades import BEST_GRADE, CRITERIA, parse_judgement
 from metacog_pipeline.benchmarks.medley.items import Analyst, Claim, Consensus, Instance, analyst_label
 from metacog_pipeline.benchmarks.medley.judging import asking
 from metacog_pipeline.benchmarks.medley.judging.cases import Case, condensed
 from metacog_pipeline.benchmarks.medley.judging.simulated import SimulatedJudge
-from metacog_pipeline.benchmarks.medley.parsing import BEST_GRADE, CRITERIA, parse_judgement
 from metacog_pipeline.files import read_toml, sha256_hex, shipped
 from metacog_pipeline.stats.estimate import Estimate, unavailable
 from metacog_pipeline.stats.ties import largest

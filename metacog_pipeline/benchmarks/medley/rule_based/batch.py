@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from metacog_pipeline.benchmarks.medley.items import Instance
 from metacog_pipeline.benchmarks.medley.labels import LabelMap, claim_items, num
-from metacog_pipeline.benchmarks.medley.parsing import is_error
+from metacog_pipeline.benchmarks.medley.read import is_error
 from metacog_pipeline.benchmarks.medley.rule_based.options import Options
 from metacog_pipeline.benchmarks.medley.rule_based.panel import (
     FLAGS,
