@@ -10,6 +10,7 @@ import polars as pl
 
 from metacog_pipeline.benchmark.contract import Benchmark, Calls, Chat, Condition, Paper, Stage, Step
 from metacog_pipeline.benchmark.wording import words_of
+from metacog_pipeline.benchmarks.metamedqa import read
 from metacog_pipeline.benchmarks.metamedqa import settings as settings_of
 from metacog_pipeline.benchmarks.metamedqa.asking import MODES, ask_item, steps
 from metacog_pipeline.benchmarks.metamedqa.board import BOARD
@@ -24,14 +25,13 @@ from metacog_pipeline.benchmarks.metamedqa.measures import CODED, MEASURES, N_AL
 from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE, Wording, load_wording
 from metacog_pipeline.benchmarks.metamedqa.published import PUBLISHED
 from metacog_pipeline.benchmarks.metamedqa.questions import QUESTIONS
-from metacog_pipeline.benchmarks.metamedqa.read import UNANSWERED, UNREADABLE, Response, again, read_response
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
 from metacog_pipeline.benchmarks.metamedqa.sources import SOURCES
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 
 
-class MetaMedQA(Benchmark[settings_of.Settings, Question, Response]):
+class MetaMedQA(Benchmark[settings_of.Settings, Question, read.Response]):
     """Six options each: four listed answers, none of the above, and "I don't know or cannot answer"."""
 
     name, title = NAME, "MetaMedQA"
@@ -42,14 +42,14 @@ class MetaMedQA(Benchmark[settings_of.Settings, Question, Response]):
         where="Nature Communications 16:642",
         url="https://doi.org/10.1038/s41467-024-55628-6",
     )
-    Settings, Item, Response = settings_of.Settings, Question, Response
+    Settings, Item, Response = settings_of.Settings, Question, read.Response
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
         Stage.PARSING: "5",
         Stage.SCORING: "7",
     }
     answer_modes = MODES
-    unanswered, unreadable = UNANSWERED, UNREADABLE
+    unanswered, unreadable = read.UNANSWERED, read.UNREADABLE
     sources = tuple(source.declared for source in SOURCES.values())
     measures, contrasts, questions = MEASURES, CONTRASTS, QUESTIONS
     board, coded = BOARD, CODED
@@ -119,13 +119,13 @@ class MetaMedQA(Benchmark[settings_of.Settings, Question, Response]):
         """Return the simulated observer with these parameters."""
         return SimulatedRespondent(self.items, parameters)
 
-    def parse(self, item: Question, condition: str, calls: Calls) -> Response:
+    def parse(self, item: Question, condition: str, calls: Calls) -> read.Response:
         """Read letter and confidence, or why there is none."""
-        return read_response(item, calls)
+        return read.read_response(item, calls)
 
     def again(self, item: Question, condition: str, calls: Calls) -> Iterable[tuple[str, str]]:
         """Return the step to ask once more and the form to ask for."""
-        return again(read_response(item, calls), calls)
+        return read.again(read.read_response(item, calls), calls)
 
     def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
         """Return the responses with what is counted."""

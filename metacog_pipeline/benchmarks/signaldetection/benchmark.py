@@ -11,7 +11,7 @@ import polars as pl
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Calls, Chat, Condition, Paper, Respondent, Stage, Step
 from metacog_pipeline.benchmark.wording import words_of
-from metacog_pipeline.benchmarks.signaldetection import asking, board, published
+from metacog_pipeline.benchmarks.signaldetection import asking, board, published, read
 from metacog_pipeline.benchmarks.signaldetection.construction import STEPS, sources, wanted
 from metacog_pipeline.benchmarks.signaldetection.contrasts import CONTRASTS
 from metacog_pipeline.benchmarks.signaldetection.importing import IMPORTER
@@ -19,13 +19,12 @@ from metacog_pipeline.benchmarks.signaldetection.items import Item as Trial
 from metacog_pipeline.benchmarks.signaldetection.measures import MEASURES, rated
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE, Wording, load_wording
 from metacog_pipeline.benchmarks.signaldetection.questions import QUESTIONS
-from metacog_pipeline.benchmarks.signaldetection.read import UNREADABLE, Response, again, read_response
 from metacog_pipeline.benchmarks.signaldetection.settings import Settings
 from metacog_pipeline.benchmarks.signaldetection.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec
 
 
-class SignalDetection(contract.Benchmark[Settings, Trial, Response]):
+class SignalDetection(contract.Benchmark[Settings, Trial, read.Response]):
     """Two labels, a decision, a confidence; and the same decision when one of the errors is said to be costly."""
 
     name = "signaldetection"
@@ -34,9 +33,9 @@ class SignalDetection(contract.Benchmark[Settings, Trial, Response]):
         "Measuring the metacognition of AI", "Richard Servajean, Philippe Servajean", 2026, "arXiv:2603.29693",
         "https://arxiv.org/abs/2603.29693",
     )  # fmt: skip
-    Settings, Item, Response = Settings, Trial, Response
+    Settings, Item, Response = Settings, Trial, read.Response
     answer_modes = asking.MODES
-    unreadable = UNREADABLE
+    unreadable = read.UNREADABLE
     grouped_by = ("task",)
     sources = sources.declared()
     measures = MEASURES
@@ -94,13 +93,15 @@ class SignalDetection(contract.Benchmark[Settings, Trial, Response]):
         """Return an observer of known sensitivity, metacognitive efficiency and criteria."""
         return SimulatedRespondent(self.items, parameters, self.wording)
 
-    def parse(self, item: Trial, condition: str, calls: Calls) -> Response:
+    def parse(self, item: Trial, condition: str, calls: Calls) -> read.Response:
         """Read the one call; a confidence counts only where it was asked for."""
-        return read_response(item, calls, self.wording.ratings if rated(condition) else None)
+        return read.read_response(item, calls, self.wording.ratings if rated(condition) else None)
 
     def again(self, item: Trial, condition: str, calls: Calls) -> Iterable[tuple[str, str]]:
         """Return the step to ask once more and the form to ask for."""
-        return again(self.parse(item, condition, calls), self.wording.ratings if rated(condition) else None)
+        return read.again(
+            self.parse(item, condition, calls), self.wording.ratings if rated(condition) else None
+        )
 
     def harmonise(self, responses: pl.DataFrame) -> pl.DataFrame:
         """Return the rated responses; k of K is the probability 0.5 + (k-1)/(2(K-1)) of two alternatives."""
