@@ -127,7 +127,7 @@ def again(response: Response, calls: Calls) -> Iterable[tuple[str, str]]:
 def read_row(row: Mapping[str, Any]) -> dict[str, Any]:
     """Read one row of ``metacog read``."""
     item = rows.found_item(row, _shipped()) if row.get("item_id") else None
-    options: dict[str, str] = dict(zip(LETTERS, item.options, strict=True)) if item else rows.options_of(row)  # type: ignore[arg-type]
+    options: dict[str, str] = dict(zip(LETTERS, item.options, strict=True)) if item else rows.options_of(row)
     if not options:
         raise rows.BadRow("options are missing; give them as a list or by letter, or name a shipped item_id")
     calls = rows.calls_of(row, STEPS, "answer")
