@@ -118,10 +118,10 @@ def test_a_column_per_step_of_every_item_gives_what_a_row_per_step_gives(into, t
     assert not one.rejected and not other.rejected and len(one.records) == len(asked)
     assert {each.answer_id for each in one.records} == {each.answer_id for each in other.records}
     bet = next(each for each in made.items if each.tier == "1a")
-    raw = {"item_id": bet.item_id, "answer": "**ANSWER:** Rome\nBET: 40"}
+    raw = {"item_id": bet.item_id, "answer": "**ANSWER:** 7\nBET: 40"}
     assert steps(take(made, tmp_path / "c.jsonl", [raw])) == {"answer": raw["answer"]}
-    parts = {"item_id": bet.item_id, "answer": "Rome", "bet": 40, "turn_1": None}
-    assert steps(take(made, tmp_path / "c.jsonl", [parts])) == {"answer": "ANSWER: Rome\nBET: 40"}
+    parts = {"item_id": bet.item_id, "answer": "7", "bet": 40, "turn_1": None}
+    assert steps(take(made, tmp_path / "c.jsonl", [parts])) == {"answer": "ANSWER: 7\nBET: 40"}
     assert take(made, tmp_path / "b.jsonl", wide, "probe=probe").records
 
 

@@ -221,7 +221,7 @@ def test_tiers_are_put_in_the_lines_they_are_asked_for(benchmark, tmp_path):
     for condition, pre, right in (("free", 90, 1), ("json", 50, 0), ("two_turn", 50, 0)):
         said = read(into, found.records, predicting.item_id, condition)
         assert (said.pre, said.correct, said.status) == (pre, right, "ok")
-    assert read(into, found.records, holding.item_id, "free").status == "ok"
+    assert read(into, found.records, holding.item_id, "free").status == "not_read"
     assert [each.row for each in found.rejected] == [7]
 
 

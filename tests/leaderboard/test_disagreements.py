@@ -28,8 +28,7 @@ create table metacogbench_lengths as from (values
 ) as rows(dataset, condition, model, measure, words, rate, n, source);
 create table metacogbench_sensitivity as from (values
     ('q', 'free', 'm', '1b', 'bins', true, 0.6, 'measured'), ('q', 'free', 'm', '1b', 'bins', false, 0.9, 'measured'),
-    ('q', 'free', 'n', '1b', 'bins', true, 0.1, 'measured'), ('q', 'free', 'm', '2a', 'cues', true, 0.5, 'measured'),
-    ('q', 'free', 'm', '2a', 'factors', true, 0.1, 'measured')
+    ('q', 'free', 'n', '1b', 'bins', true, 0.1, 'measured'), ('q', 'free', 'm', '2a', 'keywords', true, 0.5, 'measured')
 ) as rows(dataset, condition, model, tier, threshold, is_default, estimate, source);
 """
 PLANTED = {
