@@ -10,15 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from metacog_pipeline.benchmarks.metacogbench import keywords
-from metacog_pipeline.benchmarks.metacogbench.fields import (
-    Percent,
-    Prediction,
-    Tokens,
-    answer_field,
-    options_of,
-    story_fields,
-)
+from metacog_pipeline.benchmarks.metacogbench import fields, keywords
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.prompts import FREE, LETTERS, PROBE, TURN_1, scored_step
 from metacog_pipeline.benchmarks.metacogbench.scoring_rules import (
@@ -27,10 +19,10 @@ from metacog_pipeline.benchmarks.metacogbench.scoring_rules import (
     fields_right,
     is_right,
 )
-from metacog_pipeline.reading.calls import REFUSED, TOO_LONG, Calls, ended, read_step, said, why
+from metacog_pipeline.reading.calls import REFUSED, TOO_LONG, Calls, ended, said, why
 from metacog_pipeline.reading.envelope import Envelope
-from metacog_pipeline.reading.fields import Field, Found, Letter
-from metacog_pipeline.reading.reader import Reading, read
+from metacog_pipeline.reading.fields import Found, Letter
+from metacog_pipeline.reading.reader import Reading
 
 NOT_READ = "not_read"
 _STATUSES = {"ok": "ok", "truncated": TOO_LONG, "refused": REFUSED, "ambiguous": "answer_ambiguous"}
@@ -42,14 +34,6 @@ class Scored(NamedTuple):
     status: str
     values: dict[str, Any]
     reason: str | None = None
-
-
-def reading_of(calls: Calls, step: str, fields: Sequence[Field]) -> Reading:
-    """Read a step and its second ask; of a call that was cut or refused nothing is read."""
-    end = ended(calls.get(step))
-    if end is None:
-        return read_step(calls, step, fields)
-    return read(Envelope.of("", {TOO_LONG: "truncated", REFUSED: "refused"}.get(end[0], "ok")), fields)  # type: ignore[arg-type]
 
 
 def score(item: Item, calls: Calls, condition: str = FREE) -> Scored:
@@ -89,10 +73,10 @@ def again(item: Item, calls: Calls, condition: str) -> Iterable[tuple[str, str]]
 
 
 def _bet(item: Item, calls: Calls, step: str) -> Scored:
-    reading = reading_of(calls, step, (answer_field(item), Tokens(0, 100)))
+    reading = fields.reading_of(calls, step, (fields.answer_field(item), fields.Tokens(0, 100)))
     answer, bet = (said(reading[name]) for name in ("answer", "bet"))
     correct = answer is not None and is_right(item, answer)
-    values = {"answer": _shown(answer), "bet": bet, "correct": correct}
+    values = {"answer": fields.shown(answer), "bet": bet, "correct": correct}
     abstained: bool | None = reading["answer"].withheld
     slot = bool(answer and item.slot and re.search(item.slot, answer, re.IGNORECASE))
     if item.bet_rule in UNANSWERABLE:
@@ -109,25 +93,21 @@ def _bet(item: Item, calls: Calls, step: str) -> Scored:
 
 
 def _prediction(item: Item, calls: Calls, step: str) -> Scored:
-    both = (Percent(0, 100, "pre"), Percent(0, 100, "post"))
-    reading = reading_of(calls, step, (answer_field(item), *both))
+    both = (fields.Percent(0, 100, "pre"), fields.Percent(0, 100, "post"))
+    reading = fields.reading_of(calls, step, (fields.answer_field(item), *both))
     pre, answer = reading["pre"], reading["answer"]
     in_order: bool | None = pre.start < answer.start
     if TURN_1 in calls:
-        pre, in_order = reading_of(calls, TURN_1, (Prediction(0, 100, "pre"),))["pre"], True
+        pre, in_order = fields.reading_of(calls, TURN_1, (fields.Prediction(0, 100, "pre"),))["pre"], True
     correct = answer.status == "ok" and is_right(item, answer.value)
     values = {
-        "passed": correct, "correct": correct, "answer": _shown(said(answer)),
+        "passed": correct, "correct": correct, "answer": fields.shown(said(answer)),
         "pre": said(pre), "post": said(reading["post"]),
         "order_ok": in_order if pre.status == answer.status == "ok" else None,
     }  # fmt: skip
     whole = Reading(reading.status, {**reading.fields, "pre": pre})
     done = all(found.status == "ok" or found.withheld for found in whole.fields.values())
     return Scored("ok", values) if done else _unread(whole, values, ("pre", "post"))
-
-
-def _shown(answer: Any) -> str | None:
-    return f"{answer:.15g}" if isinstance(answer, float) else answer
 
 
 def _unread(reading: Reading, values: dict[str, Any], numbers: Sequence[str]) -> Scored:
@@ -144,7 +124,7 @@ def _position(item: Item, calls: Calls) -> Scored:
     """Read the forced choice that ends tasks of 2a and 2b; without one words alone do not decide."""
     if PROBE not in calls:
         return Scored(NOT_READ, {"passed": None}, why(Found("not_read"), "position"))
-    reading = reading_of(calls, PROBE, (Letter(options_of(item)),))
+    reading = fields.reading_of(calls, PROBE, (Letter(fields.options_of(item)),))
     letter = said(reading["answer"])
     role = None if letter is None else item.options[LETTERS.index(letter)].role
     right = role in item.right
@@ -153,7 +133,7 @@ def _position(item: Item, calls: Calls) -> Scored:
 
 
 def _story(item: Item, calls: Calls, step: str) -> Scored:
-    reading = reading_of(calls, step, (story_fields(item),))
+    reading = fields.reading_of(calls, step, (fields.story_fields(item),))
     found = fields_right(item.fields, said(reading["fields"]) or {})
     values = {
         "passed": found.passed, "found": reading.status == "ok", "core_ok": found.core_ok, "n_ok": found.n_ok,

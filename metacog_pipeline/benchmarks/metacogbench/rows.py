@@ -14,6 +14,7 @@ from metacog_pipeline.benchmarks.metacogbench.fields import (
     Tokens,
     answer_field,
     options_of,
+    reading_of,
     story_fields,
 )
 from metacog_pipeline.benchmarks.metacogbench.items import SETS, TIERS, Field, Item, Option
@@ -26,7 +27,7 @@ from metacog_pipeline.benchmarks.metacogbench.prompts import (
     TURN_2,
     TWO_TURN,
 )
-from metacog_pipeline.benchmarks.metacogbench.read import NOT_READ, reading_of, score
+from metacog_pipeline.benchmarks.metacogbench.read import NOT_READ, score
 from metacog_pipeline.benchmarks.metacogbench.scoring_rules import is_right
 from metacog_pipeline.reading import rows
 from metacog_pipeline.reading.calls import AGAIN, Calls, said
