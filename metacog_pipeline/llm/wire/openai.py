@@ -162,13 +162,17 @@ def _added(said: values.JsonDict, choice: events.Choice) -> bool:
         return False
     if isinstance(refusal, str):
         choice.add(refusal, choice.refusal)
-    for field, thought in _thoughts(delta):  # OpenRouter sends the same in two fields
+    alone = isinstance(content, str) and len(delta) == 1  # as in most chunks
+    for field, thought in () if alone else _thoughts(delta):  # OpenRouter sends the same in two fields
         if thought and choice.thought_in in (None, field):
             choice.thought_in = field
             choice.add(thought, choice.thought)
     choice.tokens += values.list_at(said.get("logprobs"), "content") or ()
-    choice.words.update({name: said[name] for name in WORDS if values.given(said.get(name))})
-    choice.heard(text=bool(content or refusal), end=values.given(said.get("finish_reason")))
+    choice.words.update({name: said[name] for name in WORDS if said.get(name) and values.given(said[name])})
+    choice.heard(
+        text=bool(content or refusal),
+        end="finish_reason" in choice.words and values.given(said.get("finish_reason")),
+    )
     return True
 
 
