@@ -63,6 +63,7 @@ NAVIGATION: dict[str, dict[str, str]] = {
         "meta-d′": "metad.md",
         "Resampling": "design/resampling.md",
         "Asking and money": "design/asking.md",
+        "Reading replies": "design/reading.md",
         "Keeping answers": "design/answers.md",
         "Publishing": "design/publishing.md",
         "Speed and memory": "performance.md",

@@ -93,9 +93,9 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
     board = BOARD
     importer = IMPORTER
     trial_settings: ClassVar = {
-        "dataset": "metacog41",
+        "dataset": "metacog147",
         "limit": 4,
-        "conditions": ["free", "json", "two_turn"],
+        "conditions": ["free", "two_turn"],
     }
 
     @cached_property
