@@ -99,7 +99,8 @@ def _begin(context: click.Context, param: click.Parameter, given: bool) -> None:
 
 
 def _chosen(context: click.Context, param: click.Parameter, form: str) -> str:
-    if form == "json":
+    # Where lines are the other form all is printed as one JSON value; a table has a JSON form of its own.
+    if form == "json" and "lines" in getattr(param.type, "choices", ()):
         _begin(context, param, True)
     return "json" if wanted() else form
 
