@@ -100,7 +100,10 @@ def words_of(calls: Calls, step: str, reading: Reading, name: str) -> str:
 
 def why(found: Found, name: str) -> str:
     """Return in one line why a field has no value."""
-    return _WHY.get(found.status, "it cannot be read").format(name=name)
+    stated = (
+        f" {found.value:g}" if found.status == "out_of_range" and isinstance(found.value, int | float) else ""
+    )
+    return _WHY.get(found.status, "it cannot be read").format(name=name + stated)
 
 
 def said(found: Found) -> Any:

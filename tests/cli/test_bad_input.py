@@ -114,7 +114,10 @@ def test_a_confidence_of_7_is_recorded_as_unparsable(taken, study):
     result = taken(answers(study, "item_id,choice,confidence\nsample-0001,A,7\n"))
     assert result.code == 8
     assert "1 answers kept" in result.out
-    assert "confidence 7 is outside 1–5 in item sample-0001 (run 1): recorded as unparsable" in result.err
+    assert (
+        "the confidence 7 is outside the scale in item sample-0001 (run 1): recorded as unparsable"
+        in result.err
+    )
 
 
 def test_an_import_for_a_model_that_is_asked_here(metacog, study):

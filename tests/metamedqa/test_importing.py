@@ -117,9 +117,9 @@ def test_confidence_out_of_range_is_taken_and_reported(tmp_path, items):
     assert len(found.records) == 4 and not found.rejected
     assert (
         found.warnings[0]
-        == "the confidence is outside the scale in item test-0000 (run 2): recorded as unparsable"
+        == "the confidence 7 is outside the scale in item test-0000 (run 2): recorded as unparsable"
     )
-    assert "test-0001" in found.warnings[1] and "test-0002" in found.warnings[2] and len(found.warnings) == 3
+    assert "4.5" in found.warnings[1] and "test-0002" in found.warnings[2] and len(found.warnings) == 3
 
 
 def test_every_row_not_taken_is_listed_with_its_reason(tmp_path, items):
