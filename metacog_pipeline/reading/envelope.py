@@ -36,12 +36,15 @@ _TOKENS = re.compile(
     r"|</?s>|<end_of_turn>|<start_of_turn>|<eos>|<｜(?:end▁of▁sentence|User|Assistant|begin▁of▁sentence)｜>"
     r"|\[/?INST\]|\[e~\[|<extra_id_\d>"
 )
-# Tokens before the first word open the turn.
-_OPENING = re.compile(rf"(?:\s*+(?:{_TOKENS.pattern})(?:\s{{0,4}}(?:assistant|model)\b)?)*+")
+# Tokens before the first word open the turn, and so does a prompt that is repeated in its marks.
+_OPENING = re.compile(
+    rf"(?:\s*+(?:\[INST\][^\[\]]{{0,4000}}\[/INST\]|{_TOKENS.pattern})(?:\s{{0,4}}(?:assistant|model)\b)?)*+"
+)
 # A line that begins the turn of somebody else.
 _SPEAKER = re.compile(
     r"^[ \t]{0,8}(?:#{1,4}[ \t]{0,4}|\*\*)?(?:[A-Z]{1,4}[ \t]{1,4})?"
-    r"(?:Human|User|Instruction|Question|Q|问题|Pregunta|질문|Frage)(?:[ \t]{1,4}\d{1,4})?(?:\*\*)?[ \t]{0,4}[:：]",
+    r"(?:Human|User|Instruction|Question|Sentence|Statement|Input|Q|问题|Pregunta|질문|Frage)"
+    r"(?:[ \t]{1,4}\d{1,4})?(?:\*\*)?[ \t]{0,4}[:：]",
     re.MULTILINE | re.IGNORECASE,
 )
 _ANSWERED = re.compile(

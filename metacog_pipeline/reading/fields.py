@@ -62,7 +62,7 @@ UNKNOWN = re.compile(
     r"|(?:i\s+(?:really\s+|honestly\s+)?have\s+)?no\s+idea"
     r"|(?:(?:it|this|that|the\s+question)\s+)?(?:cannot|can['’]t|can\s+not)\s+be\s+(?:answered|determined|known|verified|computed)"
     r"|(?:there\s+is\s+)?(?:insufficient|not\s+enough)\s+(?:information|data)|unanswerable|undetermined|not\s+(?:answerable|determinable)"
-    r"|there\s+is\s+no\s+(?:record|way\s+to)|none$|not\s+sure|unknown\b|unsure|n/?a\b|none\s+given"
+    r"|i(?:\s+am|['’]m)\s+not\s+aware\s+of|there\s+is\s+no\s+(?:record|way\s+to)|none$|not\s+sure|unknown\b|unsure|n/?a\b|none\s+given"
     r"|no\s+(?:lo\s+)?s[ée]\b|(?:lo\s+)?desconozco\b|desconocido\b|ich\s+weiß\s+(?:es\s+)?nicht|weiß\s+ich\s+nicht|je\s+ne\s+sais\s+pas"
     r"|i(?:['’]d|\s+would)?\s+(?:rather|prefer)\s+(?:to\s+)?not|(?:i(?:['’]ll|\s+will)?\s+)?(?:abstain|skip|pass)\W*$"
     r"|我?(?:不知道|不清楚)|모르겠|모릅|몰라|모름)",
@@ -72,7 +72,7 @@ UNKNOWN = re.compile(
 REFUSED = re.compile(
     r"^\W*(?:i['’]?\s?a?m\s+(?:so\s+|very\s+)?sorry|sorry|i\s+apologi[sz]e|i(?:\s+(?:cannot|can['’]t|can\s+not|won['’]t)"
     r"|(?:\s+am|['’]m)\s+(?:not\s+able|unable)\s+to)"
-    r"\s+(?:\w+\s+){0,3}?(?:help|assist|answer|provide|give|comply|decide|discuss|take\s+part|participate|do)"
+    r"\s+(?:\w+\s+){0,3}?(?:help|assist|answer|provide|give|share|disclose|comply|decide|discuss|take\s+part|participate|do)"
     r"|as\s+an\s+ai\b[^.]{0,80}\b(?:cannot|can't|unable)|lo\s+siento|es\s+tut\s+mir\s+leid|das\s+(?:darf|kann)\s+ich\s+(?:leider\s+)?nicht"
     r"|désolé|抱歉|对不起|죄송)",
     re.IGNORECASE,
@@ -143,8 +143,12 @@ _STATED = (
         r"(?:[Ll]a\s+(?:respuesta\s+)?(?:correcta\s+)?es\s+la|答案是|답은|Antwort\s+ist|réponse\s+est|选项)\s*\(?([A-Z])\b"
     ),
     re.compile(r"\$\s*([A-Z])\s*\$"),  # what LaTeX put into a box
-    re.compile(r"\b(?i:leaves|leaving)\s+(?:(?i:only|us\s+with|option|answer)\s+)?([A-Z])\b"),
+    re.compile(r"\b(?i:leaves|leaving)\s+(?:(?i:only|us\s+with|option|answer)\s+)?[*_(]{0,3}([A-Z])\b"),
     re.compile(r"(?:^|\n)[ \t]{0,8}(?i:so|therefore|hence|thus|conclusion)\s*[:,]\s*([A-Z])\s*(?:$|\n|[.])"),
+)
+# "B... no, sorry, C": behind a letter, what takes its place.
+_INSTEAD = re.compile(
+    rf"\W{{1,6}}(?i:no|wait|sorry|rather|actually|i\s+mean|make\s+that)\b\W+(?:(?i:no|wait|sorry|it\s+is|it's)\W+){{0,2}}([A-Z])(?i:{_AFTER})"
 )
 # A letter that stands as one: at the beginning, behind a sign or one of these words, never inside a name ("hepatitis B").
 _MENTION = re.compile(
@@ -207,6 +211,8 @@ class Letter:
         stated = [found for found in stated if not _is_denied(text, found)]
         if stated:
             last = max(stated, key=lambda found: found.start(1))
+            if instead := _INSTEAD.match(text, last.end(1)):
+                return self._of(instead[1], instead.start(1))
             either = _OR.match(text[last.end(1) :])
             if either is not None and either[1] in self.options and either[1] != last[1]:
                 return AMBIGUOUS
@@ -301,7 +307,7 @@ class Binary:
                 if digit in self.labels
                 else Found("out_of_range")
             )
-        spoken = [*numbers(bare)]
+        spoken = [*numbers(bare)] if bare.isalpha() else []
         if (
             len(spoken) == 1
             and (spoken[0].start, spoken[0].end) == (0, len(bare))
@@ -315,8 +321,8 @@ class Binary:
         return AMBIGUOUS if values else self.find(said)
 
     def find(self, text: str) -> Found:
-        """Find the only decision that a text names in words."""
-        words = self._words(text)
+        """Find the only decision that a text names in words; one that asks, or speaks of whether, names none."""
+        words = set() if re.search(r"\bwhether\b|\?", text, re.IGNORECASE) else self._words(text)
         if len(words) == 1:
             return Found("ok", int(words.pop()), 0, len(text))
         return AMBIGUOUS if words else NOTHING
@@ -409,6 +415,13 @@ _BETWEEN = re.compile(
 )
 
 
+# A sentence about how sure the model is: its number is no answer.
+_SURE_SENTENCE = re.compile(
+    r"(?<=[.!?。\n])[^.!?。\n]*(?:\b(?:sure|confiden\w*|certain\w*|sicher|segur\w+|sûr\w*)\b|把握|확신)[^.!?。\n]*",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Number:
     """A number, in ``unit`` where there is one; ``whole`` where a whole one is asked for: then 284.895 is grouped."""
@@ -419,7 +432,8 @@ class Number:
 
     def read(self, said: str) -> Found:
         """Read the number behind a label; of a calculation its result."""
-        bare = unboxed(said)
+        bare = _SURE_SENTENCE.sub(lambda found: " " * len(found[0]), unboxed(said))
+        bare = re.split(r"(?<=\d)\s*(?:≈|~=)", bare)[0]  # what is exact stands before its rounding
         if UNKNOWN.match(bare):
             return WITHHELD
         if _VAGUE.search(bare):
@@ -441,6 +455,8 @@ class Number:
 
     def find(self, text: str) -> Found:
         """Find the number that a text states as its result, or that its only line holds."""
+        if re.search(r"(?:[,:=(]|\bi\.e\.|\be\.g\.)\s*$", text):
+            return NOTHING  # it breaks off before the result
         stated = [*_RESULT.finditer(text)]
         if stated:
             return self.read(re.split(r"[,(]\s", stated[-1][1])[0])
@@ -525,6 +541,9 @@ _SURE = (
     r"((?<!\d)\d{1,9}(?:[.,]\d{1,9})?\s?%?(?:\s*(?:/|out\s+of)\s*\d+)?)",
     r"\(((?<!\d)\d{1,9}(?:[.,]\d{1,9})?\s?%)\)",
     r"(?:置信度|信心|확신도)\W{0,9}(\d{1,9})",
+    r"\b(?:put|rate|place)\s+(?:it|this|that|myself|my\s+confidence)\s+(?:at|as)\s+(?:about\s+|around\s+)?(\d{1,9}\s?%?)",
+    r"(\d{1,9}\s+out\s+of\s+\d{1,9})\s+(?:for|in)\s+confidence",
+    r"(?<!\d)(\d{1,9})\s+on\s+a\s+scale\s+of\b",
 )
 
 

@@ -23,6 +23,7 @@ from metacog_pipeline.reading.fields import (
 )
 from metacog_pipeline.reading.numbers import Quantity, numbers
 
+LONGEST_NAME = 80  # characters of a name or of a sentence that states one
 LONGEST_SENTENCE = 160  # characters: a longer one is prose
 _MONTHS = {
     name: place
@@ -55,7 +56,10 @@ _SAYS = re.compile(
 _NOTE = re.compile(r"\s*[(\[][^)\]]{0,120}[)\]]")
 _OR = re.compile(r"\s+(?:or|o|oder|ou)\s+|\s*/\s*|(?<=[\u4e00-\u9fff])(?:还是|或者?)", re.IGNORECASE)
 _GUESS = re.compile(r"[,;.]\s*(?:but|pero|aber|mais)\s+(.+)", re.IGNORECASE)  # behind not knowing
-_PLACE = re.compile(r"[\[<][^\]>]{0,40}[\]>]")  # of a template: [your answer]
+_PLACE = re.compile(
+    r"\W*(?:\[[^\[\]]*\b(?:your|answer|name|insert|text|number|letter|option)\b[^\[\]]*\]|<[^<>]*\b(?:your|answer|name|insert|text)\b[^<>]*>)\W*",
+    re.IGNORECASE,
+)
 _UNFINISHED = re.compile(r"(?:^|\s)(?:by|is|was|are|were|the|of|in|called|named|and|or)$", re.IGNORECASE)
 
 # --- how a sentence states a name ---
@@ -166,7 +170,13 @@ def _same(said: _Form, key: _Form) -> bool:
     return both and math.isclose(said.number or 0.0, key.number or 0.0, rel_tol=1e-9)
 
 
+_ABOUT = re.compile(
+    r"^\W*(?:about|around|approximately|roughly|circa|etwa|unos|environ|约|약)\s*", re.IGNORECASE
+)
+
+
 def _only_number(text: str) -> float | None:
+    text = re.sub(r"°\s?[CF]?", "", _ABOUT.sub("", text))
     found = [*numbers(text)]
     if len(found) != 1 or re.search(r"[^\W\d]", text[: found[0].start] + text[found[0].end :]):
         return None
@@ -254,9 +264,10 @@ class ShortText:
 
     def read(self, said: str) -> Found:
         """Read the text behind a label."""
-        bare = unboxed(_short(said)).strip(" \t\n*_,;:!$\"'`").removesuffix(".").strip(" *_$\"'`")
+        bare = unboxed(_short(said)).strip(" \t\n*_,;:!$\"'`<>").removesuffix(".").strip(" *_$\"'`")
         if not bare or _UNFINISHED.search(bare) or _PLACE.fullmatch(bare):
             return NOTHING
+        bare = bare[1:-1] if re.fullmatch(r"\[[^\[\]]*\]", bare) else bare
         exact = self._is(bare) is not None
         if not exact and UNKNOWN.match(bare):
             guess = _GUESS.search(bare)
@@ -269,6 +280,10 @@ class ShortText:
             held = [self.right(each) for each in sides]
             if any(held) and not all(held):
                 return AMBIGUOUS
+        # A long sentence that breaks off states nothing, and one of several parts not which of them is the answer.
+        breaks_off = len(bare) > LONGEST_NAME and not re.search(r"[.!?。)\"']\W*$", said)
+        if not exact and (breaks_off or ";" in bare) and not self.right(bare):
+            return NOTHING
         start = said.find(bare)
         return Found("ok", bare, start, start + len(bare))
 
@@ -288,7 +303,7 @@ class ShortText:
         """Return the alias that ``said`` is, or that it states as a sentence; None for neither."""
         last = _CORRECTION.split(said)[-1] or said
         signed = signs(last), signs(_NOTE.sub("", last))
-        aliases = [each for each in self.aliases if _key(each).signs in signed]
+        aliases = [each for each in self.aliases if _key(each).signs in signed or same(last, each)]
         return ShortText(aliases)._is(last) or stated(last, aliases)
 
     def short(self, said: str) -> str:

@@ -25,7 +25,14 @@ _ONES += ["thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen",
 _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _WORDS = {word: value for value, word in enumerate(_ONES)} | {word: 10 * n for n, word in enumerate(_TENS, 2)}
 _SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "dozen": 12.0}
-_SHORT_SCALES = {"k": 1e3, "mn": 1e6, "mio": 1e6, "bn": 1e9}
+_SHORT_SCALES = {
+    "k": 1e3,
+    "mn": 1e6,
+    "mio": 1e6,
+    "bn": 1e9,
+    **dict.fromkeys("万萬만", 1e4),
+    **dict.fromkeys("亿億억", 1e8),
+}
 # Words of other languages count where they stand alone.
 _ALONE = {
     word: value
@@ -55,7 +62,7 @@ _FRACTION = re.compile(
     r"(?<![\w./])(?P<sign>-?)(?:(?P<whole>\d{1,6})[ ](?=\d{1,3}/))?(?P<top>\d{1,9})\s?/\s?(?P<bottom>\d{1,9})(?![\w/])"
 )
 _SCALED = re.compile(
-    r"\s{0,2}(?P<scale>hundred|thousand|million|billion|trillion|dozen|bn|mn|mio|(?<=\d)(?-i:k))\b",
+    r"\s{0,2}(?P<scale>(?:hundred|thousand|million|billion|trillion|dozen|bn|mn|mio|(?<=\d)(?-i:k))\b|[万萬만亿億억])",
     re.IGNORECASE,
 )
 _MILLIONS = re.compile(r"\s?([MB])\b")  # behind an amount of money only: M is also metres, and molar

@@ -40,6 +40,8 @@ _PAIR = re.compile(
     r"\W*(?:sure|confiden\w*|certain)?\W*$",
     re.DOTALL | re.IGNORECASE,
 )
+# "(D) 5", "0 3": a letter or digit and a number, nothing else.
+_TWO = re.compile(r"\W*(?P<answer>[A-Za-z]|[01])\W{0,2}\s+(?P<other>\d+(?:[.,]\d+)?\s*%?)\W*$")
 _JOINT = re.compile(
     r"^(?P<answer>.*?)[\s,;(\[]+(?P<other>~?[\d.,]+\s*%?(?:\s*/\s*\d+)?)[\])]*\s*%?\W*$", re.DOTALL
 )
@@ -156,9 +158,8 @@ def _unnamed(text: str, found: Sequence[Record], fields: Sequence[Field]) -> Rec
     first = fields[0]
     before = text[: min((record.start for record in found), default=len(text))]
     if len(text.strip()) <= _SHORT_TURN:
-        pair = (
-            _PAIR.match(text, len(text) - len(text.lstrip()), len(text.rstrip())) if len(fields) > 1 else None
-        )
+        span = (len(text) - len(text.lstrip()), len(text.rstrip()))
+        pair = _PAIR.match(text, *span) or _TWO.match(text, *span) if len(fields) > 1 else None
         if pair is not None and first.read(pair["answer"]).status == "ok":
             return Record(
                 0, len(text), {first.name: _group(pair, "answer"), "confidence": _group(pair, "other")}

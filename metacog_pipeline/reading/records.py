@@ -24,11 +24,11 @@ MOST_OF_OBJECT = 20_000  # characters from the brace on that are looked at
 WORDS: Mapping[str, tuple[str, ...]] = {
     "pre": (
         r"pre[\\ _-]{0,3}confidence", r"(?:initial|prior|predicted)[ \t_-]confidence",
-        r"confidence[ \t]{0,2}\(?(?:before|pre)(?:[ \t]answering)?\)?",
+        r"confidence[ \t]{0,2}\(?(?:before|pre)(?:[ \t]answering)?\)?", r"confiance[ \t]avant", r"confianza[ \t]previa",
     ),
     "post": (
         r"post[\\ _-]{0,3}confidence", r"updated[ \t_-]confidence",
-        r"confidence[ \t]{0,2}\(?(?:after|post)(?:[ \t]answering)?\)?",
+        r"confidence[ \t]{0,2}\(?(?:after|post)(?:[ \t]answering)?\)?", r"confiance[ \t]après", r"confianza[ \t]posterior",
     ),
     "answer": (
         r"(?:final|correct|best|my|selected|chosen|short)[ \t]+(?:answer|option|choice|response)",

@@ -74,7 +74,7 @@ IN_STUDY: list[tuple[str, str, tuple[str, ...]]] = [
     (HOME, "runs = 1" + "0" * 5000, ("number of thousands of digits", "give a shorter one")),
     (HOME, 'home = "C:\\Users\\me"', ("line 3, column",)),
     (HOME, "budget_usd = 20 USD", ("line 3", "one KEY = VALUE on a line")),
-    (SIM, 'provider = "azure"', ('provider = "azure"', 'provider = "openai" with base_url')),
+    (SIM, 'provider = "azure"', ('provider = "azure"', 'must be "openai"')),
     (SIM, f"{PAID}top_p = 0.9", ("models[0].top_p: unknown key", "extra_body")),
     (SIM, f'{PAID}api_key = "sk-abc"', ("models[0].api_key", 'did you mean "api_key_env"')),
     (SIM, f'{PAID}base_url = "https://me:pw@host/v1"', ("must not carry a user", "api_key_env")),

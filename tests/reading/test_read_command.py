@@ -39,6 +39,8 @@ def test_nearly_all_replies_are_read_right_or_honestly_unread(path, metacog):
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     found = read(metacog, path)
     assert list(found) == [row["id"] for row in rows]
+    # Whether two spellings are one name, or which of two things said is meant, no words decide.
+    rows = [row for row in rows if not row["label"].get("not_in_words")]
     readable = [row for row in rows if row["label"]["status"] == "ok"]
     right = [row["id"] for row in readable if agrees(found[row["id"]], row["label"])]
     wrong = [
