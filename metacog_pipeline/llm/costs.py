@@ -119,9 +119,9 @@ def usage_cost(spec: ModelSpec, usage: Usage, *, batch: bool = False) -> float |
     if prices is None:
         return None
     sent, got = usage.input_tokens or 0, usage.output_tokens or 0
-    cached = min(usage.cached_tokens or 0, sent)
-    written = min(usage.cache_write_tokens or 0, sent - cached)
-    thought = min(usage.reasoning_tokens or 0, got)
+    cached = _part(usage.cached_tokens, sent)
+    written = _part(usage.cache_write_tokens, sent - cached)
+    thought = _part(usage.reasoning_tokens, got)
     dollars = (
         (sent - cached - written) * prices["in"]
         + cached * prices["cached_in"]
@@ -130,6 +130,11 @@ def usage_cost(spec: ModelSpec, usage: Usage, *, batch: bool = False) -> float |
         + thought * prices["reasoning"]
     )
     return dollars * prices["factor"] / TOKENS_PER_PRICE
+
+
+def _part(count: int | None, whole: int) -> int:
+    """Return a count that is part of ``whole``: never below 0, which some server said, nor above it."""
+    return max(0, min(count or 0, whole))
 
 
 def believed(usage: Usage, *, said: bool = False) -> Usage:
