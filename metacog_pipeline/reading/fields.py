@@ -9,10 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from metacog_pipeline.reading.numbers import Quantity, in_unit, known, numbers, of_kind
-from metacog_pipeline.reading.records import objects
-from metacog_pipeline.reading.results import meant
-from metacog_pipeline.reading.supposing import supposed
+from metacog_pipeline.reading.numbers import Quantity, in_unit, known, meant, numbers, of_kind
+from metacog_pipeline.reading.records import objects, supposed
 
 Status = Literal["ok", "ambiguous", "no_answer", "refused", "truncated", "out_of_range", "not_read"]
 
@@ -183,7 +181,7 @@ class Letter:
             return self._of(whole.upper(), said.index(whole))
         if not whole:
             return NOTHING
-        if letter := self._named(whole) or self._numbered(whole) or self._begins(whole):
+        if letter := self._named(whole) or self._numbered(whole):
             return Found("ok", letter, 0, len(said))
         both = re.match(r"\W*([A-Z])\s?/\s?([A-Z])\W*$", said)
         if both is not None and not UNKNOWN.match(whole):
@@ -259,16 +257,6 @@ class Letter:
         found = _OPTION.match(said)
         place = int(found[1]) if found else 0
         return list(self.options)[place - 1] if 0 < place <= len(self.options) else None
-
-    def _begins(self, said: str) -> str | None:
-        """Return the only option whose text, which looks like a lettered one ("E. coli"), begins what is said."""
-        mine = f"{simple(said)} "
-        found = [
-            letter
-            for letter, option in self.options.items()
-            if _LEADS.match(option) and mine.startswith(f"{simple(option)} ")
-        ]
-        return found[0] if len(found) == 1 else None
 
     def _of(self, letter: str, start: int) -> Found:
         return Found("ok", letter, start, start + 1) if letter in self.options else Found("out_of_range")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 _ONES = [
@@ -69,53 +69,21 @@ _MILLIONS = re.compile(r"\s?([MB])\b")  # behind an amount of money only: M is a
 _UNIT = re.compile(r"\s{0,3}(?:degrees\s)?(%|°[CF]|[A-Za-zµΩ]{1,12}(?:/[A-Za-z]{1,4}|\^?[23²³])?)")
 _VULGAR = dict(zip("½⅓⅔¼¾⅛", (1 / 2, 1 / 3, 2 / 3, 1 / 4, 3 / 4, 1 / 8), strict=True))
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
-# What a unit is in the first of its kind. Only what names and symbols say without doubt.
-_KINDS: tuple[dict[str, float], ...] = (
-    {
-        **{
-            "m": 1,
-            "metre": 1,
-            "meter": 1,
-            "km": 1e3,
-            "kilometer": 1e3,
-            "kilometre": 1e3,
-            "cm": 1e-2,
-            "mm": 1e-3,
-        },
-        **{
-            "centimeter": 1e-2,
-            "centimetre": 1e-2,
-            "millimeter": 1e-3,
-            "millimetre": 1e-3,
-            "µm": 1e-6,
-            "nm": 1e-9,
-        },
-        **{"mile": 1609.344, "mi": 1609.344, "ft": 0.3048, "foot": 0.3048, "feet": 0.3048, "inch": 0.0254},
-        **{"inches": 0.0254, "yard": 0.9144},
-    },
-    {"m/s": 1, "km/s": 1e3, "km/h": 1 / 3.6, "kph": 1 / 3.6, "mph": 0.44704},
-    {
-        **{"g": 1, "gram": 1, "kg": 1e3, "kilogram": 1e3, "mg": 1e-3, "t": 1e6, "ton": 1e6, "tonne": 1e6},
-        **{"lb": 453.59237, "pound": 453.59237},
-    },
-    {
-        **{"s": 1, "sec": 1, "second": 1, "ms": 1e-3, "min": 60, "minute": 60, "h": 3600, "hour": 3600},
-        **{"day": 86400, "week": 604800},
-    },
-    {
-        "l": 1,
-        "liter": 1,
-        "litre": 1,
-        "ml": 1e-3,
-        "hectolitre": 100,
-        "hectoliter": 100,
-        "kilolitre": 1e3,
-        "kiloliter": 1e3,
-    },
-    {"%": 1, "percent": 1},
-    {"°f": 1, "fahrenheit": 1},
-    {"°c": 1, "celsius": 1},
-    {"kelvin": 1, "K": 1},
+# A line for each kind of quantity: the size of its units, each with its names. Only names and symbols without doubt.
+_KINDS = tuple(
+    {name: float(size) for size, *names in map(str.split, kind.split(";")) for name in names}
+    for kind in (
+        "1 m metre meter; 1e3 km kilometer kilometre; 1e-2 cm centimeter centimetre; 1e-3 mm millimeter millimetre"
+        "; 1e-6 µm; 1e-9 nm; 1609.344 mile mi; 0.9144 yard; 0.3048 ft foot feet; 0.0254 inch inches",
+        "1 m/s; 1e3 km/s; 0.2777777777777778 km/h kph; 0.44704 mph",
+        "1 g gram; 1e3 kg kilogram; 1e-3 mg; 1e6 t ton tonne; 453.59237 lb pound",
+        "1 s sec second; 1e-3 ms; 60 min minute; 3600 h hour; 86400 day; 604800 week",
+        "1 l liter litre; 1e-3 ml; 100 hectolitre hectoliter; 1e3 kilolitre kiloliter",
+        "1 % percent",
+        "1 °f fahrenheit",
+        "1 °c celsius",
+        "1 kelvin K",
+    )
 )
 
 
@@ -257,3 +225,60 @@ def asked_unit(question: str) -> str | None:
 def in_percent(said: str) -> bool:
     """Return whether a number is said to be one of percent."""
     return _PERCENT.search(said) is not None
+
+
+# --- which of several numbers is the answer: the result of what is worked out, not what it is worked out from ---
+_MONTHS = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|ene|abr|ago|dic|mär|mai|okt|dez)\w{0,8}"
+# What stands beside an answer: notes in brackets, the day of a date, places in an order, a modulus.
+_ASIDE = re.compile(
+    r"(?<=[^\s=+*×·/(-])(?:\s+|(?<=[^\x00-\x7f]))[(\[][^()\[\]]{0,200}[)\]]|±\s*[\d.,]+"
+    rf"|\b\d{{1,2}}(?:st|nd|rd|th)?\.?(?=\s+(?:de\s+|of\s+)?{_MONTHS})"
+    rf"|(?<=[a-z])\s\d{{1,2}}(?:st|nd|rd|th)?(?=,?\s+\d{{4}}\b)|\b\d{{1,4}}(?:st|nd|rd|th)\b|\bmod(?:ulo)?\s+\d+",
+    re.IGNORECASE,
+)
+_CORRECTS = re.compile(
+    r"\b(?:no|wait|actually|correct(?:ion|ing)|re-?check|recount|hm+|rather|i\s+mean)\b", re.IGNORECASE
+)
+_STATES = re.compile(
+    r"\b(?:(?:answer|result|total|sum)(?:\s+(?:is|was|would\s+be|equals|makes)|\s*=)|remainder|numerator|(?:it|that)\s+(?:is|equals|makes))\b",
+    re.IGNORECASE,
+)
+_CONCLUDES = re.compile(
+    r"→|[-=]>|≡|\b(?:so|thus|therefore|hence|i\.e\.|comes\s+to|makes|gives|yields)\b", re.IGNORECASE
+)
+_CLAUSE = re.compile(r"(?<=[\d\w])[,;.:](?=\s|$)|\s(?:because|since|as|though|but)\b|\n", re.IGNORECASE)
+_EQUALS = re.compile(r"[=≈]")
+
+
+def meant(text: str, found: Sequence[Quantity], unit: str | None) -> Quantity | None:
+    """Return the number that ``text`` gives as its answer; None where several stand side by side."""
+    text = _ASIDE.sub(lambda aside: " " * len(aside[0]), text)
+    rest = [each for each in found if text[each.start : each.end].strip()] or list(found)
+    for mark in [*_CORRECTS.finditer(text)][-1:]:
+        text = " " * mark.end() + text[mark.end() :]
+        rest = [each for each in rest if each.start >= mark.end()] or rest
+    for part in _parts(text, rest, unit):
+        if part and len({round(in_unit(each, unit), 12) for each in part}) == 1:
+            return part[0]
+    return None
+
+
+def _parts(text: str, found: Sequence[Quantity], unit: str | None) -> Iterator[list[Quantity]]:
+    """Yield the numbers of ever other parts of the text, those first that say most."""
+    yield list(found)
+    yield [each for each in found if of_kind(each, unit) and all(other.unit for other in found)]
+    for marks in (_STATES, _CONCLUDES):
+        for place in [mark.end() for mark in marks.finditer(text)][-1:]:
+            behind = [each for each in found if each.start >= place]
+            yield behind
+            yield [each for each in behind if each.start < _end(text, place)]
+    yield [each for each in found if each.start < _end(text, 0)]
+    sides = [mark.start() for mark in _EQUALS.finditer(text)]
+    yield [each for each in found if sides and each.start > sides[-1]]
+    yield [each for each in found if len(sides) == 1 and each.start < sides[0]]
+
+
+def _end(text: str, place: int) -> int:
+    """Return where the clause ends that goes on at ``place``."""
+    clause = _CLAUSE.search(text, place)
+    return clause.start() if clause is not None else len(text)

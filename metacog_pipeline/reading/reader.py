@@ -22,7 +22,7 @@ from metacog_pipeline.reading.fields import (
     Found,
     Status,
 )
-from metacog_pipeline.reading.records import Record, Value, blanked, records
+from metacog_pipeline.reading.records import Record, Value, blanked, group, records
 
 _CORRECTS = re.compile(
     r"\b(?:wait|actually|on\s+reflection|correct(?:ion|ed|ing)|reconsider\w*|on\s+second\s+thoughts?|rather|instead|sorry|mistake"
@@ -162,7 +162,7 @@ def _unnamed(text: str, found: Sequence[Record], fields: Sequence[Field]) -> Rec
         pair = _PAIR.match(text, *span) or _TWO.match(text, *span) if len(fields) > 1 else None
         if pair is not None and first.read(pair["answer"]).status == "ok":
             return Record(
-                0, len(text), {first.name: _group(pair, "answer"), "confidence": _group(pair, "other")}
+                0, len(text), {first.name: group(pair, "answer"), "confidence": group(pair, "other")}
             )
         line = before.strip()
         said = first.read(line) if "\n" not in line and line[-1:] != "?" else NOTHING
@@ -177,33 +177,14 @@ def _unnamed(text: str, found: Sequence[Record], fields: Sequence[Field]) -> Rec
     return first.find(blanked(text, found))
 
 
-def _group(found: re.Match[str], name: str) -> Value:
-    return Value(found[name], found.start(name), found.end(name))
-
-
 # --- the fields of a record ---------------------------------------------------------------------------------------------
 def _of_record(text: str, chosen: Record, found: Sequence[Record], field: Field, first: Field) -> Found:
     """Return a field of the record that answers; one that it does not name, from where the turn says it."""
     if field.name in chosen.values:
         if field is first:
             return _value_of(chosen, field, first)
-        return _corrected(text, chosen, found, field, first) or _agreed(text, chosen, found, field, first)
+        return _agreed(text, chosen, found, field, first)
     return NOTHING if chosen.several else _elsewhere(text, found, field)
-
-
-def _corrected(
-    text: str, chosen: Record, found: Sequence[Record], field: Field, first: Field
-) -> Found | None:
-    """Return a field that the reply corrects behind the record that answers; None where it does not."""
-    behind = [
-        each
-        for each in found
-        if each.start >= chosen.end and field.name in each.values and first.name not in each.values
-    ]
-    if not behind or not _CORRECTS.search(text, chosen.end, behind[-1].values[field.name].start):
-        return None
-    read = _value_of(behind[-1], field, first)
-    return read if read.status == "ok" else None
 
 
 def _agreed(text: str, chosen: Record, found: Sequence[Record], field: Field, first: Field) -> Found:
@@ -245,11 +226,5 @@ def _elsewhere(text: str, found: Sequence[Record], field: Field) -> Found:
 
 def _one_of(found: Sequence[Record], field: Field) -> Found:
     """Return a field of the only record that has it; ambiguous where several do."""
-    named = [record.values[field.name] for record in found if field.name in record.values]
-    return (
-        NOTHING
-        if not named
-        else AMBIGUOUS
-        if len(named) > 1
-        else _placed(field.read(named[0].said), named[0].start)
-    )
+    named = [record for record in found if field.name in record.values]
+    return AMBIGUOUS if len(named) > 1 else _elsewhere("", named, field)

@@ -14,8 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from metacog_pipeline.reading.supposing import supposed
-
 MOST_OBJECTS = 200  # of one reply; what lies beyond is no answer
 MOST_BROKEN = 20  # braces that open none
 MOST_OF_OBJECT = 20_000  # characters from the brace on that are looked at
@@ -364,32 +362,25 @@ def _stated(text: str) -> Iterator[_Label]:
         name = next(each for each in WORDS if heading[each])
         yield name, heading.start(), _line(text, heading.end(), len(text)), False
     for tag in _TAG.finditer(text):
-        yield tag["word"].lower(), tag.start(), _group(tag, "value"), False
-    yield from (("answer", each.start(), _group(each, "value"), False) for each in _LETTER.finditer(text))
+        yield tag["word"].lower(), tag.start(), group(tag, "value"), False
+    yield from (("answer", each.start(), group(each, "value"), False) for each in _LETTER.finditer(text))
     for each in _CELL.finditer(text):
         if (own := _known(each["name"])) and not _known(each["value"].strip(" *_")):
             yield own, each.start(), _line(text, each.start("value"), each.end("value")), False
     labelled = {label.start("word") for label in found}
     for each in _SAID.finditer(text):
         if each.start() not in labelled:
-            yield (
-                next(name for name in ("decision", "confidence", "bet") if each[name]),
-                each.start(),
-                _group(each, "value"),
-                False,
-            )
+            name = next(name for name in ("decision", "confidence", "bet") if each[name])
+            yield name, each.start(), group(each, "value"), False
     for each in _TOP_K.finditer(text):
-        yield (
-            "answer" if each["name"] == "G" else "confidence",
-            each.start(),
-            _line(text, each.end(), len(text)),
-            False,
-        )
+        name = "answer" if each["name"] == "G" else "confidence"
+        yield name, each.start(), _line(text, each.end(), len(text)), False
     for mark in _SOLVED.finditer(text):
         yield "answer", mark.start(), _line(text, mark.end(), len(text)), True
 
 
-def _group(found: re.Match[str], name: str) -> Value:
+def group(found: re.Match[str], name: str) -> Value:
+    """Return a group of a match with its place."""
     return Value(found[name], found.start(name), found.end(name))
 
 
@@ -409,6 +400,22 @@ def _line(text: str, start: int, end: int) -> Value:
     return Value("" if _TEMPLATE.fullmatch(said) else said, start, start + len(said))
 
 
+# --- numbers that a reply speaks of and does not state: of the scale, of what it would say, of what it does not say ---
+_SUPPOSED_BEFORE = re.compile(r"\b(?:not|never|if|had|were|unless|nearly|almost|most)\b|n't\b", re.IGNORECASE)
+_SUPPOSED_BEHIND = re.compile(
+    r"^[ \t]{0,3}(?:=|\([^)\n]{0,40}\)[ \t]{0,3}(?:to|-)\b)"
+    r"|^[^(]*\b(?:would|could|requires?|needs?|if|unless|lowest|highest|only\s+with)\b",
+    re.IGNORECASE,
+)
+
+
+def supposed(text: str, start: int, end: int) -> bool:
+    """Return whether the number that ends at ``end``, whose name begins at ``start``, is only spoken of, not stated."""
+    before = re.split(r"[.!?\n,;]|\bbut\b", text[max(0, start - 80) : start])[-1]
+    behind = re.split(r"[.!?\n;]", text[end : end + 60])[0]
+    return bool(_SUPPOSED_BEFORE.search(before) or _SUPPOSED_BEHIND.search(behind))
+
+
 # --- numbered guesses ---------------------------------------------------------------------------------------------------
 _GUESS = re.compile(
     r"^[ \t]{0,8}(?P<number>\d)[.)]\s+(?P<answer>[^\n(]{1,200}?)[ \t]*\((?P<confidence>[^)\n]{1,20})\)[ \t]*$",
@@ -423,7 +430,7 @@ def _numbered(text: str) -> Iterator[Record]:
         return
     for each in found:
         made = Record(each.start(), each.end(), several=len(found) > 1)
-        made.values.update({name: _group(each, name) for name in ("answer", "confidence")})
+        made.values.update({name: group(each, name) for name in ("answer", "confidence")})
         yield made
 
 
