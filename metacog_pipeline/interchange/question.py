@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any, Literal
 
 from metacog_pipeline.benchmark.item import Item
-from metacog_pipeline.reading.envelope import Envelope, plain
-from metacog_pipeline.reading.fields import Confidence, Letter, Number, unboxed
+from metacog_pipeline.reading.envelope import Envelope, plain, unboxed
+from metacog_pipeline.reading.fields import Confidence, Letter, Number
 from metacog_pipeline.reading.names import ShortText
 from metacog_pipeline.reading.numbers import asked_unit, in_percent
 from metacog_pipeline.reading.reader import read

@@ -82,10 +82,14 @@ def plain(text: str) -> str:
 _LATEX = re.compile(r"\\(?:boxed|text|textbf|mathrm|mathbf)\s{0,3}\{([^{}]{0,200})\}|\\[()\[\]]")
 
 
-def _unboxed(text: str) -> str:
-    """Return ``text`` with LaTeX's marks around an answer blank: as long as it was."""
+_FRACTION = re.compile(r"\\[dt]?frac\s?\{\s?([^{}]{1,30}?)\s?\}\s?\{\s?([^{}]{1,30}?)\s?\}")
+
+
+def unboxed(text: str) -> str:
+    """Return ``text`` with LaTeX's marks around an answer blank and its fractions as 1/6: as long as it was."""
     if "\\" not in text:
         return text
+    text = _FRACTION.sub(lambda found: f"{found[1]}/{found[2]}".ljust(len(found[0])), text)
     for _ in range(2):  # a text within a box
         text = _LATEX.sub(lambda found: (found[1] or "").rjust(len(found[0]) - 1) + " ", text)
     return text
@@ -114,7 +118,7 @@ class Envelope:
     def of(cls, reply: str, status: CallStatus = "ok") -> Envelope:
         """Return the envelope of ``reply``, whose call ended with ``status``."""
         seen = plain(_both_ends(reply))
-        text = _unboxed(_without_thinking(seen))
+        text = unboxed(_without_thinking(seen))
         opened, end = _turn(text)
         start = max(opened, end - MOST_READ)
         if status == "ok" and not text[start:end].strip() and _only_thinks(seen):

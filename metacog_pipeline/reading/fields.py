@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from metacog_pipeline.reading.envelope import unboxed
 from metacog_pipeline.reading.numbers import Quantity, in_unit, known, meant, numbers, of_kind
 from metacog_pipeline.reading.records import objects, supposed
 
@@ -100,18 +101,6 @@ def simple(text: str) -> str:
 _INITIALS = re.compile(r"\b[a-z](?: [a-z])+\b")
 _ARTICLES = frozenset(("the", "a", "an", "la", "el", "le", "les", "los", "las", "der", "die", "das"))
 _MARKUP = " \t\n*_.,;:!()[]<>\"'`$\\{}~|"
-_BOX = re.compile(r"\\(?:boxed|text|mathrm|mathbf|textbf)\s*\{|(?<=\w)\}|\\[()\[\]]|(?<!\\)\$")
-
-
-_FRACTION = re.compile(r"\\[dt]?frac\s?\{\s?([^{}]{1,30}?)\s?\}\s?\{\s?([^{}]{1,30}?)\s?\}")
-
-
-def unboxed(said: str) -> str:
-    """Return ``said`` with fractions of LaTeX as 1/6, and its other marks blank: as long as it was."""
-    if "\\" not in said:
-        return said
-    said = _FRACTION.sub(lambda found: f"{found[1]}/{found[2]}".ljust(len(found[0])), said)
-    return _BOX.sub(lambda found: " " * len(found[0]), said)
 
 
 # --- one of several options ---------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from metacog_pipeline.reading.envelope import plain
+from metacog_pipeline.reading.envelope import plain, unboxed
 from metacog_pipeline.reading.fields import (
     AMBIGUOUS,
     NOTHING,
@@ -19,7 +19,6 @@ from metacog_pipeline.reading.fields import (
     WITHHELD,
     Found,
     simple,
-    unboxed,
 )
 from metacog_pipeline.reading.numbers import Quantity, numbers
 

@@ -183,8 +183,23 @@ def _of_record(text: str, chosen: Record, found: Sequence[Record], field: Field,
     if field.name in chosen.values:
         if field is first:
             return _value_of(chosen, field, first)
-        return _agreed(text, chosen, found, field, first)
+        return _corrected(text, chosen, found, field, first) or _agreed(text, chosen, found, field, first)
     return NOTHING if chosen.several else _elsewhere(text, found, field)
+
+
+def _corrected(
+    text: str, chosen: Record, found: Sequence[Record], field: Field, first: Field
+) -> Found | None:
+    """Return a field that the reply corrects behind the record that answers; None where it does not."""
+    behind = [
+        each
+        for each in found
+        if each.start >= chosen.end and field.name in each.values and first.name not in each.values
+    ]
+    if not behind or not _CORRECTS.search(text, chosen.end, behind[-1].values[field.name].start):
+        return None
+    read = _value_of(behind[-1], field, first)
+    return read if read.status == "ok" else None
 
 
 def _agreed(text: str, chosen: Record, found: Sequence[Record], field: Field, first: Field) -> Found:

@@ -135,10 +135,8 @@ def read_row(row: Mapping[str, Any]) -> dict[str, Any]:
     if (over := ended(calls.get(step))) is not None:
         return rows.unread("truncated" if over[0] == TOO_LONG else "no_answer")
     reading = read_step(calls, step, (Letter(options), RATING))
-    if "confidence" in calls:
-        reading = Reading(
-            reading.status, {**reading.fields, **read_step(calls, "confidence", (RATING,)).fields}
-        )
+    rated = read_step(calls, "confidence", (RATING,)).fields if "confidence" in calls else {}
+    reading = Reading(reading.status, {**reading.fields, **rated})
     given = (item.target,) if item else rows.answers_of(row)
     key = rows.letter_of(given[0], options) if given else None
     return rows.result(reading, correct=None if key is None else said(reading["answer"]) == key, scale=(1, 5))

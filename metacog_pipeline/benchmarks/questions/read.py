@@ -130,10 +130,8 @@ def _confidence(
 
 
 def _chance(calls: Calls, step: str, reading: Reading, field: Field) -> float | None:
-    mine = reading["answer"].value
-    return tokens.chance(
-        said_with(calls, step, reading, "answer"), lambda text: field.read(text).value == mine
-    )
+    words, mine = said_with(calls, step, reading, "answer"), reading["answer"].value
+    return tokens.chance(words, lambda text: field.read(text).value == mine)
 
 
 def _agreed(item: Item, condition: str, calls: Calls, names: Sequence[str], there: Sequence[str]) -> Response:

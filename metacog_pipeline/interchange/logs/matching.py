@@ -14,8 +14,7 @@ from metacog_pipeline.files import sha256_hex, write_text
 from metacog_pipeline.interchange.logs.sample import Sample
 from metacog_pipeline.interchange.question import Question
 from metacog_pipeline.interchange.question_rows import content_digest, flat, quantity, question_of
-from metacog_pipeline.reading.envelope import plain
-from metacog_pipeline.reading.fields import unboxed
+from metacog_pipeline.reading.envelope import plain, unboxed
 from metacog_pipeline.reading.names import same
 
 _NAMED = 3
