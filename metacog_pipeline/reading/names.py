@@ -302,7 +302,7 @@ class ShortText:
         """Return the alias that ``said`` is, or that it states as a sentence; None for neither."""
         last = _CORRECTION.split(said)[-1] or said
         signed = signs(last), signs(_NOTE.sub("", last))
-        aliases = [each for each in self.aliases if _key(each).signs in signed or same(last, each)]
+        aliases = [each for each in self.aliases if _key(each).signs in signed]
         return ShortText(aliases)._is(last) or stated(last, aliases)
 
     def short(self, said: str) -> str:
