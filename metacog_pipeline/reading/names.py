@@ -56,7 +56,7 @@ _NOTE = re.compile(r"\s*[(\[][^)\]]{0,120}[)\]]")
 _OR = re.compile(r"\s+(?:or|o|oder|ou)\s+|\s*/\s*|(?<=[\u4e00-\u9fff])(?:还是|或者?)", re.IGNORECASE)
 _GUESS = re.compile(r"[,;.]\s*(?:but|pero|aber|mais)\s+(.+)", re.IGNORECASE)  # behind not knowing
 _PLACE = re.compile(
-    r"\W*(?:\[[^\[\]]*\b(?:your|answer|name|insert|text|number|letter|option)\b[^\[\]]*\]|<[^<>]*\b(?:your|answer|name|insert|text)\b[^<>]*>)\W*",
+    r"\W*(?:\[[^\[\]]*\b(?:your|answer|name|insert|text|number|letter|option|not\s+used|blank)\b[^\[\]]*\]|<[^<>]*\b(?:your|answer|name|insert|text)\b[^<>]*>)\W*",
     re.IGNORECASE,
 )
 _UNFINISHED = re.compile(r"(?:^|\s)(?:by|is|was|are|were|the|of|in|called|named|and|or)$", re.IGNORECASE)
