@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from functools import cached_property
 from typing import Any, Literal
 
@@ -69,7 +70,11 @@ class Question(Item):
 
     @staticmethod
     def _ways(field: Number, value: float, words: str) -> tuple[float, ...]:
-        """Return a number, and it as a share where a percentage is asked for, or the other way."""
+        """Return a number, and it as a share where a percentage is asked for, or the other way; or with grouped digits."""
+        if re.match(
+            r"\W*[1-9]\d{0,2}\.\d{3}(?![\d.,])", words
+        ):  # 42.195 m, as German and Spanish group digits
+            return value, value * 1000
         asked, stated = field.unit in ("%", "percent"), in_percent(words)
         if asked == stated:
             return (value,)

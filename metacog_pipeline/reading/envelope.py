@@ -43,7 +43,7 @@ _OPENING = re.compile(
 # A line that begins the turn of somebody else.
 _SPEAKER = re.compile(
     r"^[ \t]{0,8}(?:#{1,4}[ \t]{0,4}|\*\*)?(?:[A-Z]{1,4}[ \t]{1,4})?"
-    r"(?:Human|User|Instruction|Question|Sentence|Statement|Input|Q|问题|Pregunta|질문|Frage)"
+    r"(?:Human|User|Instruction|Question|Sentence|Statement|Text|Input|Q|问题|Pregunta|질문|Frage)"
     r"(?:[ \t]{1,4}\d{1,4})?(?:\*\*)?[ \t]{0,4}[:：]",
     re.MULTILINE | re.IGNORECASE,
 )

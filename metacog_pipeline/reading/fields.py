@@ -127,7 +127,7 @@ _STATED = (
         r"\b([A-Z])\b[)\]*]*\s+(?:is|seems|would\s+be)\s+(?:the\s+)?(?:correct|right|best|most\s+likely)"
     ),
     re.compile(
-        r"(?:[Ll]a\s+(?:respuesta\s+)?(?:correcta\s+)?es\s+la|答案是|답은|Antwort\s+ist|réponse\s+est|选项)\s*\(?([A-Z])\b"
+        r"(?:[Ll]a\s+(?:respuesta\s+|opción\s+)?(?:correcta\s+)?es\s+la|答案是|답은|Antwort\s+ist|réponse\s+est|选项)\s*\(?([A-Z])\b"
     ),
     re.compile(r"\$\s*([A-Z])\s*\$"),  # what LaTeX put into a box
     re.compile(r"\b(?i:leaves|leaving)\s+(?:(?i:only|us\s+with|option|answer)\s+)?[*_(]{0,3}([A-Z])\b"),
@@ -521,6 +521,7 @@ _SURE = (
     r"\b(?:put|rate|place)\s+(?:it|this|that|myself|my\s+confidence)\s+(?:at|as)\s+(?:about\s+|around\s+)?(\d{1,9}\s?%?)",
     r"(\d{1,9}\s+out\s+of\s+\d{1,9})\s+(?:for|in)\s+confidence",
     r"(?<!\d)(\d{1,9})\s+on\s+a\s+scale\s+of\b",
+    r"\b(?:segur[oa]|sicher|sûre?)\s+(?:al?|zu|à)\s+(\d{1,9}\s?%?)",
 )
 
 

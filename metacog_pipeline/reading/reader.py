@@ -155,7 +155,7 @@ def _sureness(record: Record) -> float | None:
 
 def _unnamed(text: str, found: Sequence[Record], fields: Sequence[Field]) -> Record | Found:
     """Read a turn that names no answer: a short one as it stands, else what its sentences state."""
-    first = fields[0]
+    first, said = fields[0], NOTHING
     before = text[: min((record.start for record in found), default=len(text))]
     if len(text.strip()) <= _SHORT_TURN:
         span = (len(text) - len(text.lstrip()), len(text.rstrip()))
@@ -169,12 +169,12 @@ def _unnamed(text: str, found: Sequence[Record], fields: Sequence[Field]) -> Rec
         if said.status == "ok":
             start = text.index(line)
             return Record(0, len(text), {first.name: Value(line, start, start + len(line))})
-        if said.withheld or said.status == "ambiguous":
+        if said.withheld:
             return said
     stated = first.find(before if before.strip() else "")
-    if stated.status != "no_answer" or not found:
-        return stated
-    return first.find(blanked(text, found))
+    if stated.status == "no_answer" and found:
+        stated = first.find(blanked(text, found))
+    return said if stated.status == "no_answer" and said.status == "ambiguous" else stated
 
 
 # --- the fields of a record ---------------------------------------------------------------------------------------------

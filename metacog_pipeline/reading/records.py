@@ -29,7 +29,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         r"confidence[ \t]{0,2}\(?(?:after|post)(?:[ \t]answering)?\)?", r"confiance[ \t]après", r"confianza[ \t]posterior",
     ),
     "answer": (
-        r"(?:final|correct|best|my|selected|chosen|short)[ \t]+(?:answer|option|choice|response)",
+        r"(?:final|correct(?:ed)?|revised|updated|best|my|selected|chosen|short)[ \t]+(?:answer|option|choice|response)",
         *(r"answer", r"choice", r"option", r"guess", r"response", r"selection", r"prediction", r"final"),
         *(r"respuesta(?:[ \t]+(?:final|correcta))?", r"antwort", r"réponse", r"reponse"),
         *(r"答案", r"回答", r"选择", r"정답", r"답변", r"답"),
@@ -353,7 +353,7 @@ def _stated(text: str) -> Iterator[_Label]:
     for place, label in enumerate(found):
         end = found[place + 1].start() if place + 1 < len(found) else len(text)
         name = "joint" if label["joint"] else next(each for each in WORDS if label[each])
-        final = "final" in label[0].lower() or "correct" in label[0].lower()
+        final = re.search(r"final|correct|revised|updated", label[0], re.IGNORECASE) is not None
         value = _line(text, label.end(), end)
         if name == "answer" and label["number"] and _WITH_CHANCE.search(value.said):
             name = "joint"

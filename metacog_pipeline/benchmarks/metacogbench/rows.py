@@ -105,7 +105,9 @@ def _own(row: Row) -> Item:
     tier, keys, options = str(row.get("tier") or "1a"), rows.answers_of(row), rows.options_of(row)
     if tier not in TIERS:
         raise BadRow(f"no tier {tier[:20]!r}; there are: {', '.join(TIERS)}")
-    kind = row.get("kind") or ("choice" if options else "number" if keys and [*numbers(keys[0])] else "text")
+    usual = "choice" if options else "number" if keys and [*numbers(keys[0])] else "text"
+    usual = "yesno" if keys and {key.casefold() for key in keys} <= {"yes", "no"} else usual
+    kind = row.get("kind") or usual
     if kind not in _KINDS:
         raise BadRow(f"no kind {str(kind)[:20]!r}; there are: {', '.join(_KINDS)}")
     key = row.get("answer")
