@@ -36,17 +36,18 @@ def wanted(
     """Yield step, messages and options of each second ask that the replies of an item need."""
     if mode in _HELD or not benchmark.settings.reask_unreadable:
         return
-    calls = {step: Call(each.answer.status, each.answer.text, mode) for step, each in asked.items()}
+    # Blanks stand for an answer that is not given yet; a dry run writes as many as the answer may be long.
+    given = {step: each for step, each in asked.items() if not each.answer.text.isspace()}
+    if not given:
+        return
+    calls = {step: Call(each.answer.status, each.answer.text, mode) for step, each in given.items()}
     for step, form in tuple(benchmark.again(item, condition, calls)):
-        first = asked.get(step)
+        first = given.get(step)
         if first is None or first.answer.status != Status.OK:
-            continue
-        said = first.answer.text
-        if said and not said.strip():  # blanks stand for an answer that is not given yet
             continue
         options = first.options.copy()
         options.pop("constraint", None)
-        yield step + AGAIN, _continued(first.messages, said, f"{WORDS}{form}"), options
+        yield step + AGAIN, _continued(first.messages, first.answer.text, f"{WORDS}{form}"), options
 
 
 def _continued(messages: tuple[Message, ...], said: str, form: str) -> tuple[Message, ...]:

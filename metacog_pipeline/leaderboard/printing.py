@@ -157,7 +157,7 @@ def _reasons(board: Board, lines: Sequence[_Line]) -> Iterator[str]:
 def _table(board: Board, lines: Sequence[_Line]) -> Rows:
     present = {name for line in lines for name in line.measures}
     columns = [each for each in board.columns if present & {*each.measures}]
-    columns += [_of_first_replies(board, name) for name in sorted(present) if name.endswith(FIRST_REPLY)]
+    columns += [_first_reply_column(board, name) for name in sorted(present) if name.endswith(FIRST_REPLY)]
     mixed = len({line.source for line in lines}) > 1  # each line must then say which it is
     valued = {name for line in lines for name in line.measures if line.number(name) is not None}
     ranking = next((each for each in board.order if valued & {*each}), ())
@@ -173,7 +173,7 @@ def _table(board: Board, lines: Sequence[_Line]) -> Rows:
     return Rows(head, tuple(rows))
 
 
-def _of_first_replies(board: Board, name: str) -> Column:
+def _first_reply_column(board: Board, name: str) -> Column:
     """Return the column of a measure without second asks."""
     measure = name.removesuffix(FIRST_REPLY)
     short = next((each.short for each in board.columns if each.measure == measure), measure)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from metacog_pipeline.llm.types import TokenLogprob
-from metacog_pipeline.reading.envelope import Envelope
+from metacog_pipeline.reading.envelope import CallStatus, Envelope
 from metacog_pipeline.reading.fields import Field, Found
 from metacog_pipeline.reading.reader import Reading, read
 from metacog_pipeline.reading.tokens import at
@@ -17,6 +17,7 @@ from metacog_pipeline.transcripts.lines import decode_logprobs
 AGAIN = "_again"
 #: Statuses of responses whose calls ended without a whole reply.
 NOT_RUN, FAILED, TOO_LONG, REFUSED = "not_run", "transport_error", "too_long", "refused"
+_ENDS: Mapping[str, CallStatus] = {TOO_LONG: "truncated", REFUSED: "refused"}
 _WHY = {
     "no_answer": "no {name} can be read",
     "ambiguous": "the reply gives more than one {name}",
@@ -74,6 +75,14 @@ def read_step(calls: Calls, step: str, fields: Sequence[Field]) -> Reading:
         for name, found in first.fields.items()
     }
     return Reading(merged[fields[0].name].status, merged, first.start, second.start)
+
+
+def reading_of(calls: Calls, step: str, fields: Sequence[Field]) -> Reading:
+    """Read ``fields`` of a step and its second ask; of a call that was cut or refused, or is not there, nothing."""
+    end = ended(calls.get(step))
+    if end is None:
+        return read_step(calls, step, fields)
+    return read(Envelope.of("", _ENDS.get(end[0], "ok")), fields)
 
 
 def said_with(calls: Calls, step: str, reading: Reading, name: str) -> Sequence[TokenLogprob]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -178,8 +178,7 @@ class Letter:
         leads = _LEADS.match(said)
         if leads is not None and leads[1].upper() in self.options:
             letter, behind = leads[1].upper(), said[leads.end(1) :]
-            either = _OR.match(behind)
-            if either is not None and either[1] in self.options and either[1] != letter:
+            if self._or_another(said, leads.end(1), {letter}):
                 return AMBIGUOUS
             if UNKNOWN.match(behind.lstrip(" :.-")) and not UNKNOWN.match(self.options[letter]):
                 return NOTHING
@@ -200,8 +199,7 @@ class Letter:
             last = max(stated, key=lambda found: found.start(1))
             if instead := _INSTEAD.match(text, last.end(1)):
                 return self._of(instead[1], instead.start(1))
-            either = _OR.match(text[last.end(1) :])
-            if either is not None and either[1] in self.options and either[1] != last[1]:
+            if self._or_another(text, last.end(1), {last[1]}):
                 return AMBIGUOUS
             return self._of(last[1], last.start(1))
         mentions = [
@@ -211,10 +209,7 @@ class Letter:
         ]
         letters = {found[1] for found in mentions}
         if letters:
-            either = _OR.match(text[mentions[-1].end(1) :])
-            several = len(letters) > 1 or (
-                either is not None and either[1] in self.options and either[1] not in letters
-            )
+            several = len(letters) > 1 or self._or_another(text, mentions[-1].end(1), letters)
             return AMBIGUOUS if several else self._of(mentions[-1][1], mentions[-1].start(1))
         bold = [(self._named(found[1]), found) for found in _BOLD.finditer(text)]
         if len({letter for letter, _ in bold if letter}) == 1:
@@ -228,6 +223,11 @@ class Letter:
         if len(named) == 1:
             return Found("ok", named.pop(), 0, len(text))
         return AMBIGUOUS if named else WITHHELD if UNKNOWN.match(text) else NOTHING
+
+    def _or_another(self, text: str, place: int, letters: Collection[str]) -> bool:
+        """Whether "or" and an option that is none of ``letters`` stand at ``place``."""
+        either = _OR.match(text, place)
+        return either is not None and either[1] in self.options and either[1] not in letters
 
     def _named(self, said: str) -> str | None:
         """Return the only option whose text is ``said``; "none of these" is the only one that begins so."""

@@ -270,20 +270,17 @@ _OPEN = (
 _NOTE = r"(?:[ \t]{0,4}[(\[][^)\]\n]{0,60}[)\]])?"
 _SEPARATOR = r"[ \t*_\"']{0,8}(?:[:=]|[-=]>|→|(?<=\s)-(?=\s)|是)[ \t*_$]{0,8}"
 _ANSWERS = "|".join(map(_alternatives, ("answer", "decision")))
+_NAMES = "|".join(rf"(?P<{name}>(?:{_alternatives(name)}))" for name in WORDS)
 _LABEL = re.compile(
-    rf"{_OPEN}(?P<joint>(?P<final>final[ \t]+)?(?:{_ANSWERS})[ \t]{{0,4}}(?:and|&|/|,|\+|\()[ \t]{{0,4}}(?:{_SURE})\)?)"
-    rf"{_NOTE}{_SEPARATOR}|{_OPEN}(?P<word>"
-    + "|".join(rf"(?P<{name}>(?:{_alternatives(name)}))" for name in WORDS)
-    + rf")(?:[ \t]?(?P<number>\d{{1,2}}))?{_NOTE}{_SEPARATOR}",
+    rf"{_OPEN}(?P<joint>(?:final[ \t]+)?(?:{_ANSWERS})[ \t]{{0,4}}(?:and|&|/|,|\+|\()[ \t]{{0,4}}(?:{_SURE})\)?)"
+    rf"{_NOTE}{_SEPARATOR}|{_OPEN}(?P<word>{_NAMES})"
+    rf"(?:[ \t]?(?P<number>\d{{1,2}}))?{_NOTE}{_SEPARATOR}",
     re.IGNORECASE,
 )
 _HEADING = re.compile(
-    r"^[ \t>*_]{0,8}#{1,5}[ \t]{0,4}\**(?P<word>"
-    + "|".join(rf"(?P<{name}>(?:{_alternatives(name)}))" for name in WORDS)
-    + r")\**[ \t]*:?[ \t]*$",
+    rf"^[ \t>*_]{{0,8}}#{{1,5}}[ \t]{{0,4}}\**(?P<word>{_NAMES})\**[ \t]*:?[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
-# A row of a table of names and values, not the head of a table.
 _TAG = re.compile(
     r"<(?P<word>answer|decision|confidence|bet)>\s*(?P<value>[^<]{0,400}?)\s*</(?P=word)>", re.IGNORECASE
 )
@@ -291,7 +288,7 @@ _WITH_CHANCE = re.compile(r"\(\s*\d+(?:\.\d+)?\s*%?\s*\)\s*$")  # "Guess 1: B (8
 _SOLVED = re.compile(
     r"^[ \t]*####[ \t]*(?=[-+$€£]?\d|[A-J][ \t]*$)", re.MULTILINE
 )  # as GSM8K ends its solutions
-_TOP_K = re.compile(r"^[ \t*]{0,8}(?P<name>[GP])(?P<number>\d)[ \t]*[:=][ \t]*", re.MULTILINE)
+_TOP_K = re.compile(r"^[ \t*]{0,8}(?P<name>[GP])\d[ \t]*[:=][ \t]*", re.MULTILINE)
 
 
 def _labelled(text: str) -> Iterator[Record]:
@@ -325,6 +322,7 @@ _LETTER = re.compile(
     r"^[ \t>*_-]{0,8}(?:final[ \t]{1,4})?answer[ \t]{1,4}(?P<value>\(?[A-Z]\)?)[.* \t]{0,4}$",
     re.IGNORECASE | re.MULTILINE,
 )
+# A row of a table of names and values, not the head of a table.
 _CELL = re.compile(
     r"^[ \t>-]{0,8}\|?[ \t*_]{0,6}(?P<name>[^|\n*]{1,40}?)[ \t*_]{0,6}\|(?P<value>[^|\n]{1,200})\|?[ \t]*$",
     re.MULTILINE,

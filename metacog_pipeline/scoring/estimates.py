@@ -131,11 +131,11 @@ def measures_of(benchmark: Bound | type[Bound]) -> list[Measure]:
     every = declared if named else [COVERAGE, *declared]
     return [
         *every,
-        *(_of_first_replies(each) for each in every if each.headline or each.name == COVERAGE.name),
+        *(_first_reply_measure(each) for each in every if each.headline or each.name == COVERAGE.name),
     ]
 
 
-def _of_first_replies(measure: Measure) -> Measure:
+def _first_reply_measure(measure: Measure) -> Measure:
     """Return a measure as it is of the first replies alone; `files.score` computes it where a reply was asked once more."""
     words = f"{measure.words} Of the first replies alone: those to a second ask are left out.".strip()
     return Measure(

@@ -195,7 +195,7 @@ def score(benchmark: Bound, partition: Partition) -> pl.DataFrame:
             path.unlink(missing_ok=True)
         raise
     found = estimates(benchmark, groups_of(benchmark, scored, by_run=True))
-    found = pl.concat([found, _of_first_replies(benchmark, [(partition, scored)], by_run=True)])
+    found = pl.concat([found, _first_reply_estimates(benchmark, [(partition, scored)], by_run=True)])
     digest = scoring_digest(benchmark, partition)
     frames = (scored, harmonised(benchmark, scored), found)
     for frame, path in zip(frames, scored_paths(partition), strict=True):
@@ -219,7 +219,7 @@ def derived(benchmark: Bound, responses: pl.DataFrame, judgements: pl.DataFrame 
     return made
 
 
-def _of_first_replies(
+def _first_reply_estimates(
     benchmark: Bound, scored: Sequence[tuple[Partition, pl.DataFrame]], *, by_run: bool
 ) -> pl.DataFrame:
     """Return coverage and headline without second asks, of runs of a model in which a reply was asked once more."""
@@ -275,8 +275,8 @@ def pool(benchmark: Bound) -> dict[str, int]:
         pooled = estimates(benchmark, groups_of(benchmark, scored, by_run=False), by_run)
         several = [runs for runs in models.values() if len(runs) > 1]
         for runs in several:
-            known = [(each, read_frame(scored_path(each))) for each in runs]
-            pooled = pl.concat([pooled, _of_first_replies(benchmark, known, by_run=False)])
+            known = [(each, scored.filter(model=each.spec.name, run=each.run)) for each in runs]
+            pooled = pl.concat([pooled, _first_reply_estimates(benchmark, known, by_run=False)])
         for model, partitions in models.items():
             digest = pooling_digest(benchmark, partitions)
             write_frame(pooled.filter(model=model), model_estimates_path(benchmark, model), digest)

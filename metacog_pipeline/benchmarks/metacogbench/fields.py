@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.prompts import LETTERS
-from metacog_pipeline.reading.calls import REFUSED, TOO_LONG, Calls, ended, read_step
-from metacog_pipeline.reading.envelope import Envelope
 from metacog_pipeline.reading.fields import (
     NOTHING,
     Bet,
@@ -23,7 +20,6 @@ from metacog_pipeline.reading.fields import (
 )
 from metacog_pipeline.reading.names import ShortText
 from metacog_pipeline.reading.numbers import asked_unit
-from metacog_pipeline.reading.reader import Reading, read
 
 _ALL = re.compile(
     r"\W*(?:all[ -]in|everything|all(?:\s+of)?\s+(?:it|my\s+\w+|\d+\s+tokens))\b", re.IGNORECASE
@@ -105,14 +101,6 @@ def options_of(item: Item) -> dict[str, str]:
 def story_fields(item: Item) -> Fields:
     """Return what a story of tier 3 is answered with: its fields by their names and other names."""
     return Fields({name: field.name for field in item.fields for name in (field.name, *field.aliases)})
-
-
-def reading_of(calls: Calls, step: str, fields: Sequence[Field]) -> Reading:
-    """Read a step and its second ask; of a call that was cut or refused nothing is read."""
-    end = ended(calls.get(step))
-    if end is None:
-        return read_step(calls, step, fields)
-    return read(Envelope.of("", {TOO_LONG: "truncated", REFUSED: "refused"}.get(end[0], "ok")), fields)  # type: ignore[arg-type]
 
 
 def shown(answer: object) -> str | None:

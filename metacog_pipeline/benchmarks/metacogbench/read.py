@@ -19,7 +19,7 @@ from metacog_pipeline.benchmarks.metacogbench.scoring_rules import (
     fields_right,
     is_right,
 )
-from metacog_pipeline.reading.calls import REFUSED, TOO_LONG, Calls, ended, said, why
+from metacog_pipeline.reading.calls import REFUSED, TOO_LONG, Calls, ended, reading_of, said, why
 from metacog_pipeline.reading.envelope import Envelope
 from metacog_pipeline.reading.fields import Found, Letter
 from metacog_pipeline.reading.reader import Reading
@@ -73,7 +73,7 @@ def again(item: Item, calls: Calls, condition: str) -> Iterable[tuple[str, str]]
 
 
 def _bet(item: Item, calls: Calls, step: str) -> Scored:
-    reading = fields.reading_of(calls, step, (fields.answer_field(item), fields.Tokens(0, 100)))
+    reading = reading_of(calls, step, (fields.answer_field(item), fields.Tokens(0, 100)))
     answer, bet = (said(reading[name]) for name in ("answer", "bet"))
     correct = answer is not None and is_right(item, answer)
     values = {"answer": fields.shown(answer), "bet": bet, "correct": correct}
@@ -94,11 +94,11 @@ def _bet(item: Item, calls: Calls, step: str) -> Scored:
 
 def _prediction(item: Item, calls: Calls, step: str) -> Scored:
     both = (fields.Percent(0, 100, "pre"), fields.Percent(0, 100, "post"))
-    reading = fields.reading_of(calls, step, (fields.answer_field(item), *both))
+    reading = reading_of(calls, step, (fields.answer_field(item), *both))
     pre, answer = reading["pre"], reading["answer"]
     in_order: bool | None = pre.start < answer.start
     if TURN_1 in calls:
-        pre, in_order = fields.reading_of(calls, TURN_1, (fields.Prediction(0, 100, "pre"),))["pre"], True
+        pre, in_order = reading_of(calls, TURN_1, (fields.Prediction(0, 100, "pre"),))["pre"], True
     correct = answer.status == "ok" and is_right(item, answer.value)
     values = {
         "passed": correct, "correct": correct, "answer": fields.shown(said(answer)),
@@ -124,7 +124,7 @@ def _position(item: Item, calls: Calls) -> Scored:
     """Read the forced choice that ends tasks of 2a and 2b; without one words alone do not decide."""
     if PROBE not in calls:
         return Scored(NOT_READ, {"passed": None}, why(Found("not_read"), "position"))
-    reading = fields.reading_of(calls, PROBE, (Letter(fields.options_of(item)),))
+    reading = reading_of(calls, PROBE, (Letter(fields.options_of(item)),))
     letter = said(reading["answer"])
     role = None if letter is None else item.options[LETTERS.index(letter)].role
     right = role in item.right
@@ -133,7 +133,7 @@ def _position(item: Item, calls: Calls) -> Scored:
 
 
 def _story(item: Item, calls: Calls, step: str) -> Scored:
-    reading = fields.reading_of(calls, step, (fields.story_fields(item),))
+    reading = reading_of(calls, step, (fields.story_fields(item),))
     found = fields_right(item.fields, said(reading["fields"]) or {})
     values = {
         "passed": found.passed, "found": reading.status == "ok", "core_ok": found.core_ok, "n_ok": found.n_ok,

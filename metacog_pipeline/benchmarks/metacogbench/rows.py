@@ -14,7 +14,6 @@ from metacog_pipeline.benchmarks.metacogbench.fields import (
     Tokens,
     answer_field,
     options_of,
-    reading_of,
     story_fields,
 )
 from metacog_pipeline.benchmarks.metacogbench.items import SETS, TIERS, Field, Item, Option
@@ -30,13 +29,12 @@ from metacog_pipeline.benchmarks.metacogbench.prompts import (
 from metacog_pipeline.benchmarks.metacogbench.read import NOT_READ, score
 from metacog_pipeline.benchmarks.metacogbench.scoring_rules import is_right
 from metacog_pipeline.reading import rows
-from metacog_pipeline.reading.calls import AGAIN, Calls, said
+from metacog_pipeline.reading.calls import Calls, reading_of, said
 from metacog_pipeline.reading.fields import Confidence, Letter
 from metacog_pipeline.reading.numbers import numbers
 from metacog_pipeline.reading.rows import BadRow, Row
 
-_STEPS = (ANSWER, TURN_1, TURN_2, *MORE_TURNS, PROBE)
-STEPS = (*_STEPS, *(step + AGAIN for step in _STEPS))
+STEPS = (ANSWER, TURN_1, TURN_2, *MORE_TURNS, PROBE)
 _KINDS = {
     "number": "number",
     "text": "text",

@@ -13,7 +13,7 @@ from metacog_pipeline.errors import one_line
 from metacog_pipeline.interchange import question_files
 from metacog_pipeline.interchange.question_rows import KINDS, question_of
 from metacog_pipeline.reading import rows
-from metacog_pipeline.reading.calls import ended, read_step, said, words_of
+from metacog_pipeline.reading.calls import reading_of, said, words_of
 from metacog_pipeline.reading.fields import Bet, Confidence
 
 
@@ -26,9 +26,7 @@ def read_row(row: rows.Row) -> dict[str, Any]:
     """Return answer, confidence, bet and correctness of the reply in ``row``."""
     item = rows.found_item(row, _shipped()) or _own(row)
     calls = rows.calls_of(row, (ANSWER,), ANSWER)
-    if ended(calls[ANSWER]):
-        return rows.unread("truncated", bet=None, abstained=False)
-    reading = read_step(calls, ANSWER, [item.field, Confidence(0, 100), Bet(0, 100)])
+    reading = reading_of(calls, ANSWER, [item.field, Confidence(0, 100), Bet(0, 100)])
     answer, sure, words = reading["answer"], reading["confidence"], words_of(calls, ANSWER, reading, "answer")
     correct = item.right(answer.value, words) if reading.status == "ok" and item.answer else None
     found = rows.result(reading, correct=correct, bet=said(reading["bet"]), abstained=answer.withheld)

@@ -15,9 +15,9 @@ from metacog_pipeline.benchmarks.selfknowledge.items import LANGUAGES, Item
 from metacog_pipeline.benchmarks.selfknowledge.prompts import DIRECT, IDK, META, STEPS
 from metacog_pipeline.home import Home
 from metacog_pipeline.reading import rows
-from metacog_pipeline.reading.calls import Calls, ended, read_step, said
+from metacog_pipeline.reading.calls import Calls, ended, read_step, reading_of, said
 from metacog_pipeline.reading.envelope import Envelope, spoken
-from metacog_pipeline.reading.fields import UNKNOWN, Field, Found, YesNo
+from metacog_pipeline.reading.fields import UNKNOWN, Found, YesNo
 from metacog_pipeline.reading.names import ShortText
 from metacog_pipeline.reading.reader import Reading
 from metacog_pipeline.reading.reader import read as read_turn
@@ -103,10 +103,10 @@ def read_row(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the replies of a row say: of ``direct`` or ``idk``, else of ``meta`` alone; raises `BadRow`."""
     accepted, calls = _accepted(row), rows.calls_of(row, STEPS, DIRECT)
     step = next((each for each in (DIRECT, IDK) if each in calls), META)
-    meta = _reading(calls, META, Known())
+    meta = reading_of(calls, META, [Known()]) if META in calls else None
     beside = {} if meta is None else {"meta": said(meta["answer"]), "meta_status": meta.status}
     field = ShortText(accepted or ())
-    answer = _reading(calls, step, field) if step != META else None
+    answer = reading_of(calls, step, [field]) if step != META else None
     if answer is None:
         assert meta is not None  # a row has a reply
         return rows.result(meta, correct=None, abstained=None, **beside)
@@ -114,15 +114,6 @@ def read_row(row: Mapping[str, Any]) -> dict[str, Any]:
     withheld = None if answer.status == "truncated" else is_withheld(answer)
     found = rows.result(answer, correct=keyed, abstained=withheld, **({"meta": None} | beside))
     return found | {"answer": field.short(found["answer"]) if found["answer"] else None}
-
-
-def _reading(calls: Calls, step: str, field: Field) -> Reading | None:
-    """Return what the reply to a step says; None without one."""
-    if step not in calls:
-        return None
-    if ended(calls[step]) is not None:
-        return Reading("truncated", {"answer": Found("truncated")})
-    return read_step(calls, step, [field])
 
 
 def _accepted(row: Mapping[str, Any]) -> tuple[str, ...] | None:

@@ -13,7 +13,7 @@ from metacog_pipeline.benchmarks.signaldetection.asking import STEP
 from metacog_pipeline.benchmarks.signaldetection.items import Item
 from metacog_pipeline.benchmarks.signaldetection.prompts import RATINGS
 from metacog_pipeline.reading import rows
-from metacog_pipeline.reading.calls import NOT_RUN, REFUSED, TOO_LONG, ended, read_step, said, why
+from metacog_pipeline.reading.calls import NOT_RUN, REFUSED, ended, read_step, reading_of, said, why
 from metacog_pipeline.reading.fields import Binary, Confidence, Field
 
 UNREADABLE = ("answer_unparsed", "confidence_unparsed", REFUSED)
@@ -104,10 +104,8 @@ def read_row(row: Mapping[str, Any]) -> dict[str, Any]:
         for digit in ("0", "1")
     }
     calls = rows.calls_of(row, (STEP,), STEP)
-    if (over := ended(calls[STEP])) is not None:
-        return rows.unread("truncated" if over[0] == TOO_LONG else "no_answer")
     ratings = int(row.get("ratings") or RATINGS)
-    reading = read_step(calls, STEP, fields(words, ratings))
+    reading = reading_of(calls, STEP, fields(words, ratings))
     key = (item.stimulus,) if item else rows.answers_of(row)
     correct = None if not key else str(said(reading["decision"])) == str(key[0])
     return rows.result(reading, correct=correct, scale=(1, ratings))

@@ -7,26 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from metacog_pipeline.benchmarks.metacogbench.items import Field
+from metacog_pipeline.reading.numbers import ONES
 
 SLACK = 1e-9
-_WORDS = (
-    *(
-        "zero",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-    ),
-    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
-)
+_WORDS = (*ONES, "twenty")
 
 
 def right(field: Field, value: Any) -> bool:
