@@ -277,13 +277,10 @@ class Binary:
         if not bare:
             return NOTHING
         if re.fullmatch(r"-?\d+(?:\.0)?", bare):
-            digit = bare.removesuffix(".0")
-            start = said.index(bare)
-            return (
-                Found("ok", int(digit), start, start + len(bare))
-                if digit in self.labels
-                else Found("out_of_range")
-            )
+            digit, start = bare.removesuffix(".0"), said.index(bare)
+            if digit not in self.labels:
+                return Found("out_of_range")
+            return Found("ok", int(digit), start, start + len(bare))
         spoken = [*numbers(bare)] if bare.isalpha() else []
         if (
             len(spoken) == 1
@@ -390,8 +387,6 @@ _RESULT = re.compile(
 _BETWEEN = re.compile(
     r"\s*,?\s*(?:-|to|or|and|/|maybe|perhaps)\s*(?:possibly|maybe|perhaps)?\s*", re.IGNORECASE
 )
-
-
 # A sentence about how sure the model is: its number is no answer.
 _SURE_SENTENCE = re.compile(
     r"(?<=[.!?。\n])[^.!?。\n]*(?:\b(?:sure|confiden\w*|certain\w*|sicher|segur\w+|sûr\w*)\b|把握|확신)[^.!?。\n]*",
@@ -450,11 +445,9 @@ class Number:
             r"[-+]?[1-9]\d{0,2}\.\d{3}(?![\d.])", said[quantity.start : quantity.end].strip()
         ):
             value *= 1000
-        return (
-            Found("ok", value, quantity.start, quantity.end)
-            if math.isfinite(value)
-            else Found("out_of_range")
-        )
+        if not math.isfinite(value):
+            return Found("out_of_range")
+        return Found("ok", value, quantity.start, quantity.end)
 
 
 _OF_TOP = re.compile(
@@ -464,6 +457,11 @@ _OF_TOP = re.compile(
 )
 _WHOLES = (5, 10, 100)  # of which a share is stated, whatever the scale
 _RANGE = re.compile(r"\s*%?\s*(?:-|to|or|/)\s*", re.IGNORECASE)
+
+
+def _finite(value: float) -> float | None:
+    """Return a stated number; None for one that is too large to be kept."""
+    return value if math.isfinite(value) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -479,10 +477,10 @@ class Confidence:
         """Read the number behind a label: ``4``, ``4/5``, ``~85 %``; a range is ambiguous."""
         bare = re.sub(r"^[~≈<\[(\s]+|[>\])\s.]+$", "", said.strip(" \t*_"))
         if of := _OF_TOP.search(bare):
-            if float(of[2]) != self.high and not (self.low == 0 and int(of[2]) in _WHOLES):
-                return Found("out_of_range", float(of[1].replace(",", ".")))
-            value = float(of[1].replace(",", ".")) * self.high / float(of[2])
-            return self._within(value, said, percent=False)
+            stated, top = float(of[1].replace(",", ".")), float(of[2])
+            if top != self.high and not (self.low == 0 and top in _WHOLES):
+                return Found("out_of_range", _finite(stated))
+            return self._within(stated * self.high / top, said, percent=False)
         found = [*numbers(bare.replace(",", ".") if re.match(r"^0,\d+$", bare) else bare)]
         if not found:
             return NOTHING
@@ -496,8 +494,8 @@ class Confidence:
             value /= 100
         elif percent and self.high != 100:
             return Found("out_of_range")
-        inside = math.isfinite(value) and self.low <= value <= self.high and not (self.whole and value % 1)
-        return Found("ok" if inside else "out_of_range", value, 0, len(said))
+        inside = self.low <= value <= self.high and not (self.whole and value % 1)
+        return Found("ok" if inside else "out_of_range", _finite(value), 0, len(said))
 
     def find(self, text: str) -> Found:
         """Find a number that a text calls its confidence."""

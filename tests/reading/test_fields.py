@@ -1,5 +1,7 @@
 """Fields that a benchmark of several values asks for: one JSON object, and confidence before and after an answer."""
 
+import math
+
 import pytest
 
 from metacog_pipeline.reading.envelope import Envelope
@@ -130,6 +132,13 @@ def test_numbers_side_by_side_are_ambiguous(said):
 def test_a_number_is_that_of_the_unit_asked_for(said, status, value):
     found = Number("°F").read(said)
     assert (found.status, found.value) == (status, value)
+
+
+@pytest.mark.parametrize("stated", ["5/" + "1" * 5000, "1" * 5000 + "/100", "1e999", "0e999", "7/0"])
+def test_a_confidence_without_end_is_off_the_scale_and_no_infinite_number(stated):
+    sure = read(Envelope.of(f"Answer: 7\nConfidence: {stated}"), [Number(), Confidence(0, 100)])["confidence"]
+    assert sure.status == "out_of_range"
+    assert sure.value is None or math.isfinite(sure.value)
 
 
 def test_much_white_space_is_no_answer():

@@ -67,3 +67,32 @@ def test_a_line_that_is_no_row_is_reported_and_left_out(tmp_path, metacog):
         "id": "a", "status": "ok", "answer": "B", "confidence": 5, "confidence01": 1.0, "correct": True,
     }  # fmt: skip
     assert "line 2: no JSON object" in done.err and "line 3: options are missing" in done.err
+
+
+@pytest.mark.parametrize("path", ROWS, ids=[path.stem for path in ROWS])
+@pytest.mark.parametrize("odd", [["A"], {"A": None}, "abc", -3, 1e400, True, "\0"], ids=repr)
+def test_whatever_a_row_holds_it_is_read_or_reported(path, odd, tmp_path, metacog):
+    asked = {
+        "question": "How many?",
+        "answer": "7",
+        "response": "Answer: 1e999\nConfidence: 1e999\nBet: 1e999",
+    }
+    names = (
+        "item_id",
+        "options",
+        "answer",
+        "answers",
+        "kind",
+        "unit",
+        "lang",
+        "tier",
+        "task",
+        "ratings",
+        "seed",
+    )
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("\n".join(json.dumps({"id": name, **asked, name: odd}) for name in names))
+    done = metacog("read", path.stem, rows)
+    assert done.code in (0, 8), done.err
+    reported = [line for line in done.err.splitlines() if f"{rows.name}: line " in line]
+    assert len(done.out.splitlines()) + len(reported) == len(names)

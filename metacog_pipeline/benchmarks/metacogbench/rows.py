@@ -105,9 +105,9 @@ def _own(row: Row) -> Item:
         raise BadRow(f"no tier {tier[:20]!r}; there are: {', '.join(TIERS)}")
     usual = "choice" if options else "number" if keys and [*numbers(keys[0])] else "text"
     usual = "yesno" if keys and {key.casefold() for key in keys} <= {"yes", "no"} else usual
-    kind = row.get("kind") or usual
+    kind = str(row.get("kind") or usual)
     if kind not in _KINDS:
-        raise BadRow(f"no kind {str(kind)[:20]!r}; there are: {', '.join(_KINDS)}")
+        raise BadRow(f"no kind {kind[:20]!r}; there are: {', '.join(_KINDS)}")
     key = row.get("answer")
     fields = (
         [

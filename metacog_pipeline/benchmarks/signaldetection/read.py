@@ -104,11 +104,23 @@ def read_row(row: Mapping[str, Any]) -> dict[str, Any]:
         for digit in ("0", "1")
     }
     calls = rows.calls_of(row, (STEP,), STEP)
-    ratings = int(row.get("ratings") or RATINGS)
+    ratings = _ratings(row)
     reading = reading_of(calls, STEP, fields(words, ratings))
     key = (item.stimulus,) if item else rows.answers_of(row)
     correct = None if not key else str(said(reading["decision"])) == str(key[0])
     return rows.result(reading, correct=correct, scale=(1, ratings))
+
+
+def _ratings(row: Mapping[str, Any]) -> int:
+    """Return K, the steps of the scale of a row."""
+    given = row.get("ratings") or RATINGS
+    try:
+        ratings = int(given)
+    except (TypeError, ValueError, OverflowError):
+        ratings = 0
+    if ratings < 2:
+        raise rows.BadRow(f"ratings is {str(given)[:20]!r}; give the steps of the scale, 2 or more")
+    return ratings
 
 
 @cache
