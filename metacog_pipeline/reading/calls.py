@@ -18,12 +18,13 @@ AGAIN = "_again"
 #: Statuses of responses whose calls ended without a whole reply.
 NOT_RUN, FAILED, TOO_LONG, REFUSED = "not_run", "transport_error", "too_long", "refused"
 _ENDS: Mapping[str, CallStatus] = {TOO_LONG: "truncated", REFUSED: "refused"}
+_CUT = "cut by the length limit; raise {}"
 _WHY = {
     "no_answer": "no {name} can be read",
     "ambiguous": "the reply gives more than one {name}",
     "out_of_range": "the {name} is outside the scale",
     "refused": "the reply declines to answer",
-    "truncated": "cut by the length limit; raise max_tokens",
+    "truncated": _CUT.format("max_tokens"),
     "not_read": "words alone do not decide it",
 }
 
@@ -45,8 +46,8 @@ class Call:
 Calls = Mapping[str, Call]  # by step
 
 
-def ended(call: Call | None) -> tuple[str, str] | None:
-    """Return status and reason of a call without a whole reply; None of one that can be read.
+def ended(call: Call | None, limit: str = "max_tokens") -> tuple[str, str] | None:
+    """Return status and reason of a call without a whole reply; None of one that can be read. ``limit`` is what to raise.
 
     A reply that a limit cut is ``too_long`` whatever it says, except in mode ``logit_bias``, where one token is all that
     was asked for, and where the model had ended its turn before.
@@ -57,7 +58,7 @@ def ended(call: Call | None) -> tuple[str, str] | None:
         case "failed":
             return FAILED, call.error or "the call failed"
         case "truncated" if call.mode != "logit_bias" and not Envelope.of(call.text).ended:
-            return TOO_LONG, _WHY["truncated"]
+            return TOO_LONG, _CUT.format(limit)
         case "refused":
             return REFUSED, "the provider reports a refusal or a content filter"
     return None

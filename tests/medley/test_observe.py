@@ -153,6 +153,14 @@ def test_how_a_call_ended_is_told_apart(instance, said, status, expected):
     assert row["changed_social"] == 2, "step A and B-social can still be compared"
 
 
+def test_a_reply_that_was_cut_behind_the_end_of_its_turn_is_whole(instance, said):
+    calls = answers(said)
+    calls[1] |= {"status": "truncated", "text": f"{calls[1]['text']}<|im_end|>\n<|im_start|>user\nAnd now"}
+    whole, cut = only(instance, answers(said)), only(instance, calls)
+    assert whole["status"] == "ok"
+    assert {**cut, "answer_ids": None} == {**whole, "answer_ids": None}
+
+
 def test_what_was_not_asked_is_not_run(instance, said):
     row = only(instance, [])
     assert (row["status"], row["failed_step"], row["source"]) == ("not_run", "step_a", "measured")

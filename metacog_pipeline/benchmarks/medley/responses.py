@@ -2,7 +2,7 @@
 
 ``status`` is that of the first step, in the order of asking, that is not ``ok``; ``failed_step`` names it and ``reason``
 says why. A step is ``answer_unparsed`` when its reply holds no object or rates none of C1 to C5; a reply cut by a length
-limit is ``too_long`` whatever it says.
+limit is ``too_long`` (`reading.calls.ended`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from typing import Annotated, Any
 import polars as pl
 
 from metacog_pipeline.benchmark import contract
-from metacog_pipeline.benchmark.contract import Call, Calls, Flag, Small
+from metacog_pipeline.benchmark.contract import Calls, Flag, Small
 from metacog_pipeline.benchmarks.medley.asking import DIFFICULTIES
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS, Instance
 from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP, claim_confidence
 from metacog_pipeline.benchmarks.medley.read import is_error, parse_reply, reply_text
 from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
+from metacog_pipeline.reading.calls import ended
 
 # Of imported answers, where there is no more than step A: nothing is missing, and what rests on later steps is not defined.
 ALONE = "step_a_only"
@@ -158,24 +159,9 @@ def triple(row: Mapping[str, Any]) -> Triple:
     return Triple(step_a, b_private, b_social)
 
 
-def ended(call: Call, limit: str = "max_tokens") -> tuple[str, str] | None:
-    """Return status and reason of a call that ended without a whole answer; ``limit`` is what to raise where it was cut."""
-    if call.status == "failed":
-        return "transport_error", call.error or "the call failed"
-    if call.status == "truncated":
-        return "too_long", f"cut by the length limit; raise {limit}"
-    if call.status == "refused":
-        return "refused", "the provider reports a refusal or a content filter"
-    return None
-
-
 def _reading(item: Instance, calls: Calls, step: str) -> _Reading:
-    call = calls.get(step)
-    if call is None:
-        return _Reading("not_run", "not asked yet")
-    text = reply_text(calls, step)
-    cut = ended(call)
-    return _read(item, text) if cut is None else _Reading(*cut)
+    cut = ended(calls.get(step))
+    return _read(item, reply_text(calls, step)) if cut is None else _Reading(*cut)
 
 
 @functools.lru_cache(maxsize=1024)  # an answer that counts under several conditions is read once

@@ -22,6 +22,7 @@ from metacog_pipeline.reading.calls import (
     TOO_LONG,
     ended,
     read_step,
+    reading_of,
     said,
     said_with,
     why,
@@ -135,7 +136,7 @@ def read_row(row: Mapping[str, Any]) -> dict[str, Any]:
     if (over := ended(calls.get(step))) is not None:
         return rows.unread("truncated" if over[0] == TOO_LONG else "no_answer")
     reading = read_step(calls, step, (Letter(options), RATING))
-    rated = read_step(calls, "confidence", (RATING,)).fields if "confidence" in calls else {}
+    rated = reading_of(calls, "confidence", (RATING,)).fields if "confidence" in calls else {}
     reading = Reading(reading.status, {**reading.fields, **rated})
     given = (item.target,) if item else rows.answers_of(row)
     key = rows.letter_of(given[0], options) if given else None

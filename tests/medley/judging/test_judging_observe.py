@@ -119,6 +119,12 @@ def test_what_is_no_judgement_gives_no_grade(read, said, case, judges, status, t
     assert {row[name] for name in (*CRITERIA, *JUDGE_DIMENSIONS)} == {None}
 
 
+def test_a_judgement_that_was_cut_behind_the_end_of_its_turn_is_whole(read, said, case, judges, verdict):
+    one, text = case(), f"{verdict(3)}<|im_end|>\n<|im_start|>user"
+    row = only(read(said((judges[0], one, text, {"status": "truncated"})), [one], judges=judges[:1]))
+    assert (row["status"], row["a1"]) == ("ok", 3)
+
+
 def test_a_failed_call_is_passed_over_where_it_was_repeated(read, said, case, judges, verdict):
     one = case()
     frame = said((judges[0], one, verdict(3)), (judges[0], one, "", {"status": "failed"}))

@@ -15,8 +15,8 @@ from metacog_pipeline.benchmarks.medley.items import BENCHMARK
 from metacog_pipeline.benchmarks.medley.judging.asking import STEPS, eligible
 from metacog_pipeline.benchmarks.medley.judging.cases import Case
 from metacog_pipeline.benchmarks.medley.judging.prompts import JudgeWording, case_hash
-from metacog_pipeline.benchmarks.medley.responses import ended
 from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.reading.calls import ended
 from metacog_pipeline.scoring.responses import Kept, call_of, in_order, total
 
 Grade = Annotated[int | None, pl.Int8]
