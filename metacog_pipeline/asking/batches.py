@@ -36,7 +36,7 @@ def rows(study: Study) -> list[dict[str, Any]]:
                 "state": record.state,
                 "at_provider": record.remote_state,
                 "remote": record.remote,
-                "age_s": records.age_s(record.created_at),
+                "age_s": record.age_s,
                 "requests": record.n,
                 "answered": record.counts.get("answered"),
                 "cost_usd": record.cost_usd if settled else record.worst_usd,
@@ -71,8 +71,6 @@ def cancel(study: Study, mark: str) -> None:
     batch = _named(study, mark)
     if batch.record.state != "submitted":
         raise StudyError(f"batch {mark} is {batch.record.state}: only a submitted one can be cancelled")
-    if batch.record.tentative:
-        raise StudyError(f"batch {mark} may be somebody else's: run again until it has ended")
     remote = batch.record.remote or ""
     try:
         asyncio.run(_at_provider(study, batch, lambda backend, calls: backend.cancel(calls, remote)))

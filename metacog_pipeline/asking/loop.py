@@ -28,8 +28,8 @@ from metacog_pipeline.asking.states import OnProgress, Profile, SessionResult, S
 from metacog_pipeline.asking.step import Session, StepAsker
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.errors import BudgetError, ProviderError, StoreError, one_line
-from metacog_pipeline.llm.batch import pending
-from metacog_pipeline.llm.halt import NotSent
+from metacog_pipeline.llm import batch
+from metacog_pipeline.llm.limiter import NotSent
 from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
 
 PROBED_TASKS = 3  # one odd item must not decide that a provider cannot be asked at all
@@ -144,7 +144,7 @@ class Loop:
         """Ask ``task`` in one way after another until it goes through. What succeeds on the way are ordinary answers."""
         queue = self.session.queue
         while True:
-            with contextlib.suppress(pending.Pending), pending.online():
+            with contextlib.suppress(batch.Pending), batch.online():
                 self.result.profile = await negotiate(
                     negotiation, self.session.learnt, lambda profile: self._ask_under(profile, task)
                 )
@@ -186,7 +186,7 @@ class Loop:
     async def _ask_all(self, todo: Sequence[Task]) -> None:
         tasks = iter(todo)
         if self.session.spec.provider not in IN_PROCESS:
-            with pending.online():
+            with batch.online():
                 await self._work(tasks, until_readable=True)
         await self._work_together(tasks)
         queue = self.session.queue
@@ -216,7 +216,7 @@ class Loop:
                 self._note_failure(error)
             except (BudgetError, ProviderError) as error:
                 return self.stop(str(error), error.exit_code)
-            except pending.Pending:
+            except batch.Pending:
                 self._pending.append(task)
                 continue
             except NotSent:

@@ -28,8 +28,7 @@ from metacog_pipeline.errors import one_line
 from metacog_pipeline.llm import costs
 from metacog_pipeline.llm.budget import Budget, BudgetSpent, Reservation
 from metacog_pipeline.llm.capabilities import BILLS, NOTHING_KNOWN, Capabilities
-from metacog_pipeline.llm.halt import Halt, NotSent
-from metacog_pipeline.llm.limiter import CallResult, Limiter, Rate
+from metacog_pipeline.llm.limiter import CallResult, Halt, Limiter, NotSent, Rate
 from metacog_pipeline.llm.retry import Retries, RetryPolicy, retry_after_s
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.transport import MAX_BODY_BYTES, Http, Reply, SendFailure, send, timeouts_of

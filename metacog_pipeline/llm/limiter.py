@@ -1,4 +1,4 @@
-"""How many calls may be under way at once, and how many may start within a minute; in order of asking.
+"""Which calls may leave now: so many at once, so many a minute, in order of asking; none once a run is halted.
 
 `Limiter` finds by trying how many calls an account takes. Its limit starts small and doubles after every clean round until
 the first refusal for rate; from then on it grows by 5 % a round and falls to 80 % once per episode of refusals. A *round*
@@ -12,8 +12,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import enum
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any, TypeVar
 
 INITIAL_LIMIT = 10  # within what a new account is allowed; six doublings reach 640
 SLOW_START_FACTOR = 2
@@ -133,3 +133,55 @@ class Rate:
             given = await acquire()
             self._next_at = now() + self._spacing
             return given
+
+
+class NotSent(Exception):
+    """The call was given up before it was sent. Engine-internal."""
+
+
+class Halt:
+    """A switch that, once thrown, lets no further call leave. One event loop only.
+
+    Calls that wait (for their share of the minute, a slot, dollars, the end of a pause) have cost nothing and may have to
+    wait for minutes, so they are given up at once; calls on their way are finished, because they are paid for.
+    """
+
+    def __init__(self) -> None:
+        self.thrown = asyncio.Event()
+        self._waiting: set[asyncio.Task[Any]] = set()
+        self._parts: list[Halt] = []
+
+    def part(self) -> Halt:
+        """Return a switch that is thrown with this one and can be thrown alone, for one model of several."""
+        part = Halt()
+        self._parts.append(part)
+        if self.thrown.is_set():
+            part.throw()
+        return part
+
+    def throw(self) -> None:
+        """Give up every call that waits to be sent, and every later one."""
+        if self.thrown.is_set():
+            return
+        self.thrown.set()
+        for part in self._parts:
+            part.throw()
+        for task in self._waiting:
+            task.cancel()
+
+    @contextlib.contextmanager
+    def unsent(self) -> Iterator[Callable[[], None]]:
+        """Mark what is awaited inside as waiting, until what is yielded is called: it raises `NotSent` at a throw."""
+        if self.thrown.is_set():
+            raise NotSent
+        task = asyncio.current_task()
+        assert task is not None, "calls are made in tasks"
+        self._waiting.add(task)
+        try:
+            yield lambda: self._waiting.discard(task)
+        except asyncio.CancelledError:
+            if self.thrown.is_set() and task in self._waiting and task.uncancel() == 0:
+                raise NotSent from None
+            raise
+        finally:
+            self._waiting.discard(task)

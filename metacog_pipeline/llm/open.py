@@ -16,8 +16,7 @@ from metacog_pipeline.llm.batch.transport import Calls
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.client import HttpChatModel
 from metacog_pipeline.llm.costs import priced
-from metacog_pipeline.llm.halt import Halt
-from metacog_pipeline.llm.limiter import Limiter
+from metacog_pipeline.llm.limiter import Halt, Limiter
 from metacog_pipeline.llm.local.generation import LocalModel
 from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.simulated import ReplayModel, Respond, SimulatedModel

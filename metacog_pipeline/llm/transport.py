@@ -17,6 +17,7 @@ import functools
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import IO
 
 import aiohttp
 import httpx
@@ -117,9 +118,14 @@ def timeouts_of(
     return silence, spec.total_timeout_s or whole
 
 
-async def send(http: Http, call: HttpCall, silence: float, total: float, *, max_body: int) -> Reply:
-    """Send ``call`` and return its whole reply. Raises `SendFailure` and nothing else but cancellation."""
-    attempt, request = _Attempt(silence, total, max_body), _request(call)
+async def send(
+    http: Http, call: HttpCall, silence: float, total: float, *, max_body: int, into: IO[bytes] | None = None
+) -> Reply:
+    """Send ``call`` and return its whole reply. Raises `SendFailure` and nothing else but cancellation.
+
+    A success is written ``into`` a file where one is given, so that what is large need not fit the memory.
+    """
+    attempt, request = _Attempt(silence, total, max_body, into), _request(call)
     try:
         return await attempt.send(http, request)
     except Exception as error:
@@ -131,9 +137,9 @@ async def send(http: Http, call: HttpCall, silence: float, total: float, *, max_
 class _Attempt:
     """One call under way: what has come of its reply, and how much longer it may take."""
 
-    def __init__(self, silence: float, total: float, max_body: int) -> None:
+    def __init__(self, silence: float, total: float, max_body: int, into: IO[bytes] | None) -> None:
         self._loop = asyncio.get_running_loop()
-        self._silence, self._total, self._max_body = silence, total, max_body
+        self._silence, self._total, self._max_body, self._into = silence, total, max_body, into
         self._end = self._loop.time() + total
         self._timer = asyncio.timeout(None)
         self.reply: Reply | None = None  # None where not even the headers have come
@@ -171,6 +177,7 @@ class _Attempt:
             said = f"the answer is encoded as {packed[:80]!r}, and no encoding was offered"
             raise SendFailure(f"{said}: check what answers at base_url", kind=ErrorKind.FATAL)
         stream, chunks, size = response.stream, list[bytes](), 0
+        keep = self._into.write if self._into is not None and response.is_success else chunks.append
         assert isinstance(stream, httpx.AsyncByteStream), "the client is an asynchronous one"
         try:
             async for chunk in stream:
@@ -184,7 +191,7 @@ class _Attempt:
                 comment = chunk.startswith(b":") and b"data:" not in chunk  # it only keeps a stream alive
                 if reply.first_byte_at is None and not comment:
                     reply.first_byte_at = self._loop.time()
-                chunks.append(chunk)
+                keep(chunk)
                 last = any(each in chunk[-200:] for each in LAST_EVENTS)
                 self._wait(FINISH_GRACE_S if last else self._silence)
         finally:
@@ -198,7 +205,7 @@ class _Attempt:
 def _request(call: HttpCall) -> httpx.Request:
     try:
         url, headers = _parsed(call.url), _headers(tuple(call.headers.items()))
-        request = httpx.Request("POST", url, headers=headers, content=call.body, extensions=_EXTENSIONS)
+        request = httpx.Request(call.method, url, headers=headers, content=call.body, extensions=_EXTENSIONS)
         problem = f"{call.url} cannot be called: base_url must start with http:// or https:// and name a host"
         if url.scheme in ("http", "https") and url.host:
             return request
@@ -223,27 +230,15 @@ def _headers(given: tuple[tuple[str, str], ...]) -> httpx.Headers:
 
 def _named(error: Exception, host: str) -> SendFailure:
     """Return what ``error`` means; its own text is not quoted, as it may hold the key."""
-    cause = cause_of(error)
+    cause = error.__cause__ if isinstance(error.__cause__, aiohttp.ClientError | OSError) else error
     name = type(cause).__name__
     if isinstance(cause, aiohttp.ClientConnectorCertificateError | ssl.SSLCertVerificationError):
         said = f"the certificate of {host} is not trusted: check base_url, or name a bundle in SSL_CERT_FILE"
         return SendFailure(said, maybe_billed=False, kind=ErrorKind.FATAL)
-    if never_sent(error):
+    # The transport gives a server that hangs up the httpx name of a connect timeout: aiohttp's own exception decides.
+    unsent = _UNSENT_CAUSES if isinstance(cause, aiohttp.ClientError) else _UNSENT
+    if isinstance(cause, unsent):
         within = f" within {CONNECT_TIMEOUT_S:g} s" if isinstance(cause, TimeoutError) else ""
         what = "check base_url, the network, and that the server is up"
         return SendFailure(f"no connection to {host}{within} ({name}): {what}", maybe_billed=False)
     return SendFailure(f"the connection to {host} broke before the whole answer came ({name})")
-
-
-def cause_of(error: Exception) -> BaseException:
-    """Return what went wrong below httpx, where that is known."""
-    return error.__cause__ if isinstance(error.__cause__, aiohttp.ClientError | OSError) else error
-
-
-def never_sent(error: Exception) -> bool:
-    """Whether nothing can have reached the provider."""
-    # The transport gives a server that hangs up the httpx name of a connect timeout: aiohttp's own exception decides.
-    cause = cause_of(error)
-    if isinstance(cause, aiohttp.ClientError):
-        return isinstance(cause, _UNSENT_CAUSES)
-    return isinstance(error, _UNSENT)

@@ -16,7 +16,7 @@ from metacog_pipeline.asking.step import Session
 from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.errors import BudgetError, StoreError
 from metacog_pipeline.llm.capabilities import Capabilities
-from metacog_pipeline.llm.halt import NotSent
+from metacog_pipeline.llm.limiter import NotSent
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import (
     NO_CONNECTION,

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from metacog_pipeline.llm.halt import Halt, NotSent
-from metacog_pipeline.llm.limiter import Limiter
+from metacog_pipeline.llm.limiter import Halt, Limiter, NotSent
 from metacog_pipeline.llm.types import Completion, Status
 
 

@@ -2,21 +2,21 @@
 
 OpenAI takes a file of requests and bears our mark in the metadata of the batch. Gemini takes a file too; the mark is the
 batch's display name. Anthropic takes the requests in one call and has no place for a mark: where the reply to a
-submission was lost, a batch of the same size made since may be ours, and its results decide, because they name the
-requests.
+submission was lost, the results of a batch of the same size made since decide, because they name the requests.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import tempfile
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Literal
 from urllib.parse import quote, urlencode, urlsplit
 
-from metacog_pipeline.llm.batch.records import BatchRecord
+from metacog_pipeline.llm.batch.records import Batch
 from metacog_pipeline.llm.batch.transport import Calls, Later
 from metacog_pipeline.llm.wire import values
 
@@ -94,14 +94,14 @@ class Backend:
         """Ask the provider to stop a batch; what it has answered by then is billed and kept."""
         await calls.json("POST", f"{calls.root}/{self.path}/{_escaped(remote)}{self.cancels_at}", {})
 
-    async def find(self, calls: Calls, record: BatchRecord) -> str | None:
-        """Look for a batch in the list of the account."""
+    async def find(self, calls: Calls, batch: Batch) -> str | None:
+        """Look for a batch in the list of the account; raises `Later` while one under way may be it."""
         query = ""
         for _ in range(MOST_PAGES):
             found, _headers = await calls.json("GET", f"{calls.root}/{self.path}?{self.page}{query}")
             page = values.list_at(found, self.entries) or []
             for listed in page:
-                if self._is_ours(listed, record):
+                if await self._is_ours(calls, listed, batch):
                     return _name(listed, self.name)
             more = page and values.at(found, "has_more") is True
             token = values.str_at(found, "nextPageToken") or (_name(page[-1], self.name) if more else None)
@@ -110,15 +110,29 @@ class Backend:
             query = f"&{urlencode({self.after: token})}"
         return None
 
-    def _is_ours(self, listed: object, record: BatchRecord) -> bool:
-        """Whether a batch of the list is, or without a mark may be, that of ``record``."""
+    async def _is_ours(self, calls: Calls, listed: object, batch: Batch) -> bool:
+        """Whether a batch of the list bears our mark or, where none has a mark, names our requests in its results."""
+        record = batch.record
         if self.mark is not None:
             return values.str_at(values.dict_at(listed, "metadata"), self.mark) == record.mark
-        begun = datetime.fromisoformat(record.created_at) - CLOCKS_DIFFER
+        begun = f"{record.created_at - CLOCKS_DIFFER:%Y-%m-%dT%H:%M:%S}"  # both are UTC
         counts = values.dict_at(listed, "request_counts") or {}
         total = sum(values.count_at(counts, key) or 0 for key in counts)
-        late_enough = (values.str_at(listed, "created_at") or "")[:19] >= begun.isoformat()[:19]  # both UTC
-        return late_enough and total == record.n and _name(listed, self.name) not in record.foreign
+        if (
+            not isinstance(listed, dict)
+            or total != record.n
+            or (values.str_at(listed, "created_at") or "") < begun
+        ):
+            return False
+        look, asked = self.state(listed, calls.root), {answer for answer, *_ in batch.answers()}
+        if look.phase == "running":
+            raise Later("a batch of the same size is under way, and may be this one")
+        with tempfile.TemporaryFile() as results:
+            for url in look.results:
+                await calls.download(url, results)
+            results.seek(0)
+            lines = (read_line(self, each) for each in results)
+            return any(line is not None and line.custom_id in asked for line in lines)
 
 
 def read_line(backend: Backend, line: bytes) -> Line | None:

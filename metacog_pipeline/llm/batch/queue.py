@@ -13,24 +13,21 @@ import logging
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
-
-import httpx
 
 from metacog_pipeline.errors import ProviderError, one_line
 from metacog_pipeline.files import replacing, sha256_hex
 from metacog_pipeline.home import Home
-from metacog_pipeline.llm.batch import backends, records
+from metacog_pipeline.llm.batch import Pending, backends, is_online, records
 from metacog_pipeline.llm.batch.backends import Line, read_line
-from metacog_pipeline.llm.batch.pending import Pending, is_online
 from metacog_pipeline.llm.batch.records import Batch, BatchRecord
 from metacog_pipeline.llm.batch.transport import Calls, Later, Refused
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.client import HttpChatModel, read_reply
 from metacog_pipeline.llm.costs import priced, worst_case_cost
 from metacog_pipeline.llm.ledger import NANO, nano
-from metacog_pipeline.llm.transport import Reply
+from metacog_pipeline.llm.transport import Http, Reply
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Status, failed
 from metacog_pipeline.llm.wire import UnsupportedConstraint, base_url, key_variable, wire_for
 
@@ -65,7 +62,7 @@ class BatchModel:
     def __init__(
         self,
         online: HttpChatModel,
-        http: httpx.AsyncClient,
+        http: Http,
         key: str | None,
         budget: Budget,
         *,
@@ -86,7 +83,7 @@ class BatchModel:
         self._account = sha256_hex(f"metacog batch account\0{key_variable(spec) or ''}\0{key or ''}")[:32]
         self._queued: dict[str, _Queued] = {}
         self._batches: list[Batch] = []
-        self._under_way: set[str] = set()
+        self._under_way: dict[str, set[str]] = {}  # by batch, the answers that it may bring
         # What batches brought for a request, oldest first: one that came to nothing was put into the next.
         self._brought: dict[str, list[Completion]] = {}
         self._billed: dict[str, list[str]] = {}  # by batch, what it may have billed
@@ -103,7 +100,8 @@ class BatchModel:
 
     def holds(self, answer: str) -> bool:
         """Whether a batch has the answer to a call, or will have it."""
-        return answer in self._brought or answer in self._under_way or answer in self._queued
+        under_way = any(answer in answers for answers in self._under_way.values())
+        return under_way or answer in self._brought or answer in self._queued
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Answer ``request`` with what a batch brought; raises `Pending` where it is not there yet."""
@@ -166,29 +164,24 @@ class BatchModel:
         self._queued[answer] = _Queued(answer, request, call.headers, line, worst)
         raise Pending
 
-    def _completion(
-        self, record: BatchRecord, line: Line, most: int, request: ChatRequest | None
-    ) -> Completion:
+    def _completion(self, record: BatchRecord, line: Line, most: int, request: ChatRequest) -> Completion:
         """Return what became of a request of a batch, charged as a call of its own would be."""
-        cost = most / NANO if priced(self._spec) else None
         if line.why is not None:
-            billed = line.why not in UNBILLED
+            billed, worst = line.why not in UNBILLED, most / NANO if priced(self._spec) else None
             said = f"the batch did not answer this request ({line.why})"
-            more = {"cost_usd": cost if billed else 0.0, "attempts_billed": int(billed), "lane": "batch"}
+            more = {"cost_usd": worst if billed else 0.0, "attempts_billed": int(billed), "lane": "batch"}
             return failed(ErrorKind.TRANSIENT, f"batch_{line.why}", said, **more)
         completion = read_reply(self._spec, self._wire, self._key, Reply(line.status, {}, line.body))
-        if line.status != 200:
-            cost = 0.0
-        elif request is not None:
-            cost = self._online.billed(completion, request, self._online.known, batch=True)
+        billed, took = line.status == 200, (record.ended_at or record.created_at) - record.created_at
         return replace(
             completion,
-            started_at=datetime.fromisoformat(record.created_at),
-            latency_s=records.age_s(record.created_at, record.ended_at),
+            started_at=record.created_at,
+            latency_s=max(0.0, took.total_seconds()),
             lane="batch",
-            attempts=1,
-            attempts_billed=int(line.status == 200),
-            cost_usd=cost,
+            attempts_billed=int(billed),
+            cost_usd=self._online.billed(completion, request, self._online.known, batch=True)
+            if billed
+            else 0.0,
         )
 
     # --- submitting -------------------------------------------------------------------------------------------------
@@ -244,7 +237,7 @@ class BatchModel:
             account=self._account,
             n=len(chosen),
             worst_usd=worst if priced(self._spec) else None,
-            created_at=records.utc_text(),
+            created_at=datetime.now(UTC),
         )
         batch = records.create(
             self._home, record, [(each.answer, each.worst, each.request) for each in chosen]
@@ -260,7 +253,7 @@ class BatchModel:
 
     def _watch(self, batch: Batch) -> None:
         self._batches.append(batch)
-        self._under_way.update(answer for answer, *_ in batch.answers())
+        self._under_way[batch.record.mark] = {answer for answer, *_ in batch.answers()}
 
     def _open(self) -> list[Batch]:
         return [each for each in self._batches if each.record.state in records.OPEN_STATES]
@@ -283,13 +276,12 @@ class BatchModel:
                 f"batch {record.mark} may have been submitted with another key than {key_variable(self._spec)} holds "
                 f"now: set that key again, or give it up: metacog status STUDY --give-up {record.mark}"
             )
-        remote = await self._backend.find(self._calls(batch), record)
-        if remote is not None:
-            batch.now(state="submitted", remote=remote, tentative=self._backend.mark is None)
+        if (remote := await self._backend.find(self._calls(batch), batch)) is not None:
+            batch.now(state="submitted", remote=remote)
             return True
-        if records.age_s(record.created_at) < SETTLING_S:
-            raise Later("not in the provider's list yet", taken=True)
-        self._under_way.difference_update(answer for answer, *_ in batch.answers())
+        if record.age_s < SETTLING_S:
+            raise Later("not in the provider's list yet")
+        del self._under_way[record.mark]
         self._batches.remove(batch)
         self._forget(batch)
         return False
@@ -313,13 +305,8 @@ class BatchModel:
         ):
             for url in look.results:
                 await calls.download(url, target)
-        batch.now(ended_at=records.utc_text())
+        batch.now(ended_at=datetime.now(UTC))
         found, odd = self._became(batch)
-        if record.tentative and all(each.error_code == "batch_missing" for each in found.values()):
-            batch.results.unlink()
-            foreign = (*record.foreign, record.remote or "")
-            batch.now(state="submitting", remote=None, tentative=False, foreign=foreign)
-            return False
         message: str | None = None
         if odd:
             what = f"{odd} lines of results cannot be read, or are of requests that were not in it"
@@ -327,7 +314,7 @@ class BatchModel:
             self.problems.append(message)
         counts = {"answered": sum(each.status is not Status.FAILED for each in found.values())}
         cost = sum(each.cost_usd or 0.0 for each in found.values()) if priced(self._spec) else None
-        self._end(batch, cost, state="collected", tentative=False, counts=counts, message=message)
+        self._end(batch, cost, state="collected", counts=counts, message=message)
         self._deliver(batch, found)
         return True
 
@@ -344,13 +331,13 @@ class BatchModel:
                 ):  # an answer counts before an error of the same request
                     lines[line.custom_id] = line
         return {
-            answer: self._completion(batch.record, lines.pop(answer), most, records.request_of(worded))
-            for answer, most, worded in batch.answers()
+            answer: self._completion(batch.record, lines.pop(answer), most, request)
+            for answer, most, request in batch.answers()
         }, odd
 
     def _deliver(self, batch: Batch, found: Mapping[str, Completion]) -> None:
         """Have what a batch brought at hand, and what it did not bring."""
-        self._under_way.difference_update(found)
+        del self._under_way[batch.record.mark]
         self._billed[batch.record.mark] = [answer for answer, each in found.items() if each.attempts_billed]
         for answer, completion in found.items():
             if not self._kept(answer):

@@ -24,12 +24,11 @@ import functools
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from pydantic import TypeAdapter
+from pydantic import AwareDatetime, BaseModel, ConfigDict, TypeAdapter
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import replacing, write_text
@@ -41,23 +40,23 @@ if TYPE_CHECKING:
     from metacog_pipeline.storage.store import Store
 
 RECORD, ANSWERS, RESULTS = "record.json", "answers.txt", "results.jsonl"
-#: In the order a batch passes through them: of two records of one batch the later counts. Earlier versions wrote the first.
-State = Literal["written", "submitting", "submitted", "collected", "done", "refused", "given up"]
-OPEN_STATES = frozenset({"written", "submitting", "submitted"})
-VERSION = 1
+#: In the order a batch passes through them: of two records of one batch the later counts.
+State = Literal["submitting", "submitted", "collected", "done", "refused", "given up"]
+OPEN_STATES = ("submitting", "submitted")
 _STATE = re.compile(rb'"state": "([a-z ]+)"')
 
 
-@dataclass(frozen=True, slots=True)
-class BatchRecord:
-    """One batch. Times are ISO 8601 in UTC.
+class BatchRecord(BaseModel):
+    """One batch.
 
     ``mark`` is what it can be found by at the provider; ``partition`` benchmark, model and run, ``kept_in`` the folder
-    of its answers; ``account`` a digest of the key's variable and the key. ``remote`` is its name at the provider,
-    ``tentative`` while only time and size say that it is ours; ``foreign`` are batches that turned out to be another's.
+    of its answers; ``account`` a digest of the key's variable and the key. ``remote`` is its name at the provider.
     ``worst_usd`` is set aside for its ``n`` requests until ``cost_usd`` is known; ``counts`` says how many were answered.
     """
 
+    model_config = ConfigDict(frozen=True, strict=True)
+
+    version: Literal[1] = 1
     mark: str
     partition: tuple[str, str, int]
     kept_in: str
@@ -65,16 +64,19 @@ class BatchRecord:
     account: str
     n: int
     worst_usd: float | None
-    created_at: str
+    created_at: AwareDatetime
     state: State = "submitting"
     remote: str | None = None
-    tentative: bool = False
-    foreign: tuple[str, ...] = ()
-    ended_at: str | None = None
+    ended_at: AwareDatetime | None = None
     remote_state: str | None = None
-    counts: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, int] = {}
     cost_usd: float | None = None
     message: str | None = None
+
+    @property
+    def age_s(self) -> float:
+        """Seconds since it was written."""
+        return max(0.0, (datetime.now(UTC) - self.created_at).total_seconds())
 
 
 class Batch:
@@ -89,18 +91,19 @@ class Batch:
 
     def now(self, **changes: Any) -> None:
         """Change the record; on return the change is durable. Raises ``StoreError``."""
-        changed = dataclasses.replace(self.record, **changes)
+        changed = self.record.model_copy(update=changes)
         with self.explained("written"):
-            _write(self.noted, changed)
+            write_text(self.noted, changed.model_dump_json(indent=1))
         self.record = changed
         self.share(*([self.results] if changed.state == "collected" else []), self.noted)
 
-    def answers(self) -> Iterator[tuple[str, int, str]]:
-        """Yield of each request the answer it asks for, the most it can cost in nano-dollars, and its JSON."""
+    def answers(self) -> Iterator[tuple[str, int, ChatRequest]]:
+        """Yield of each request the answer it asks for, the most it can cost in nano-dollars, and the request."""
+        form = _form()
         with self.explained("read"), self.asked.open(encoding="ascii") as lines:
             for line in lines:
-                answer, worst, worded = f"{line} ".split(" ", 2)
-                yield answer, int(worst), worded
+                answer, worst, worded = line.split(" ", 2)
+                yield answer, int(worst), form.validate_python(json.loads(worded))
 
     def remove(self, *paths: Path) -> None:
         """Remove files of it, here and in the store that hosts share; with its record it was never written."""
@@ -110,11 +113,11 @@ class Batch:
 
     @contextlib.contextmanager
     def explained(self, what: str) -> Iterator[None]:
-        """Raise ``StoreError`` for what a disk refuses inside."""
+        """Raise ``StoreError`` for what a disk refuses inside, and for what is damaged there."""
         try:
             yield
-        except OSError as error:
-            why = error.strerror or error
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or type(error).__name__
             raise StoreError(
                 f"batch {self.path} cannot be {what} ({why}): free space, fix permissions or restore it; then run again"
             ) from None
@@ -138,18 +141,9 @@ def create(home: Home, record: BatchRecord, asked: Iterable[tuple[str, int, Chat
     ]
     with batch.explained("written"), replacing(batch.path, folder=True) as folder:
         write_text(folder / ANSWERS, "".join(lines))
-        _write(folder / RECORD, record)
+        write_text(folder / RECORD, record.model_dump_json(indent=1))
     batch.share(batch.asked, batch.noted)
     return batch
-
-
-def request_of(worded: str) -> ChatRequest | None:
-    """Return the request of a line of `Batch.answers`; None where it has none, as those of earlier versions."""
-    try:
-        request: ChatRequest = _form(ChatRequest).validate_python(json.loads(worded))
-        return request
-    except ValueError:
-        return None
 
 
 def batches(home: Home) -> list[Batch]:
@@ -186,38 +180,19 @@ def bring(home: Home, store: Store) -> None:
                     temporary.write_bytes(content.content)
 
 
-def utc_text() -> str:
-    """Return the time now as it is written down."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def age_s(since: str, until: str | None = None) -> float:
-    """Return the seconds between two times written down, or until now."""
-    end = datetime.now(UTC) if until is None else datetime.fromisoformat(until)
-    return max(0.0, (end - datetime.fromisoformat(since)).total_seconds())
-
-
 def _progress(record: bytes) -> int:
     """Return how far a batch is; a record that cannot be read is reported by whoever reads it."""
     state = _STATE.search(record)
     return get_args(State).index(state[1].decode()) if state else -1
 
 
-def _write(path: Path, record: BatchRecord) -> None:
-    write_text(path, json.dumps({"version": VERSION, **dataclasses.asdict(record)}, indent=1) + "\n")
-
-
 def _read(path: Path) -> BatchRecord:
     try:
-        fields = json.loads(path.read_text("utf-8"))
-        if fields.pop("version") != VERSION:
-            raise ValueError("of another version")
-        record: BatchRecord = _form(BatchRecord).validate_json(json.dumps(fields), strict=True)
+        record = BatchRecord.model_validate_json(path.read_bytes())
         if record.mark != path.parent.name:
             raise ValueError("of another batch")
-        age_s(record.created_at)
         return record
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+    except (OSError, ValueError) as error:
         raise StoreError(
             f"the record of a batch, {path}, cannot be read ({type(error).__name__}): restore it from a copy; without "
             "it nobody knows what was submitted"
@@ -225,5 +200,5 @@ def _read(path: Path) -> BatchRecord:
 
 
 @functools.cache
-def _form(kind: type[Any]) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
+def _form() -> TypeAdapter[ChatRequest]:
+    return TypeAdapter(ChatRequest)

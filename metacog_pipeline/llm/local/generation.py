@@ -39,8 +39,7 @@ class _Row:
     request: types.ChatRequest
     prompt: list[int]
     budget: int
-    bias: dict[int, float] = field(default_factory=dict)
-    options: list[list[int]] = field(default_factory=list)
+    options: list[list[int]]
     tokens: list[int] = field(default_factory=list)
     logprobs: list[types.TokenLogprob] = field(default_factory=list)
     ended: bool = False
@@ -89,15 +88,10 @@ class LocalModel:
             batch = self._waiting[: self.spec.batch_size]
             del self._waiting[: self.spec.batch_size]
             try:
-                requests = [request for request, _ in batch]
-                done = await asyncio.to_thread(answer_batch, self._loaded, requests)
+                done = await asyncio.to_thread(answer_batch, self._loaded, [request for request, _ in batch])
             except Exception as error:  # out of memory, a broken device
-                said = one_line(f"model {self.spec.name}: {type(error).__name__}: {error}")[:500]
-                now = datetime.now(UTC)
-                failure = types.failed(
-                    types.ErrorKind.TRANSIENT, "local_failure", said, cost_usd=0.0, started_at=now
-                )
-                done = [failure] * len(batch)
+                said = f"model {self.spec.name}: {type(error).__name__}: {error}"
+                done = [_failure(types.ErrorKind.TRANSIENT, "local_failure", said)] * len(batch)
             for (_, answer), completion in zip(batch, done, strict=True):
                 if not answer.done():
                     answer.set_result(completion)
@@ -111,13 +105,16 @@ def answer_batch(loaded: Loaded, requests: Sequence[types.ChatRequest]) -> list[
     rows: dict[int, _Row] = {}
     for place, request in enumerate(requests):
         try:
-            rows[place] = _row(loaded, request, prompt_ids(loaded, request))
+            rows[place] = _row(loaded, request)
         except _CannotAsk as error:
-            kind, now = types.ErrorKind.UNSUPPORTED, datetime.now(UTC)
-            ended[place] = types.failed(kind, error.code, one_line(str(error)), cost_usd=0.0, started_at=now)
+            ended[place] = _failure(types.ErrorKind.UNSUPPORTED, error.code, str(error))
     if rows:
         ended.update(zip(rows, _generated(loaded, list(rows.values())), strict=True))
     return [ended[place] for place in range(len(requests))]
+
+
+def _failure(kind: types.ErrorKind, code: str, message: str) -> types.Completion:
+    return types.failed(kind, code, one_line(message)[:500], cost_usd=0.0, started_at=datetime.now(UTC))
 
 
 def prompt_ids(loaded: Loaded, request: types.ChatRequest) -> list[int]:
@@ -136,31 +133,28 @@ def prompt_ids(loaded: Loaded, request: types.ChatRequest) -> list[int]:
     return list(tokenizer(text, add_special_tokens=False)["input_ids"]) or [_filler(loaded)]
 
 
-def _row(loaded: Loaded, request: types.ChatRequest, prompt: list[int]) -> _Row:
-    row = _Row(request, prompt, request.sampling.max_tokens or USUAL_LIMIT)
+def _row(loaded: Loaded, request: types.ChatRequest) -> _Row:
+    prompt, budget = prompt_ids(loaded, request), request.sampling.max_tokens or USUAL_LIMIT
+    options: list[list[int]] = []
+    if isinstance(request.constraint, types.OneOf):
+        tokens = [
+            loaded.tokenizer(each, add_special_tokens=False)["input_ids"]
+            for each in request.constraint.options
+        ]
+        if not loaded.stop_ids or not all(tokens):
+            raise _CannotAsk("unsupported_constraint", "a choice needs an end token and non-empty options")
+        options = [[*each, loaded.stop_ids[0]] for each in tokens]
+        budget = max(map(len, options))
+    elif request.constraint is not None:
+        raise _CannotAsk(
+            "unsupported_constraint", "a local model takes choices, no JSON schema and no logit bias"
+        )
     if loaded.context is not None:
-        row.budget = min(row.budget, loaded.context - len(prompt))
-    if row.budget < 1:
+        budget = min(budget, loaded.context - len(prompt))
+    if budget < 1:
         long = f"the prompt has {len(prompt)} tokens, the model takes {loaded.context}"
         raise _CannotAsk("context_length_exceeded", long)
-    problem = None
-    match request.constraint:
-        case types.OneOf(options):
-            tokens = [loaded.tokenizer(each, add_special_tokens=False)["input_ids"] for each in options]
-            row.options = [[*each, *loaded.stop_ids[:1]] for each in tokens]
-            row.budget = max(map(len, row.options))
-            if not loaded.stop_ids or not all(tokens):
-                problem = "a choice needs an end token and non-empty options"
-        case types.TokenBias(bias):
-            size = loaded.model.config.get_text_config().vocab_size
-            row.bias = {token: float(value) for token, value in bias}
-            if any(not 0 <= token < size for token in row.bias):
-                problem = f"logit_bias names a token outside 0..{size - 1}"
-        case types.JsonObject():
-            problem = "a local model takes no JSON schema"
-    if problem is not None:
-        raise _CannotAsk("unsupported_constraint", problem)
-    return row
+    return _Row(request, prompt, budget, options)
 
 
 def _generated(loaded: Loaded, rows: list[_Row]) -> list[types.Completion]:
@@ -169,28 +163,39 @@ def _generated(loaded: Loaded, rows: list[_Row]) -> list[types.Completion]:
 
     started_at, begun = datetime.now(UTC), perf_counter()
     longest, filler = max(len(row.prompt) for row in rows), _filler(loaded)
-    ids = [[filler] * (longest - len(row.prompt)) + row.prompt for row in rows]
-    mask = [[0] * (longest - len(row.prompt)) + [1] * len(row.prompt) for row in rows]
+    stop = loaded.stop_ids or (filler,)
+
+    def choose(ids: Any, logits: Any) -> Any:
+        """Write the next token of each row down there, and leave ``generate`` nothing else to take."""
+        plain = torch.log_softmax(logits.float(), dim=-1)
+        only = torch.full_like(plain, -math.inf)
+        for place, row in enumerate(rows):
+            token = stop[0]
+            if not row.done:
+                token = _next(torch, plain[place], row)
+                _advance(loaded, torch, plain[place], row, token, stop)
+            only[place, token] = 0.0
+        return only
+
     # Nothing of the checkpoint's own settings: the temperature is that of each row, 0 where it has none.
     config: Any = GenerationConfig
-    plain = config(
+    plain_config = config(
         do_sample=False,
         max_new_tokens=max(row.budget for row in rows),
         pad_token_id=filler,
         eos_token_id=list(loaded.stop_ids) or None,
     )
-    own = loaded.model.generation_config
-    loaded.model.generation_config = plain
+    own, loaded.model.generation_config = loaded.model.generation_config, plain_config
     try:
         with torch.inference_mode():
             loaded.model.generate(
-                torch.tensor(ids, device=loaded.device),
-                attention_mask=torch.tensor(mask, device=loaded.device),
-                generation_config=plain,
-                logits_processor=[_Chooser(torch, loaded, rows)],
-                stopping_criteria=[
-                    lambda ids, _, **__: torch.tensor([row.done for row in rows], device=ids.device)
-                ],
+                _tensor(torch, loaded, [[filler] * (longest - len(row.prompt)) + row.prompt for row in rows]),
+                attention_mask=_tensor(
+                    torch, loaded, [[0] * (longest - len(row.prompt)) + [1] * len(row.prompt) for row in rows]
+                ),
+                generation_config=plain_config,
+                logits_processor=[choose],
+                stopping_criteria=[lambda *_, **__: _tensor(torch, loaded, [row.done for row in rows])],
             )
     finally:
         loaded.model.generation_config = own
@@ -198,55 +203,33 @@ def _generated(loaded: Loaded, rows: list[_Row]) -> list[types.Completion]:
     return [_completion(loaded, row, started_at, spent) for row in rows]
 
 
-class _Chooser:
-    """Chooses the next token of each row, writes it down there, and leaves ``generate`` nothing else to take."""
+def _tensor(torch: Any, loaded: Loaded, rows: list[Any]) -> Any:
+    return torch.tensor(rows, device=loaded.device)
 
-    def __init__(self, torch: Any, loaded: Loaded, rows: Sequence[_Row]) -> None:
-        self._torch, self._loaded, self._rows = torch, loaded, rows
-        self._stop = loaded.stop_ids or (_filler(loaded),)
 
-    def __call__(self, ids: Any, logits: Any) -> Any:
-        plain = self._torch.log_softmax(logits.float(), dim=-1)
-        only = self._torch.full_like(plain, -math.inf)
-        for place, row in enumerate(self._rows):
-            token = self._stop[0]
-            if not row.done:
-                token = self._next(plain[place], row)
-                self._advance(plain[place], row, token)
-            only[place, token] = 0.0
-        return only
+def _next(torch: Any, plain: Any, row: _Row) -> int:
+    scores = plain
+    if row.options:
+        admitted = row.admitted()
+        scores = torch.full_like(plain, -math.inf)
+        scores[admitted] = plain[admitted]
+    temperature = row.request.sampling.temperature or 0.0
+    if temperature > 0:
+        scores = scores / temperature + _gumbel(torch, scores.shape[-1], row).to(scores.device)
+    return int(scores.argmax())
 
-    def _next(self, plain: Any, row: _Row) -> int:
-        scores = plain.clone()
-        for token, value in row.bias.items():
-            scores[token] += value
-        if row.options:
-            admitted = row.admitted()
-            scores = self._torch.full_like(plain, -math.inf)
-            scores[admitted] = plain[admitted]
-        temperature = row.request.sampling.temperature or 0.0
-        if temperature <= 0:
-            return int(scores.argmax())
-        return int(
-            (scores / temperature + _gumbel(self._torch, scores.shape[-1], row).to(scores.device)).argmax()
-        )
 
-    def _advance(self, plain: Any, row: _Row, token: int) -> None:
-        if token in self._stop:
-            row.ended = True
-            return
-        row.tokens.append(token)
-        if (wanted := row.request.sampling.top_logprobs) is not None:
-            found = self._torch.topk(plain, min(wanted, plain.shape[-1]))
-            top = zip(found.indices.tolist(), found.values.tolist(), strict=True)
-            named = tuple((self._word(each), float(value)) for each, value in top)
-            row.logprobs.append(types.TokenLogprob(self._word(token), float(plain[token]), named))
-        row.ended = bool(row.options) and set(row.admitted()) <= set(
-            self._stop
-        )  # nothing but the end is left
-
-    def _word(self, token: int) -> str:
-        return str(self._loaded.tokenizer.decode([token]))
+def _advance(loaded: Loaded, torch: Any, plain: Any, row: _Row, token: int, stop: Sequence[int]) -> None:
+    if token in stop:
+        row.ended = True
+        return
+    row.tokens.append(token)
+    if (wanted := row.request.sampling.top_logprobs) is not None:
+        found = torch.topk(plain, min(wanted, plain.shape[-1]))
+        words = [str(loaded.tokenizer.decode([each])) for each in (token, *found.indices.tolist())]
+        top = tuple(zip(words[1:], map(float, found.values.tolist()), strict=True))
+        row.logprobs.append(types.TokenLogprob(words[0], float(plain[token]), top))
+    row.ended = bool(row.options) and set(row.admitted()) <= set(stop)  # nothing but the end is left
 
 
 def _gumbel(torch: Any, size: int, row: _Row) -> Any:

@@ -41,12 +41,13 @@ NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class HttpCall:
-    """One POST, encoded once so that a retry sends the same bytes; its ``repr`` can be logged."""
+    """One call, encoded once so that a retry sends the same bytes; its ``repr`` can be logged."""
 
     url: str
     headers: Mapping[str, str] = field(repr=False)
     body: bytes = field(repr=False)
     streamed: bool = False
+    method: str = "POST"
 
 
 class UnsupportedConstraint(ValueError):
