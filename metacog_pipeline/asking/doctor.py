@@ -206,7 +206,7 @@ async def probe(study: Study, spec: ModelSpec) -> Capabilities:
     from metacog_pipeline.llm.open import Clients, open_model  # loads HTTP
 
     home, cap = study.home, study.study.budget_usd
-    with contextlib.closing(Budget.open(home, cap, known_spent_usd=kept_cost(home))) as budget:
+    with contextlib.closing(Budget(home, cap, known_spent_usd=kept_cost(home))) as budget:
         async with Clients(budget=budget, retries=IMPATIENT) as clients:
             model = open_model(spec, shared=clients)
             learnt = Learnt.of(model, home, spec.name, request_digest(spec))

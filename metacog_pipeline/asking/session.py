@@ -211,7 +211,7 @@ async def _ask(
     home, cap, spec = partition.study.home, partition.study.study.budget_usd, asked.spec
     over_http = spec.provider not in IN_PROCESS
     known_cost = kept_cost(home) if over_http else 0.0  # what costs nothing need not count
-    with contextlib.closing(Budget.open(home, cap, known_spent_usd=known_cost)) as budget:
+    with contextlib.closing(Budget(home, cap, known_spent_usd=known_cost)) as budget:
         async with Clients(budget=budget, seed=partition.seed) as clients:
             model = open_model(spec, shared=clients, respond=asked.respond)
             queue = _batches(partition, clients, store, model)

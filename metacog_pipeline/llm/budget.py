@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
+import math
 import os
 import secrets
 from collections.abc import Iterator
@@ -26,7 +27,7 @@ GRANT_SHARE = 64  # a grant is at most this part of what remains (or what one ca
 MAX_GRANT = 5 * NANO  # what a crash before a reboot may cost the budget at most, per process
 ROUNDING_SLACK = 1000  # a millionth of a dollar: sums of rounded costs may differ by as much
 PATIENCE_S = 600.0  # a shared ledger that is away for so long stops the run
-RETRY_S = 0.5
+RETRY_S = 2.0  # between two looks
 
 
 class BudgetSpent(BudgetError):
@@ -44,18 +45,15 @@ class Figures:
     remaining: float | None  # may still be set aside; None without a cap
 
 
-@dataclass(slots=True)
-class Reservation:
-    """The worst case of one attempt, until it is settled."""
-
-    amount: int
-    open: bool = True
-
-
 class Budget:
     """The budget of a study home as one process sees it. One event loop only; close it when done."""
 
-    def __init__(self, home: Home, cap_usd: float | None, known_spent_usd: float) -> None:
+    def __init__(self, home: Home, cap_usd: float | None, *, known_spent_usd: float = 0.0) -> None:
+        """Open the budget of ``home``. Raises ``StoreError`` where the ledger cannot be read or written.
+
+        ``cap_usd`` is the most this home may ever spend, past sessions included, ``None`` for no cap; ``known_spent_usd``
+        what the answers kept in the home cost, which counts where the ledger knows of less.
+        """
         self.shared = ledger.shared_ledger(home)
         self._cap = _cap(cap_usd)
         self._folder = home.ledger
@@ -74,67 +72,42 @@ class Budget:
                 os.close(self._new_file("kept", Record(self._boot, True, missing, missing, 0))[0])
             self._file, self._path = self._new_file("session", Record(self._boot, False, 0, 0, 0))
 
-    @classmethod
-    def open(cls, home: Home, cap_usd: float | None, *, known_spent_usd: float = 0.0) -> Budget:
-        """Open the budget of ``home``. Raises ``StoreError`` where the ledger cannot be read or written.
-
-        ``cap_usd`` is the most this home may ever spend, past sessions included, ``None`` for no cap; ``known_spent_usd``
-        what the answers kept in the home cost, which counts where the ledger knows of less.
-        """
-        return cls(home, cap_usd, known_spent_usd)
-
     @property
     def capped(self) -> bool:
         """Whether there is a cap, so that every call must have a price."""
         return self._cap is not None
 
-    async def reserve(self, usd: float) -> Reservation:
-        """Set ``usd`` aside, in order of asking, and return it for ``charge``.
+    async def reserve(self, usd: float) -> int:
+        """Set ``usd`` aside, in order of asking; return what `charge` takes back, once.
 
         Waits while settling the calls under way in this process may free enough, and while a shared ledger is away.
         Raises `BudgetSpent` where the cap leaves less than ``usd``, and nothing is under way here that could free more.
         """
-        amount = nano(usd)
+        amount, until = nano(usd), math.inf
         async with self._turn:
-            while not await self._taken(amount):
+            while True:
+                try:
+                    short = self._settled + self._reserved + amount - self._granted
+                    if short <= 0 or self._extend(short):
+                        self._write(self._reserved + amount)
+                        return amount
+                except LedgerAwayError:  # calls under way go on, so that what they bring is kept
+                    now = asyncio.get_running_loop().time()
+                    if now > until:
+                        raise
+                    until = min(until, now + PATIENCE_S)
+                    await asyncio.sleep(RETRY_S)
+                    continue
+                until = math.inf
                 if self._reserved == 0:
                     raise self.spent(usd)
                 self._freed.clear()
                 await self._freed.wait()
-        return Reservation(amount)
 
-    async def _taken(self, amount: int) -> bool:
-        """Set ``amount`` aside where there is so much; a shared ledger that is away is waited for."""
-        until = asyncio.get_running_loop().time() + PATIENCE_S
-        while True:
-            try:
-                short = self._settled + self._reserved + amount - self._granted
-                if short > 0 and not self._extend(short):
-                    return False
-                self._write(self._reserved + amount)
-                return True
-            except LedgerAwayError:
-                await self._back(until)
-
-    async def _back(self, until: float) -> None:
-        """Return when the shared ledger answers again; raises ``LedgerAwayError`` after ``until``."""
-        assert self.shared is not None
-        while True:
-            await asyncio.sleep(RETRY_S)
-            try:
-                await asyncio.to_thread(self.shared.read)
-                return
-            except LedgerAwayError:
-                if asyncio.get_running_loop().time() > until:
-                    raise
-
-    def charge(self, reservation: Reservation, usd: float) -> None:
-        """Replace ``reservation`` by what the call cost (0 when it cannot have been billed). Counts once."""
-        if not reservation.open:
-            return
-        reservation.open = False
+    def charge(self, reserved: int, usd: float) -> None:
+        """Replace what was ``reserved`` for a call by what it cost (0 when it cannot have been billed)."""
         self._settled += nano(usd)
-        self._reserved -= reservation.amount
+        self._reserved -= reserved
         # An answer that was paid for must not be lost because its cost cannot be noted: the record then still holds the
         # reservation, which is more, and the next call says what is wrong.
         with contextlib.suppress(StoreError):
@@ -314,7 +287,7 @@ def _writing(path: Path) -> Iterator[None]:
 
 
 def read_figures(home: Home, cap_usd: float | None, *, known_spent_usd: float = 0.0) -> Figures:
-    """Return what ``home`` has spent and may still spend, writing nothing. Parameters and errors as `Budget.open`."""
+    """Return what ``home`` has spent and may still spend, writing nothing. Parameters and errors as `Budget`."""
     totals = totals_of(home.ledger, {})
     if (shared := ledger.shared_ledger(home)) is not None:
         with contextlib.closing(shared):

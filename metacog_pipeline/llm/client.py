@@ -26,7 +26,7 @@ from datetime import UTC, datetime
 
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.llm import costs
-from metacog_pipeline.llm.budget import Budget, BudgetSpent, Reservation
+from metacog_pipeline.llm.budget import Budget, BudgetSpent
 from metacog_pipeline.llm.capabilities import BILLS, NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.limiter import CallResult, Halt, Limiter, NotSent, Rate
 from metacog_pipeline.llm.retry import Retries, RetryPolicy, retry_after_s
@@ -276,7 +276,7 @@ class HttpChatModel:
                 finally:
                     self._limiter.release(slot, outcome, retry_after)
 
-    async def _reserved(self, call: _Call) -> tuple[float | None, Reservation | None]:
+    async def _reserved(self, call: _Call) -> tuple[float | None, int | None]:
         """Set aside the most an attempt costs, as far as bills have shown by the time that it is granted."""
         while True:
             call.known = known = self._raised(call.known)

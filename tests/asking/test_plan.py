@@ -180,7 +180,7 @@ def test_what_a_killed_run_may_have_cost_is_counted_once(tmp_path):
 
 def test_what_a_batch_holds_is_not_left(tmp_path):
     study = study_of(tmp_path, budget="budget_usd = 10")
-    with contextlib.closing(Budget.open(study.home, 10)) as budget:
+    with contextlib.closing(Budget(study.home, 10)) as budget:
         assert budget.hold("batch", 9.999)
     found = plan_study(study)
     (line,) = starting(found, "Budget")

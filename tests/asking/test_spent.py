@@ -20,7 +20,7 @@ def _paid(home: Home, model: str, compacted: bool) -> None:
     """Ask ``CALLS`` questions at ``PRICE`` each, as a session does: settle, then keep."""
 
     async def ask() -> None:
-        budget = Budget.open(home, 1.0, known_spent_usd=kept_cost(home))
+        budget = Budget(home, 1.0, known_spent_usd=kept_cost(home))
         with PartitionStore.open(PartitionFolder(home, "b", model, 1)) as store:
             for n in range(CALLS):
                 budget.charge(await budget.reserve(0.02), PRICE)
@@ -41,7 +41,7 @@ def home(tmp_path):
 
 
 def _reopened(home: Home) -> float:
-    budget = Budget.open(home, 1.0, known_spent_usd=kept_cost(home))
+    budget = Budget(home, 1.0, known_spent_usd=kept_cost(home))
     try:
         return budget.figures().spent
     finally:

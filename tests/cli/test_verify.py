@@ -40,7 +40,7 @@ def study(tmp_path):
     home = loaded.home
 
     async def ask() -> None:
-        budget = Budget.open(home, 1.0)
+        budget = Budget(home, 1.0)
         with PartitionStore.open(PartitionFolder(home, "metamedqa", "sim", 1)) as store:
             for n in range(5):
                 budget.charge(await budget.reserve(0.02), 0.01)

@@ -183,7 +183,7 @@ def test_killed_runs_together_never_spend_more_than_the_budget(victim, provider,
             kills += 1
         else:
             code = victim.end()
-        budget = Budget.open(Home(study.parent / "home"), cap)
+        budget = Budget(Home(study.parent / "home"), cap)
         figures = budget.figures()
         budget.close()
         bill = sum(cost_of[digest] for digest, outcome in provider.calls()[before:] if outcome in BILLED)

@@ -162,6 +162,6 @@ def budget(tmp_path):
     with contextlib.ExitStack() as opened:
 
         def budget_of(cap: float | None, **more: float) -> Budget:
-            return opened.enter_context(contextlib.closing(Budget.open(Home(tmp_path / "home"), cap, **more)))
+            return opened.enter_context(contextlib.closing(Budget(Home(tmp_path / "home"), cap, **more)))
 
         yield budget_of

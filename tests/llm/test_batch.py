@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from metacog_pipeline.errors import MetacogError, ProviderError, StoreError
+from metacog_pipeline.errors import ProviderError, StoreError
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.batch import Pending, backends, queue, records, transport
@@ -44,7 +44,7 @@ class Asker:
         root = "http://test.invalid" + ("/v1" if provider == "openai" else "")
         fields = {"name": "m", "provider": provider, "model": "m", "base_url": root, "api_key_env": "KEY"}
         spec = ModelSpec.model_validate(fields | PRICES | {"lane": "batch"})
-        self.home, self.budget = home, Budget.open(home, 1.0)
+        self.home, self.budget = home, Budget(home, 1.0)
         mock = httpx.MockTransport(replied)
         clients = Clients(budget=self.budget, environment={"KEY": KEY}, transport=lambda: mock)
         self.model: BatchModel = clients.batch_model(

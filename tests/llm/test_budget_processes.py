@@ -39,7 +39,7 @@ async def worker(budget):
         pass
 
 async def main():
-    budget = Budget.open(Home(Path(sys.argv[1])), {cap})
+    budget = Budget(Home(Path(sys.argv[1])), {cap})
     await asyncio.gather(*(worker(budget) for _ in range(8)))
     budget.close()
 
@@ -62,7 +62,7 @@ def test_processes_together_spend_the_budget_and_never_more(tmp_path):
     calls = [sent(process) for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0]
     assert sum(calls) * COST <= CAP
-    budget = Budget.open(Home(tmp_path), CAP)
+    budget = Budget(Home(tmp_path), CAP)
     figures = budget.figures()
     budget.close()
     assert figures.spent == pytest.approx(sum(calls) * COST)
@@ -71,7 +71,7 @@ def test_processes_together_spend_the_budget_and_never_more(tmp_path):
 
 
 def test_no_process_is_granted_anything_while_another_reads_the_sums(tmp_path):
-    Budget.open(Home(tmp_path), CAP).close()
+    Budget(Home(tmp_path), CAP).close()
     with (tmp_path / "ledger" / ".lock").open("rb+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         process = start(tmp_path)
@@ -89,7 +89,7 @@ def test_a_killed_process_leaks_what_was_under_way_and_no_more(tmp_path, delay):
     time.sleep(delay)
     victim.send_signal(signal.SIGKILL)
     lost, kept = 1 + sent(victim), sent(survivor)
-    budget = Budget.open(Home(tmp_path), CAP)
+    budget = Budget(Home(tmp_path), CAP)
     figures = budget.figures()
     budget.close()
     assert survivor.returncode == 0

@@ -189,7 +189,7 @@ def test_connections_are_reused_and_cookies_are_not_sent_back():
 def test_under_many_faults_every_call_ends_and_the_ledger_agrees(tmp_path, caplog):
     caplog.set_level(logging.DEBUG)
     rates = {"reset": 0.05, "cut": 0.05, "invalid_json": 0.05, "server_error": 0.1, "empty": 0.05}
-    budget = Budget.open(Home(tmp_path), 10.0)
+    budget = Budget(Home(tmp_path), 10.0)
     with ServerThread(lambda m, r: "B", FaultPlan(seed=3, rates=rates, latency_s=0.005)) as server:
         patient = RetryPolicy(backoff_base_s=0.01, transient_attempts=8)
         completions = asyncio.run(ask(spec(f"{server.url}/v1"), 300, patient, budget=budget))

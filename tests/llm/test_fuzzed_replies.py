@@ -316,7 +316,7 @@ def spend(virtual: Any, home: Any, cap: float, sent: list[tuple[Reply, float]]) 
         provider = Provider(lambda n, _, r=reply, b=breaks_at: as_stream(r, b, []), 0.1)  # type: ignore[misc]
 
         def once(provider: Provider = provider, spec: ModelSpec = spec) -> None:
-            budget = Budget.open(home, cap)
+            budget = Budget(home, cap)
             try:
                 asked(virtual, provider, spec, budget)
             finally:
@@ -328,7 +328,7 @@ def spend(virtual: Any, home: Any, cap: float, sent: list[tuple[Reply, float]]) 
             break
         finally:
             bill += true_usd(reply) * len(provider.requests)
-    budget = Budget.open(home, cap)
+    budget = Budget(home, cap)
     try:
         return bill, budget.figures().spent
     finally:

@@ -56,7 +56,7 @@ def holding(budget: Budget, mark: str, usd: float) -> Callable[[], bool]:
 
 
 def test_sessions_of_one_home_are_never_granted_the_same_dollars(tmp_path, pausing):
-    budgets = [Budget.open(Home(tmp_path), CAP_USD) for _ in range(3)]
+    budgets = [Budget(Home(tmp_path), CAP_USD) for _ in range(3)]
     assert sorted(at_once(*(granting(each, 4) for each in budgets))) == [False, True, True]
     assert sum(each._granted for each in budgets) <= CAP_USD * NANO
     for each in budgets:
@@ -64,7 +64,7 @@ def test_sessions_of_one_home_are_never_granted_the_same_dollars(tmp_path, pausi
 
 
 def test_a_batch_and_a_call_are_never_granted_the_same_dollars(tmp_path, pausing):
-    one, other = Budget.open(Home(tmp_path), CAP_USD), Budget.open(Home(tmp_path), CAP_USD)
+    one, other = Budget(Home(tmp_path), CAP_USD), Budget(Home(tmp_path), CAP_USD)
     assert sorted(at_once(granting(one, 6), holding(other, "metacog-a", 6))) == [False, True]
     one.close()
     other.close()
@@ -77,7 +77,7 @@ def test_hosts_are_never_granted_the_same_dollars(postgres, tmp_path, monkeypatc
         home = Home(tmp_path / name)
         home.path.mkdir()
         attach(home, str(tmp_path / "store"), VARIABLE)
-        return Budget.open(home, CAP_USD)
+        return Budget(home, CAP_USD)
 
     hosts = [opened(name) for name in ("a", "b", "c")]
     assert sorted(at_once(*(granting(each, 4) for each in hosts))) == [False, True, True]

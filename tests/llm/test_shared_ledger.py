@@ -38,7 +38,7 @@ def opened(home):
     found: list[Budget] = []
 
     def budget(name: str, cap: float | None = 10.0, **known: float) -> Budget:
-        found.append(Budget.open(home(name), cap, **known))
+        found.append(Budget(home(name), cap, **known))
         return found[-1]
 
     yield budget
@@ -75,7 +75,7 @@ def test_money_of_a_home_with_another_store_is_its_own(opened, tmp_path):
     other = Home(tmp_path / "other")
     other.path.mkdir()
     attach(other, str(tmp_path / "store 2"), VARIABLE)
-    with_other = Budget.open(other, 10.0)
+    with_other = Budget(other, 10.0)
     assert asyncio.run(spend(with_other, 1.0)) == 10
     with_other.close()
 
@@ -102,7 +102,7 @@ def test_a_copy_of_a_home_is_another_home(opened, home, tmp_path):
 
 def _killed(home: Home, pipe: Any) -> None:
     async def one() -> None:
-        budget = Budget.open(home, 10.0)
+        budget = Budget(home, 10.0)
         budget.charge(await budget.reserve(1.0), 1.0)
         await budget.reserve(2.0)
         pipe.send("sent")
@@ -162,4 +162,4 @@ def test_a_missing_variable_is_said(home, monkeypatch):
     path = home("a")
     monkeypatch.delenv(VARIABLE)
     with pytest.raises(StudyError, match=rf'"{VARIABLE}": the variable is not set'):
-        Budget.open(path, 1.0)
+        Budget(path, 1.0)

@@ -75,7 +75,7 @@ def _resident_mb() -> float:
 async def _cpu_ms(url: str, in_flight: int, folder: Path, **fields: Any) -> tuple[float, float]:
     """Return the milliseconds of processor time that one request takes, and the requests answered a second."""
     count = in_flight * 20
-    budget = Budget.open(Home(folder), 1000.0)
+    budget = Budget(Home(folder), 1000.0)
     async with Clients(budget=budget) as clients:
         model = open_model(_spec(url, in_flight, **fields), shared=clients)
         await _ask_all(model, in_flight * 6, in_flight, {})  # slow start and connections
@@ -136,7 +136,7 @@ def _streaming_server() -> Iterator[str]:
 def test_memory_stays_flat_over_many_requests(tmp_path):
     async def measure(url: str) -> dict[int, float]:
         marks = {0: 0.0, 2_000: 0.0, MEMORY_REQUESTS - 1: 0.0}
-        budget = Budget.open(Home(tmp_path), 1000.0)
+        budget = Budget(Home(tmp_path), 1000.0)
         async with Clients(budget=budget) as clients:
             model = open_model(_spec(url, 300), shared=clients)
             gc.collect()

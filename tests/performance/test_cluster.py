@@ -102,7 +102,7 @@ def test_a_hundred_thousand_answers_are_resumed(tmp_path, far_s3):
 
 def _spending(folder: Path, usd: float, seconds: float, pipe: object) -> None:
     async def reserve_all() -> tuple[int, float]:
-        budget = Budget.open(Home(folder), 500.0)
+        budget = Budget(Home(folder), 500.0)
         count, begun = 0, time.perf_counter()
         while time.perf_counter() - begun < seconds:
             try:
