@@ -5,12 +5,11 @@ from __future__ import annotations
 import datetime
 import functools
 import itertools
-import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationInfo, field_validator
 
 from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.files import canonical_json
@@ -54,16 +53,17 @@ _WHOLE_PRICE = {
 LEAST_ANTHROPIC_BUDGET = 1024  # tokens to think; the provider refuses a smaller allowance
 MAX_TOKENS = 10**9  # more than any model writes; a larger number is a slip
 MAX_TIMEOUT_S = 86_400.0
-MOST_REQUESTS = (
-    10**9
-)  # a minute; no provider allows a thousandth of it, and who wants no limit leaves the key out
+#: A minute; no provider allows a thousandth of it, and who wants no limit leaves the key out.
+MOST_REQUESTS = 10**9
 MOST_DOLLARS = 10**6  # per million tokens: a dollar for each
+Share = Annotated[float, Field(strict=True, ge=0, le=1)]
+Price = Annotated[float, Field(strict=True, ge=0, le=MOST_DOLLARS)] | None
 Lane = Literal["online", "batch"]
 AnswerMode = Literal["auto", "json_schema", "choice", "logit_bias", "text"]
 Character = Literal["argument-follower", "crowd-follower", "stubborn", "hedger", "random", "silent"]
 Betting = Literal["confidence", "all", "half", "nothing", "refuse"]
-#: Old name of a parameter → its name now. Answers kept under the old names are found by `ObserverSpec.identity_fields`.
-RENAMED = {"heed": "warning_response", "sloppiness": "untidiness", "caving": "sycophancy"}
+#: Name of an observer's parameter → the one it had in version 0.1, under which answers are kept.
+FIRST_NAMES = {"warning_response": "heed", "untidiness": "sloppiness", "sycophancy": "caving"}
 
 
 class ObserverSpec(BaseModel):
@@ -99,14 +99,14 @@ class ObserverSpec(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
 
-    accuracy: float = Field(strict=True, default=0.7, ge=0, le=1)
-    metacognition: float = Field(strict=True, default=0.5, ge=0, le=1)
-    overconfidence: float = Field(strict=True, default=0.3, ge=0, le=1)
-    missing_awareness: float = Field(strict=True, default=0.3, ge=0, le=1)
-    unknown_awareness: float = Field(strict=True, default=0.1, ge=0, le=1)
-    warning_response: float = Field(strict=True, default=0.3, ge=0, le=1)
-    untidiness: float = Field(strict=True, default=0.0, ge=0, le=1)
-    refusal: float = Field(strict=True, default=0.0, ge=0, le=1)
+    accuracy: Share = 0.7
+    metacognition: Share = 0.5
+    overconfidence: Share = 0.3
+    missing_awareness: Share = 0.3
+    unknown_awareness: Share = 0.1
+    warning_response: Share = 0.3
+    untidiness: Share = 0.0
+    refusal: Share = 0.0
     d: float = Field(strict=True, default=1.5, ge=0, le=10)
     m_ratio: float = Field(strict=True, default=0.8, ge=0, le=5)
     criterion: float = Field(strict=True, default=0.0, ge=-10, le=10)
@@ -115,24 +115,17 @@ class ObserverSpec(BaseModel):
     )
     risk_shift: float = Field(strict=True, default=0.4, ge=-10, le=10)
     character: Character = "argument-follower"
-    difficulty_slope: float = Field(strict=True, default=0.15, ge=0, le=1)
+    difficulty_slope: Share = 0.15
     confidence_bias: float = Field(strict=True, default=0.1, ge=-1, le=1)
     betting: Betting = "confidence"
-    caution: float = Field(strict=True, default=0.5, ge=0, le=1)
-    sycophancy: float = Field(strict=True, default=0.3, ge=0, le=1)
-    transfer: float = Field(strict=True, default=0.5, ge=0, le=1)
+    caution: Share = 0.5
+    sycophancy: Share = 0.3
+    transfer: Share = 0.5
     d_type2: float = Field(strict=True, default=1.0, ge=-5, le=5)
     yes_bias: float = Field(strict=True, default=0.0, ge=-10, le=10)
-    language_gap: float = Field(strict=True, default=0.1, ge=0, le=1)
+    language_gap: Share = 0.1
     length_bias: float = Field(strict=True, default=0.0, ge=0, le=3)
     seed: int = Field(strict=True, default=0)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _names_of_now(cls, given: object) -> object:
-        for old in RENAMED.keys() & set(given if isinstance(given, Mapping) else ()):
-            raise ValueError(f"{old} is now {RENAMED[old]}; rename the key")
-        return given
 
     @field_validator("criteria")
     @classmethod
@@ -146,9 +139,11 @@ class ObserverSpec(BaseModel):
 
         ``length_bias`` is newer: it is left out where there is none.
         """
-        first = {new: old for old, new in RENAMED.items()}
-        given = self.model_dump(exclude=None if self.length_bias else {"length_bias"})
-        return {first.get(name, name): value for name, value in given.items()}
+        return {
+            FIRST_NAMES.get(name, name): value
+            for name, value in vars(self).items()
+            if value or name != "length_bias"
+        }
 
 
 class ModelSpec(BaseModel):
@@ -190,11 +185,11 @@ class ModelSpec(BaseModel):
     requests_per_minute: float | None = Field(default=None, gt=0, le=MOST_REQUESTS, strict=True)
     top_logprobs: int = Field(default=5, ge=0, le=20, strict=True)
     max_concurrency: int = Field(default=100, ge=1, le=1000, strict=True)
-    price_in: float | None = Field(default=None, ge=0, le=MOST_DOLLARS, strict=True)
-    price_out: float | None = Field(default=None, ge=0, le=MOST_DOLLARS, strict=True)
-    price_cached_in: float | None = Field(default=None, ge=0, le=MOST_DOLLARS, strict=True)
-    price_cache_write: float | None = Field(default=None, ge=0, le=MOST_DOLLARS, strict=True)
-    price_reasoning: float | None = Field(default=None, ge=0, le=MOST_DOLLARS, strict=True)
+    price_in: Price = None
+    price_out: Price = None
+    price_cached_in: Price = None
+    price_cache_write: Price = None
+    price_reasoning: Price = None
     batch_factor: float | None = Field(default=None, ge=0, le=1, strict=True)
     price_unknown: bool = Field(default=False, strict=True)
     effort: str | None = Field(default=None, pattern=r"^[a-z]{1,20}$", description=_WORD)
@@ -255,30 +250,32 @@ class ModelSpec(BaseModel):
 
     @property
     def identity_json(self) -> str:
-        """The canonical JSON of what decides an answer: provider, address, model id, extra body, observer.
+        """The canonical JSON of `identity_fields`."""
+        return canonical_json(self.identity_fields())
+
+    def identity_fields(self) -> dict[str, object]:
+        """Return what decides an answer: provider, address, model id, extra body, how hard to think, observer.
 
         Prices, rate limits and key variables are left out: changing them must not ask anything again. So is the name,
         which says where answers are kept (a renamed model takes them over, see `asking.session`). An address is the same
         however it is spelled (see `address`). A model in a folder is what the folder holds.
         """
         if self.provider == "transformers":
-            digest = weights_digest(self.model)
-            return canonical_json({"provider": self.provider, "weights": digest, "dtype": self.dtype})
-        return _identity_json(
-            self.provider,
-            self.base_url,
-            self.model,
-            canonical_json(self.extra_body) if self.extra_body else "{}",
-            self.effort,
-            self.verbosity,
-            self.thinking_tokens,
-            self.observer if self.provider == "simulated" else None,
-        )
-
-    def identity_fields(self) -> dict[str, object]:
-        """Return what decides an answer."""
-        fields: dict[str, object] = json.loads(self.identity_json)
-        return fields
+            return {"provider": self.provider, "weights": weights_digest(self.model), "dtype": self.dtype}
+        # Only where they are set: answers kept before these keys existed stay what they are.
+        chosen = {
+            "effort": self.effort,
+            "verbosity": self.verbosity,
+            "thinking_tokens": self.thinking_tokens,
+            "observer": self.observer.identity_fields() if self.provider == "simulated" else None,
+        }
+        return {
+            "provider": self.provider,
+            "base_url": address(self.provider, self.base_url),
+            "model": self.model,
+            "extra_body": self.extra_body,
+            **{name: value for name, value in chosen.items() if value is not None},
+        }
 
 
 def _problem(key: str, value: Any, provider: str, row: Mapping[str, Any]) -> str | None:
@@ -297,29 +294,6 @@ def _problem(key: str, value: Any, provider: str, row: Mapping[str, Any]) -> str
     if whole is not None and provider in EFFORTS and row.get(whole) is None:
         return f"set {whole} too: {key} is the price of a part of it"
     return None
-
-
-@functools.lru_cache(maxsize=1024)  # a plan asks for it with every call
-def _identity_json(
-    provider: str,
-    base_url: str | None,
-    model: str,
-    extra_body: str,
-    effort: str | None,
-    verbosity: str | None,
-    thinking_tokens: int | None,
-    observer: ObserverSpec | None,
-) -> str:
-    fields: dict[str, object] = {"provider": provider, "base_url": address(provider, base_url)}
-    fields |= {"model": model, "extra_body": json.loads(extra_body)}
-    # Only where they are set: answers kept before these keys existed stay what they are.
-    chosen = {
-        "effort": effort,
-        "verbosity": verbosity,
-        "thinking_tokens": thinking_tokens,
-        "observer": None if observer is None else observer.identity_fields(),
-    }
-    return canonical_json(fields | {name: value for name, value in chosen.items() if value is not None})
 
 
 @functools.lru_cache(maxsize=256)

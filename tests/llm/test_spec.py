@@ -5,7 +5,7 @@ from typing import get_args, get_type_hints
 import pytest
 from pydantic import ValidationError
 
-from metacog_pipeline.llm.spec import EFFORTS, RENAMED, ModelSpec, ObserverSpec
+from metacog_pipeline.llm.spec import EFFORTS, ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 from metacog_pipeline.transcripts.identity import answer_id
 from tests.tables import every
@@ -19,12 +19,6 @@ def test_answers_of_an_observer_are_found_under_the_names_of_version_0_1():
     spec = ModelSpec(name="a", provider="simulated", observer=observer)
     request = ChatRequest((Message("user", "Who made it?"),), Sampling())
     assert answer_id(spec, request) == KEPT
-
-
-@pytest.mark.parametrize("old", RENAMED)
-def test_an_old_name_is_answered_with_the_new_one(old):
-    with pytest.raises(ValidationError, match=f"{old} is now {RENAMED[old]}"):
-        ObserverSpec.model_validate({old: 0.5})
 
 
 def wrong_with(**fields: object) -> str:
