@@ -21,7 +21,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from metacog_pipeline.errors import one_line
@@ -71,53 +71,38 @@ class _Attempt:
     completion: Completion
     cost: float | None  # in dollars
     billed: bool  # or may have been
-    retry_after: float | None = None  # the wait the provider asked for, in seconds
-    first_byte_at: float | None = None  # on the event loop's clock
+    retry_after: float | None  # the wait the provider asked for, in seconds
+    first_s: float | None  # seconds until the first byte
 
 
+@dataclass(slots=True)
 class _Call:
     """One call: its bytes, what was known when they were written, and how its attempts went."""
 
-    def __init__(self, http: HttpCall, request: ChatRequest, known: Capabilities) -> None:
-        self.http, self.request, self.known = http, request, known
-        self.last: Completion | None = None
-        self._attempts = self._billed = 0
-        self._cost: float | None = 0.0
-        self._started = self._sent = 0.0
-        self._started_at: datetime | None = None
-        self._latency_first_s: float | None = None
-
-    def leaves(self, now: float, wall: datetime) -> None:
-        """Note that an attempt leaves."""
-        self._sent = now
-        if self._attempts == 0:
-            self._started, self._started_at = now, wall
-        self._attempts += 1
-
-    def add(self, attempt: _Attempt) -> None:
-        """Note how the attempt that left last has ended."""
-        self._cost = None if attempt.cost is None or self._cost is None else self._cost + attempt.cost
-        self._billed += attempt.billed
-        came, before = attempt.completion, self.last
-        if before is not None and came.status is Status.FAILED:
-            if before.status is not Status.FAILED:
-                return  # an empty answer is still the provider's answer; the second try brought none
-            if before.text and not came.text:
-                came = replace(came, text=before.text, reasoning_text=before.reasoning_text)
-        self.last = came
-        self._latency_first_s = None if attempt.first_byte_at is None else attempt.first_byte_at - self._sent
+    http: HttpCall
+    request: ChatRequest
+    known: Capabilities
+    attempts: list[_Attempt] = field(default_factory=list)
+    started: float = 0.0  # on the event loop's clock
+    started_at: datetime | None = None
 
     def close(self, now: float) -> Completion:
-        """Return the completion of the call."""
-        assert self.last is not None, "a call that ends has had an attempt"
+        """Return the completion of the call: that of the last attempt which brought most."""
+        last = self.attempts[0].completion
+        for came in (each.completion for each in self.attempts[1:]):
+            if came.status is Status.FAILED and last.status is not Status.FAILED:
+                continue  # an empty answer is still the provider's answer; the second try brought none
+            kept = last.text and not came.text and came.status is Status.FAILED
+            last = replace(came, text=last.text, reasoning_text=last.reasoning_text) if kept else came
+        spent = [each.cost for each in self.attempts if each.cost is not None]
         return replace(
-            self.last,
-            cost_usd=self._cost,
-            attempts=self._attempts,
-            attempts_billed=self._billed,
-            started_at=self._started_at,
-            latency_s=now - self._started,
-            latency_first_s=self._latency_first_s,
+            last,
+            cost_usd=sum(spent) if len(spent) == len(self.attempts) else None,
+            attempts=len(self.attempts),
+            attempts_billed=sum(each.billed for each in self.attempts),
+            started_at=self.started_at,
+            latency_s=now - self.started,
+            latency_first_s=self.attempts[-1].first_s,
         )
 
 
@@ -236,7 +221,7 @@ class HttpChatModel:
         while True:
             try:
                 attempt = await self._attempt(call)
-                call.add(attempt)
+                call.attempts.append(attempt)
                 pause = _pause(retries, attempt, loop.time())
                 if pause is None:
                     return call.close(loop.time())
@@ -244,7 +229,7 @@ class HttpChatModel:
                 with self._halt.unsent():
                     await asyncio.sleep(pause)
             except (BudgetSpent, NotSent):
-                if call.last is not None:
+                if call.attempts:
                     return call.close(loop.time())
                 if (refusal := self.refusal()) is not None:
                     return refusal
@@ -257,16 +242,17 @@ class HttpChatModel:
                 slot = await self._rate.admit(self._limiter.acquire)
                 outcome, retry_after = CallResult.SILENT, None
                 try:
-                    worst, reservation = await self._reserved(call)
+                    worst, reserved = await self._reserved(call)
                     cost = worst
                     leaves()
-                    call.leaves(asyncio.get_running_loop().time(), self._now())
+                    if call.started_at is None:
+                        call.started, call.started_at = asyncio.get_running_loop().time(), self._now()
                     try:
                         attempt = await self._sent(call, worst)
                         cost = attempt.cost
                     finally:
-                        if self._budget is not None and reservation is not None:
-                            self._budget.charge(reservation, cost or 0.0)
+                        if self._budget is not None:
+                            self._budget.charge(reserved, cost or 0.0)
                     retry_after = attempt.retry_after
                     if attempt.completion.error_kind is ErrorKind.RATE_LIMIT:
                         outcome = CallResult.LIMITED
@@ -276,40 +262,41 @@ class HttpChatModel:
                 finally:
                     self._limiter.release(slot, outcome, retry_after)
 
-    async def _reserved(self, call: _Call) -> tuple[float | None, int | None]:
+    async def _reserved(self, call: _Call) -> tuple[float | None, int]:
         """Set aside the most an attempt costs, as far as bills have shown by the time that it is granted."""
         while True:
             call.known = known = self._raised(call.known)
             worst = costs.worst_case_cost(self.spec, call.request, known)
             if self._budget is None:
-                return worst, None
-            reservation = await self._budget.reserve(worst or 0.0)
+                return worst, 0
+            reserved = await self._budget.reserve(worst or 0.0)
             if self._raised(known) is known:
-                return worst, reservation
-            self._budget.charge(reservation, 0.0)
+                return worst, reserved
+            self._budget.charge(reserved, 0.0)
 
     async def _sent(self, call: _Call, worst: float | None) -> _Attempt:
         silence, total = timeouts_of(self.spec, call.known, streamed=call.http.streamed)
-        unbilled = None if worst is None else 0.0
+        sent, broken = asyncio.get_running_loop().time(), None
         try:
             reply = await send(self._http, call.http, silence, total, max_body=MAX_BODY_BYTES)
             completion = read_reply(self.spec, self._wire, self._key, reply)
         except SendFailure as failure:
-            reply = failure.partial or Reply(0, {}, b"", closed=False)
+            broken, reply = failure, failure.partial or Reply(0, {}, b"", closed=False)
             completion = self._broken(failure, reply)
-            if completion.status is Status.FAILED:
-                cost = worst if failure.maybe_billed else unbilled
-                return _Attempt(completion, cost, failure.maybe_billed, None, reply.first_byte_at)
-        retry_after = None
-        if completion.status is Status.FAILED:
-            retry_after = retry_after_s(reply.headers, self._now())
-            if retry_after is not None:
-                retry_after = min(retry_after, self._policy.retry_after_cap_s)
-        maybe_billed = 200 <= reply.status < 300 or reply.status in MAYBE_BILLED_STATUSES
-        if not maybe_billed or _refused_for_rate(completion):
-            return _Attempt(completion, unbilled, False, retry_after, reply.first_byte_at)
-        cost = self.billed(completion, call.request, call.known)
-        return _Attempt(completion, cost, True, retry_after, reply.first_byte_at)
+        lost = completion.status is Status.FAILED
+        billed, retry_after = 200 <= reply.status < 300 or reply.status in MAYBE_BILLED_STATUSES, None
+        if lost and broken is not None:
+            billed, cost = broken.maybe_billed, worst
+        else:
+            billed = billed and not _refused_for_rate(completion)
+            cost = self.billed(completion, call.request, call.known) if billed else None
+            retry_after = retry_after_s(reply.headers, self._now()) if lost else None
+        if not billed:
+            cost = None if worst is None else 0.0
+        if retry_after is not None:
+            retry_after = min(retry_after, self._policy.retry_after_cap_s)
+        first_s = None if reply.first_byte_at is None else reply.first_byte_at - sent
+        return _Attempt(completion, cost, billed, retry_after, first_s)
 
     def _broken(self, failure: SendFailure, partial: Reply) -> Completion:
         """Return the completion of an attempt whose connection broke: a stream whose end had come is whole all the same."""
