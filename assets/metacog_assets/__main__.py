@@ -27,15 +27,12 @@ def main(detach: bool, **wanted: Any) -> None:
     from metacog_assets import run
     from metacog_assets.study_file import current_study
     from metacog_pipeline.progress import keep_terminal
-    from metacog_pipeline.study import digests
 
     keep_terminal()
     try:
         with run.opened_instance() as instance:
             command = run.Command(current_study(), instance, **wanted)
             code = run.detach(command) if detach else run.run(command)
-            if not detach:
-                digests.note(command.study.home)
     except MetacogError as error:
         print(f"metacog: {error}", file=sys.stderr)
         code = error.exit_code

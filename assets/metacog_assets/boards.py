@@ -12,7 +12,6 @@ from metacog_pipeline.leaderboard.build import BuildResult
 from metacog_pipeline.leaderboard.replayed import build_boards
 from metacog_pipeline.report.page import build_report
 from metacog_pipeline.scoring import staleness
-from metacog_pipeline.study import digests
 
 HOLDS = (
     "Keys, allowed values and zero-row queries of every table hold; no table is empty because its SQL failed."
@@ -43,7 +42,6 @@ def board_assets(benchmarks: Sequence[str]) -> list[dg.AssetsDefinition]:
             own = study.load()
             with staleness.noted_report(own):
                 page = build_report(own.home, own.study.name)
-            digests.note(own.home)
         return dg.MaterializeResult(metadata={URI: page.as_uri(), "bytes": page.stat().st_size})
 
     return [leaderboard, report]

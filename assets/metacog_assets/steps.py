@@ -17,7 +17,6 @@ from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.errors import MetacogError, StoreError, reason_of
 from metacog_pipeline.leaderboard.shared import among_hosts
-from metacog_pipeline.study import digests
 
 SOME_FAILED, UNKNOWN_FAULT = 7, 1
 QUERY_INTERRUPTED = "Query interrupted"  # DuckDB raises a RuntimeError with it in place of KeyboardInterrupt
@@ -59,7 +58,6 @@ def one_line(context: dg.AssetExecutionContext, study: StudyResource) -> Iterato
     """
     try:
         own = study.load()
-        digests.begin(own.home)
         with among_hosts(own), contextlib.redirect_stdout(sys.stderr):
             yield
     except dg.Failure:  # of `each_partition`

@@ -65,7 +65,7 @@ def plan_study(study: Study) -> Plan:
                 "is not in this plan: run `metacog plan` again after the items."
             )
     rows = tuple(_row(study, name, every) for (name, _), every in found.items())
-    return Plan(rows, (*_notes(study, rows, whole=not not_made), *not_made, *_unknown(study, rows)))
+    return Plan(rows, (*_notes(study, rows, whole=not not_made), *not_made))
 
 
 def left_to_ask(benchmark: Bound) -> Iterator[tuple[Partition, ModelSpec, Counter[str]]]:
@@ -193,14 +193,3 @@ def _notes(study: Study, rows: Sequence[PlanRow], *, whole: bool) -> Iterator[st
         yield f"Whether the budget is enough is unknown: {'a price is' if unpriced else 'items are'} missing."
     else:
         yield "The budget is enough for all of it."
-
-
-def _unknown(study: Study, rows: Sequence[PlanRow]) -> Iterator[str]:
-    """Yield a line about the models of which nothing is known yet."""
-    asked = {row.model for row in rows if row.to_ask}
-    specs = [each for each in study.askable if each.name in asked and each.provider not in IN_PROCESS]
-    if unknown := [each.name for each in specs if not each.free and known_of(study, each) is None]:
-        yield (
-            f"Nothing is known yet of how these answer: {', '.join(unknown)}; the most they may think before each answer "
-            "is allowed for. `metacog doctor` finds out with one short call."
-        )

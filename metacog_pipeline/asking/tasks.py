@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Unpack
-
-import polars as pl
 
 from metacog_pipeline.asking import second_ask
 from metacog_pipeline.asking.session import Partition, request_digest
 from metacog_pipeline.asking.types import Answer, Ask, CallOptions, Task
 from metacog_pipeline.benchmark.bound import Bound
-from metacog_pipeline.benchmark.contract import Choice, Condition, Item, Stage
+from metacog_pipeline.benchmark.contract import Condition, Item, Stage
 from metacog_pipeline.benchmark.item_files import items_digest, items_path
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex, write_text
@@ -142,12 +140,10 @@ def chosen_items(benchmark: Bound, condition: Condition) -> frozenset[str] | Non
         ) from None
 
 
-def choose(benchmark: Bound, condition: Condition, choice: Choice, scored: pl.DataFrame) -> frozenset[str]:
-    """Choose the items of a later condition once and keep the choice: another one would ask, and bill, other items."""
-    kept = chosen_items(benchmark, condition)
-    if kept is not None:
-        return kept
-    chosen = sorted(choice.pick(benchmark, scored.filter(pl.col("condition") == choice.condition)))
+def keep_choice(benchmark: Bound, condition: Condition, items: Iterable[str]) -> frozenset[str]:
+    """Keep which items ``condition`` asks, once and for good: another choice would ask, and bill, other items."""
+    chosen, choice = sorted(items), condition.after
+    assert choice is not None
     text = json.dumps({"version": choice.version, "after": choice.condition, "items": chosen}, indent=1)
     write_text(_choice_path(benchmark, condition), text + "\n")
     return frozenset(chosen)

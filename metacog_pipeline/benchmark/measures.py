@@ -33,22 +33,6 @@ def holds(where: Where, schema: Mapping[str, Any]) -> pl.Expr:
     return pl.all_horizontal(pl.lit(True), *(_one_holds(name, values, schema) for name, values in where))
 
 
-def told(name: str, values: tuple[Any, ...] | None) -> str:
-    """Return in words what is said of a response of which one condition of a `Where` does not hold.
-
-    >>> told("confidence", None), told("key", ("A", "B", "C"))
-    ('without confidence', 'with another key than A, B or C')
-    >>> told("n", tuple(range(2, 11)))
-    'with another n than 2 to 10'
-    """
-    if values is None:
-        return f"without {name}"
-    *most, last = map(str, values)
-    if len(most) > 1 and all(type(value) is int for value in values) and values[-1] - values[0] == len(most):
-        return f"with another {name} than {most[0]} to {last}"
-    return f"with another {name} than {', '.join(most)}{' or ' if most else ''}{last}"
-
-
 def _one_holds(name: str, values: tuple[Any, ...] | None, schema: Mapping[str, Any]) -> pl.Expr:
     if values is None:
         known = pl.col(name).is_not_null()

@@ -44,7 +44,7 @@ GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     },
     "Numbers": {
         "compare": ("boards:compare", "Compare two models on the items both answered."),
-        "explain": ("explaining:explain", "Explain one number of a board, or print one call."),
+        "explain": ("explaining:explain", "Explain one number of a board, and compute it again."),
         "costs": ("costs:costs", "Print what was spent; hold a provider's invoice against it."),
         "sql": ("boards:sql", "Run one read-only query on the leaderboard's DuckDB file."),
         "fit": ("fitting:fit", "Fit meta-d' and its relatives to a table of counts or trials."),
@@ -61,7 +61,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 
 #: Commands of earlier versions, and what does the same today.
 REMOVED: Mapping[str, str] = {
-    "answer": "use metacog explain STUDY ANSWER_ID",
+    "answer": "use metacog sql --study STUDY \"from transcripts where answer_id = 'ID'\"",
     "batches": "use metacog status STUDY --batches",
     "bundle": "use metacog export STUDY --format bundle",
     "cite": "use metacog export STUDY --format bibtex",

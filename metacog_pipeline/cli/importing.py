@@ -105,10 +105,8 @@ def _people(
 def _board(study: Study, quiet: bool) -> None:
     """Make and print the board where every model is replayed: that asks nobody."""
     from metacog_pipeline.leaderboard import replayed
-    from metacog_pipeline.study import digests
 
     if any(each.provider != "replay" for each in study.askable):  # a model, a judge or a helper is asked
-        digests.note(study.home, study.home.people, study.home.imported)
         return
     replayed.publish(study)
     if not quiet and not printing.wanted():

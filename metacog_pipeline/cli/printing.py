@@ -66,13 +66,13 @@ def records(found: Sequence[Mapping[str, object]], title: str) -> None:
     click.echo(to_table(rows, title))
 
 
-def value(found: object, *, exact: bool = False) -> None:
-    """Print ``found`` as JSON at once; ``exact``: it is JSON already, and texts keep even what is no character."""
+def value(found: object) -> None:
+    """Print ``found`` as JSON at once."""
     from metacog_pipeline.leaderboard.output import plain
 
     if (kept := _found()) is not None:
         kept.clear()
-    click.echo(json.dumps(found if exact else plain(found), indent=1, allow_nan=False))
+    click.echo(json.dumps(plain(found), indent=1, allow_nan=False))
 
 
 def flush() -> None:

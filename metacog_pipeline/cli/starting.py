@@ -121,7 +121,7 @@ def doctor(study_file: Path | None, form: str, **chosen: Any) -> None:
     With --fetch it fetches published data sets into the study's home instead; each is checked against the digest of its
     content.
 
-    With --kept it reads every byte of the home: answers, their copies, the ledger, items, boards; exit code 4 where
+    With --kept it reads the home: answers by their checksums, their copies, the ledger, all tables; exit code 4 where
     something is damaged. With --repair damaged files are renamed to NAME.damaged, what can be read of them is kept, and the
     next `metacog run` makes the rest again; only an answer that stood in a damaged line and nowhere else is asked again.
 

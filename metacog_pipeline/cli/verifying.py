@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import opened
 from metacog_pipeline.errors import MetacogError, StoreError
+from metacog_pipeline.files import put_aside
+from metacog_pipeline.home import KEPT
+from metacog_pipeline.transcripts.folder import COPY_NAME
 
 if TYPE_CHECKING:
     from metacog_pipeline.study import Study
-    from metacog_pipeline.study.digests import Compared
 
 SHOWN = 20  # damaged places; the rest are counted
 
@@ -20,22 +22,17 @@ SHOWN = 20  # damaged places; the rest are counted
 def check_kept(study_file: Path, repair: bool) -> None:
     """Report what is damaged of all that a study keeps; StoreError where anything is."""
     from metacog_pipeline.scoring import staleness
-    from metacog_pipeline.study import digests
 
     study = opened(study_file)
-    published = digests.compare(study.home)
-    damage = _answers(study, repair) + _money(study) + _derived(published, repair)
+    damage = _answers(study, repair) + _money(study) + _tables(study, repair)
     if damage == 0:
-        return printing.say("everything is as it was kept", damaged=0)
-    places, by_hand = f"{damage} damaged {'place' if damage == 1 else 'places'}", len(published.by_hand)
+        return printing.say("everything can be read, answers are as they were kept", damaged=0)
+    places = f"{damage} damaged {'place' if damage == 1 else 'places'}"
     if not repair:
         again = f"metacog doctor {study_file} --kept --repair"
         raise StoreError(f"{places}: {again} keeps what can be read and puts the rest aside")
     staleness.forget(study)
-    if by_hand == damage:
-        raise StoreError(f"{places}, left in place: no run makes that again, what to do stands with each")
-    left = f", but for {by_hand} that no run makes again" if by_hand else ""
-    raise StoreError(f"{places} put aside{left}: metacog run {study_file} makes anew what is missing")
+    raise StoreError(f"{places} put aside: metacog run {study_file} rebuilds what is missing")
 
 
 def _answers(study: Study, mend: bool) -> int:
@@ -44,10 +41,12 @@ def _answers(study: Study, mend: bool) -> int:
     from metacog_pipeline.transcripts.folder import kept_folders
 
     checked = [verification.check(folder) for folder in kept_folders(study.home)]
-    records, unsealed, torn = (sum(getattr(c, n) for c in checked) for n in ("records", "unsealed", "torn"))
-    more = f"{unsealed:,} without a checksum (version 0.2 and before), {torn} torn ends, never acknowledged"
-    counts = {"records": records, "partitions": len(checked), "without_checksum": unsealed, "torn_ends": torn}
-    printing.say(f"answers: {records:,} records in {len(checked):,} partitions; {more}", **counts)
+    records, torn = sum(each.records for each in checked), sum(each.torn for each in checked)
+    counts = {"records": records, "partitions": len(checked), "torn_ends": torn}
+    said = (
+        f"answers: {records:,} records in {len(checked):,} partitions; {torn} torn ends, never acknowledged"
+    )
+    printing.say(said, **counts)
     _show([line for each in checked for line in each.damage])
     for each in (one for one in checked if mend and one.damage):
         done = verification.repair(each)
@@ -77,22 +76,19 @@ def _money(study: Study) -> int:
     return 0
 
 
-def _derived(found: Compared, mend: bool) -> int:
-    """Report which derived files are not what was noted; return how many. Copies of answers stand with the answers."""
-    from metacog_pipeline.study import digests
-    from metacog_pipeline.transcripts.folder import COPY_NAME
+def _tables(study: Study, mend: bool) -> int:
+    """Read every other Parquet file of the home; return how many are torn. What no run rebuilds is left in place."""
+    from metacog_pipeline.leaderboard.views import why_torn
 
-    same = f"made from them: {found.same:,} files are as published"
-    printing.say(
-        f"{same}; {found.new:,} were made since the boards were published",
-        published=found.same,
-        new=found.new,
-    )
-    damage = [f"{path}: {why}" for path, why in found.damage.items() if path.name != COPY_NAME]
-    _show(damage)
-    for path in digests.repair(found) if mend else ():
-        printing.say(f"  put aside {path}", put_aside=[str(path)])
-    return len(damage)
+    paths = [each for each in study.home.path.rglob("*.parquet") if each.name != COPY_NAME]
+    torn = {path: why for path in sorted(paths) if (why := why_torn(path)) is not None}
+    by_hand = {path for path in torn if study.home.key(path).partition("/")[0] in KEPT}
+    more = "; no run makes it again: copy it back, or import it once more"
+    printing.say(f"tables: {len(paths):,} files made from answers or imported", tables=len(paths))
+    _show([f"{path}: cannot be read ({why}){more if path in by_hand else ''}" for path, why in torn.items()])
+    for path in torn.keys() - by_hand if mend else ():
+        printing.say(f"  put aside {put_aside(path)}", put_aside=[str(path)])
+    return len(torn)
 
 
 def _show(lines: Sequence[str]) -> None:

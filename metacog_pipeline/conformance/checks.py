@@ -26,7 +26,7 @@ from metacog_pipeline.scoring.estimates import (
     measures_of,
 )
 from metacog_pipeline.scoring.harmonised import harmonised
-from metacog_pipeline.scoring.soundness import odd_rows, rows_outside
+from metacog_pipeline.scoring.soundness import senseless, senseless_lines
 
 READABLE = 0.9  # share of a tidy respondent's answers that must be readable
 #: Replies no benchmark may choke on: empty, broken JSON, control characters, other scripts, very long, nested.
@@ -341,19 +341,12 @@ def measures_are_defined(tried: Tried) -> None:
 
 
 def estimates_are_declared_and_within_range(tried: Tried) -> None:
-    """A value outside its range is an error of the program."""
+    """A value outside its range, NaN, or half or reversed an interval is an error of the program."""
     known = {measure.name for measure in measures_of(tried.benchmark)}
     loose = sorted(set(tried.estimates["measure"]) - known)
     _hold(not loose, f"{tried.name}: measure {', '.join(loose)} is on the table but not declared in measures")
-    for row in rows_outside(tried.benchmark, tried.estimates).iter_rows(named=True):
-        ends = f"{row['estimate']} under {row['condition']}, outside {row['min']} to {row['max']}"
-        _hold(False, f"{tried.name}: {row['measure']} is {ends}; mend compute or the declared range")
-
-
-def estimates_have_whole_intervals(tried: Tried) -> None:
-    """No NaN, no half or reversed interval."""
-    bad = odd_rows(tried.estimates)["measure"].to_list()[:3]
-    _hold(not bad, f"{tried.name}: senseless interval of {bad}; return None and a status")
+    for line in senseless_lines(senseless(tried.benchmark, tried.estimates)):
+        _hold(False, f"{tried.name}: {line}")
 
 
 def measures_rest_on_what_they_declare(tried: Tried) -> None:

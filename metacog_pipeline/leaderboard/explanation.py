@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+import polars as pl
+
 from metacog_pipeline import registry
-from metacog_pipeline.errors import StudyError, suggestion
+from metacog_pipeline.errors import StudyError, one_line, suggestion
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard import read
 from metacog_pipeline.leaderboard.database import identifier, text
@@ -22,7 +25,6 @@ TABLES = (
 NAMES = ("benchmark", "condition", "model", "measure")
 COMPARED = ("estimate", "low", "high", "n", "status")
 LIKE = 1e-9  # a fit that is repeated among others ends some 1e-12 beside
-MOST_NAMES = 20  # listed in a message
 
 
 def explain(study: Study, benchmark: str, condition: str, model: str, measure: str) -> dict[str, Any]:
@@ -41,8 +43,8 @@ def explain(study: Study, benchmark: str, condition: str, model: str, measure: s
         **_definition(home, benchmark, measure),
         "board": {name: row.get(name) for name in (*COMPARED, "method", "low_n")},
         "sql": [f"from {table} where {_where({name: row[name] for name in NAMES})}"],
-        **dict.fromkeys(("recount", "differs", "asked", "items")),
-        "left_out": [],
+        **dict.fromkeys(("recount", "differs", "asked")),
+        "not_ok": {},
     }
     if row["source"] == "published":
         return found
@@ -54,17 +56,16 @@ def explain(study: Study, benchmark: str, condition: str, model: str, measure: s
         "recount": again,
         "differs": _difference(found["board"], again),
         "asked": anew.asked.height,
-        "left_out": [{"n": each.n, "why": each.why, "reasons": dict(each.reasons)} for each in anew.left_out],
-        "items": _items(anew),
+        "not_ok": _not_ok(anew.asked),
         "sql": [*found["sql"], _sql_of_answers(home, anew, row)],
     }
 
 
-def _items(anew: Recount) -> list[str] | None:
-    """Return the items a number rests on, each once, in the order of asking."""
-    if anew.counted is None:
-        return None
-    return anew.counted.sort("position", "item_id")["item_id"].unique(maintain_order=True).to_list()
+def _not_ok(asked: pl.DataFrame) -> dict[str, int]:
+    """Return how many of the responses asked for have no value, by status and reason, the most frequent first."""
+    lacking = asked.filter(pl.col("status") != "ok").select("status", "reason").rows()
+    said = (f"{status}: {one_line(reason, 120)}" if reason else str(status) for status, reason in lacking)
+    return dict(Counter(said).most_common())
 
 
 def _difference(board: Mapping[str, Any], again: Mapping[str, Any]) -> str | None:
@@ -91,17 +92,13 @@ def _row(home: Home, *names: str) -> tuple[str, dict[str, Any]]:
 def _missing(home: Home, names: tuple[str, ...]) -> str:
     """Return which of the names is the first that the board does not have beside those before it."""
     every = " union ".join(f"select {', '.join(NAMES)} from {table}" for table in (*TABLES, "leaderboard"))
-    rows = [tuple(map(str, row)) for row in read.read_table(home, every).rows]
-    place = next(
-        place
-        for place in range(len(names))
-        if not any(row[: place + 1] == names[: place + 1] for row in rows)
-    )
-    known = sorted({row[place] for row in rows if row[:place] == names[:place]})
-    of = f" of {' '.join(names[:place])}" if place else ""
-    listed = ", ".join(known[:MOST_NAMES]) + (", …" if len(known) > MOST_NAMES else "")
-    close = suggestion(names[place], known)
-    return f'explain: the board has no {NAMES[place]} "{names[place]}"{of}{close}; it has: {listed or "none yet"}'
+    known = [tuple(map(str, row)) for row in read.read_table(home, every).rows]
+    place = 0
+    while any(row[: place + 1] == names[: place + 1] for row in known):
+        place += 1
+    there = sorted({row[place] for row in known if row[:place] == names[:place]})
+    close = suggestion(names[place], there)
+    return f'explain: the board has no {NAMES[place]} "{names[place]}"{close}; metacog board --format csv lists all'
 
 
 def _where(values: Mapping[str, Any]) -> str:

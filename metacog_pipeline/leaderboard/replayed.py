@@ -12,7 +12,7 @@ from metacog_pipeline.leaderboard import shared
 from metacog_pipeline.leaderboard.build import BuildResult, build
 from metacog_pipeline.leaderboard.status import write_status
 from metacog_pipeline.scoring import cross_benchmark, files, printed, staleness
-from metacog_pipeline.study import Study, digests
+from metacog_pipeline.study import Study
 
 Judged = Callable[[Bound, Partition], None]
 
@@ -66,7 +66,6 @@ def build_boards(study: Study) -> tuple[BuildResult, dict[str, str]]:
     result = build(study.home)
     staleness.note_leaderboard(study, built_from)
     shared.publish(study.home)
-    digests.note(study.home)
     return result, faults | {f"leaderboard.{name}": reason for name, reason in result.failures.items()}
 
 

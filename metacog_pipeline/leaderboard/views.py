@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import duckdb
 import polars as pl
@@ -29,16 +30,22 @@ def data_files(home: Home, project: Project) -> list[str]:
 def refuse_torn(home: Home, files: Sequence[str]) -> None:
     """Raise StoreError for the first file that cannot be read, and say what to do about it."""
     for name in files:
-        try:
-            with pq.ParquetFile(home / name) as file:
-                for batch in file.iter_batches():  # decodes every byte: a torn file may have a whole footer
-                    batch.validate(full=True)
-        except (OSError, ValueError, pa.ArrowException) as error:
-            why = one_line(str(error).replace(str(home / name), "the file"), 160)
+        if (why := why_torn(home / name)) is not None:
             raise StoreError(
                 f"{home / name}: not a readable Parquet file ({why}); move it away and run metacog run STUDY: "
                 "it is made again from the kept answers, nothing is asked twice"
-            ) from None
+            )
+
+
+def why_torn(path: Path) -> str | None:
+    """Return why a Parquet file cannot be read; None where it can."""
+    try:
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches():  # decodes every byte: a torn file may have a whole footer
+                batch.validate(full=True)
+    except (OSError, ValueError, pa.ArrowException) as error:
+        return one_line(str(error).replace(str(path), "the file"), 160)
+    return None
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations, islice
+from itertools import combinations
 from operator import attrgetter
 from typing import Any
 
@@ -97,11 +97,8 @@ def _failed(
 
 
 def as_table(benchmark: Bound, rows: Iterable[Comparison]) -> pl.DataFrame:
-    """Return comparisons in the schema `COMPARISON`: all pairs of 300 models are millions, too many to hold as objects."""
-    given, parts = iter(rows), [COMPARISON.to_frame()]
-    while some := [(benchmark.name, *_VALUES(row)) for row in islice(given, 50_000)]:
-        parts.append(pl.DataFrame(some, schema=COMPARISON, orient="row"))
-    return pl.concat(parts)
+    """Return comparisons in the schema `COMPARISON`."""
+    return pl.DataFrame([(benchmark.name, *_VALUES(row)) for row in rows], schema=COMPARISON, orient="row")
 
 
 def adjusted(contrast: Contrast, rows: pl.DataFrame) -> pl.DataFrame:

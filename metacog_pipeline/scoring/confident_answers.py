@@ -29,16 +29,15 @@ def measures(conditions: Any) -> MeasureSet:
     }
 
     def of_group(benchmark: Any, group: Group) -> dict[str, Estimate]:
+        if not conditions(group.condition):
+            return {}
         stated = harmonised(benchmark, group.rows).filter(pl.col("confidence").is_not_null())
         if not stated.height:
             return dict.fromkeys(every, Estimate(None, None, None, 0, "confidence", NO_CONFIDENCE))
         found = calibration.of_answers(stated, benchmark.context.seed)
         return {name: each for name, each in found.items() if name in every}
 
-    def compute(benchmark: Any, groups: Sequence[Group]) -> list[dict[str, Estimate]]:
-        return [of_group(benchmark, group) if conditions(group.condition) else {} for group in groups]
-
-    return MeasureSet((*every.values(),), compute)
+    return MeasureSet((*every.values(),), lambda benchmark, groups: [of_group(benchmark, g) for g in groups])
 
 
 def between_models(family: str = "models_paired") -> Contrast:

@@ -133,14 +133,11 @@ def read(benchmark: Bound, partition: Partition) -> pl.DataFrame:
     return frame
 
 
-def responses(benchmark: Bound, partition: Partition, asked: tasks.Asked) -> pl.DataFrame:
-    """Return the responses of a partition to what was asked, as its transcripts have them now."""
-    return _read(benchmark, partition, current_transcripts(benchmark, partition), asked)
-
-
-def _read(
-    benchmark: Bound, partition: Partition, transcripts: pl.DataFrame, asked: tasks.Asked
+def responses(
+    benchmark: Bound, partition: Partition, asked: tasks.Asked, transcripts: pl.DataFrame | None = None
 ) -> pl.DataFrame:
+    """Return the responses of a partition to what was asked, as its transcripts, or those given, have them now."""
+    transcripts = current_transcripts(benchmark, partition) if transcripts is None else transcripts
     source = str(partition.manifest().get("source") or source_of(partition.spec))
     model, run = partition.spec.name, partition.run
     return read_responses(benchmark, transcripts, asked, model=model, run=run, source=source)
@@ -242,7 +239,7 @@ def _without_second_asks(benchmark: Bound, partition: Partition, scored: pl.Data
         return scored
     transcripts = current_transcripts(benchmark, partition)
     first = transcripts.filter(~pl.col("step").str.ends_with(AGAIN))
-    frame = _read(benchmark, partition, first, tasks.asked(benchmark, partition.spec))
+    frame = responses(benchmark, partition, tasks.asked(benchmark, partition.spec), first)
     return derived(benchmark, frame, kept_judgements(benchmark, partition))
 
 
@@ -265,16 +262,13 @@ def pool(benchmark: Bound) -> dict[str, int]:
     if models:
         # Pooling does not change the numbers of a single run.
         single = [runs[0] for runs in models.values() if len(runs) == 1]
-        paths = [
-            run_estimates_path(each)
-            for each in single
-            if mark_of(run_estimates_path(each)) == mark_of(scored_path(each))
-        ]
+        paths = [run_estimates_path(each) for each in single]
+        marks = [mark_of(scored_path(each)) for each in single]
+        paths = [path for path, mark in zip(paths, marks, strict=True) if mark_of(path) == mark]
         scored = pl.concat(scored_frames(benchmark), how="diagonal_relaxed")
         by_run = pl.concat([read_frame(path) for path in paths]) if paths else None
         pooled = estimates(benchmark, groups_of(benchmark, scored, by_run=False), by_run)
-        several = [runs for runs in models.values() if len(runs) > 1]
-        for runs in several:
+        for runs in (each for each in models.values() if len(each) > 1):
             known = [(each, scored.filter(model=each.spec.name, run=each.run)) for each in runs]
             pooled = pl.concat([pooled, _first_reply_estimates(benchmark, known, by_run=False)])
         for model, partitions in models.items():
@@ -374,4 +368,5 @@ def choose(benchmark: Bound, name: str) -> frozenset[str]:
         for each in tasks.partitions(benchmark)
         if each.spec.provider != "replay" or has_answers(each)
     ]
-    return tasks.choose(benchmark, condition, choice, pl.concat(frames, how="diagonal_relaxed"))
+    scored = pl.concat(frames, how="diagonal_relaxed").filter(condition=choice.condition)
+    return tasks.keep_choice(benchmark, condition, choice.pick(benchmark, scored))

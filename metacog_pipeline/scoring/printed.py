@@ -12,7 +12,7 @@ from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 from metacog_pipeline.scoring import comparisons
 from metacog_pipeline.scoring.comparisons import as_table, judged, primary_named
 from metacog_pipeline.scoring.schemas import PUBLISHED_CLAIM, PUBLISHED_VALUE
-from metacog_pipeline.study.frames import mark_of, read_frame, write_frame
+from metacog_pipeline.study.frames import mark_of, write_frame
 
 VERSION = "2"  # of what is claimed; tables made by another are stale
 FILES = ("published_values.parquet", "published_claims.parquet", "contrasts.parquet")
@@ -23,14 +23,11 @@ def paths(benchmark: Bound) -> list[Path]:
     return [benchmark.context.home.estimates / benchmark.name / "published" / name for name in FILES]
 
 
-def write(benchmark: Bound) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Write what is printed, and tests between published models; return values and claims. Made again only where stale."""
+def write(benchmark: Bound) -> None:
+    """Write what is printed, and tests between published models, where that is stale."""
     declared = benchmark.published
-    if declared is None:
-        return PUBLISHED_VALUE.to_frame(), PUBLISHED_CLAIM.to_frame()
-    if not stale(benchmark):
-        values, claims, _ = map(read_frame, paths(benchmark))
-        return values, claims
+    if declared is None or not stale(benchmark):
+        return
     contrasts = () if declared.contrasts is None else declared.contrasts(benchmark)
     frames = (
         fitted(benchmark, declared.values(benchmark), PUBLISHED_VALUE),
@@ -39,7 +36,6 @@ def write(benchmark: Bound) -> tuple[pl.DataFrame, pl.DataFrame]:
     )
     for frame, path in zip(frames, paths(benchmark), strict=True):
         write_frame(frame, path, _input_digest(benchmark))
-    return frames[0], frames[1]
 
 
 def marks(benchmark: Bound) -> list[str | None]:

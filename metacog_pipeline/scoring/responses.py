@@ -69,7 +69,7 @@ def read_responses(
     try:
         return _framed(rows, schema)
     except _UNFIT:  # which does not say of which row
-        return _framed([_fitting(benchmark, row) for row in rows], schema)
+        return _framed([_fitting(benchmark, row, schema) for row in rows], schema)
 
 
 def _framed(rows: Iterable[Mapping[str, Any]], schema: pl.Schema) -> pl.DataFrame:
@@ -90,29 +90,21 @@ def _parsed(benchmark: Bound, item: Item, condition: str, made: Mapping[str, Kep
         given = one_line(repr(found["status"]), 80)
         return _unparsable(names, f"status {given}; use ok, or one named in unanswered or unreadable")
     if odd:
-        return _unparsable(names, f"{odd[0]} {misfit(found[odd[0]], names[odd[0]], coded=True)}")
+        shown = one_line(repr(found[odd[0]]), 80)
+        return _unparsable(names, f"{odd[0]} is {shown}, a column named in coded holds 0, 1 or None")
     return found
 
 
-def _fitting(benchmark: Bound, row: dict[str, Any]) -> dict[str, Any]:
+def _fitting(benchmark: Bound, row: dict[str, Any], schema: pl.Schema) -> dict[str, Any]:
     """Return a row as it is, or unparsable where a value of the benchmark's reading does not fit its column."""
     names = schema_of(benchmark.Response)
     for name, kind in names.items():
-        if (why := misfit(row[name], kind)) is not None:
-            return {**row, **_unparsable(names, f"{name} {why}")}
+        try:
+            _framed([row], pl.Schema({name: kind}))
+        except _UNFIT:
+            shown = one_line(repr(row[name]), 80)
+            return {**row, **_unparsable(names, f"{name} is {shown}, its column holds {kind} or None")}
     return row
-
-
-def misfit(value: Any, kind: Any, *, coded: bool = False) -> str | None:
-    """Return why a column of this kind cannot hold ``value``; one that is ``coded`` holds 0, 1 or nothing."""
-    shown = one_line(repr(value), 80)
-    if coded and value is not None and value not in (0, 1):
-        return f"is {shown}, a column named in coded holds 0, 1 or None"
-    try:
-        pl.DataFrame([(value,)], schema={"value": kind}, orient="row")
-    except _UNFIT:
-        return f"is {shown}, its column holds {kind} or None"
-    return None
 
 
 def _unparsable(names: Iterable[str], why: str) -> dict[str, Any]:

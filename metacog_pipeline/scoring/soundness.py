@@ -29,42 +29,35 @@ class Soundness(NamedTuple):
 def score_soundly(benchmark: Bound, partition: Partition) -> Soundness:
     """Score one run and check it; estimates with faults carry no digest, so the next run scores them again."""
     found = files.score(benchmark, partition)
-    odd, outside = odd_rows(found), rows_outside(benchmark, found)
+    odd = senseless(benchmark, found)
     failed = (f"a measure failed: {each}; mend its compute" for each in failures_in(found))
-    faults = (*_unharmonised(partition), *_faults(odd, outside), *failed)
+    faults = (*senseless_lines(odd), *_unharmonised(partition), *failed)
     if faults:
         write_frame(found, files.run_estimates_path(partition), "")
-    return Soundness(found, pl.concat([odd, outside.select(odd.columns)]).unique().height, faults)
+    return Soundness(found, odd.height, faults)
 
 
-def odd_rows(estimates: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with NaN, or with half an interval or a reversed one."""
-    numbers = pl.col("estimate", "low", "high").cast(pl.Float64)
-    return estimates.filter(
-        pl.any_horizontal(numbers.is_nan() | numbers.is_infinite()).fill_null(False)
-        | (pl.col("low").is_null() != pl.col("high").is_null())
-        | (pl.col("low") > pl.col("high")).fill_null(False)
-    )
-
-
-def rows_outside(benchmark: Bound, estimates: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows whose estimate lies outside the range of its measure."""
+def senseless(benchmark: Bound, estimates: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows with NaN, half an interval or a reversed one, or a value outside the range of the measure."""
     rows = [(each.name, *each.range) for each in measures_of(benchmark)]
     schema = {"measure": pl.String, "min": pl.Float64, "max": pl.Float64}
     bounds = pl.DataFrame(rows, schema=schema, orient="row")
-    kept = estimates.join(bounds, on="measure", how="left", maintain_order="left")
-    below, above = pl.col("estimate") < pl.col("min") - _HAIR, pl.col("estimate") > pl.col("max") + _HAIR
-    return kept.filter((below | above).fill_null(False))
+    numbers = pl.col("estimate", "low", "high").cast(pl.Float64)
+    return estimates.join(bounds, on="measure", how="left", maintain_order="left").filter(
+        pl.any_horizontal(~numbers.is_finite()).fill_null(False)
+        | (pl.col("low").is_null() != pl.col("high").is_null())
+        | (pl.col("low") > pl.col("high")).fill_null(False)
+        | (pl.col("estimate") < pl.col("min") - _HAIR).fill_null(False)
+        | (pl.col("estimate") > pl.col("max") + _HAIR).fill_null(False)
+    )
 
 
-def _faults(odd: pl.DataFrame, outside: pl.DataFrame) -> Iterator[str]:
-    """Yield a line per measure: of several rows of one, the first."""
-    for row in outside.unique("measure", maintain_order=True).iter_rows(named=True):
-        low, high = ("any" if end is None else f"{end:g}" for end in (row["min"], row["max"]))
-        value = f"{row['measure']} is {row['estimate']:.6g} under {row['condition']}, outside {low} to {high}"
-        yield f"measure {value}: the board shows no number for it; mend its compute or the range it declares"
-    for name, under in odd.unique("measure", maintain_order=True).select("measure", "condition").iter_rows():
-        yield f"measure {name} has no sensible value or interval under {under}; mend its compute"
+def senseless_lines(odd: pl.DataFrame) -> Iterator[str]:
+    """Yield a line per measure of `senseless` rows, of the first of each."""
+    for row in odd.unique("measure", maintain_order=True).iter_rows(named=True):
+        low, high = row["min"], row["max"]
+        said = f"measure {row['measure']} is {row['estimate']} [{row['low']}, {row['high']}] under {row['condition']}"
+        yield f"{said}, outside {low} to {high} or no whole interval; mend its compute or the range it declares"
 
 
 def _unharmonised(partition: Partition) -> Iterator[str]:

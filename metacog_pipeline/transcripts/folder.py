@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metacog_pipeline.errors import StoreError, one_line
-from metacog_pipeline.files import probe_writing, sha256_hex, sync, write_text
+from metacog_pipeline.files import probe_writing, sync, write_text
 from metacog_pipeline.home import Home, PathBelow
 from metacog_pipeline.llm.spec import SLUG_PATTERN
 
 MANIFEST_NAME, COPY_NAME = "partition.json", "transcripts.parquet"
-CHECKSUM, LAYOUT = "sha256", 2  # of the other fields of a manifest; manifests of layout 1 have neither
 _SLUG = SLUG_PATTERN.strip("^$")
 _KEY = re.compile(rf"transcripts/benchmark=({_SLUG})/model=({_SLUG})/run=([1-9][0-9]{{0,17}})")
-_OF_DAMAGED = ("state", "message")  # the fields of a damaged manifest; one that was written has more
 JUDGEMENTS = "_judgements"  # a judge's partitions stand under the name of its benchmark with this ending
 
 
@@ -125,35 +123,21 @@ def read_manifest(folder: PartitionFolder) -> dict[str, object]:
     """
     path = folder.manifest
     try:
-        content = json.loads(path.read_bytes())
-        layout, checksum = content.pop("layout", None), content.pop(CHECKSUM, None)
-        # One of version 0.2 and before has neither; no single damage takes both.
-        if (layout, checksum) != (None, None) and (layout, checksum) != (LAYOUT, _checksum(content)):
-            raise ValueError("its checksum says that it changed")
+        content = dict(json.loads(path.read_bytes()))
     except FileNotFoundError:
         return {}
-    except (ValueError, TypeError, AttributeError, RecursionError):
-        message = f"{path} is damaged; metacog run writes it again and asks nothing that is answered"
-        return dict(zip(_OF_DAMAGED, ("failed", message), strict=True))
+    except (ValueError, TypeError, RecursionError):
+        why = f"{path} is damaged; metacog run writes it again and asks nothing that is answered"
+        return {"state": "failed", "message": why}
     if isinstance(content.get("message"), str):  # it is printed, and may hold words of a provider
         content["message"] = one_line(content["message"])
-    return dict(content)
-
-
-def manifest_sound(folder: PartitionFolder) -> bool:
-    """Whether the manifest of ``folder`` is what was written, or none was."""
-    return tuple(read_manifest(folder)) != _OF_DAMAGED
+    return content
 
 
 def write_manifest(folder: PartitionFolder, content: Mapping[str, object]) -> None:
     """Replace the manifest of ``folder`` whole. Raises ``StoreError`` when it cannot be written."""
     path = folder.manifest
     try:
-        sealed = {**content, "layout": LAYOUT, CHECKSUM: _checksum(content)}
-        write_text(path, json.dumps(sealed, indent=2, sort_keys=True) + "\n")
+        write_text(path, json.dumps(content, indent=2, sort_keys=True) + "\n")
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror}: free space and run again") from error
-
-
-def _checksum(content: Mapping[str, object]) -> str:
-    return sha256_hex(json.dumps(content, sort_keys=True))

@@ -6,7 +6,6 @@ It is made again whole whenever the journals have more; all records of the parti
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -102,18 +101,15 @@ def compact_folder(folder: PartitionFolder, current: Collection[str] | None) -> 
         superseded = sum(table["superseded"].to_pylist())
         footer = Footer(table.num_rows, segments=sizes, superseded=superseded, current=digest)
         with replacing(path) as temporary:
-            write(table.cast(footer.schema()), temporary)
+            pq.write_table(
+                table.cast(footer.schema()), temporary, compression="zstd", write_page_checksum=True
+            )
     except (OSError, pa.ArrowException, OverflowError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or error
         raise StoreError(
             f"cannot write {path}: {reason}: free space and run again; the journals and the file before are untouched"
         ) from error
     return footer
-
-
-def write(table: pa.Table, where: Path | io.BytesIO) -> None:
-    """Write a copy; equal tables give equal bytes."""
-    pq.write_table(table, where, compression="zstd", write_page_checksum=True)
 
 
 def copied(folder: PartitionFolder, current: Collection[str] | None) -> pa.Table:

@@ -33,7 +33,7 @@ from pydantic.dataclasses import dataclass
 
 from metacog_pipeline.checksums import is_sealed
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.files import file_sha256, put_aside, sha256_hex, write_changed, write_text
+from metacog_pipeline.files import file_sha256, put_aside, sha256_hex, write_changed
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.batch import records
 from metacog_pipeline.storage.attached import holder_name, store_of
@@ -55,7 +55,7 @@ from metacog_pipeline.transcripts.journal import (
 )
 from metacog_pipeline.transcripts.parquet import only_copied
 
-HEAD, NOTE = "head.json", ".shared.json"
+HEAD = "head.json"
 LEASE_S = max(1.0, float(os.environ.get("METACOG_LEASE_S", "60")))
 AT_ONCE = 8  # objects read at the same time
 _OBJECT = re.compile(r"journal-([0-9]{6,18})(?:\.([0-9]{6,18}))?\.jsonl")
@@ -266,17 +266,13 @@ class SharedPartition:
 def pull(store: Store, folder: PartitionFolder, head: Head) -> None:
     """Bring journals, copy and manifest of a partition into its folder, whose lock is held; the store is only read.
 
-    Lines that only the folder has become a session of their own, which the next writer brings to the store. A note in the
-    folder says of what objects each file was made, so that only what changed is read again.
+    Lines that only the folder has become a session of their own, which the next writer brings to the store. Objects are
+    written once: of a session whose file is as long as they are nothing is read again.
     """
-    note: dict[str, Any] = {}
-    with contextlib.suppress(OSError, ValueError, TypeError, RecursionError):  # none: all is read again
-        note = dict(json.loads((folder / NOTE).read_bytes()))
     sessions = _sessions(store, folder)
     for number, objects in sorted(sessions.items()):
         path, own = folder / segment_name(number), b""
-        mark, size = sha256_hex(json.dumps(objects)), sum(one.size for one in objects.values())
-        if note.get(path.name) == mark and (path.stat().st_size if path.exists() else 0) == size:
+        if (path.stat().st_size if path.exists() else 0) == sum(one.size for one in objects.values()):
             continue
         content = _read(store, folder, number, objects)
         if path.exists():
@@ -285,14 +281,10 @@ def pull(store: Store, folder: PartitionFolder, head: Head) -> None:
             _adopt(folder, path, own.removeprefix(content), max(sessions))
         if content:
             write_changed(path, content)
-        note[path.name] = mark
-    if head.copy is not None and not (folder.copy.exists() and note.get("copy") == list(head.copy)):
+    if head.copy is not None and not (folder.copy.exists() and file_sha256(folder.copy) == head.copy[1]):
         write_changed(folder.copy, _copied(store, f"{folder.key}/{head.copy[0]}", head.copy[1]))
-        note["copy"] = head.copy
     if head.manifest is not None:
         write_manifest(folder, head.manifest)
-    with contextlib.suppress(OSError):
-        write_text(folder / NOTE, json.dumps(note))
 
 
 def _sessions(store: Store, folder: PartitionFolder) -> dict[int, dict[int, Listed]]:

@@ -6,18 +6,14 @@ and row that can be read, and makes the copy again.
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-import pyarrow.parquet as pq
-
-from metacog_pipeline.checksums import is_sealed
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import put_aside
 from metacog_pipeline.transcripts import parquet
-from metacog_pipeline.transcripts.folder import PartitionFolder, manifest_sound, read_manifest, write_manifest
+from metacog_pipeline.transcripts.folder import PartitionFolder, read_manifest, write_manifest
 from metacog_pipeline.transcripts.journal import scanned, segment_sizes, segments, write_segment
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
 from metacog_pipeline.transcripts.shared import writing
@@ -27,14 +23,13 @@ from metacog_pipeline.transcripts.shared import writing
 class Checked:
     """What stands in one partition's folder.
 
-    ``records`` lines that can be read, ``unsealed`` of them from versions without checksums; ``torn`` ends that were never
-    acknowledged; ``damage`` one line of text each; ``damaged`` segments with how many lines cannot be read; ``copy_sound``
-    whether the Parquet copy holds what the journals say, None without a copy or before the next run brings it up to date.
+    ``records`` lines that can be read; ``torn`` ends that were never acknowledged; ``damage`` one line of text each;
+    ``damaged`` segments with how many lines cannot be read; ``copy_sound`` whether the Parquet copy holds what the journals
+    say, None without a copy or before the next run brings it up to date.
     """
 
     folder: PartitionFolder
     records: int = 0
-    unsealed: int = 0
     torn: int = 0
     damage: list[str] = field(default_factory=list)
     damaged: dict[Path, int] = field(default_factory=dict)
@@ -56,7 +51,6 @@ def check(folder: PartitionFolder) -> Checked:
         for line in scanned(path):
             if line.record is not None:
                 found.records += 1
-                found.unsealed += not is_sealed(line.content)
             elif line.torn:
                 found.torn += 1
             else:
@@ -69,24 +63,17 @@ def check(folder: PartitionFolder) -> Checked:
     except StoreError as error:
         found.copy_sound = False
         found.damage.append(str(error).partition(": ")[0])
-    if not manifest_sound(folder):
-        found.damage.append(f"{folder.manifest}: is damaged")
     return found
 
 
 def _copy_sound(found: Checked) -> bool | None:
-    path, again = found.folder.copy, io.BytesIO()
-    footer = parquet.read_footer(path)
+    footer = parquet.read_footer(found.folder.copy)
     if footer is None:
         return None
-    rows = parquet.current_table(path, ARROW_SCHEMA.names)  # every page has a checksum
+    rows = parquet.current_table(found.folder.copy, ARROW_SCHEMA.names)  # every page has a checksum
     if found.damaged or not footer.made_from(segment_sizes(found.folder)):
         return None  # the next run makes it again
-    table = parquet.copied(found.folder, None)
-    parquet.write(table.cast(footer.schema()), again)
-    # Another version of pyarrow writes the same rows in other bytes, and version 0.3 wrote no rows in others.
-    other = not rows.num_rows or pq.read_metadata(path).created_by != pq.read_metadata(again).created_by
-    return again.getvalue() == path.read_bytes() or (other and bool(rows.equals(table)))
+    return bool(rows.equals(parquet.copied(found.folder, None)))
 
 
 def repair(found: Checked) -> Repaired:
@@ -110,9 +97,7 @@ def repair(found: Checked) -> Repaired:
                 write_segment(folder, saved)
                 recovered = len(saved)
                 parquet.compact_folder(folder, None)
-            if not manifest_sound(folder):
-                aside.append(put_aside(folder.manifest))
-            elif (
+            if (
                 aside and folder.manifest.exists()
             ):  # the next run opens the partition and asks what is missing
                 known = read_manifest(folder)

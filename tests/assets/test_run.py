@@ -16,7 +16,6 @@ from metacog_pipeline.report import PAGE
 from metacog_pipeline.scoring import files
 from metacog_pipeline.scoring.responses import read_responses as whole
 from metacog_pipeline.scoring.staleness import REPORT
-from metacog_pipeline.study import digests
 from metacog_pipeline.transcripts.store import PartitionFolder, read_partition
 
 ITEMS = 6
@@ -55,9 +54,6 @@ def test_each_change_of_a_study_launches_only_what_it_needs(bench, http, provide
     bench.write(http("first"))
     assert changed("first") == ([BUILD, measured("first"), BOARDS], {"first": ITEMS})
     assert changed("first") == ([], {}), "a finished study launches nothing and asks nothing"
-    noted = digests.compare(current_study().home)
-    # by the assets: a backfill of the UI has no command that does
-    assert (noted.same > 20, noted.damage, noted.new) == (True, {}, 0)
     assert changed("first", force=True) == ([BUILD, measured("first"), BOARDS], {}), "force scores again"
     assert changed("first", "second") == ([measured("second"), BOARDS], {"second": ITEMS})
     assert on_boards("first", "second")

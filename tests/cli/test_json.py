@@ -42,7 +42,6 @@ TRIALS = "correct,confidence\n" + "".join(f"{i % 3 > 0:d},{(i * 7) % 5 + 1}\n" f
 
 #: What is typed after ``metacog``, and names or columns that must be in the value.
 TYPED: list[tuple[str, set[str]]] = [
-    ("explain study.toml ID", {"model", "text"}),
     ("status study.toml --batches", set()),
     ("board --study study.toml", {"benchmark", "model", "measure", "estimate", "rank"}),
     ("board metamedqa --study study.toml --format json", {"benchmark", "model"}),
@@ -115,9 +114,6 @@ def test_every_command_takes_it_and_is_run_here_or_named():
 def test_it_is_one_value_and_nothing_else(metacog, made, tmp_path, monkeypatch, typed, parts):
     folder = shutil.copytree(made, tmp_path / "own")
     monkeypatch.chdir(folder)
-    if " ID" in typed:
-        found = json.loads(metacog("sql", "--study", "study.toml", "--json", "from calls limit 1").out)
-        typed = typed.replace("ID", found[0]["answer_id"])
     extra = [] if "--format" in typed else ["--json"]
     result = metacog(*(word.replace("+", " ") for word in typed.split()), *extra)
     assert result.code in (0, 1, 8), result.err

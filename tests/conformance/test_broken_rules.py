@@ -2,12 +2,10 @@
 
 import importlib
 
-import polars as pl
 import pytest
 
 from metacog_pipeline import conformance
 from metacog_pipeline.conformance import Broken, check_benchmark
-from metacog_pipeline.scoring.responses import misfit
 from tests.conformance.packages import found, install
 from tests.conformance.test_toy import IN_A_PROCESS
 
@@ -126,20 +124,3 @@ def test_one_cause_is_told_once_with_what_to_do(tmp_path, toy_folder, monkeypatc
     assert all(isinstance(error, Broken) for error in told.value.exceptions)
     assert said and all(any(words in each for each in said) for words in ONE_CAUSE[lines]), said
     assert len({each.partition(":")[0] for each in said}) == len(said) <= 2, said
-
-
-@pytest.mark.parametrize(
-    ("value", "kind", "coded", "fits"),
-    [
-        (None, pl.Int8(), True, True), (0, pl.Int8(), True, True), (1, pl.Int8(), True, True),
-        (True, pl.Int8(), True, True), (2, pl.Int8(), True, False), (-1, pl.Int8(), True, False),
-        (2, pl.Int8(), False, True), (300, pl.Int8(), False, False), (10**12, pl.Int64(), False, True),
-        (10**30, pl.Int64(), False, False), ("7", pl.Int64(), False, True), ("seven", pl.Int64(), False, False),
-        ("yes", pl.String(), False, True), ("", pl.String(), False, True), (object(), pl.String(), False, False),
-        (0.5, pl.Float64(), False, True), (1, pl.Float64(), False, True), ("much", pl.Float64(), False, False),
-        (["a"], pl.List(pl.String()), False, True), ([], pl.List(pl.String()), False, True),
-        ({"a": 1}, pl.Int64(), False, False), (float("nan"), pl.Float64(), False, True), ("2", pl.Int8(), True, False),
-    ],
-)  # fmt: skip
-def test_a_value_fits_its_column_or_is_told(value, kind, coded, fits):
-    assert (misfit(value, kind, coded=coded) is None) == fits

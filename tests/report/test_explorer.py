@@ -16,7 +16,6 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.report import confidence, cost, explorer, pieces, queries
 from metacog_pipeline.report.page import build_report
-from metacog_pipeline.study import digests
 from tests.report.answers import ARGUMENTS, HOSTILE, answered, browser_path
 from tests.report.conftest import made_home
 
@@ -142,15 +141,6 @@ def test_every_file_of_the_report_is_on_the_disk_before_it_has_its_name(tmp_path
     build_report(home)
     assert {path.name for path in placed} >= {"report.js", "explorer.js", "index.html"} and not unforced
     assert {path.parent for path in placed} <= forced
-
-
-def test_no_file_of_a_report_is_hidden_from_verify(tmp_path):
-    home = filled_home(tmp_path, MODELS)
-    build_report(home)
-    written = {path for path in home.report.rglob("*") if path.is_file()}
-    digests.note(home)
-    noted = json.loads((home.status / digests.NOTE).read_text())
-    assert written and {home.key(path) for path in written} <= noted.keys()
 
 
 def test_every_number_of_a_model_leads_to_its_answers_and_printed_ones_nowhere(home):

@@ -19,7 +19,7 @@ from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.scoring import calibration
 from metacog_pipeline.scoring import human_respondents as people
 from metacog_pipeline.scoring.staleness import leaderboard_stale
-from metacog_pipeline.study import digests, load_study
+from metacog_pipeline.study import load_study
 
 KEYS = {f"q{n}": "ABC"[n % 3] for n in range(12)}
 STUDY = """
@@ -152,15 +152,6 @@ def test_a_board_is_older_than_people_who_came_were_replaced_or_went(into, tmp_p
         change()
         assert leaderboard_stale(study)
         replayed.publish(study)
-
-
-def test_people_who_were_imported_are_no_damage(into, tmp_path):
-    study = into.context.study
-    replayed.publish(study)
-    for n in (5, 3):
-        kept(into, trials(tmp_path / "p.csv", n))
-        digests.note(study.home, study.home.people, study.home.imported)
-        assert not digests.compare(study.home).damage
 
 
 def test_a_home_of_what_is_kept_alone_has_the_same_people_on_the_board(into, tmp_path):

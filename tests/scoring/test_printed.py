@@ -8,6 +8,7 @@ import polars as pl
 from metacog_pipeline.benchmark.contract import Stage
 from metacog_pipeline.home import Home
 from metacog_pipeline.scoring import printed
+from metacog_pipeline.study.frames import read_frame
 
 
 def of(home: Home, made: list[str], *, name: str = "medley", version: str = "1", seed: int = 0) -> Any:
@@ -29,8 +30,9 @@ def of(home: Home, made: list[str], *, name: str = "medley", version: str = "1",
 def test_what_is_printed_is_made_anew_for_another_version_or_seed_and_where_a_file_is_gone(tmp_path):
     made: list[str] = []
     for version, seed in (("1", 0), ("1", 0), ("2", 0), ("2", 1), ("2", 1)):
-        values, claims = printed.write(of(Home(tmp_path), made, version=version, seed=seed))
+        printed.write(of(Home(tmp_path), made, version=version, seed=seed))
     assert made == ["1", "2", "2"]
+    values, claims, _ = map(read_frame, printed.paths(of(Home(tmp_path), made)))
     assert values.select("benchmark", "model", "value").rows() == [("medley", "m", 1.0)] and claims.is_empty()
     (tmp_path / "estimates" / "medley" / "published" / "published_claims.parquet").unlink()
     printed.write(of(Home(tmp_path), made, version="2", seed=1))

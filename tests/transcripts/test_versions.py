@@ -13,7 +13,7 @@ from metacog_pipeline.errors import StoreError
 from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.journal import segment_sizes, write_segment
 from metacog_pipeline.transcripts.lines import decode_line, encode_line
-from metacog_pipeline.transcripts.parquet import Footer, copied, write
+from metacog_pipeline.transcripts.parquet import Footer, copied
 from metacog_pipeline.transcripts.schema import ADDED_IN_2, ARROW_SCHEMA, SCHEMA_VERSION
 from metacog_pipeline.transcripts.store import (
     PartitionStore,
@@ -83,7 +83,7 @@ def test_rows_that_version_0_3_kept_in_the_copy_alone_are_written_to_a_journal(f
     (folder / "journal-000001.jsonl").unlink()
     write_segment(folder, [make(1)])
     footer = Footer(2, segments=segment_sizes(folder), carried=1)
-    write(table.cast(footer.schema()), folder.copy)
+    pq.write_table(table.cast(footer.schema()), folder.copy)
     assert {record.item_id for record in kept_records(folder)} == {make(0).item_id, make(1).item_id}
     with PartitionStore.open(folder) as store:
         assert [record.item_id for record in read_records(folder)] == [make(1).item_id, make(0).item_id]
