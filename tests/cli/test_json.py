@@ -65,7 +65,7 @@ TYPED: list[tuple[str, set[str]]] = [
     ("status study.toml", {"study", "board_current", "spent_usd", "partitions"}),
     ("costs study.toml", {"benchmark", "model", "cost_usd"}),
     ("doctor study.toml --kept --format json", {"records", "damage"}),
-    ("doctor study.toml --kept", {"records", "damage", "ledger_usd", "published"}),
+    ("doctor study.toml --kept", {"records", "damage", "ledger_usd", "tables"}),
 ]  # fmt: skip
 #: Not run here: they ask, serve, fetch or train for minutes; what they share is tested below.
 BY_HAND = {
