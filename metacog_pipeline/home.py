@@ -11,9 +11,9 @@ FOLDERS = (  # those that every home has
     *("sources", "items", "transcripts", "responses", "judgements", "scored", "harmonised"),
     *("estimates", "cross_benchmark", "report", "dagster", "study"),
 )
-# Not reproducible: answers of models and of people, questions that came with them, what was spent, what is submitted,
-# and what `metacog train study` trained.
-KEPT = ("transcripts", "people", "imported", "ledger", "batches", "training")
+# Not reproducible: answers of models and of people, questions that came with them, what labels say of the reader model,
+# what was spent, what is submitted, and what `metacog train study` trained.
+KEPT = ("transcripts", "people", "imported", "audits", "ledger", "batches", "training")
 LEADERBOARD = "leaderboard.duckdb"
 
 
@@ -58,6 +58,7 @@ class Home:
     capabilities = PathBelow("capabilities")  # of the models, as they were probed
     imported = PathBelow("imported")  # questions of other people's logs
     people = PathBelow("people")  # answers of human respondents
+    audits = PathBelow("audits")  # what labels say of the reader model
     reproduced = PathBelow("reproduced")
 
     def __truediv__(self, key: str | Path) -> Path:

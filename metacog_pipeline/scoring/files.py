@@ -26,6 +26,7 @@ from metacog_pipeline.errors import MetacogError, SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.reading.calls import AGAIN
 from metacog_pipeline.scoring import comparisons as comparing
+from metacog_pipeline.scoring import reader_error
 from metacog_pipeline.scoring.comparisons import comparisons, failures_in, table
 from metacog_pipeline.scoring.estimates import COVERAGE, estimates, groups_of
 from metacog_pipeline.scoring.harmonised import harmonised, harmonised_path
@@ -115,7 +116,8 @@ def comparison_digest(benchmark: Bound) -> str:
 def _rules(benchmark: Bound) -> list[Any]:
     settings = benchmark.settings.affecting(Stage.SCORING)
     known = [benchmark.versions[Stage.SCORING], benchmark.context.seed, settings, benchmark.scored_by()]
-    return [*known, measured_coverage.digest()]  # it marks rows with too few answers
+    # It marks rows with too few answers.
+    return [*known, measured_coverage.digest(), *reader_error.error_digest(benchmark)]
 
 
 def _digest(depends: Any) -> str:
@@ -193,6 +195,7 @@ def score(benchmark: Bound, partition: Partition) -> pl.DataFrame:
         raise
     found = estimates(benchmark, groups_of(benchmark, scored, by_run=True))
     found = pl.concat([found, _first_reply_estimates(benchmark, [(partition, scored)], by_run=True)])
+    found = with_reader_error(benchmark, [partition], found, by_run=True)
     digest = scoring_digest(benchmark, partition)
     frames = (scored, harmonised(benchmark, scored), found)
     for frame, path in zip(frames, scored_paths(partition), strict=True):
@@ -216,13 +219,34 @@ def derived(benchmark: Bound, responses: pl.DataFrame, judgements: pl.DataFrame 
     return made
 
 
+def with_reader_error(
+    benchmark: Bound, partitions: Sequence[Partition], found: pl.DataFrame, *, by_run: bool
+) -> pl.DataFrame:
+    """Return the estimates of a model with the error of the study's reader model in them; the same without one."""
+
+    def under(change: reader_error.Change) -> pl.DataFrame:
+        made = []
+        for each in partitions:
+            judged = _changed(kept_judgements(benchmark, each), change)
+            made.append((each, derived(benchmark, read_frame(responses_path(each)), judged)))
+        whole = pl.concat([frame for _, frame in made], how="diagonal_relaxed")
+        own = estimates(benchmark, groups_of(benchmark, whole, by_run=by_run))
+        return pl.concat([own, _first_reply_estimates(benchmark, made, by_run=by_run, change=change)])
+
+    return reader_error.carried(benchmark, found, under)
+
+
 def _first_reply_estimates(
-    benchmark: Bound, scored: Sequence[tuple[Partition, pl.DataFrame]], *, by_run: bool
+    benchmark: Bound,
+    scored: Sequence[tuple[Partition, pl.DataFrame]],
+    *,
+    by_run: bool,
+    change: reader_error.Change | None = None,
 ) -> pl.DataFrame:
     """Return coverage and headline without second asks, of runs of a model in which a reply was asked once more."""
     if not any(frame["asked_again"].any() for _, frame in scored):
         return ESTIMATE.to_frame()
-    frames = [_without_second_asks(benchmark, *each) for each in scored]
+    frames = [_without_second_asks(benchmark, *each, change) for each in scored]
     narrow = copy(benchmark)
     of_sets = [
         (each, each.measures if isinstance(each, MeasureSet) else (each,)) for each in benchmark.measures
@@ -233,14 +257,20 @@ def _first_reply_estimates(
     return found.filter(pl.col("measure").is_in(names)).with_columns(pl.col("measure") + FIRST_REPLY)
 
 
-def _without_second_asks(benchmark: Bound, partition: Partition, scored: pl.DataFrame) -> pl.DataFrame:
+def _without_second_asks(
+    benchmark: Bound, partition: Partition, scored: pl.DataFrame, change: reader_error.Change | None
+) -> pl.DataFrame:
     """Return the derived responses as the first replies alone give them."""
     if not scored["asked_again"].any():
         return scored
     transcripts = current_transcripts(benchmark, partition)
     first = transcripts.filter(~pl.col("step").str.ends_with(AGAIN))
     frame = responses(benchmark, partition, tasks.asked(benchmark, partition.spec), first)
-    return derived(benchmark, frame, kept_judgements(benchmark, partition))
+    return derived(benchmark, frame, _changed(kept_judgements(benchmark, partition), change))
+
+
+def _changed(judged: pl.DataFrame | None, change: reader_error.Change | None) -> pl.DataFrame | None:
+    return judged if judged is None or change is None else change(judged)
 
 
 def has_answers(partition: Partition) -> bool:
@@ -271,6 +301,9 @@ def pool(benchmark: Bound) -> dict[str, int]:
         for runs in (each for each in models.values() if len(each) > 1):
             known = [(each, scored.filter(model=each.spec.name, run=each.run)) for each in runs]
             pooled = pl.concat([pooled, _first_reply_estimates(benchmark, known, by_run=False)])
+            own = pl.col("model") == runs[0].spec.name
+            mine = with_reader_error(benchmark, runs, pooled.filter(own), by_run=False)
+            pooled = pl.concat([pooled.filter(~own), mine])
         for model, partitions in models.items():
             digest = pooling_digest(benchmark, partitions)
             write_frame(pooled.filter(model=model), model_estimates_path(benchmark, model), digest)

@@ -50,7 +50,13 @@ def recount(study: Study, benchmark: str, condition: str, model: str, measure: s
         # Only what holds the measure is computed; the coverage of a benchmark that declares none is always there.
         narrow.measures = () if whole is COVERAGE else (whole,)  # type: ignore[misc]
         groups = groups_of(narrow, scored, by_run=False)
-        rows = estimates(narrow, groups).filter(condition=condition)
+        runs = [
+            each
+            for each in tasks.partitions(own)
+            if each.spec.name == model and responses_path(each).exists()
+        ]
+        rows = files.with_reader_error(narrow, runs, estimates(narrow, groups), by_run=False)
+        rows = rows.filter(condition=condition)
         frame = next((each.frame for each in groups if each.label == condition), scored.clear())
     rows = rows.filter(measure=measure)
     if not rows.height:

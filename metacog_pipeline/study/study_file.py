@@ -46,6 +46,12 @@ class StudySection(Section):
     )
 
 
+class ReaderSection(Section):
+    """``[reader]``: the ``[[judges]]`` row that decides what words alone do not; off without the table."""
+
+    judge: str
+
+
 class StudyFile(Section):
     """The tables of a study file.
 
@@ -59,6 +65,7 @@ class StudyFile(Section):
     authors: tuple[ModelSpec, ...] = ()
     benchmarks: dict[str, SerializeAsAny[Settings]]
     training: SerializeAsAny[Section] | None = None
+    reader: ReaderSection | None = None
     deploy: DeploySection = DeploySection()
 
 
@@ -159,6 +166,10 @@ def _validated(path: Path, data: Mapping[str, Any]) -> Study:
 def _problems(study: Study) -> Iterator[str]:
     """Yield what the tables say that does not go together."""
     yield from study.deploy.problems()
+    judges = [each.name for each in study.judges]
+    if study.reader is not None and study.reader.judge not in judges:
+        near, there = suggestion(study.reader.judge, judges), ", ".join(judges) or "no row"
+        yield f'reader.judge: no judge "{study.reader.judge}"{near}; [[judges]] has: {there}'
     rows = [(f"{key}[{n}]", spec) for key in ASKED for n, spec in enumerate(getattr(study, key))]
     named: dict[str, str] = {}
     opinions: dict[str, str] = {}

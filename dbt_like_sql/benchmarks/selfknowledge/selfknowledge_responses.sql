@@ -7,7 +7,7 @@
 --   meta_output varchar, correct tinyint, correct_strict tinyint, correct_inclusion tinyint, yes tinyint, yes_strict tinyint, yes_reference tinyint,
 --   abstained tinyint, confidence double, status varchar, reason varchar, truncated tinyint, meta_truncated tinyint,
 --   latency_s double, cost_usd double, input_tokens bigint, output_tokens bigint, mode varchar, answer_ids varchar[],
---   threshold tinyint, all_aligned tinyint, matching varchar, yes_no varchar,
+--   threshold tinyint, all_aligned tinyint, by_reader tinyint, matching varchar, yes_no varchar,
 --   wording varchar, source varchar)
 -- #NOT_NULL(dataset, condition, model, run, item_id, status)
 -- columns:
@@ -15,7 +15,8 @@
 --   language: asked in
 --   output: the reply to the direct question
 --   meta_output: the reply to "do you know it?", null under idk
---   correct: 1 or 0 by the study's matching rule, null without an answer
+--   correct: 1 or 0 by the study's matching rule or its reader model, null without an answer
+--   by_reader: whether the reader model took the reply for an accepted answer; null where it was not asked
 --   correct_strict: the same for whole words
 --   correct_inclusion: the same where an accepted answer is any part of the reply
 --   yes: said to be known, by the study's rule; null where the meta reply says neither

@@ -12,7 +12,7 @@ from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Calls, Chat, Condition, Paper, Respondent, Stage, Step
 from metacog_pipeline.benchmark.seeded_sample import seeded_sample
 from metacog_pipeline.benchmark.wording import words_of
-from metacog_pipeline.benchmarks.questions import asking, confidence, items, measures, read
+from metacog_pipeline.benchmarks.questions import asking, confidence, items, measures, names, read
 from metacog_pipeline.benchmarks.questions.board import BOARD
 from metacog_pipeline.benchmarks.questions.items import Item as Question
 from metacog_pipeline.benchmarks.questions.settings import Settings
@@ -20,6 +20,7 @@ from metacog_pipeline.benchmarks.questions.simulated import SimulatedRespondent
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.interchange.importing import importer_of
 from metacog_pipeline.interchange.question_rules import QuestionRows, answered_only
+from metacog_pipeline.judges.names import with_names
 from metacog_pipeline.llm.spec import ObserverSpec
 
 
@@ -36,7 +37,7 @@ class OwnQuestions(contract.Benchmark[Settings, Question, read.Response]):
     unreadable = read.UNREADABLE
     coded, grouped_by = ("correct", "kept"), ("task",)
     measures, contrasts, questions = measures.MEASURES, measures.CONTRASTS, measures.QUESTIONS
-    board, importer = BOARD, importer_of(QuestionRows)
+    board, importer, judging = BOARD, importer_of(QuestionRows), names.JUDGING
     trial_settings: ClassVar = {"items": ["sample"], "samples": 3, "conditions": ["verbal_percent", "p_true"]}
 
     def construction(self) -> tuple[Step, ...]:
@@ -111,7 +112,7 @@ class OwnQuestions(contract.Benchmark[Settings, Question, read.Response]):
 
         An answer that was withheld is right where that to the first other condition is.
         """
-        responses = confidence.on_one_scale(responses)
+        responses = confidence.on_one_scale(with_names(responses, judgements))
         forced = responses.filter(pl.col("kept").is_null(), status="ok").unique(
             ["run", "item_id"], keep="first", maintain_order=True
         )

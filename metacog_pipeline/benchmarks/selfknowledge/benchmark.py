@@ -11,7 +11,7 @@ import polars as pl
 
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.wording import words_of
-from metacog_pipeline.benchmarks.selfknowledge import items, prompts, read, response, sources
+from metacog_pipeline.benchmarks.selfknowledge import items, names, prompts, read, response, sources
 from metacog_pipeline.benchmarks.selfknowledge import settings as settings_of
 from metacog_pipeline.benchmarks.selfknowledge.board import BOARD
 from metacog_pipeline.benchmarks.selfknowledge.construction import pipeline
@@ -28,6 +28,7 @@ from metacog_pipeline.benchmarks.selfknowledge.questions import QUESTIONS
 from metacog_pipeline.benchmarks.selfknowledge.simulated import SimulatedRespondent
 from metacog_pipeline.benchmarks.selfknowledge.training.steps import TRAINING
 from metacog_pipeline.home import Home
+from metacog_pipeline.judges.names import with_names
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import OneOf
 
@@ -74,6 +75,7 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, respons
     published = PUBLISHED
     board = BOARD
     importer = IMPORTER
+    judging = names.JUDGING
     training = TRAINING
     trial_settings: ClassVar = {"limit": 12, "languages": ["en", "es"]}
 
@@ -166,6 +168,7 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, respons
         ``threshold``: D > 0.5, a tie is a no. ``yes`` under ``idk``: the answer was not withheld. ``all_aligned`` under
         ``idk``: being right and saying yes under ``dual``, and not abstaining here, are all three the same.
         """
+        responses = with_names(responses, judgements)
         keys = ("dataset", "model", "run", "language", "item_id")
         failed, idk = (
             pl.col("status").is_in(self.unanswered),

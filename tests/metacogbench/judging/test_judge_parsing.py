@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.metacogbench.judging.parsing import parse_verdict
+from metacog_pipeline.judges.verdicts import parse_verdict
 from tests.tables import every
 
 

@@ -7,6 +7,7 @@ from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, TIERS, It
 from metacog_pipeline.benchmarks.metacogbench.judging import prompts
 from metacog_pipeline.benchmarks.metacogbench.judging.cases import PLACES, Case, cases, longest
 from metacog_pipeline.benchmarks.metacogbench.prompts import load_wording
+from metacog_pipeline.judges.verdicts import REPLY_CHARACTERS, quoted, unquoted
 from tests.injections import INJECTIONS
 from tests.tables import every
 
@@ -46,16 +47,16 @@ def test_what_is_quoted_is_found_again_and_lines_cannot_break_out(kind, texts):
     case = Case("i", tier, condition, dict(zip(places, texts, strict=False)))
     found = WORDS.read(WORDS.fill(case))
     assert found is not None and found[0] == kind
-    assert found[1] == {place: prompts.unquoted(prompts.quoted(text)) for place, text in case.said.items()}
-    assert all(line.startswith("| ") for line in prompts.quoted(texts[0]).splitlines())
-    assert [line.rstrip() for line in prompts.unquoted(prompts.quoted(texts[0])).split("\n")] == [
+    assert found[1] == {place: unquoted(quoted(text)) for place, text in case.said.items()}
+    assert all(line.startswith("| ") for line in quoted(texts[0]).splitlines())
+    assert [line.rstrip() for line in unquoted(quoted(texts[0])).split("\n")] == [
         line.rstrip() for line in (texts[0].splitlines() or [""])
     ] or texts[0] == "(nothing)"
 
 
 def test_of_a_long_reply_beginning_and_end_are_shown():
-    shown = prompts.quoted("a" * 50_000 + '{"total": 3}')
-    assert len(shown) < prompts.REPLY_CHARACTERS + 100
+    shown = quoted("a" * 50_000 + '{"total": 3}')
+    assert len(shown) < REPLY_CHARACTERS + 100
     assert shown.endswith('{"total": 3}') and "characters left out]" in shown
     assert all(line.startswith("| ") for line in shown.splitlines())
 

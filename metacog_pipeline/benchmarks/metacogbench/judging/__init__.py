@@ -1,14 +1,12 @@
 """Judges: models, the judged model itself among them, that give the verdict the rules of the scorer give.
 
-``cases`` says what is judged, ``prompts`` in which words, ``parsing`` reads a verdict, ``agreement`` says how far judges
-and rules agree. ``simulated`` judges instead of a model, with errors of a known rate. A judgement enters a score only where
-words alone do not decide. The reply under judgement is data: it is quoted line by line.
+``cases`` says what is judged, ``prompts`` in which words, ``agreement`` says how far judges and rules agree.
+``simulated`` judges instead of a model, with errors of a known rate. A judgement enters a score only where words alone do
+not decide. The reply under judgement is data: it is quoted line by line.
 """
 
 from __future__ import annotations
 
-import functools
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,24 +14,20 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from metacog_pipeline.asking.states import source_of
-from metacog_pipeline.asking.types import Ask, Task
+from metacog_pipeline.asking.types import Task
 from metacog_pipeline.benchmark.contract import Flag, Judging, Small, schema_of
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
-from metacog_pipeline.benchmarks.metacogbench.judging import prompts
 from metacog_pipeline.benchmarks.metacogbench.judging.cases import SELF, Case, cases, longest
-from metacog_pipeline.benchmarks.metacogbench.judging.parsing import parse_verdict
-from metacog_pipeline.benchmarks.metacogbench.judging.prompts import load_judge_wording
+from metacog_pipeline.benchmarks.metacogbench.judging.prompts import case_hash, load_judge_wording, messages
 from metacog_pipeline.benchmarks.metacogbench.judging.simulated import SimulatedJudge
+from metacog_pipeline.judges.verdicts import REPLY_CHARACTERS, STEP, modes, task, verdict_of
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import JsonObject
-from metacog_pipeline.scoring.responses import Kept, in_order, why_failed
+from metacog_pipeline.scoring.reader_error import reader_of
+from metacog_pipeline.scoring.responses import Kept, in_order
 
 if TYPE_CHECKING:
     from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
 
-STEP = "judge"
-MODES = ("json_schema", "text")
-JUDGE_TOKENS = 2_000  # the least a judgement may take
 RELATIONS = (SELF, "same family", "other family", "family unknown")
 
 
@@ -73,9 +67,11 @@ class Judgement:
 
 
 def judges_of(bench: MetaCogBench, model: ModelSpec) -> tuple[Judge, ...]:
-    """Return who judges ``model``, in the order of the study's list."""
+    """Return who judges ``model``, in the order of the study's list; the reader model where the table names nobody."""
     rows = {row.name: row for row in bench.context.study.judges}
-    return tuple(Judge(name, model if name == SELF else rows[name]) for name in bench.settings.judges)
+    reader = reader_of(bench)
+    names = bench.settings.judges or (() if reader is None else (reader.name,))
+    return tuple(Judge(name, model if name == SELF else rows[name]) for name in names)
 
 
 def relation(judge: ModelSpec, model: ModelSpec) -> str:
@@ -87,25 +83,13 @@ def relation(judge: ModelSpec, model: ModelSpec) -> str:
     return RELATIONS[1] if judge.family.casefold() == model.family.casefold() else RELATIONS[2]
 
 
-def modes(spec: ModelSpec) -> tuple[str, ...]:
-    """Return the answer modes to try with a judge, best first."""
-    if spec.answer_mode in MODES:
-        return (spec.answer_mode,)
-    return ("text",) if spec.provider == "simulated" else MODES
-
-
 def _judge_tasks(judged: Sequence[Case], judge: ModelSpec) -> list[Task]:
-    """Return one task per reply: one call, whatever comes of it; held to a verdict in mode ``json_schema``."""
-    tokens, wording = max(judge.max_tokens, JUDGE_TOKENS), load_judge_wording()
-
-    def task(case: Case) -> Task:
-        async def run(ask: Ask, mode: str) -> None:
-            words, held = prompts.messages(case, wording), None if mode == "text" else _verdict_object()
-            await ask(STEP, words, constraint=held, max_tokens=tokens, top_logprobs=0)
-
-        return Task(case.item_id, prompts.case_hash(case, wording), case.condition, run)
-
-    return [task(case) for case in judged]
+    """Return one task per reply."""
+    wording = load_judge_wording()
+    return [
+        task(each.item_id, each.condition, case_hash(each, wording), messages(each, wording), judge)
+        for each in judged
+    ]
 
 
 def _judgements(bench: MetaCogBench, transcripts: pl.DataFrame, responses: pl.DataFrame) -> pl.DataFrame:
@@ -124,13 +108,13 @@ def _judgements(bench: MetaCogBench, transcripts: pl.DataFrame, responses: pl.Da
         _row(case, judge, model, run, calls.get((judge.spec.name, *key)))
         for judge in judges_of(bench, model)
         for case in judged
-        for key in [(case.item_id, case.condition, prompts.case_hash(case, wording))]
+        for key in [(case.item_id, case.condition, case_hash(case, wording))]
     ]
     return pl.DataFrame(rows, schema=schema_of(Judgement), orient="row")
 
 
 def _row(case: Case, judge: Judge, model: ModelSpec, run: int, call: Kept | None) -> tuple[object, ...]:
-    verdict, status, reason = _read(call)
+    verdict, status, reason = verdict_of(call)
     sources = (case.source, source_of(judge.spec), *((call["source"],) if call else ()))
     return (
         BENCHMARK,
@@ -144,34 +128,9 @@ def _row(case: Case, judge: Judge, model: ModelSpec, run: int, call: Kept | None
     )
 
 
-def _read(call: Kept | None) -> tuple[bool | None, str, str | None]:
-    if call is None:
-        return None, "not_run", "not asked yet"
-    match call["status"]:
-        case "failed":
-            return None, "transport_error", why_failed(call)
-        case "truncated":
-            return None, "too_long", "cut by the length limit; raise the judge's max_tokens"
-        case "refused":
-            return None, "refused", "the provider reports a refusal or a content filter"
-    verdict = parse_verdict(call["text"])
-    return (None, "unreadable", "neither pass nor fail") if verdict is None else (verdict, "ok", None)
-
-
-@functools.cache
-def _verdict_object() -> JsonObject:
-    schema = {
-        "type": "object",
-        "properties": {"verdict": {"type": "string", "enum": ["pass", "fail"]}},
-        "required": ["verdict"],
-        "additionalProperties": False,
-    }
-    return JsonObject("judgement", json.dumps(schema))
-
-
 def _longest(bench: MetaCogBench, model: ModelSpec, judge: ModelSpec) -> list[Task]:
     conditions = [condition.name for condition in bench.conditions()]
-    return _judge_tasks([*longest(bench.items, conditions, bench.wording, prompts.REPLY_CHARACTERS)], judge)
+    return _judge_tasks([*longest(bench.items, conditions, bench.wording, REPLY_CHARACTERS)], judge)
 
 
 def _tasks(bench: MetaCogBench, judge: ModelSpec, responses: pl.DataFrame) -> list[Task]:
@@ -179,7 +138,7 @@ def _tasks(bench: MetaCogBench, judge: ModelSpec, responses: pl.DataFrame) -> li
 
 
 JUDGING = Judging(
-    wanted=lambda bench: bool(bench.settings.judges),
+    wanted=lambda bench: bool(bench.settings.judges) or reader_of(bench) is not None,
     judges=lambda bench, model: tuple(judge.spec for judge in judges_of(bench, model)),
     tasks=_tasks,
     longest=_longest,

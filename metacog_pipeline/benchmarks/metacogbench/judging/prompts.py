@@ -14,10 +14,9 @@ from dataclasses import dataclass
 
 from metacog_pipeline.benchmarks.metacogbench.judging.cases import Case
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
+from metacog_pipeline.judges.verdicts import quoted, unquoted
 from metacog_pipeline.llm.types import Message
 
-REPLY_CHARACTERS = 20_000  # what a judge is shown of a text: its beginning and its end
-NOTHING = "(nothing)"
 _PLACE = re.compile(r"\{\{(task|first|next|reply)\}\}")
 _QUOTATION = r"(\| [^\n]*(?:\n\| [^\n]*)*)"
 
@@ -75,17 +74,3 @@ def messages(case: Case, wording: JudgeWording) -> tuple[Message, ...]:
 def case_hash(case: Case, wording: JudgeWording) -> str:
     """Return the SHA-256 of everything a judge is sent about a reply."""
     return sha256_hex(canonical_json([message.content for message in messages(case, wording)]))
-
-
-def quoted(text: str) -> str:
-    """Return a text with ``| `` before every line; of one that is too long, beginning and end."""
-    if len(text) > REPLY_CHARACTERS:
-        half = REPLY_CHARACTERS // 2
-        text = f"{text[:half]}\n[{len(text) - 2 * half} characters left out]\n{text[-half:]}"
-    return "\n".join(f"| {line}" for line in text.splitlines()) or f"| {NOTHING}"
-
-
-def unquoted(quotation: str) -> str:
-    """Return what `quoted` quotes, its lines parted by line feeds."""
-    text = "\n".join(line[2:] for line in quotation.split("\n"))
-    return "" if text == NOTHING else text

@@ -11,11 +11,12 @@ from collections.abc import Sequence
 
 from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, Item
 from metacog_pipeline.benchmarks.metacogbench.judging.cases import longest
-from metacog_pipeline.benchmarks.metacogbench.judging.prompts import load_judge_wording, quoted, unquoted
+from metacog_pipeline.benchmarks.metacogbench.judging.prompts import load_judge_wording
 from metacog_pipeline.benchmarks.metacogbench.prompts import FREE, TURN_1, TWO_TURN, Wording, scored_step
 from metacog_pipeline.benchmarks.metacogbench.read import score
 from metacog_pipeline.benchmarks.metacogbench.simulated_answers import PHRASES
 from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.judges.verdicts import quoted, unquoted
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject
 from metacog_pipeline.reading.calls import Call
