@@ -104,7 +104,7 @@ def test_the_reader_sees_neither_model_nor_condition_and_one_answer_is_decided_o
 def test_without_labels_what_rests_on_the_reader_has_no_interval_and_says_why(study):
     rows = {row["measure"]: row for row in estimates(study).filter(pl.col("condition").str.ends_with("percent")).to_dicts()}
     assert (rows["accuracy"]["low"], rows["accuracy"]["status"]) == (None, "the reader model is not audited")
-    assert rows["mean_confidence"]["low"] is not None and rows["mean_confidence"]["status"] == "ok"
+    assert rows["mean_confidence"]["low"] is not None, "confidence does not rest on the reader"
 
 
 def test_labels_correct_the_estimate_and_widen_its_interval(metacog, tmp_path):
