@@ -61,7 +61,9 @@ def tables(path, name):
 
 
 def estimates(path):
-    return pl.read_parquet(path.parent / "home" / "estimates" / "questions" / "models" / "*.parquet").sort(KEY)
+    return pl.read_parquet(path.parent / "home" / "estimates" / "questions" / "models" / "*.parquet").sort(
+        KEY
+    )
 
 
 def label(metacog, path, file, verdict):
@@ -102,7 +104,10 @@ def test_the_reader_sees_neither_model_nor_condition_and_one_answer_is_decided_o
 
 
 def test_without_labels_what_rests_on_the_reader_has_no_interval_and_says_why(study):
-    rows = {row["measure"]: row for row in estimates(study).filter(pl.col("condition").str.ends_with("percent")).to_dicts()}
+    rows = {
+        row["measure"]: row
+        for row in estimates(study).filter(pl.col("condition").str.ends_with("percent")).to_dicts()
+    }
     assert (rows["accuracy"]["low"], rows["accuracy"]["status"]) == (None, "the reader model is not audited")
     assert rows["mean_confidence"]["low"] is not None, "confidence does not rest on the reader"
 
