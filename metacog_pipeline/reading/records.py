@@ -8,14 +8,15 @@ The names are those of prompts in use, in English, Spanish, German, French, Chin
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
-MOST_OBJECTS = 200  # of one reply; what lies beyond is no answer
-MOST_BROKEN = 20  # braces that open none
+MOST_OBJECTS = 200  # brackets of one reply that may open one; what lies beyond is no answer
 MOST_OF_OBJECT = 20_000  # characters from the brace on that are looked at
 
 # The words of prompts and replies for each name, as they stand before a colon. Longer ones come first.
@@ -91,7 +92,12 @@ def records(text: str) -> list[Record]:
     """Return the records of a turn in order of place. Never raises."""
     if _ESCAPED.search(text):  # JSON that was encoded twice
         text = text.replace('\\"', ' "')
-    objects = [*_objects(text)]
+    objects = [
+        _record(text, each, start, end, several=several)
+        for data, start, end in _decoded(text)
+        for each, several in _flat(data)
+    ]
+    objects = [each for each in objects if each.values]
     outside = blanked(text, objects)
     found = [*objects, *_labelled(outside), *_numbered(outside), *_table(outside)]
     return sorted(found, key=lambda record: (record.start, record.end))
@@ -101,7 +107,7 @@ def records(text: str) -> list[Record]:
 _DECODER = json.JSONDecoder()
 _TEXT = r""""(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'"""
 _BRACES = re.compile(rf"{_TEXT}|[{{}}]")
-_COMMENTS = re.compile(rf"(?P<text>{_TEXT})|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_COMMENTS = re.compile(rf"(?P<text>{_TEXT})|//[^\n]*|/\*.*?\*/|,(?=\s*[}}\]])", re.DOTALL)
 _ESCAPED = re.compile(r'[{\[]\s{0,20}\\"')
 # What a form leaves to fill in, repeated as it stands: <letter A-F>, <0 or 1>.
 _TEMPLATE = re.compile(
@@ -109,39 +115,12 @@ _TEMPLATE = re.compile(
     r"|\w\s*(?:-|to|or|\||/)\s*\w)[^<>]*>\W*",
     re.IGNORECASE,
 )
-_PAIR = re.compile(
-    r"""["']?(?P<key>[A-Za-z_][\w -]{0,40}?)["']?\s*:\s*"""
-    r"""(?P<value>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[^,{}\[\]\n"']+)"""
-)
-
-
-def _objects(text: str) -> Iterator[Record]:
-    """Yield a record for each JSON object with a known key, near-JSON included."""
-    place, count = 0, 0
-    while count < MOST_OBJECTS and (found := _opening(text, place)) >= 0:
-        count += 1
-        data, end = _decoded(text, found)
-        if data is None:
-            pairs, end = _pairs(text, found)
-            made = [_record(text, pairs, found, end)] if pairs else []
-        else:
-            made = [_record(text, each, found, end, several=several) for each, several in _flat(data)]
-        yield from (each for each in made if each.values)
-        place = max(end, found + 1)
 
 
 def objects(text: str) -> Iterator[Mapping[str, Any]]:
     """Yield the JSON objects of a turn, each before those that it holds, mended where that takes no guess."""
-    place, count, broken = 0, 0, 0
-    while count < MOST_OBJECTS and broken < MOST_BROKEN and (start := text.find("{", place)) >= 0:
-        count += 1
-        data, end = _decoded(text, start)
-        if data is None:
-            closed = _closing(text, start)
-            data, end = (_mended(text[start:closed]), closed) if closed > start else (None, start + 1)
-        broken += data is None
+    for data, _, _ in _decoded(text):
         yield from _held(data)
-        place = end if data is not None else start + 1
 
 
 def _held(data: Any) -> Iterator[Mapping[str, Any]]:
@@ -151,46 +130,42 @@ def _held(data: Any) -> Iterator[Mapping[str, Any]]:
         yield from _held(each)
 
 
-def _closing(text: str, start: int) -> int:
-    """Return the place behind the brace that closes the one at ``start``, outside of texts; -1 where there is none."""
+def _decoded(text: str) -> Iterator[tuple[Any, int, int]]:
+    """Yield each object, or list of objects, that stands in ``text``, with its place."""
+    end = 0
+    for mark in islice(re.finditer(r"[{\[]", text), MOST_OBJECTS):
+        start = mark.start()
+        if start < end:
+            continue
+        try:
+            data, length = _DECODER.raw_decode(text[start : start + MOST_OF_OBJECT])
+        except (ValueError, RecursionError):
+            length = _length(text, start) if mark[0] == "{" else 0
+            data = _mended(text[start : start + length])
+        several = isinstance(data, list) and data and all(isinstance(each, dict) for each in data)
+        if isinstance(data, dict) or several:
+            end = start + length
+            yield data, start, end
+
+
+def _length(text: str, start: int) -> int:
+    """Return the length of what the brace at ``start`` opens, braces in texts left out; 0 where nothing closes it."""
     depth = 0
     for found in _BRACES.finditer(text, start, start + MOST_OF_OBJECT):
         depth += {"{": 1, "}": -1}.get(found[0], 0)
         if not depth:
-            return found.end()
-    return -1
+            return found.end() - start
+    return 0
 
 
 def _mended(said: str) -> Any:
-    """Return an object without its comments and last comma, in JSON or as Python writes it; None where it is neither."""
+    """Return an object without its comments and last commas, in JSON or as Python writes it; None where it is neither."""
     bare = _COMMENTS.sub(lambda found: found["text"] or "", said)
-    bare = re.sub(r",(\s*[}\]])", r"\1", bare)
     quoted = re.sub(r"([{,]\s{0,80})([A-Za-z_]\w{0,40})\s?:", r'\1"\2":', bare)
-    for loads, form in ((json.loads, bare), (ast.literal_eval, bare), (json.loads, quoted)):
-        try:
-            data = loads(form)
-        except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
-            continue
-        return data if isinstance(data, dict) else None
+    for loads, form in ((json.loads, quoted), (ast.literal_eval, bare)):
+        with contextlib.suppress(ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+            return loads(form)
     return None
-
-
-def _opening(text: str, place: int) -> int:
-    places = [text.find(mark, place) for mark in "{["]
-    return min((each for each in places if each >= 0), default=-1)
-
-
-def _decoded(text: str, start: int) -> tuple[Any, int]:
-    """Return the JSON object or list of objects at ``start`` and its end; None where it is none."""
-    try:
-        data, length = _DECODER.raw_decode(text[start : start + MOST_OF_OBJECT])
-    except (ValueError, RecursionError):
-        return None, start + 1
-    if isinstance(data, dict) or (
-        isinstance(data, list) and data and all(isinstance(each, dict) for each in data)
-    ):
-        return data, start + length
-    return None, start + 1
 
 
 def _flat(data: Any) -> Iterator[tuple[Mapping[str, Any], bool]]:
@@ -205,16 +180,6 @@ def _flat(data: Any) -> Iterator[tuple[Mapping[str, Any], bool]]:
             return
     inner = [value for value in data.values() if isinstance(value, dict)]
     yield data if len(inner) != 1 or any(map(_known, data)) else inner[0], False
-
-
-def _pairs(text: str, start: int) -> tuple[dict[str, Any], int]:
-    """Return the pairs of what is nearly an object at ``start``, and its end."""
-    if text[start] != "{":
-        return {}, start + 1
-    closed = text.find("}", start, start + MOST_OF_OBJECT)
-    end = closed + 1 if closed >= 0 else min(len(text), start + MOST_OF_OBJECT)
-    pairs = {found["key"]: found["value"].strip().strip("\"'") for found in _PAIR.finditer(text, start, end)}
-    return pairs, end
 
 
 def _plain_key(key: str) -> str:
