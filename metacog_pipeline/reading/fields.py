@@ -504,7 +504,7 @@ class Confidence:
             rf"(?:[,;:(]|\bat\b)\s*((?<!\d)\d{{1,9}}(?:[.,]\d{{1,9}})?\s?(?:/|out\s+of)\s*{self.high:g})\)?[.!]?\s*$",
         ):
             for found in re.finditer(pattern, text, re.IGNORECASE | re.MULTILINE):
-                if not supposed(text, found.start(), found.end(1)):
+                if not supposed(text, found.start()):
                     read = self.read(found[1])
                     return Found(read.status, read.value, found.start(1), found.end(1))
         return NOTHING

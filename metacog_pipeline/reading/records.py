@@ -31,7 +31,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     ),
     "answer": (
         r"(?:final|correct(?:ed)?|revised|updated|best|my|selected|chosen|short)[ \t]+(?:answer|option|choice|response)",
-        *(r"answer", r"choice", r"option", r"guess", r"response", r"selection", r"prediction", r"final"),
+        *(r"answer", r"choice", r"option", r"guess", r"response", r"selection", r"prediction", r"letter", r"final", r"G(?=\d[ \t]*[:=])"),
         *(r"respuesta(?:[ \t]+(?:final|correcta))?", r"antwort", r"réponse", r"reponse"),
         *(r"答案", r"回答", r"选择", r"정답", r"답변", r"답"),
     ),
@@ -42,28 +42,14 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "confidence": (
         r"(?:(?:overall|my|final|your|stated)[ \t]+)?confidence"
         r"(?:[ \t]{0,2}(?:level|score|rating|percentage|estimate|in[ \t]+(?:my[ \t]+|the[ \t]+)?answer))?",
-        *(r"certainty", r"probability(?:[\s_]+correct)?", r"prob", r"likelihood", r"sureness", r"rating", r"credence"),
+        *(r"certainty", r"probability(?:[\s_]+correct)?", r"prob", r"likelihood", r"sureness", r"rating", r"credence", r"P(?=\d[ \t]*[:=])"),
         *(r"(?:nivel[ \t]+de[ \t]+)?confianza", r"seguridad", r"certeza", r"sicherheit", r"konfidenz", r"vertrauen"),
         *(r"(?:niveau[ \t]+de[ \t]+)?confiance", r"certitude"),
         *(r"信心", r"置信度", r"把握", r"확신도", r"확신", r"자신감", r"신뢰도"),
     ),
     "bet": (r"(?:bet|wager|stake)(?:[ \t](?:size|amount))?", r"apuesta", r"einsatz", r"mise", r"下注", r"베팅"),
 }  # fmt: skip
-_KEYS = {
-    "pre": re.compile(r"^(?:pre|initial|prior|predicted)_?confidence|^confidence_(?:before|pre)"),
-    "post": re.compile(r"^(?:post|updated)_?confidence|^confidence_(?:after|post)"),
-    "answer": re.compile(
-        r"^(?:final|correct|best|my|selected|chosen)?_?(?:answer|choice|option|guess|response|selection|prediction|letter)$"
-        r"|^(?:respuesta|antwort|réponse|答案|정답)$"
-    ),
-    "decision": re.compile(
-        r"^(?:final)?_?(?:decision|judge?ment|label|classification|verdict|entscheidung|décision|decisión|判断|결정)$"
-    ),
-    "confidence": re.compile(
-        r"confiden|certain|^prob|probab|likelihood|sureness|credence|^rating$|confian|sicherheit|信心|置信度|확신도"
-    ),
-    "bet": re.compile(r"^(?:bet|wager|stake)$"),
-}
+_NAMED = {name: re.compile("|".join(words), re.IGNORECASE) for name, words in WORDS.items()}
 _SEVERAL = re.compile(r"^(?:answers|guesses|candidates|predictions|responses|options|top_?k)$")
 
 
@@ -92,14 +78,15 @@ def records(text: str) -> list[Record]:
     """Return the records of a turn in order of place. Never raises."""
     if _ESCAPED.search(text):  # JSON that was encoded twice
         text = text.replace('\\"', ' "')
-    objects = [
+    given = [
         _record(text, each, start, end, several=several)
         for data, start, end in _decoded(text)
         for each, several in _flat(data)
     ]
-    objects = [each for each in objects if each.values]
-    outside = blanked(text, objects)
-    found = [*objects, *_labelled(outside), *_numbered(outside), *_table(outside)]
+    given = [each for each in given if each.values]
+    given += _numbered(blanked(text, given))
+    outside = blanked(text, given)
+    found = [*given, *_labelled(outside), *_table(outside)]
     return sorted(found, key=lambda record: (record.start, record.end))
 
 
@@ -175,36 +162,29 @@ def _flat(data: Any) -> Iterator[tuple[Mapping[str, Any], bool]]:
         return
     for key, value in data.items():
         guesses = isinstance(value, list) and value and all(isinstance(each, dict) for each in value)
-        if guesses and _SEVERAL.match(_plain_key(key)):
+        if guesses and _SEVERAL.match(key.lower()):
             yield from ((each, len(value) > 1) for each in value)
             return
     inner = [value for value in data.values() if isinstance(value, dict)]
     yield data if len(inner) != 1 or any(map(_known, data)) else inner[0], False
 
 
-def _plain_key(key: str) -> str:
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", key)  # confidenceScore
-    return re.sub(r"[\s-]+", "_", spaced.strip().lower())
-
-
 def _known(key: str) -> str | None:
-    """Return the name that a key of an object stands for."""
-    name = _plain_key(key)
-    return next((each for each, pattern in _KEYS.items() if pattern.search(name)), None)
+    """Return the name that the key of an object or the head of a column stands for."""
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])|[\s_-]+", " ", key).strip()  # confidenceScore
+    return next((name for name, words in _NAMED.items() if words.fullmatch(spaced)), None)
 
 
 def _record(text: str, pairs: Mapping[str, Any], start: int, end: int, *, several: bool = False) -> Record:
     made, place = Record(start, end, several=several), start
     for key, data in pairs.items():
-        known = _known(key) or _plain_key(key)
+        known = _known(key)
         said = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
         behind = max(text.find(key, place, end), place) + len(key)
         at = text.find(said, behind, end)
         place = behind if at < 0 else at
-        if data is not None and not _TEMPLATE.fullmatch(said):
+        if known and data is not None and not _TEMPLATE.fullmatch(said):
             made.values.setdefault(known, Value(said, place, end if at < 0 else at + len(said), data))
-    if not {*made.values} & {*_KEYS}:
-        made.values.clear()
     return made
 
 
@@ -213,13 +193,10 @@ _BLANK = "\x1f"  # no white space, which the readers of labels would look throug
 
 def blanked(text: str, found: Sequence[Record]) -> str:
     """Return ``text`` with the records blank, so that they are not read again."""
-    pieces, place = [], 0
-    for each in sorted(found, key=lambda record: record.start):
-        if each.start < place:
-            continue
-        pieces += [text[place : each.start], re.sub(r"[^\n]", _BLANK, text[each.start : each.end])]
-        place = each.end
-    return "".join([*pieces, text[place:]])
+    for each in found:
+        blank = re.sub(r"[^\n]", _BLANK, text[each.start : each.end])
+        text = text[: each.start] + blank + text[each.end :]
+    return text
 
 
 # --- labelled lines ---------------------------------------------------------------------------------------------------
@@ -246,27 +223,23 @@ _HEADING = re.compile(
     rf"^[ \t>*_]{{0,8}}#{{1,5}}[ \t]{{0,4}}\**(?P<word>{_NAMES})\**[ \t]*:?[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
-_TAG = re.compile(
-    r"<(?P<word>answer|decision|confidence|bet)>\s*(?P<value>[^<]{0,400}?)\s*</(?P=word)>", re.IGNORECASE
-)
-_WITH_CHANCE = re.compile(r"\(\s*\d+(?:\.\d+)?\s*%?\s*\)\s*$")  # "Guess 1: B (85%)"
-_SOLVED = re.compile(
-    r"^[ \t]*####[ \t]*(?=[-+$€£]?\d|[A-J][ \t]*$)", re.MULTILINE
-)  # as GSM8K ends its solutions
-_TOP_K = re.compile(r"^[ \t*]{0,8}(?P<name>[GP])\d[ \t]*[:=][ \t]*", re.MULTILINE)
+_TAG = re.compile(rf"<(?P<word>{_NAMES})>\s*(?P<value>[^<]{{0,400}}?)\s*</(?P=word)>", re.IGNORECASE)
+# As GSM8K ends its solutions.
+_SOLVED = re.compile(r"^[ \t]*(?P<answer>####)[ \t]*(?=[-+$€£]?\d|[A-J][ \t]*$)", re.MULTILINE)
+_FINAL = re.compile(r"final|correct|revised|updated|####", re.IGNORECASE)
 
 
 def _labelled(text: str) -> Iterator[Record]:
     """Yield records of labelled lines: a name again begins the next record."""
     current: Record | None = None
-    for name, start, value, final in sorted(_labels(text), key=lambda each: each[1]):
+    for name, start, value in sorted(_labels(text), key=lambda each: each[1]):
         opens = name in ("answer", "decision", "joint")
         taken = current is not None and (("answer" if name == "joint" else name) in current.values)
         if current is None or taken or (opens and {*current.values} - {"answer", "decision", "pre"}):
             if current is not None:
                 yield current
             current = Record(start, value.end)
-        current.final |= final
+        current.final |= _FINAL.search(text, start, value.start) is not None
         current.end = max(current.end, value.end)
         for each in ("answer", "confidence") if name == "joint" else (name,):
             current.values[each] = (
@@ -283,63 +256,36 @@ _SAID = re.compile(
     r"(?P<value>\d{1,3}(?:[.,]\d{1,4})?[ ]?%?(?:[ ]?/[ ]?\d{1,3})?|(?:zero|one|two|three|four|five)\b)",
     re.IGNORECASE | re.MULTILINE,
 )
-_LETTER = re.compile(
-    r"^[ \t>*_-]{0,8}(?:final[ \t]{1,4})?answer[ \t]{1,4}(?P<value>\(?[A-Z]\)?)[.* \t]{0,4}$",
-    re.IGNORECASE | re.MULTILINE,
-)
 # A row of a table of names and values, not the head of a table.
 _CELL = re.compile(
     r"^[ \t>-]{0,8}\|?[ \t*_]{0,6}(?P<name>[^|\n*]{1,40}?)[ \t*_]{0,6}\|(?P<value>[^|\n]{1,200})\|?[ \t]*$",
     re.MULTILINE,
 )
 
-_Label = tuple[str, int, Value, bool]  # name, place, what stands behind it, whether it is called final
+_Label = tuple[str, int, Value]  # name, place, what stands behind it
 
 
 def _labels(text: str) -> Iterator[_Label]:
-    """Yield what stands under names; of several confidences those that are only spoken of are left out."""
-    found = [*_stated(text)]
-    sure = [each for each in found if each[0] == "confidence"]
-    real = [each for each in sure if not supposed(text, each[1], _end_of_number(each[2]))]
-    labelled = [each for each in sure if text[each[1] : each[2].start].rstrip(" *_")[-1:] in (":", "=")]
-    kept = real or (labelled if len(sure) == 1 else [])
-    yield from (each for each in found if each[0] != "confidence" or each in kept)
-
-
-def _end_of_number(value: Value) -> int:
-    number = re.match(r"\d+(?:[.,]\d+)?", value.said)
-    return value.start + (number.end() if number else 0)
-
-
-def _stated(text: str) -> Iterator[_Label]:
+    """Yield what stands under names, in whatever form; a confidence that is only spoken of is left out."""
     found = [*_LABEL.finditer(text)]
-    for place, label in enumerate(found):
-        end = found[place + 1].start() if place + 1 < len(found) else len(text)
-        name = "joint" if label["joint"] else next(each for each in WORDS if label[each])
-        final = re.search(r"final|correct|revised|updated", label[0], re.IGNORECASE) is not None
-        value = _line(text, label.end(), end)
-        if name == "answer" and label["number"] and _WITH_CHANCE.search(value.said):
-            name = "joint"
-        yield name, label.start(), value, final
-    for heading in _HEADING.finditer(text):
-        name = next(each for each in WORDS if heading[each])
-        yield name, heading.start(), _line(text, heading.end(), len(text)), False
-    for tag in _TAG.finditer(text):
-        yield tag["word"].lower(), tag.start(), group(tag, "value"), False
-    yield from (("answer", each.start(), group(each, "value"), False) for each in _LETTER.finditer(text))
+    for label, end in zip(found, [*(each.start() for each in found[1:]), len(text)], strict=False):
+        yield _name(label), label.start(), _line(text, label.end(), end)
+    for pattern in (_HEADING, _SOLVED):
+        yield from (
+            (_name(each), each.start(), _line(text, each.end(), len(text))) for each in pattern.finditer(text)
+        )
     for each in _CELL.finditer(text):
-        if (own := _known(each["name"])) and not _known(each["value"].strip(" *_")):
-            yield own, each.start(), _line(text, each.start("value"), each.end("value")), False
+        if (name := _known(each["name"])) and not _known(each["value"].strip(" *_")):
+            yield name, each.start(), _line(text, each.start("value"), each.end("value"))
     labelled = {label.start("word") for label in found}
-    for each in _SAID.finditer(text):
-        if each.start() not in labelled:
-            name = next(name for name in ("decision", "confidence", "bet") if each[name])
-            yield name, each.start(), group(each, "value"), False
-    for each in _TOP_K.finditer(text):
-        name = "answer" if each["name"] == "G" else "confidence"
-        yield name, each.start(), _line(text, each.end(), len(text)), False
-    for mark in _SOLVED.finditer(text):
-        yield "answer", mark.start(), _line(text, mark.end(), len(text)), True
+    for each in [*_TAG.finditer(text), *_SAID.finditer(text)]:
+        if each.start() not in labelled and not supposed(text, each.start()):
+            yield _name(each), each.start(), group(each, "value")
+
+
+def _name(found: re.Match[str]) -> str:
+    said = found.groupdict()
+    return next(name for name in ("joint", *WORDS) if said.get(name))
 
 
 def group(found: re.Match[str], name: str) -> Value:
@@ -363,25 +309,17 @@ def _line(text: str, start: int, end: int) -> Value:
     return Value("" if _TEMPLATE.fullmatch(said) else said, start, start + len(said))
 
 
-# --- numbers that a reply speaks of and does not state: of the scale, of what it would say, of what it does not say ---
-_SUPPOSED_BEFORE = re.compile(r"\b(?:not|never|if|had|were|unless|nearly|almost|most)\b|n't\b", re.IGNORECASE)
-_SUPPOSED_BEHIND = re.compile(
-    r"^[ \t]{0,3}(?:=|\([^)\n]{0,40}\)[ \t]{0,3}(?:to|-)\b)"
-    r"|^[^(]*\b(?:would|could|requires?|needs?|if|unless|lowest|highest|only\s+with)\b",
-    re.IGNORECASE,
-)
+_SUPPOSED = re.compile(r"(?:\b(?:not|never|if|unless|nearly|almost)\b|n't\b)[^.!?\n,;]{0,80}$", re.IGNORECASE)
 
 
-def supposed(text: str, start: int, end: int) -> bool:
-    """Return whether the number that ends at ``end``, whose name begins at ``start``, is only spoken of, not stated."""
-    before = re.split(r"[.!?\n,;]|\bbut\b", text[max(0, start - 80) : start])[-1]
-    behind = re.split(r"[.!?\n;]", text[end : end + 60])[0]
-    return bool(_SUPPOSED_BEFORE.search(before) or _SUPPOSED_BEHIND.search(behind))
+def supposed(text: str, start: int) -> bool:
+    """Return whether what begins at ``start`` is only spoken of, not stated: what a reply would say, or does not say."""
+    return _SUPPOSED.search(text, max(0, start - 80), start) is not None
 
 
 # --- numbered guesses ---------------------------------------------------------------------------------------------------
 _GUESS = re.compile(
-    r"^[ \t]{0,8}(?P<number>\d)[.)]\s+(?P<answer>[^\n(]{1,200}?)[ \t]*\((?P<confidence>[^)\n]{1,20})\)[ \t]*$",
+    r"^[ \t]{0,8}(?:Guess[ \t])?(?P<number>\d)[.):]\s+(?P<answer>[^\n(]{1,200}?)[ \t]*\((?P<confidence>[^)\n]{1,20})\)[ \t]*$",
     re.MULTILINE,
 )
 
