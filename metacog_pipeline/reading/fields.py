@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -76,18 +76,6 @@ REFUSED = re.compile(
     r"|désolé|抱歉|对不起|죄송)",
     re.IGNORECASE,
 )
-_DENIED = re.compile(
-    r"(?:(?:\bnot\b|n['’]t\b|\bcannot\b|\brather\s+than\b|\binstead\s+of\b|\brul(?:ed?|es|ing)\s+out\b|\bexclud\w+"
-    r"|\beliminat\w+|\bthough\b)(?:\s+(?:option|answer|choice|be|the))?"
-    r"|(?:n['’]t|not|doubt)\s+(?:think\s+|believe\s+)?(?:that\s+)?(?:the\s+)?(?:correct\s+|right\s+)?"
-    r"(?:answer|choice|option)\s+(?:is|would\s+be))\s*[(\[*]{0,3}$",
-    re.IGNORECASE,
-)
-_WRONG = re.compile(
-    r"^[)\]*]{0,3}\s*(?:-\s*no\b|(?:(?:is|would\s+be|are|was|seems|looks)\s+)?"
-    r"(?:not|no|wrong|incorrect|unlikely|less\s+likely|tempting|excluded|ruled\s+out|out)\b|does\s*n[o']t\b|can(?:no|')t\b)",
-    re.IGNORECASE,
-)
 
 
 def simple(text: str) -> str:
@@ -104,56 +92,37 @@ _MARKUP = " \t\n*_.,;:!()[]<>\"'`$\\{}~|"
 
 
 # --- one of several options ---------------------------------------------------------------------------------------------
-_LEADS = re.compile(
-    r"\W*(?:(?:option|answer|choice|letter)\W{1,3})?\(?([A-Za-z])\b\s*(?:[).:,*\](]|\s-|-\s|\n|$)",
-    re.IGNORECASE,
-)
-# Behind a letter that is one of several: "A or B", "A, B and C", "A and possibly B".
-_OR = re.compile(
-    r"[\W_]{0,3}(?:or|/|and|&|vs|,)[\W_]{0,3}(?:(?:possibly|maybe|also|option)\s+)?[\W_]{0,2}([A-Z])\b(?!')"
-)
 # What may stand behind a letter that is no word: its end, a sign, or the reason.
 _AFTER = (
-    r"(?=[ \t]*(?:$|[).,;:!\]*\"'<>\n($}|]|[-/]\s)|[ \t]+(?:is|because|since|as|seems|would|over|with|at|for|due|given"
-    r"|based|and|or|are|were|both|which|that|though|but|not|here|confidence)\b)"
+    r"(?=[ \t]*(?:$|[).,;:!\]*\"'<>\n($}|/]|-\s|[\u3040-\u9fff\uac00-\ud7a3])|[ \t]+(?:is|because|since|as|seems|would|over|with"
+    r"|at|for|due|given|based|and|or|are|were|both|which|that|though|but|not|here|confidence)\b)"
 )
-_IS = r"(?:[ \t]+(?:is|would\s+be|must\s+be|should\s+be|option|letter|with|la|the|:))*"
-_STATED = (
-    re.compile(
-        rf"(?i:answer|choice|option|response|choose|pick|select|go(?:ing)?\s+with){_IS}[ \t$]*[(\[<\"'*:]*"
-        rf"([A-Z])(?i:{_AFTER})"
-    ),
-    re.compile(
-        r"\b([A-Z])\b[)\]*]*\s+(?:is|seems|would\s+be)\s+(?:the\s+)?(?:correct|right|best|most\s+likely)"
-    ),
-    re.compile(
-        r"(?:[Ll]a\s+(?:respuesta\s+|opción\s+)?(?:correcta\s+)?es\s+la|答案是|답은|Antwort\s+ist|réponse\s+est|选项)\s*\(?([A-Z])\b"
-    ),
-    re.compile(r"\$\s*([A-Z])\s*\$"),  # what LaTeX put into a box
-    re.compile(r"\b(?i:leaves|leaving)\s+(?:(?i:only|us\s+with|option|answer)\s+)?[*_(]{0,3}([A-Z])\b"),
-    re.compile(r"(?:^|\n)[ \t]{0,8}(?i:so|therefore|hence|thus|conclusion)\s*[:,]\s*([A-Z])\s*(?:$|\n|[.])"),
-)
-# "B... no, sorry, C": behind a letter, what takes its place.
-_INSTEAD = re.compile(
-    rf"\W{{1,6}}(?i:no|wait|sorry|rather|actually|i\s+mean|make\s+that)\b\W+(?:(?i:no|wait|sorry|it\s+is|it's)\W+){{0,2}}([A-Z])(?i:{_AFTER})"
+_STATED = re.compile(
+    r"(?i:answer|choice|option|response|choose|pick|select|go(?:ing)?\s+with|respuesta|correcta|opción|antwort|réponse|答案|选项|답)"
+    r"(?i:[ \t]*(?:\b(?:is|would\s+be|must\s+be|should\s+be|option|letter|with|the|es|la|ist|est)\b|[:是은]))*"
+    rf"[ \t$]*[(\[<\"'*:]*([A-Z])(?i:{_AFTER})"
 )
 # A letter that stands as one: at the beginning, behind a sign or one of these words, never inside a name ("hepatitis B").
 _MENTION = re.compile(
-    r"(?:^|[\n(\[*\"',:;>→]|-[ \t]|\b(?i:options?|answer|choice|letter|either|both|but|is|be|for|with|pick|choose|select"
-    rf"|say|towards?|than|on|to|or|and|between)[ \t]+)[ \t$]*([A-Z])(?i:{_AFTER})"
+    r"(?:^|[\n(\[*\"',:;>→$]|-[ \t]|\b(?i:options?|answer|choice|letter|either|both|but|is|be|for|with|pick|choose|select"
+    rf"|say|towards?|than|on|to|or|and|between|leaves|leaving)[ \t]+)[ \t$]*([A-Z])(?i:{_AFTER})"
 )
-
-
+# Behind a letter that is one of several: "A or B", "A, B and C", "A and possibly B", "B... no, sorry, C".
+_ANOTHER = re.compile(
+    r"[\W_]{0,4}(?:,|/|&|\b(?:or|and|vs|no|wait|sorry|rather|actually))[\W_]{0,3}"
+    r"(?:(?:possibly|maybe|also|option|wait|sorry)[\W_]+)?([A-Z])\b(?!')"
+)
+_DENIED = re.compile(
+    r"(?:\b(?:not|cannot|than|instead\s+of|rul\w+\s+out|exclud\w+|eliminat\w+|doubt)|n['’]t)"
+    r"(?:\s+(?:think|believe|that|be|the|correct|right|option|answer|choice|is))*[\s(\[*]*$",
+    re.IGNORECASE,
+)
 _BOLD = re.compile(r"\*\*([^*\n]{1,80})\*\*")
-_OPTION = re.compile(
-    r"(?:option|choice)\s+(?:no\.?\s+|number\s+)?(\d{1,2})(?=[\s.,;:)]|$)(?!\.\d)", re.IGNORECASE
+_WRONG = re.compile(
+    r"[)\]*\s]*(?:-\s*)?(?:(?:is|would\s+be|was|seems|looks)\s+)?"
+    r"(?:not|no|wrong|incorrect|unlikely|less\s+likely|excluded|ruled\s+out|out|does\s*n[o']t|can(?:no|')t)\b",
+    re.IGNORECASE,
 )
-
-
-def _truth(said: str) -> str | None:
-    """Return the yes or no that a single word is: true and yes are one."""
-    word = simple(said)
-    return YesNo().read(word).value if word.isalpha() else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,101 +135,61 @@ class Letter:
     def read(self, said: str) -> Found:
         """Read the letter or the option behind a label."""
         whole = said.strip(_MARKUP)
-        if len(whole) == 1 and whole.isalpha() and (whole.upper() in self.options or not self._named(whole)):
+        if whole.upper() in self.options:
             return self._of(whole.upper(), said.index(whole))
-        if not whole:
-            return NOTHING
-        if letter := self._named(whole) or self._numbered(whole):
+        if letter := self._named(whole):
             return Found("ok", letter, 0, len(said))
-        both = re.match(r"\W*([A-Z])\s?/\s?([A-Z])\W*$", said)
-        if both is not None and not UNKNOWN.match(whole):
-            return AMBIGUOUS if both[1] != both[2] else NOTHING
-        leads = _LEADS.match(said)
-        if leads is not None and leads[1].upper() in self.options:
-            letter, behind = leads[1].upper(), said[leads.end(1) :]
-            if self._or_another(said, leads.end(1), {letter}):
-                return AMBIGUOUS
-            if UNKNOWN.match(behind.lstrip(" :.-")) and not UNKNOWN.match(self.options[letter]):
-                return NOTHING
-            return (
-                AMBIGUOUS if self._named(behind) not in (None, letter) else self._of(letter, leads.start(1))
-            )
+        if len(whole) == 1 and whole.isalpha():
+            return Found("out_of_range")
         if UNKNOWN.match(whole) and not REFUSED.match(whole):
-            return self._unsure()
+            own = [letter for letter, option in self.options.items() if UNKNOWN.match(option)]
+            return self._of(own[0], 0) if len(own) == 1 else WITHHELD
+        leads = re.match(r"\W*([A-Z])\b\W+(.+)", whole)
+        if leads is not None and self._named(leads[2]) not in (None, leads[1]):
+            return AMBIGUOUS  # the letter of one option and the text of another
         return self.find(said)
 
     def find(self, text: str) -> Found:
-        """Find the letter that a text states, else the only one it mentions undenied, else the only option it names."""
-        stated = [
-            found for pattern in _STATED for found in pattern.finditer(text) if found[1] in self.options
-        ]
-        stated = [found for found in stated if not _is_denied(text, found)]
-        if stated:
-            last = max(stated, key=lambda found: found.start(1))
-            if instead := _INSTEAD.match(text, last.end(1)):
-                return self._of(instead[1], instead.start(1))
-            if self._or_another(text, last.end(1), {last[1]}):
-                return AMBIGUOUS
-            return self._of(last[1], last.start(1))
-        mentions = [
-            found
-            for found in _MENTION.finditer(text)
-            if found[1] in self.options and not _is_denied(text, found)
-        ]
-        letters = {found[1] for found in mentions}
-        if letters:
-            several = len(letters) > 1 or self._or_another(text, mentions[-1].end(1), letters)
-            return AMBIGUOUS if several else self._of(mentions[-1][1], mentions[-1].start(1))
-        bold = [(self._named(found[1]), found) for found in _BOLD.finditer(text)]
-        if len({letter for letter, _ in bold if letter}) == 1:
-            return next(Found("ok", each, *found.span(1)) for each, found in bold if each)
+        """Find the letter that a text states last, else the only one that it mentions, else the only option that it names."""
+        found = self._undenied(_STATED, text)[-1:] or self._undenied(_MENTION, text)
+        if found:
+            letters = {each[1] for each in found}
+            another = _ANOTHER.match(text, found[-1].end(1))
+            if another is not None and another[1] in self.options:
+                letters.add(another[1])
+            return AMBIGUOUS if len(letters) > 1 else self._of(found[-1][1], found[-1].start(1))
         within = f" {simple(text)} "
-        named = {
-            letter
-            for letter, option in self.options.items()
-            if simple(option) and f" {simple(option)} " in within
-        }
+        bold = {letter for each in _BOLD.findall(text) if (letter := self._named(each))}
+        named = [*bold] or [
+            letter for letter, option in self.options.items() if f" {simple(option) or '-'} " in within
+        ]
         if len(named) == 1:
-            return Found("ok", named.pop(), 0, len(text))
+            return Found("ok", named[0], 0, len(text))
         return AMBIGUOUS if named else WITHHELD if UNKNOWN.match(text) else NOTHING
 
-    def _or_another(self, text: str, place: int, letters: Collection[str]) -> bool:
-        """Whether "or" and an option that is none of ``letters`` stand at ``place``."""
-        either = _OR.match(text, place)
-        return either is not None and either[1] in self.options and either[1] not in letters
+    def _undenied(self, pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
+        found = [each for each in pattern.finditer(text) if each[1] in self.options]
+        return [
+            each
+            for each in found
+            if not _DENIED.search(text, max(0, each.start(1) - 40), each.start(1))
+            and not _WRONG.match(text, each.end(1))
+        ]
 
     def _named(self, said: str) -> str | None:
         """Return the only option whose text is ``said``; "none of these" is the only one that begins so."""
-        mine = simple(said)
-        found = [letter for letter, option in self.options.items() if mine and simple(option) == mine]
-        if mine.startswith("none of"):
-            found = [
-                letter for letter, option in self.options.items() if simple(option).startswith("none of")
-            ]
-        if not found and (truth := _truth(said)):
-            found = [letter for letter, option in self.options.items() if _truth(option) == truth]
+        mine = _as_option(said)
+        found = [letter for letter, option in self.options.items() if mine and _as_option(option) == mine]
         return found[0] if len(found) == 1 else None
 
-    def _numbered(self, said: str) -> str | None:
-        """Return the letter of "option 2"."""
-        found = _OPTION.match(said)
-        place = int(found[1]) if found else 0
-        return list(self.options)[place - 1] if 0 < place <= len(self.options) else None
-
     def _of(self, letter: str, start: int) -> Found:
-        return Found("ok", letter, start, start + 1) if letter in self.options else Found("out_of_range")
-
-    def _unsure(self) -> Found:
-        own = [letter for letter, option in self.options.items() if UNKNOWN.match(option)]
-        return Found("ok", own[0], 0, 1) if len(own) == 1 else WITHHELD
+        return Found("ok", letter, start, start + 1)
 
 
-def _is_denied(text: str, found: re.Match[str]) -> bool:
-    before, behind = (
-        text[max(0, found.start(1) - 40) : found.start(1)],
-        text[found.end(1) : found.end(1) + 40],
-    )
-    return bool(_DENIED.search(before) or _WRONG.match(behind))
+def _as_option(text: str) -> str:
+    """Return ``text`` for comparing options: true and yes are one, and so is whatever begins with "none of"."""
+    said = {"yes": "true", "no": "false"}.get(simple(text), simple(text))
+    return "none of" if said.startswith("none of") else said
 
 
 # --- one of two decisions -----------------------------------------------------------------------------------------------
@@ -273,43 +202,35 @@ class Binary:
 
     def read(self, said: str) -> Found:
         """Read the decision behind a label."""
-        bare = said.strip(_MARKUP)
-        if not bare:
-            return NOTHING
-        if re.fullmatch(r"-?\d+(?:\.0)?", bare):
-            digit, start = bare.removesuffix(".0"), said.index(bare)
-            if digit not in self.labels:
-                return Found("out_of_range")
-            return Found("ok", int(digit), start, start + len(bare))
-        spoken = [*numbers(bare)] if bare.isalpha() else []
-        if (
-            len(spoken) == 1
-            and (spoken[0].start, spoken[0].end) == (0, len(bare))
-            and spoken[0].value in (0, 1)
-        ):
-            return Found("ok", int(spoken[0].value), 0, len(said))
-        digits = [*re.finditer(r"(?<![\w.])([01])(?![\w.])", said)]
-        values = {found[1] for found in digits}
-        if len(values) == 1 and not self._words(bare) - values:
-            return Found("ok", int(digits[0][1]), digits[0].start(1), digits[0].end(1))
-        return AMBIGUOUS if values else self.find(said)
+        bare = said.strip(_MARKUP).removesuffix(".0")
+        if re.fullmatch(r"-?\d+(?:\.\d+)?", bare) and bare not in self.labels:
+            return Found("out_of_range")
+        return self._only(bare, {"0": ("0", "zero"), "1": ("1", "one")})
 
     def find(self, text: str) -> Found:
-        """Find the only decision that a text names in words; one that asks, or speaks of whether, names none."""
-        words = set() if re.search(r"\bwhether\b|\?", text, re.IGNORECASE) else self._words(text)
-        if len(words) == 1:
-            return Found("ok", int(words.pop()), 0, len(text))
-        return AMBIGUOUS if words else NOTHING
+        """Find the only decision that a text names in words."""
+        return self._only(text, {})
 
-    def _words(self, text: str) -> set[str]:
-        """Return the decisions that are named; a longer word hides a shorter one that it holds ("no signal")."""
+    def _only(self, text: str, digits: Mapping[str, Sequence[str]]) -> Found:
+        """Return the only decision that is named; a text that asks, or speaks of whether, names none."""
+        if re.search(r"\b(?:whether|either)\b|\?", text, re.IGNORECASE):
+            return NOTHING
         left, found = f" {simple(text)} ", set()
-        listed = [(simple(word), digit) for digit, words in self.labels.items() for word in words]
+        listed = [
+            (simple(word), digit)
+            for by in (self.labels, digits)
+            for digit, words in by.items()
+            for word in words
+        ]
         for word, digit in sorted(listed, key=lambda each: -len(each[0])):
             if f" {word} " in left:
-                found.add(digit)
-                left = left.replace(f" {word} ", "  ")
-        return found
+                found.add(int(digit))
+                left = left.replace(
+                    f" {word} ", "  "
+                )  # a longer word hides a shorter one that it holds: "no signal"
+        if len(found) == 1:
+            return Found("ok", found.pop(), 0, len(text))
+        return AMBIGUOUS if found else NOTHING
 
 
 _YES = re.compile(
@@ -500,7 +421,7 @@ class Confidence:
     def find(self, text: str) -> Found:
         """Find a number that a text calls its confidence."""
         for pattern in (
-            *_SURE,
+            *_STATES_SURE,
             rf"(?:[,;:(]|\bat\b)\s*((?<!\d)\d{{1,9}}(?:[.,]\d{{1,9}})?\s?(?:/|out\s+of)\s*{self.high:g})\)?[.!]?\s*$",
         ):
             for found in re.finditer(pattern, text, re.IGNORECASE | re.MULTILINE):
@@ -510,16 +431,11 @@ class Confidence:
         return NOTHING
 
 
-_SURE = (
-    r"((?<!\d)\d{1,9}(?:[.,]\d{1,9})?\s?(?:%|/\s*\d+|out\s+of\s+\d+))\s*(?:confiden|sure|certain|likely)",
-    r"(?:confiden\w*|sure|certain\w*)\W{1,4}(?:(?:is|of|at)\s+)?(?:about\s+|around\s+|roughly\s+)?\W{0,3}"
-    r"((?<!\d)\d{1,9}(?:[.,]\d{1,9})?\s?%?(?:\s*(?:/|out\s+of)\s*\d+)?)",
-    r"\(((?<!\d)\d{1,9}(?:[.,]\d{1,9})?\s?%)\)",
-    r"(?:置信度|信心|확신도)\W{0,9}(\d{1,9})",
-    r"\b(?:put|rate|place)\s+(?:it|this|that|myself|my\s+confidence)\s+(?:at|as)\s+(?:about\s+|around\s+)?(\d{1,9}\s?%?)",
-    r"(\d{1,9}\s+out\s+of\s+\d{1,9})\s+(?:for|in)\s+confidence",
+_STATES_SURE = (
     r"(?<!\d)(\d{1,9})\s+on\s+a\s+scale\s+of\b",
-    r"\b(?:segur[oa]|sicher|sûre?)\s+(?:al?|zu|à)\s+(\d{1,9}\s?%?)",
+    r"((?<!\d)\d{1,9}(?:[.,]\d{1,9})?\s?(?:%|/\s*\d+|out\s+of\s+\d+))\s*(?:for\s+)?(?:confiden|sure|certain|likely)",
+    r"(?:confiden\w*|sure|certain\w*|segur[oa]|sicher|sûre?)\W{1,4}(?:(?:is|of|at|al?|zu|à)\s+)?(?:about\s+|around\s+|roughly\s+)?\W{0,3}"
+    r"((?<!\d)\d{1,9}(?:[.,]\d{1,9})?\s?%?(?:\s*(?:/|out\s+of)\s*\d+)?)",
 )
 
 

@@ -31,7 +31,8 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     ),
     "answer": (
         r"(?:final|correct(?:ed)?|revised|updated|best|my|selected|chosen|short)[ \t]+(?:answer|option|choice|response)",
-        *(r"answer", r"choice", r"option", r"guess", r"response", r"selection", r"prediction", r"letter", r"final", r"G(?=\d[ \t]*[:=])"),
+        *(r"answer", r"choice", r"option", r"guess", r"response", r"selection", r"prediction", r"letter", r"final"),
+        r"G(?=\d[ \t]*[:=])",
         *(r"respuesta(?:[ \t]+(?:final|correcta))?", r"antwort", r"réponse", r"reponse"),
         *(r"答案", r"回答", r"选择", r"정답", r"답변", r"답"),
     ),
@@ -42,7 +43,8 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "confidence": (
         r"(?:(?:overall|my|final|your|stated)[ \t]+)?confidence"
         r"(?:[ \t]{0,2}(?:level|score|rating|percentage|estimate|in[ \t]+(?:my[ \t]+|the[ \t]+)?answer))?",
-        *(r"certainty", r"probability(?:[\s_]+correct)?", r"prob", r"likelihood", r"sureness", r"rating", r"credence", r"P(?=\d[ \t]*[:=])"),
+        *(r"certainty", r"probability(?:[\s_]+correct)?", r"prob", r"likelihood", r"sureness", r"rating", r"credence"),
+        r"P(?=\d[ \t]*[:=])",
         *(r"(?:nivel[ \t]+de[ \t]+)?confianza", r"seguridad", r"certeza", r"sicherheit", r"konfidenz", r"vertrauen"),
         *(r"(?:niveau[ \t]+de[ \t]+)?confiance", r"certitude"),
         *(r"信心", r"置信度", r"把握", r"확신도", r"확신", r"자신감", r"신뢰도"),
@@ -319,7 +321,8 @@ def supposed(text: str, start: int) -> bool:
 
 # --- numbered guesses ---------------------------------------------------------------------------------------------------
 _GUESS = re.compile(
-    r"^[ \t]{0,8}(?:Guess[ \t])?(?P<number>\d)[.):]\s+(?P<answer>[^\n(]{1,200}?)[ \t]*\((?P<confidence>[^)\n]{1,20})\)[ \t]*$",
+    r"^[ \t]{0,8}(?:Guess[ \t])?(?P<number>\d)[.):]\s+(?P<answer>[^\n(]{1,200}?)[ \t]*"
+    r"\((?P<confidence>[^)\n]{1,20})\)[ \t]*$",
     re.MULTILINE,
 )
 

@@ -40,7 +40,7 @@ def said(asked, condition, *texts, samples=5, **more):
         ('{"reasoning": "of four", "final_answer": "B", "confidence": 80}', "B"), ("Answer:\n\nB", "B"),
         ("{'answer': 'B'}", "B"), ("정답: B", "B"), ("答案：B", "B"), ("Respuesta final: B", "B"),
         ("<think>Answer: A</think>Answer: B", "B"), ("<B>", "B"), ("The answer is <B>.", "B"), ("\\boxed{\\text{B}}", "B"),
-        ("So: **Mercury**. Iron and lead are solid.", "B"), ("Option 2", "B"), ("A or B", None), ("Both A and B", None),
+        ("So: **Mercury**. Iron and lead are solid.", "B"), ("Option 2", None), ("A or B", None), ("Both A and B", None),
         ("Answer: B\n\nQuestion: And which is a gas?\nAnswer: C", "B"), ("Answer: B<|im_end|>\nAnswer: C", "B"),
         ("Answer: A\n\nWait, let me reconsider. Answer: B", "B"), ("Answer: E", None), ("I cannot tell.", None),
         ("", None),
