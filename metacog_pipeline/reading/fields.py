@@ -94,8 +94,8 @@ _MARKUP = " \t\n*_.,;:!()[]<>\"'`$\\{}~|"
 # --- one of several options ---------------------------------------------------------------------------------------------
 # What may stand behind a letter that is no word: its end, a sign, or the reason.
 _AFTER = (
-    r"(?=[ \t]*(?:$|[).,;:!\]*\"'<>\n($}|/]|-\s|[\u3040-\u9fff\uac00-\ud7a3])|[ \t]+(?:is|because|since|as|seems|would|over|with"
-    r"|at|for|due|given|based|and|or|are|were|both|which|that|though|but|not|here|confidence)\b)"
+    r"(?=[ \t]*(?:$|[).,;:!\]*\"'<>\n($}|/]|-\s|[\u3040-\u9fff\uac00-\ud7a3])|[ \t]+(?:is|because|since|as|seems|would"
+    r"|over|with|at|for|due|given|based|and|or|are|were|both|which|that|though|but|not|here|confidence)\b)"
 )
 _STATED = re.compile(
     r"(?i:answer|choice|option|response|choose|pick|select|go(?:ing)?\s+with|respuesta|correcta|opción|antwort|réponse|答案|选项|답)"
@@ -150,7 +150,7 @@ class Letter:
         return self.find(said)
 
     def find(self, text: str) -> Found:
-        """Find the letter that a text states last, else the only one that it mentions, else the only option that it names."""
+        """Find the letter that a text states last, else the only one it mentions, else the only option it names."""
         found = self._undenied(_STATED, text)[-1:] or self._undenied(_MENTION, text)
         if found:
             letters = {each[1] for each in found}
