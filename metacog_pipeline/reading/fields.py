@@ -205,6 +205,8 @@ class Binary:
         bare = said.strip(_MARKUP).removesuffix(".0")
         if re.fullmatch(r"-?\d+(?:\.\d+)?", bare) and bare not in self.labels:
             return Found("out_of_range")
+        if not re.search(r"\b(?:0|1|zero|one)\b", bare, re.IGNORECASE):
+            return self.find(said)
         return self._only(bare, {"0": ("0", "zero"), "1": ("1", "one")})
 
     def find(self, text: str) -> Found:
