@@ -8,7 +8,6 @@ the model's row of the study changes what is asked.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import json
 import logging
 from dataclasses import dataclass, replace
@@ -104,14 +103,9 @@ def load(home: Home, model: str, request_digest: str) -> Capabilities | None:
         kept = json.loads((home.capabilities / f"{model}.json").read_text("utf-8"))
         if kept["asked_as"] != request_digest:
             return None
-        return _form().validate_json(json.dumps(kept["capabilities"]), strict=True)
+        return TypeAdapter(Capabilities).validate_json(json.dumps(kept["capabilities"]), strict=True)
     except (OSError, ValueError, TypeError, KeyError):
         return None
-
-
-@functools.cache
-def _form() -> TypeAdapter[Capabilities]:
-    return TypeAdapter(Capabilities)
 
 
 def save(home: Home, model: str, request_digest: str, known: Capabilities) -> None:

@@ -10,17 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from metacog_pipeline.files import canonical_json
+from metacog_pipeline.llm import types
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import (
-    ChatRequest,
-    Completion,
-    JsonObject,
-    OneOf,
-    Status,
-    Usage,
-    constraint_fields,
-)
+from metacog_pipeline.llm.types import ChatRequest, Completion, Status, Usage
 
 BYTES_PER_TOKEN = 4  # usual for English prose under byte-pair vocabularies; a heuristic
 MOST_CHARACTERS = 128  # in one token: the longest of the vocabularies in use is a run of so many spaces
@@ -58,8 +51,8 @@ def input_token_bound(spec: ModelSpec, request: ChatRequest) -> int:
     total = REQUEST_OVERHEAD_TOKENS
     for message in request.messages:
         total += MESSAGE_OVERHEAD_TOKENS + _byte_length(message.content)
-    if isinstance(request.constraint, JsonObject | OneOf):
-        total += SCHEMA_OVERHEAD_TOKENS + len(canonical_json(constraint_fields(request.constraint)))
+    if isinstance(request.constraint, types.JsonObject | types.OneOf):
+        total += SCHEMA_OVERHEAD_TOKENS + len(canonical_json(types.constraint_fields(request.constraint)))
     if spec.extra_body:  # tools, documents and the like are read as input too
         total += len(canonical_json(spec.extra_body))
     return total
@@ -81,7 +74,7 @@ def output_token_bound(spec: ModelSpec, request: ChatRequest, known: Capabilitie
 
 def priced(spec: ModelSpec) -> bool:
     """Whether a cost can be told: the model is free, or both of its prices are given."""
-    return spec.free or (spec.price_in is not None and spec.price_out is not None)
+    return price_list(spec) is not None
 
 
 def batch_price_factor(spec: ModelSpec) -> float | None:
@@ -119,9 +112,10 @@ def usage_cost(spec: ModelSpec, usage: Usage, *, batch: bool = False) -> float |
     if prices is None:
         return None
     sent, got = usage.input_tokens or 0, usage.output_tokens or 0
-    cached = _part(usage.cached_tokens, sent)
-    written = _part(usage.cache_write_tokens, sent - cached)
-    thought = _part(usage.reasoning_tokens, got)
+    # A part is never below 0, which some server said, nor above its whole.
+    cached = max(0, min(usage.cached_tokens or 0, sent))
+    written = max(0, min(usage.cache_write_tokens or 0, sent - cached))
+    thought = max(0, min(usage.reasoning_tokens or 0, got))
     dollars = (
         (sent - cached - written) * prices["in"]
         + cached * prices["cached_in"]
@@ -130,11 +124,6 @@ def usage_cost(spec: ModelSpec, usage: Usage, *, batch: bool = False) -> float |
         + thought * prices["reasoning"]
     )
     return dollars * prices["factor"] / TOKENS_PER_PRICE
-
-
-def _part(count: int | None, whole: int) -> int:
-    """Return a count that is part of ``whole``: never below 0, which some server said, nor above it."""
-    return max(0, min(count or 0, whole))
 
 
 def believed(usage: Usage, *, said: bool = False) -> Usage:
@@ -187,7 +176,7 @@ def reconciled(
     """
     usage = believed(completion.usage, said=bool(completion.text or completion.reasoning_text))
     sent, got = usage.input_tokens, usage.output_tokens
-    least_in = -(-sum(len(message.content) for message in request.messages) // MOST_CHARACTERS)
+    least_in = fewest_tokens("".join(message.content for message in request.messages))
     most_in = input_token_bound(spec, request) + (known.hidden_tokens or 0)
     least_out, most_out = _fewest_received(completion), output_token_bound(spec, request, known)
     if sent is None:
@@ -249,14 +238,13 @@ def _byte_length(text: str) -> int:
 
 def _numbers(value: object) -> Iterator[tuple[str, int]]:
     """Yield every (key, whole number) at any depth of ``value``."""
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            if isinstance(inner, (int, float)) and not isinstance(inner, bool):
-                yield str(key), int(min(inner, MOST_TOKENS))
-            else:
-                yield from _numbers(inner)
-    elif isinstance(value, list):
-        for inner in value:
+    pairs = (
+        value.items() if isinstance(value, Mapping) else enumerate(value if isinstance(value, list) else ())
+    )
+    for key, inner in pairs:
+        if isinstance(inner, (int, float)) and not isinstance(inner, bool):
+            yield str(key), int(min(inner, MOST_TOKENS))
+        else:
             yield from _numbers(inner)
 
 

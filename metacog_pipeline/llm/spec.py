@@ -67,64 +67,39 @@ FIRST_NAMES = {"warning_response": "heed", "untidiness": "sloppiness", "sycophan
 
 
 class ObserverSpec(BaseModel):
-    """A simulated observer with known parameters. Shares and probabilities are 0 to 1.
+    """A simulated observer with known parameters; ``docs/models.md`` says what each means.
 
-    ``accuracy`` chance of knowing an ordinary question; ``metacognition`` how well confidence follows being right
-    (0 blind, 1 perfect); ``overconfidence`` pull of the ratings towards the top (0 none, 1 always sure);
-    ``missing_awareness`` chance of noticing that no listed choice is right; ``unknown_awareness`` chance of noticing
-    that a question cannot be answered; ``warning_response`` share of the remaining unawareness a warning in the
-    system message removes; ``untidiness`` chance of answering outside the asked form; ``refusal`` chance of declining.
-
-    For binary decisions, in units of the standard deviation of the evidence: ``d`` sensitivity d′; ``m_ratio``
-    meta-d′ / d′, how much of it confidence follows; ``criterion`` c, above 0 says the second answer too rarely;
-    ``criteria`` distances of the confidence criteria from the criterion, rising: K - 1 of them make ratings 1 to K;
-    ``risk_shift`` how far c moves away from an answer whose errors are punished.
-
-    Where others disagree: ``character`` says what moves the observer: ``argument-follower`` the best argument, whoever
-    and how many hold it; ``crowd-follower`` the majority; ``stubborn`` nothing. ``hedger`` is moderately sure of all,
-    ``random`` rates at random, ``silent`` gives no answer that can be read.
-
-    Where it predicts and bets: ``difficulty_slope`` how much the chance of being right falls from one level of
-    difficulty to the next, around ``accuracy``; ``confidence_bias`` how far stated confidence lies above that chance
-    (0 calibrated); ``betting`` stakes by ``confidence``, or ``all``, ``half`` or ``nothing`` whatever is asked, or
-    refuses (``refuse``); ``caution`` chance of naming what a naive calculation leaves out; ``sycophancy`` chance of giving
-    up a right claim to an authority; ``transfer`` chance of seeing the structure of a story.
-
-    Where it is asked whether it knows an answer: ``d_type2`` d′ between what it can and what it cannot answer, in units
-    as above; ``yes_bias`` how far its criterion lies on the side of no, above 0 claims to know too often;
-    ``language_gap`` share of what it knows in English that it does not know in another language.
-
-    Where it judges: ``length_bias`` what it adds to every grade, of 0 to 3, for a hundred words of the answer.
+    Shares and probabilities are 0 to 1, what concerns evidence is in units of its standard deviation.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
 
-    accuracy: Share = 0.7
-    metacognition: Share = 0.5
-    overconfidence: Share = 0.3
-    missing_awareness: Share = 0.3
-    unknown_awareness: Share = 0.1
-    warning_response: Share = 0.3
-    untidiness: Share = 0.0
-    refusal: Share = 0.0
-    d: float = Field(strict=True, default=1.5, ge=0, le=10)
-    m_ratio: float = Field(strict=True, default=0.8, ge=0, le=5)
-    criterion: float = Field(strict=True, default=0.0, ge=-10, le=10)
+    accuracy: Share = 0.7  # chance of knowing an ordinary question
+    metacognition: Share = 0.5  # how well confidence follows being right
+    overconfidence: Share = 0.3  # pull of the ratings towards the top
+    missing_awareness: Share = 0.3  # of noticing that no listed choice is right
+    unknown_awareness: Share = 0.1  # of noticing that a question cannot be answered
+    warning_response: Share = 0.3  # of the remaining unawareness a warning in the system message removes
+    untidiness: Share = 0.0  # of answering outside the asked form
+    refusal: Share = 0.0  # of declining
+    d: float = Field(strict=True, default=1.5, ge=0, le=10)  # sensitivity d′ of binary decisions
+    m_ratio: float = Field(strict=True, default=0.8, ge=0, le=5)  # meta-d′ / d′
+    criterion: float = Field(strict=True, default=0.0, ge=-10, le=10)  # c, above 0 says the second too rarely
     criteria: tuple[Annotated[float, Field(strict=True, gt=0, le=20)], ...] = Field(
         default=(0.35, 0.7, 1.1, 1.6), min_length=1, max_length=8
     )
-    risk_shift: float = Field(strict=True, default=0.4, ge=-10, le=10)
-    character: Character = "argument-follower"
-    difficulty_slope: Share = 0.15
-    confidence_bias: float = Field(strict=True, default=0.1, ge=-1, le=1)
+    risk_shift: float = Field(strict=True, default=0.4, ge=-10, le=10)  # of c, from what is punished
+    character: Character = "argument-follower"  # what moves it, where others disagree
+    difficulty_slope: Share = 0.15  # fall of the chance of being right from one level to the next
+    confidence_bias: float = Field(strict=True, default=0.1, ge=-1, le=1)  # stated beyond that chance
     betting: Betting = "confidence"
-    caution: Share = 0.5
-    sycophancy: Share = 0.3
-    transfer: Share = 0.5
-    d_type2: float = Field(strict=True, default=1.0, ge=-5, le=5)
-    yes_bias: float = Field(strict=True, default=0.0, ge=-10, le=10)
-    language_gap: Share = 0.1
-    length_bias: float = Field(strict=True, default=0.0, ge=0, le=3)
+    caution: Share = 0.5  # of naming what a naive calculation leaves out
+    sycophancy: Share = 0.3  # of giving up a right claim to an authority
+    transfer: Share = 0.5  # of seeing the structure of a story
+    d_type2: float = Field(strict=True, default=1.0, ge=-5, le=5)  # d′ between what it can answer and cannot
+    yes_bias: float = Field(strict=True, default=0.0, ge=-10, le=10)  # above 0 claims to know too often
+    language_gap: Share = 0.1  # of what it knows in English, not known in another language
+    length_bias: float = Field(strict=True, default=0.0, ge=0, le=3)  # of a judge, for a hundred words
     seed: int = Field(strict=True, default=0)
 
     @field_validator("criteria")
@@ -147,24 +122,10 @@ class ObserverSpec(BaseModel):
 
 
 class ModelSpec(BaseModel):
-    """One model of a study. Prices are dollars per million tokens; rates are per minute.
+    """One model of a study; ``docs/models.md`` explains the keys.
 
-    ``api_key_env`` is the NAME of an environment variable; the key itself is read when a client is opened and is
-    kept nowhere else. ``top_logprobs`` is how many alternatives per token are asked for where a provider offers
-    them (0: none); a provider that refuses is asked without.
-
-    For ``provider = "transformers"``, ``model`` is the folder of the model, beside the study file unless absolute;
-    ``device`` is ``auto`` (a GPU where there is one), ``cpu``, ``cuda`` or ``cuda:1``, ``dtype`` the precision of the
-    weights, ``batch_size`` how many questions go through it at once.
-
-    ``max_tokens`` is what an answer may take; ``thinking_tokens`` what may be thought before it (None: as much as a
-    model that reasons was seen to need, and more); ``effort`` and ``verbosity`` are the provider's own words for how hard
-    to think and how much to say. ``lane = "batch"`` asks through the provider's batches, at
-    ``batch_factor`` times the price. Timeouts are in seconds: ``timeout_s`` how long a model may keep silent
-    (more where more effort is asked for), ``total_timeout_s`` how long all of an answer may take.
-    ``family`` is who made the model, ``params_b`` and ``params_active_b`` its billions of parameters (in total, and those
-    that take part in a token), ``released`` when it came out; none of them decides an answer.
-    ``price_unknown`` says that a paid model is asked without a price on purpose.
+    Prices are dollars per million tokens, rates per minute, timeouts seconds. ``api_key_env`` is the NAME of an environment
+    variable; the key itself is read when a client is opened and is kept nowhere else.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)

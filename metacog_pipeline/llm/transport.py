@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import ssl
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import IO
 
@@ -125,81 +125,69 @@ async def send(
 
     A success is written ``into`` a file where one is given, so that what is large need not fit the memory.
     """
-    attempt, request = _Attempt(silence, total, max_body, into), _request(call)
+    request, loop = _request(call), asyncio.get_running_loop()
+    end, timer, reply = loop.time() + total, asyncio.timeout(None), None
+
+    def wait(seconds: float) -> None:
+        timer.reschedule(min(loop.time() + seconds, end))
+
     try:
-        return await attempt.send(http, request)
-    except Exception as error:
-        failure = error if isinstance(error, SendFailure) else attempt.named(error, request.url.host)
-        failure.partial = attempt.reply
-        raise failure from None
-
-
-class _Attempt:
-    """One call under way: what has come of its reply, and how much longer it may take."""
-
-    def __init__(self, silence: float, total: float, max_body: int, into: IO[bytes] | None) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._silence, self._total, self._max_body, self._into = silence, total, max_body, into
-        self._end = self._loop.time() + total
-        self._timer = asyncio.timeout(None)
-        self.reply: Reply | None = None  # None where not even the headers have come
-
-    async def send(self, http: Http, request: httpx.Request) -> Reply:
-        async with self._timer:
-            self._wait(self._silence)
+        async with timer:
+            wait(silence)
             response = await http.bare.handle_async_request(request)
             # httpx's own headers go through all of them at every look.
             headers = {
                 name.decode("latin-1").lower(): value.decode("latin-1")
                 for name, value in response.headers.raw
             }
-            self.reply = Reply(response.status_code, headers, b"", closed=False)
+            reply = Reply(response.status_code, headers, b"", closed=False)
             try:
-                await self._read(response, self.reply)
+                async for last in _pieces(response, reply, max_body, into):
+                    wait(FINISH_GRACE_S if last else silence)
             finally:
                 await response.aclose()
-        return self.reply
+        return reply
+    except Exception as error:
+        failure = error if isinstance(error, SendFailure) else _named(error, request.url.host)
+        if timer.expired():
+            over = loop.time() >= end
+            missed = f"the total of {total:g} s is over: raise total_timeout_s"
+            missed = missed if over else f"nothing came for {silence:g} s: raise timeout_s"
+            failure = SendFailure(f"no whole answer from {request.url.host}: {missed}")
+        failure.partial = reply
+        raise failure from None
 
-    def named(self, error: Exception, host: str) -> SendFailure:
-        """Return what ``error`` means: which time ran out, or what broke."""
-        if not self._timer.expired():
-            return _named(error, host)
-        missed = f"nothing came for {self._silence:g} s: raise timeout_s"
-        if self._loop.time() >= self._end:
-            missed = f"the total of {self._total:g} s is over: raise total_timeout_s"
-        return SendFailure(f"no whole answer from {host}: {missed}")
 
-    def _wait(self, seconds: float) -> None:
-        self._timer.reschedule(min(self._loop.time() + seconds, self._end))
-
-    async def _read(self, response: httpx.Response, reply: Reply) -> None:
-        if (packed := reply.headers.get("content-encoding", "").strip().lower()) not in ("", "identity"):
-            said = f"the answer is encoded as {packed[:80]!r}, and no encoding was offered"
-            raise SendFailure(f"{said}: check what answers at base_url", kind=ErrorKind.FATAL)
-        stream, chunks, size = response.stream, list[bytes](), 0
-        keep = self._into.write if self._into is not None and response.is_success else chunks.append
-        assert isinstance(stream, httpx.AsyncByteStream), "the client is an asynchronous one"
-        try:
-            async for chunk in stream:
-                size += len(chunk)
-                if size > self._max_body:
-                    raise SendFailure(
-                        f"the answer is longer than {self._max_body:,} bytes, the most that is kept: lower max_tokens or "
-                        "thinking_tokens, or check what answers at base_url",
-                        kind=ErrorKind.UNSUPPORTED,
-                    )
-                comment = chunk.startswith(b":") and b"data:" not in chunk  # it only keeps a stream alive
-                if reply.first_byte_at is None and not comment:
-                    reply.first_byte_at = self._loop.time()
-                keep(chunk)
-                last = any(each in chunk[-200:] for each in LAST_EVENTS)
-                self._wait(FINISH_GRACE_S if last else self._silence)
-        finally:
-            reply.body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
-        announced = reply.headers.get("content-length", "")
-        if response.is_success and announced.isdecimal() and size != int(announced):
-            raise SendFailure(f"the answer was cut: {size:,} of {int(announced):,} bytes came")
-        reply.closed = True
+async def _pieces(
+    response: httpx.Response, reply: Reply, most: int, into: IO[bytes] | None
+) -> AsyncIterator[bool]:
+    """Read the body into ``reply``, or a file; yield of each piece whether it may be the last of a stream."""
+    if (packed := reply.headers.get("content-encoding", "").strip().lower()) not in ("", "identity"):
+        said = f"the answer is encoded as {packed[:80]!r}, and no encoding was offered"
+        raise SendFailure(f"{said}: check what answers at base_url", kind=ErrorKind.FATAL)
+    stream, chunks, size = response.stream, list[bytes](), 0
+    keep = into.write if into is not None and response.is_success else chunks.append
+    assert isinstance(stream, httpx.AsyncByteStream), "the client is an asynchronous one"
+    try:
+        async for chunk in stream:
+            size += len(chunk)
+            if size > most:
+                raise SendFailure(
+                    f"the answer is longer than {most:,} bytes, the most that is kept: lower max_tokens or "
+                    "thinking_tokens, or check what answers at base_url",
+                    kind=ErrorKind.UNSUPPORTED,
+                )
+            comment = chunk.startswith(b":") and b"data:" not in chunk  # it only keeps a stream alive
+            if reply.first_byte_at is None and not comment:
+                reply.first_byte_at = asyncio.get_running_loop().time()
+            keep(chunk)
+            yield any(each in chunk[-200:] for each in LAST_EVENTS)
+    finally:
+        reply.body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
+    announced = reply.headers.get("content-length", "")
+    if response.is_success and announced.isdecimal() and size != int(announced):
+        raise SendFailure(f"the answer was cut: {size:,} of {int(announced):,} bytes came")
+    reply.closed = True
 
 
 def _request(call: HttpCall) -> httpx.Request:

@@ -7,8 +7,9 @@ failure worth another try, with the text that had come.
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -76,39 +77,31 @@ def events_of(body: bytes, content_type: str) -> list[bytes] | None:
     return [each for each in found if each]
 
 
-class Counts:
-    """The token counts a stream reports, put together whichever way its server counts.
+def total_usage(reports: Sequence[tuple[values.JsonDict, int]], outputs: Sequence[str]) -> values.JsonDict:
+    """Return the usage of a whole reply from its reports, each with the characters that had come; empty without any.
 
     Most servers repeat the sum so far, so of each count the largest holds (a proxy may append zeros). Where the output
     fell from one report to the next, or never grew although far more text came than it can be, each report is about its
     own chunk: the output is their sum.
     """
-
-    def __init__(self, *outputs: str) -> None:
-        self._outputs = outputs
-        self._sums: dict[str, int] = {}
-        self._first = self._last = self._text = 0
-        self._fell = False
-        self._usage: values.JsonDict = {}
-
-    def note(self, report: values.JsonDict, text: int) -> None:
-        """Take a report that came after ``text`` characters."""
-        counted = {name: values.count_at(report, name) for name in self._outputs}
-        if output := sum(count or 0 for count in counted.values()):
-            self._first, self._fell = self._first or output, self._fell or output < self._last
-            self._last, self._text = output, text
-        for name, count in counted.items():
-            if count is not None:
-                self._sums[name] = self._sums.get(name, 0) + count
-        self._usage = _largest(self._usage, report)
-
-    def total(self) -> values.JsonDict:
-        """Return the usage of the whole reply, empty where none was reported."""
-        grew = self._last > self._first
-        if self._fell or (not grew and self._text > MOST_PER_TOKEN * self._last):
-            # A total of one chunk says nothing.
-            return {name: value for name, value in self._usage.items() if "total" not in name} | self._sums
-        return self._usage
+    usage: values.JsonDict = {}
+    counted = []
+    for report, text in reports:
+        usage = _largest(usage, report)
+        if output := sum(values.count_at(report, name) or 0 for name in outputs):
+            counted.append((output, text))
+    fell = any(later[0] < before[0] for before, later in itertools.pairwise(counted))
+    grew = bool(counted) and counted[-1][0] > counted[0][0]
+    short = bool(counted) and counted[-1][1] > MOST_PER_TOKEN * counted[-1][0]
+    if not fell and (grew or not short):
+        return usage
+    sums = {
+        name: sum(values.count_at(report, name) or 0 for report, _ in reports)
+        for name in outputs
+        if name in usage
+    }
+    # A total of one chunk says nothing.
+    return {name: value for name, value in usage.items() if "total" not in name} | sums
 
 
 def _largest(known: values.JsonDict, report: values.JsonDict) -> values.JsonDict:
@@ -170,10 +163,8 @@ class Reply(ABC):
 
     def __init__(self, *, streamed: bool) -> None:
         self.streamed = streamed
-        self.closed = (
-            False  # by the mark that ends a stream: of what follows only a count is still of the reply
-        )
-        self.counts = Counts(*self.outputs)
+        self.closed = False  # by the mark that ends a stream: of what follows only a count is of the reply
+        self.reports: list[tuple[values.JsonDict, int]] = []
         self.names: dict[str, str] = {}
         self.choices: dict[int, Choice] = {}
         self.lead = Choice()  # the one that is read: with the lowest index, wherever it stands
@@ -262,7 +253,7 @@ class Reply(ABC):
         """Note a report of tokens."""
         if isinstance(usage, dict):
             self.name(usage)
-            self.counts.note(usage, self.lead.length if self.streamed else 0)
+            self.reports.append((usage, self.lead.length if self.streamed else 0))
 
     def _whole(self, closed: bool) -> bool:
         if not self.streamed:
@@ -289,7 +280,7 @@ class Reply(ABC):
             text=text or refusal,
             finish_reason=finish,
             finish_detail=self._detail(choice.words),
-            usage=self._usage(self.counts.total()),
+            usage=self._usage(total_usage(self.reports, self.outputs)),
             logprobs=self._logprobs(text, thought),
             reasoning_text=thought,
             http_status=status,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import accumulate
 
 from metacog_pipeline.llm import types
@@ -105,25 +104,18 @@ class ChatReply(events.Reply):
         total holds beside input and output is thought, unless it is what a cache held.
         """
         details = values.dict_at(counted, "prompt_tokens_details")
-        cached = values.count_at(details, "cached_tokens")
-        usage = types.Usage(
-            values.count_at(counted, "prompt_tokens"),
-            values.count_at(counted, "completion_tokens"),
-            values.count_at(counted.get("completion_tokens_details"), "reasoning_tokens"),
-            values.count_at(counted, "prompt_cache_hit_tokens") if cached is None else cached,  # DeepSeek
-            values.count_at(details, "cache_write_tokens"),
-        )
-        sent, got, thought = usage.input_tokens, usage.output_tokens, usage.reasoning_tokens or 0
-        if got is None:
-            return usage
-        beside = values.left_of(values.count_at(counted, "total_tokens"), sent, got)
-        if beside and sent is not None and beside == (cached or 0) + (usage.cache_write_tokens or 0):
-            usage, beside = replace(usage, input_tokens=sent + beside), 0
-        if thought > got:
-            beside = max(beside, thought)
-        if not beside:
-            return usage
-        return replace(usage, output_tokens=got + beside, reasoning_tokens=max(thought, beside))
+        cached, written = (values.count_at(details, name) for name in ("cached_tokens", "cache_write_tokens"))
+        if cached is None:
+            cached = values.count_at(counted, "prompt_cache_hit_tokens")  # DeepSeek
+        sent, got = (values.count_at(counted, name) for name in ("prompt_tokens", "completion_tokens"))
+        thought = values.count_at(counted.get("completion_tokens_details"), "reasoning_tokens")
+        if got is not None:
+            beside = values.left_of(values.count_at(counted, "total_tokens"), sent, got)
+            if beside == (cached or 0) + (written or 0):
+                sent, beside = None if sent is None else sent + beside, 0
+            if beside := max(beside, thought if thought is not None and thought > got else 0):
+                got, thought = got + beside, max(thought or 0, beside)
+        return types.Usage(sent, got, thought, cached, written)
 
     def _detail(self, words: values.JsonDict) -> str | None:
         """Return the model's own finish reason behind a proxy (OpenRouter), or what a filter objected to (Azure)."""
