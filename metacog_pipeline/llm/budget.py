@@ -116,18 +116,14 @@ class Budget:
 
     def hold(self, mark: str, usd: float) -> bool:
         """Set ``usd`` aside for the batch ``mark`` until `release`, in whichever process; ``False``: too much."""
-        path, amount, held = self._hold_path(mark), nano(usd), False
+        path, amount = self._hold_path(mark), nano(usd)
         try:
             with self._locked():
-                if path.exists():
-                    return True
-                if self._cap is not None and self._unheld() < amount:
+                if self._unheld() < amount:
                     return False
-                held = True
                 _write_whole(path, Record(self._boot, False, amount, 0, amount))
         except LedgerAwayError:
-            if held:
-                path.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
             raise
         return True
 
@@ -140,12 +136,10 @@ class Budget:
                 path.unlink(missing_ok=True)
         self._freed.set()
 
-    def free(self) -> float | None:
-        """Return the dollars that may still be set aside for a batch; ``None`` without a cap."""
-        if self._cap is None:
-            return None
+    def free(self) -> float:
+        """Return the nano-dollars that may still be set aside for a batch; infinite without a cap."""
         with self._locked():
-            return self._unheld() / NANO
+            return self._unheld()
 
     def figures(self) -> Figures:
         """Return the dollars of the whole home now; reads the ledger's few files."""
@@ -208,8 +202,9 @@ class Budget:
     def _counted(self) -> int:
         return self._others.counted + self._own().counted
 
-    def _unheld(self) -> int:
-        assert self._cap is not None
+    def _unheld(self) -> float:
+        if self._cap is None:
+            return math.inf
         self._granted = (
             self._settled + self._reserved
         )  # what no call of this session needs is free for a batch

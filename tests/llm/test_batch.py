@@ -16,6 +16,7 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.llm.batch import Pending, backends, queue, records, transport
 from metacog_pipeline.llm.batch.queue import BatchModel
 from metacog_pipeline.llm.budget import Budget, read_figures
+from metacog_pipeline.llm.ledger import NANO
 from metacog_pipeline.llm.open import Clients
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Message, Sampling
@@ -170,7 +171,7 @@ def test_a_refused_submission_is_one_line_and_holds_no_money(status, tmp_path):
         asker.ask()
     assert "\n" not in str(refusal.value) and KEY not in str(refusal.value)
     assert asker.record.state == "refused" and KEY not in str(asker.record)
-    assert asker.budget.free() == 1.0
+    assert asker.budget.free() == NANO
 
 
 @pytest.mark.parametrize(
@@ -184,7 +185,7 @@ def test_a_submission_that_may_have_been_taken_is_looked_for_and_any_other_is_fo
     )
     assert asker.ask() == [None] * 6 and asker.model.waiting == 1
     assert [each.record.state for each in records.batches(asker.home)] == ["submitting"] * taken
-    assert (asker.budget.free() == 1.0) is not taken
+    assert (asker.budget.free() == NANO) is not taken
 
 
 def test_a_submission_that_is_not_in_the_list_goes_into_a_new_batch(tmp_path, monkeypatch):
@@ -199,7 +200,7 @@ def test_a_submission_that_is_not_in_the_list_goes_into_a_new_batch(tmp_path, mo
 
     asker = Asker(Home(tmp_path), answer)
     asker.ask()
-    assert records.batches(asker.home) == [] and asker.budget.free() == 1.0
+    assert records.batches(asker.home) == [] and asker.budget.free() == NANO
     asker.ask()
     assert asker.record.state == "submitted" and calls.count("POST /v1/batches") == 1
 

@@ -113,7 +113,14 @@ class BatchModel:
             completion = await self._otherwise(answer, request)
         if completion.status is Status.FAILED:
             self._failed.add(answer)
-        return _with(completion, self._tried.pop(answer, []))
+        tried = self._tried.pop(answer, [])
+        before = sum(each.cost_usd or 0.0 for each in tried)
+        return replace(
+            completion,
+            cost_usd=None if completion.cost_usd is None else completion.cost_usd + before,
+            attempts=completion.attempts + len(tried),
+            attempts_billed=completion.attempts_billed + sum(each.attempts_billed for each in tried),
+        )
 
     async def next(self) -> bool:
         """Submit what was asked for, and look at every batch once; False where the tasks have nothing to go on with.
@@ -172,17 +179,13 @@ class BatchModel:
             more = {"cost_usd": worst if billed else 0.0, "attempts_billed": int(billed), "lane": "batch"}
             return failed(ErrorKind.TRANSIENT, f"batch_{line.why}", said, **more)
         completion = read_reply(self._spec, self._wire, self._key, Reply(line.status, {}, line.body))
-        billed, took = line.status == 200, (record.ended_at or record.created_at) - record.created_at
-        return replace(
-            completion,
-            started_at=record.created_at,
-            latency_s=max(0.0, took.total_seconds()),
-            lane="batch",
-            attempts_billed=int(billed),
-            cost_usd=self._online.billed(completion, request, self._online.known, batch=True)
-            if billed
-            else 0.0,
-        )
+        cost: float | None = 0.0
+        billed = line.status == 200
+        if billed:
+            cost = self._online.billed(completion, request, self._online.known, batch=True)
+        took = ((record.ended_at or record.created_at) - record.created_at).total_seconds()
+        begun: dict[str, Any] = {"started_at": record.created_at, "latency_s": max(0.0, took)}
+        return replace(completion, cost_usd=cost, attempts_billed=int(billed), lane="batch", **begun)
 
     # --- submitting -------------------------------------------------------------------------------------------------
     async def _submit(self) -> bool:
@@ -213,15 +216,13 @@ class BatchModel:
 
     def _chosen(self) -> list[_Queued]:
         """Return the queued requests that go into one batch: alike, few enough, and payable at their worst."""
-        chosen, size, free = list[_Queued](), 0, self._budget.free()
-        left = None if free is None else nano(free)
+        chosen, size, left = list[_Queued](), 0, self._budget.free()
         for each in self._queued.values():
             if chosen and each.headers != chosen[0].headers:
                 continue
-            size += len(each.line) + 2  # what separates them
-            left = None if left is None else left - each.worst
+            size, left = size + len(each.line) + 2, left - each.worst  # 2: what separates them
             too_much = len(chosen) >= backends.MOST_REQUESTS or (chosen and size > backends.MOST_BYTES)
-            if too_much or (left is not None and left < 0):
+            if too_much or left < 0:
                 break
             chosen.append(each)
         return chosen
@@ -239,9 +240,8 @@ class BatchModel:
             worst_usd=worst if priced(self._spec) else None,
             created_at=datetime.now(UTC),
         )
-        batch = records.create(
-            self._home, record, [(each.answer, each.worst, each.request) for each in chosen]
-        )
+        asked = [(each.answer, each.worst, each.request) for each in chosen]
+        batch = records.create(self._home, record, asked)
         if not self._budget.hold(record.mark, worst):
             self._forget(batch)  # another process was quicker
             raise self._budget.spent(worst)
@@ -281,8 +281,6 @@ class BatchModel:
             return True
         if record.age_s < SETTLING_S:
             raise Later("not in the provider's list yet")
-        del self._under_way[record.mark]
-        self._batches.remove(batch)
         self._forget(batch)
         return False
 
@@ -298,13 +296,9 @@ class BatchModel:
             batch.now(remote_state=look.word)
         if look.phase == "running":
             return False
-        with (
-            batch.explained("written"),
-            replacing(batch.results) as temporary,
-            temporary.open("wb") as target,
-        ):
+        with batch.explained("written"), replacing(batch.results) as temporary, temporary.open("wb") as file:
             for url in look.results:
-                await calls.download(url, target)
+                await calls.download(url, file)
         batch.now(ended_at=datetime.now(UTC))
         found, odd = self._became(batch)
         message: str | None = None
@@ -326,9 +320,7 @@ class BatchModel:
                 line = read_line(self._backend, raw)
                 if line is None or line.custom_id not in lines:
                     odd += bool(raw.strip())
-                elif (
-                    lines[line.custom_id].status != 200
-                ):  # an answer counts before an error of the same request
+                elif lines[line.custom_id].status != 200:  # an answer counts before an error
                     lines[line.custom_id] = line
         return {
             answer: self._completion(batch.record, lines.pop(answer), most, request)
@@ -350,16 +342,7 @@ class BatchModel:
 
     def _forget(self, batch: Batch) -> None:
         """Remove a batch of which nothing was taken."""
+        self._under_way.pop(batch.record.mark, None)
+        self._batches = [each for each in self._batches if each is not batch]
         self._budget.release(batch.record.mark, 0.0)
         batch.remove(batch.noted, batch.asked, batch.results)
-
-
-def _with(completion: Completion, tried: list[Completion]) -> Completion:
-    """Return ``completion`` with what the batches before it came to."""
-    before = sum(each.cost_usd or 0.0 for each in tried)
-    return replace(
-        completion,
-        cost_usd=None if completion.cost_usd is None else completion.cost_usd + before,
-        attempts=completion.attempts + len(tried),
-        attempts_billed=completion.attempts_billed + sum(each.attempts_billed for each in tried),
-    )

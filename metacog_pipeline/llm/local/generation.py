@@ -14,6 +14,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -27,9 +28,7 @@ USUAL_LIMIT = 1024  # tokens of an answer without a limit of its own
 
 
 class _CannotAsk(Exception):
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
+    """What makes one request impossible: a code and a line."""
 
 
 @dataclass(slots=True)
@@ -107,7 +106,7 @@ def answer_batch(loaded: Loaded, requests: Sequence[types.ChatRequest]) -> list[
         try:
             rows[place] = _row(loaded, request)
         except _CannotAsk as error:
-            ended[place] = _failure(types.ErrorKind.UNSUPPORTED, error.code, str(error))
+            ended[place] = _failure(types.ErrorKind.UNSUPPORTED, *error.args)
     if rows:
         ended.update(zip(rows, _generated(loaded, list(rows.values())), strict=True))
     return [ended[place] for place in range(len(requests))]
@@ -135,20 +134,16 @@ def prompt_ids(loaded: Loaded, request: types.ChatRequest) -> list[int]:
 
 def _row(loaded: Loaded, request: types.ChatRequest) -> _Row:
     prompt, budget = prompt_ids(loaded, request), request.sampling.max_tokens or USUAL_LIMIT
-    options: list[list[int]] = []
+    options, unsupported = list[list[int]](), request.constraint is not None
     if isinstance(request.constraint, types.OneOf):
         tokens = [
-            loaded.tokenizer(each, add_special_tokens=False)["input_ids"]
-            for each in request.constraint.options
+            loaded.tokenizer(each, add_special_tokens=False).input_ids for each in request.constraint.options
         ]
-        if not loaded.stop_ids or not all(tokens):
-            raise _CannotAsk("unsupported_constraint", "a choice needs an end token and non-empty options")
-        options = [[*each, loaded.stop_ids[0]] for each in tokens]
-        budget = max(map(len, options))
-    elif request.constraint is not None:
-        raise _CannotAsk(
-            "unsupported_constraint", "a local model takes choices, no JSON schema and no logit bias"
-        )
+        options = [[*each, *loaded.stop_ids[:1]] for each in tokens]
+        budget, unsupported = max(map(len, options)), not loaded.stop_ids or not all(tokens)
+    if unsupported:
+        said = "a local model takes choices between texts, where it has an end token, and no other constraint"
+        raise _CannotAsk("unsupported_constraint", said)
     if loaded.context is not None:
         budget = min(budget, loaded.context - len(prompt))
     if budget < 1:
@@ -162,8 +157,9 @@ def _generated(loaded: Loaded, rows: list[_Row]) -> list[types.Completion]:
     from transformers import GenerationConfig
 
     started_at, begun = datetime.now(UTC), perf_counter()
-    longest, filler = max(len(row.prompt) for row in rows), _filler(loaded)
-    stop = loaded.stop_ids or (filler,)
+    tensor, filler = partial(torch.tensor, device=loaded.device), _filler(loaded)
+    longest, stop = max(len(row.prompt) for row in rows), loaded.stop_ids or (filler,)
+    shorter = [longest - len(row.prompt) for row in rows]
 
     def choose(ids: Any, logits: Any) -> Any:
         """Write the next token of each row down there, and leave ``generate`` nothing else to take."""
@@ -189,22 +185,16 @@ def _generated(loaded: Loaded, rows: list[_Row]) -> list[types.Completion]:
     try:
         with torch.inference_mode():
             loaded.model.generate(
-                _tensor(torch, loaded, [[filler] * (longest - len(row.prompt)) + row.prompt for row in rows]),
-                attention_mask=_tensor(
-                    torch, loaded, [[0] * (longest - len(row.prompt)) + [1] * len(row.prompt) for row in rows]
-                ),
+                tensor([[filler] * pad + row.prompt for pad, row in zip(shorter, rows, strict=True)]),
+                attention_mask=tensor([[0] * pad + [1] * (longest - pad) for pad in shorter]),
                 generation_config=plain_config,
                 logits_processor=[choose],
-                stopping_criteria=[lambda *_, **__: _tensor(torch, loaded, [row.done for row in rows])],
+                stopping_criteria=[lambda *_, **__: tensor([row.done for row in rows])],
             )
     finally:
         loaded.model.generation_config = own
     spent = perf_counter() - begun
     return [_completion(loaded, row, started_at, spent) for row in rows]
-
-
-def _tensor(torch: Any, loaded: Loaded, rows: list[Any]) -> Any:
-    return torch.tensor(rows, device=loaded.device)
 
 
 def _next(torch: Any, plain: Any, row: _Row) -> int:

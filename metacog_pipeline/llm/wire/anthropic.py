@@ -151,8 +151,3 @@ class MessageReply(events.Reply):
             sent += (written or 0) + (cached or 0)
         thought = values.count_at(counted.get("output_tokens_details"), "thinking_tokens")
         return Usage(sent, values.count_at(counted, "output_tokens"), thought, cached, written)
-
-    def _detail(self, words: values.JsonDict) -> str | None:
-        about = words.get("stop_details")
-        said = (values.str_at(about, "category"), values.str_at(about, "explanation"))
-        return ": ".join(filter(None, said)) or values.str_at(words, "stop_sequence")

@@ -279,7 +279,7 @@ class Reply(ABC):
             Status.REFUSED if refusal or choice.blocked else _status_of(finish),
             text=text or refusal,
             finish_reason=finish,
-            finish_detail=self._detail(choice.words),
+            finish_detail=_detail(choice.words),
             usage=self._usage(total_usage(self.reports, self.outputs)),
             logprobs=self._logprobs(text, thought),
             reasoning_text=thought,
@@ -299,10 +299,6 @@ class Reply(ABC):
     @abstractmethod
     def _usage(self, counted: values.JsonDict) -> Usage: ...
 
-    @abstractmethod
-    def _detail(self, words: values.JsonDict) -> str | None:
-        """Return what the provider says beside the word for the end."""
-
     def _trouble(self, finish: str | None) -> str | None:
         """Return why a reply in a whole body is no answer; None where it is one."""
         said = self.said() or finish not in (None, UNFINISHED)
@@ -313,6 +309,20 @@ class Reply(ABC):
 
     def _logprobs(self, text: str, thought: str | None) -> tuple[TokenLogprob, ...]:
         return ()
+
+
+def _detail(words: values.JsonDict) -> str | None:
+    """Return what a provider says of an end beside the word for it."""
+    about, native = words.get("stop_details"), values.str_at(words, "native_finish_reason")
+    filters = values.dict_at(words, "content_filter_results") or {}
+    filtered = sorted(name for name, result in filters.items() if values.at(result, "filtered") is True)
+    said = (
+        native if native != words.get("finish_reason") else None,  # the model's own behind OpenRouter
+        f"filtered: {', '.join(filtered)}" if filtered else None,  # Azure
+        ": ".join(filter(None, (values.str_at(about, "category"), values.str_at(about, "explanation")))),
+        *(values.str_at(words, name) for name in ("stop_sequence", "blockReasonMessage", "finishMessage")),
+    )
+    return next(filter(None, said), None)
 
 
 def _status_of(finish: str | None) -> Status:

@@ -113,9 +113,6 @@ class ContentReply(events.Reply):
             output, thought = output + beside, (thought or 0) + beside
         return types.Usage(sent, output, thought, values.count_at(counted, "cachedContentTokenCount"))
 
-    def _detail(self, words: values.JsonDict) -> str | None:
-        return values.str_at(words, "blockReasonMessage") or values.str_at(words, "finishMessage")
-
     def _trouble(self, finish: str | None) -> str | None:
         if self.said() or self.lead.blocked or (finish or "").lower() in EMPTY_IS_AN_ANSWER:
             return None

@@ -117,15 +117,6 @@ class ChatReply(events.Reply):
                 got, thought = got + beside, max(thought or 0, beside)
         return types.Usage(sent, got, thought, cached, written)
 
-    def _detail(self, words: values.JsonDict) -> str | None:
-        """Return the model's own finish reason behind a proxy (OpenRouter), or what a filter objected to (Azure)."""
-        native = values.str_at(words, "native_finish_reason")
-        if native is not None and native != words.get("finish_reason"):
-            return native
-        results = values.dict_at(words, "content_filter_results") or {}
-        filtered = [name for name, result in results.items() if values.at(result, "filtered") is True]
-        return f"filtered: {', '.join(sorted(filtered))}" if filtered else None
-
     def _trouble(self, finish: str | None) -> str | None:
         if BROKEN.search((finish or "").lower()) or values.dict_at(self.lead.words, "error") is not None:
             return f"the provider stopped with finish_reason {finish!r}"
