@@ -167,7 +167,7 @@ class HttpChatModel:
         return known.raised(self._seen, *BILLS)
 
     async def close(self) -> None:
-        """Do nothing: connections belong to the account, which other models may be using."""
+        """Do nothing: connections belong to the account."""
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Answer ``request``; a call that went wrong is a ``failed`` completion."""
@@ -222,7 +222,8 @@ class HttpChatModel:
             try:
                 attempt = await self._attempt(call)
                 call.attempts.append(attempt)
-                pause = _pause(retries, attempt, loop.time())
+                kind = ErrorKind.TRANSIENT if attempt.completion.empty else attempt.completion.error_kind
+                pause = retries.pause(kind, attempt.retry_after, loop.time(), billed=attempt.billed)
                 if pause is None:
                     return call.close(loop.time())
                 self._report_long(pause, attempt.completion)
@@ -288,7 +289,9 @@ class HttpChatModel:
         if lost and broken is not None:
             billed, cost = broken.maybe_billed, worst
         else:
-            billed = billed and not _refused_for_rate(completion)
+            # A refusal for rate inside an answer that claims success, before anything was written or counted, is none.
+            nothing = completion.usage == Usage() and not completion.text and not completion.reasoning_text
+            billed = billed and not (lost and completion.error_kind is ErrorKind.RATE_LIMIT and nothing)
             cost = self.billed(completion, call.request, call.known) if billed else None
             retry_after = retry_after_s(reply.headers, self._now()) if lost else None
         if not billed:
@@ -320,19 +323,3 @@ class HttpChatModel:
             status = "" if failure.http_status is None else f" (HTTP {failure.http_status})"
             said = one_line(failure.error_message or "no reason given", 120) + status
             _logger.warning("model %s: waiting %.0f s to ask again: %s", self.spec.name, pause, said)
-
-
-def _pause(retries: Retries, attempt: _Attempt, now: float) -> float | None:
-    """Return the seconds until the next attempt, ``None`` when there is to be none."""
-    if attempt.completion.empty:
-        return retries.pause(ErrorKind.TRANSIENT, None, now, billed=True)
-    if attempt.completion.status is not Status.FAILED:
-        return None
-    return retries.pause(attempt.completion.error_kind, attempt.retry_after, now, billed=attempt.billed)
-
-
-def _refused_for_rate(completion: Completion) -> bool:
-    """Whether a provider refused for rate inside an answer that claims success, before it wrote or counted anything."""
-    limited = completion.status is Status.FAILED and completion.error_kind is ErrorKind.RATE_LIMIT
-    wrote = completion.text or completion.reasoning_text or completion.usage != Usage()
-    return limited and not wrote

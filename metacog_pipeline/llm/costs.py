@@ -178,7 +178,10 @@ def reconciled(
     sent, got = usage.input_tokens, usage.output_tokens
     least_in = fewest_tokens("".join(message.content for message in request.messages))
     most_in = input_token_bound(spec, request) + (known.hidden_tokens or 0)
-    least_out, most_out = _fewest_received(completion), output_token_bound(spec, request, known)
+    thought = completion.reasoning_text or ""
+    shown_apart = thought not in completion.text  # not within the text, between tags
+    least_out = fewest_tokens(completion.text) + (fewest_tokens(thought) if shown_apart else 0)
+    most_out = output_token_bound(spec, request, known)
     if sent is None:
         written = most_in if most_in >= LEAST_CACHED_TOKENS else None  # the dearest it can have been
         usage = replace(usage, input_tokens=most_in, cached_tokens=None, cache_write_tokens=written)
@@ -186,8 +189,8 @@ def reconciled(
         usage = replace(usage, input_tokens=max(least_in, min(sent, most_in)))
     if got is None:
         most = _most_received(spec, completion, most_out, known)
-        thought = most if (spec.price_reasoning or 0) > (spec.price_out or 0) else 0  # where that is dearer
-        usage = replace(usage, output_tokens=most, reasoning_tokens=thought)
+        dearer = (spec.price_reasoning or 0) > (spec.price_out or 0)
+        usage = replace(usage, output_tokens=most, reasoning_tokens=most if dearer else 0)
     elif not least_out <= got <= most_out:  # what was received goes before what was allowed
         usage = replace(usage, output_tokens=max(least_out, min(got, most_out)))
     doubt = _doubt(got, least_out, most_out, "output tokens for a reply")
@@ -213,13 +216,6 @@ def beyond(count: int, most: int) -> bool:
 def fewest_tokens(text: str) -> int:
     """Return the fewest tokens ``text`` can be in any vocabulary in use."""
     return -(-len(text) // MOST_CHARACTERS)
-
-
-def _fewest_received(completion: Completion) -> int:
-    thought = completion.reasoning_text or ""
-    if thought in completion.text:  # shown within the text, between tags
-        thought = ""
-    return fewest_tokens(completion.text) + fewest_tokens(thought)
 
 
 def _most_received(spec: ModelSpec, completion: Completion, allowed: int, known: Capabilities) -> int:

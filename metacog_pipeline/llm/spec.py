@@ -40,15 +40,10 @@ EFFORTS: Mapping[str, tuple[str, ...]] = {
     "gemini": ("minimal", "low", "medium", "high", "xhigh"),
 }
 VERBOSITIES = ("low", "medium", "high")
-_OVER_HTTP = "openai, anthropic and gemini do"
 #: A key of the row → who takes it.
-_TAKERS = dict.fromkeys(("effort", "thinking_tokens", "lane", "batch_factor"), _OVER_HTTP) | {
-    "verbosity": "openai does"
-}
-_WHOLE_PRICE = {
-    "price_cached_in": "price_in",
-    "price_cache_write": "price_in",
-    "price_reasoning": "price_out",
+_TAKERS = {
+    **dict.fromkeys(("effort", "thinking_tokens", "lane", "batch_factor"), "openai, anthropic and gemini do"),
+    "verbosity": "openai does",
 }
 LEAST_ANTHROPIC_BUDGET = 1024  # tokens to think; the provider refuses a smaller allowance
 MAX_TOKENS = 10**9  # more than any model writes; a larger number is a slip
@@ -189,7 +184,7 @@ class ModelSpec(BaseModel):
             return value.isoformat()
         return str(value) if type(value) is int else value
 
-    @field_validator(*_TAKERS, *_WHOLE_PRICE)
+    @field_validator(*_TAKERS)
     @classmethod
     def _taken_by_its_provider(cls, value: Any, info: ValidationInfo) -> Any:
         key, row = str(info.field_name), info.data
@@ -241,7 +236,7 @@ class ModelSpec(BaseModel):
 
 def _problem(key: str, value: Any, provider: str, row: Mapping[str, Any]) -> str | None:
     """Return what is wrong with ``key = value`` in a ``row`` (what stands before it), ``None`` where nothing is."""
-    if key in _TAKERS and value not in ("auto", "online") and provider not in _TAKERS[key]:
+    if value != "online" and provider not in _TAKERS[key]:
         return f"provider {provider} takes no {key} (only {_TAKERS[key]}); remove the key"
     if key in ("effort", "verbosity"):
         words = EFFORTS[provider] if key == "effort" else VERBOSITIES
@@ -251,9 +246,6 @@ def _problem(key: str, value: Any, provider: str, row: Mapping[str, Any]) -> str
         return f"provider anthropic takes no thinking (0) or at least {LEAST_ANTHROPIC_BUDGET:,} tokens of it"
     if key == "thinking_tokens" and provider == "gemini" and row.get("effort") is not None:
         return "provider gemini takes effort or thinking_tokens, not both; remove one of them"
-    whole = _WHOLE_PRICE.get(key)
-    if whole is not None and provider in EFFORTS and row.get(whole) is None:
-        return f"set {whole} too: {key} is the price of a part of it"
     return None
 
 

@@ -70,13 +70,14 @@ class Reply:
 class SendFailure(Exception):
     """No whole answer came back. The message is one line without headers or key."""
 
+    partial: Reply | None = None  # what had come before it broke
+
     def __init__(
         self, message: str, *, maybe_billed: bool = True, kind: ErrorKind = ErrorKind.TRANSIENT
     ) -> None:
         super().__init__(one_line(message, 300))
         self.maybe_billed = maybe_billed  # false where nothing can have reached the provider
         self.kind = kind  # FATAL or UNSUPPORTED where trying again cannot help
-        self.partial: Reply | None = None  # what had come before it broke
 
 
 class Http(httpx.AsyncClient):

@@ -54,9 +54,6 @@ NO_WORD = "not a word of provider"
          "provider anthropic takes no thinking (0) or at least 1,024 tokens of it"),
         ("gemini", {"effort": "low", "thinking_tokens": 100},
          "provider gemini takes effort or thinking_tokens, not both; remove one of them"),
-        ("openai", {"price_cached_in": 1.0}, "set price_in too: price_cached_in is the price of a part of it"),
-        ("openai", {"price_in": 1.0, "price_reasoning": 1.0},
-         "set price_out too: price_reasoning is the price of a part of it"),
     ],
 )  # fmt: skip
 def test_a_key_its_provider_does_not_take_is_refused_with_what_to_do(provider, row, said):

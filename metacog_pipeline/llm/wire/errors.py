@@ -70,7 +70,7 @@ def error_kind(status: int, codes: Iterable[str]) -> ErrorKind:
 def failure(status: int, codes: Iterable[str], message: str, param: str | None = None) -> Completion:
     """Return the completion of an error; ``codes`` are the provider's, the most specific first."""
     named = list(codes)
-    code = named[0] if named else None
+    code = next(iter(named), None)
     if any(name.lower() in REFUSAL_CODES for name in named):
         return Completion(Status.REFUSED, finish_reason=code, http_status=status)
     message = message or f"HTTP {status} without a message"
@@ -84,7 +84,11 @@ def error_answer(status: int, headers: Mapping[str, str], body: bytes, decoded: 
     (``metadata``), FastAPI (``detail``), Anthropic and Google (``details``).
     """
     if not isinstance(decoded, dict):
-        return failure(status, (), _raw_message(status, headers, body))
+        page = body.decode("utf-8", "replace")  # such as a proxy's HTML
+        if 300 <= status < 400:
+            target = headers.get("location", "somewhere else")
+            page = f"redirected to {target}: redirects are not followed, correct base_url"
+        return failure(status, (), page)
     error = values.dict_at(decoded, "error") or decoded
     named = values.count_at(error, "code")
     if named is not None and 200 <= status < 300 and 400 <= named < 600:
@@ -115,14 +119,6 @@ def _codes(status: int, error: values.JsonDict, details: list[object], param: st
     if any("PerDay" in (values.str_at(each, "quotaId") or "") for each in quotas):
         codes.append("insufficient_quota")  # a spent daily quota does not come back while a run waits
     return codes
-
-
-def _raw_message(status: int, headers: Mapping[str, str], body: bytes) -> str:
-    """Return what can be said about an error body that is no JSON object, such as a proxy's HTML page."""
-    if 300 <= status < 400:
-        target = {name.lower(): value for name, value in headers.items()}.get("location", "somewhere else")
-        return f"redirected to {target}: redirects are not followed, correct base_url"
-    return body.decode("utf-8", "replace")
 
 
 def _fastapi_param(decoded: object) -> str | None:

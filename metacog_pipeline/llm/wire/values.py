@@ -36,7 +36,7 @@ def load(body: bytes) -> object:
 
 
 def given(value: object) -> bool:
-    """Return whether a field says anything: it is not empty, and no word that stands for nothing."""
+    """Whether a field says anything: it is not empty, and no word that stands for nothing."""
     if not isinstance(value, str):
         return bool(value)
     word = value.strip().lower()
@@ -113,17 +113,6 @@ def encode(body: JsonDict) -> bytes:
     return json.dumps(body, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
-def _number_at(value: object, key: str) -> float | None:
-    found = at(value, key)
-    if isinstance(found, bool) or not isinstance(found, int | float):
-        return None
-    try:
-        number = float(found)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
-
-
 def listed_logprobs(
     entries: list[object], tops: list[object], number: str = "logprob"
 ) -> tuple[TokenLogprob, ...]:
@@ -138,9 +127,14 @@ def listed_logprobs(
 
 
 def _pairs(entries: list[object], number: str) -> tuple[tuple[str, float], ...]:
-    """Return the tokens that can be read, each with its log-probability."""
-    pairs = ((str_at(entry, "token"), _number_at(entry, number)) for entry in entries)
-    return tuple((token, value) for token, value in pairs if token is not None and value is not None)
+    found = []
+    for entry in entries:
+        token, value = str_at(entry, "token"), at(entry, number)
+        with contextlib.suppress(TypeError, ValueError, OverflowError):
+            logprob = math.nan if isinstance(value, bool | str) else float(value)  # type: ignore[arg-type]
+            if token is not None and math.isfinite(logprob):
+                found.append((token, logprob))
+    return tuple(found)
 
 
 def token_logprobs(entries: list[object]) -> tuple[TokenLogprob, ...]:
