@@ -48,20 +48,7 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike) -> Estimate:
 
 
 def kappa_from_table(table: ArrayLike) -> Estimate:
-    """Return kappa of a square table of counts: first rater's category × second's.
-
-    Returns
-    -------
-    Estimate
-        Value in -1..1 (1: full agreement, 0: as by chance). Interval: ± 1.96 standard errors around kappa of the table
-        with two units more, cut at -1 and 1. ``sem`` is that of the table as it is, None where it has no spread. No
-        value where both used one and the same category only: chance agreement is 1 then.
-
-    Examples
-    --------
-    >>> round(kappa_from_table([[20, 5], [10, 15]]).value, 3)
-    0.4
-    """
+    """Return kappa of a square table of counts: first rater's category × second's."""
     cells = counts("table", table, 2)
     if cells.shape[0] != cells.shape[1]:
         raise ValueError(f"table has shape {cells.shape}: a square one needed")

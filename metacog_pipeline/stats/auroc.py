@@ -41,9 +41,6 @@ def area_of(right: Floats, wrong: Floats) -> Floats:
     """Return the area of counts of right and wrong answers by rising confidence, ``(..., L)``; NaN where a kind lacks.
 
     The only place that makes an area of counts; ties count one half.
-
-    >>> area_of(np.array([[1.0, 4.0]]), np.array([[4.0, 1.0]]))
-    array([0.8])
     """
     below = np.cumsum(wrong, axis=-1) - wrong
     pairs = np.asarray(right.sum(axis=-1) * wrong.sum(axis=-1))
@@ -51,18 +48,7 @@ def area_of(right: Floats, wrong: Floats) -> Floats:
 
 
 def delong(right: Floats, wrong: Floats) -> Floats:
-    """Return DeLong's variance of `area_of` for independent answers; NaN with fewer than two of a kind.
-
-    Parameters
-    ----------
-    right, wrong
-        Numbers of right and of wrong answers by rising confidence, shape ``(..., L)`` each.
-
-    Examples
-    --------
-    >>> delong(np.array([[4.0, 18, 26, 64, 126]]), np.array([[7.0, 8, 13, 15, 19]])).round(5)
-    array([0.00152])
-    """
+    """Return DeLong's variance of `area_of` for independent answers; NaN with fewer than two of a kind."""
     area = area_of(right, wrong)[..., None]
     parts = []
     for one, other, sign in ((right, wrong, 1.0), (wrong, right, -1.0)):
@@ -87,20 +73,6 @@ def score_interval(
     worst of 66 pairs of shares: 76 % with 3 wrong answers, 71 to 86 % with 5 to 10, 75 to 89 % with 15 to 30, 93 % with 100
     (`TWO_LEVELS` is the method's name then, and the boards mark fewer); the middle of those pairs has 95 to 98 %. Of three
     to five levels of random shares: 73 to 99 % with 3, 91 to 96 % with 20.
-
-    Parameters
-    ----------
-    area
-        0..1.
-    n_right, n_wrong
-        Right and wrong answers, or items that hold some, above 0.
-    variance
-        DeLong's; NaN where it does not exist (fewer than two of a kind): the model's alone is used then.
-
-    Examples
-    --------
-    >>> [float(end.round(4)) for end in score_interval(0.65451342, 238, 62, 0.038989198**2)]
-    [0.5744, 0.7253]
     """
     theta, right, wrong, seen = np.broadcast_arrays(
         *(np.asarray(each, float) for each in (area, n_right, n_wrong, variance))

@@ -42,17 +42,7 @@ _BLOCK = 4_000_000  # clusters × draws held at once (32 MB)
 
 @dataclass(frozen=True, slots=True)
 class LevelUse:
-    """How much of the scale was used.
-
-    Attributes
-    ----------
-    levels_used
-        Number of distinct levels.
-    commonest_share
-        Share of the commonest level, 0..1, or None without answers.
-    informative
-        Whether at least two levels were used: with one, nothing can be learnt about confidence.
-    """
+    """How much of the scale was used."""
 
     levels_used: int
     commonest_share: float | None
@@ -304,11 +294,7 @@ def ece_draws(
 
 
 def brier(confidence: ArrayLike, correct: ArrayLike) -> Estimate:
-    """Return the mean of (confidence - correct)² with its SEM interval; confidences ``(N,)`` in 0..1, 0 is best.
-
-    >>> round(brier([0.9, 0.6, 0.8], [1, 0, 1]).value, 3)
-    0.137
-    """
+    """Return the mean of (confidence - correct)² with its SEM interval; confidences ``(N,)`` in 0..1, 0 is best."""
     stated, right = _stated(confidence), binary("correct", correct)
     same_length(confidence=stated, correct=right)
     return mean_estimate((stated - right) ** 2)
@@ -334,28 +320,13 @@ def brier_from_patterns(patterns: Patterns, probability: ArrayLike) -> Estimate:
 
 
 def brier_loss(probability: ArrayLike) -> Floats:
-    """Return (probability - outcome)² of each cell level × (wrong, correct), shape ``(2 L,)``, of ``probability`` ``(L,)``.
-
-    >>> brier_loss([0.0, 0.75]).tolist()
-    [0.0, 1.0, 0.5625, 0.0625]
-    """
+    """Return (probability - outcome)² of each cell level × (wrong, correct), shape ``(2 L,)``."""
     stated = floats("probability", probability)
     return np.column_stack([stated**2, (1 - stated) ** 2]).ravel()
 
 
 def brier_statistic(probability: ArrayLike) -> Statistic:
-    """Return the function ``(B, 2 L) -> (B,)`` of the Brier score of totals, for a bootstrap.
-
-    Parameters
-    ----------
-    probability
-        What each level stands for, shape ``(L,)``, 0..1.
-
-    Examples
-    --------
-    >>> brier_statistic([0.0, 1.0])(np.array([[4.0, 0.0, 1.0, 3.0]]))
-    array([0.125])
-    """
+    """Return the function ``(B, 2 L) -> (B,)`` of the Brier score of totals, for a bootstrap."""
     loss = brier_loss(probability)
     return resampling.ratio_statistic(loss, np.ones(len(loss)))
 
@@ -370,17 +341,6 @@ def brier_parts(probability: ArrayLike) -> dict[str, Statistic]:
     Every level is a bin of its own, so the score is reliability - resolution + uncertainty, exactly: how far confidence is
     from the share correct of its level, how far these shares are from the overall one, and how hard the answers are to
     foretell without confidence.
-
-    Parameters
-    ----------
-    probability
-        What each level stands for, shape ``(L,)``, 0..1.
-
-    Examples
-    --------
-    >>> totals = np.array([[4.0, 1.0, 1.0, 4.0]])
-    >>> {name: float(part(totals)[0].round(3)) for name, part in brier_parts([0.0, 1.0]).items()}
-    {'reliability': 0.04, 'resolution': 0.09, 'uncertainty': 0.25}
     """
     stated = floats("probability", probability)
 
@@ -410,18 +370,6 @@ def debiased(value: float, draws: Floats) -> float | None:
 
     Absolute gaps of noise add up: an error is above 0 even of confidence that is right (Kumar, Liang & Ma 2019, *NeurIPS*
     32). The bias is that of a resample, which understates the sample's own where the true error is near 0.
-
-    Parameters
-    ----------
-    value
-        The error as seen, 0 or more.
-    draws
-        The same error of resamples of the items.
-
-    Examples
-    --------
-    >>> round(debiased(0.10, np.array([0.11, 0.13])), 3)
-    0.08
     """
     known = resampling.usable(draws)
     return None if known is None else max(0.0, 2 * value - float(known.mean()))

@@ -30,12 +30,6 @@ def logistic(x: Floats, totals: Floats, start: tuple[Floats, Floats] | None = No
 
     Newton's method with halved steps, from ``start`` or the share correct. Where answers are separated without an
     overlap, or one ``x`` alone is used, there is no slope: NaN.
-
-    Examples
-    --------
-    >>> a, b = logistic(np.array([-1.0, 1.0]), np.array([[3.0, 1.0, 1.0, 3.0], [4.0, 0.0, 0.0, 4.0]]))
-    >>> b.round(4), float(np.log(3).round(4))
-    (array([1.0986,    nan]), 1.0986)
     """
     wrong, right = totals[:, 0::2], totals[:, 1::2]
     n = wrong + right
@@ -93,18 +87,6 @@ def in_the_large(made: Trials) -> estimate.Estimate:
 
     Interval: that of the difference of two estimates (MOVER; Zou & Donner 2008, *Statistics in Medicine* 27), Wilson's
     for the share and the mean's own, with their correlation over items; so it holds where few answers are wrong.
-
-    Parameters
-    ----------
-    made
-        Answers as counts with their resamples, of `trials`.
-
-    Examples
-    --------
-    >>> from metacog_pipeline.stats.trials import trials
-    >>> found = in_the_large(trials([0.9, 0.9, 0.6, 0.6], [1, 1, 1, 0]))
-    >>> found.value, round(found.low, 3), round(found.high, 3)
-    (0.0, -0.225, 0.432)
     """
     method, items = "mover of sem and wilson", made.patterns
     if made.n == 0:
@@ -134,25 +116,6 @@ def slope(made: Trials) -> estimate.Estimate:
     Interval: ± t standard errors, the sandwich of items (Liang & Zeger 1986, *Biometrika* 73), each item over one
     less its leverage (HC3; MacKinnon & White 1985, *Journal of Econometrics* 29), t with one degree of freedom less than
     items that hold an answer of the rarer kind.
-
-    Parameters
-    ----------
-    made
-        Answers as counts with their resamples, of `trials`.
-
-    Returns
-    -------
-    Estimate
-        Any number; 1 is best. Without a value, and with the status, where all answers are correct, all are wrong, one
-        confidence alone was used, or correct and wrong answers are separated without an overlap: the slope is infinite
-        then.
-
-    Examples
-    --------
-    >>> from metacog_pipeline.stats.trials import trials
-    >>> found = slope(trials([0.9, 0.9, 0.9, 0.6, 0.6, 0.6], [1, 1, 0, 1, 0, 0]))
-    >>> round(found.value, 3), round(found.low, 2), round(found.high, 2)
-    (0.774, -5.47, 7.01)
     """
     method = "logistic, sandwich, t"
     if made.why_not is not None:
@@ -191,16 +154,6 @@ def mass_ece_statistic(stated: ArrayLike, bins: int = 10) -> resampling.Statisti
 
     The sorted answers are cut into ``bins`` parts of equal number. Equal confidences have no order: where a cut falls
     among them, both sides get their share, wrong and correct alike. NaN for a row without answers.
-
-    Parameters
-    ----------
-    stated
-        What each level stands for, shape ``(L,)``, 0..1, rising.
-
-    Examples
-    --------
-    >>> mass_ece_statistic([0.5, 0.9], 2)(np.array([[1.0, 1.0, 1.0, 1.0], [2.0, 2.0, 0.0, 0.0]]))
-    array([0.2, 0. ])
     """
     probability, bins = floats("stated", stated), whole("bins", bins, 1)
 
@@ -228,21 +181,7 @@ def _mass_bins(stated: Floats, totals: Floats, bins: int) -> tuple[Floats, Float
 
 
 def mass_ece(made: Trials, bins: int = 10) -> estimate.Estimate:
-    """Return the calibration error over bins of equal mass; interval of `calibration_interval.inverted`.
-
-    Parameters
-    ----------
-    made
-        Answers as counts with their resamples, of `trials`.
-    bins
-        How many parts of equal number.
-
-    Examples
-    --------
-    >>> from metacog_pipeline.stats.trials import trials
-    >>> round(mass_ece(trials([0.9, 0.9, 0.6, 0.6], [1, 1, 1, 0], stream=1), 2).value, 3)
-    0.1
-    """
+    """Return the calibration error over bins of equal mass; interval of `calibration_interval.inverted`."""
     method = f"ece, {bins} bins of equal mass, {calibration_interval.METHOD}"
     if made.n == 0:
         return estimate.unavailable(0, method, estimate.NO_ITEMS)
@@ -267,21 +206,6 @@ def error_interval(
     of the map. Measured (``measured_coverage.csv``; 100 to 1,373 answers, accuracies of 0.75 to 0.97): after Platt's
     map 88 to 99 %, after isotonic steps 63 to 75 % of 100 answers, 86 to 87 % of 300 and 96 to 100 % of 1,373; with three
     runs of each item 76 to 99 % and 48 to 100 %. The boards mark where that is too little.
-
-    Parameters
-    ----------
-    value, draws
-        The error as seen, and of resamples ``(B,)``.
-    n
-        How many items.
-    method, status
-        What the estimate says of itself.
-
-    Examples
-    --------
-    >>> found = error_interval(0.1, np.array([0.1, 0.11, 0.12, 0.13, 0.14]), 50, "ece")
-    >>> round(found.low, 3), round(found.high, 3)
-    (0.021, 0.119)
     """
     bias = float(np.nanmean(draws)) - value
     low, high = resampling.interval(draws)

@@ -266,9 +266,6 @@ def corrected_rate(successes: Floats, n: Floats, correction: str) -> tuple[Float
     """Return (rate, n in force) after a correction; NaN where there were no trials and nothing was added.
 
     ``pad`` and ``loglinear`` are the same for a rate: (successes + 1/2) / (n + 1), which is 1/2 of an empty set.
-
-    >>> corrected_rate(np.array([10.0]), np.array([10.0]), "loglinear")[0].round(3)
-    array([0.955])
     """
     if correction in ("pad", "loglinear"):
         return (successes + 0.5) / (n + 1), n + 1

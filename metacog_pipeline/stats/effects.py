@@ -1,7 +1,6 @@
-"""Standardised differences of two means.
+"""Cohen's d, the standardised difference of two means.
 
-Sources: J. Cohen (1988), *Statistical Power Analysis* (d); L. V. Hedges (1981), *J. Educ. Stat.* 6 (g, the factor
-1 - 3 / (4 (n1 + n2 - 2) - 1)); Hedges & Olkin (1985), ch. 5, eq. 15, for the large-sample variance
+Sources: J. Cohen (1988), *Statistical Power Analysis*; Hedges & Olkin (1985), ch. 5, eq. 15, for the large-sample variance
 (n1 + n2) / (n1 n2) + d² / (2 (n1 + n2)).
 """
 
@@ -55,32 +54,6 @@ def cohen_d(n1: int, mean1: float, sd1: float, n2: int, mean2: float, sd2: float
     difference = mean1 - mean2
     if pooled == 0 or abs(difference) / LARGEST_EFFECT > pooled:
         return unavailable(n1 + n2, "cohen d", NO_SPREAD)
-    return _with_interval(difference / pooled, n1, n2, 1.0, "cohen d")
-
-
-def hedges_g(n1: int, mean1: float, sd1: float, n2: int, mean2: float, sd2: float) -> Estimate:
-    """Return Cohen's d with Hedges' small-sample correction; parameters as in :func:`cohen_d`.
-
-    Parameters
-    ----------
-    n1, mean1, sd1
-        Number, mean and standard deviation of the first group.
-    n2, mean2, sd2
-        Of the second group.
-
-    Examples
-    --------
-    >>> round(hedges_g(20, 0.8, 0.4, 25, 0.5, 0.45).value, 3)
-    0.688
-    """
-    d = cohen_d(n1, mean1, sd1, n2, mean2, sd2)
-    if d.value is None:
-        return unavailable(d.n, "hedges g", d.status)
-    correction = max(0.0, 1 - 3 / (4 * (n1 + n2 - 2) - 1))
-    return _with_interval(d.value, n1, n2, correction, "hedges g")
-
-
-def _with_interval(d: float, n1: int, n2: int, correction: float, method: str) -> Estimate:
-    value = d * correction
-    sem = correction * math.sqrt((n1 + n2) / (n1 * n2) + d * d / (2 * (n1 + n2)))
-    return Estimate(value, *sem_interval(value, sem), n1 + n2, method, sem=sem)
+    d = difference / pooled
+    sem = math.sqrt((n1 + n2) / (n1 * n2) + d * d / (2 * (n1 + n2)))
+    return Estimate(d, *sem_interval(d, sem), n1 + n2, "cohen d", sem=sem)

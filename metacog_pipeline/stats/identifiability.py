@@ -71,28 +71,13 @@ def statuses(right: Floats, wrong: Floats) -> NDArray[np.str_]:
 
 
 def few_errors(right: Floats, wrong: Floats) -> NDArray[np.bool_]:
-    """Whether fewer than five answers of a cell ``(N, S, K)`` are right, or fewer than five wrong.
-
-    >>> few_errors(np.array([[[5.0, 9.0]]]), np.array([[[3.0, 1.0]]])).tolist()
-    [True]
-    """
+    """Whether fewer than five answers of a cell ``(N, S, K)`` are right, or fewer than five wrong."""
     fewer = np.minimum(right.sum(axis=(1, 2)), wrong.sum(axis=(1, 2)))
     return np.asarray(fewer < LEAST_ERRORS - ROUNDING)
 
 
 def reasons(right: Floats, wrong: Floats) -> list[str]:
-    """Return why each cell of raw counts ``(N, S, K)`` has no estimate, in words; empty where nothing is against one.
-
-    Parameters
-    ----------
-    right, wrong
-        How many right and how many wrong answers at each rating, by rising confidence.
-
-    Examples
-    --------
-    >>> reasons(np.array([[[5.0, 9.0]]]), np.array([[[3.0, 1.0]]]))
-    ['fewer than five right or wrong answers']
-    """
+    """Return why each cell of raw counts ``(N, S, K)`` has no estimate, in words; empty where nothing is against one."""
     status = statuses(right, wrong)
     return [
         REASONS[str(name)] for name in np.where((status == OK) & few_errors(right, wrong), FEW_ERRORS, status)
@@ -100,18 +85,7 @@ def reasons(right: Floats, wrong: Floats) -> list[str]:
 
 
 def by_response(n_s1: Floats, n_s2: Floats, pad: float = 0.0) -> tuple[Floats, Floats]:
-    """Return right and wrong answers ``(cells, 2, K)`` by response, without ``pad``, of counts ``(cells, 2 K)``.
-
-    Parameters
-    ----------
-    n_s1, n_s2
-        Counts after S1 and after S2, padded by ``pad``.
-
-    Examples
-    --------
-    >>> [side.tolist() for side in by_response(np.array([[4.5, 3.5, 2.5, 1.5]]), np.array([[0.5, 1.5, 3.5, 5.5]]), 0.5)]
-    [[[[3.0, 4.0], [3.0, 5.0]]], [[[1.0, 0.0], [2.0, 1.0]]]]
-    """
+    """Return right and wrong answers ``(cells, 2, K)`` by response, without ``pad``, of counts ``(cells, 2 K)``."""
     k = n_s1.shape[1] // 2
     s1, s2 = (np.where(side - pad > ROUNDING, side - pad, 0.0) for side in (n_s1, n_s2))
     right = np.stack([s1[:, :k][:, ::-1], s2[:, k:]], axis=1)

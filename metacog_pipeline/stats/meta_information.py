@@ -37,28 +37,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
 
 @dataclass(frozen=True, slots=True)
 class MetaInformation:
-    """Information in bits, of many cells; arrays of shape ``(cells,)``, NaN where a status says why.
-
-    Attributes
-    ----------
-    meta_i, meta_i_signed, i_src
-        I(A; C), I(A; R,C) and I(S; R,C), 0..1 bit.
-    h_accuracy
-        h(a).
-    meta_i1r, meta_i2r, rmi
-        The signed meta-I as a share of the ideal observer's, of h(a), and of the most possible at this accuracy.
-        Above 1 where the table beats the reference (rmi: where stimuli are unequal in number).
-    n
-        Trials.
-    status
-        Of the first four: ``"ok"`` or ``"no items"``.
-    status_i1r
-        ``"ok"``, ``"no items"``, ``"infinite"`` / ``"undefined"`` / ``"zero_dprime"`` / ``"no_s1_trials"`` … of d'.
-    status_i2r
-        ``"ok"``, ``"no items"``, ``"all correct"``, ``"all wrong"``.
-    status_rmi
-        The same, or ``"accuracy of one half"``, where the range is empty.
-    """
+    """Information in bits, of many cells; arrays of shape ``(cells,)``, NaN where a status says why."""
 
     meta_i: Floats
     meta_i_signed: Floats
@@ -113,9 +92,6 @@ def ideal_information(d: ArrayLike) -> Floats:
 
     Computed as the mean divergence of the posterior from the accuracy, ∫ KL(logistic(d x) ‖ Φ(d/2)), so nothing
     cancels for small d. Shape of ``d``; d must be finite.
-
-    >>> ideal_information([0.0, 1.0, 2.0]).round(4)
-    array([0.    , 0.0522, 0.117 ])
     """
     size = np.abs(np.atleast_1d(np.asarray(d, dtype=np.float64)))
     if not bool(np.isfinite(size).all()):
@@ -138,18 +114,7 @@ def ideal_information(d: ArrayLike) -> Floats:
 
 
 def entropy_bits(first: Floats, second: Floats) -> Floats:
-    """Return the entropy of a two-way split given as counts, in bits; NaN where both are 0.
-
-    Parameters
-    ----------
-    first, second
-        Counts, 0 or more, of one shape.
-
-    Examples
-    --------
-    >>> entropy_bits(np.array([1.0, 1.0]), np.array([1.0, 3.0])).round(3)
-    array([1.   , 0.811])
-    """
+    """Return the entropy of a two-way split given as counts, in bits; NaN where both are 0."""
     total = first + second
     p, q = ratio(first, total), ratio(second, total)
     result: Floats = -(xlogy(p, p) + xlogy(q, q)) / math.log(2)

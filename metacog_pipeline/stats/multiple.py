@@ -7,10 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-# Marks from the strictest threshold down: the mark stands for p below the number.
-Legend = tuple[tuple[float, str], ...]
-STARS: Legend = ((0.0001, "****"), (0.001, "***"), (0.01, "**"), (0.05, "*"))
-
 
 def holm(pvalues: Sequence[float | None]) -> tuple[float | None, ...]:
     """Return Holm-adjusted p values in the given order.
@@ -65,23 +61,3 @@ def _known(pvalues: Sequence[float | None]) -> list[tuple[int, float]]:
         if not 0.0 <= p <= 1.0:
             raise ValueError(f"p value {p} at position {i} is outside 0..1")
     return known
-
-
-def stars(p: float | None, legend: Legend = STARS) -> str:
-    """Return the mark of ``p``: ``""`` at 0.05 and above, and where there is no p.
-
-    Parameters
-    ----------
-    legend
-        Bounds and marks, the smallest bound first.
-
-    Examples
-    --------
-    >>> stars(0.004), stars(0.2)
-    ('**', '')
-    """
-    if p is None:
-        return ""
-    if not 0.0 <= p <= 1.0:
-        raise ValueError(f"p value {p} is outside 0..1")
-    return next((mark for threshold, mark in legend if p < threshold), "")

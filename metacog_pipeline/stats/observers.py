@@ -140,27 +140,7 @@ def simulate_trials(
     p_s2: float = 0.5,
     sampling: Sampling = "binomial",
 ) -> Trials:
-    """Return single trials of one observer, in random order; parameters as for :func:`simulate`.
-
-    Parameters
-    ----------
-    m_ratio
-        meta-d' / d'.
-    criteria_s1, criteria_s2
-        Confidence criteria below and above meta-c, K - 1 each.
-    p_s2
-        Share of trials that show S2.
-    seed
-        Of the trials and their order.
-    sampling
-        Whether the number of S2 trials is drawn or fixed.
-
-    Examples
-    --------
-    >>> trials = simulate_trials(1.5, 0.8, 0.0, [-0.5], [0.5], 5, seed=1)
-    >>> trials.stimulus.tolist(), trials.response.tolist(), trials.confidence.tolist()
-    ([0, 0, 1, 0, 1], [0, 1, 1, 0, 0], [2, 1, 1, 2, 2])
-    """
+    """Return single trials of one observer, in random order; parameters as for :func:`simulate`."""
     observer = _observers(d, m_ratio, c, criteria_s1, criteria_s2, 1)[0]
     trials, share = _trials(n, p_s2, 1)
     number = int(trials[0])
@@ -179,25 +159,7 @@ def simulate_trials(
 
 
 def criteria_around(m_ratio: ArrayLike, c: ArrayLike, steps: ArrayLike) -> tuple[Floats, Floats]:
-    """Return confidence criteria at the same distances on both sides of meta-c.
-
-    Parameters
-    ----------
-    m_ratio, c
-        A number or shape ``(cells,)``; meta-c is their product.
-    steps
-        Shape ``(K - 1,)``: distances from meta-c, above 0, rising.
-
-    Returns
-    -------
-    tuple
-        ``criteria_s1`` and ``criteria_s2``, each of shape ``(cells, K - 1)``.
-
-    Examples
-    --------
-    >>> [side.round(1).tolist() for side in criteria_around(0.5, 0.2, [0.4, 0.8])]
-    [[[-0.7, -0.3]], [[0.5, 0.9]]]
-    """
+    """Return confidence criteria at the same distances on both sides of meta-c."""
     distance = np.atleast_1d(np.asarray(steps, dtype=np.float64))
     if distance.ndim != 1 or not bool((distance > 0).all()) or not bool((np.diff(distance) > 0).all()):
         raise ValueError("steps must be above 0 and rising")

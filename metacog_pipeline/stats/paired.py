@@ -14,54 +14,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import bdtr, chdtrc
 
-from metacog_pipeline.stats import exact, resampling
-from metacog_pipeline.stats._arrays import Floats, Ints, binary, counts, floats, same_length, whole
-from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
+from metacog_pipeline.stats import exact
+from metacog_pipeline.stats._arrays import Ints, binary, same_length, whole
+from metacog_pipeline.stats.estimate import NO_ITEMS, OK
 
 NO_DISCORDANT = "no item on which they differ"
 FEW_MODELS = "fewer than two models"
 SAME_DIFFERENCE = "the same difference on every item"
-# Standard errors below are rounding: every item differs by the same amount.
-_ROUNDING = 1e-12
 # Of right answers among models, in one step of counting them: some tens of milliseconds.
 _MOST_WAYS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class PairedDifference:
-    """Share correct of one model minus that of another over shared items.
-
-    Attributes
-    ----------
-    difference
-        -1..1, the percentile interval of resampled items; ``sem`` is the standard error over items and n the
-        number of shared items.
-    p
-        Wald's, two-sided, from t = difference / sem with items - 1 df: no floor, so it stands up to a correction over
-        many pairs. 1.0 where nothing differs; None where there is no standard error.
-    p_bootstrap
-        Of the resamples (`resampling.p_value`): never below 2 / (B + 1).
-    """
-
-    difference: Estimate
-    p: float | None
-    p_bootstrap: float | None
-    status: str = OK
-
-
-@dataclass(frozen=True, slots=True)
 class McNemar:
-    """Two models on the same items, one run.
-
-    Attributes
-    ----------
-    first_only, second_only
-        Items only one of the two got right.
-    p_exact, p_mid
-        Two-sided binomial p, and its mid-p form (recommended: the exact one is too cautious).
-    chi2, p_chi2
-        (b - c)² / (b + c) with 1 df, no continuity correction.
-    """
+    """Two models on the same items, one run."""
 
     first_only: int
     second_only: int
@@ -82,49 +48,6 @@ class CochranQ:
     p: float | None
     n: int
     status: str = OK
-
-
-def paired_difference_from_counts(
-    hits1: ArrayLike, runs1: ArrayLike, hits2: ArrayLike, runs2: ArrayLike, n_boot: int, seed: int
-) -> PairedDifference:
-    """Return the difference from counts per item, for unequal numbers of scored runs.
-
-    Parameters
-    ----------
-    hits1, runs1, hits2, runs2
-        Shape ``(items,)``: correct answers and scored answers of either model to each item. Items that one of
-        the two has no scored answer to are left out. Each model's share is Σ hits / Σ runs.
-    n_boot, seed
-        Number of resamples and the seed.
-
-    Examples
-    --------
-    >>> first, second, runs = [2, 2, 1, 2, 0, 2], [1, 2, 0, 1, 0, 2], [2] * 6
-    >>> found = paired_difference_from_counts(first, runs, second, runs, 1000, seed=1)
-    >>> found.difference.value, round(found.p, 3)
-    (0.25, 0.076)
-    """
-    table = np.column_stack([counts("hits1", hits1), counts("runs1", runs1)])
-    other = np.column_stack([counts("hits2", hits2), counts("runs2", runs2)])
-    same_length(first=table, second=other)
-    rows = np.hstack([table, other])
-    if bool((rows[:, 0] > rows[:, 1]).any()) or bool((rows[:, 2] > rows[:, 3]).any()):
-        raise ValueError("an item has more correct answers than scored answers")
-    rows = rows[(rows[:, 1] > 0) & (rows[:, 3] > 0)]
-    n, method = len(rows), "paired item bootstrap"
-    if n == 0:
-        return PairedDifference(unavailable(0, method, NO_ITEMS), None, None, NO_ITEMS)
-    patterns = resampling.merge_patterns(rows, np.ones(n, dtype=np.int64))
-    value = float(_difference(patterns.totals[None, :].astype(np.float64))[0])
-    if n == 1:
-        lone = Estimate(value, None, None, 1, method, SINGLE_ITEM)
-        return PairedDifference(lone, None, None, SINGLE_ITEM)
-    sem = _sem(patterns.counts, patterns.weights)
-    draws = _difference(resampling.patterns(patterns, n_boot, seed))
-    estimate = Estimate(value, *resampling.interval(draws), n, method, sem=sem)
-    same = sem <= _ROUNDING
-    p = resampling.wald_p(value / sem, n - 1) if not same else 1.0 if abs(value) <= _ROUNDING else None
-    return PairedDifference(estimate, p, resampling.p_value(draws), SAME_DIFFERENCE if same else OK)
 
 
 def mcnemar(first_only: int, second_only: int, n: int | None = None) -> McNemar:
@@ -221,18 +144,3 @@ def _exact_q(differ: Ints) -> float | None:
     seen = int(np.square(differ.sum(axis=0)).sum())
     large = sum(ways for totals, ways in found.items() if sum(total * total for total in totals) >= seen)
     return large / sum(found.values())
-
-
-def _difference(totals: Floats) -> Floats:
-    difference: Floats = totals[:, 0] / totals[:, 1] - totals[:, 2] / totals[:, 3]
-    return difference
-
-
-def _sem(rows: Ints, weights: Ints) -> float:
-    """Return the linearised standard error of the difference of two ratios over items."""
-    n = int(weights.sum())
-    hits1, runs1, hits2, runs2 = floats("rows", rows, 2).T
-    total1, total2 = float(weights @ runs1), float(weights @ runs2)
-    share1, share2 = float(weights @ hits1) / total1, float(weights @ hits2) / total2
-    influence = (hits1 - share1 * runs1) / total1 - (hits2 - share2 * runs2) / total2
-    return math.sqrt(n / (n - 1) * float(weights @ influence**2))

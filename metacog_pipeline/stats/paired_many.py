@@ -126,7 +126,8 @@ def _sums(
 ) -> tuple[dict[str, Floats], dict[str, Floats], Floats, Floats, Floats, Floats, Floats]:
     """Return sums over the items that two respondents share, all of ``hits`` × all of ``other_hits``: of the first's hits,
     answers, their squares and product; of the second's; the number of items; products of hits with hits, hits with
-    answers, answers with hits, answers with answers."""
+    answers, answers with hits, answers with answers.
+    """
     most = max(int(asked.max(initial=0)), int(other_asked.max(initial=0)))
     exact = len(hits) * most * most < _EXACT
     kind: type[np.floating[Any]] = np.float32 if exact else np.float64

@@ -22,19 +22,7 @@ LEAST_SPREAD = 1e-10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pca:
-    """Components of k columns, the largest first.
-
-    Attributes
-    ----------
-    explained
-        Shape ``(k,)``: share of the whole variance, sums to 1; all 0 where there is no variance.
-    loadings
-        Shape ``(k, k)``: component × column, unit length; the largest loading of a component is positive.
-    n
-        Rows.
-    status
-        ``"ok"``, ``"fewer than two rows"`` or ``"no spread"``.
-    """
+    """Components of k columns, the largest first."""
 
     explained: Floats
     loadings: Floats

@@ -90,12 +90,7 @@ def proportion(successes: int, n: int) -> Estimate:
 
 
 def mean_estimate(y: ArrayLike) -> Estimate:
-    """Return the mean of ``y`` (shape ``(n,)``, any unit) with SEM s / sqrt(n) and ± 1.96 SEM, unclipped.
-
-    >>> found = mean_estimate([1, 2, 3, 4])
-    >>> found.value, round(found.sem, 3)
-    (2.5, 0.645)
-    """
+    """Return the mean of ``y`` (shape ``(n,)``, any unit) with SEM s / sqrt(n) and ± 1.96 SEM, unclipped."""
     values = floats("y", y)
     n = len(values)
     if n == 0:

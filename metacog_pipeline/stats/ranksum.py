@@ -1,13 +1,13 @@
 """Whether one of two independent samples tends to be larger: the test of Mann and Whitney, and its effect size.
 
-Mann & Whitney (1947), *Ann. Math. Stat.* 18. U counts the pairs in which the value of the first sample is the larger one,
-ties half. The rank-biserial correlation r = 2 U / (n₁ n₂) - 1 (Cureton 1956; Wendt 1972) is 1 where every value of the
-first sample is larger, -1 where every one is smaller, and 0 where neither is.
+`scipy.stats.mannwhitneyu` (Mann & Whitney 1947, *Ann. Math. Stat.* 18): U counts the pairs in which the value of the first
+sample is the larger one, ties half. The rank-biserial correlation r = 2 U / (n₁ n₂) - 1 (Cureton 1956; Wendt 1972) is 1
+where every value of the first sample is larger, -1 where every one is smaller, and 0 where neither is.
 
-p is the share of all arrangements of the values whose U is as far from its mean as the one seen: exact without ties where
-the smaller sample has at most eight values, and with ties where there are few values or few different ones (`MOST_STEPS`).
-Else it is that of the normal distribution with corrections for ties and continuity, which among many ties is far too small:
-U then moves in large steps.
+p is exact without ties where the smaller sample has at most eight values. SciPy has no exact p with ties: here it is the
+share of all arrangements of the values whose U is as far from its mean as the one seen, where there are few values or few
+different ones (`MOST_STEPS`). Else p is that of the normal distribution with corrections for ties and continuity, which
+among many ties is far too small: U then moves in large steps.
 """
 
 from __future__ import annotations
@@ -17,11 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr
 
-from metacog_pipeline.stats._arrays import Floats, Ints
+from metacog_pipeline.stats._arrays import Floats, Ints, floats
 from metacog_pipeline.stats.estimate import OK
-from metacog_pipeline.stats.ranks import average_ranks
 
 EMPTY = "a sample without values"
 NO_SPREAD = "all values are equal"
@@ -57,35 +55,23 @@ def mann_whitney(first: ArrayLike, second: ArrayLike) -> RankSum:
     >>> found.u, round(found.r, 3), found.p, found.method
     (8.0, 0.778, 0.2, 'mann-whitney, exact')
     """
-    a, b = _sample("first", first), _sample("second", second)
+    from scipy.stats import mannwhitneyu  # late: it takes longer to import than all of this package
+
+    a, b = (floats(name, each, gaps=True) for name, each in (("first", first), ("second", second)))
+    a, b = a[~np.isnan(a)], b[~np.isnan(b)]
     n, m = len(a), len(b)
     if not n or not m:
         return RankSum(None, None, None, n, m, "mann-whitney", EMPTY)
-    ranks = average_ranks(np.concatenate([a, b])[None, :])[0]
-    u = float(ranks[:n].sum() - n * (n + 1) / 2)
-    r = 2 * u / (n * m) - 1
-    _, tied = np.unique(ranks, return_counts=True)
+    _, tied = np.unique(np.concatenate([a, b]), return_counts=True)
     if len(tied) == 1:
-        return RankSum(u, r, None, n, m, "mann-whitney", NO_SPREAD)
-    if len(tied) == n + m and min(n, m) <= MOST_EXACT:
-        return RankSum(u, r, _exact(u, n, m), n, m, "mann-whitney, exact")
-    if len(tied) < n + m <= MOST_VALUES and _steps(min(n, m), tied) <= MOST_STEPS:
-        return RankSum(u, r, _exact_tied(u, n, m, tied), n, m, "mann-whitney, exact")
-    return RankSum(u, r, _normal(u, n, m, tied.astype(np.float64)), n, m, "mann-whitney, normal")
-
-
-def _exact(u: float, n: int, m: int) -> float:
-    """Return p from the number of arrangements of n + m different values for each U."""
-    small, large = min(n, m), max(n, m)
-    ways = np.zeros(small * large + 1)
-    ways[0] = 1.0
-    # The Gaussian binomial: times (1 - x^(large + i)), divided by (1 - x^i).
-    for i in range(1, small + 1):
-        ways[large + i :] -= ways[: -(large + i)].copy() if large + i < len(ways) else 0.0
-        for place in range(i, len(ways)):
-            ways[place] += ways[place - i]
-    at_most = round(min(u, n * m - u))
-    return min(1.0, 2 * float(ways[: at_most + 1].sum() / ways.sum()))
+        return RankSum(n * m / 2, 0.0, None, n, m, "mann-whitney", NO_SPREAD)
+    counted = len(tied) < n + m <= MOST_VALUES and _steps(min(n, m), tied) <= MOST_STEPS
+    exact = len(tied) == n + m and min(n, m) <= MOST_EXACT
+    found = mannwhitneyu(a, b, method="exact" if exact else "asymptotic")
+    u = float(found.statistic)
+    p = _exact_tied(u, n, m, tied) if counted else float(found.pvalue)
+    how = "mann-whitney, exact" if exact or counted else "mann-whitney, normal"
+    return RankSum(u, 2 * u / (n * m) - 1, p, n, m, how)
 
 
 def _places(tied: Ints) -> tuple[Ints, int]:
@@ -124,21 +110,3 @@ def _exact_tied(u: float, n: int, m: int, tied: Ints) -> float:
     # How far each sum is from its mean, times the number of values and twice the unit of ranks: whole numbers.
     far = np.abs((n + m) * (states[whole] - taken * base) - taken * int(tied @ places)) * unit
     return float(ways[whole][far >= (n + m) * round(abs(2 * u - n * m))].sum() / ways[whole].sum())
-
-
-def _normal(u: float, n: int, m: int, tied: Floats) -> float:
-    size = n + m
-    ties = float((tied**3 - tied).sum()) / (size * (size - 1))
-    spread = math.sqrt(n * m / 12 * (size + 1 - ties))
-    z = (abs(u - n * m / 2) - 0.5) / spread
-    return min(1.0, 2 * float(ndtr(-max(z, 0.0))))
-
-
-def _sample(name: str, values: ArrayLike) -> Floats:
-    row = np.asarray(values, dtype=np.float64)
-    if row.ndim != 1:
-        raise ValueError(f"{name} has shape {row.shape}: 1 dimension needed")
-    row = row[~np.isnan(row)]
-    if np.isinf(row).any():
-        raise ValueError(f"{name} holds an infinite value")
-    return row

@@ -32,11 +32,7 @@ LEAST_PER_FOLD = 2  # items: with fewer there is nothing to fit a curve to
 
 
 def platt(stated: Floats, training: Floats) -> Floats:
-    """Return the probability ``(K, L)`` of each of ``stated`` ``(L,)`` by Platt's map of each training table ``(K, 2 L)``.
-
-    >>> platt(np.array([0.5, 0.9]), np.array([[3.0, 3.0, 2.0, 4.0]])).round(3)
-    array([[0.516, 0.64 ]])
-    """
+    """Return the probability ``(K, L)`` of each of ``stated`` ``(L,)`` by Platt's map of each training table."""
     wrong, right = training[:, 0::2], training[:, 1::2]
     n_wrong, n_right = (each.sum(axis=1, keepdims=True) for each in (wrong, right))
     high, low = (n_right + 1) / (n_right + 2), 1 / (n_wrong + 2)
@@ -54,20 +50,7 @@ def platt(stated: Floats, training: Floats) -> Floats:
 
 
 def isotonic(stated: Floats, training: Floats) -> Floats:
-    """Return the probability that isotonic regression gives each of ``stated``, shapes as those of `platt`.
-
-    Parameters
-    ----------
-    stated
-        Where the map is read, 0..1.
-    training
-        Answers the map is fitted to.
-
-    Examples
-    --------
-    >>> isotonic(np.array([0.5, 0.7, 0.9]), np.array([[1.0, 1.0, 1.0, 0.0, 0.0, 2.0]])).round(3)
-    array([[0.333, 0.333, 1.   ]])
-    """
+    """Return the probability that isotonic regression gives each of ``stated``, shapes as those of `platt`."""
     found = np.empty((len(training), len(stated)))
     for row, table in zip(found, training, strict=True):
         n = table[0::2] + table[1::2]
@@ -82,9 +65,6 @@ def rising(values: Floats, weights: Floats) -> Floats:
 
     Busing (2022, Journal of Statistical Software 102) orders the pooling; SciPy's own does the same to the same bits, and
     loads for a seventh of a second.
-
-    >>> rising(np.array([0.5, 0.2, 0.9]), np.array([1.0, 2.0, 1.0])).round(3)
-    array([0.3, 0.3, 0.9])
     """
     x, w = values.tolist(), weights.tolist()
     means, masses, ends = list[float](), list[float](), list[int]()
@@ -118,29 +98,7 @@ MAPS = {"platt": platt, "isotonic": isotonic}
 
 
 def recalibrated(made: Trials) -> Mapping[str, Estimate]:
-    """Return ECE and Brier score, 0..1 and 0 is best, after either map; confidences are 0..1.
-
-    Parameters
-    ----------
-    made
-        Answers as counts with their folds, of `trials`.
-
-    Returns
-    -------
-    Mapping
-        ``ece_platt``, ``brier_platt``, ``ece_isotonic``, ``brier_isotonic``. Without an interval, and with the status,
-        where a map leaves nothing: no resample differs from that. Without a value, and with the status,
-        where all answers are correct, all are wrong, one confidence alone was used, or there are fewer than two items
-        for each fold.
-
-    Examples
-    --------
-    >>> sure = [0.9, 0.8, 0.7, 0.6] * 10
-    >>> from metacog_pipeline.stats.trials import trials
-    >>> found = recalibrated(trials(sure, [1, 0, 0, 0] * 10, stream=1))
-    >>> round(found["ece_isotonic"].value, 3), round(found["brier_isotonic"].value, 3)
-    (0.0, 0.0)
-    """
+    """Return ECE and Brier score, 0..1 and 0 is best, after either map; confidences are 0..1."""
     folds, few = f"cross-fitted in {made.folds} folds of items", made.few
     methods = {
         "ece": f"ece, {BINS} bins, {folds}, item bootstrap, debiased",

@@ -30,18 +30,7 @@ _CACHED = 100_000  # ranks made at once: they stay in the cache of a processor
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranks:
-    """How sure the ranks of models are; rank 1 has the largest score, equal scores share the better rank.
-
-    Attributes
-    ----------
-    observed
-        Shape ``(models,)``: rank by the scores themselves; 0 for a model without a score.
-    low, high
-        Shape ``(models,)``: central 95 % of the ranks over resamples; 0 for a model without a score.
-    share
-        Shape ``(models, models)``: share of the resamples in which a model (row) has rank 1, 2, … (column); a row sums
-        to 1, or to 0 for a model without a score.
-    """
+    """How sure the ranks of models are; rank 1 has the largest score, equal scores share the better rank."""
 
     observed: Ints
     low: Ints

@@ -27,19 +27,7 @@ PAIRED = "scaled score, paired"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Roc:
-    """Points of a ROC curve from (0, 0) to (1, 1), shape ``(P,)`` each.
-
-    Attributes
-    ----------
-    false_alarms, hits
-        Shares of wrong and of correct items with at least this confidence.
-    threshold
-        The confidence of the point; inf at (0, 0).
-    area
-        By the trapezoid rule: the chance that a correct item carries more confidence than a wrong one, ties one half.
-    status
-        ``"ok"``, or why there is no curve: ``"no items"``, ``"all correct"``, ``"all wrong"``; then without points.
-    """
+    """Points of a ROC curve from (0, 0) to (1, 1), shape ``(P,)`` each."""
 
     false_alarms: Floats
     hits: Floats

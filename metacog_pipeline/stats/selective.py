@@ -25,13 +25,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import digamma
 
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, Ints, ratio, whole
 from metacog_pipeline.stats.estimate import OK, PERFECT, Estimate, unavailable
-from metacog_pipeline.stats.trials import Trials, positive_interval, trials
+from metacog_pipeline.stats.trials import Trials, positive_interval
 
 METHOD = "item bootstrap, t of the logarithm"
 POINTS = 100
@@ -39,21 +38,7 @@ POINTS = 100
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Risk against coverage, at most `POINTS` coverages in rising order; every array has shape ``(P,)``.
-
-    Attributes
-    ----------
-    coverage
-        Share of the answers that is kept, above 0 to 1.
-    risk
-        Share of the kept answers that is wrong, the mean over the orders of tied answers.
-    low, high
-        Pointwise 95 % intervals over resampled items; NaN where there are fewer than two.
-    threshold
-        The lowest confidence that is kept.
-    kept
-        How many answers are kept.
-    """
+    """Risk against coverage, at most `POINTS` coverages in rising order; every array has shape ``(P,)``."""
 
     coverage: Floats
     risk: Floats
@@ -73,57 +58,8 @@ class Selective:
     curve: Curve
 
 
-def selective(
-    confidence: ArrayLike,
-    correct: ArrayLike,
-    items: ArrayLike | None = None,
-    *,
-    stream: resampling.Stream = 0,
-    n_draws: int = 1000,
-) -> Selective:
-    """Return the risk-coverage curve of answers, its area and excess area, and the prediction-rejection ratio.
-
-    Parameters
-    ----------
-    confidence
-        Shape ``(N,)``, any finite numbers; only their order counts.
-    correct
-        Shape ``(N,)``, 0/1 or booleans.
-    items
-        Shape ``(N,)``: the item of each answer; None means one answer per item.
-    stream, n_draws
-        Seed and number of resamples.
-
-    Returns
-    -------
-    Selective
-        Without a value, and with the status, where all answers are correct, all are wrong, one confidence alone was used
-        or there are none. ``"few errors: 3"``, ``"few correct: 3"``: fewer than five items hold one.
-
-    Examples
-    --------
-    >>> found = selective([0.9, 0.8, 0.8, 0.6, 0.5, 0.3], [1, 1, 0, 1, 0, 0])
-    >>> round(found.aurc.value, 4), round(found.excess_aurc.value, 4), round(found.prr.value, 4)
-    (0.2889, 0.0972, 0.6667)
-    >>> found.curve.risk.round(3)
-    array([0.   , 0.25 , 0.333, 0.25 , 0.4  , 0.5  ])
-    """
-    return of_trials(trials(confidence, correct, items, stream=stream, n_draws=n_draws))
-
-
 def of_trials(made: Trials) -> Selective:
-    """Return the same of answers that are drawn already.
-
-    Parameters
-    ----------
-    made
-        Answers as counts with their resamples, of `trials`.
-
-    Examples
-    --------
-    >>> round(of_trials(trials([0.9, 0.8, 0.7], [1, 0, 1], stream=1)).aurc.value, 4)
-    0.2778
-    """
+    """Return the same of answers that are drawn already."""
     prr = made.area
     scaled = prr
     if prr.value is not None and prr.low is not None and prr.high is not None:
@@ -139,11 +75,6 @@ def aurc_statistic(totals: Floats) -> Floats:
     """Return the area under risk against coverage of each row of totals ``(B, 2 L)``; NaN for a row without answers.
 
     Columns are level × (wrong, correct), levels in rising order.
-
-    Examples
-    --------
-    >>> aurc_statistic(np.array([[1.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]]))
-    array([0.25, 0.5 ])
     """
     wrong = totals[:, -2::-2]
     size = wrong + totals[:, ::-2]
@@ -158,18 +89,7 @@ def aurc_statistic(totals: Floats) -> Floats:
 
 
 def excess_aurc_statistic(totals: Floats) -> Floats:
-    """Return how far each area of `aurc_statistic` is above that of the best order.
-
-    Parameters
-    ----------
-    totals
-        Shape ``(B, 2 L)``: answers of each level, wrong before correct.
-
-    Examples
-    --------
-    >>> excess_aurc_statistic(np.array([[1.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]]))
-    array([0.  , 0.25])
-    """
+    """Return how far each area of `aurc_statistic` is above that of the best order."""
     wrong, n = totals[:, 0::2].sum(axis=1), totals.sum(axis=1)
     best = wrong - (n - wrong) * (digamma(n + 1) - digamma(n - wrong + 1))
     return np.maximum(aurc_statistic(totals) - ratio(best, n), 0.0)
@@ -187,6 +107,7 @@ def curve(made: Trials, points: int = POINTS) -> Curve:
 
     Examples
     --------
+    >>> from metacog_pipeline.stats.trials import trials
     >>> found = curve(trials([0.9, 0.5, 0.5], [1, 1, 0], stream=1))
     >>> found.risk.round(3), found.kept
     (array([0.   , 0.25 , 0.333]), array([1, 2, 3]))

@@ -188,13 +188,6 @@ def positive_interval(value: float, error: float, rarer: int) -> tuple[float | N
 
     Few items of the rarer kind make nearly all of such a loss and of its standard error, and its draws are skewed:
     percentiles of them cover 80 to 90 % where fewer than ten are wrong, this 91 to 99 %.
-
-    Examples
-    --------
-    >>> [round(end, 4) for end in positive_interval(0.1, 0.02, 30)]
-    [0.0664, 0.1505]
-    >>> positive_interval(0.1, 0.02, 1)
-    (None, None)
     """
     if value <= 0 or rarer < 2:
         return None, None

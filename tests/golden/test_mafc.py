@@ -10,8 +10,9 @@ import pytest
 from scipy import special
 
 from metacog_pipeline.stats.mafc import accuracy as type1
-from metacog_pipeline.stats.mafc import companions, fit, ideal, intervals, table
+from metacog_pipeline.stats.mafc import companions, fit, intervals, table
 from tests.golden.agreed import number, rows
+from tests.stats import ideal_observer
 
 
 def strata(text):
@@ -86,8 +87,8 @@ def test_the_table_and_the_exact_observer_give_the_reference_roc():
         assert special.ndtr(zeta + lift)[0] == pytest.approx(float(row["hr2"]), abs=3e-6)
         if d in (1.0, 2.0):
             if d not in exact:
-                exact[d] = ideal.densities(d, 10)
-            assert special.ndtr(table.curve(exact[d][m - 2], zeta)[0]) == pytest.approx(
+                exact[d] = ideal_observer.densities(d, 10)
+            assert special.ndtr(ideal_observer.curve(exact[d][m - 2], zeta)[0]) == pytest.approx(
                 float(row["hr2"]), abs=1e-8
             )
     assert exact

@@ -8,7 +8,7 @@ import pytest
 
 from metacog_pipeline.benchmarks.metamedqa.contrasts import MOST_PAIRED
 from metacog_pipeline.llm.spec import ObserverSpec
-from metacog_pipeline.stats.anova import anova, summarise
+from metacog_pipeline.stats.anova import anova
 from metacog_pipeline.stats.multiple import holm
 from tests.metamedqa.engine import COMPARISONS, compare
 
@@ -40,8 +40,9 @@ def test_anova_and_tukey_are_those_of_the_items(three):
     (row,) = rows(found, "anova_models", condition="baseline")
     base = three.filter(pl.col("condition") == "baseline")
     samples = [base.filter(pl.col("model") == name)["correct"].to_numpy() for name in ("good", "mid", "weak")]
-    groups = summarise(samples)
-    expected = anova(groups.n, groups.mean, groups.sd)
+    expected = anova(
+        *([of(each) for each in samples] for of in (len, np.mean, lambda each: np.std(each, ddof=1)))
+    )
     assert (row["statistic"], row["p"]) == pytest.approx((expected.f, expected.p))
     assert (row["df1"], row["df2"]) == (2, 3 * 170 - 3)
     pairs = {(r["a"], r["b"]): r for r in rows(found, "tukey_models", condition="baseline")}

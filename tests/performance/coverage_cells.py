@@ -22,13 +22,13 @@ from metacog_pipeline.benchmarks.signaldetection.measures.type1 import type1_est
 from metacog_pipeline.scoring import calibration as shared
 from metacog_pipeline.scoring import model_pairs
 from metacog_pipeline.scoring.schemas import HARMONISED
-from metacog_pipeline.stats import calibration, coverage, measured_coverage, observers, resampling
+from metacog_pipeline.stats import calibration, measured_coverage, observers, resampling
 from metacog_pipeline.stats.auroc import auroc_from_patterns
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.stats.mafc import efficiency
 from metacog_pipeline.stats.meta_information import meta_information
 from metacog_pipeline.stats.resampling import Patterns
-from tests.performance import coverage_scores
+from tests.performance import coverage_scores, respondents
 
 NUMBERS, ACCURACIES, RATIOS = (100, 300, 1373), (0.75, 0.9, 0.97), (0.5, 1.0)
 ALTERNATIVES, LEVELS, RATINGS = 4, 5, 4
@@ -182,39 +182,39 @@ def yes_no(counts: np.ndarray) -> Found:
 
 
 # --- a cell -----------------------------------------------------------------------------------------------------------
-def measured(cell: Cell) -> dict[str, coverage.Coverage]:
+def measured(cell: Cell) -> dict[str, respondents.Coverage]:
     """Return the coverage of every interval that one way of measuring gives of a cell."""
     truth, found = WAYS[cell.way](cell)
     return {
-        name: coverage.covered(value, [each.get(name) for each in found]) for name, value in truth.items()
+        name: respondents.covered(value, [each.get(name) for each in found]) for name, value in truth.items()
     }
 
 
 def _of_tables(
     estimate: Callable[[Patterns, np.ndarray], Found], cell: Cell
 ) -> tuple[dict[str, float], list[Found]]:
-    cells = coverage.respondent(cell.accuracy, cell.m_ratio, ALTERNATIVES)
+    cells = respondents.respondent(cell.accuracy, cell.m_ratio, ALTERNATIVES)
     # Half of the respondents are calibrated, half say too much: an error near 0 is the harder one to cover.
     says = stated(cells, 0.0 if cell.seed % 2 else 0.5)
-    truth = _values(estimate(coverage.population(cells, 200_000), says))
+    truth = _values(estimate(respondents.population(cells, 200_000), says))
     if shared.PREFIX + "ece" in truth:  # the debiased error estimates the error itself
         truth[shared.PREFIX + "ece_debiased"] = truth[shared.PREFIX + "ece"]
-    drawn = coverage.samples(cells, cell.n, cell.samples, _seed(cell), runs=cell.runs)
+    drawn = respondents.samples(cells, cell.n, cell.samples, _seed(cell), runs=cell.runs)
     return truth, [estimate(each, says) for each in drawn]
 
 
 def _of_pairs(cell: Cell) -> tuple[dict[str, float], list[Found]]:
-    first = coverage.respondent(cell.accuracy, cell.m_ratio, ALTERNATIVES)
-    second = coverage.respondent(cell.accuracy - 0.03, 0.75, ALTERNATIVES)
+    first = respondents.respondent(cell.accuracy, cell.m_ratio, ALTERNATIVES)
+    second = respondents.respondent(cell.accuracy - 0.03, 0.75, ALTERNATIVES)
     says = stated(first, 0.25)
-    alone = [_values(harmonised(coverage.population(each, 100_000), says)) for each in (first, second)]
+    alone = [_values(harmonised(respondents.population(each, 100_000), says)) for each in (first, second)]
     true = {
         f"difference_{name}": alone[0][shared.PREFIX + name] - alone[1][shared.PREFIX + name]
         for name in model_pairs.STATISTICS
     }
     drawn = zip(
-        coverage.samples(first, cell.n, cell.samples, _seed(cell)),
-        coverage.samples(second, cell.n, cell.samples, _seed(cell, "second")),
+        respondents.samples(first, cell.n, cell.samples, _seed(cell)),
+        respondents.samples(second, cell.n, cell.samples, _seed(cell, "second")),
         strict=True,
     )
     return true, [difference(*each, says) for each in drawn]
@@ -309,9 +309,9 @@ def coverages(cells: list[Cell], workers: int) -> list[dict[str, object]]:
         return rows(zip(cells, pool.map(measured, cells), strict=True))
 
 
-def rows(parts: Iterable[tuple[Cell, Mapping[str, coverage.Coverage]]]) -> list[dict[str, object]]:
+def rows(parts: Iterable[tuple[Cell, Mapping[str, respondents.Coverage]]]) -> list[dict[str, object]]:
     """Return the rows of the table."""
-    sums: dict[tuple[str, int, float, int, str], list[coverage.Coverage]] = {}
+    sums: dict[tuple[str, int, float, int, str], list[respondents.Coverage]] = {}
     for cell, found in parts:
         for name, each in found.items():
             share = len(coverage_scores.TIERS) if name in coverage_scores.PER_TIER else 1
@@ -320,9 +320,9 @@ def rows(parts: Iterable[tuple[Cell, Mapping[str, coverage.Coverage]]]) -> list[
 
 
 def _row(
-    name: str, n: int, accuracy: float, runs: int, way: str, parts: list[coverage.Coverage]
+    name: str, n: int, accuracy: float, runs: int, way: str, parts: list[respondents.Coverage]
 ) -> dict[str, object]:
-    whole = coverage.Coverage(
+    whole = respondents.Coverage(
         sum(each.held for each in parts),
         sum(each.samples for each in parts),
         sum(each.without for each in parts),
@@ -335,12 +335,12 @@ def _row(
 
 
 # --- a cell after the other -------------------------------------------------------------------------------------------
-def kept(file: Path) -> dict[Cell, dict[str, coverage.Coverage]]:
+def kept(file: Path) -> dict[Cell, dict[str, respondents.Coverage]]:
     """Return what was measured into a file."""
     lines = file.read_text("utf-8").splitlines() if file.exists() else []
     read = [json.loads(line) for line in lines]
     return {
-        Cell(**each["cell"]): {name: coverage.Coverage(*found) for name, found in each["found"].items()}
+        Cell(**each["cell"]): {name: respondents.Coverage(*found) for name, found in each["found"].items()}
         for each in read
     }
 

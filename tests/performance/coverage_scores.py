@@ -13,8 +13,9 @@ from metacog_pipeline.benchmarks.medley.means import resampled_means
 from metacog_pipeline.benchmarks.metacogbench import composites, run_estimates
 from metacog_pipeline.benchmarks.metacogbench.tier_groups import TierGroup
 from metacog_pipeline.benchmarks.selfknowledge import measures as yes_no
-from metacog_pipeline.stats import coverage, resampling, robust
+from metacog_pipeline.stats import resampling, robust
 from metacog_pipeline.stats.estimate import Estimate
+from tests.performance import respondents
 
 Found = Mapping[str, Estimate]
 #: Levels of confidence of a tier's predictions, and what they say.
@@ -115,7 +116,7 @@ def of_yes_and_no(
         "d_type2_clip": d,
         "rmi": float(yes_no.relative_information(*([each] for each in _of_cells(many)))[0]),
     }
-    return true, [_yes_no(each) for each in coverage.samples(shares, n, count, seed, runs=runs)]
+    return true, [_yes_no(each) for each in respondents.samples(shares, n, count, seed, runs=runs)]
 
 
 def _of_cells(totals: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from metacog_pipeline.stats import measured_coverage
-from metacog_pipeline.stats.coverage import LEAST, MOST
+from metacog_pipeline.stats.measured_coverage import LEAST, MOST
 from tests.performance.coverage_cells import ACCURACIES, NUMBERS, WAYS, coverages, grid, write
 
 pytestmark = pytest.mark.bench

@@ -6,7 +6,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from metacog_pipeline.stats.metad import bootstrap_metad, estimates
+from metacog_pipeline.stats.metad import bootstrap_metad
 from metacog_pipeline.stats.observers import simulate
 
 pytestmark = pytest.mark.bench
@@ -27,9 +27,8 @@ def recover() -> tuple[dict[tuple[int, str], list[tuple[float, float, float, flo
         table = simulate(
             d, ratio, c, ratio * c - steps[::-1], ratio * c + steps, n, seed=seed, cells=OBSERVERS
         )
-        boot = bootstrap_metad(table, REPLICATES, seed, padding=1 / (2 * k))
         truth = {"da": d, "meta_da": d * ratio, "m_ratio": ratio}
-        for row in estimates(boot.fit, boot):
+        for row in bootstrap_metad(table, REPLICATES, seed, padding=1 / (2 * k)):
             for name in QUANTITIES:
                 entry = row[name]
                 if entry.value is None or entry.low is None or entry.high is None:

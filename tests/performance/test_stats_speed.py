@@ -6,14 +6,12 @@ import time
 import numpy as np
 import pytest
 
-from metacog_pipeline.stats.anova import anova, tukey_kramer
 from metacog_pipeline.stats.auroc import auroc_from_patterns
 from metacog_pipeline.stats.calibration import (
     brier_from_patterns,
     ece_estimate,
     level_probability,
 )
-from metacog_pipeline.stats.paired import paired_difference_from_counts
 from metacog_pipeline.stats.resampling import patterns as resample
 from metacog_pipeline.stats.resampling import patterns_of
 from metacog_pipeline.stats.resampling import ratio as ratio_estimate
@@ -91,24 +89,3 @@ def test_ten_runs_of_every_item_stay_affordable(record_property):
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"\n10 runs: {1000 * seconds / len(models):.0f} ms CPU a model, peak {peak:.0f} MB")
     assert seconds / len(models) < 3.0
-
-
-def test_all_pairs_of_100_models_take_less_than_a_second():
-    rng = np.random.default_rng(1)
-    share = rng.uniform(0.3, 0.9, MODELS)
-    result = anova([ITEMS] * MODELS, share, np.sqrt(share * (1 - share)))
-    seconds, pairs = spent(lambda: tukey_kramer(result))
-    print(f"\nTukey-Kramer, {len(pairs)} pairs: {seconds:.2f} s CPU")
-    assert len(pairs) == MODELS * (MODELS - 1) // 2
-    assert seconds < 1.0
-
-
-def test_a_paired_bootstrap_of_10000_items_takes_some_milliseconds():
-    rng = np.random.default_rng(1)
-    a, b = rng.integers(0, 2, (2, ITEMS))
-    ones = np.ones(ITEMS, dtype=int)
-    seconds, _ = spent(
-        lambda: [paired_difference_from_counts(a, ones, b, ones, 10_000, seed) for seed in range(20)]
-    )
-    print(f"\npaired bootstrap, 10,000 draws: {1000 * seconds / 20:.1f} ms CPU a pair")
-    assert seconds / 20 < 0.05

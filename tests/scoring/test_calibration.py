@@ -17,8 +17,14 @@ from metacog_pipeline.stats import calibration, confidence_grid
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.confidence_grid import CELLS, STATISTICS
 from metacog_pipeline.stats.resampling import patterns_of
-from metacog_pipeline.stats.selective import selective
+from metacog_pipeline.stats.selective import of_trials
+from metacog_pipeline.stats.trials import trials
 from tests.tables import every
+
+
+def selective(*answers, **drawn):
+    return of_trials(trials(*answers, **drawn))
+
 
 ANSWERS = st.lists(st.tuples(st.integers(0, 100), st.integers(0, 1)), min_size=1, max_size=60)
 

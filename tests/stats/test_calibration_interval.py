@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metacog_pipeline.stats import calibration, confidence_measures, resampling
+from metacog_pipeline.stats import calibration, resampling
 from metacog_pipeline.stats.calibration_interval import of_totals
+from metacog_pipeline.stats.calibration_line import mass_ece
 from metacog_pipeline.stats.resampling import Patterns
+from metacog_pipeline.stats.trials import trials
 
 
 def error(n, right, said, draws=2000):
@@ -64,7 +66,7 @@ def test_certain_answers_that_all_come_true_may_hide_what_the_rule_of_three_says
     found = calibration.ece_clustered([said] * n, right, range(n), stream=1)
     assert (found.value, found.low) == (0.0, 0.0)
     assert found.high == pytest.approx(most)
-    mass = confidence_measures.measures([said] * n, right, stream=1)["ece_mass"]
+    mass = mass_ece(trials([said] * n, right, stream=1))
     assert mass.high == pytest.approx(most)
 
 

@@ -5,63 +5,72 @@ import csv
 import numpy as np
 import pytest
 
-from metacog_pipeline.stats import calibration, coverage, measured_coverage, resampling
+from metacog_pipeline.stats import calibration, measured_coverage, resampling
 from metacog_pipeline.stats.estimate import Estimate, unavailable
 from metacog_pipeline.stats.mafc.fit import fit
 from metacog_pipeline.stats.proportions import proportion
+from tests.performance import respondents
 
 
 @pytest.mark.parametrize(
     ("accuracy", "ratio", "m"), [(0.75, 1.0, 4), (0.9, 0.5, 2), (0.97, 1.0, 6), (0.6, -0.5, 4)]
 )
 def test_a_respondent_has_the_accuracy_and_the_ratio_it_was_made_with(accuracy, ratio, m):
-    cells = coverage.respondent(accuracy, ratio, m)
+    cells = respondents.respondent(accuracy, ratio, m)
     assert cells.sum() == pytest.approx(1) and cells[1::2].sum() == pytest.approx(accuracy)
     found = fit(cells[None, 1::2] * 1e6, cells[None, 0::2] * 1e6, m)
     assert found.m_ratio[0] == pytest.approx(ratio, abs=2e-3)
 
 
 def test_samples_repeat_by_their_seed_and_have_the_size_asked_for():
-    cells = coverage.respondent(0.8)
-    one, other = ([each.totals.tolist() for each in coverage.samples(cells, 50, 3, seed=7)] for _ in range(2))
+    cells = respondents.respondent(0.8)
+    one, other = (
+        [each.totals.tolist() for each in respondents.samples(cells, 50, 3, seed=7)] for _ in range(2)
+    )
     assert one == other and all(sum(each) == 50 for each in one)
-    (runs,) = coverage.samples(cells, 40, 1, seed=1, runs=4, repeated=1.0)
+    (runs,) = respondents.samples(cells, 40, 1, seed=1, runs=4, repeated=1.0)
     assert runs.n_items == 40 and int(runs.totals.sum()) == 160
     assert (runs.counts.max(axis=1) == 4).all()  # an item is answered alike in every run
 
 
 def test_an_interval_without_ends_covers_nothing_and_is_counted_apart():
     none = unavailable(9, "wilson", "no")
-    found = coverage.covered(
+    found = respondents.covered(
         0.5, [none, None, Estimate(0.4, 0.4, 0.5, 9, "m"), Estimate(0.4, 0.3, 0.4, 9, "m")]
     )
     assert (found.held, found.samples, found.without, found.percent) == (1, 4, 2, 50.0)
-    assert coverage.covered(0.5, [none]).percent is None
+    assert respondents.covered(0.5, [none]).percent is None
 
 
 def test_wilsons_interval_of_a_share_covers():
-    cells = coverage.respondent(0.9)
-    found = coverage.measured(
-        lambda sample: proportion(int(sample.totals[1::2].sum()), int(sample.totals.sum())),
+    cells = respondents.respondent(0.9)
+    found = respondents.covered(
         0.9,
-        coverage.samples(cells, 300, 400, seed=3),
+        [
+            proportion(int(sample.totals[1::2].sum()), int(sample.totals.sum()))
+            for sample in respondents.samples(cells, 300, 400, seed=3)
+        ],
     )
     assert found.percent is not None and 92 <= found.percent <= 98
 
 
 @pytest.mark.parametrize("overconfident", [0.0, 0.5])
 def test_the_interval_of_a_calibration_error_covers_where_percentiles_do_not(overconfident):
-    cells = coverage.respondent(0.9)
+    cells = respondents.respondent(0.9)
     right = cells[1::2] / (cells[0::2] + cells[1::2])
     said = np.round(right + overconfident * (1 - right), 2)
     truth = calibration.ece_estimate(
-        coverage.population(cells), said, np.tile(coverage.population(cells).totals, (2, 1)).astype(float)
+        respondents.population(cells),
+        said,
+        np.tile(respondents.population(cells).totals, (2, 1)).astype(float),
     ).value
     assert truth is not None
-    found = coverage.measured(
-        lambda sample: calibration.ece_estimate(sample, said, resampling.patterns(sample, 200, 1)),
+    found = respondents.covered(
         truth,
-        coverage.samples(cells, 300, 100, seed=5),
+        [
+            calibration.ece_estimate(sample, said, resampling.patterns(sample, 200, 1))
+            for sample in respondents.samples(cells, 300, 100, seed=5)
+        ],
     )
     assert found.percent is not None and found.percent >= 85  # recentred percentiles: 65
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy import special
 
 from metacog_pipeline.stats.mafc import accuracy as type1
-from metacog_pipeline.stats.mafc import companions, fit, ideal, intervals, table
+from metacog_pipeline.stats.mafc import companions, fit, intervals, table
+from tests.stats import ideal_observer
 from tests.tables import every
 
 COUNTS = st.lists(st.integers(0, 40), min_size=2, max_size=6)
@@ -95,27 +96,15 @@ def test_strata_of_an_ideal_observer_have_a_ratio_of_one_and_pooled_they_do_not(
     assert abs(pooled - 1) > 0.03
 
 
-def test_joining_runs_of_only_right_or_only_wrong_answers_leaves_meta_d():
-    rng = np.random.default_rng(5)
-    confidence = rng.random(60)
-    correct = rng.random(60) < 0.3 + 0.6 * confidence
-    right, wrong = fit.grouped(confidence, correct)
-    assert len(right) <= min(20, 2 * min(correct.sum(), (~correct).sum()) + 1)
-    levels = np.argsort(np.argsort(confidence))
-    if len(right) < 20:
-        every = np.bincount(levels, correct, 60), np.bincount(levels, ~correct, 60)
-        assert fit.fit([right], [wrong], 4).meta_d[0] == pytest.approx(
-            fit.fit([every[0]], [every[1]], 4).meta_d[0], abs=1e-5
-        )
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("d", [0.3, 1.7, 4.5])
 def test_the_exact_densities_hold_the_accuracy_and_the_table_agrees_with_them(d):
-    for density in ideal.densities(d, 8)[::3]:  # m of 2, 5 and 8
+    for density in ideal_observer.densities(d, 8)[::3]:  # m of 2, 5 and 8
         right, wrong = density.masses()
         assert right.sum() == pytest.approx(float(type1.accuracy(d, density.m)), abs=2e-8)
         assert wrong.sum() == pytest.approx(float(type1.error_share(d, density.m)), rel=1e-7)
         zeta = np.array([-3.0, -1.0, 0.0, 1.3, 3.0])
         lift = table.table().lift(np.array([density.m]), zeta, np.array([d]))[0]
-        assert special.ndtr(zeta + lift) == pytest.approx(special.ndtr(table.curve(density, zeta)), abs=3e-6)
+        assert special.ndtr(zeta + lift) == pytest.approx(
+            special.ndtr(ideal_observer.curve(density, zeta)), abs=3e-6
+        )

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metacog_pipeline.stats.multiple import holm, stars
+from metacog_pipeline.stats.multiple import holm
 
 p_values = st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=20)
 
@@ -27,11 +27,3 @@ def test_holm_does_not_depend_on_the_order_of_the_tests(raw, random):
     order = random.sample(range(len(raw)), len(raw))
     adjusted = holm(raw)
     assert holm([raw[i] for i in order]) == tuple(adjusted[i] for i in order)
-
-
-def test_stars_stand_for_p_below_their_threshold():
-    assert [stars(p) for p in (0.00009, 0.0001, 0.001, 0.01, 0.0499, 0.05, 1.0)] == [
-        "****", "***", "**", "*", "*", "", "",
-    ]  # fmt: skip
-    assert stars(None) == ""
-    assert stars(0.00005, legend=((0.0001, "***"),)) == "***"

@@ -5,9 +5,15 @@ import pytest
 
 from metacog_pipeline.stats import agreement, agreement_many, measured_coverage, type1
 from metacog_pipeline.stats.auroc import auroc
-from metacog_pipeline.stats.confidence_measures import measures
+from metacog_pipeline.stats.confidence_measures import of_trials
 from metacog_pipeline.stats.mafc.fit import fit
 from metacog_pipeline.stats.roc import area_difference, moved_area
+from metacog_pipeline.stats.trials import trials
+
+
+def measures(*answers, probability=True, **drawn):
+    return of_trials(trials(*answers, **drawn), probability=probability)
+
 
 SIX = [1, 1, 1, 0, 0, 0]
 

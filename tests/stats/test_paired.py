@@ -2,21 +2,11 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest, chi2, ttest_rel
+from scipy.stats import binomtest, chi2
 
 from metacog_pipeline.stats import paired
-
-
-def paired_difference(first, second, n_boot, seed):
-    """Of 0/1 outcomes ``(items,)`` or ``(items, runs)``."""
-    counted = []
-    for side in (first, second):
-        table = np.atleast_2d(np.asarray(side, dtype=int).T).T
-        counted += [table.sum(axis=1), np.full(len(table), table.shape[1])]
-    return paired.paired_difference_from_counts(*counted, n_boot, seed)
-
 
 pairs = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=2, max_size=60)
 
@@ -40,9 +30,6 @@ def test_swapping_the_models_mirrors_every_test(rows):
     a, b = zip(*rows, strict=True)
     one, other = paired.mcnemar_from_data(a, b), paired.mcnemar_from_data(b, a)
     assert (one.p_exact, one.p_mid, one.p_chi2) == (other.p_exact, other.p_mid, other.p_chi2)
-    forward, backward = paired_difference(a, b, 200, 1), paired_difference(b, a, 200, 1)
-    assert forward.difference.value == pytest.approx(-backward.difference.value)
-    assert forward.p == pytest.approx(backward.p)
 
 
 @given(pairs)
@@ -64,65 +51,7 @@ def test_cochrans_q_worked_by_hand():
     assert (result.df, result.p) == (2, pytest.approx(6 / 81))
 
 
-@given(pairs)
-def test_p_over_single_runs_is_the_paired_t_test(rows):
-    a, b = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
-    result = paired_difference(a, b, 100, 1)
-    if result.status == "ok":
-        assert result.p == pytest.approx(ttest_rel(a, b).pvalue)
-        assert result.difference.value == pytest.approx((a - b).mean())
-
-
-@given(pairs, st.integers(2, 4))
-@settings(max_examples=50)
-def test_runs_that_repeat_an_item_alike_add_nothing(rows, runs):
-    a, b = (np.array(column, dtype=int) for column in zip(*rows, strict=True))
-    once = paired_difference(a, b, 100, 1)
-    again = paired_difference(np.tile(a[:, None], runs), b, 100, 1)
-    assert again.difference.value == pytest.approx(once.difference.value)
-    assert again.difference.sem == pytest.approx(once.difference.sem)
-    assert again.p == pytest.approx(once.p)
-
-
-def test_bootstrap_interval_and_p_tell_a_real_difference_from_none():
-    rng = np.random.default_rng(1)
-    hard = rng.random(1000)
-    better, worse = (rng.random(1000) < hard + 0.1), (rng.random(1000) < hard)
-    apart = paired_difference(better, worse, 2000, 3)
-    assert apart.difference.low > 0 and apart.p < 0.01 and apart.p_bootstrap < 0.01
-    alike = paired_difference(rng.random(1000) < hard, worse, 2000, 3)
-    assert alike.difference.low < 0 < alike.difference.high
-    assert alike.p == pytest.approx(alike.p_bootstrap, abs=0.05)
-
-
-def test_the_same_seed_gives_the_same_interval_in_any_order_of_items():
-    rng = np.random.default_rng(1)
-    a, b = rng.integers(0, 2, (200, 3)), rng.integers(0, 2, (200, 2))
-    order = rng.permutation(200)
-    assert paired_difference(a, b, 500, 9) == paired_difference(a[order], b[order], 500, 9)
-
-
-def test_items_only_one_model_answered_are_left_out():
-    full = paired_difference([1, 0, 1], [0, 0, 1], 50, 1)
-    ragged = paired.paired_difference_from_counts(
-        [1, 0, 1, 1], [1, 1, 1, 1], [0, 0, 1, 0], [1, 1, 1, 0], 50, 1
-    )
-    assert ragged == full
-
-
 def test_degenerate_comparisons_say_why():
-    assert paired_difference([], [], 10, 1).status == "no items"
-    lone = paired_difference([1], [0], 10, 1)
-    assert (lone.difference.value, lone.difference.low, lone.p, lone.status) == (
-        1.0,
-        None,
-        None,
-        "single item",
-    )
-    same = paired_difference([1, 0, 1], [1, 0, 1], 10, 1)
-    assert (same.difference.value, same.p, same.status) == (0.0, 1.0, "the same difference on every item")
-    always = paired_difference([1, 1, 1], [0, 0, 0], 10, 1)
-    assert (always.difference.value, always.p) == (1.0, None)
     assert paired.mcnemar(0, 0).status == "no items"
     assert paired.mcnemar(0, 0, 5).status == "no item on which they differ"
     assert paired.cochran_q(np.zeros((0, 3), dtype=int)).status == "no items"

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats as scipy_stats
 
-from metacog_pipeline.stats import paired, resampling, two_intervals
+from metacog_pipeline.stats import resampling, two_intervals
 from metacog_pipeline.stats.paired_many import paired_shares
 from metacog_pipeline.stats.resampling import ratio_statistic
 from metacog_pipeline.stats.resampling.products import shared_draws
@@ -43,26 +44,34 @@ def test_a_pair_has_the_same_bytes_alone_and_among_others(size, runs):
         )
 
 
+def difference_and_error(hits1, runs1, hits2, runs2):
+    """Return the difference of two shares, and its linearised standard error over items."""
+    n, first, second = len(hits1), hits1.sum() / max(runs1.sum(), 1), hits2.sum() / max(runs2.sum(), 1)
+    moved = (hits1 - first * runs1) / max(runs1.sum(), 1) - (hits2 - second * runs2) / max(runs2.sum(), 1)
+    return first - second, np.sqrt(n / max(n - 1, 1) * (moved**2).sum())
+
+
 @given(SIZES, st.sampled_from([1, 3]))
 def test_differences_are_those_of_two_respondents_on_their_shared_items(size, runs):
     hits, asked = crowd(*size, runs)
     for i, j in combinations(range(hits.shape[1]), 2):
         (pair,) = shared_draws(np.stack([hits, asked], axis=2), [(i, j)], 5, 7)
         both = (asked[:, i] > 0) & (asked[:, j] > 0)
-        single = paired.paired_difference_from_counts(hits[:, i], asked[:, i], hits[:, j], asked[:, j], 5, 1)
+        value, sem = difference_and_error(*(each[both, k] for k in (i, j) for each in (hits, asked)))
         many = paired_shares(hits, asked, [(i, j)])
-        assert pair.n_items == many.n[0] == single.difference.n == both.sum()
+        assert pair.n_items == many.n[0] == both.sum()
         assert pair.lost == (((asked[:, i] > 0) & ~both).sum(), ((asked[:, j] > 0) & ~both).sum())
         if not both.any():
             continue
-        assert pair.difference("share", SHARE)[0] == pytest.approx(single.difference.value)
-        assert many.value[0] == pytest.approx(single.difference.value)
+        assert pair.difference("share", SHARE)[0] == pytest.approx(value)
+        assert many.value[0] == pytest.approx(value)
         if both.sum() > 1:
-            assert many.sem[0] == pytest.approx(single.difference.sem, abs=1e-9)
-            if single.p is None:
-                assert np.isnan(many.p[0])
+            assert many.sem[0] == pytest.approx(sem, abs=1e-9)
+            if sem > 1e-12:
+                p = 2 * scipy_stats.t.sf(abs(value / sem), both.sum() - 1)
+                assert many.p[0] == pytest.approx(p, abs=1e-6)
             else:
-                assert many.p[0] == pytest.approx(single.p, abs=1e-6)
+                assert np.isnan(many.p[0]) if abs(value) > 1e-12 else many.p[0] == 1.0
             sides = [resampling.Patterns(np.column_stack([h, a - h])[both], np.ones(both.sum(), dtype=int))
                      for h, a in ((hits[:, i], asked[:, i]), (hits[:, j], asked[:, j]))]  # fmt: skip
             one, two = (resampling.ratio(side, [1.0, 0.0], [1.0, 1.0]) for side in sides)

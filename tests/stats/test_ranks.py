@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from metacog_pipeline.stats import ranks, resampling
+from metacog_pipeline.stats import ranks
 
 pairs = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=9)
 
@@ -49,18 +49,6 @@ def test_a_row_with_missing_pairs_is_the_row_without_them(tables):
         alone = ranks.spearman_rows(*([column] for column in zip(*table, strict=True)))
         assert together.rho[row] == pytest.approx(alone.rho[0], abs=1e-12)
         assert (together.n[row], together.status[row]) == (alone.n[0], alone.status[0])
-    assert np.array_equal(ranks.guarded_rho(x, y), together.rho)
-
-
-@settings(max_examples=60, deadline=None)
-@given(pairs, st.sampled_from([0.0, 1.0, 1e3]), st.sampled_from([1.0, 1e-11, 1e-14]))
-def test_ranks_of_resamples_are_those_of_the_resampled_values(values, offset, unit):
-    x, y = (offset + unit * np.array(column) / 7 for column in zip(*values, strict=True))
-    rows = resampling.indices(len(x), 40, 1)
-    often = resampling.occurrences(rows).T.copy()
-    one, other = ranks.ranked_draws(x, often), ranks.ranked_draws(y, often)
-    assert (ranks.rho_of_draws(one, other) == ranks.spearman_rows(x[rows], y[rows], least=None).rho).all()
-    assert (one.varied == (np.ptp(x[rows], axis=1) > 0)).all()
 
 
 def test_the_guard_gives_zero_and_a_reason():

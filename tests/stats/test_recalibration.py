@@ -8,9 +8,14 @@ from scipy.optimize import isotonic_regression, minimize
 from scipy.special import expit, logit
 
 from metacog_pipeline.stats.calibration import ece
-from metacog_pipeline.stats.confidence_measures import MEASURES, RANKING, measures
+from metacog_pipeline.stats.confidence_measures import RANKING, SCALED, of_trials
 from metacog_pipeline.stats.recalibration import isotonic, platt, recalibrated, rising
 from metacog_pipeline.stats.trials import FOLDS, trials
+
+
+def measures(*answers, probability=True, **drawn):
+    return of_trials(trials(*answers, **drawn), probability=probability)
+
 
 LEVELS = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
 TABLES = st.lists(st.integers(0, 9), min_size=12, max_size=12).filter(sum)
@@ -140,7 +145,7 @@ def test_over_confidence_that_is_only_a_scale_goes_and_noise_stays():
 def test_every_measure_has_an_interval_or_a_reason(rows, one_item):
     level, right, item = np.array(rows or np.zeros((0, 3)), dtype=int).T
     found = measures(level / 10, right, item * (not one_item), stream=1, n_draws=30)
-    assert tuple(found) == MEASURES
+    assert tuple(found) == (*RANKING, *SCALED)
     for name, each in found.items():
         assert each.n == len(rows) or each.value is None, name
         assert each.low is not None or each.status != "ok", (name, each)

@@ -8,9 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.stats.auroc import auroc
-from metacog_pipeline.stats.selective import aurc_statistic, curve, excess_aurc_statistic, selective
+from metacog_pipeline.stats.selective import aurc_statistic, curve, excess_aurc_statistic, of_trials
 from metacog_pipeline.stats.trials import trials
 from tests.tables import every
+
+
+def selective(*answers, **drawn):
+    return of_trials(trials(*answers, **drawn))
+
 
 ROWS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 1)), min_size=1, max_size=60)
 FEW = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=6)

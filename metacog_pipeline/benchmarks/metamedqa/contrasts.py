@@ -26,7 +26,7 @@ from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE
 from metacog_pipeline.stats import exact, paired
 from metacog_pipeline.stats.anova import Anova, anova, fisher_lsd, tukey_kramer
 from metacog_pipeline.stats.anova import Comparison as Pair
-from metacog_pipeline.stats.correlation import Regression, with_and_without
+from metacog_pipeline.stats.correlation import regression as line_through
 from metacog_pipeline.stats.effects import cohen_d
 from metacog_pipeline.stats.estimate import NO_ITEMS, SINGLE_ITEM
 from metacog_pipeline.stats.multiple import holm
@@ -224,22 +224,22 @@ def regression(compared: Compared, seed: int) -> Iterator[Comparison]:
         if len(kept) < 3:
             continue
         recalls = dict(zip(compared.groups, means, strict=True))
-        left_out = {place: exclude[name] for place, name in enumerate(kept) if name in exclude}
+        left_out = [name for name in kept if name in exclude]
         x, y = [accuracy[name] for name in kept], [recalls[name] for name in kept]
-        lines = with_and_without(x, y, left_out)
-        yield _line(compared, recall, lines.with_all, exact.order_p(x, y), f"all {len(kept)} {compared.what}")
+        yield _line(compared, recall, x, y, f"all {len(kept)} {compared.what}")
         if left_out:
-            named = "; ".join(f"{kept[place]} ({reason})" for place, reason in left_out.items())
-            rest = [place for place in range(len(kept)) if place not in left_out]
-            p = exact.order_p([x[place] for place in rest], [y[place] for place in rest])
-            yield _line(compared, recall, lines.without, p, f"without {named}")
+            named = "; ".join(f"{name} ({exclude[name]})" for name in left_out)
+            rest = [place for place, name in enumerate(kept) if name not in exclude]
+            x, y = [x[place] for place in rest], [y[place] for place in rest]
+            yield _line(compared, recall, x, y, f"without {named}")
 
 
-def _line(compared: Compared, recall: str, line: Regression, p: float | None, note: str) -> Comparison:
-    """``p``: of all orders, where there are few enough; otherwise that of t."""
+def _line(compared: Compared, recall: str, x: list[float], y: list[float], note: str) -> Comparison:
+    """p is that of all orders, where there are few enough; otherwise that of t."""
+    line, p = line_through(x, y), exact.order_p(x, y)
     return compared.row(
         "correlation", recall, "accuracy", recall, value=line.slope, low=line.slope_low, high=line.slope_high,
-        statistic=line.correlation.r, df2=line.df, p=line.p if p is None else p, n=line.n, note=note, status=line.status,
+        statistic=line.r, df2=line.df, p=line.p if p is None else p, n=line.n, note=note, status=line.status,
     )  # fmt: skip
 
 

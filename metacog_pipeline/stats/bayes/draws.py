@@ -29,21 +29,7 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The posterior of one parameter, in its unit.
-
-    Attributes
-    ----------
-    mean, sd, median
-        Of all draws.
-    q025, q975
-        Equal-tailed 95 % interval.
-    hdi_low, hdi_high
-        Highest-density interval, :func:`metacog_pipeline.stats.decisions.verdicts.hdi`.
-    mcse_mean, mcse_q025, mcse_q975
-        Monte Carlo standard errors of the mean and of the interval's ends.
-    rhat, ess_bulk, ess_tail
-        See :mod:`metacog_pipeline.stats.bayes.diagnostics`.
-    """
+    """The posterior of one parameter, in its unit."""
 
     mean: float
     sd: float

@@ -59,23 +59,7 @@ def sample_until_sure(
     most_calls: float = math.inf,
     shorter: bool = False,
 ) -> Steps[Sampled]:
-    """Draw until every parameter passes, at most ``rounds`` times.
-
-    Parameters
-    ----------
-    read
-        From positions ``(chains, draws, dim)`` to parameters by name.
-    diagnose
-        R̂ and effective sample sizes of those that move.
-    draws, warmup
-        Iterations kept and for tuning in the first round; each later one has twice those of the one before.
-    shorter
-        Whether each later round wants half the refusals of the one before. A chain of a group may stay for a thousand
-        iterations in the tail of a wide population, where nearly every usual step is refused; shorter ones get it out (what
-        Stan's ``adapt_delta`` offers by hand).
-    most_calls
-        No further round once the density was called this often.
-    """
+    """Draw until every parameter passes, at most ``rounds`` times."""
     calls = 0
     found: Draws = {}
     diagnostics: Mapping[str, Diagnostic] = {}

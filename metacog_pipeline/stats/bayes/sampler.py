@@ -82,27 +82,7 @@ def sample(
     target: float = TARGET,
     max_steps: int = MAX_STEPS,
 ) -> Floats:
-    """Return draws from ``density``, shape ``(chains, draws, dim)``, after ``warmup`` iterations that are left out.
-
-    Parameters
-    ----------
-    density
-        From positions ``(chains, dim)`` to the log density ``(chains,)`` (up to a constant; -inf or NaN where there is
-        none) and its gradient ``(chains, dim)``. It must treat every row alike.
-    starts
-        ``(chains, dim)``, better wider than the target than narrower; at least two chains, and some dozens tune best.
-    seed
-        Same seed, same bytes (on the same machine and library versions).
-    warmup, draws
-        Iterations for tuning (200 or more for a hard density) and iterations kept.
-    target, max_steps
-        Wanted mean acceptance, and the longest trajectory in leapfrog steps.
-
-    Raises
-    ------
-    ValueError
-        For starts of the wrong shape, or where the density is not finite.
-    """
+    """Return draws from ``density``, shape ``(chains, draws, dim)``, after ``warmup`` iterations that are left out."""
     tuned = evaluated(density, warm_up(starts, seed=seed, warmup=warmup, target=target, max_steps=max_steps))
     return evaluated(density, draw(tuned, draws))
 

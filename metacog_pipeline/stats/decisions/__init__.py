@@ -23,9 +23,9 @@ from metacog_pipeline.stats.decisions.shifts import (
     contrasts,
     criterion_shift,
 )
-from metacog_pipeline.stats.decisions.verdicts import VERDICTS, ZTest, hdi, rope, symmetric_interval, z_test
+from metacog_pipeline.stats.decisions.verdicts import ZTest, hdi, rope, symmetric_interval, z_test
 
 __all__ = [
-    "VERDICTS", "Comparison", "Contrasts", "CriterionShifts", "Draws", "ZTest", "against_optimality", "compare",
+    "Comparison", "Contrasts", "CriterionShifts", "Draws", "ZTest", "against_optimality", "compare",
     "compare_each", "condition_pairs", "contrasts", "criterion_shift", "hdi", "rope", "symmetric_interval", "z_test",
 ]  # fmt: skip

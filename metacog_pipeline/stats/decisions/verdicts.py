@@ -18,26 +18,13 @@ from metacog_pipeline.stats import ties
 from metacog_pipeline.stats._arrays import Floats, floats, quantiles_of
 
 Verdict = Literal["not_significant", "significant", "negligible", "inconclusive"]
-VERDICTS: tuple[Verdict, ...] = ("not_significant", "significant", "negligible", "inconclusive")
 
 UNTESTED = "untested"  # the verdict where there is no number to test; the status says why
 
 
 @dataclass(frozen=True, slots=True)
 class ZTest:
-    """Two-sided Z tests, one per row.
-
-    Attributes
-    ----------
-    z, p, p_adjusted
-        Shape ``(rows,)``; p two-sided 0..1, adjusted = min(1, family_size · p). NaN where the row has no test.
-    significant
-        Whether the adjusted p is below 1 - level.
-    low, high
-        Interval of the difference at ``level``, not adjusted.
-    low_adjusted, high_adjusted
-        Interval at 1 - (1 - level) / family_size.
-    """
+    """Two-sided Z tests, one per row."""
 
     z: Floats
     p: Floats
@@ -83,34 +70,12 @@ def hdi(draws: ArrayLike, q: float = 0.95) -> tuple[float, float]:
 
 
 def symmetric_interval(draws: ArrayLike, q: float = 0.95) -> tuple[float, float]:
-    """Return the quantiles (1 - q) / 2 and (1 + q) / 2 of ``draws`` (any shape, flattened).
-
-    Raises
-    ------
-    ValueError
-        For no draws, draws that are not finite, or a q outside 0..1.
-
-    >>> [round(end, 3) for end in symmetric_interval(range(101))]
-    [2.5, 97.5]
-    """
+    """Return the quantiles (1 - q) / 2 and (1 + q) / 2 of ``draws`` (any shape, flattened)."""
     return symmetric_intervals(_draws("draws", draws)[None], q)[0]
 
 
 def symmetric_intervals(draws: Floats, q: float = 0.95) -> list[tuple[float, float]]:
-    """Return `symmetric_interval` of each row.
-
-    Parameters
-    ----------
-    draws
-        Shape ``(rows, draws)``.
-    q
-        Share to cover, above 0 and below 1.
-
-    Examples
-    --------
-    >>> symmetric_intervals(np.arange(82.0).reshape(2, 41), 0.5)
-    [(10.0, 30.0), (51.0, 71.0)]
-    """
+    """Return `symmetric_interval` of each row."""
     return [(low, high) for low, high in quantiles_of(floats("draws", draws, 2), _tails(q)).tolist()]
 
 
@@ -212,11 +177,7 @@ def z_test(
 
 
 def quantile(level: float, family_size: int) -> float:
-    """Return the normal quantile of a two-sided interval at 1 - (1 - level) / family_size.
-
-    >>> round(quantile(0.95, 1), 3), round(quantile(0.95, 27), 3)
-    (1.96, 3.113)
-    """
+    """Return the normal quantile of a two-sided interval at 1 - (1 - level) / family_size."""
     return float(-ndtri((1.0 - level) / (2.0 * family_size)))
 
 

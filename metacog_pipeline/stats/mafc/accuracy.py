@@ -35,11 +35,7 @@ def _grid() -> tuple[Floats, Floats, Floats]:
 
 
 def accuracy(d: ArrayLike, m: ArrayLike) -> Floats:
-    """Return the share correct at sensitivity ``d`` with ``m`` alternatives, arrays that broadcast.
-
-    >>> accuracy([0.0, 1.0], 4).round(6).tolist()
-    [0.25, 0.552031]
-    """
+    """Return the share correct at sensitivity ``d`` with ``m`` alternatives, arrays that broadcast."""
     sensitivity, alternatives = _paired(d, m)
     found = np.empty(sensitivity.size)
     for part in _parts(found):
@@ -48,11 +44,7 @@ def accuracy(d: ArrayLike, m: ArrayLike) -> Floats:
 
 
 def error_share(d: ArrayLike, m: ArrayLike) -> Floats:
-    """Return 1 - accuracy without cancellation: ``(m - 1) int phi(x) Phi(x)^(m-2) Phi(x - d) dx``.
-
-    >>> float(error_share(6.0, 4).round(9))
-    3.2795e-05
-    """
+    """Return 1 - accuracy without cancellation: ``(m - 1) int phi(x) Phi(x)^(m-2) Phi(x - d) dx``."""
     sensitivity, alternatives = _paired(d, m)
     x, weights, log_cdf = _grid()
     rivals, of = np.unique(alternatives, return_inverse=True)
@@ -65,20 +57,7 @@ def error_share(d: ArrayLike, m: ArrayLike) -> Floats:
 
 
 def accuracy_slope(d: ArrayLike, m: ArrayLike) -> Floats:
-    """Return the derivative of `accuracy` by ``d``.
-
-    Parameters
-    ----------
-    d
-        Sensitivity, any shape.
-    m
-        How many alternatives, 2 or more.
-
-    Examples
-    --------
-    >>> float(accuracy_slope(0.0, 2).round(6))
-    0.282095
-    """
+    """Return the derivative of `accuracy` by ``d``."""
     return _correct_and_slope(*_paired(d, m))[1]
 
 
@@ -86,9 +65,6 @@ def sensitivity(share: ArrayLike, m: ArrayLike) -> Floats:
     """Return d'_m of a share correct strictly between 0 and 1; NaN for 0 and 1.
 
     Negative below chance, 1/m. Precise to 1e-10 wherever the share is between 1e-9 and 1 - 1e-9.
-
-    >>> sensitivity([0.76, 0.76, 1.0], [2, 4, 4]).round(3).tolist()
-    [0.999, 1.722, nan]
     """
     target, alternatives = np.broadcast_arrays(np.asarray(share, float), np.asarray(m))
     shape, target, alternatives = target.shape, target.ravel(), alternatives.ravel()

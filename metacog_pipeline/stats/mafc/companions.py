@@ -35,37 +35,14 @@ class Interval:
 
 
 def auroc2(right: ArrayLike, wrong: ArrayLike) -> Floats:
-    """Return the area under the type-2 ROC of counts ``(N, K)`` or ``(N, S, K)``; strata weighted by their pairs.
-
-    Parameters
-    ----------
-    right, wrong
-        How many right and how many wrong answers at each rating, by rising confidence.
-
-    Examples
-    --------
-    >>> auroc2([[4, 18, 26, 64, 126]], [[7, 8, 13, 15, 19]]).round(6).tolist()
-    [0.654513]
-    """
+    """Return the area under the type-2 ROC of counts ``(N, K)`` or ``(N, S, K)``; strata weighted by their pairs."""
     correct, errors, _ = checked(right, wrong, 2)
     area, pairs = _areas(correct, errors)
     return _weighted(area, pairs)
 
 
 def auroc2_interval(right: ArrayLike, wrong: ArrayLike) -> Interval:
-    """Return the area of one cell, counts ``(K,)``, with its interval (see `score_interval`).
-
-    Parameters
-    ----------
-    right, wrong
-        How many right and how many wrong answers at each rating, by rising confidence.
-
-    Examples
-    --------
-    >>> found = auroc2_interval([4, 18, 26, 64, 126], [7, 8, 13, 15, 19])
-    >>> round(found.low, 4), round(found.high, 4)
-    (0.5744, 0.7253)
-    """
+    """Return the area of one cell, counts ``(K,)``, with its interval (see `score_interval`)."""
     correct, errors, _ = one_cell(right, wrong, 2)
     c, e = correct[0, 0], errors[0, 0]
     n_right, n_wrong = float(c.sum()), float(e.sum())
@@ -77,20 +54,7 @@ def auroc2_interval(right: ArrayLike, wrong: ArrayLike) -> Interval:
 
 
 def ideal_auroc2(right: ArrayLike, wrong: ArrayLike, m: ArrayLike, d: ArrayLike) -> Floats:
-    """Return AUROC2 of the ideal observer of sensitivity ``d`` ``(N,)`` that uses each rating as often as was seen.
-
-    Parameters
-    ----------
-    right, wrong
-        How many right and how many wrong answers at each rating, by rising confidence.
-    m
-        How many alternatives, a number or ``(N,)``.
-
-    Examples
-    --------
-    >>> ideal_auroc2([[4, 18, 26, 64, 126]], [[7, 8, 13, 15, 19]], 4, [1.863]).round(4).tolist()
-    [0.7847]
-    """
+    """Return AUROC2 of the ideal observer of sensitivity ``d`` ``(N,)`` that uses each rating as often as was seen."""
     correct, errors, alternatives = checked(right, wrong, m)
     sensitivity = np.asarray(d, float)
     at_once = max(1, POINTS // max(1, correct.shape[1] * correct.shape[2]))

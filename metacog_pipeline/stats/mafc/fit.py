@@ -37,26 +37,7 @@ _FIRST_D, _LAST_D = 0.05, 4.0
 
 @dataclass(frozen=True, slots=True)
 class Efficiency:
-    """Fits of many cells; arrays have shape ``(N,)``. NaN where the status gives no number.
-
-    Attributes
-    ----------
-    status
-        A key of ``REASONS``.
-    n, n_wrong
-        Answers, and wrong ones among them.
-    d, se_d
-        d' in m-AFC units with its standard error.
-    meta_d, se_meta_d
-        meta-d' in the same unit: ±inf at a boundary, at most 6 in size otherwise.
-    m_ratio, se_m_ratio, m_diff
-        meta_d / d, its standard error by the delta method, meta_d - d.
-    log_likelihood
-        Of confidence given correctness.
-    few_errors, weak_sensitivity, beyond_table
-        Fewer than five right or wrong answers; Wilson's lower limit of the accuracy at chance or below, so that the
-        interval of M may be unbounded; \\|meta-d'\\| at the end of the table.
-    """
+    """Fits of many cells; arrays have shape ``(N,)``. NaN where the status gives no number."""
 
     status: NDArray[np.str_]
     n: Floats
@@ -267,31 +248,6 @@ def _weak(right: Floats, wrong: Floats, m: Ints) -> NDArray[np.bool_]:
         wilson_interval(float(a), float(k))[0] if k > 0 else 0.0 for a, k in zip(share, total, strict=True)
     ]
     return np.asarray(np.array(lower) <= chance)
-
-
-def grouped(confidence: ArrayLike, correct: ArrayLike) -> tuple[Floats, Floats]:
-    """Return right and wrong answers by rising confidence, shape ``(K,)`` each, of confidence on any scale.
-
-    Equal confidences are one rating; `groups` says which of them are joined.
-
-    Parameters
-    ----------
-    confidence, correct
-        Of each answer, shapes ``(n,)``: a finite number, and 0 or 1.
-
-    Examples
-    --------
-    >>> grouped([0.1, 0.2, 0.2, 0.7, 0.8, 0.9], [0, 0, 1, 1, 1, 1])
-    (array([0., 1., 3.]), array([1., 1., 0.]))
-    """
-    stated, outcome = np.asarray(confidence, float), np.asarray(correct).astype(bool)
-    if stated.shape != outcome.shape or stated.ndim != 1 or not np.isfinite(stated).all():
-        raise ValueError("confidence and correct need one shape (N,), all confidences finite")
-    levels, index = np.unique(stated, return_inverse=True)
-    right = np.bincount(index, outcome, len(levels)).astype(float)
-    wrong = np.bincount(index, ~outcome, len(levels)).astype(float)
-    group = groups(right, wrong)
-    return np.asarray(np.bincount(group, right), float), np.asarray(np.bincount(group, wrong), float)
 
 
 def groups(right: Floats, wrong: Floats) -> Ints:

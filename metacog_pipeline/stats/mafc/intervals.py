@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metacog_pipeline.stats._arrays import Floats, Ints
-from metacog_pipeline.stats._splines import Curve, spline
 from metacog_pipeline.stats.identifiability import BOUNDARY_DOWN, BOUNDARY_UP, OK
 from metacog_pipeline.stats.mafc import accuracy as type1
 from metacog_pipeline.stats.mafc.companions import Interval
@@ -59,7 +58,7 @@ class Cell:
         self.status = str(found.status[0])
         self.d, self.se_d = float(found.d[0]), float(found.se_d[0])
         self.meta_d, self.ratio = float(found.meta_d[0]), float(found.m_ratio[0])
-        self.curve: Curve | None = None
+        self.curve: Callable[[Floats], Floats] | None = None
         if np.isfinite(found.d[0]) and not math.isnan(self.meta_d):
             self.curve = _profile_curve(pack(self.right, self.wrong, self.m))
 
@@ -102,11 +101,14 @@ class Cell:
         return d, (correct * hit + errors * miss).sum(axis=1)
 
 
-def _profile_curve(problem: Problem) -> Curve:
+def _profile_curve(problem: Problem) -> Callable[[Floats], Floats]:
+    from scipy.interpolate import CubicSpline  # late: half a second
+
     grid = np.linspace(LOWEST, HIGHEST, POINTS)
     copies = problem.take(np.zeros(POINTS, dtype=np.intp))
     found = climb(turn(copies, grid < 0), np.abs(grid), fixed=True)
-    return spline(grid, found.slopes.value)
+    curve: Callable[[Floats], Floats] = CubicSpline(grid, found.slopes.value)
+    return curve
 
 
 def _interval(
@@ -131,7 +133,8 @@ def _crossings(
     height: Callable[[Floats], Floats], grid: Floats, below: NDArray[np.bool_], top: int, level: float
 ) -> tuple[float, float]:
     """Return where the likelihood first falls below ``level`` downwards and upwards from ``grid[top]``; infinite where
-    it never does. Both are looked for in one go: a call costs as much as what it computes."""
+    it never does. Both are looked for in one go: a call costs as much as what it computes.
+    """
     down, up = np.flatnonzero(below[:top]), np.flatnonzero(below[top:])
     ends = [-math.inf, math.inf]
     first = {side: place for side, place in ((0, down[-1:]), (1, top + up[:1])) if len(place)}

@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from metacog_pipeline.stats import identifiability
 from metacog_pipeline.stats._arrays import Floats, Ints
-from metacog_pipeline.stats._splines import hermite
 from metacog_pipeline.stats.identifiability import BOUNDARY_DOWN, BOUNDARY_UP, OK
 from metacog_pipeline.stats.mafc import accuracy as type1
 from metacog_pipeline.stats.mafc.fit import AT_CHANCE, Efficiency, best, checked, one_cell, type1_of
@@ -43,26 +42,7 @@ class Refits:
 def refit(
     right: ArrayLike, wrong: ArrayLike, m: ArrayLike, sample: Efficiency, counts: tuple[Floats, Floats]
 ) -> Refits:
-    """Fit resamples of one cell.
-
-    Parameters
-    ----------
-    right, wrong
-        Shape ``(B, S, K)``: resampled counts.
-    m
-        Shape ``(S,)``.
-    sample, counts
-        The fit of the cell itself, and its right and wrong answers ``(S, K)``.
-
-    Examples
-    --------
-    >>> from metacog_pipeline.stats.mafc.fit import fit
-    >>> cell = np.array([[4.0, 18, 26, 64, 126]]), np.array([[7.0, 8, 13, 15, 19]])
-    >>> again = np.array([[[5.0, 17, 26, 65, 125]]]), np.array([[[6.0, 9, 12, 16, 19]]])
-    >>> found, cold = refit(*again, [4], fit(*(each[None] for each in cell), 4), cell), fit(*again, 4)
-    >>> abs(float(found.meta_d[0] - cold.meta_d[0])) < 1e-5
-    True
-    """
+    """Fit resamples of one cell."""
     correct, errors, alternatives = checked(
         right, wrong, np.broadcast_to(np.asarray(m), np.asarray(right).shape[:2])
     )
@@ -180,7 +160,9 @@ def _along_a_curve(right: Floats, wrong: Floats, m: Ints) -> Floats:
     if ends[0] == ends[1] or len(share) <= _NODES:
         found[inside] = type1.sensitivity(share[inside], alternatives)
         return found
+    from scipy.interpolate import CubicHermiteSpline  # late: half a second
+
     grid = np.linspace(ends[0], ends[1], _NODES)
     at, slope = type1.accuracy(grid, alternatives), type1.accuracy_slope(grid, alternatives)
-    found[inside] = hermite(at, grid, 1 / slope)(share[inside])
+    found[inside] = CubicHermiteSpline(at, grid, 1 / slope)(share[inside])
     return found

@@ -1,10 +1,10 @@
-"""The ideal observer's type-2 ROC, from a table: what fits read, a thousand times quicker than `ideal`.
+"""The ideal observer's type-2 ROC, from a table: what fits read, a thousand times quicker than computing it.
 
 With zeta = z(FAR2) and eta = z(HR2) the curve is ``eta = zeta + d P(zeta, d)``, and P is smooth, positive and finite at
 d = 0. P is kept for m = 2 .. 10 at Chebyshev nodes of d on 0 .. 6 and at equally spaced zeta, read as a Chebyshev series
 in d and a cubic spline in zeta, constant beyond its ends. Probabilities are right to 3e-6 (m = 2: 1e-9).
 
-``python -m metacog_pipeline.stats.mafc.table`` makes the file again, in about two minutes.
+``python -m tests.stats.ideal_observer`` makes the file again from the exact densities, in about two minutes.
 """
 
 from __future__ import annotations
@@ -12,19 +12,12 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike
-from scipy import special
 
-from metacog_pipeline.stats import _splines
 from metacog_pipeline.stats._arrays import Floats, Ints
-from metacog_pipeline.stats.mafc.accuracy import accuracy
-
-if TYPE_CHECKING:  # the table is made with it, and read without
-    from metacog_pipeline.stats.mafc import ideal
 
 FILE = Path(__file__).with_name("ideal_observer.npz")
 LARGEST_M = 10
@@ -33,7 +26,6 @@ D_NODES = 40
 Z_END, Z_NODES = 6.5, 261
 NEAR_NODES = 12
 NARROW = 1.5  # a range of d in which so short a series is precise
-_HALVINGS = 60  # of a bracket inside one panel: to the last bit
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +41,7 @@ class Table:
     high: float = LARGEST_D
 
     def near(self, low: float, high: float) -> Table:
-        """Return the same over a part of the sensitivities, with a shorter series: quicker where many d lie close.
-
-        >>> zeta, d = np.array([[0.3]]), np.array([[1.2]])
-        >>> part, whole = (float(each.lift(4, zeta, d)[0][0, 0]) for each in (table().near(1.0, 1.5), table()))
-        >>> abs(part - whole) < 1e-9
-        True
-        """
+        """Return the same over a part of the sensitivities, with a shorter series: quicker where many d lie close."""
         x = np.cos(np.pi * (np.arange(NEAR_NODES) + 0.5) / NEAR_NODES)
         at = self.spline @ _series((x + 1) * (high - low) / 2 + low)[0].T
         to_series = np.linalg.inv(chebyshev.chebvander(x, NEAR_NODES - 1))
@@ -83,12 +69,7 @@ class Table:
         return one, two, three, four, five, six
 
     def along(self, m: Ints, zeta: Floats, d: Floats) -> tuple[Floats, Floats]:
-        """Return D and D_z of `lift` alone, in half the time.
-
-        >>> zeta, d = np.array([[0.3, 9.0]]), np.array([[1.2]])
-        >>> bool(np.allclose(table().along(4, zeta, d), table().lift(4, zeta, d)[:2], rtol=1e-12, atol=0))
-        True
-        """
+        """Return D and D_z of `lift` alone, in half the time."""
         cubic, x, inside, owner = self._cubic(m, zeta, d, 1)
         dd = d.ravel()[owner]
         value, slope = dd * _at(cubic, x)[0], dd * (_slope_at(cubic, x)[0] * inside)
@@ -96,7 +77,8 @@ class Table:
 
     def _cubic(self, m: Ints, zeta: Floats, d: Floats, orders: int) -> tuple[Floats, Floats, Floats, Ints]:
         """Return the cubics in zeta of P and its first ``orders`` - 1 derivatives by d, where each point is in its
-        interval, whether it is inside the table, and which d is its own."""
+        interval, whether it is inside the table, and which d is its own.
+        """
         m = np.broadcast_to(m, zeta.shape)
         owner = np.broadcast_to(np.arange(d.size).reshape(d.shape), zeta.shape).ravel()
         order = self.spline.shape[-1]
@@ -145,7 +127,8 @@ def _series(
     d: Floats, low: float = 0.0, high: float = LARGEST_D, order: int = D_NODES, orders: int = 3
 ) -> Floats:
     """Return the Chebyshev polynomials of d on its range, their first and second derivatives, shape ``(3, d, order)``;
-    with ``orders`` 1 themselves alone."""
+    with ``orders`` 1 themselves alone.
+    """
     first = chebyshev.chebvander((2 * d - low - high) / (high - low), order - 1)
     if orders == 1:
         return np.asarray(first[None], dtype=float)
@@ -168,114 +151,24 @@ def _derivatives(nodes: int) -> tuple[Floats, Floats]:
 
 @functools.cache
 def table() -> Table:
-    """Return the table that comes with the package.
+    """Return the table that comes with the package."""
+    from scipy.interpolate import CubicSpline  # late: half a second
 
-    >>> round(float(table().auroc2(4, 1.0)), 6)
-    0.672786
-    """
     with np.load(FILE) as kept:
         lifts, scalars = kept["lifts"], kept["scalars"]
     to_series = _to_series()
     zeta = np.linspace(-Z_END, Z_END, Z_NODES)
     series = np.einsum("od,mdz->zmo", to_series, lifts)
-    pieces = _splines.spline(zeta, series).c  # (4, interval, m, order)
+    pieces = CubicSpline(zeta, series).c  # (4, interval, m, order)
     spline = np.ascontiguousarray(pieces.transpose(2, 1, 0, 3))
     return Table(spline, np.einsum("od,msd->mso", to_series, scalars))
 
 
-def _d_nodes() -> Floats:
+def d_nodes() -> Floats:
+    """Return the sensitivities at which the table is computed."""
     x = np.cos(np.pi * (np.arange(D_NODES) + 0.5) / D_NODES)
     return np.asarray((x + 1) * LARGEST_D / 2)
 
 
 def _to_series() -> Floats:
-    return np.asarray(np.linalg.inv(chebyshev.chebvander(_d_nodes() * 2 / LARGEST_D - 1, D_NODES - 1)))
-
-
-def curve(density: ideal.Density, zeta: Floats) -> Floats:
-    """Return eta at each ``zeta`` of one exact observer."""
-    return _Tails(density).eta(zeta)
-
-
-class _Tails:
-    """The masses of one density accumulated from both ends, so that both tails keep their digits."""
-
-    def __init__(self, density: ideal.Density) -> None:
-        self.density = density
-        correct, wrong = density.masses()
-        self.share_correct, self.share_wrong = float(correct.sum()), float(wrong.sum())
-        self.above = [np.append(np.cumsum(part[::-1])[::-1], 0.0) for part in (correct, wrong)]
-        self.below = [np.append(0.0, np.cumsum(part)) for part in (correct, wrong)]
-
-    def eta(self, zeta: Floats) -> Floats:
-        """Return z(HR2) where z(FAR2) is ``zeta``."""
-        upper = zeta < 0  # the smaller tail decides: false alarms above, or correct rejections below
-        goal = special.ndtr(np.where(upper, zeta, -zeta)) * self.share_wrong
-        edges = self.density.edges
-        ends = np.where(
-            upper,
-            len(edges) - 1 - np.searchsorted(self.above[1][::-1], goal, side="right"),
-            np.searchsorted(self.below[1], goal, side="right") - 1,
-        )
-        panel = np.clip(ends, 0, len(edges) - 2)
-        low, high = edges[panel].copy(), edges[panel + 1].copy()
-        anchor = np.where(upper, edges[panel + 1], edges[panel])
-        rest = np.where(upper, self.above[1][panel + 1], self.below[1][panel])
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            inside = self.density.mass_between(np.minimum(middle, anchor), np.maximum(middle, anchor))[1]
-            beyond = rest + inside > goal  # more than wanted: back towards the end the tail is counted from
-            low = np.where(beyond == upper, middle, low)
-            high = np.where(beyond == upper, high, middle)
-        middle = (low + high) / 2
-        inside = self.density.mass_between(np.minimum(middle, anchor), np.maximum(middle, anchor))[0]
-        above = np.where(upper, self.above[0][panel + 1] + inside, 0.0)
-        below = np.where(upper, 0.0, self.below[0][panel] + inside)
-        total = self.share_correct
-        above, below = np.where(upper, above, total - below), np.where(upper, total - above, below)
-        with np.errstate(divide="ignore"):
-            eta = np.where(above < below, special.ndtri(above / total), -special.ndtri(below / total))
-        return np.asarray(eta)
-
-
-def scalars(density: ideal.Density) -> tuple[float, float]:
-    """Return the area under the type-2 ROC and the meta-information in bits of one exact observer."""
-    from metacog_pipeline.stats.mafc import ideal
-
-    odds, correct = density.expectation_nodes()
-    wrong = correct * np.exp(-odds)
-    grid = wrong.reshape(-1, ideal.NODES)
-    before = np.concatenate([[0.0], np.cumsum(grid.sum(axis=1))[:-1]])
-    half = np.diff(density.edges)[:, None] / 2
-    centre = (density.edges[1:] + density.edges[:-1])[:, None] / 2
-    # The mass of wrong answers below each node: whole panels before, and the part of its own.
-    nodes = odds.reshape(-1, ideal.NODES)
-    starts = np.broadcast_to(centre - half, nodes.shape).ravel()
-    part = density.mass_between(starts, odds)[1].reshape(nodes.shape)
-    share = float(correct.sum()), float(wrong.sum())
-    area = float((correct * (before[:, None] + part).ravel()).sum()) / (share[0] * share[1])
-    p = special.expit(odds)
-    left = float(((correct + wrong) * _bits(p)).sum())
-    return area, float(_bits(np.array(accuracy(density.d, density.m)))) - left
-
-
-def _bits(p: Floats) -> Floats:
-    return np.asarray((special.entr(p) + special.entr(1 - p)) / np.log(2))
-
-
-def build() -> None:
-    """Compute the table and write the file."""
-    from metacog_pipeline.stats.mafc import ideal
-
-    zeta = np.linspace(-Z_END, Z_END, Z_NODES)
-    lifts = np.empty((LARGEST_M - 1, D_NODES, Z_NODES))
-    numbers = np.empty((LARGEST_M - 1, 2, D_NODES))
-    for column, d in enumerate(_d_nodes()):
-        for row, density in enumerate(ideal.densities(float(d), LARGEST_M)):
-            lifts[row, column] = (curve(density, zeta) - zeta) / d
-            numbers[row, :, column] = scalars(density)
-    np.savez_compressed(FILE, lifts=lifts, scalars=numbers)
-
-
-if __name__ == "__main__":
-    build()
+    return np.asarray(np.linalg.inv(chebyshev.chebvander(d_nodes() * 2 / LARGEST_D - 1, D_NODES - 1)))

@@ -6,8 +6,7 @@ ratings: M-ratio = meta-d' / d' is 1 where confidence uses all that the decision
 
 Read in this order: ``types`` (what a fit returns), ``fit`` (the front door), ``problem`` (counts as mirrored sides),
 ``likelihood`` (value, gradient, Hessian), ``newton`` (the climb), ``search`` (when one climb is not enough), ``solve``
-(chunks of cells), ``standard_errors``, ``rates``; ``resampling`` and ``bootstrap`` (thousands of fits as one batch),
-``estimates`` (single numbers with intervals).
+(chunks of cells), ``standard_errors``; ``bootstrap`` (thousands of fits as one batch).
 
 >>> from metacog_pipeline.stats.counts import counts
 >>> from metacog_pipeline.stats.metad import fit_metad
@@ -16,20 +15,8 @@ Read in this order: ``types`` (what a fit returns), ``fit`` (the front door), ``
 (0.9712, 'ok')
 """
 
-from metacog_pipeline.stats.metad.bootstrap import (
-    Bootstrap,
-    Interval,
-    Replicates,
-    bootstrap_metad,
-    fit_replicates,
-    interval,
-)
-from metacog_pipeline.stats.metad.estimates import estimates
+from metacog_pipeline.stats.metad.bootstrap import bootstrap_metad
 from metacog_pipeline.stats.metad.fit import fit_metad
-from metacog_pipeline.stats.metad.resampling import resample_counts
 from metacog_pipeline.stats.metad.types import REASONS, Conditional, MetaD
 
-__all__ = [
-    "REASONS", "Bootstrap", "Conditional", "Interval", "MetaD", "Replicates", "bootstrap_metad",
-    "estimates", "fit_metad", "fit_replicates", "interval", "resample_counts",
-]  # fmt: skip
+__all__ = ["REASONS", "Conditional", "MetaD", "bootstrap_metad", "fit_metad"]

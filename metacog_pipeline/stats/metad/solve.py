@@ -60,19 +60,7 @@ def _zero(table: Counts, first: Type1) -> Mask:
 def solve(
     collapsed: Collapsed, first: Type1, n: Floats, status: types.Texts, side: int | None = None
 ) -> Solution:
-    """Search all cells of status ``"ok"``.
-
-    Parameters
-    ----------
-    collapsed
-        Counts without unused ratings.
-    first
-        Type-1 measures, held fixed.
-    n, status
-        ``(C,)``: trials, and what is known of the cell already.
-    side
-        None for both responses together; 0 or 1 for response S1 or S2 alone.
-    """
+    """Search all cells of status ``"ok"``."""
     sides = slice(None) if side is None else slice(side, side + 1)
     enough = collapsed.used[sides].max(axis=0) > 1
     status = np.where((status == types.OK) & ~enough, types.UNIDENTIFIED, status)

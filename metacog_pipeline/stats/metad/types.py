@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from metacog_pipeline.stats import identifiability
 from metacog_pipeline.stats._arrays import Floats, Ints
@@ -147,41 +146,3 @@ class MetaD:
         right, wrong = (raw[:, row].transpose(2, 0, 1) for row in (0, 1))
         why = identifiability.reasons(right, wrong)
         return [first or second for first, second in zip(why, self.reason, strict=True)]
-
-    @property
-    def observed(self) -> Floats:
-        """Type-2 rates P(confidence >= k), k = 2 .. K, ``(cells, 2, 2, K - 1)``: by response, outcome; NaN of no trials."""
-        return observed_rates(self.counts)
-
-    @property
-    def fitted(self) -> Floats:
-        """Type-2 rates of the model, shaped like ``observed``."""
-        edges = np.stack([(self.meta_c1 - self.t2c_rs1.T)[::-1], self.t2c_rs2.T - self.meta_c1])
-        return fitted_rates(edges, self.meta_d1, self.meta_c1, self.s)
-
-
-def observed_rates(counts: Floats) -> Floats:
-    """Return the rates in ``counts`` ``(side, row, K, C)`` as ``(C, side, row, K - 1)``; NaN where a row is empty."""
-    beyond = np.cumsum(counts[:, :, ::-1], axis=2)[:, :, ::-1]
-    total = beyond[:, :, :1]
-    rates = np.divide(beyond[:, :, 1:], total, out=np.full_like(beyond[:, :, 1:], np.nan), where=total > 0)
-    return np.moveaxis(rates, 3, 0)
-
-
-def fitted_rates(edges: Floats, meta_d: Floats, meta_c: Floats, s: Floats) -> Floats:
-    """Return the rates of the model, ``(C, side, row, K - 1)``.
-
-    Parameters
-    ----------
-    edges
-        ``(side, K - 1, C)``: distances of the type-2 criteria from the type-1 criterion.
-    meta_d, meta_c, s
-        ``(C,)``: distance of the means, the criterion from midway between them, and sd(S1) / sd(S2).
-    """
-    one = np.ones_like(s)
-    mean = np.stack([[meta_d / 2 + meta_c, meta_c - meta_d / 2], [meta_d / 2 - meta_c, -meta_d / 2 - meta_c]])
-    sigma = np.stack([[one, s], [s, one]])
-    survival = ndtr((mean[:, :, None] - edges[:, None]) * sigma[:, :, None])
-    whole = ndtr(mean * sigma)[:, :, None]
-    rates = np.divide(survival, whole, out=np.full_like(survival, np.nan), where=whole > 0)
-    return np.moveaxis(rates, 3, 0)

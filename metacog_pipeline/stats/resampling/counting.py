@@ -69,15 +69,7 @@ class Patterns:
         return values[self.place] if self.place is not None else self.matrix @ values
 
     def collapse(self, groups: ArrayLike, n_cells: int) -> Patterns:
-        """Return the patterns over coarser cells, equal ones merged.
-
-        Parameters
-        ----------
-        groups
-            Shape ``(C,)``: the new cell (0 .. n_cells - 1) of each old cell; -1 drops the cell.
-        n_cells
-            Number of new cells.
-        """
+        """Return the patterns over coarser cells, equal ones merged."""
         target = np.asarray(groups)
         n_cells = whole("n_cells", n_cells)
         if target.shape != (self.counts.shape[1],) or (target.size and target.dtype.kind not in "iu"):

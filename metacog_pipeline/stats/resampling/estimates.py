@@ -85,18 +85,7 @@ def mean(values: ArrayLike, clusters: ArrayLike) -> estimate.Estimate:
 
 
 def ratio_statistic(numerator: ArrayLike, denominator: ArrayLike) -> Callable[[Floats], Floats]:
-    """Return the function ``(B, C) -> (B,)`` of a ratio, for a bootstrap; both weights have shape ``(C,)``.
-
-    Parameters
-    ----------
-    numerator, denominator
-        What each of C cells adds to either.
-
-    Examples
-    --------
-    >>> ratio_statistic([1.0, 0.0], [1.0, 1.0])(np.array([[3.0, 1.0]]))
-    array([0.75])
-    """
+    """Return the function ``(B, C) -> (B,)`` of a ratio, for a bootstrap; both weights have shape ``(C,)``."""
     top, bottom = floats("numerator", numerator), floats("denominator", denominator)
 
     def statistic(totals: Floats) -> Floats:

@@ -54,11 +54,7 @@ def generator(stream: Stream) -> np.random.Generator:
 
 
 def sequence(*names: object) -> np.random.SeedSequence:
-    """Return the `stream` of ``names`` as one that streams of its own can be spawned from: chains, rounds.
-
-    >>> sequence("bayes", 3, "a").entropy == stream("bayes", 3, "a")
-    True
-    """
+    """Return the `stream` of ``names`` as one that streams of its own can be spawned from: chains, rounds."""
     return np.random.SeedSequence(stream(*names))
 
 
@@ -147,21 +143,7 @@ def weights(n: int, n_draws: int, stream: Stream) -> Floats:
 
 
 def indices(n: int, n_draws: int, stream: Stream) -> Ints:
-    """Draw clusters by number: ``(n_draws, n)`` of 0 .. n - 1, for any statistic of the drawn values; not to be written to.
-
-    Parameters
-    ----------
-    n, n_draws
-        Numbers of clusters and of resamples.
-    stream
-        The seed that belongs to names, of `stream`.
-
-    Examples
-    --------
-    >>> indices(4, 2, 1)
-    array([[1, 2, 3, 3],
-           [0, 0, 3, 3]])
-    """
+    """Draw clusters by number: ``(n_draws, n)`` of 0 .. n - 1; not to be written to."""
     n, n_draws = whole("n", n, 1), whole("n_draws", n_draws, 1)
     if isinstance(stream, np.random.Generator | np.random.SeedSequence):
         return generator(stream).integers(0, n, size=(n_draws, n))
@@ -173,10 +155,6 @@ def occurrences(drawn: Ints) -> Floats:
     """Return how often each cluster is in each row of `indices`, ``(n_draws, n)``: weights, drawn the other way.
 
     Quicker than a multinomial over many clusters; the numbers are others than those of `weights`.
-
-    >>> occurrences(np.array([[0, 0, 2], [1, 2, 2]]))
-    array([[2., 0., 1.],
-           [0., 1., 2.]])
     """
     found = np.empty(drawn.shape)
     occurring(drawn, found)
@@ -184,22 +162,7 @@ def occurrences(drawn: Ints) -> Floats:
 
 
 def occurring(drawn: Ints, out: NDArray[Any]) -> None:
-    """Write what `occurrences` returns into ``out``: row by row where rows are long.
-
-    Parameters
-    ----------
-    drawn
-        Clusters by number, ``(n_draws, n)``, as `indices` draws them.
-    out
-        Of the same shape, and of a kind that holds n.
-
-    Examples
-    --------
-    >>> counted = np.empty((2, 3), dtype=np.uint8)
-    >>> occurring(np.array([[0, 0, 2], [1, 2, 2]]), counted)
-    >>> counted.tolist()
-    [[2, 0, 1], [0, 1, 2]]
-    """
+    """Write what `occurrences` returns into ``out``: row by row where rows are long."""
     size, n = drawn.shape
     if n < _LONG:
         place = drawn + n * np.arange(size)[:, None]

@@ -14,7 +14,7 @@ import numpy as np
 from metacog_pipeline.benchmarks.medley.rule_based.batch import Batch
 from metacog_pipeline.benchmarks.medley.rule_based.options import Options
 from metacog_pipeline.benchmarks.medley.rule_based.panel import Bools, Floats
-from metacog_pipeline.stats.ranks import guarded_rho
+from metacog_pipeline.stats.ranks import spearman_rows
 
 NO_EVIDENCE = 0.5  # what a measure gives where there is nothing to measure
 _SMALLEST_MOVE = 0.02
@@ -218,7 +218,7 @@ def confidence_contagion(batch: Batch, options: Options) -> Floats:
 
 def instructional_instability(batch: Batch, options: Options) -> Floats:
     """Return (1 - ρ) / 2 of first confidence with private change: high where the unsure change; ``(N,)``, 0..1."""
-    return clip((1 - guarded_rho(batch.a, np.abs(batch.p - batch.a))) / 2)
+    return clip((1 - spearman_rows(batch.a, np.abs(batch.p - batch.a)).rho) / 2)
 
 
 def self_revision_magnitude(batch: Batch, options: Options) -> Floats:
@@ -272,7 +272,7 @@ def outcomes(batch: Batch) -> Floats:
 
 def correlation_score(x: Floats, y: Floats) -> Floats:
     """Return (guarded ρ + 1) / 2 of each row over the pairs with both values; 0.5 below three pairs."""
-    return clip((guarded_rho(x, y) + 1) / 2)
+    return clip((spearman_rows(x, y).rho + 1) / 2)
 
 
 def masked_mean(values: Floats, where: Bools, empty: float = np.nan) -> Floats:

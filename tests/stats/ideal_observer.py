@@ -12,7 +12,8 @@ rival: with T_k the log odds against the first k,
 
 The second line of densities is the identity of calibration: whoever says p is right in a share p of cases.
 
-This is the reference: it makes and tests the table that fits read (`table`). One sensitivity costs about a second.
+This is the reference: it makes (``python -m tests.stats.ideal_observer``) and tests the table that fits read. One
+sensitivity costs about a second.
 Source: Maniscalco & Lau (2012) for two alternatives; the recursion is this project's.
 """
 
@@ -23,9 +24,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
+from scipy import sparse, special
 
 from metacog_pipeline.stats._arrays import Floats, Ints
+from metacog_pipeline.stats.mafc.accuracy import accuracy
+from metacog_pipeline.stats.mafc.table import D_NODES, FILE, LARGEST_M, Z_END, Z_NODES, d_nodes
 
 NODES = 12  # of a panel, for interpolating (Chebyshev) and for integrating (Gauss)
 GROWTH = 1.7  # of a panel's width over the one before it
@@ -82,14 +85,7 @@ class Density:
 
 
 def densities(d: float, m_most: int) -> list[Density]:
-    """Return the density of each m from 2 to ``m_most`` at sensitivity ``d`` > 0 (m-AFC units; up to 6 is tested).
-
-    Examples
-    --------
-    >>> two = densities(1.0, 2)[0]
-    >>> [round(float(part.sum()), 6) for part in two.masses()]
-    [0.76025, 0.23975]
-    """
+    """Return the density of each m from 2 to ``m_most`` at sensitivity ``d`` > 0 (m-AFC units; up to 6 is tested)."""
     y, y_weights = _y_nodes(d)
     found = []
     edges, logs = _first(d, y)
@@ -260,3 +256,91 @@ def _softplus(x: Floats) -> Floats:
 
 def _inverse_softplus(x: float) -> float:
     return x + math.log(-math.expm1(-x)) if x > 0 else -math.inf
+
+
+def curve(density: Density, zeta: Floats) -> Floats:
+    """Return eta at each ``zeta`` of one exact observer."""
+    return _Tails(density).eta(zeta)
+
+
+_HALVINGS = 60  # of a bracket inside one panel: to the last bit
+
+
+class _Tails:
+    """The masses of one density accumulated from both ends, so that both tails keep their digits."""
+
+    def __init__(self, density: Density) -> None:
+        self.density = density
+        correct, wrong = density.masses()
+        self.share_correct, self.share_wrong = float(correct.sum()), float(wrong.sum())
+        self.above = [np.append(np.cumsum(part[::-1])[::-1], 0.0) for part in (correct, wrong)]
+        self.below = [np.append(0.0, np.cumsum(part)) for part in (correct, wrong)]
+
+    def eta(self, zeta: Floats) -> Floats:
+        """Return z(HR2) where z(FAR2) is ``zeta``."""
+        upper = zeta < 0  # the smaller tail decides: false alarms above, or correct rejections below
+        goal = special.ndtr(np.where(upper, zeta, -zeta)) * self.share_wrong
+        edges = self.density.edges
+        ends = np.where(
+            upper,
+            len(edges) - 1 - np.searchsorted(self.above[1][::-1], goal, side="right"),
+            np.searchsorted(self.below[1], goal, side="right") - 1,
+        )
+        panel = np.clip(ends, 0, len(edges) - 2)
+        low, high = edges[panel].copy(), edges[panel + 1].copy()
+        anchor = np.where(upper, edges[panel + 1], edges[panel])
+        rest = np.where(upper, self.above[1][panel + 1], self.below[1][panel])
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            inside = self.density.mass_between(np.minimum(middle, anchor), np.maximum(middle, anchor))[1]
+            beyond = rest + inside > goal  # more than wanted: back towards the end the tail is counted from
+            low = np.where(beyond == upper, middle, low)
+            high = np.where(beyond == upper, high, middle)
+        middle = (low + high) / 2
+        inside = self.density.mass_between(np.minimum(middle, anchor), np.maximum(middle, anchor))[0]
+        above = np.where(upper, self.above[0][panel + 1] + inside, 0.0)
+        below = np.where(upper, 0.0, self.below[0][panel] + inside)
+        total = self.share_correct
+        above, below = np.where(upper, above, total - below), np.where(upper, total - above, below)
+        with np.errstate(divide="ignore"):
+            eta = np.where(above < below, special.ndtri(above / total), -special.ndtri(below / total))
+        return np.asarray(eta)
+
+
+def scalars(density: Density) -> tuple[float, float]:
+    """Return the area under the type-2 ROC and the meta-information in bits of one exact observer."""
+    odds, correct = density.expectation_nodes()
+    wrong = correct * np.exp(-odds)
+    grid = wrong.reshape(-1, NODES)
+    before = np.concatenate([[0.0], np.cumsum(grid.sum(axis=1))[:-1]])
+    half = np.diff(density.edges)[:, None] / 2
+    centre = (density.edges[1:] + density.edges[:-1])[:, None] / 2
+    # The mass of wrong answers below each node: whole panels before, and the part of its own.
+    nodes = odds.reshape(-1, NODES)
+    starts = np.broadcast_to(centre - half, nodes.shape).ravel()
+    part = density.mass_between(starts, odds)[1].reshape(nodes.shape)
+    share = float(correct.sum()), float(wrong.sum())
+    area = float((correct * (before[:, None] + part).ravel()).sum()) / (share[0] * share[1])
+    p = special.expit(odds)
+    left = float(((correct + wrong) * _bits(p)).sum())
+    return area, float(_bits(np.array(accuracy(density.d, density.m)))) - left
+
+
+def _bits(p: Floats) -> Floats:
+    return np.asarray((special.entr(p) + special.entr(1 - p)) / np.log(2))
+
+
+def build() -> None:
+    """Compute the table and write the file."""
+    zeta = np.linspace(-Z_END, Z_END, Z_NODES)
+    lifts = np.empty((LARGEST_M - 1, D_NODES, Z_NODES))
+    numbers = np.empty((LARGEST_M - 1, 2, D_NODES))
+    for column, d in enumerate(d_nodes()):
+        for row, density in enumerate(densities(float(d), LARGEST_M)):
+            lifts[row, column] = (curve(density, zeta) - zeta) / d
+            numbers[row, :, column] = scalars(density)
+    np.savez_compressed(FILE, lifts=lifts, scalars=numbers)
+
+
+if __name__ == "__main__":
+    build()

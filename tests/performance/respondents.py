@@ -10,7 +10,7 @@ is counted apart.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,8 +25,6 @@ from metacog_pipeline.stats.mafc.search import shares_to_criteria
 from metacog_pipeline.stats.mafc.table import table
 from metacog_pipeline.stats.resampling import Patterns, merge_patterns
 
-#: Coverage in per cent that counts as 95: below and above, a row is marked.
-LEAST, MOST = 92.0, 97.0
 SHARES = (0.08, 0.12, 0.2, 0.25, 0.35)  # of the levels of confidence, rising
 
 
@@ -55,20 +53,7 @@ class Coverage:
 
 
 def covered(truth: float, found: Iterable[Estimate | None]) -> Coverage:
-    """Count the estimates whose interval holds ``truth``.
-
-    Parameters
-    ----------
-    truth
-        The value the intervals should hold.
-    found
-        Estimates of samples; None and those without an interval are counted apart.
-
-    Examples
-    --------
-    >>> covered(0.5, [Estimate(0.4, 0.3, 0.6, 9, "wilson"), Estimate(0.8, 0.7, 0.9, 9, "wilson"), None])
-    Coverage(held=1, samples=3, without=1)
-    """
+    """Count the estimates whose interval holds ``truth``."""
     held = samples = without = 0
     slack = 1e-12 * max(1.0, abs(truth))
     for each in found:
@@ -81,24 +66,7 @@ def covered(truth: float, found: Iterable[Estimate | None]) -> Coverage:
 
 
 def respondent(accuracy: float, m_ratio: float = 1.0, m: int = 4, shares: ArrayLike = SHARES) -> Floats:
-    """Return what a respondent does: probabilities ``(2 L,)`` of level × (wrong, right), levels rising.
-
-    Parameters
-    ----------
-    accuracy
-        Above 1/m, below 1.
-    m_ratio
-        Its meta-d' / d': 1 for an ideal observer.
-    m
-        Alternatives, 2 to 10.
-    shares
-        How often each level is used, ``(L,)``, all above 0.
-
-    Examples
-    --------
-    >>> respondent(0.9).reshape(-1, 2).sum(axis=1).round(2).tolist()
-    [0.08, 0.12, 0.2, 0.25, 0.35]
-    """
+    """Return what a respondent does: probabilities ``(2 L,)`` of level × (wrong, right), levels rising."""
     used = floats("shares", shares)
     if not (used > 0).all() or not 1 / m < accuracy < 1:
         raise ValueError(
@@ -124,24 +92,7 @@ def _levels(above: Floats) -> Floats:
 def samples(
     cells: ArrayLike, n_items: int, count: int, seed: int, *, runs: int = 1, repeated: float = 0.5
 ) -> Iterator[Patterns]:
-    """Yield ``count`` samples of a respondent, as items over its cells.
-
-    Parameters
-    ----------
-    cells
-        Probabilities ``(C,)``, of `respondent`.
-    n_items, runs
-        Items, and answers to each.
-    seed
-        Of the samples; the same seed gives the same.
-    repeated
-        Of several runs: how often an answer is that of the first run.
-
-    Examples
-    --------
-    >>> [int(each.totals.sum()) for each in samples(respondent(0.8), 100, 2, seed=1, runs=3)]
-    [300, 300]
-    """
+    """Yield ``count`` samples of a respondent, as items over its cells."""
     p = floats("cells", cells)
     rng = resampling.generator(seed)
     single = np.eye(len(p), dtype=np.int64)
@@ -156,37 +107,6 @@ def samples(
 
 
 def population(cells: ArrayLike, size: int = 2_000_000) -> Patterns:
-    """Return a sample so large and so even that its values are the true ones to six digits.
-
-    Parameters
-    ----------
-    cells
-        How often each cell occurs, shape ``(C,)``, on any scale.
-    size
-        How many items the population has.
-
-    Examples
-    --------
-    >>> population([0.1, 0.2, 0.3, 0.4], 10).totals.tolist()
-    [1, 2, 3, 4]
-    """
+    """Return a sample so large and so even that its values are the true ones to six digits."""
     p = floats("cells", cells)
     return Patterns(np.eye(len(p), dtype=np.int64), np.rint(p / p.sum() * size).astype(np.int64))
-
-
-def measured(
-    estimate: Callable[[Patterns], Estimate | None], truth: float, found: Iterable[Patterns]
-) -> Coverage:
-    """Return how often the intervals that ``estimate`` gives of samples hold ``truth``.
-
-    Parameters
-    ----------
-    found
-        Samples, each as clusters over the cells.
-
-    Examples
-    --------
-    >>> measured(lambda sample: Estimate(0.8, 0.7, 0.9, 9, "m"), 0.75, samples(respondent(0.8), 9, 3, seed=1)).percent
-    100.0
-    """
-    return covered(truth, (estimate(each) for each in found))
