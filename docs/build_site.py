@@ -62,6 +62,7 @@ NAVIGATION: dict[str, dict[str, str]] = {
         "Reliability": "reliability.md",
         "meta-d′": "metad.md",
         "Resampling": "design/resampling.md",
+        "Statistics": "design/statistics.md",
         "Asking and money": "design/asking.md",
         "Reading replies": "design/reading.md",
         "Keeping answers": "design/answers.md",

@@ -17,38 +17,29 @@ estimate           one number with its interval, or the reason there is none
 proportions        means and shares of independent items: Wilson, SEM
 resampling         clusters as the unit of chance: draws, intervals, shares and ratios, pairs, p values
 calibration        the expected calibration error, Brier score, reliability
-auroc              area under the type-2 ROC curve
+auroc, roc         area under the type-2 ROC curve; its points, and differences of areas
 trials             answers as counts with their resamples and folds: what the next four share
 selective          risk against coverage: AURC, its excess, the prediction-rejection ratio, the curve
 calibration_line   calibration in the large, calibration slope, the error over bins of equal mass
 recalibration      calibration error and Brier score after cross-fitted Platt and isotonic maps
 confidence_measures  all of these in one call
-agreement_many     Fleiss' kappa, Krippendorff's alpha, kappa of pairs
-anova              one-way ANOVA, Tukey-Kramer, Fisher's LSD
-studentized_range  the distribution behind Tukey-Kramer, for thousands of pairs at once
-effects            Cohen's d, Hedges' g
-ranks              average ranks and Spearman's correlation, many rows at once; ranksum: Mann and Whitney's test
-robust             trimmed means, medians, resampled ranks of respondents; pca: principal components
+agreement(_many)   Cohen's and Fleiss' kappa, Krippendorff's alpha
+anova, effects     one-way ANOVA, Tukey-Kramer, Fisher's LSD; Cohen's d
+ranks, ranksum     Spearman's correlation, many rows at once; Mann and Whitney's test
+robust, pca        trimmed means, medians, resampled ranks of respondents; principal components
 convergence        whether two measures order respondents alike, with and without their noise
-correlation        Pearson's r, a straight line, with and without named outliers
-paired             models on the same items: bootstrap, McNemar, Cochran's Q
-agreement          Cohen's kappa
-multiple           Holm's and Bonferroni's corrections, stars
-bayes.gate         when a posterior may give numbers: convergence of every parameter; the stream of a model
-bayes.single       meta-d' of one cell by Markov chains: a posterior that must converge to give numbers
-decisions          practical equivalence, HDI, Z tests of a family, contrasts of draws, criterion shifts
+correlation        a straight line through two measures
+paired, exact      models on the same items: McNemar, Cochran's Q; p of all exchanges of few items
+multiple           Holm's and Bonferroni's corrections
 counts             trials of a binary task with ratings -> counts; corrections, named and never implicit
-type1              d', c, c', ln beta, d_a, c_a with delta-method variances; slope of the zROC
-type2              rates and AUROC by confidence, from counts or any scale; quantile bins
-type2_dprime       d'type2 and its companions from yes/no × correct/wrong
-yes_no             the same with clipped rates; what a yes tells; the graded yes of two logits
-roc                points of the type-2 ROC, densities of confidence, differences of areas
+type1, type2       d', c, c', ln beta with delta-method variances; rates and AUROC by confidence
+type2_dprime       d'type2 and its companions from yes/no × correct/wrong; yes_no: the same with clipped rates
 meta_information   bits confidence tells about correctness: meta-I, RMI, bias correction
-observers          simulated observers of given d', M-ratio, criterion: expected and drawn counts
-bayes.group        the group model: efficiency of a population
-power              simulated power of M-ratio, d' and criterion differences; trials needed
 metad              meta-d' and M-ratio by maximum likelihood, many cells at once, and their bootstrap
 mafc               the same for a choice among m: right or wrong and confidence are all it needs
+bayes              meta-d' by Markov chains, of one cell (single) and of a population (group)
+decisions          practical equivalence, HDI, Z tests of a family, contrasts of draws, criterion shifts
+observers, power   simulated observers; simulated power of M-ratio, d' and criterion differences
 =================  ==================================================================================
 """
 

@@ -13,10 +13,8 @@ At s = 1 these are d' = zH - zF, c = -(zH + zF) / 2 and ln beta = c d'. c below 
 
 from __future__ import annotations
 
-import functools
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,12 +36,9 @@ STATUSES = {
 }
 NO_FIRST_ORDER = "its variance is 0 to first order: there is no interval"
 _VANISHES = 1e-20  # a variance up to here is rounding
-_FEW = 1_000  # counts, fewer of which are computed as fast as they are looked up
-_LEAST_KEPT, _MOST_KEPT = 64, 2_048  # trials, up to which quantiles are kept: less than 40 MB
 MEASURES = ("d", "c", "c_prime", "ln_beta", "da", "ca", "equivalent_accuracy")
 
 Texts = NDArray[np.str_]
-Reals = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +224,6 @@ def d_and_c(
 ) -> tuple[Floats, Floats]:
     """Return d' and c of whole counts on log-linear corrected rates: those of `type1_from_table`, of many resamples.
 
-    Resamples of some hundred trials have few different counts: the quantile of each is computed once.
-
     Parameters
     ----------
     hits, misses : array
@@ -247,77 +240,8 @@ def d_and_c(
     return z_h - z_f, -(z_h + z_f) / 2
 
 
-def pair_width(most: int) -> int:
-    """Return the factor that makes one number of two whole ones: first · width + second, a power of two.
-
-    Parameters
-    ----------
-    most
-        What neither of the two passes.
-
-    Examples
-    --------
-    >>> pair_width(100)
-    128
-    """
-    return max(1 << most.bit_length(), _LEAST_KEPT)
-
-
-def d_and_c_of_pairs(s2: Reals, s1: Reals, width: int) -> tuple[Floats, Floats]:
-    """Return `d_and_c` of pairs of counts in one number each, NaN where one response was never given.
-
-    Parameters
-    ----------
-    s2, s1 : array
-        Trials of each stimulus by resample, those answered "S2" · ``width`` + those answered "S1"; in single precision
-        where that holds them and their sum exactly.
-    width
-        As of `pair_width` of all trials there may be in a resample.
-
-    >>> s2, s1 = np.array([80.0 * 256 + 20]), np.array([30.0 * 256 + 70])
-    >>> [float(each[0].round(3)) for each in d_and_c_of_pairs(s2, s1, 256)]
-    [1.35, -0.156]
-    """
-    z_h, z_f = _z_of_pairs(s2, width), _z_of_pairs(s1, width)
-    d, c = z_h - z_f, (z_h + z_f) * -0.5  # the same as half of it and its sign, in a third of the time
-    said_s2 = (s2 + s1) / width
-    never = said_s2 == np.floor(said_s2)  # exactly so only where "S1" was never said
-    if never.any() or said_s2.min(initial=1) < 1:
-        never |= said_s2 < 1
-        d[never] = c[never] = np.nan
-    return d, c
-
-
-def _loglinear_z(successes: Floats, failures: Floats) -> Floats:
-    most = int(max(successes.max(initial=0), failures.max(initial=0)))
-    if most >= _MOST_KEPT or successes.size < _FEW:
-        return _z_of(successes, failures)
-    width = pair_width(most)
-    return _z_of_pairs(successes * width + failures, width)
-
-
-def _z_of_pairs(pairs: Reals, width: int) -> Floats:
-    if width > _MOST_KEPT or pairs.size < _FEW:
-        return _z_of(*np.divmod(pairs.astype(np.float64), width))
-    kept, at = _kept_z(width), pairs.astype(np.int64)
-    found: Floats = kept.take(at)
-    lacking = np.isnan(found)
-    if lacking.any():
-        new = np.unique(at[lacking])
-        kept[new] = _z_of(*(each.astype(np.float64) for each in np.divmod(new, width)))
-        found = kept.take(at)
-    return found
-
-
-def _z_of(one: Floats, other: Floats) -> Floats:
-    rates = [corrected_rate(each, one + other, "loglinear")[0] for each in (one, other)]
-    return _z(*rates)
-
-
-@functools.lru_cache(maxsize=4)  # the resamples of all models of a task are about as large
-def _kept_z(width: int) -> Floats:
-    """Return where quantiles of pairs of counts below ``width`` are kept, NaN until they are asked for."""
-    return np.full(width * width, np.nan)
+def _loglinear_z(one: Floats, other: Floats) -> Floats:
+    return _z(*(corrected_rate(each, one + other, "loglinear")[0] for each in (one, other)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,8 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from metacog_pipeline.stats.decisions import (
-    Draws,
     against_optimality,
     compare,
-    compare_each,
     condition_pairs,
     contrasts,
     criterion_shift,
@@ -227,40 +225,3 @@ def test_swapping_the_stimuli_mirrors_every_shift_of_the_criterion(seed):
     np.testing.assert_allclose(one.c.difference, -other.c.difference, atol=1e-12)
     np.testing.assert_allclose(one.d.test.p, other.d.test.p, atol=1e-9)
     assert one.c.verdict.tolist() == other.c.verdict.tolist()
-
-
-@given(
-    st.lists(
-        st.tuples(st.sampled_from([-0.5, 0.4, 2.0]), st.sampled_from([100, 400])), min_size=2, max_size=5
-    )
-)
-@pytest.mark.parametrize("scale", ["log_ratio", "difference"])
-def test_pairs_compared_together_are_those_compared_alone_in_the_order_of_their_seed(scale, sets):
-    given = [draws(seed, mean, 0.1, n) for seed, (mean, n) in enumerate(sets)]
-    known = [Draws(each) for each in given]
-    pairs = [(i, j) for i in range(len(sets)) for j in range(i)]
-    found = compare_each(
-        [(known[i], known[j]) for i, j in pairs], scale=scale, seeds=[i + j for i, j in pairs]
-    )
-    for (i, j), together in zip(pairs, found, strict=True):
-        alone = compare(given[i], given[j], scale=scale, seed=i + j)
-        rng, n = np.random.default_rng(i + j), min(len(given[i]), len(given[j]))
-        first = given[i] if len(given[i]) == n else rng.permutation(given[i])[:n]
-        second = rng.permutation(given[j])[:n]
-        assert (first == together.first).all() and (second == together.second).all()
-        assert (together.low, together.high) == symmetric_interval(first - second)
-        logs = np.log(first) - np.log(second) if (first > 0).all() and (second > 0).all() else None
-        ends = (None, None) if logs is None else symmetric_interval(logs)
-        assert (together.log_low, together.log_high) == ends
-        for name in (
-            "log_ratio",
-            "difference",
-            "probability",
-            "verdict",
-            "status",
-            "scale",
-            "low",
-            "log_high",
-            "hdi_low",
-        ):
-            assert getattr(alone, name) == getattr(together, name), name

@@ -9,13 +9,7 @@ shifts    criterion shifts between conditions from a table of type-1 measures, i
 
 from __future__ import annotations
 
-from metacog_pipeline.stats.decisions.draws import (
-    Comparison,
-    Draws,
-    against_optimality,
-    compare,
-    compare_each,
-)
+from metacog_pipeline.stats.decisions.draws import Comparison, against_optimality, compare
 from metacog_pipeline.stats.decisions.shifts import (
     Contrasts,
     CriterionShifts,
@@ -26,6 +20,6 @@ from metacog_pipeline.stats.decisions.shifts import (
 from metacog_pipeline.stats.decisions.verdicts import ZTest, hdi, rope, symmetric_interval, z_test
 
 __all__ = [
-    "Comparison", "Contrasts", "CriterionShifts", "Draws", "ZTest", "against_optimality", "compare",
-    "compare_each", "condition_pairs", "contrasts", "criterion_shift", "hdi", "rope", "symmetric_interval", "z_test",
+    "Comparison", "Contrasts", "CriterionShifts", "ZTest", "against_optimality", "compare",
+    "condition_pairs", "contrasts", "criterion_shift", "hdi", "rope", "symmetric_interval", "z_test",
 ]  # fmt: skip

@@ -71,17 +71,9 @@ def hdi(draws: ArrayLike, q: float = 0.95) -> tuple[float, float]:
 
 def symmetric_interval(draws: ArrayLike, q: float = 0.95) -> tuple[float, float]:
     """Return the quantiles (1 - q) / 2 and (1 + q) / 2 of ``draws`` (any shape, flattened)."""
-    return symmetric_intervals(_draws("draws", draws)[None], q)[0]
-
-
-def symmetric_intervals(draws: Floats, q: float = 0.95) -> list[tuple[float, float]]:
-    """Return `symmetric_interval` of each row."""
-    return [(low, high) for low, high in quantiles_of(floats("draws", draws, 2), _tails(q)).tolist()]
-
-
-def _tails(q: float) -> tuple[float, float]:
     tail = (1.0 - _share("q", q)) / 2
-    return tail, 1.0 - tail
+    low, high = quantiles_of(_draws("draws", draws), (tail, 1.0 - tail)).tolist()
+    return low, high
 
 
 def rope(low: float, high: float, half_width: float, significant: bool) -> Verdict:

@@ -60,9 +60,9 @@ class Side:
         return self._sums.astype(np.float64)
 
     @property
-    def sample(self) -> NDArray[np.floating[Any]]:
-        """Return what was observed and the totals of every resample behind, ``(1 + B, C)``, in the precision of `_sums`."""
-        return np.concatenate([self.observed.T, self._sums.T], axis=1, dtype=self._sums.dtype).T
+    def sample(self) -> Floats:
+        """Return what was observed and the totals of every resample behind, ``(1 + B, C)``."""
+        return np.concatenate([self.observed, self.drawn])
 
     def once(self, name: str, compute: Callable[[Side], T]) -> T:
         """Return what ``compute`` makes of the side, once for all pairs that share it; ``name`` tells apart what."""

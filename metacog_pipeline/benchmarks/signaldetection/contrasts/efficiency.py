@@ -118,8 +118,10 @@ def _of_measure(
         )
         for a, b in drawn
     ]
-    both = [(a.drawn(name), b.drawn(name)) for a, b in drawn]
-    compared = iter(decisions.compare_each(both, rope, scale=scale, seeds=seeds))
+    compared = iter(
+        decisions.compare(a.drawn(name), b.drawn(name), rope, scale=scale, seed=own)
+        for (a, b), own in zip(drawn, seeds, strict=True)
+    )
     for a, b in pairs:
         if family == "bayes_models":
             row = _row(family, a, measure, (a.model, b.model), a.n + b.n, task=a.task)

@@ -34,7 +34,7 @@ from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, Estimate
 from metacog_pipeline.stats.paired import mcnemar
 from metacog_pipeline.stats.resampling.intervals import Z95
 from metacog_pipeline.stats.resampling.products import Pair, Side, shared_draws
-from metacog_pipeline.stats.type1 import d_and_c, d_and_c_of_pairs, pair_width
+from metacog_pipeline.stats.type1 import d_and_c
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -83,17 +83,6 @@ class _Models:
         """Whether no item was asked more than once."""
         return self._most <= 1
 
-    @cached_property
-    def width(self) -> int:
-        """What a count of one response is multiplied by to stand in one number with that of the other."""
-        return pair_width(len(self.tables) * self._most)
-
-    @property
-    def to_pairs(self) -> Ints:
-        """The matrix that turns counts by place into those of both responses, one number a stimulus: S2, then S1."""
-        hits, misses, false_alarms, rejections = self.grid.to_outcomes().T
-        return np.stack([hits * self.width + misses, false_alarms * self.width + rejections], axis=1)
-
     def row(self, pair: tuple[int, int], family: str, measure: str, n: int, **found: Any) -> Comparison:
         """Return a row of a pair."""
         a, b = (self.groups[place] for place in pair)
@@ -138,18 +127,17 @@ def differences(
             stream=stream,
             answered=models.answered,
         )
-        given = drawn(_products(models.tables, models.to_pairs))  # all that d′ and c need
-        type1 = partial(_type1, models.width)
+        given = drawn(_products(models.tables, models.grid.to_outcomes()))  # all that d′ and c need
         if first.condition != CONFIDENCE:
             for some in _batches(given):
                 for name in TYPE1:
-                    yield from _rows(models, some, name, type1)
+                    yield from _rows(models, some, name, _type1)
             continue
         fits = partial(_fits, models.grid, benchmark.context.cache("fits"))
         whole = drawn(models.tables, kept=grid.N_BOOT)
         for some in _batches(given):
             for name in TYPE1:
-                yield from _rows(models, some, name, type1)
+                yield from _rows(models, some, name, _type1)
             refitted = list(islice(whole, len(some)))
             for name in FITTED:
                 yield from _rows(models, refitted, name, fits)
@@ -315,13 +303,11 @@ def _exact_p(models: _Models, pair: Pair, name: str) -> float | None:
     return exact.paired_p(both[:, 0], both[:, 1], lambda each: statistic(each.sum(axis=1), models.grid))
 
 
-def _type1(width: int, side: Side) -> dict[str, _Resampled]:
-    """Return d′ and c of the four outcomes, those of a stimulus in one number."""
-    s2, s1 = side.observed[0].tolist()
-    why = no_outcomes(*divmod(s2, width), *divmod(s1, width))
-    of_s2, of_s1 = side.sample.T  # with the observed ones: one alone takes as long as thousands
-    found = d_and_c_of_pairs(of_s2, of_s1, width)
-    return {name: _Resampled(float(each[0]), each[1:], why) for name, each in zip(TYPE1, found, strict=True)}
+def _type1(side: Side) -> dict[str, _Resampled]:
+    """Return d′ and c of the four outcomes, observed and resampled."""
+    found = _both(*side.sample.T)
+    why = no_outcomes(*side.observed[0].tolist())
+    return {name: _Resampled(float(each[0]), each[1:], why) for name, each in found.items()}
 
 
 def _fits(places: Grid, folder: Path, side: Side) -> dict[str, _Resampled]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from metacog_pipeline.benchmarks.signaldetection.measures.meta_d import untold
 from metacog_pipeline.benchmarks.signaldetection.measures.posteriors import DRAWS, KEPT, Kept, posteriors
 from metacog_pipeline.benchmarks.signaldetection.measures.type1 import over
 from metacog_pipeline.stats import counts as stats_counts
-from metacog_pipeline.stats import decisions
+from metacog_pipeline.stats._arrays import Floats
 from metacog_pipeline.stats.estimate import Estimate, unavailable
 
 Bound = Benchmark[Any, Any, Any]
@@ -47,19 +47,16 @@ class Fitted:
     n: int
     kept: Kept | None
     why: str | None = None
-    _drawn: dict[str, decisions.Draws] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def has_draws(self) -> bool:
         """Whether it has draws to compare."""
         return self.kept is not None and self.why is None
 
-    def drawn(self, name: str) -> decisions.Draws:
-        """Return the draws of a parameter, for all comparisons of the model; only where it has some."""
+    def drawn(self, name: str) -> Floats:
+        """Return the draws of a parameter; only where there are some."""
         assert self.kept is not None
-        if name not in self._drawn:
-            self._drawn[name] = decisions.Draws(self.kept.draws[name])
-        return self._drawn[name]
+        return self.kept.draws[name]
 
     @property
     def m_ratio(self) -> float:
