@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-MOST_OBJECTS = 200  # brackets of one reply that may open one; what lies beyond is no answer
+MOST_OBJECTS = 1_000  # brackets of one reply that may open one; what lies beyond is no answer
+MOST_BROKEN = 20  # braces that open none and are looked at twice
 MOST_OF_OBJECT = 20_000  # characters from the brace on that are looked at
 
 # The words of prompts and replies for each name, as they stand before a colon. Longer ones come first.
@@ -121,7 +122,7 @@ def _held(data: Any) -> Iterator[Mapping[str, Any]]:
 
 def _decoded(text: str) -> Iterator[tuple[Any, int, int]]:
     """Yield each object, or list of objects, that stands in ``text``, with its place."""
-    end = 0
+    end = broken = 0
     for mark in islice(re.finditer(r"[{\[]", text), MOST_OBJECTS):
         start = mark.start()
         if start < end:
@@ -129,7 +130,8 @@ def _decoded(text: str) -> Iterator[tuple[Any, int, int]]:
         try:
             data, length = _DECODER.raw_decode(text[start : start + MOST_OF_OBJECT])
         except (ValueError, RecursionError):
-            length = _length(text, start) if mark[0] == "{" else 0
+            broken += 1
+            length = _length(text, start) if mark[0] == "{" and broken <= MOST_BROKEN else 0
             data = _mended(text[start : start + length])
         several = isinstance(data, list) and data and all(isinstance(each, dict) for each in data)
         if isinstance(data, dict) or several:
