@@ -55,7 +55,7 @@ def read(benchmark: Bound, partition: Partition) -> StageResult:
     if lost:
         fault = f"{frame.height} responses to {expected} questions; nothing is passed on"
     statuses = dict(frame["status"].value_counts(sort=True).iter_rows())
-    where = judging.responses_path(partition).as_uri()
+    where = partition.below("responses").as_uri()
     return StageResult(
         {**statuses, "expected": expected, ROWS: frame.height, URI: where},
         passed=fault is None and unreadable <= WARN_UNREADABLE_SHARE * max(frame.height, 1),
@@ -69,7 +69,7 @@ def judge(benchmark: Bound, partition: Partition) -> StageResult:
     declared = judging.wanted(benchmark)
     if declared is None:  # the study file has changed since the definitions were loaded
         return StageResult({"judges": "none named"})
-    responses = read_frame(judging.responses_path(partition))
+    responses = read_frame(partition.below("responses"))
     expected, _ = judging.needed(benchmark, declared, partition, responses)
     kept = judging.judged_as(partition)
     label = f"{benchmark.name}: judges of {partition.spec.name} run {partition.run}"

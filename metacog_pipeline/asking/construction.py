@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from metacog_pipeline.asking.dry_run import DryRun
+from metacog_pipeline.asking.dry_run import current_answers
 from metacog_pipeline.asking.endings import INTERRUPTED
 from metacog_pipeline.asking.panel import Panelist, ask_each, together
 from metacog_pipeline.asking.session import Partition, query_partition, record_failure, request_digest
@@ -28,7 +28,6 @@ from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.study.frames import mark_of, read_frame, write_frame
 from metacog_pipeline.transcripts.folder import PartitionBusyError
-from metacog_pipeline.transcripts.store import answers_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +52,9 @@ class KeptInputs:
         for _, own, partition in helpers(self.benchmark):
             if own.name != role or not partition.folder.copy.exists():
                 continue
-            kept = pl.DataFrame(pl.from_arrow(answers_table(partition.folder))).filter(~pl.col("superseded"))
-            profile = partition.known_profile()
-            if partition.manifest().get("state") != "complete" and profile is not None:
-                tasks = own.tasks(self.benchmark, partition.spec, self)
-                now = DryRun.of(partition, partition.spec).through(tasks, profile, own.modes).identities
-                kept = kept.filter(pl.col("answer_id").is_in(now))
+            kept = current_answers(
+                partition, own.modes, partial(own.tasks, self.benchmark, partition.spec, self)
+            )
             frames.append(kept.with_columns(model=pl.lit(partition.spec.name)))
         return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
 

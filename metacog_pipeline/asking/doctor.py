@@ -172,10 +172,9 @@ def _as_it_answers(spec: ModelSpec, known: Capabilities) -> Iterator[Finding]:
     if (stopped := bill_problem(spec, known)) is not None:
         yield fail(spec.name, stopped, errors.BudgetError)
     if known.reasons and thought > room:  # the next answer would be cut, and paid for
-        given = spec.thinking_tokens is not None
-        key = f"thinking_tokens = {room:,}" if given else f"max_tokens = {spec.max_tokens:,}"
-        less = f"{key} leaves less room than the {thought:,} tokens that were thought before one answer"
-        yield warn(spec.name, f"{less}: raise it")
+        yield warn(
+            spec.name, "there is less room to think than was thought: raise thinking_tokens or max_tokens"
+        )
 
 
 def price_finding(study: Study, spec: ModelSpec) -> Finding:

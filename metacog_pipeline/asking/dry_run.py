@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self, Unpack
 
+import polars as pl
+
 from metacog_pipeline.asking.states import Profile
 from metacog_pipeline.asking.step import identified
 from metacog_pipeline.asking.types import Answer, CallOptions, Task
@@ -14,7 +16,7 @@ from metacog_pipeline.llm.costs import BYTES_PER_TOKEN, estimate_tokens
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Message, Status
 from metacog_pipeline.transcripts.folder import PartitionFolder
-from metacog_pipeline.transcripts.store import standing_answers
+from metacog_pipeline.transcripts.store import answers_table, standing_answers
 
 if TYPE_CHECKING:
     from metacog_pipeline.asking.session import Partition
@@ -122,6 +124,27 @@ class DryRun:
 
     def _has(self, identity: str) -> bool:
         return self.find(identity) is not None or self.under_way(identity)
+
+
+def current_answers(
+    partition: Partition, modes: Sequence[str], tasks: Callable[[], Sequence[Task]]
+) -> pl.DataFrame:
+    """Return a partition's transcripts without superseded answers and without those to questions worded otherwise now.
+
+    A complete partition has marked those itself, unless a task has answers in two modes: a mode that was tried in vain, or
+    marks of an earlier version. In one that stopped early, items not reached yet still hold their old answers, which
+    nothing marks.
+    """
+    frame = pl.DataFrame(pl.from_arrow(answers_table(partition.folder))).filter(~pl.col("superseded"))
+    profile = partition.known_profile()
+    if profile is None or profile.mode == "import":
+        return frame
+    answered = frame.filter(pl.col("status") != "failed").group_by("item_id", "condition")
+    two_modes = bool((answered.agg(pl.col("mode").n_unique())["mode"] > 1).any())
+    if partition.manifest().get("state") == "complete" and not two_modes:
+        return frame
+    now = DryRun.of(partition, partition.spec).through(tasks(), profile, modes).identities
+    return frame.filter(pl.col("answer_id").is_in(now))
 
 
 def _better(profile: Profile, modes: Sequence[str]) -> list[Profile]:

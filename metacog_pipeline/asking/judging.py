@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -23,7 +22,6 @@ from metacog_pipeline.benchmark.item_files import items_digest
 from metacog_pipeline.benchmark.schema import schema_of
 from metacog_pipeline.errors import SourceError, StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
-from metacog_pipeline.home import Home
 from metacog_pipeline.study.frames import read_frame
 from metacog_pipeline.transcripts.folder import judgements_of, write_manifest
 from metacog_pipeline.transcripts.store import answers_table
@@ -40,20 +38,10 @@ def judged_as(partition: Partition) -> Partition:
     return replace(partition, benchmark=judgements_of(partition.benchmark))
 
 
-def responses_path(partition: Partition) -> Path:
-    """Return where a partition's responses, which judges are asked about, are kept."""
-    return partition.study.home.responses / f"{partition.benchmark}/{partition.table}"
-
-
 def kept_responses(partition: Partition) -> pl.DataFrame | None:
     """Return a partition's responses; None before there are any."""
-    path = responses_path(partition)
+    path = partition.below("responses")
     return read_frame(path) if path.exists() else None
-
-
-def judgements_path(home: Home, partition: Partition) -> Path:
-    """Return where the judgements of one model and run are kept, read."""
-    return home.judgements / f"{partition.benchmark}/{partition.table}"
 
 
 # --- who is asked what --------------------------------------------------------------------------------------------------

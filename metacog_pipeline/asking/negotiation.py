@@ -183,13 +183,8 @@ class Negotiation:
             return f"{asked[named]} asks for it: remove or change that key of {model}"
         if refusal.http_status == 401 or decisive(refusal):
             return None
-        if asked:
-            keys = ", ".join(dict.fromkeys(asked.values()))
-            return f"the call carried nothing optional but {keys}: remove or change that of {model}"
-        if refusal.http_status not in (400, 422):
-            return None
-        words = "the provider's own words say what is wrong; where they do not, check model and base_url"
-        return f"nothing is left to leave out: {words} of {model}"
+        keys = ", ".join(dict.fromkeys(asked.values())) or "model and base_url"
+        return f"nothing else is left to leave out: check {keys} of {model}"
 
     def _leave_out(self, refusal: types.Completion, named: str | None) -> bool:
         """Leave out what was refused; return False where that is nothing that may be left out."""

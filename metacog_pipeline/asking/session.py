@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metacog_pipeline import __version__
@@ -31,7 +32,7 @@ from metacog_pipeline.asking.states import (
 )
 from metacog_pipeline.asking.step import Session
 from metacog_pipeline.asking.types import Task
-from metacog_pipeline.asking.variables import LANE, REASK, UNUSABLE
+from metacog_pipeline.asking.variables import REASK, UNUSABLE
 from metacog_pipeline.errors import MetacogError, StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.home import Home
@@ -75,8 +76,12 @@ class Partition:
 
     @property
     def table(self) -> str:
-        """Where a table made from its answers is kept, below the folder of the benchmark's tables of that sort."""
+        """The path of a table made from its answers, below the folder of the benchmark's tables of that sort."""
         return f"model={self.spec.name}/run={self.run}.parquet"
+
+    def below(self, folder: str) -> Path:
+        """Return where the table made from its answers is kept that stands in ``folder`` of the home."""
+        return self.study.home / folder / self.benchmark / self.table
 
     @property
     def seed(self) -> int:
@@ -129,7 +134,7 @@ def query_partition(
     asking cannot start (no price under a budget, no key); what was acknowledged stays kept.
     """
     _take_over(partition)
-    with PartitionStore.open(partition.folder) as store:
+    with PartitionStore(partition.folder) as store:
         if partition.spec.provider == "replay":
             return _ended(partition, store, _imported(partition.folder, tasks), fingerprint)
         asked = Panelist(partition.spec, tasks, modes, respond)
@@ -150,7 +155,7 @@ def query_panel(
     that of the judged model and run. Raises ``StoreError`` as `query_partition`.
     """
     _take_over(partition)
-    with PartitionStore.open(partition.folder) as store:
+    with PartitionStore(partition.folder) as store:
 
         def ask(judge: Panelist, shown: OnProgress) -> SessionResult:
             return asyncio.run(_ask(partition, store, judge, shown, partition.known_profile(judge.spec)))
@@ -238,13 +243,13 @@ async def _ask(
 def _batches(
     partition: Partition, clients: Clients, store: PartitionStore, model: ChatModel
 ) -> BatchModel | None:
-    """Return the batches a model is asked through: as the command says, else its row, or to take up those under way."""
+    """Return the batches a model is asked through: as its row says, or to take up those under way."""
     from metacog_pipeline.llm.client import HttpChatModel
 
     if not isinstance(model, HttpChatModel):
         return None
     home, spec = partition.study.home, model.spec
-    submits = (os.environ.get(LANE) or spec.lane) == "batch"
+    submits = spec.lane == "batch"
     if not submits and not batches_of(home, spec, store.folder):
         return None
     return clients.batch_model(

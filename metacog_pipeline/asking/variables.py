@@ -2,4 +2,3 @@
 
 WATCH_PARENT = "METACOG_WATCH_PARENT"  # set by a command that waits for this process and alone could stop it
 REASK, UNUSABLE = "METACOG_REASK", "unusable"  # set by `metacog run --reask unusable`
-LANE = "METACOG_LANE"  # set by `metacog run --lane`

@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from metacog_pipeline.asking.endings import heard
-from metacog_pipeline.asking.variables import LANE, REASK, UNUSABLE, WATCH_PARENT
+from metacog_pipeline.asking.variables import REASK, UNUSABLE, WATCH_PARENT
 from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import opened, port_option, quiet_option, study_argument
 from metacog_pipeline.errors import MetacogError, StudyError, suggestion
@@ -60,7 +60,6 @@ def plan(study_file: Path) -> None:
 @click.option("--run", "runs", multiple=True, type=click.IntRange(1, 99), help="Only this run (repeatable).")
 @click.option("--force", is_flag=True, help="Score again what is up to date; answers are never asked again.")
 @click.option("--reask", type=click.Choice([UNUSABLE]), help="Ask again; old answers are kept.")
-@click.option("--lane", type=click.Choice(["online", "batch"]), help="Ask now, or in batches, in this run.")
 @click.option("--detach", is_flag=True, help="Queue it as backfills for Dagster's daemon and return.")
 @quiet_option
 @printing.json_option
@@ -76,14 +75,12 @@ def run(study_file: Path, force: bool, detach: bool, quiet: bool, **given: Any) 
     [deploy].
     """
     study = opened(study_file)
-    reask, lane = given.pop("reask"), given.pop("lane")
+    reask = given.pop("reask")
     refuse_unknown(study, **given)
     queued = detach or study.deploy.queued
-    if queued and (reask or lane):
-        raise click.UsageError(
-            "--reask and --lane concern this process, and workers run the study; leave them out"
-        )
-    os.environ.update({name: value for name, value in ((LANE, lane), (REASK, reask)) if value is not None})
+    if queued and reask:
+        raise click.UsageError("--reask concerns this process, and workers run the study; leave it out")
+    os.environ.update({REASK: reask} if reask is not None else {})
     if not force and nothing_to_do(study, quiet):
         return _say_state(study, 0)
     if not quiet and study.study.budget_usd is None:  # under a budget nothing without a price is asked

@@ -226,7 +226,7 @@ def _answers(benchmark: Bound, archive: Path) -> None:
         rows = [row for batch in parquet_bounds.batches(place / bundle.ANSWERS) for row in batch.to_pylist()]
         current = {row["answer_id"] for row in rows if not row["superseded"]}
         keep_whole(partition.folder, [Record(**{name: row[name] for name in _FIELDS}) for row in rows])
-        with PartitionStore.open(partition.folder) as store:
+        with PartitionStore(partition.folder) as store:
             store.compact(current)
         write_manifest(partition.folder, {**_noted(place), "fingerprint": None})
 

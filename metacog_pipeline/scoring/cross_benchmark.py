@@ -10,7 +10,7 @@ from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import StoreError, StudyError
 from metacog_pipeline.scoring import calibration, correlations, human_respondents, traits
 from metacog_pipeline.scoring.estimates import WITHHELD
-from metacog_pipeline.scoring.files import pooled_estimates, scored_partitions, scored_path
+from metacog_pipeline.scoring.files import pooled_estimates, scored_partitions
 from metacog_pipeline.scoring.harmonised import answers
 from metacog_pipeline.scoring.model_pairs import paired
 from metacog_pipeline.scoring.schemas import table_of
@@ -90,7 +90,7 @@ def lacking_of(study: Study) -> pl.DataFrame:
     found = [LACKING.to_frame()]
     for benchmark in enabled(study):
         for partitions in scored_partitions(benchmark).values():
-            runs = [read_frame(scored_path(each)) for each in partitions]
+            runs = [read_frame(each.below("scored")) for each in partitions]
             found.append(lacking(benchmark, pl.concat(runs, how="diagonal_relaxed")))
     return pl.concat(found)
 

@@ -8,19 +8,18 @@ a benchmark's own tables. `scoring.staleness` compares the digests; a file that 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from metacog_pipeline.asking import judging, tasks
-from metacog_pipeline.asking.dry_run import DryRun
-from metacog_pipeline.asking.judging import responses_path
+from metacog_pipeline.asking.dry_run import current_answers
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.asking.states import source_of
 from metacog_pipeline.benchmark.bound import Bound
-from metacog_pipeline.benchmark.contract import Condition, Judging, MeasureSet, Scored, Stage
+from metacog_pipeline.benchmark.contract import Condition, Judging, Scored, Stage
 from metacog_pipeline.benchmark.display import FIRST_REPLY
 from metacog_pipeline.errors import MetacogError, SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex
@@ -28,13 +27,12 @@ from metacog_pipeline.reading.calls import AGAIN
 from metacog_pipeline.scoring import comparisons as comparing
 from metacog_pipeline.scoring import reader_error
 from metacog_pipeline.scoring.comparisons import comparisons, failures_in, table
-from metacog_pipeline.scoring.estimates import COVERAGE, estimates, groups_of
-from metacog_pipeline.scoring.harmonised import harmonised, harmonised_path
+from metacog_pipeline.scoring.estimates import COVERAGE, estimates, groups_of, measures_of
+from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.scoring.responses import FAILED_READING, read_responses
 from metacog_pipeline.scoring.schemas import ESTIMATE
 from metacog_pipeline.stats import measured_coverage
 from metacog_pipeline.study.frames import mark_of, read_frame, read_frames, write_frame
-from metacog_pipeline.transcripts.store import answers_table
 
 
 class Compared(NamedTuple):
@@ -45,11 +43,6 @@ class Compared(NamedTuple):
 
 
 # --- paths ------------------------------------------------------------------------------------------------------------
-def scored_path(partition: Partition) -> Path:
-    """Return where a partition's responses with derived columns are kept."""
-    return partition.study.home.scored / f"{partition.benchmark}/{partition.table}"
-
-
 def run_estimates_path(partition: Partition) -> Path:
     """Return where the estimates of one run are kept."""
     return partition.study.home.estimates / f"{partition.benchmark}/runs/{partition.table}"
@@ -57,7 +50,7 @@ def run_estimates_path(partition: Partition) -> Path:
 
 def scored_paths(partition: Partition) -> tuple[Path, ...]:
     """Return the files that scoring one run writes, all from the same inputs."""
-    return scored_path(partition), harmonised_path(partition), run_estimates_path(partition)
+    return partition.below("scored"), partition.below("harmonised"), run_estimates_path(partition)
 
 
 def model_estimates_path(benchmark: Bound, model: str) -> Path:
@@ -90,19 +83,19 @@ def judgement_digest(benchmark: Bound, wanted: Judging, partition: Partition) ->
     depends = [benchmark.versions[Stage.JUDGING], benchmark.settings.affecting(Stage.JUDGING)]
     asked = [manifest.get("fingerprint"), manifest.get("finished_at"), manifest.get("n_expected")]
     by = judging.needed_by(benchmark, wanted, partition)
-    return _digest([*depends, mark_of(responses_path(partition)), *asked, by])
+    return _digest([*depends, mark_of(partition.below("responses")), *asked, by])
 
 
 def scoring_digest(benchmark: Bound, partition: Partition) -> str:
     """Return the digest of what the numbers of one run are made from."""
-    judged = judging.judgements_path(benchmark.context.home, partition)
-    inputs = [mark_of(responses_path(partition)), mark_of(judged) if judging.wanted(benchmark) else None]
+    judged = partition.below("judgements")
+    inputs = [mark_of(partition.below("responses")), mark_of(judged) if judging.wanted(benchmark) else None]
     return _digest([_rules(benchmark), *inputs])
 
 
 def pooling_digest(benchmark: Bound, partitions: Sequence[Partition]) -> str:
     """Return the digest of what the estimates of a model over its runs are made from."""
-    paths = map(scored_path, partitions)
+    paths = [each.below("scored") for each in partitions]
     return _digest([_rules(benchmark), [[path.parent.name, path.name, mark_of(path)] for path in paths]])
 
 
@@ -131,7 +124,7 @@ def read(benchmark: Bound, partition: Partition) -> pl.DataFrame:
     whole = frame.height == tasks.expected(benchmark, partition.spec)
     current = whole and not (frame["status"] == FAILED_READING).any()
     digest = response_digest(benchmark, partition) if current else ""
-    write_frame(frame, responses_path(partition), digest)
+    write_frame(frame, partition.below("responses"), digest)
     return frame
 
 
@@ -146,24 +139,9 @@ def responses(
 
 
 def current_transcripts(benchmark: Bound, partition: Partition) -> pl.DataFrame:
-    """Return a partition's transcripts without superseded answers and without those to questions worded otherwise now.
-
-    A complete partition has marked those itself, unless a task has answers in two modes: a mode that was tried in vain, or
-    marks of an earlier version. In one that stopped early, items not reached yet still hold their old answers, which
-    nothing marks.
-    """
-    frame = pl.DataFrame(pl.from_arrow(answers_table(partition.folder))).filter(~pl.col("superseded"))
-    profile = partition.known_profile()
-    if profile is None or profile.mode == "import":
-        return frame
-    answered = frame.filter(pl.col("status") != "failed").group_by("item_id", "condition")
-    two_modes = bool((answered.agg(pl.col("mode").n_unique())["mode"] > 1).any())
-    if partition.manifest().get("state") == "complete" and not two_modes:
-        return frame
-    modes = benchmark.modes(partition.spec)
-    asked = tasks.tasks(benchmark, partition.spec)
-    now = DryRun.of(partition, partition.spec).through(asked, profile, modes).identities
-    return frame.filter(pl.col("answer_id").is_in(now))
+    """Return a partition's answers to what is asked now, as `current_answers` does."""
+    asked = partial(tasks.tasks, benchmark, partition.spec)
+    return current_answers(partition, benchmark.modes(partition.spec), asked)
 
 
 def read_judgements(benchmark: Bound, partition: Partition) -> pl.DataFrame | None:
@@ -171,13 +149,13 @@ def read_judgements(benchmark: Bound, partition: Partition) -> pl.DataFrame | No
     wanted = judging.wanted(benchmark)
     if wanted is None:
         return None
-    responses = read_frame(responses_path(partition))
+    responses = read_frame(partition.below("responses"))
     frame = judging.read(benchmark, wanted, partition, responses)
     # Of judgements that were asked otherwise, or are not whole, nothing says that they are what is needed.
     noted = judging.judged_as(partition).manifest().get("fingerprint")
     whole = noted is not None and noted == judging.needed(benchmark, wanted, partition, responses)[1]
     digest = judgement_digest(benchmark, wanted, partition) if whole else ""
-    write_frame(frame, judging.judgements_path(benchmark.context.home, partition), digest)
+    write_frame(frame, partition.below("judgements"), digest)
     return frame
 
 
@@ -186,7 +164,7 @@ def score(benchmark: Bound, partition: Partition) -> pl.DataFrame:
 
     Where responses cannot be derived, the numbers that were made of them earlier are withdrawn: nothing upholds them.
     """
-    responses, judgements = read_frame(responses_path(partition)), kept_judgements(benchmark, partition)
+    responses, judgements = read_frame(partition.below("responses")), kept_judgements(benchmark, partition)
     try:
         scored = derived(benchmark, responses, judgements)
     except MetacogError:
@@ -228,7 +206,7 @@ def with_reader_error(
         made = []
         for each in partitions:
             judged = _changed(kept_judgements(benchmark, each), change)
-            made.append((each, derived(benchmark, read_frame(responses_path(each)), judged)))
+            made.append((each, derived(benchmark, read_frame(each.below("responses")), judged)))
         whole = pl.concat([frame for _, frame in made], how="diagonal_relaxed")
         own = estimates(benchmark, groups_of(benchmark, whole, by_run=by_run))
         return pl.concat([own, _first_reply_estimates(benchmark, made, by_run=by_run, change=change)])
@@ -238,22 +216,18 @@ def with_reader_error(
 
 def _first_reply_estimates(
     benchmark: Bound,
-    scored: Sequence[tuple[Partition, pl.DataFrame]],
+    runs: Sequence[tuple[Partition, pl.DataFrame]],
     *,
     by_run: bool,
     change: reader_error.Change | None = None,
 ) -> pl.DataFrame:
     """Return coverage and headline without second asks, of runs of a model in which a reply was asked once more."""
-    if not any(frame["asked_again"].any() for _, frame in scored):
+    if not any(frame["asked_again"].any() for _, frame in runs):
         return ESTIMATE.to_frame()
-    frames = [_without_second_asks(benchmark, *each, change) for each in scored]
-    narrow = copy(benchmark)
-    of_sets = [
-        (each, each.measures if isinstance(each, MeasureSet) else (each,)) for each in benchmark.measures
-    ]
-    names = {COVERAGE.name, *(measure.name for _, own in of_sets for measure in own if measure.headline)}
-    narrow.measures = tuple(each for each, own in of_sets if names & {measure.name for measure in own})  # type: ignore[misc]
-    found = estimates(narrow, groups_of(narrow, pl.concat(frames, how="diagonal_relaxed"), by_run=by_run))
+    frames = [_without_second_asks(benchmark, *each, change) for each in runs]
+    names = [COVERAGE.name, *(each.name for each in measures_of(benchmark) if each.headline)]
+    scored = pl.concat(frames, how="diagonal_relaxed")
+    found = estimates(benchmark, groups_of(benchmark, scored, by_run=by_run))
     return found.filter(pl.col("measure").is_in(names)).with_columns(pl.col("measure") + FIRST_REPLY)
 
 
@@ -275,12 +249,12 @@ def _changed(judged: pl.DataFrame | None, change: reader_error.Change | None) ->
 
 def has_answers(partition: Partition) -> bool:
     """Whether there is anything to score: something was answered, or scored before."""
-    return bool(partition.manifest().get("n_answered")) or responses_path(partition).exists()
+    return bool(partition.manifest().get("n_answered")) or partition.below("responses").exists()
 
 
 def kept_judgements(benchmark: Bound, *partitions: Partition) -> pl.DataFrame | None:
     """Return the judgements of models and runs; None before there are any, or where the study names no judges."""
-    paths = [judging.judgements_path(benchmark.context.home, each) for each in partitions]
+    paths = [each.below("judgements") for each in partitions]
     there = [path for path in paths if path.exists()]
     return read_frames(there) if there and judging.wanted(benchmark) is not None else None
 
@@ -293,7 +267,7 @@ def pool(benchmark: Bound) -> dict[str, int]:
         # Pooling does not change the numbers of a single run.
         single = [runs[0] for runs in models.values() if len(runs) == 1]
         paths = [run_estimates_path(each) for each in single]
-        marks = [mark_of(scored_path(each)) for each in single]
+        marks = [mark_of(each.below("scored")) for each in single]
         paths = [path for path, mark in zip(paths, marks, strict=True) if mark_of(path) == mark]
         scored = pl.concat(scored_frames(benchmark), how="diagonal_relaxed")
         by_run = pl.concat([read_frame(path) for path in paths]) if paths else None
@@ -321,7 +295,7 @@ def compare(benchmark: Bound) -> Compared:
         for path in paths.values():
             path.unlink(missing_ok=True)
         return Compared(dict.fromkeys(paths, 0), ())
-    scored = read_frames([scored_path(each) for each in partitions])
+    scored = read_frames([each.below("scored") for each in partitions])
     judged = kept_judgements(benchmark, *partitions)
     groups, pooled = groups_of(benchmark, scored, by_run=False), pooled_estimates(benchmark)
     everything = Scored(scored, groups, judged, pooled)
@@ -349,7 +323,7 @@ def scored_partitions(benchmark: Bound) -> dict[str, list[Partition]]:
     """Return by model the partitions that are scored; no model without one."""
     found: dict[str, list[Partition]] = {}
     for each in tasks.partitions(benchmark):
-        if scored_path(each).exists():
+        if each.below("scored").exists():
             found.setdefault(each.spec.name, []).append(each)
     return found
 
@@ -361,7 +335,7 @@ def every_scored(benchmark: Bound) -> list[Partition]:
 
 def scored_frames(benchmark: Bound) -> list[pl.DataFrame]:
     """Return the scored responses of every partition that has some."""
-    return [read_frame(scored_path(each)) for each in every_scored(benchmark)]
+    return [read_frame(each.below("scored")) for each in every_scored(benchmark)]
 
 
 # --- which items a later condition asks, picked once from the answers of all models --------------------------------------

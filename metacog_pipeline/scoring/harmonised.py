@@ -6,13 +6,11 @@ number of alternatives; a benchmark in which nothing is right or wrong has no ro
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from metacog_pipeline.asking import tasks
-from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.benchmark.contract import Benchmark
 from metacog_pipeline.scoring.schemas import HARMONISED
@@ -32,17 +30,12 @@ def harmonised(benchmark: Benchmark[Any, Any, Any], scored: pl.DataFrame) -> pl.
     return whole.select(columns).filter(pl.col("correct").is_not_null())
 
 
-def harmonised_path(partition: Partition) -> Path:
-    """Return where the harmonised responses of one model and run are kept."""
-    return partition.study.home.harmonised / f"{partition.benchmark}/{partition.table}"
-
-
 def answers(study: Study, models: frozenset[str] | None = None) -> pl.DataFrame:
     """Return the harmonised responses of the study's models, of ``models`` only where given, by benchmark."""
     frames = [HARMONISED.to_frame()]
     for benchmark in sorted(enabled(study), key=lambda each: each.name):
         for partition in tasks.partitions(benchmark):
-            path = harmonised_path(partition)
+            path = partition.below("harmonised")
             if (models is None or partition.spec.name in models) and path.exists():
                 frames.append(read_frame(path))
     return pl.concat(frames)

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import polars as pl
 
 from metacog_pipeline.asking import tasks
-from metacog_pipeline.asking.judging import responses_path
 from metacog_pipeline.benchmark.bound import Bound, bound
 from metacog_pipeline.benchmark.contract import Measure, MeasureSet
 from metacog_pipeline.errors import StoreError
@@ -74,9 +73,9 @@ def recount(study: Study, benchmark: str, condition: str, model: str, measure: s
 def _responses(benchmark: Bound, model: str) -> pl.DataFrame:
     """Return the responses of a model over all runs as they were read, with derived columns."""
     made = [
-        files.derived(benchmark, read_frame(responses_path(each)), files.kept_judgements(benchmark, each))
+        files.derived(benchmark, read_frame(each.below("responses")), files.kept_judgements(benchmark, each))
         for each in tasks.partitions(benchmark)
-        if each.spec.name == model and responses_path(each).exists()
+        if each.spec.name == model and each.below("responses").exists()
     ]
     if not made:
         raise StoreError(f"explain: no responses of {model} to {benchmark.name} yet; run `metacog run` first")

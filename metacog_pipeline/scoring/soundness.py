@@ -12,7 +12,6 @@ from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.scoring import files
 from metacog_pipeline.scoring.comparisons import failures_in
 from metacog_pipeline.scoring.estimates import measures_of
-from metacog_pipeline.scoring.harmonised import harmonised_path
 from metacog_pipeline.study.frames import read_frame, write_frame
 
 _HAIR = 1e-9  # rounding may pass the end of a range
@@ -62,7 +61,7 @@ def senseless_lines(odd: pl.DataFrame) -> Iterator[str]:
 
 def _unharmonised(partition: Partition) -> Iterator[str]:
     """Yield what is wrong with right, wrong and confidence, where anything is: then none of it is passed on."""
-    path = harmonised_path(partition)
+    path = partition.below("harmonised")
     made = read_frame(path)
     wrong = made.filter(~pl.col("correct").is_in([0.0, 1.0]) | ~pl.col("confidence").is_between(0, 1))
     if not wrong.is_empty():

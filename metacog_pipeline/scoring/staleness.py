@@ -102,7 +102,7 @@ def free_stages(benchmark: Bound, partition: Partition) -> tuple[str, ...]:
 
 
 def _after_asking(benchmark: Bound, partition: Partition, *, judged: bool) -> tuple[str, ...]:
-    if mark_of(judging.responses_path(partition)) != files.response_digest(benchmark, partition):
+    if mark_of(partition.below("responses")) != files.response_digest(benchmark, partition):
         return (RESPONSES, *([JUDGEMENTS] if judged else []), ESTIMATES)
     if judged and not judgements_current(benchmark, partition):
         return (JUDGEMENTS, ESTIMATES)
@@ -115,8 +115,8 @@ def judgements_current(benchmark: Bound, partition: Partition) -> bool:
     wanted = judging.wanted(benchmark)
     if wanted is None:
         return True
-    responses = judging.responses_path(partition)
-    kept = mark_of(judging.judgements_path(benchmark.context.home, partition))
+    responses = partition.below("responses")
+    kept = mark_of(partition.below("judgements"))
     if not responses.exists() or kept != files.judgement_digest(benchmark, wanted, partition):
         return False
     if wanted.worded_by is not None:  # all that decides the words is in the digest
@@ -127,7 +127,7 @@ def judgements_current(benchmark: Bound, partition: Partition) -> bool:
 
 def judgements_needed(benchmark: Bound, partition: Partition) -> tuple[int, str]:
     """Return how many judgements a partition needs and the digest of what they depend on; none before any response."""
-    wanted, path = judging.wanted(benchmark), judging.responses_path(partition)
+    wanted, path = judging.wanted(benchmark), partition.below("responses")
     if wanted is None or not path.exists():
         return 0, ""
     noted = judging.judged_as(partition).manifest()  # it has both where judgements are whole

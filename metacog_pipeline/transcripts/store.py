@@ -32,7 +32,10 @@ _NEVER_READ = ("reasoning_text", "raw_zstd")  # by what parses, scores or asks
 
 
 class PartitionStore:
-    """The only writer of one partition folder. ``cost_usd`` is the known cost of every call ever kept, failed ones too."""
+    """The only writer of one partition folder, which it locks (made if missing) until it is closed.
+
+    ``cost_usd`` is the known cost of every call ever kept, failed ones too. Use it in a ``with`` statement.
+    """
 
     def __init__(self, folder: PartitionFolder) -> None:
         self.folder = folder
@@ -47,11 +50,6 @@ class PartitionStore:
                 self._remember(record)
             self._journal = Journal(folder, self._shared)
             self._held = held.pop_all()
-
-    @classmethod
-    def open(cls, folder: PartitionFolder) -> Self:
-        """Lock ``folder`` (made if missing) and load what is answered. Use it in a ``with`` statement."""
-        return cls(folder)
 
     def __enter__(self) -> Self:
         return self

@@ -12,7 +12,6 @@ from typing import Any
 import httpx
 import pytest
 
-from metacog_pipeline.asking import session
 from metacog_pipeline.asking.panel import Panelist
 from metacog_pipeline.asking.plan import counted
 from metacog_pipeline.asking.session import Partition, query_partition
@@ -283,16 +282,13 @@ def test_batches_nobody_waits_for_are_taken_up_by_the_next_session(world, monkey
     assert figures.reserved == 0 and figures.leaked == 0
 
 
-@pytest.mark.parametrize("by", ["row", "command"])
-def test_batches_under_way_are_taken_up_whatever_the_lane_is_now(by, world, monkeypatch):
+def test_batches_under_way_are_taken_up_whatever_the_lane_is_now(world, monkeypatch):
     prices = {"budget_usd": 5, "price_in": 1.0, "price_out": 2.0}
     monkeypatch.setenv(ONCE, "1")
     world.plan(delay_s=0.6)
     assert world.ask(world.partition(**prices), TASKS[:4]).waiting == 1
     asked_online = calls_online(world)
-    now = world.partition(lane="online" if by == "row" else "batch", **prices)
-    if by == "command":
-        monkeypatch.setenv(session.LANE, "online")
+    now = world.partition(lane="online", **prices)
     # What no batch has is asked; what one has is left to it, and nobody waits.
     left = world.ask(now, TASKS)
     assert left.waiting == 1 and left.stopped is None and left.answered == 3

@@ -208,8 +208,8 @@ def test_offline_asks_nobody_and_shows_what_is_known(tmp_path, asked):
 @pytest.mark.parametrize(
     ("keys", "known", "words"),
     [
-        ({"thinking_tokens": 100}, {"reasoning_tokens": 700}, "thinking_tokens = 100 leaves less room than the 700 tokens"),
-        ({}, {"reasoning_tokens": 800, "refused": frozenset({"thinking_room"})}, "max_tokens = 64 leaves less room"),
+        ({"thinking_tokens": 100}, {"reasoning_tokens": 700}, "there is less room to think"),
+        ({}, {"reasoning_tokens": 800, "refused": frozenset({"thinking_room"})}, "there is less room to think"),
     ],
 )  # fmt: skip
 def test_too_little_room_for_what_was_thought_before_is_a_warning_with_the_key(tmp_path, keys, known, words):

@@ -91,7 +91,7 @@ def ask(
         session.learnt = Learnt.of(model, Home(folder / "home"), spec.name, "now")
         return await Loop(session, todo or tasks(), modes, known=known).run()
 
-    with PartitionStore.open(PartitionFolder(Home(folder / "home"), "b", "m", 1)) as store:
+    with PartitionStore(PartitionFolder(Home(folder / "home"), "b", "m", 1)) as store:
         return asyncio.run(go(store))
 
 

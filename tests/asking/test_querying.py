@@ -88,7 +88,7 @@ def query(
         session = Session("metamedqa", spec, run, 7, model, store)
         return await Loop(session, tasks, modes, known=known).run()
 
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         outcome = asyncio.run(go(store))
         store.compact(outcome.tally.current if outcome.complete else None)
     return outcome
@@ -338,7 +338,7 @@ def test_a_stop_gives_up_what_was_not_sent(folder):
             answer = await super().complete(request)
             return failed(ErrorKind.FATAL) if self.asked.total() > 10 else answer
 
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         outcome = asyncio.run(go(store))
     assert thrown == [True]
     assert outcome.stopped == "fatal happened"

@@ -21,7 +21,7 @@ def _paid(home: Home, model: str, compacted: bool) -> None:
 
     async def ask() -> None:
         budget = Budget(home, 1.0, known_spent_usd=kept_cost(home))
-        with PartitionStore.open(PartitionFolder(home, "b", model, 1)) as store:
+        with PartitionStore(PartitionFolder(home, "b", model, 1)) as store:
             for n in range(CALLS):
                 budget.charge(await budget.reserve(0.02), PRICE)
                 await store.keep(_record(n, model=model, cost_usd=PRICE))
@@ -102,7 +102,7 @@ def test_a_copy_that_cannot_be_read_is_passed_over_for_the_journals(home):
 
 def test_what_a_free_model_kept_costs_nothing(tmp_path):
     async def keep() -> None:
-        with PartitionStore.open(PartitionFolder(Home(tmp_path), "b", "m", 1)) as store:
+        with PartitionStore(PartitionFolder(Home(tmp_path), "b", "m", 1)) as store:
             for n, cost in enumerate((None, 0.0, -1.0, float("nan"))):
                 await store.keep(_record(n, cost_usd=cost))
 
@@ -112,7 +112,7 @@ def test_what_a_free_model_kept_costs_nothing(tmp_path):
 
 def _imported(home: Home, dollars: float, compacted: bool) -> None:
     async def keep() -> None:
-        with PartitionStore.open(PartitionFolder(home, "b", "elsewhere", 1)) as store:
+        with PartitionStore(PartitionFolder(home, "b", "elsewhere", 1)) as store:
             for n in range(CALLS):
                 row = {"source": "imported", "provider": "replay", "cost_usd": dollars / CALLS}
                 await store.keep(_record(n, model="elsewhere", **row))

@@ -78,7 +78,7 @@ def ask(
         todo = tasks(count, held=held, steps=steps)
         return await Loop(session, todo, ("text",), known=known).run()
 
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         if again:
             store.reask(to_ask_again(folder))
         outcome = asyncio.run(go(store))

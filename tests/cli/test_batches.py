@@ -50,16 +50,16 @@ def listed(metacog: Metacog, study: Path) -> list[dict[str, object]]:
 
 
 def test_a_run_submits_the_batches_of_all_models_and_ends_with_its_own_code_and_the_next_one_goes_on(
-    metacog, server, study, monkeypatch
+    metacog, server, study
 ):
-    monkeypatch.setenv("METACOG_LANE", "")
     text = study.read_text()
+    text = text.replace('name = "m"', 'name = "m"\nlane = "batch"')
     row = text[text.index("[[models]]") : text.index("[benchmarks")]
     second = row.replace('name = "m"', 'name = "n"').replace('model = "m"', 'model = "n"')
     study.write_text(text.replace(row, row + second))
     assert "no batches" in metacog("status", study, "--batches").out
     httpx.post(f"{server.url}/batch-faults", json={"delay_s": 3600})
-    done = metacog("run", study, "--lane", "batch")
+    done = metacog("run", study)
     assert done.code == 9, done.err
     assert "waiting" in done.err and "Traceback" not in done.err
     row_of_m, row_of_n = listed(metacog, study)
@@ -80,7 +80,6 @@ def test_a_run_submits_the_batches_of_all_models_and_ends_with_its_own_code_and_
     given_up = metacog("status", study, "--batches", "--give-up", mark)
     assert given_up.code == 0 and "given up" in given_up.out
     httpx.post(f"{server.url}/batch-faults", json={"delay_s": 0})
-    monkeypatch.setenv("METACOG_LANE", "")
     time.sleep(0.5)
     while (done := metacog("run", study)).code == 9:
         time.sleep(0.2)

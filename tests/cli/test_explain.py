@@ -14,7 +14,7 @@ from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard import explanation
 from metacog_pipeline.leaderboard.read import one_connection, run_query
-from metacog_pipeline.scoring import files, recount
+from metacog_pipeline.scoring import files
 from metacog_pipeline.study import load_study
 from tests.cli.scoring import publish, scored
 
@@ -154,7 +154,7 @@ def test_what_was_not_answered_or_read_is_counted_with_its_reason(metacog, own_c
     study = load_study(own_copy)
     benchmark = bound(study, "metamedqa")
     partition = tasks.partitions(benchmark)[0]
-    target = recount.responses_path(partition)
+    target = partition.below("responses")
     frame = pl.read_parquet(target).with_row_index("_n")
     said = {0: ("transport_error", "timeout"), 1: ("confidence_unparsed", "no confidence\x1b[2J said")}
     for place, (status, reason) in said.items():

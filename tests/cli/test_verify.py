@@ -40,7 +40,7 @@ def study(tmp_path):
 
     async def ask() -> None:
         budget = Budget(home, 1.0)
-        with PartitionStore.open(PartitionFolder(home, "metamedqa", "sim", 1)) as store:
+        with PartitionStore(PartitionFolder(home, "metamedqa", "sim", 1)) as store:
             for n in range(5):
                 budget.charge(await budget.reserve(0.02), 0.01)
                 await store.keep(_record(n, cost_usd=0.01))

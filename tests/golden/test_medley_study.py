@@ -102,7 +102,7 @@ def test_silence_has_no_score_at_all(study):
 
 def test_the_fifty_instances_on_which_models_differ_most_are_stripped(study):
     assert len(chosen(study)) == 50
-    scores = pl.concat([read_frame(files.scored_path(each)) for each in tasks.partitions(Medley.of(study))])
+    scores = pl.concat([read_frame(each.below("scored")) for each in tasks.partitions(Medley.of(study))])
     assert set(scores.filter(condition="stripped")["item_id"]) == chosen(study)
     assert scores.filter(condition="normal")["item_id"].n_unique() == 130
 
@@ -126,7 +126,7 @@ def test_nobody_is_asked_again(study):
     for partition in tasks.partitions(bench):
         assert staleness.stale_stages(bench, partition) == ()
         assert ask(bench, partition).tally.calls == 0
-        responses = read_frame(files.responses_path(partition))
+        responses = read_frame(partition.below("responses"))
         assert judging.ask(bench, JUDGING, partition, responses).tally.calls == 0
 
 

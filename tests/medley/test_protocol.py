@@ -138,7 +138,7 @@ def query(folder, model, tasks):
         session = Session("medley", SPEC, 1, 7, model, store)
         return await Loop(session, tasks, MODES, known=Profile("text")).run()
 
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         outcome = asyncio.run(go(store))
         store.compact(outcome.tally.current)
     return outcome

@@ -66,7 +66,7 @@ def test_answers_are_durable_in_the_store(tmp_path, far_s3, waiting):
         await asyncio.gather(*(one_after_another() for _ in range(waiting)))
         return 20_000 / (time.perf_counter() - begun)
 
-    with PartitionStore.open(home(tmp_path / "a", far_s3)) as store:
+    with PartitionStore(home(tmp_path / "a", far_s3)) as store:
         busy = time.process_time()
         rate = asyncio.run(keep_all(store))
         busy = 20_000 / (time.process_time() - busy)
@@ -83,15 +83,15 @@ def test_a_hundred_thousand_answers_are_resumed(tmp_path, far_s3):
         for first in range(0, len(records), 500):
             await asyncio.gather(*(store.keep(record) for record in records[first : first + 500]))
 
-    with PartitionStore.open(home(tmp_path / "a", far_s3)) as store:
+    with PartitionStore(home(tmp_path / "a", far_s3)) as store:
         asyncio.run(keep_all(store))
     folder = home(tmp_path / "b", far_s3)
     begun, busy = time.perf_counter(), time.process_time()
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         took, busy = time.perf_counter() - begun, time.process_time() - busy
         assert len(store) == 100_000
     begun = time.perf_counter()
-    with PartitionStore.open(folder):
+    with PartitionStore(folder):
         again = time.perf_counter() - begun
     print(
         f"\nresume of 100,000 answers of 2 kB: {took:.1f} s ({busy:.1f} s of CPU) on an empty home, "

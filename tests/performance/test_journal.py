@@ -97,12 +97,12 @@ def test_resuming_10000_finished_answers_takes_at_most_700_ms(folder, text):
     reading = time.perf_counter() - start
 
     start = time.perf_counter()
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         store.compact(current)
     compacting = time.perf_counter() - start
 
     start = time.perf_counter()
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         assert all(store.find(answer) is not None for answer in current)
         assert store.compact(current).rows == len(records)
     resuming = time.perf_counter() - start
@@ -122,7 +122,7 @@ def test_memory_stays_flat_while_20000_answers_are_kept_and_compacted(folder):
             await asyncio.gather(*(store.keep(record) for record in records[start : start + 100]))
 
     padding = _records(1, 2000, text)[0].request_json
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         tracemalloc.start()
         for block in range(10):
             asyncio.run(

@@ -73,9 +73,7 @@ def written(folder, models, runs, conditions):
             for name, items in asked
             for one in (items if name != "stripped" else items[:STRIPPED_INSTANCES])
         ]
-        write_frame(
-            pl.DataFrame(made, schema=response_schema(bench)), files.responses_path(partition), "drawn"
-        )
+        write_frame(pl.DataFrame(made, schema=response_schema(bench)), partition.below("responses"), "drawn")
     return study
 
 

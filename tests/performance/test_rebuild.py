@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from metacog_pipeline.asking import judging, tasks
+from metacog_pipeline.asking import tasks
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
@@ -90,7 +90,7 @@ def write_observations(partition: Partition, asked: list[Item], seed: int) -> No
     frame = pl.DataFrame(columns).with_columns(
         pl.lit(value).alias(name) for name, value in {**same, **absent}.items()
     )
-    path = judging.responses_path(partition)
+    path = partition.below("responses")
     path.parent.mkdir(parents=True, exist_ok=True)
     frame.select(pl.col(name).cast(kind) for name, kind in RESPONSES.items()).write_parquet(
         path, metadata={"metacog_made_from": f"seed {seed}"}

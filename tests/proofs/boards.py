@@ -3,7 +3,6 @@
 import polars as pl
 
 from metacog_pipeline.asking import tasks
-from metacog_pipeline.asking.judging import responses_path
 from metacog_pipeline.conformance import Tried
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.leaderboard.build import build
@@ -19,7 +18,7 @@ def wrong_on_boards(tried: Tried, responses: pl.DataFrame) -> list[str]:
     for partition in tasks.partitions(tried.benchmark):
         own = (pl.col("model") == partition.spec.name) & (pl.col("run") == partition.run)
         read = responses.filter(own)
-        write_frame(read, responses_path(partition), sha256_hex(read.write_json().encode()))
+        write_frame(read, partition.below("responses"), sha256_hex(read.write_json().encode()))
         files.score(tried.benchmark, partition)
     files.pool(tried.benchmark)
     wrong = list(files.compare(tried.benchmark).failures)

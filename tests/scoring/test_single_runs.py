@@ -26,7 +26,7 @@ def bench(tmp_path_factory):
 
 def test_numbers_of_one_run_are_those_of_the_model_and_what_only_models_have_is_computed(bench, monkeypatch):
     partitions = files.tasks.partitions(bench)
-    scored = pl.concat([read_frame(files.scored_path(each)) for each in partitions])
+    scored = pl.concat([read_frame(each.below("scored")) for each in partitions])
     groups = groups_of(bench, scored, by_run=False)
     whole = estimates(bench, groups)
     by_run = pl.concat([read_frame(files.run_estimates_path(each)) for each in partitions])
@@ -75,7 +75,7 @@ def test_numbers_made_by_other_rules_are_not_taken(bench):
     target = files.model_estimates_path(bench, one.spec.name)
     assert 0.123 not in set(read_frame(target)["estimate"])
     target.unlink()
-    write_frame(wrong, path, files.mark_of(files.scored_path(one)) or "")
+    write_frame(wrong, path, files.mark_of(one.below("scored")) or "")
     files.pool(bench)
     pooled = read_frame(target)
     assert set(pooled["estimate"]) == {0.123} and pooled["run"].null_count() == pooled.height

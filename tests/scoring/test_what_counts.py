@@ -26,7 +26,7 @@ def bench(tmp_path_factory):
 
 
 def test_a_measure_that_is_never_withheld_keeps_its_number_in_an_incomplete_run(bench, monkeypatch):
-    scored = pl.concat([read_frame(files.scored_path(each)) for each in files.tasks.partitions(bench)])
+    scored = pl.concat([read_frame(each.below("scored")) for each in files.tasks.partitions(bench)])
     first = pl.int_range(pl.len()).over("model", "condition") == 0
     status = pl.when(first).then(pl.lit(bench.unanswered[0])).otherwise("status")
     groups = groups_of(bench, scored.with_columns(status=status), by_run=False)

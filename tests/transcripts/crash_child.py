@@ -46,7 +46,7 @@ async def keep_in_a_journal(folder: PartitionFolder, first: int, model: Record) 
 async def keep_in_a_store(folder: PartitionFolder, first: int, model: Record) -> None:
     from metacog_pipeline.transcripts.store import PartitionStore
 
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         for n in itertools.count(first):
             record = numbered(model, n, 100)
             await store.keep(record)

@@ -190,7 +190,7 @@ def test_what_a_killed_compaction_left_is_removed_by_the_next(folder, make):
 
 
 def test_answers_kept_after_a_compaction_go_to_a_new_segment(folder, make):
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         asyncio.run(store.keep(make(0)))
         assert store.compact([make(0).answer_id]).rows == 1
         asyncio.run(store.keep(make(1)))
@@ -223,7 +223,7 @@ def test_a_copy_of_a_newer_version_is_named(folder):
     with pytest.raises(StoreError, match="written by a newer version"):
         read_partition(folder)
     with pytest.raises(StoreError, match="written by a newer version"):
-        PartitionStore.open(folder)
+        PartitionStore(folder)
 
 
 @pytest.mark.parametrize("journals", [True, False])
@@ -248,7 +248,7 @@ def test_a_copy_damaged_anywhere_is_reported_or_reads_the_same(folder, make, jou
             reported += 1
             assert str(path) in str(error)
         try:
-            with PartitionStore.open(folder) as store:
+            with PartitionStore(folder) as store:
                 assert len(store) == 50
                 assert store.compact([make(0).answer_id]).rows == 50
         except StoreError as error:

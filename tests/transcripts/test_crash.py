@@ -62,7 +62,7 @@ def test_every_acknowledged_record_survives_twenty_kills(folder, killed):
     kept = [record.answer_id for record in read_records(folder)]
     assert acknowledged <= set(kept) and len(kept) == len(set(kept))
     assert len(acknowledged) > 400
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         assert all(store.find(answer) is not None for answer in acknowledged)
 
 
@@ -78,10 +78,10 @@ def test_the_copy_is_whole_and_the_store_opens_after_kills_during_compaction(fol
         if (folder / "transcripts.parquet").exists():
             before, rows = rows, len(read_partition(folder))
             assert rows >= before, "a copy never holds less than the one before"
-        with PartitionStore.open(folder) as store:
+        with PartitionStore(folder) as store:
             assert all(store.find(answer) is not None for answer in acknowledged)
     assert rows > 0
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         store.compact([])
     assert set(read_partition(folder, ["answer_id"]).column(0).to_pylist()) >= acknowledged
     assert not list(folder.path.glob(".*.tmp"))

@@ -17,7 +17,7 @@ def _session(folder: PartitionFolder, *records: Record, again: bool = False, cur
         for record in records:
             await store.keep(record)
 
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         if again:
             store.reask({record.answer_id for record in records})
         asyncio.run(keep(store))
@@ -25,7 +25,7 @@ def _session(folder: PartitionFolder, *records: Record, again: bool = False, cur
 
 
 def _found(folder: PartitionFolder, answer_id: str) -> str:
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         found = store.find(answer_id)
     kept = stored_answers(folder)[answer_id]
     assert (kept.status, kept.text) == (found.status, found.text)
@@ -53,7 +53,7 @@ def test_usable_is_what_gives_something_to_read(status, text, expected):
 def test_an_answer_asked_again_is_missing_until_the_new_one_is_kept(folder, make):
     _session(folder, make(0, text="", status="truncated"), make(1))
     first = make(0).answer_id
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         store.reask([first, "f" * 64])
         assert store.find(first) is None and not store.has_row(first, make(0).item_id, "vanilla")
         assert store.find(make(1).answer_id) is not None
@@ -69,7 +69,7 @@ def test_the_old_answer_is_superseded_and_both_are_paid_for(folder, make):
     _session(folder, make(0, text=""))
     _session(folder, make(0, text="B"), again=True)
     assert _table(folder) == [("", 0, True), ("B", 1, False)]
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         assert store.cost_usd == pytest.approx(0.002)
         assert store.compact().superseded == 1
     for journal in folder.path.glob("journal-*"):  # only the copy is left: the same answer stands
@@ -109,7 +109,7 @@ def test_a_second_item_with_the_same_words_gets_the_new_answer(folder, make):
         await store.keep_reused(first, "b", "hash", "vanilla")
         assert store.has_row(first, "b", "vanilla")
 
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         asyncio.run(copied(store))
         store.compact([first])
     standing = [row for row in read_partition(folder).to_pylist() if not row["superseded"]]

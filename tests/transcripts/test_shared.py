@@ -54,7 +54,7 @@ class Host:
 
     def held(self) -> int:
         """Open the partition as its writer and return how many answers it has."""
-        with PartitionStore.open(self.folder) as store:
+        with PartitionStore(self.folder) as store:
             return len(store)
 
     def kept(self) -> list[str]:
@@ -78,7 +78,7 @@ def keep(store: PartitionStore, *records: Record) -> None:
 
 def dead(host: Host, *records: Record) -> PartitionStore:
     """Return a session that kept ``records`` and was never closed: its process is gone, its renewing too."""
-    store = PartitionStore.open(host.folder)
+    store = PartitionStore(host.folder)
     keep(store, *records)
     assert store._shared is not None
     store._shared.close()
@@ -92,7 +92,7 @@ def later(monkeypatch: pytest.MonkeyPatch, seconds: float = shared.LEASE_S + 1) 
 
 def test_a_host_with_an_empty_home_goes_on_where_another_ended(hosts, make):
     a, b = hosts
-    with PartitionStore.open(a.folder) as store:
+    with PartitionStore(a.folder) as store:
         keep(store, make(0), make(1))
         store.compact({make(0).answer_id, make(1).answer_id})
         write_manifest(a.folder, {"model": "m", "state": "complete"})
@@ -100,7 +100,7 @@ def test_a_host_with_an_empty_home_goes_on_where_another_ended(hosts, make):
     refresh(b.home)
     assert read_manifest(b.folder) == {"model": "m", "state": "complete"}
     assert b.kept() == ["item-000000", "item-000001"]
-    with PartitionStore.open(b.folder) as store:
+    with PartitionStore(b.folder) as store:
         assert make(0).answer_id in store
         keep(store, make(2))
         store.compact(None)
@@ -109,7 +109,7 @@ def test_a_host_with_an_empty_home_goes_on_where_another_ended(hosts, make):
         kept = b"".join(b.store.read(key).content for key in pieces)  # type: ignore[union-attr]
         assert kept == (b.folder / f"{session}.jsonl").read_bytes()
     assert sum(name.startswith("copy") for name in b.names()) == 1, "the older copy is gone"
-    with PartitionStore.open(a.folder) as store:
+    with PartitionStore(a.folder) as store:
         assert len(store) == 3
         store.compact(None)
     assert (a.folder / "transcripts.parquet").read_bytes() == (b.folder / "transcripts.parquet").read_bytes()
@@ -123,7 +123,7 @@ def test_what_a_killed_host_kept_is_found_piece_by_piece(hosts, make):
     ]
     refresh(b.home)
     assert len(b.kept()) == 3, "one under way is read without a lease"
-    with PartitionStore.open(b.folder) as store:
+    with PartitionStore(b.folder) as store:
         assert len(store) == 3
         keep(store, make(3))
     with pytest.raises(StoreError, match="another host took this partition over"):
@@ -166,7 +166,7 @@ def test_a_lease_is_watched_until_it_is_renewed_or_nobody_has_renewed_it_for_as_
     with monkeypatch.context() as ahead:
         later(ahead, 600)  # the clock of this host is wrong
         dead(a, make(0))
-    with PartitionStore.open(b.folder) as store:
+    with PartitionStore(b.folder) as store:
         assert len(store) == 1
         with pytest.raises(PartitionBusyError, match="is being asked by"):
             a.held()
@@ -199,7 +199,7 @@ def test_a_session_of_which_nothing_reached_the_store_is_there_once_however_ofte
     hosts, make
 ):
     a, b = hosts
-    store = PartitionStore.open(a.folder)
+    store = PartitionStore(a.folder)
     store._shared.push = None  # type: ignore[method-assign, union-attr, assignment]
     with pytest.raises(StoreError, match="NoneType"):
         keep(store, make(0))
@@ -232,13 +232,13 @@ def test_a_damaged_object_is_named(hosts, make, monkeypatch, what):
         (a.folder / what).write_bytes(encode_line(make(9)))
         a.held()
     if what == "copy":
-        with PartitionStore.open(a.folder) as store:
+        with PartitionStore(a.folder) as store:
             store.compact(None)
     key = next(one.key for one in a.store.listed(PREFIX) if what in one.key)
     content = a.store.read(key).content  # type: ignore[union-attr]
     a.store.put(key, content[:9] + bytes([content[9] ^ 8]) + content[10:])
     later(monkeypatch)
-    with pytest.raises(StoreError, match="is damaged") as error, PartitionStore.open(b.folder):
+    with pytest.raises(StoreError, match="is damaged") as error, PartitionStore(b.folder):
         pass
     assert key in str(error.value) and a.store.address in str(error.value)
 
@@ -255,12 +255,12 @@ def test_a_missing_piece_is_named(hosts, make, monkeypatch):
 def test_a_damaged_object_concerns_its_partition_only(hosts, make):
     a, b = hosts
     for run in (1, 2):
-        with PartitionStore.open(replace(a.folder, run=run)) as store:
+        with PartitionStore(replace(a.folder, run=run)) as store:
             keep(store, make(0))
             write_manifest(store.folder, {"model": "m", "state": "complete"})
     refresh(b.home)
     for run in (1, 2):
-        with PartitionStore.open(replace(a.folder, run=run)) as store:
+        with PartitionStore(replace(a.folder, run=run)) as store:
             keep(store, make(run))
     key = f"{PREFIX}/journal-000002.000001.jsonl"
     a.store.put(key, a.store.read(key).content[:-9])  # type: ignore[union-attr]
@@ -271,20 +271,20 @@ def test_a_damaged_object_concerns_its_partition_only(hosts, make):
 
 def test_a_line_that_a_full_disk_cut_never_reaches_the_store(hosts, make):
     a, b = hosts
-    with PartitionStore.open(a.folder) as store:
+    with PartitionStore(a.folder) as store:
         keep(store, make(0))
         with (a.folder / "journal-000001.jsonl").open("ab") as journal:
             journal.write(encode_line(make(1))[:40])
     refresh(b.home)
     assert len(b.kept()) == 1
-    with PartitionStore.open(b.folder) as store:
+    with PartitionStore(b.folder) as store:
         keep(store, make(1))
     assert a.held() == 2
 
 
 def test_only_what_changed_is_read_again(hosts, make, monkeypatch):
     a, b = hosts
-    with PartitionStore.open(a.folder) as store:
+    with PartitionStore(a.folder) as store:
         keep(store, make(0))
         store.compact(None)
     for _ in range(2):
@@ -337,7 +337,7 @@ def test_while_the_store_is_away_answers_wait_and_none_is_lost(s3, tmp_path, mak
                 opened.append(back)
 
         opened: list[Any] = []
-        with PartitionStore.open(host.folder) as store:
+        with PartitionStore(host.folder) as store:
             asyncio.run(cut_off(store))
         other = Host(Home(tmp_path / "b"), s3.replace("/study", "/away"))
         assert other.held() == 5
@@ -355,7 +355,7 @@ def test_a_store_that_stays_away_ends_the_run_and_its_answers_come_later(s3, tmp
         monkeypatch.setenv("AWS_ENDPOINT_URL", address)
         attached._opened.cache_clear()
 
-    with PartitionStore.open(host.folder) as store:
+    with PartitionStore(host.folder) as store:
         assert store._shared is not None
         at("http://127.0.0.1:9")
         gone = store_of(host.home)

@@ -55,7 +55,7 @@ def session(folder: PartitionFolder, records: list[Record]) -> list[str]:
             await store.keep(record)
             acknowledged.append(record.answer_id)
 
-    with contextlib.suppress(StoreError), PartitionStore.open(folder) as store:
+    with contextlib.suppress(StoreError), PartitionStore(folder) as store:
         asyncio.run(keep_all(store))
         store.compact({record.answer_id for record in records})
         write_manifest(folder, {"model": "m", "state": "complete"})

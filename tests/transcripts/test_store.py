@@ -33,7 +33,7 @@ def _keep(folder: PartitionFolder, *records: Record, compact: bool = False) -> N
     async def session(store: PartitionStore) -> None:
         await asyncio.gather(*(store.keep(record) for record in records))
 
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         asyncio.run(session(store))
         if compact:
             store.compact()
@@ -85,7 +85,7 @@ def test_what_is_kept_is_found_at_once_and_in_the_next_session(folder, make):
         assert [store.find(record.answer_id) for record in records] == records
         assert store.find("0" * 64) is None
 
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         assert store.find(records[0].answer_id) is None
 
         async def session() -> None:
@@ -96,18 +96,18 @@ def test_what_is_kept_is_found_at_once_and_in_the_next_session(folder, make):
 
         asyncio.run(session())
         check(store)
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         check(store)
 
 
 def test_a_failed_call_is_kept_and_paid_for_but_never_an_answer(folder, make):
     failed = make(0, status="failed", text="", cost_usd=0.5)
     _keep(folder, failed)
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         assert store.find(failed.answer_id) is None and len(store) == 0
         assert store.cost_usd == 0.5
     _keep(folder, make(0, cost_usd=0.25))
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         assert store.find(failed.answer_id) is not None
         assert store.cost_usd == 0.75
 
@@ -121,7 +121,7 @@ def test_a_cancelled_keep_is_still_found_and_counted(folder, make):
             await task
         await store.keep(make(1))
 
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         asyncio.run(session(store))
         assert store.find(make(0).answer_id) is not None
         assert store.cost_usd == pytest.approx(0.002)
@@ -139,10 +139,10 @@ def test_another_process_is_refused_and_a_killed_holder_leaves_the_folder_free(f
         try:
             assert child.stdout is not None and child.stdout.readline() == "held\n"
             with pytest.raises(StoreError, match=f"in use by process {child.pid}"):
-                PartitionStore.open(folder)
+                PartitionStore(folder)
         finally:
             child.kill()
-    with PartitionStore.open(folder):
+    with PartitionStore(folder):
         pass
 
 
@@ -153,9 +153,9 @@ def test_a_failed_opening_gives_the_folder_back(folder, make):
     journal.write_bytes(b"{\n" + whole)
     for _ in range(2):
         with pytest.raises(StoreError, match="line 1 cannot be read"):
-            PartitionStore.open(folder)
+            PartitionStore(folder)
     journal.write_bytes(whole)
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         assert len(store) == 2
 
 
@@ -163,16 +163,16 @@ def test_a_copy_without_journals_counts_as_answered_and_joins_what_comes_after(f
     failed = make(2, status="failed")
     _keep(folder, make(0), make(1, text="x" * 5000), failed, compact=True)
     (folder / "journal-000001.jsonl").unlink()
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         assert len(store) == 2 and store.cost_usd == pytest.approx(0.003)
         found = store.find(make(1).answer_id)
         assert found is not None and found.text == "x" * 5000
         asyncio.run(store.keep(make(3)))
-    with PartitionStore.open(folder) as store:  # before any compaction: both the copy and the journal count
+    with PartitionStore(folder) as store:  # before any compaction: both the copy and the journal count
         assert len(store) == 3 and store.cost_usd == pytest.approx(0.004)
         assert store.compact().rows == 4
     assert {make(n).item_id for n in range(4)} == {record.item_id for record in read_records(folder)}
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         asyncio.run(store.keep(make(4)))
         assert store.compact(current=[]).rows == 5
         assert len(store) == 4 and store.cost_usd == pytest.approx(0.005)
@@ -185,21 +185,21 @@ def test_one_answer_kept_for_two_items_costs_once_and_has_a_row_for_each(folder,
     _keep(folder, paid, compact=True)
     if copy_only:
         (folder / "journal-000001.jsonl").unlink()
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         assert store.has_row(paid.answer_id, paid.item_id, paid.condition)
         assert not store.has_row(paid.answer_id, "other", paid.condition)
         asyncio.run(store.keep_reused(paid.answer_id, "other", "hash", "warned"))
         assert store.has_row(paid.answer_id, "other", "warned")
         assert store.cost_usd == 0.5 and len(store) == 1
         assert counts(store.compact([paid.answer_id])) == (2, 0)
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         assert store.has_row(paid.answer_id, "other", "warned") and store.cost_usd == 0.5
     rows = read_partition(folder, ["item_id", "item_hash", "condition", "text", "cost_usd"]).to_pylist()
     assert sorted((r["item_id"], r["item_hash"], r["condition"], r["text"], r["cost_usd"]) for r in rows) == [
         (paid.item_id, paid.item_hash, "vanilla", paid.text, 0.5),
         ("other", "hash", "warned", paid.text, 0.0),
     ]
-    with PartitionStore.open(folder) as store, pytest.raises(KeyError):
+    with PartitionStore(folder) as store, pytest.raises(KeyError):
         asyncio.run(store.keep_reused("0" * 64, "other", "hash", "warned"))
 
 
@@ -207,7 +207,7 @@ def test_everything_kept_is_read_without_the_lock_while_another_writes(folder, m
     _keep(folder, make(0), make(1, status="failed"), compact=True)
     (folder / "journal-000001.jsonl").unlink()
     assert [record.item_id for record in kept_records(folder)] == [make(0).item_id, make(1).item_id]
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         asyncio.run(store.keep(make(2)))
         assert [record.item_id for record in kept_records(folder)] == [make(n).item_id for n in range(3)]
 
@@ -216,7 +216,7 @@ def test_a_damaged_copy_does_not_stop_a_store_whose_journals_hold_every_answer(f
     _keep(folder, make(0), compact=True)
     copy = folder / "transcripts.parquet"
     copy.write_bytes(b"PAR1 damaged")
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         assert store.find(make(0).answer_id) is not None
         assert store.compact().rows == 1
     assert (folder / "transcripts.parquet.damaged").read_bytes() == b"PAR1 damaged"
@@ -226,7 +226,7 @@ def test_a_damaged_copy_does_not_stop_a_store_whose_journals_hold_every_answer(f
 def test_a_damaged_copy_alone_is_named_and_nothing_is_asked_again(folder):
     (folder / "transcripts.parquet").write_bytes(b"PAR1 damaged")
     with pytest.raises(StoreError, match="restore it from a copy"):
-        PartitionStore.open(folder)
+        PartitionStore(folder)
 
 
 def test_the_manifest_is_replaced_whole_and_empty_before_the_first(folder):
@@ -265,20 +265,20 @@ def test_a_folder_in_which_nothing_can_be_kept_is_refused_before_anything_is_ask
     def full(descriptor: int, data: bytes) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    with PartitionStore.open(folder):
+    with PartitionStore(folder):
         pass
     monkeypatch.setattr("os.write", full)
     with pytest.raises(StoreError, match=r"No space left on device.*free space"):
-        PartitionStore.open(folder)
+        PartitionStore(folder)
     monkeypatch.undo()
-    with PartitionStore.open(folder):  # the folder was given back, and nothing was left in it
+    with PartitionStore(folder):  # the folder was given back, and nothing was left in it
         assert [path.name for path in folder.path.iterdir()] == [".lock"]
 
 
 def test_the_store_knows_which_model_gave_each_answer(folder, make):
     records = [replace(make(i), model_reported=name) for i, name in enumerate(["a", "b", "a", None])]
     _keep(folder, *records)
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         assert store.models_reported([r.answer_id for r in records]) == {"a": 2, "b": 1}
         assert store.models_reported([records[1].answer_id, "never asked"]) == {"b": 1}
 
@@ -308,6 +308,6 @@ def test_of_records_kept_together_all_are_there_or_none(folder, make, monkeypatc
 
 
 def test_records_are_not_kept_in_a_folder_that_is_being_asked(folder, make):
-    with PartitionStore.open(folder), pytest.raises(StoreError, match="in use by process"):
+    with PartitionStore(folder), pytest.raises(StoreError, match="in use by process"):
         keep_whole(folder, [make(0)])
     assert not list(read_records(folder))

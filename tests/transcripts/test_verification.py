@@ -19,7 +19,7 @@ def folder(folder, make):
     """A partition of two sessions, compacted, with a manifest."""
 
     async def session(first: int) -> None:
-        with PartitionStore.open(folder) as store:
+        with PartitionStore(folder) as store:
             for n in range(first, first + PER_SESSION):
                 await store.keep(make(n, text=f"reply {n} é"))
             store.compact({make(n).answer_id for n in range(SESSIONS * PER_SESSION)})

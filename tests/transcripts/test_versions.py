@@ -58,7 +58,7 @@ def test_the_copy_is_read_as_it_stands_and_says_what_it_does_not_know(old):
         assert (row["reask"], row["schema_version"], row["superseded"]) == (0, SCHEMA_VERSION, False)
     assert read_partition(old, ["text", "reask"]).column_names == ["text", "reask"]
     assert _bytes(old) == before
-    with PartitionStore.open(old) as store:
+    with PartitionStore(old) as store:
         assert store.compact().rows == 12
     assert read_partition(old).equals(table)
     assert _bytes(old)["journal-000001.jsonl"] == before["journal-000001.jsonl"]
@@ -68,7 +68,7 @@ def test_what_only_the_copy_has_is_found_and_carried_over(old, make):
     whole = {record.answer_id: record.text for record in kept_records(old)}
     (old / "journal-000001.jsonl").unlink()
     assert {record.answer_id: record.text for record in standing_answers(old)} == whole
-    with PartitionStore.open(old) as store:
+    with PartitionStore(old) as store:
         assert len(store) == 12
         asyncio.run(store.keep(make(0, reasoning_text="so", reasoning_tokens=3)))
         assert store.compact().rows == 13
@@ -85,14 +85,14 @@ def test_rows_that_version_0_3_kept_in_the_copy_alone_are_written_to_a_journal(f
     footer = Footer(2, segments=segment_sizes(folder), carried=1)
     pq.write_table(table.cast(footer.schema()), folder.copy)
     assert {record.item_id for record in kept_records(folder)} == {make(0).item_id, make(1).item_id}
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         assert [record.item_id for record in read_records(folder)] == [make(1).item_id, make(0).item_id]
         assert store.compact().carried == 0 and store.cost_usd == pytest.approx(0.002)
 
 
 def test_journals_of_both_versions_are_one_partition(old, make):
     first = next(iter(kept_records(old)))
-    with PartitionStore.open(old) as store:
+    with PartitionStore(old) as store:
         assert store.find(first.answer_id) is not None
         store.reask([first.answer_id])
         asyncio.run(store.keep(make(0, answer_id=first.answer_id, item_id=first.item_id, step=first.step,
@@ -111,7 +111,7 @@ def test_an_old_copy_without_a_column_is_refused_in_one_line(old, lost):
     with pytest.raises(StoreError, match=r"cannot be read") as told:
         read_partition(old)
     assert "\n" not in str(told.value) and "run again" in str(told.value)
-    with PartitionStore.open(old) as store:  # the journals hold every answer
+    with PartitionStore(old) as store:  # the journals hold every answer
         assert len(store) == 12
 
 
@@ -124,7 +124,7 @@ def test_counts_and_times_no_column_can_hold_are_null_and_the_answer_is_kept(fol
     assert all(getattr(line, name) is None for name in (*counts, "attempts_billed", "http_status"))
     assert (line.cost_usd, line.latency_s, line.latency_first_ms, line.latency_ms) == (None, 0.0, None, None)
     assert line.text == record.text
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         asyncio.run(store.keep(record))
         assert store.compact().rows == 1
     edge = make(1, **dict.fromkeys(counts, 2**63 - 1), attempts_billed=2**31 - 1)
@@ -133,7 +133,7 @@ def test_counts_and_times_no_column_can_hold_are_null_and_the_answer_is_kept(fol
 
 def test_thoughts_bodies_and_texts_of_failed_calls_are_not_among_the_answers(folder, make):
     logprobs = '[["A",-0.1,[]]]'
-    with PartitionStore.open(folder) as store:
+    with PartitionStore(folder) as store:
         asyncio.run(store.keep(make(0, reasoning_text="CANARY", raw_zstd="CANARY", logprobs_json=logprobs)))
         asyncio.run(store.keep(make(1, status="failed", text="CANARY", logprobs_json=logprobs)))
         assert store.find(make(1).answer_id) is None

@@ -269,7 +269,7 @@ def _keep_judged(folder: Path, into: Any, left: list[tuple[str, str, str]]) -> t
         new, known = new + len(fresh), known + len(own) - len(fresh)
         if fresh:
             keep_whole(partition.folder, fresh)
-            with PartitionStore.open(partition.folder) as store:
+            with PartitionStore(partition.folder) as store:
                 store.compact({each.answer_id for each in own})
             noted = {"benchmark": partition.benchmark, "model": about, "run": run, "state": "complete"}
             counts = {"n_expected": len(own), "n_answered": len(own), "n_failed": 0, "cost_usd": None}

@@ -78,7 +78,7 @@ def answered(benchmark: MetaCogBench) -> list[Partition]:
 
 def judge(benchmark: MetaCogBench, partition: Partition) -> tuple[int, int, pl.DataFrame]:
     """Have a partition judged; return calls, judgements that were there already, and all of them."""
-    responses = pl.read_parquet(judging.responses_path(partition))
+    responses = pl.read_parquet(partition.below("responses"))
     done = judging.ask(benchmark, JUDGING, partition, responses)
     assert done.stopped is None
     frame = files.read_judgements(benchmark, partition)
@@ -163,7 +163,7 @@ def test_judges_are_served_and_a_served_model_judges_itself(tmp_path):
     (partition,) = answered(benchmark)
     served = respondents(benchmark.context.study)
     assert set(served) == {"careful", "strict"}
-    responses = pl.read_parquet(judging.responses_path(partition))
+    responses = pl.read_parquet(partition.below("responses"))
     for case in cases(benchmark.items, responses, benchmark.wording):
         request = ChatRequest(messages(case, load_judge_wording()), Sampling(0.0, 100))
         assert served["strict"](request) == f'{{"verdict": "{"pass" if case.passed else "fail"}"}}'
@@ -187,7 +187,7 @@ def test_what_judges_are_asked_is_found_out_only_where_judgements_are_not_whole(
     benchmark = bench(tmp_path, '["strict"]', "limit = 1")
     (partition,) = answered(benchmark)
     judge(benchmark, partition)
-    needed = judging.needed(benchmark, JUDGING, partition, pl.read_parquet(judging.responses_path(partition)))
+    needed = judging.needed(benchmark, JUDGING, partition, pl.read_parquet(partition.below("responses")))
     made = []
 
     def tasks_made(*given):
@@ -197,7 +197,7 @@ def test_what_judges_are_asked_is_found_out_only_where_judgements_are_not_whole(
     monkeypatch.setattr(MetaCogBench, "judging", replace(JUDGING, tasks=tasks_made))
     states = {each.benchmark: each for each in partition_states(benchmark.context.study)}
     assert (states[NAME].state, states[NAME].n_expected) == ("complete", needed[0]) and not made
-    path = judging.judgements_path(benchmark.context.home, partition)
+    path = partition.below("judgements")
     whole, noted = path.read_bytes(), judging.judged_as(partition).manifest()
     for harm in ("torn", "made from something else", "another manifest", "gone"):
         match harm:
