@@ -227,7 +227,6 @@ def _choices(command: Command, work: Sequence[Work], chosen: set[str]) -> bool:
 
 
 def _label(assets: Collection[str], work: Sequence[Work], keys: Collection[Key]) -> str:
-    """Return what a run is about: benchmarks, models and runs."""
     names = {each.benchmark.name for each in work}
     own = ", ".join(sorted(name for name in names if any(each.startswith(f"{name}_") for each in assets)))
     return one_line(f"{own}: {'; '.join(f'{model}, run {run}' for model, run in sorted(keys))}", 150)
@@ -252,7 +251,6 @@ def detach(command: Command) -> int:
 
 
 def _backfill(name: str, keys: Sequence[str]) -> str:
-    """Queue partitions of a benchmark; return why not where it failed."""
     where = ["-m", "metacog_assets.definitions", "--working-directory", os.environ["DAGSTER_HOME"]]
     chosen = ["-j", f"ask_{name}", "--partitions", ",".join(keys), "--noprompt"]
     command = [sys.executable, "-m", "dagster", "job", "backfill", *where, *chosen]

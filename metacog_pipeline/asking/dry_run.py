@@ -148,7 +148,6 @@ def current_answers(
 
 
 def _better(profile: Profile, modes: Sequence[str]) -> list[Profile]:
-    """Return ``profile`` in the modes that come before its own, best first."""
     known = modes.index(profile.mode) if profile.mode in modes else 0
     return [replace(profile, mode=mode) for mode in modes[:known]]
 

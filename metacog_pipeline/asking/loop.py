@@ -204,7 +204,6 @@ class Loop:
             raise failures.exceptions[0] from None
 
     async def _work(self, tasks: Iterator[Task], *, until_readable: bool = False) -> None:
-        """Ask one task after another."""
         for task in tasks:
             if self.result.stopped is not None:
                 return

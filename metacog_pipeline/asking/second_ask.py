@@ -75,7 +75,6 @@ class Patient:
 
 
 def _first_of(request: ChatRequest) -> ChatRequest:
-    """Return the request that is asked again."""
     if not request.step.endswith(AGAIN):
         return request
     *before, last = request.messages

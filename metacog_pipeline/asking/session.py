@@ -332,7 +332,6 @@ def _ended(
 
 
 def _asked_as(spec: ModelSpec, profile: Profile | None) -> dict[str, object]:
-    """Return what `Partition.known_profile` reads."""
     fields = {"mode": profile.mode, "dropped": sorted(profile.dropped)} if profile else None
     return {"asked_as": request_digest(spec), "profile": fields}
 

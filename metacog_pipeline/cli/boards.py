@@ -93,7 +93,6 @@ def sql(query: str | None, study_file: Path, form: Format, output: Path | None, 
 
 
 def _saved(name: str) -> str:
-    """Return the text of a query that comes with the program."""
     from metacog_pipeline.leaderboard.read import saved_queries
 
     known = saved_queries()

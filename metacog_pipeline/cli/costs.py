@@ -54,7 +54,6 @@ def costs(study_file: Path, invoice: Path | None, form: Format) -> None:
 
 
 def _summary(invoiced: float, charged: float) -> str:
-    """Return the difference in one line."""
     gap = invoiced - charged
     if abs(gap) < _CENT:
         return f"The invoice and the kept calls agree: ${invoiced:.2f}."

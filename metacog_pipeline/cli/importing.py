@@ -89,7 +89,6 @@ def _pair(text: str) -> tuple[str, str]:
 def _people(
     study: Study, named: str | None, file: Path, given: dict[str, Any], options: ImportOptions
 ) -> taking.Taken:
-    """Keep the answers of human respondents."""
     from metacog_pipeline.interchange import choosing
     from metacog_pipeline.scoring import human_respondents
 

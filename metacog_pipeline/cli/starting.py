@@ -171,7 +171,6 @@ def _examine(study: Study, offline: bool, form: str) -> NoReturn:
 
 
 def _fetch(study: Study, names: tuple[str, ...], folder: Path | None) -> None:
-    """Fetch data sets, all that the study's benchmarks read where none is named."""
     from metacog_pipeline.benchmark.bound import enabled
 
     study.prepare()

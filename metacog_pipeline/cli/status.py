@@ -83,7 +83,6 @@ def _print_state(study: Study, everything: bool) -> None:
 
 
 def _summary(benchmark: str, states: Sequence[dict[str, Any]]) -> str:
-    """One line: partitions complete, items answered and failed."""
     counts = ("n_answered", "n_expected", "n_failed")
     answered, expected, failed = (sum(state[name] for state in states) for name in counts)
     complete = f"{sum(state['state'] == DONE for state in states)} of {len(states)} model runs complete"

@@ -96,7 +96,6 @@ def build(home: Home, *, folder: Path | None = None) -> BuildResult:
 
 
 def _board(home: Home, project: Project, files: Sequence[str], left_out: Mapping[str, str]) -> BuildResult:
-    """Put a new board in its place."""
     with new_database(home, home.leaderboard) as connection:
         made = _Build(home, Views(connection, project, files, left_out))
         made.make_all()

@@ -19,7 +19,6 @@ from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
 
 
 def _columns(**kinds: str) -> pl.Schema:
-    """Return columns by the name of their type."""
     return pl.Schema({name: getattr(pl, kind) for kind, names in kinds.items() for name in names.split()})
 
 

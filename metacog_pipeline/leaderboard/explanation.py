@@ -48,7 +48,7 @@ def explain(study: Study, benchmark: str, condition: str, model: str, measure: s
     }
     if row["source"] == "published":
         return found
-    anew = recount(study, benchmark, condition, model, measure)
+    anew = recount(study, benchmark, condition, model, measure, alike=table == TABLES[1])
     again = {"estimate": anew.made.value}
     again |= {name: getattr(anew.made, name) for name in ("low", "high", "n", "status", "method")}
     return {
@@ -69,7 +69,6 @@ def _not_ok(asked: pl.DataFrame) -> dict[str, int]:
 
 
 def _difference(board: Mapping[str, Any], again: Mapping[str, Any]) -> str | None:
-    """Return how a recount differs from the board; None where it does not."""
     for name in COMPARED:
         ours, theirs = again[name], board[name]
         same = ours == theirs
@@ -81,7 +80,6 @@ def _difference(board: Mapping[str, Any], again: Mapping[str, Any]) -> str | Non
 
 
 def _row(home: Home, *names: str) -> tuple[str, dict[str, Any]]:
-    """Return the table a number stands in with its method, and its row."""
     for table in (*TABLES, "leaderboard"):
         found = read.read_table(home, f"from {table} where {_where(dict(zip(NAMES, names, strict=True)))}")
         if found.rows:
@@ -112,7 +110,7 @@ def _sql_of_answers(home: Home, anew: Recount, row: Mapping[str, Any]) -> str:
     """Return the query that shows the responses of the model and condition a number was made from."""
     own = f"{row['benchmark']}_responses"
     columns = read.columns_of(home).get(own, {})
-    if anew.declared.shared or not columns:
+    if not columns:
         table, place = "responses", {name: row[name] for name in NAMES[:3]}
     else:
         first = next(anew.asked.select("dataset", "condition", "task").iter_rows(named=True), {})

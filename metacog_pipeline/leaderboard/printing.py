@@ -174,7 +174,6 @@ def _table(board: Board, lines: Sequence[_Line]) -> Rows:
 
 
 def _first_reply_column(board: Board, name: str) -> Column:
-    """Return the column of a measure without second asks."""
     measure = name.removesuffix(FIRST_REPLY)
     short = next((each.short for each in board.columns if each.measure == measure), measure)
     return Column(name, f"{short}, first replies")

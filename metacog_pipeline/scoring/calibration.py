@@ -120,7 +120,6 @@ def _clusters(stated: pl.DataFrame) -> Ints:
 
 
 def _efficiency(stated: pl.DataFrame, seed: int) -> dict[str, Estimate]:
-    """Return `efficiency_of` the answers whose items had a known number of alternatives."""
     chosen = stated.filter(holds(CHOSEN, stated.schema))
     found = efficiency_of(chosen, seed)
     if not 0 < chosen.height < stated.height:

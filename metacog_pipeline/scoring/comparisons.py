@@ -89,7 +89,6 @@ def _alone(
 def _failed(
     contrast: Contrast, error: Exception, groups: Iterable[Group], named: dict[str, str]
 ) -> list[Comparison]:
-    """Return the row that says why tests failed, per data set and source."""
     status = one_line(f"{FAILED}{reason_of(error)}")
     kinds = dict.fromkeys((group.dataset, group.source) for group in groups)
     made: Any = named

@@ -46,13 +46,7 @@ def between_models(family: str = "models_paired") -> Contrast:
     def compute(
         benchmark: Any, groups: Sequence[Group], pairs: Collection[tuple[str, str]]
     ) -> Iterator[Comparison]:
-        for own in _together(groups, "dataset", "task", "condition"):
-            named = {group.model: _answered(benchmark, group) for group in own}
-            for a, b in pairs:
-                if a in named and b in named:
-                    yield from _compared(
-                        family, own[0], {a: named[a], b: named[b]}, condition=own[0].condition
-                    )
+        return _paired(family, benchmark, groups, ("condition", "model"), pairs)
 
     within = ("dataset", "source", "task", "condition", "family", "measure")
     words = "Two models on the items both answered."
@@ -65,25 +59,36 @@ def between_conditions(family: str, words: str) -> Contrast:
     """Return the contrast of two conditions of one model on the items it answered under both."""
 
     def compute(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
-        for own in _together(groups, "dataset", "task", "model"):
-            named = {group.condition: _answered(benchmark, group) for group in own}
-            for a, b in combinations(named, 2):
-                yield from _compared(family, own[0], {a: named[a], b: named[b]}, model=own[0].model)
+        return _paired(family, benchmark, groups, ("model", "condition"))
 
     within = ("dataset", "source", "task", "model", "family", "measure")
     return Contrast(family, compute, "holm", within, words=words, by_model=True, version="3")
 
 
-def _together(groups: Sequence[Group], *fields: str) -> list[list[Group]]:
-    found: dict[tuple[Any, ...], list[Group]] = {}
+def _paired(
+    family: str,
+    benchmark: Any,
+    groups: Sequence[Group],
+    fields: tuple[str, str],
+    pairs: Collection[tuple[str, str]] | None = None,
+) -> Iterator[Comparison]:
+    """Yield the comparisons of groups that differ in the second of ``fields`` alone, of all pairs where none are given."""
+    held, differs = fields
+    found: dict[tuple[Any, ...], dict[str, Group]] = {}
     for group in groups:
         if group.rows.height:
-            found.setdefault((group.source, *(getattr(group, each) for each in fields)), []).append(group)
-    return list(found.values())
-
-
-def _answered(benchmark: Any, group: Group) -> model_pairs.Model:
-    return model_pairs.Model.of(harmonised(benchmark, group.rows), benchmark.context.seed)
+            place = (group.source, group.dataset, group.task, getattr(group, held))
+            found.setdefault(place, {})[getattr(group, differs)] = group
+    for own in found.values():
+        sides = {
+            name: model_pairs.Model.of(harmonised(benchmark, group.rows), benchmark.context.seed)
+            for name, group in own.items()
+        }
+        first = next(iter(own.values()))
+        for a, b in combinations(own, 2) if pairs is None else pairs:
+            if a in sides and b in sides:
+                both = {a: sides[a], b: sides[b]}
+                yield from _compared(family, first, both, **{held: getattr(first, held)})
 
 
 def _compared(

@@ -114,7 +114,6 @@ def _key(group: Group) -> tuple[object, ...]:
 
 
 def _known(each: Measure | MeasureSet, group: Group, known: Known) -> bool:
-    """Whether all measures that apply to a group are known."""
     if isinstance(each, MeasureSet) and each.together:
         return False
     measures = each.measures if isinstance(each, MeasureSet) else (each,)

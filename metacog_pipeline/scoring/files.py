@@ -234,7 +234,6 @@ def _first_reply_estimates(
 def _without_second_asks(
     benchmark: Bound, partition: Partition, scored: pl.DataFrame, change: reader_error.Change | None
 ) -> pl.DataFrame:
-    """Return the derived responses as the first replies alone give them."""
     if not scored["asked_again"].any():
         return scored
     transcripts = current_transcripts(benchmark, partition)

@@ -66,7 +66,6 @@ def keep(
 
 
 def _answers(benchmark: Bound, name: str, records: Sequence[Record]) -> pl.DataFrame:
-    """Return the harmonised answers of one person."""
     columns = [*CALL_COLUMNS, "started_at"]
     values = [[getattr(each, column) for column in columns] for each in records]
     table = pl.DataFrame(values, schema=columns, orient="row", infer_schema_length=None)

@@ -32,18 +32,10 @@ def share(
     only: Mapping[str, int] | None = None,
     why: str = NO_ITEMS,
 ) -> Resting:
-    """Return the measure "share of responses with the values ``top``".
+    """Return the measure "share of responses with the values ``top``", of those with the values ``only``, by coded column.
 
-    Parameters
-    ----------
-    top
-        Coded column → value.
-    known
-        Coded columns that must have a value for a response to count; those of ``top`` where none are named.
-    only
-        Coded column → value: the responses it is a share of.
-    why
-        Status where nothing counts.
+    A response counts where the coded columns ``known`` (those of ``top`` where none are named) have a value; ``why`` is the
+    status where none does.
     """
     needed, among = known or tuple(top), dict(only or {})
 

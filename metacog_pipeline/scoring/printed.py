@@ -39,7 +39,7 @@ def write(benchmark: Bound) -> None:
 
 
 def marks(benchmark: Bound) -> list[str | None]:
-    """Return the digests of what is to be printed and of what is; nothing where nothing is."""
+    """Return the digests of what is to be printed and of what is."""
     if benchmark.published is None:
         return []
     return [_input_digest(benchmark), *map(mark_of, paths(benchmark))]

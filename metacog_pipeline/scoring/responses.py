@@ -96,7 +96,6 @@ def _parsed(benchmark: Bound, item: Item, condition: str, made: Mapping[str, Kep
 
 
 def _fitting(benchmark: Bound, row: dict[str, Any], schema: pl.Schema) -> dict[str, Any]:
-    """Return a row as it is, or unparsable where a value of the benchmark's reading does not fit its column."""
     names = schema_of(benchmark.Response)
     for name, kind in names.items():
         try:

@@ -89,7 +89,6 @@ def stale_stages(benchmark: Bound, partition: Partition) -> tuple[str, ...]:
 
 
 def _to_reask(benchmark: Bound, partition: Partition) -> bool:
-    """Whether unusable answers or judgements are to be asked again, and there are some."""
     if os.environ.get(REASK) != UNUSABLE or partition.spec.provider == "replay":
         return False
     kept = [partition, *([judging.judged_as(partition)] if judging.wanted(benchmark) is not None else [])]

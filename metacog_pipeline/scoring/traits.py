@@ -7,7 +7,7 @@ condition of its benchmark (the mean over tasks where there are several), with i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
@@ -24,8 +24,7 @@ HARMONISED_TRAITS: Mapping[str, int] = {
 VALUE_SCHEMA = table_of("String name benchmark measure trait model source", "Float64 value sem")
 
 
-@dataclass(frozen=True, slots=True)
-class Trait:
+class Trait(NamedTuple):
     """One measure. ``conditions``: those averaged, all of the benchmark's where empty; ``sign`` -1: less is better."""
 
     benchmark: str
@@ -34,11 +33,6 @@ class Trait:
     conditions: tuple[str, ...] = ()
     sign: int = 1
     harmonised: bool = False
-
-    @property
-    def name(self) -> str:
-        """Benchmark and measure."""
-        return f"{self.benchmark} {self.measure}"
 
 
 def traits(benchmarks: Iterable[Bound]) -> list[Trait]:
@@ -78,7 +72,7 @@ def _of(trait: Trait, table: pl.DataFrame) -> pl.DataFrame:
     averaged = chosen.group_by("model", world.alias("source")).agg(
         value=trait.sign * pl.col("estimate").mean(),
         sem=(pl.col("sem").fill_null(0.0) ** 2).sum().sqrt() / pl.len(),
-        name=pl.lit(trait.name),
+        name=pl.lit(f"{trait.benchmark} {trait.measure}"),
         benchmark=pl.lit(trait.benchmark),
         measure=pl.lit(trait.measure),
         trait=pl.lit(trait.trait),

@@ -90,7 +90,6 @@ def _table(model: Any, place: Iterable[str | int]) -> type[BaseModel] | None:
 
 
 def _model_in(annotation: Any) -> Any:
-    """Return the model within an annotation such as ``tuple[Model, ...] | None``."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((found for each in get_args(annotation) if (found := _model_in(each))), None)

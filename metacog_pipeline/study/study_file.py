@@ -164,7 +164,6 @@ def _validated(path: Path, data: Mapping[str, Any]) -> Study:
 
 
 def _problems(study: Study) -> Iterator[str]:
-    """Yield what the tables say that does not go together."""
     yield from study.deploy.problems()
     judges = [each.name for each in study.judges]
     if study.reader is not None and study.reader.judge not in judges:
@@ -275,7 +274,6 @@ def _check_home(study: Study) -> None:
 
 
 def _of_model(spec: ModelSpec) -> Iterator[str]:
-    """Yield what is wrong with a row that can be asked."""
     if not spec.model and spec.provider == "transformers":
         yield 'model is missing; give the folder of the model, e.g. model = "models/mine"'
     elif not spec.model and spec.provider not in IN_PROCESS:

@@ -150,7 +150,6 @@ def _superseded(records: Sequence[Record], current: frozenset[str], marked: set[
 
 
 def _marked(copy: Path) -> set[Any]:
-    """Return the rows that a copy marks as superseded."""
     columns = current_table(copy, [*_ROW_NAMES, "superseded"]).columns
     return {
         tuple(row) for *row, superseded in zip(*(c.to_pylist() for c in columns), strict=True) if superseded

@@ -54,7 +54,7 @@ def test_answers_collected_elsewhere_stand_among_models_and_observers_apart():
 
 def test_names_of_measures_are_unique_and_every_pair_of_kinds_is_named():
     every = traits(registry.load(name) for name in registry.names())
-    assert len({trait.name for trait in every}) == len(every)
+    assert len({(trait.benchmark, trait.measure) for trait in every}) == len(every)
     assert kind("monitoring", "monitoring", "a", "b") == "convergent"
     assert kind("monitoring", "control", "a", "b") == "discriminant"
     assert kind("monitoring", "control", "a", "a") == "method"
