@@ -9,7 +9,7 @@ import click
 
 from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import PATH, opened, study_argument, study_option
-from metacog_pipeline.errors import StoreError, StudyError, suggestion
+from metacog_pipeline.errors import StudyError
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.output import FORMATS, Format, Rows, render
 from metacog_pipeline.leaderboard.printing import notes, render_board
@@ -71,15 +71,13 @@ def compare(a: str, b: str, study_file: Path, form: Format) -> None:
 @study_option
 @printing.format_option(*FORMATS)
 @click.option("--output", type=PATH, help="Write the answer to this file instead: .parquet, .csv or .json.")
-@click.option("--saved", help="Ask a query that comes with the program: dictionary, profile, reliability, …")
-def sql(query: str | None, study_file: Path, form: Format, output: Path | None, saved: str | None) -> None:
+def sql(query: str | None, study_file: Path, form: Format, output: Path | None) -> None:
     """Run one read-only query on the leaderboard's DuckDB file.
 
     Without a query it is read from standard input. Prompts and replies, a row per call, are the table `transcripts`,
-    which is read from the Parquet files below the home. `--saved dictionary` lists every table and column with its meaning.
+    which is read from the Parquet files below the home. "show tables" and "describe TABLE" list what there is.
     """
     home = opened(study_file).home
-    query = _saved(saved) if saved is not None else query
     if query is None and not sys.stdin.isatty():
         query = sys.stdin.read()
     if not query or not query.strip():
@@ -92,21 +90,10 @@ def sql(query: str | None, study_file: Path, form: Format, output: Path | None, 
     printing.say(f"{rows} {'row' if rows == 1 else 'rows'}: {output}", rows=rows, wrote=[str(output)])
 
 
-def _saved(name: str) -> str:
-    from metacog_pipeline.leaderboard.read import saved_queries
-
-    known = saved_queries()
-    if name not in known:
-        there = f"there are: {', '.join(sorted(known))}"
-        raise StudyError(f'--saved "{name}": no such query{suggestion(name, known)}; {there}')
-    return known[name]
-
-
 @click.command()
 @study_argument
-@click.option("--explore", is_flag=True, help="Print where the explorer of items and answers is, instead.")
 @printing.json_option
-def report(study_file: Path, explore: bool) -> None:
+def report(study_file: Path) -> None:
     """Write the study's boards, figures, published comparisons and transcripts as HTML pages; print where they are.
 
     The pages are made from the leaderboard as it stands. They open from disk, need no server and load nothing from a
@@ -117,7 +104,5 @@ def report(study_file: Path, explore: bool) -> None:
 
     page = build_report(study.home, study.study.name)
     found = page.parent / "explore" / "index.html"
-    explorer = str(found) if found.is_file() else None
-    if explore and explorer is None:
-        raise StoreError(f"{found}: nothing was answered yet; run metacog run {study_file}")
-    printing.say(str(explorer if explore else page), report=str(page), explorer=explorer)
+    explorer = str(found) if found.is_file() else None  # none before anything is answered
+    printing.say("\n".join(filter(None, (str(page), explorer))), report=str(page), explorer=explorer)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -11,9 +11,6 @@ from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import PATH, opened, study_argument
 from metacog_pipeline.leaderboard.output import FORMATS, Format, Rows, render
 from metacog_pipeline.leaderboard.read import run_query
-
-if TYPE_CHECKING:
-    from metacog_pipeline.study import Study
 
 _COSTS = """
 select benchmark, model, calls, failed, input_tokens, output_tokens, cost_usd, unpriced, billed_again
@@ -25,7 +22,6 @@ select date '1970-01-01' + floor(epoch(started_at) / 86400)::int as day, model_i
 from calls where cost_usd is not null and source <> 'imported' and started_at is not null group by all
 """
 _COLUMNS = ("day", "model", "invoice_usd", "charged_usd", "difference_usd")
-_CENT = 0.005  # dollars; less is rounding of the invoice
 
 
 @click.command()
@@ -42,6 +38,7 @@ def costs(study_file: Path, invoice: Path | None, form: Format) -> None:
     study = opened(study_file)
     if invoice is None:
         return click.echo(render(run_query(study.home, _COSTS), form), nl=False)
+    from metacog_pipeline.asking.spent import spent_figures
     from metacog_pipeline.llm.invoice import compared, read_invoice
 
     rows: Any = run_query(study.home, _CHARGED).rows
@@ -50,21 +47,9 @@ def costs(study_file: Path, invoice: Path | None, form: Format) -> None:
     click.echo(render(Rows(_COLUMNS, table), form), nl=False)
     if form in ("table", "markdown"):
         invoiced, charged = sum(each.invoiced for each in lines), sum(each.charged for each in lines)
-        click.echo(f"\n{_summary(invoiced, charged)}\n{_in_the_ledger(study, charged)}")
-
-
-def _summary(invoiced: float, charged: float) -> str:
-    gap = invoiced - charged
-    if abs(gap) < _CENT:
-        return f"The invoice and the kept calls agree: ${invoiced:.2f}."
-    more = f"${gap:.2f} more" if gap > 0 else f"${-gap:.2f} less"
-    return f"The invoice says ${invoiced:.2f}, {more} than the kept calls (${charged:.2f})."
-
-
-def _in_the_ledger(study: Study, charged: float) -> str:
-    """Return what the ledger holds beyond the kept calls, in one line."""
-    from metacog_pipeline.asking.spent import spent_figures
-
-    spent = spent_figures(study.home, study.study.budget_usd).spent
-    beyond = max(0.0, spent - charged)
-    return f"The ledger says ${spent:.2f}; ${beyond:.2f} of it is for calls that were cut off before they were kept."
+        spent = spent_figures(study.home, study.study.budget_usd).spent
+        beyond = max(0.0, spent - charged)
+        click.echo(
+            f"\nThe invoice says ${invoiced:.2f}, the kept calls ${charged:.2f}: ${invoiced - charged:+.2f}.\n"
+            f"The ledger says ${spent:.2f}; ${beyond:.2f} of it is for calls that were cut off before they were kept."
+        )

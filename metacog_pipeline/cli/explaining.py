@@ -50,31 +50,27 @@ def explain(study_file: Path, **cell: str) -> None:
 
 def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     board, again = found["board"], found["recount"]
-    formula = None if found["formula"] == found["words"] else found["formula"]
+    equal = "equals the board" if found["differs"] is None else f"DIFFERS: {found['differs']}"
+    lacking = "; ".join(f"{count:,} {why}" for why, count in found["not_ok"].items())
+    few = "too few right or wrong answers for this interval, or its coverage was not measured"
+    said = {
+        "what": found["words"],
+        "formula": None if found["formula"] == found["words"] else found["formula"],
+        **{name: found[name] for name in ("reference", "paper", "unit")},
+        "board": f"{_number(board)}, {found['source']}",
+        "recount": again and f"{_number(again)}: {equal}",
+        "status": board["status"] or "as printed in the paper",
+        "method": board["method"],
+        "n": "not stated" if board["n"] is None else f"{board['n']:,}",
+        "asked": again and f"{found['asked']:,} responses, {f'not ok: {lacking}' if lacking else 'all ok'}",
+        "low_n": few if again and board["low_n"] else None,
+    }
     yield " · ".join(str(found[name]) for name in ("benchmark", "condition", "model", "measure"))
-    yield from _entries({"what": found["words"], "formula": formula})
-    yield from _entries({name: found[name] for name in ("reference", "paper", "unit")})
-    yield from _entries({"board": f"{_number(board)}, {found['source']}"})
-    if again is not None:
-        equal = "equals the board" if found["differs"] is None else f"DIFFERS: {found['differs']}"
-        yield from _entries({"recount": f"{_number(again)}: {equal}"})
-    n = "not stated" if board["n"] is None else f"{board['n']:,}"
-    status = board["status"] or "as printed in the paper"
-    yield from _entries({"status": status, "method": board["method"], "n": n})
-    if again is not None:
-        lacking = "; ".join(f"{count:,} {why}" for why, count in found["not_ok"].items())
-        few = "too few right or wrong answers for this interval, or its coverage was not measured"
-        asked = f"{found['asked']:,} responses" + (f", of them not ok: {lacking}" if lacking else ", all ok")
-        yield from _entries({"asked": asked, "low_n": few if board["low_n"] else None})
-    yield "SQL behind it (metacog sql --study STUDY)"
-    yield from (f"  {query}" for query in found["sql"])
-
-
-def _entries(found: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is known under its name, wrapped; nothing of what is not known."""
-    for name, words in found.items():
+    for name, words in said.items():
         if words:
             yield from textwrap.wrap(f"{name}: {words}", WIDTH, initial_indent="  ", subsequent_indent="    ")
+    yield "SQL behind it (metacog sql --study STUDY)"
+    yield from (f"  {query}" for query in found["sql"])
 
 
 def _number(values: Mapping[str, Any]) -> str:

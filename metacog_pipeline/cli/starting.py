@@ -47,10 +47,11 @@ def init(study_file: Path, models: Sequence[str], benchmarks: Sequence[str], **d
         raise StudyError(f"{study_file}: is there already; give the name of a new file, as study.toml")
     asking = sys.stdin.isatty() and not printing.wanted()
     if asking and not models:
-        models = (_prompt("Which model? (provider:model, several with blanks)", "simulated", row_of),)
+        said = "Which model? (provider:model, several with blanks)"
+        models = (_prompt(said, "simulated", lambda each: row_of(each, None)),)
     if asking and not benchmarks:
         known = f"Which benchmarks? ({', '.join(registry.names())}, or all)"
-        benchmarks = (_prompt(known, "all", lambda said, _: chosen_benchmarks([said])),)
+        benchmarks = (_prompt(known, "all", lambda each: chosen_benchmarks([each])),)
     chosen = chosen_benchmarks(benchmarks)
     rows = [row_of(each, price) for said in models or ("simulated",) for each in _words(said)]
     billed = [row for row in rows if row.billed]
@@ -68,14 +69,14 @@ def init(study_file: Path, models: Sequence[str], benchmarks: Sequence[str], **d
     printing.say(f"Wrote {study_file}. Next: {', '.join(following)}", wrote=[str(study_file)], next=following)
 
 
-def _prompt(question: str, default: str, read: Callable[[str, None], object]) -> str:
+def _prompt(question: str, default: str, read: Callable[[str], object]) -> str:
     """Ask until every word of the answer can be read."""
 
     def checked(said: str) -> str:
         words = said.replace(",", " ").split()
         try:
             for each in words:
-                read(each, None)
+                read(each)
         except StudyError as error:
             raise click.UsageError(str(error)) from None
         return ", ".join(words)

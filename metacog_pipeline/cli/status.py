@@ -19,16 +19,13 @@ SHOWN = 12  # lines; a screen holds them with the summary
 
 @click.command()
 @study_argument
-@click.option("--all", "everything", is_flag=True, help="List complete partitions as well.")
 @click.option("--batches", is_flag=True, help="List the batches the study has submitted instead.")
 @click.option("--cancel", metavar="BATCH", help="Have this batch stopped; what it answered is collected.")
 @click.option(
     "--give-up", metavar="BATCH", help="Forget this batch, ask again; its worst case counts as spent."
 )
 @printing.format_option("lines", "json")
-def status(
-    study_file: Path, everything: bool, batches: bool, cancel: str | None, give_up: str | None, form: str
-) -> None:
+def status(study_file: Path, batches: bool, cancel: str | None, give_up: str | None, form: str) -> None:
     """Print how far a study is: answered, failed and missing per benchmark, dollars spent, whether the boards are current.
 
     Asks nobody and writes nothing.
@@ -42,7 +39,7 @@ def status(
     elif form == "json":
         printing.value(state_of(study))
     else:
-        _print_state(study, everything)
+        _print_state(study)
 
 
 def state_of(study: Study) -> dict[str, Any]:
@@ -62,19 +59,19 @@ def state_of(study: Study) -> dict[str, Any]:
     }
 
 
-def _print_state(study: Study, everything: bool) -> None:
+def _print_state(study: Study) -> None:
     found = state_of(study)
     states = found["partitions"]
     for benchmark in dict.fromkeys(state["benchmark"] for state in states):
         click.echo(_summary(benchmark, [state for state in states if state["benchmark"] == benchmark]))
     # What failed or stopped on the way says why; what was not asked yet comes last.
     open_ones = sorted((s for s in states if s["state"] != DONE), key=lambda s: s["state"] == "missing")
-    for state in states if everything else open_ones[:SHOWN]:
+    for state in open_ones[:SHOWN]:
         where = f"{state['benchmark']}, {state['model']}, run {state['run']}: {state['state']}"
         why = f": {state['message']}" if state["message"] else ""
         click.echo(f"  {where}, {state['n_answered']:,} of {state['n_expected']:,}{why}")
-    if not everything and len(open_ones) > SHOWN:
-        click.echo(f"  and {len(open_ones) - SHOWN} more: --all lists them")
+    if len(open_ones) > SHOWN:
+        click.echo(f"  and {len(open_ones) - SHOWN} more: --format json has all")
     cap = "" if found["budget_usd"] is None else f" of ${found['budget_usd']:.4f}"
     click.echo(f"spent ${found['spent_usd']:.4f}{cap}")
     boards = "current" if found["board_current"] else "older than the answers: metacog run renews them"

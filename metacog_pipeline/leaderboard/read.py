@@ -137,12 +137,6 @@ def columns_of(home: Home) -> dict[str, dict[str, str]]:
     return dict(found)
 
 
-def saved_queries() -> dict[str, str]:
-    """Return the queries that come with the package, by name."""
-    folder = shipped("dbt_like_sql", "queries")
-    return {path.stem: path.read_text("utf-8") for path in sorted(folder.glob("*.sql"))}
-
-
 def _queried(home: Home, statement: str, take: Callable[[duckdb.DuckDBPyConnection, str], T]) -> T:
     held = _HELD.get()
     with contextlib.ExitStack() as stack:

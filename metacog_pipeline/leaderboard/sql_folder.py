@@ -103,7 +103,7 @@ def load_project(folder: Path | None = None) -> Project:
     """
     root = folder or shipped("dbt_like_sql")
     files = {str(path.relative_to(root)): path.read_text("utf-8") for path in sorted(root.rglob("*.sql"))}
-    reads = _reads(tuple((file, sql) for file, sql in files.items() if not file.startswith("queries/")))
+    reads = _reads(tuple(files.items()))
     tests = tuple(SqlTest(Path(f).stem, f, files[f], read) for f, read in reads if f.startswith("tests/"))
     models = [_model(f, files[f], read) for f, read in reads if not f.startswith("tests/")]
     if not models:

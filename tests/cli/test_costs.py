@@ -72,7 +72,7 @@ def test_what_only_the_invoice_names_is_a_line_of_its_own(metacog, spent, file):
 
 def test_the_difference_and_the_ledger_are_named_in_a_line_each(metacog, spent, file):
     found = metacog("costs", spent, "--invoice", file("i.csv", "date,model,cost\n2026-11-27,gpt-5,9\n"))
-    assert "The invoice says $9.00, $5.00 more than the kept calls ($4.00)." in found.out
+    assert "The invoice says $9.00, the kept calls $4.00: $+5.00." in found.out
     assert "The ledger says $" in found.out
 
 

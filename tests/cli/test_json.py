@@ -61,7 +61,6 @@ TYPED: list[tuple[str, set[str]]] = [
     ("report study.toml", {"report"}),
     ("sql --study study.toml from+models", {"model", "provider"}),
     ("sql --study study.toml from+models --output models.csv", {"rows", "wrote"}),
-    ("sql --study study.toml --saved dictionary", {"table", "column", "meaning"}),
     ("status study.toml", {"study", "board_current", "spent_usd", "partitions"}),
     ("costs study.toml", {"benchmark", "model", "cost_usd"}),
     ("doctor study.toml --kept --format json", {"records", "damage"}),

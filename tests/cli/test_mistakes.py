@@ -109,7 +109,6 @@ TYPED: list[tuple[str, tuple[str, ...]]] = [
     ("sql --study study.toml from+detail.leaderboard", ('name leaderboard does not exist',)),
     ("sql --study study.toml select+modl+from+leaderboard", ('column "modl" not found', '"model"')),
     ("sql --study study.toml drop+table+leaderboard", ("DROP is not allowed", "give a SELECT")),
-    ("sql --study study.toml --saved profil", ('--saved "profil"', 'did you mean "profile"')),
     ("sql --study study.toml from+leaderboard --output a.txt", ("--output a.txt", ".parquet, .csv, .json")),
     ("doctor study.toml --fetch --source medq", ('"medq": no data set', 'did you mean "medqa"', "there are: glianorex")),
     ("import metamedq f.csv --study study.toml --model theirs --run 1", ('"metamedq"', '"metamedqa"')),

@@ -4,8 +4,7 @@ import pytest
 
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.printing import sections
-from metacog_pipeline.leaderboard.read import board, run_query, saved_queries
-from tests.homes import write
+from metacog_pipeline.leaderboard.read import board, run_query
 from tests.leaderboard.test_ranking import number, put, ranked
 
 ONE, OTHER = 0.3, 0.1 + 0.2  # one number in two ways of adding
@@ -32,23 +31,6 @@ def test_models_that_tie_share_rank_and_percentile_and_stand_by_name(make_home, 
     [section] = sections(board(home))
     printed = [row[0] for row in section.table.rows]
     assert printed == (["c", "b", "a"] if ranks == (3, 2) else ["c", "a", "b"])
-
-
-def test_of_items_that_tie_the_hardest_ten_are_the_first_by_name(make_home):
-    home = make_home(dict.fromkeys("abc", "measured"), silent="abc")
-    names = [f"item-{place:04d}" for place in range(12)]
-    for model, confidence in (("a", 0.12), ("b", 0.26), ("c", 1.0)):
-        rows = [
-            {"benchmark": "metamedqa", "dataset": "sample", "condition": "baseline", "model": model, "run": 1,
-             "item_id": name, "cluster": name, "correct": 0.0, "source": "measured",
-             "confidence": 0.46 if name in names[::2] else confidence}
-            for name in names
-        ]  # fmt: skip
-        write(home, f"harmonised/metamedqa/model={model}/run=1.parquet", rows)
-    build(home)
-    found = run_query(home, saved_queries()["hardest_items"]).rows
-    assert len({row[5] for row in found}) == 2, "means that differ in the last bit"
-    assert [row[1] for row in found] == names[:10]
 
 
 def test_a_number_that_passes_its_range_by_rounding_is_shown(make_home):

@@ -200,8 +200,6 @@ def test_the_command_prints_where_the_page_is_or_why_there_is_no_explorer_yet(ma
     assert result.exit_code == 0, result.output
     page = Path(result.output.strip())
     assert page.is_file() and "<h1>named</h1>" in page.read_text(encoding="utf-8")
-    result = CliRunner().invoke(cli, ["report", str(study), "--explore"])
-    assert isinstance(result.exception, StoreError) and "nothing was answered yet" in str(result.exception)
 
 
 def test_a_figure_that_fails_leaves_its_reason_and_the_rest_of_the_page(make_home, monkeypatch):
