@@ -181,10 +181,14 @@ class Negotiation:
         asked, model = asked_by_name(self.spec), f"model {self.spec.name}"
         if named in asked:
             return f"{asked[named]} asks for it: remove or change that key of {model}"
-        if refusal.http_status == 401 or decisive(refusal):
+        if (
+            refusal.http_status == 401
+            or decisive(refusal)
+            or (not asked and refusal.http_status not in (400, 422))
+        ):
             return None
         keys = ", ".join(dict.fromkeys(asked.values())) or "model and base_url"
-        return f"nothing else is left to leave out: check {keys} of {model}"
+        return f"where the provider's own words do not say what is wrong, check or remove {keys} of {model}"
 
     def _leave_out(self, refusal: types.Completion, named: str | None) -> bool:
         """Leave out what was refused; return False where that is nothing that may be left out."""

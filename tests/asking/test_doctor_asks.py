@@ -175,7 +175,7 @@ def test_a_model_of_any_provider_is_found_to_answer_in_few_calls_and_is_not_aske
 @pytest.mark.parametrize(
     ("profile", "keys", "words"),
     [
-        ("openai", {"effort": "high"}, ('effort = "high"', "remove or change that of model m")),
+        ("openai", {"effort": "high"}, ('effort = "high"', "check or remove")),
     ],
 )
 def test_what_the_study_asks_for_by_name_and_the_server_has_not_is_one_line_with_the_key(
