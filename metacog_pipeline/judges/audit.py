@@ -105,11 +105,10 @@ def _verdicts(benchmark: Bound) -> pl.DataFrame:
             else "no reader model; add [reader]"
         )
         raise StudyError(f"{benchmark.name}: the study has {what}")
-    home, kept = benchmark.context.home, tasks.partitions(benchmark)
-    there = [each for each in kept if judging.judgements_path(home, each).exists()]
+    there = [each for each in tasks.partitions(benchmark) if each.below("judgements").exists()]
     if not there:
         return empty
-    said = read_frames([judging.judgements_path(home, each) for each in there])
+    said = read_frames([each.below("judgements") for each in there])
     texts = pl.concat([_shown(judging.judged_as(each)) for each in there]).unique(
         "answer_id", maintain_order=True
     )

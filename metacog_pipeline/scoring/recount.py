@@ -35,9 +35,7 @@ def recount(
     """
     own = bound(study, benchmark)
     runs = [
-        each
-        for each in tasks.partitions(own)
-        if each.spec.name == model and each.below("responses").exists()
+        each for each in tasks.partitions(own) if each.spec.name == model and each.below("responses").exists()
     ]
     if not runs:
         raise StoreError(f"explain: no responses of {model} to {benchmark} yet; run `metacog run` first")
