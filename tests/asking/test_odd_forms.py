@@ -1,0 +1,142 @@
+"""A study against a server that answers in twenty odd forms: after the second ask next to nothing is left unread."""
+
+import json
+import re
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from metacog_pipeline.asking import construction
+from metacog_pipeline.asking.second_ask import WORDS, Patient
+from metacog_pipeline.benchmark.bound import enabled
+from metacog_pipeline.cli import main
+from metacog_pipeline.files import sha256_hex
+from metacog_pipeline.llm.types import ChatRequest, Completion
+from metacog_pipeline.reading.calls import AGAIN
+from metacog_pipeline.study import load_study
+from tests.simulated_server import ServerThread
+
+STUDY = """
+[study]
+name = "s"
+home = "{home}"
+
+[[models]]
+name = "odd"
+{model}
+
+[benchmarks.metamedqa]
+dataset = "sample"
+conditions = ["baseline"]
+limit = 60
+
+[benchmarks.signaldetection]
+dataset = "sample"
+trials = 60
+
+[benchmarks.questions]
+items = ["sample"]
+conditions = ["verbal_percent", "answer_only"]
+
+[benchmarks.selfknowledge]
+limit = 60
+"""
+OVER_HTTP = 'provider = "openai"\nmodel = "odd"\nbase_url = "{url}/v1"\nanswer_mode = "text"'
+IN_OTHER_WORDS = {
+    "es": {"answer": "Respuesta", "confidence": "Confianza", "decision": "Decisión"},
+    "de": {"answer": "Antwort", "confidence": "Konfidenz", "decision": "Entscheidung"},
+    "zh": {"answer": "答案", "confidence": "置信度", "decision": "决定"},
+}
+MOST_UNREAD = 0.02
+
+
+def translated(pairs, language):
+    words = IN_OTHER_WORDS[language]
+    return "\n".join(f"{words.get(name.lower(), name)}: {value}" for name, value in pairs)
+
+
+def spoken(pairs):
+    """Say a record in a sentence; a bare value stands by itself."""
+    return " ".join(
+        f"{'My' if n else 'The'} {name.lower()} is {value}." for n, (name, value) in enumerate(pairs)
+    )
+
+
+#: What a model makes of the lines it is asked for, ``(name, value)`` each. The last two say nothing.
+FORMS = (
+    lambda pairs: "\n".join(f"**{name}:** {value}" for name, value in pairs),
+    lambda pairs: "\n".join(f"- {name}: {value}" for name, value in pairs),
+    lambda pairs: "\n".join(f"{n}. {name}: **{value}**" for n, (name, value) in enumerate(pairs, 1)),
+    lambda pairs: "\n".join(f"{name.upper()} = {value}" for name, value in pairs),
+    lambda pairs: "\n\n".join(f"### {name}\n{value}" for name, value in pairs),
+    lambda pairs: "".join(f"<{name.lower()}>{value}</{name.lower()}>" for name, value in pairs),
+    lambda pairs: json.dumps({name.lower(): value for name, value in pairs}),
+    lambda pairs: f"```json\n{json.dumps(dict(pairs), indent=2)}\n```",
+    lambda pairs: "{" + ", ".join(f"'{name.lower()}': '{value}'" for name, value in pairs) + "}",
+    lambda pairs: "Sure! Here is what you asked for.\n\n" + "\n".join(f"{n}: {v}" for n, v in pairs) + "\n\nAsk me more!",
+    lambda pairs: f"|{'|'.join(n for n, _ in pairs)}|\n|{'---|' * len(pairs)}\n|{'|'.join(v for _, v in pairs)}|",
+    lambda pairs: "<think>Could be anything. Let me see.</think>\n" + "\n".join(f"{n}: {v}" for n, v in pairs),
+    lambda pairs: translated(pairs, "es"),
+    lambda pairs: translated(pairs, "de"),
+    lambda pairs: translated(pairs, "zh"),
+    lambda pairs: "\n".join(f"{n}: {v}" for n, v in pairs) + "<|im_end|>\n<|im_start|>user\nAnother one, please.",
+    lambda pairs: "\n".join(f"{n}: {v}" for n, v in pairs) + "\n\nQuestion: And what is next?\nAnswer: nothing",
+    spoken,
+    lambda pairs: "Let me think about this for a while.",
+    lambda pairs: "...",
+)  # fmt: skip
+
+
+def pairs_of(text):
+    """Return the lines of a reply as names and values; a reply of one value is the answer."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = dict(re.findall(r"^(\w+): *(.+)$", text, re.MULTILINE)) or {"Answer": text}
+    return [(str(name), str(value)) for name, value in found.items()]
+
+
+class OddModel:
+    """Answers as the observers of a study do, each reply in a form drawn by what was asked."""
+
+    def __init__(self, study):
+        self.patients = [Patient(each, study.models[0]) for each in enabled(study)]
+
+    def __call__(self, model: str, request: ChatRequest):
+        again = request.messages[-1].content.rpartition("\n\n")[2].startswith(WORDS.strip())
+        again = again or request.messages[-1].content.startswith(WORDS)
+        known = replace(request, step=AGAIN if again else request.step)
+        own = next(each for each in self.patients if each.knows(known))
+        found = own(known)
+        text = found.text if isinstance(found, Completion) else found
+        seed = sha256_hex(json.dumps([each.content for each in request.messages]))
+        said = FORMS[int(seed[:8], 16) % len(FORMS)](pairs_of(text))
+        return replace(found, text=said, logprobs=()) if isinstance(found, Completion) else said
+
+
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("odd")
+    twin = folder / "twin.toml"
+    twin.write_text(STUDY.format(home="twin", model='provider = "simulated"'))
+    study = load_study(twin)
+    study.prepare()
+    for each in enabled(study):
+        construction.build(each)
+    path = folder / "study.toml"
+    with ServerThread(OddModel(study)) as server:
+        path.write_text(STUDY.format(home="home", model=OVER_HTTP.format(url=server.url)))
+        with pytest.raises(SystemExit) as ended:
+            main(["run", str(path), "--quiet"])
+    assert not ended.value.code
+    files = (folder / "home" / "scored").rglob("*.parquet")
+    return pl.concat([pl.read_parquet(each) for each in files], how="diagonal_relaxed")
+
+
+def test_after_the_second_ask_next_to_nothing_is_unread(scored):
+    unread = scored.group_by("benchmark").agg(
+        n=pl.len(), unread=(pl.col("status") != "ok").mean(), again=pl.col("asked_again").mean()
+    )
+    assert unread["n"].min() >= 20 and unread["again"].min() > 0.02
+    assert (scored["status"] != "ok").mean() <= MOST_UNREAD, unread
