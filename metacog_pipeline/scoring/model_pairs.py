@@ -174,7 +174,8 @@ def _difference(name: str, first: Side, second: Side) -> Row:
     if name in _BY_SCORE:
         low, high, p, why = _by_score(name, first, second)
     else:
-        low, high, p = resampling.interval_and_p(first.draws[name] - second.draws[name])
+        draws = first.draws[name] - second.draws[name]
+        (low, high), p = resampling.interval(draws), resampling.p_value(draws)
         why = OFTEN_UNDEFINED
     found = {"measure": name, "value_a": value_a, "value_b": value_b, "difference": value_a - value_b}
     if n_items < 2 or low is None:

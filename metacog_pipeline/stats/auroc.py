@@ -88,11 +88,6 @@ def score_interval(
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = weight * np.nan_to_num(seen) / model(np.clip(theta, edge, 1 - edge)) + 1 - weight
     scale = np.maximum(scale, np.where((theta <= 0) | (theta >= 1), 1.0, LEAST_SCALE))
-    if (
-        theta.size == 1 and edge.item() < np.inf
-    ):  # the same sums in plain numbers take a twentieth of the time
-        one = [float(each.item()) for each in (theta, right, wrong, scale)]
-        return tuple(np.full(theta.shape, _end_of_one(far, *one)) for far in (0.0, 1.0))  # type: ignore[return-value]
     ends = []
     for far in (0.0, 1.0):
         outside, inside = np.full(theta.shape, far), theta.astype(float)
@@ -102,19 +97,6 @@ def score_interval(
             outside, inside = np.where(beyond, middle, outside), np.where(beyond, inside, middle)
         ends.append((outside + inside) / 2)
     return ends[0], ends[1]
-
-
-def _end_of_one(far: float, theta: float, right: float, wrong: float, scale: float) -> float:
-    """Return the end of one area's interval towards ``far``."""
-    half, outside, inside = (right + wrong) / 2 - 1, far, theta
-    for _ in range(_HALVINGS):
-        t = (outside + inside) / 2
-        model = t * (1 - t) * (1 + half * (1 - t) / (2 - t) + half * t / (1 + t)) / (right * wrong)
-        if (theta - t) * (theta - t) > _Z2 * scale * model:
-            outside = t
-        else:
-            inside = t
-    return (outside + inside) / 2
 
 
 def influences(counts: Ints, totals: Ints) -> Floats:

@@ -20,7 +20,7 @@ from collections.abc import Callable
 import numpy as np
 
 from metacog_pipeline.stats import resampling
-from metacog_pipeline.stats._arrays import Floats, quantiles_of
+from metacog_pipeline.stats._arrays import Floats
 from metacog_pipeline.stats.resampling.intervals import LEVEL
 
 METHOD = "test inversion over resampled items"
@@ -78,7 +78,7 @@ def inverted(
         return np.asarray(made.sum(axis=1) / whole)
 
     def at(factor: float, tail: float) -> float:
-        return float(quantiles_of(errors(factor * moved + noise), (tail,))[0])
+        return float(np.quantile(errors(factor * moved + noise), tail))
 
     power = 2 if squared else 1  # what a factor of the gaps is of their sum
     least, most = _hidden(gap, number, right, power)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, Ints, floats, whole
@@ -25,7 +25,6 @@ TRIMMED = 0.10
 N_BOOT = 1000
 _BY_ORDER = frozenset({"trimmed_mean", "median"})
 _CHUNK = 4_000_000  # doubles held at once while resampling
-_CACHED = 100_000  # ranks made at once: they stay in the cache of a processor
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -173,12 +172,10 @@ def rank_distribution(scores: ArrayLike, draws: Floats, digits: int | None = Non
         raise ValueError(f"draws are of {table.shape[1]} models, scores of {models}")
     if digits is not None:
         observed = observed.round(digits)
-    tally = np.zeros(models * (models + 1))
-    step = max(1, _CACHED // max(models, 1))
-    for start in range(0, len(table), step):
-        order, ranks = _ordered_ranks(np.ascontiguousarray(table[start : start + step]), digits)
-        tally += np.bincount((order * (models + 1) + ranks).ravel(), minlength=len(tally))
-    tally = tally.reshape(models, models + 1)[:, 1:]  # without those that have no rank
+    ranks = _competition_ranks(table if digits is None else table.round(digits))
+    tally = np.zeros((models, models + 1))
+    np.add.at(tally, (np.arange(models), ranks), 1)
+    tally = tally[:, 1:]  # without those that have no rank
     known = tally.sum(axis=1)
     share = np.divide(tally, known[:, None], out=np.zeros((models, models)), where=known[:, None] > 0)
     below = np.cumsum(share, axis=1)
@@ -279,40 +276,10 @@ def _by_order(ordered: Floats, statistic: Location, share: float) -> Floats:
 
 def _competition_ranks(scores: Floats) -> Ints:
     """Return 1 + the number of larger scores in each row; 0 for NaN."""
-    order, found = _ordered_ranks(scores)
-    ranks = np.empty(scores.shape, dtype=np.int64)
-    np.put_along_axis(ranks, order, found, axis=1)
-    return ranks
+    from scipy.stats import rankdata  # late: it takes longer to import than all of this package
 
-
-def _ordered_ranks(scores: Floats, digits: int | None = None) -> tuple[Ints, NDArray[np.int32]]:
-    """Return the order of each row, the largest first, and in that order 1 + the number of larger scores; 0 for NaN.
-
-    ``digits`` as of `rank_distribution`.
-    """
-    if digits is not None:
-        bits = scores.shape[1].bit_length()
-        whole_scores = np.rint(scores * 10.0**digits)
-        if (np.abs(whole_scores) < 2.0 ** (62 - bits)).all():
-            # A score and whose it is are one number: sorting these takes a third of the time of looking up the order.
-            packed = (-whole_scores.astype(np.int64) << bits) | np.arange(scores.shape[1])
-            packed.sort(axis=1)
-            return packed & (2**bits - 1), _places(packed >> bits)
-        scores = scores.round(digits)
-    falling = -scores
-    ordered = np.sort(falling, axis=1)  # NaN at the end; a third of the time of looking them up in order
-    ranks = _places(ordered)
-    ranks[np.isnan(ordered)] = 0
-    return np.argsort(falling, axis=1), ranks
-
-
-def _places(ordered: Floats | Ints) -> NDArray[np.int32]:
-    """Return the place, from 1, of the first of those that are equal, in rows that are in order."""
-    places = np.ones(ordered.shape, dtype=np.int32)
-    later = np.arange(2, ordered.shape[1] + 1, dtype=np.int32)
-    np.multiply(ordered[:, 1:] != ordered[:, :-1], later, out=places[:, 1:])
-    np.maximum.accumulate(places, axis=1, out=places)
-    return places
+    ranks = rankdata(-scores, method="min", axis=1, nan_policy="omit")
+    return np.asarray(np.nan_to_num(ranks), dtype=np.int64).reshape(scores.shape)
 
 
 def _table(values: ArrayLike) -> Floats:

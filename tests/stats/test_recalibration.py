@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import isotonic_regression, minimize
+from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from metacog_pipeline.stats.calibration import ece
 from metacog_pipeline.stats.confidence_measures import RANKING, SCALED, of_trials
-from metacog_pipeline.stats.recalibration import isotonic, platt, recalibrated, rising
+from metacog_pipeline.stats.recalibration import isotonic, platt, recalibrated
 from metacog_pipeline.stats.trials import FOLDS, trials
 
 
@@ -44,13 +44,6 @@ def test_isotonic_regression_pools_neighbours_that_fall(cells):
     (found,) = isotonic(LEVELS, table[None])
     assert found[used] == pytest.approx(pooled(table[1::2][used] / n[used], n[used]), abs=1e-12)
     assert (np.diff(found) >= -1e-12).all() and found.min() >= 0 and found.max() <= 1
-
-
-@given(st.lists(st.tuples(st.integers(1, 30), st.floats(0, 1)), min_size=1, max_size=101))
-def test_steps_that_rise_are_those_of_scipy(cells):
-    n, share = np.array(cells).T
-    values = np.round(share * n) / n
-    assert rising(values, n) == pytest.approx(isotonic_regression(values, weights=n).x, rel=1e-14, abs=1e-15)
 
 
 @given(TABLES)

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.stats import resampling
-from metacog_pipeline.stats._arrays import quantiles_of
 from metacog_pipeline.stats.resampling import Patterns, interval, patterns_of
 
 observations = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 3)), min_size=1, max_size=60)
@@ -217,25 +216,6 @@ def test_a_difference_without_spread_is_certain_or_cannot_be_told():
     same = resampling.difference(0.0, np.zeros(20), tolerance=1e-12)
     assert (same.p, same.statistic) == (1.0, None)
     assert resampling.difference(0.2, np.full(20, 0.2), tolerance=1e-12).p is None
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    st.integers(0, 99),
-    st.sampled_from([50, 2_000, 3_001]),
-    st.sampled_from(["normal", "ties", "rising", "far off"]),
-)
-def test_quantiles_are_those_of_numpy_to_the_bit_however_the_values_lie(seed, n, kind):
-    rng = np.random.default_rng(seed)
-    rows = rng.normal(size=(3, n))
-    if kind == "ties":
-        rows = rows.round(0) + 0.0  # of zeros with either sign the order is open
-    if kind == "rising":
-        rows.sort(axis=1)
-    if kind == "far off":  # the sample holds nothing but the largest ones
-        rows[:, ::16] += 9
-    for shares in ((0.025, 0.975), (0.5,), (0.0, 0.3, 0.7, 1.0), (0.95,)):
-        assert quantiles_of(rows, shares).tobytes() == np.quantile(rows, shares, axis=1).T.tobytes()
 
 
 @given(

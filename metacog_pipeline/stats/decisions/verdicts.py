@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
 from metacog_pipeline.stats import ties
-from metacog_pipeline.stats._arrays import Floats, floats, quantiles_of
+from metacog_pipeline.stats._arrays import Floats, floats
 
 Verdict = Literal["not_significant", "significant", "negligible", "inconclusive"]
 
@@ -72,7 +72,7 @@ def hdi(draws: ArrayLike, q: float = 0.95) -> tuple[float, float]:
 def symmetric_interval(draws: ArrayLike, q: float = 0.95) -> tuple[float, float]:
     """Return the quantiles (1 - q) / 2 and (1 + q) / 2 of ``draws`` (any shape, flattened)."""
     tail = (1.0 - _share("q", q)) / 2
-    low, high = quantiles_of(_draws("draws", draws), (tail, 1.0 - tail)).tolist()
+    low, high = np.quantile(_draws("draws", draws), (tail, 1.0 - tail)).tolist()
     return low, high
 
 

@@ -32,7 +32,6 @@ from metacog_pipeline.stats.resampling.intervals import (
     differences,
     from_draws,
     interval,
-    interval_and_p,
     intervals,
     p_value,
     usable,
@@ -54,7 +53,7 @@ from metacog_pipeline.stats.resampling.products import Statistic, joint
 
 __all__ = [
     "N_TESTED", "Difference", "Kind", "Patterns", "Statistic", "Stream", "blocks", "difference", "differences",
-    "from_draws", "generator", "indices", "interval", "interval_and_p", "intervals", "joint", "mean",
+    "from_draws", "generator", "indices", "interval", "intervals", "joint", "mean",
     "merge_patterns", "occurrences", "p_value", "patterns", "patterns_of", "ratio", "ratio_statistic", "sequence",
     "share", "stream", "table", "usable", "wald_p", "weights",
 ]  # fmt: skip

@@ -11,15 +11,14 @@ Davison & Hinkley (1997), *Bootstrap Methods and their Application*, eq. 4.11 (t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from scipy.special import ndtr, stdtr
 
-from metacog_pipeline.stats._arrays import Floats, quantiles_of
+from metacog_pipeline.stats._arrays import Floats
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, OK, Estimate
 
 Kind = Literal["percentile", "recentred", "widened"]
@@ -151,7 +150,8 @@ def intervals(draws: Floats, level: float = LEVEL) -> Floats:
 
 def _ends(known: Floats, level: float = LEVEL) -> Floats:
     """Return both ends along the last axis."""
-    return quantiles_of(known, ((1 - level) / 2, (1 + level) / 2))
+    ends = np.quantile(known, ((1 - level) / 2, (1 + level) / 2), axis=-1)
+    return np.asarray(np.moveaxis(ends, 0, -1))
 
 
 def from_draws(
@@ -202,35 +202,10 @@ def p_value(draws: Floats, tolerance: float = 0.0) -> float | None:
     (1.0, True)
     """
     known = usable(draws)
-    return None if known is None else _p_of(known, tolerance)
-
-
-def interval_and_p(draws: Floats) -> tuple[float | None, float | None, float | None]:
-    """Return the ends of the percentile `interval` of the resamples of a difference and their `p_value`.
-
-    Parameters
-    ----------
-    draws
-        Shape ``(B,)``: the difference in each resample, not finite where undefined; nothing but None where that is so in
-        more than 5 % of them.
-
-    Examples
-    --------
-    >>> [round(each, 3) for each in interval_and_p(np.arange(0.0, 41.0))]
-    [1.0, 39.0, 0.095]
-    """
-    known = usable(draws)
     if known is None:
-        return None, None, None
-    low, high = _ends(known).tolist()
-    return low, high, _p_of(known, 0.0)
-
-
-def _p_of(known: Floats, tolerance: float) -> float:
-    fewer, n = int(np.count_nonzero(known <= tolerance)), len(known)
-    if 2 * fewer > n:  # those on the other side are at least the rest
-        fewer = min(fewer, int(np.count_nonzero(known >= -tolerance)))
-    return min(1.0, 2 * (fewer + 1) / (n + 1))
+        return None
+    fewer = min(int(np.count_nonzero(known <= tolerance)), int(np.count_nonzero(known >= -tolerance)))
+    return min(1.0, 2 * (fewer + 1) / (len(known) + 1))
 
 
 def wald_p(statistic: float, df: int | None = None) -> float:
@@ -286,14 +261,14 @@ def difference(
     known, n = usable(draws), int(np.isfinite(draws).sum())
     if known is None:
         return Difference(value, None, None, None, None, None, n, len(draws), wald)
-    low, high = _ends(known).tolist()
-    found = _told(value, known, (low, high), len(draws), tolerance, wald)
-    if kind == "percentile":
-        return found
-    if kind == "widened":
-        return replace(found, low=min(low, value), high=max(high, value))
-    low, high = (each for each in interval(known, value, kind) if each is not None)
-    return replace(found, low=low, high=high)
+    low, high = interval(known, value, kind)
+    middle = _ends(known)
+    se = float(middle[1] - middle[0]) / (2 * Z95) if wald else float(known.std())
+    if se <= tolerance:  # the same in every resample
+        same = 1.0 if abs(value) <= tolerance else None
+        return Difference(value, low, high, se, None, same, n, len(draws), wald)
+    p = wald_p(value / se) if wald else p_value(known, tolerance)
+    return Difference(value, low, high, se, value / se, p, n, len(draws), wald)
 
 
 def differences(
@@ -316,35 +291,7 @@ def differences(
     >>> [each.high for each in both] == [difference(0.5, np.arange(101) / 100, "percentile").high, None]
     True
     """
-    # Of numbers that are not all finite the sum is none; where a sum passes the range of a double a row is done alone.
-    whole = np.isfinite(draws.sum(axis=1)) & (draws.shape[1] > 0)
-    ends = np.full((len(draws), 2), np.nan)
-    if whole.any():
-        ends[whole] = _ends(draws if whole.all() else draws[whole])
     return [
-        _told(value, own, two, len(own), tolerance, wald)
-        if known
-        else difference(value, own, "percentile", tolerance=tolerance, wald=wald)
-        for value, own, two, known in zip(values, draws, ends.tolist(), whole.tolist(), strict=True)
+        difference(value, own, "percentile", tolerance=tolerance, wald=wald)
+        for value, own in zip(values, draws, strict=True)
     ]
-
-
-def _spread(known: Floats) -> float:
-    """Return ``known.std()``, in half its time."""
-    n = len(known)
-    apart = known - np.add.reduce(known) / n
-    np.multiply(apart, apart, out=apart)
-    return math.sqrt(np.add.reduce(apart) / n)
-
-
-def _told(
-    value: float, known: Floats, ends: Sequence[float], drawn: int, tolerance: float, wald: bool
-) -> Difference:
-    """Return a difference whose usable draws and percentiles are known."""
-    low, high = ends
-    se = (high - low) / (2 * Z95) if wald else _spread(known)
-    if se <= tolerance:  # the same in every resample
-        same = 1.0 if abs(value) <= tolerance else None
-        return Difference(value, low, high, se, None, same, len(known), drawn, wald)
-    p = wald_p(value / se) if wald else _p_of(known, tolerance)
-    return Difference(value, low, high, se, value / se, p, len(known), drawn, wald)
