@@ -13,9 +13,6 @@ of the ratings: answers are never rounded expectations.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_ndtr, ndtr
@@ -23,8 +20,6 @@ from scipy.special import log_ndtr, ndtr
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, Ints, whole
 from metacog_pipeline.stats.counts import Counts
-
-Sampling = Literal["binomial", "balanced"]
 
 
 def simulate(
@@ -36,7 +31,6 @@ def simulate(
     n: ArrayLike,
     seed: int,
     p_s2: ArrayLike = 0.5,
-    sampling: Sampling = "binomial",
     cells: int | None = None,
 ) -> Counts:
     """Return drawn counts of many observers at once.
@@ -52,10 +46,7 @@ def simulate(
     seed
         Of the PCG64 generator; the same seed gives the same counts.
     p_s2
-        Share of S2 trials, 0..1.
-    sampling
-        ``"binomial"``: each trial's stimulus is drawn; ``"balanced"``: round(n p_s2) trials are S2 (halves to even). The
-        answers and ratings of either are drawn.
+        Share of S2 trials, 0..1: the stimulus of each trial is drawn, and so are answers and ratings.
     cells
         Number of observers, when more are wanted than the arrays have rows.
 
@@ -73,12 +64,7 @@ def simulate(
     observers = _observers(d, m_ratio, c, criteria_s1, criteria_s2, cells)
     trials, share = _trials(n, p_s2, len(observers))
     rng = resampling.generator(seed)
-    if sampling == "binomial":
-        n2 = rng.binomial(trials, share)
-    elif sampling == "balanced":
-        n2 = np.rint(trials * share).astype(np.int64)
-    else:
-        raise ValueError(f"sampling is {sampling!r}: binomial or balanced")
+    n2 = rng.binomial(trials, share)
     drawn = [rng.multinomial(number, observers[:, row]) for row, number in enumerate((trials - n2, n2))]
     return Counts(drawn[0].astype(np.float64), drawn[1].astype(np.float64))
 
@@ -118,53 +104,6 @@ def expected_counts(
     return Counts(
         observers[:, 0] * (trials * (1 - share))[:, None], observers[:, 1] * (trials * share)[:, None]
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Trials:
-    """Drawn trials, each array of shape ``(N,)``: stimulus and response 0 (S1) or 1 (S2), confidence 1 .. K."""
-
-    stimulus: Ints
-    response: Ints
-    confidence: Ints
-
-
-def simulate_trials(
-    d: float,
-    m_ratio: float,
-    c: float,
-    criteria_s1: ArrayLike,
-    criteria_s2: ArrayLike,
-    n: int,
-    seed: int,
-    p_s2: float = 0.5,
-    sampling: Sampling = "binomial",
-) -> Trials:
-    """Return single trials of one observer, in random order; parameters as for :func:`simulate`."""
-    observer = _observers(d, m_ratio, c, criteria_s1, criteria_s2, 1)[0]
-    trials, share = _trials(n, p_s2, 1)
-    number = int(trials[0])
-    rng = resampling.generator(seed)
-    if sampling == "balanced":
-        stimulus = rng.permutation((np.arange(number) < np.rint(number * share[0])).astype(np.int64))
-    elif sampling == "binomial":
-        stimulus = (rng.random(number) < share[0]).astype(np.int64)
-    else:
-        raise ValueError(f"sampling is {sampling!r}: binomial or balanced")
-    upto = observer.cumsum(axis=1)[:, :-1]
-    place = (rng.random(number)[:, None] > upto[stimulus]).sum(axis=1)
-    k = observer.shape[1] // 2
-    response = (place >= k).astype(np.int64)
-    return Trials(stimulus, response, np.where(response == 0, k - place, place - k + 1))
-
-
-def criteria_around(m_ratio: ArrayLike, c: ArrayLike, steps: ArrayLike) -> tuple[Floats, Floats]:
-    """Return confidence criteria at the same distances on both sides of meta-c."""
-    distance = np.atleast_1d(np.asarray(steps, dtype=np.float64))
-    if distance.ndim != 1 or not bool((distance > 0).all()) or not bool((np.diff(distance) > 0).all()):
-        raise ValueError("steps must be above 0 and rising")
-    middle = np.atleast_1d(np.asarray(m_ratio, dtype=np.float64) * np.asarray(c, dtype=np.float64))[:, None]
-    return middle - distance[::-1], middle + distance
 
 
 def _observers(

@@ -11,9 +11,10 @@ import pytest
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.counts import counts
 from metacog_pipeline.stats.metad import fit_metad
-from metacog_pipeline.stats.observers import criteria_around, simulate, simulate_trials
+from metacog_pipeline.stats.observers import simulate
 from metacog_pipeline.stats.type1 import type1
 from tests.cli.conftest import fitted as by_measure
+from tests.observers import criteria_around, simulate_trials
 from tests.tables import every
 
 COUNTS = "who,nR_S1,nR_S2\nann,36;24;17;20;10;12;9;2,1;4;10;11;19;18;28;39\n"

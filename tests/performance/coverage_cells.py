@@ -28,6 +28,7 @@ from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.stats.mafc import efficiency
 from metacog_pipeline.stats.meta_information import meta_information
 from metacog_pipeline.stats.resampling import Patterns
+from tests.observers import criteria_around
 from tests.performance import coverage_scores, respondents
 
 NUMBERS, ACCURACIES, RATIOS = (100, 300, 1373), (0.75, 0.9, 0.97), (0.5, 1.0)
@@ -225,7 +226,7 @@ def _of_yes_no(cell: Cell) -> tuple[dict[str, float], list[Found]]:
 
     d = 2 * float(ndtri(cell.accuracy))
     meta, c = d * cell.m_ratio, 0.0 if cell.seed % 2 else 0.3
-    below, above = observers.criteria_around(cell.m_ratio, c, np.array([0.35, 0.8, 1.35]))
+    below, above = criteria_around(cell.m_ratio, c, np.array([0.35, 0.8, 1.35]))
     observer = (d, cell.m_ratio, c, below, above)
     everything = observers.simulate(*observer, 4_000_000, seed=1, cells=1)
     truth = {

@@ -16,7 +16,7 @@ from metacog_pipeline.scoring.schemas import ESTIMATE
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.counts import counts_from_trials, padded
 from metacog_pipeline.stats.metad import fit_metad
-from metacog_pipeline.stats.observers import criteria_around, simulate_trials
+from tests.observers import criteria_around, simulate_trials
 from tests.signaldetection.scored import pool, responses, score
 
 STEPS = (0.35, 0.7, 1.1, 1.6)
@@ -47,7 +47,7 @@ def runs_of(n_runs: int, n: int = 300, seed: int = 3) -> pl.DataFrame:
     first = simulate_trials(1.5, 0.8, 0.2, low, high, n, seed)
     frames = []
     for run in range(1, n_runs + 1):
-        other = simulate_trials(1.5, 0.8, 0.2, low, high, n, seed + run, sampling="balanced")
+        other = simulate_trials(1.5, 0.8, 0.2, low, high, n, seed + run)
         changed = rng.random(n) < 0.3
         # A fresh answer of the same observer to the same stimulus.
         pools = {s: np.flatnonzero(other.stimulus == s) for s in (0, 1)}

@@ -11,7 +11,8 @@ from scipy.stats import norm
 
 from metacog_pipeline.stats.counts import counts
 from metacog_pipeline.stats.meta_information import ideal_information, meta_information
-from metacog_pipeline.stats.observers import criteria_around, expected_counts
+from metacog_pipeline.stats.observers import expected_counts
+from tests.observers import criteria_around
 from tests.tables import every
 
 vectors = st.integers(1, 5).flatmap(

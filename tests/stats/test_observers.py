@@ -5,13 +5,9 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare, norm
 
 from metacog_pipeline.stats.counts import counts_from_trials
-from metacog_pipeline.stats.observers import (
-    criteria_around,
-    expected_counts,
-    simulate,
-    simulate_trials,
-)
+from metacog_pipeline.stats.observers import expected_counts, simulate
 from metacog_pipeline.stats.type1 import type1
+from tests.observers import criteria_around, simulate_trials
 
 observers = st.tuples(
     st.floats(-3, 3), st.floats(-1, 2), st.floats(-1.5, 1.5), st.lists(st.floats(0.05, 1), max_size=4)
@@ -69,21 +65,15 @@ def test_far_tails_keep_their_digits_and_unused_ratings_are_zero():
     assert (merged[0, :, 1] == 0).all() and (merged[0, :, 4] == 0).all()
 
 
-@pytest.mark.parametrize("sampling", ["binomial", "balanced"])
-def test_draws_have_the_noise_of_answers_and_of_ratings(sampling):
+def test_draws_have_the_noise_of_answers_and_of_ratings():
     d, c, n = 1.2, 0.3, 400
     shape = (d, 0.8, c, *criteria_around(0.8, c, [0.5, 1.0]))
-    table = simulate(*shape, n, seed=1, p_s2=0.4, sampling=sampling, cells=8000)
+    table = simulate(*shape, n, seed=1, p_s2=0.4, cells=8000)
     expected = expected_counts(*shape, n, p_s2=0.4)
     assert table.n_s1.mean(axis=0) == pytest.approx(expected.n_s1[0], rel=0.05)
     assert table.n_s2.mean(axis=0) == pytest.approx(expected.n_s2[0], rel=0.05)
     assert (table.n == n).all()
-    if sampling == "balanced":
-        assert (table.n2 == 160).all()
-        rate = norm.sf(c - d / 2)
-        assert table.hits.var() == pytest.approx(160 * rate * (1 - rate), rel=0.06)
-    else:
-        assert table.n2.var() == pytest.approx(n * 0.4 * 0.6, rel=0.06)
+    assert table.n2.var() == pytest.approx(n * 0.4 * 0.6, rel=0.06)
 
 
 def test_many_different_observers_are_drawn_at_once_and_the_seed_decides():
@@ -98,10 +88,9 @@ def test_many_different_observers_are_drawn_at_once_and_the_seed_decides():
     assert np.std((result.d - d) / np.sqrt(result.var_d)) == pytest.approx(1, abs=0.06)
 
 
-@pytest.mark.parametrize("sampling", ["binomial", "balanced"])
-def test_single_trials_follow_the_same_probabilities(sampling):
+def test_single_trials_follow_the_same_probabilities():
     shape = (1.0, 0.7, 0.2, *criteria_around(0.7, 0.2, [0.4, 0.9]))
-    trials = simulate_trials(*shape, 20000, seed=3, p_s2=0.3, sampling=sampling)
+    trials = simulate_trials(*shape, 20000, seed=3, p_s2=0.3)
     table = counts_from_trials(trials.stimulus, trials.response, trials.confidence, 3)
     assert table.dropped[0] == 0 and table.n[0] == 20000
     p = cell_probabilities(*shape)[0]

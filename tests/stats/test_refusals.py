@@ -20,7 +20,7 @@ from metacog_pipeline.stats.effects import cohen_d
 from metacog_pipeline.stats.mafc.fit import fit as fit_mafc
 from metacog_pipeline.stats.metad import bootstrap_metad, fit_metad
 from metacog_pipeline.stats.multiple import holm
-from metacog_pipeline.stats.observers import criteria_around, simulate
+from metacog_pipeline.stats.observers import simulate
 from metacog_pipeline.stats.paired_many import paired_shares
 from metacog_pipeline.stats.pca import pca
 from metacog_pipeline.stats.proportions import mean_estimate, proportion, wilson_interval
@@ -50,7 +50,7 @@ OBSERVER = {
 IMPOSSIBLE = [
     {"d": NAN}, {"d": INF}, {"c": [0.1, 0.2], "d": [1, 2, 3]}, {"criteria_s1": [0.5]}, {"criteria_s2": [NAN]},
     {"criteria_s2": [0.5, 1.0]}, {"n": 1.5}, {"n": -1}, {"n": [1, 2]}, {"p_s2": 1.5}, {"p_s2": NAN}, {"seed": -1},
-    {"sampling": "both"}, {"cells": 0, "d": [1.0, 2.0]},
+    {"cells": 0, "d": [1.0, 2.0]},
 ]  # fmt: skip
 ANOVA = anova([2, 2], [1.5, 3.5], [0.7, 0.7])
 
@@ -256,9 +256,6 @@ REFUSED = {
         *(lambda wrong=wrong: holm([0.5, wrong]) for wrong in (-0.1, 1.1, NAN)),
     ],
     "outside": [lambda of=of: of(1.5, 10) for of in (ranks.fisher_interval, ranks.spearman_p)],
-    "rising": [
-        lambda wrong=wrong: criteria_around(1, 0, wrong) for wrong in ([0.5, 0.5], [-1, 1], [NAN], [1, 0.5])
-    ],
     "shape|negative": [
         lambda: drawn_together(np.ones((2, 2))),
         lambda: drawn_together(np.full((2, 2, 1), -1)),
