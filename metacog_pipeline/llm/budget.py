@@ -75,7 +75,7 @@ class Budget:
     @property
     def capped(self) -> bool:
         """Whether there is a cap, so that every call must have a price."""
-        return self._cap is not None
+        return self._cap < math.inf
 
     async def reserve(self, usd: float) -> int:
         """Set ``usd`` aside, in order of asking; return what `charge` takes back, once.
@@ -180,13 +180,10 @@ class Budget:
         before = self._granted
         try:
             with _writing(self._path), self._locked():
-                chunk = MAX_GRANT
-                if self._cap is not None:
-                    remaining = self._cap - self._counted()
-                    if remaining < need:
-                        return False
-                    chunk = min(MAX_GRANT, remaining // GRANT_SHARE)
-                self._granted += max(need, chunk)
+                remaining = self._cap - self._counted()
+                if remaining < need:
+                    return False
+                self._granted += max(need, int(min(MAX_GRANT, remaining / GRANT_SHARE)))
                 self._write(self._reserved)
                 os.fsync(self._file)
         except StoreError as error:
@@ -203,11 +200,8 @@ class Budget:
         return self._others.counted + self._own().counted
 
     def _unheld(self) -> float:
-        if self._cap is None:
-            return math.inf
-        self._granted = (
-            self._settled + self._reserved
-        )  # what no call of this session needs is free for a batch
+        # What no call of this session needs is free for a batch.
+        self._granted = self._settled + self._reserved
         self._write(self._reserved)
         return max(0, self._cap - self._counted())
 
@@ -290,15 +284,16 @@ def read_figures(home: Home, cap_usd: float | None, *, known_spent_usd: float = 
     return _figures(replace(totals, spent=max(totals.spent, nano(known_spent_usd))), _cap(cap_usd))
 
 
-def _cap(cap_usd: float | None) -> int | None:
-    return None if cap_usd is None else int(cap_usd * NANO + 1e-6)
+def _cap(cap_usd: float | None) -> float:
+    return math.inf if cap_usd is None else int(cap_usd * NANO + 1e-6)
 
 
-def _figures(totals: Totals, cap: int | None) -> Figures:
+def _figures(totals: Totals, cap: float) -> Figures:
+    known = cap < math.inf
     return Figures(
-        cap=None if cap is None else cap / NANO,
+        cap=cap / NANO if known else None,
         spent=totals.spent / NANO,
         leaked=totals.leaked / NANO,
         reserved=totals.held / NANO,
-        remaining=None if cap is None else max(0, cap - totals.counted) / NANO,
+        remaining=max(0, cap - totals.counted) / NANO if known else None,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-import signal
+import socket
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -117,17 +117,12 @@ def _error(status: int, message: str) -> web.Response:
 def serve(app: web.Application, port: int, announce: Callable[[str], None]) -> None:
     """Serve until interrupted; ``announce`` gets ``listening on <address>``. ``OSError`` for a port in use."""
 
-    async def until_stopped() -> None:
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2, handle_signals=False)
-        await runner.setup()
-        try:
-            await web.TCPSite(runner, LOOPBACK, port).start()
-            stop = asyncio.Event()
-            for number in (signal.SIGINT, signal.SIGTERM):
-                asyncio.get_running_loop().add_signal_handler(number, stop.set)
-            announce(f"listening on http://{LOOPBACK}:{runner.addresses[0][1]}")
-            await stop.wait()
-        finally:
-            await runner.cleanup()
-
-    asyncio.run(until_stopped())
+    listening = socket.create_server((LOOPBACK, port))
+    address = f"http://{LOOPBACK}:{listening.getsockname()[1]}"
+    web.run_app(
+        app,
+        sock=listening,
+        access_log=None,
+        shutdown_timeout=0.2,
+        print=lambda *_: announce(f"listening on {address}"),
+    )
