@@ -13,7 +13,7 @@ from metacog_pipeline.llm.batch.backends import BACKENDS, Backend
 from metacog_pipeline.llm.batch.records import Batch
 from metacog_pipeline.llm.batch.transport import Calls, Later
 from metacog_pipeline.llm.open import Clients
-from metacog_pipeline.llm.wire import base_url
+from metacog_pipeline.llm.spec import base_url
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.folder import PartitionFolder, folder_called, judgements_of
 from metacog_pipeline.transcripts.shared import writing

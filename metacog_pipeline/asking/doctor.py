@@ -30,8 +30,7 @@ from metacog_pipeline.llm.capabilities import Capabilities, Learnt
 from metacog_pipeline.llm.costs import bill_problem, priced
 from metacog_pipeline.llm.local.weights import weights_digest
 from metacog_pipeline.llm.retry import RetryPolicy
-from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
-from metacog_pipeline.llm.wire import key_of, key_variable
+from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec, key_of, key_variable
 from metacog_pipeline.study import Study
 
 MIB = 2**20

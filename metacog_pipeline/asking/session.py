@@ -40,9 +40,8 @@ from metacog_pipeline.llm.batch import records
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.capabilities import Learnt
 from metacog_pipeline.llm.simulated import Respond
-from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
+from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec, base_url
 from metacog_pipeline.llm.types import ChatModel, Status, usable
-from metacog_pipeline.llm.wire import base_url
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.folder import PartitionFolder, kept_folders, read_manifest, write_manifest
 from metacog_pipeline.transcripts.identity import answer_id

@@ -206,7 +206,6 @@ class Budget:
         return max(0, self._cap - self._counted())
 
     def _write(self, reserved: int, *, closed: bool = False) -> None:
-        """Record this session's figures: one write, which a killed process cannot leave half done."""
         # A provider that bills above its own limits: what is spent counts, whatever was granted.
         self._granted = max(self._granted, self._settled + reserved)
         record = Record(self._boot, closed, self._granted, self._settled, reserved)

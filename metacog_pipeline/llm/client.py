@@ -41,7 +41,9 @@ from metacog_pipeline.llm.types import (
     Usage,
     failed,
 )
-from metacog_pipeline.llm.wire import HttpCall, UnsupportedConstraint, redacted, wire_for
+from metacog_pipeline.llm.wire import wire_for
+from metacog_pipeline.llm.wire.errors import redacted
+from metacog_pipeline.llm.wire.events import HttpCall, UnsupportedConstraint
 from metacog_pipeline.llm.wire.events import Reply as WireReply
 
 MOST_HIDDEN_TOKENS = 100_000  # beside a prompt; the longest system messages of proxies have a third
@@ -66,8 +68,6 @@ def read_reply(spec: ModelSpec, wire: type[WireReply], key: str | None, reply: R
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """How one attempt ended."""
-
     completion: Completion
     cost: float | None  # in dollars
     billed: bool  # or may have been
@@ -196,7 +196,6 @@ class HttpChatModel:
         return bill.cost
 
     def _note(self, request: ChatRequest, known: Capabilities, usage: Usage) -> None:
-        """Look at a bill that is above what its request allows."""
         sent, got = usage.input_tokens or 0, usage.output_tokens or 0
         most_in = costs.input_token_bound(self.spec, request)
         most_out = costs.output_token_bound(self.spec, request, known)

@@ -21,9 +21,7 @@ GROWTH_SHARE = 0.05  # five rounds win back one cut, so a limit near the ceiling
 SHRINK_FACTOR = 0.8  # a refusal comes just above the allowed rate, so halving would waste most of it
 GROWTH_UTILISATION = 0.8  # below this share in use, a clean round does not test the limit
 COOLDOWN_S = 15.0  # refusals of calls that were sent before the cut arrive within it
-PAUSE_AFTER = (
-    5  # refusals in a row, with no answer between, after which nothing is sent until the wait is over
-)
+PAUSE_AFTER = 5  # refusals in a row, no answer between, after which nothing is sent until the wait is over
 MINUTE_S = 60.0
 
 T = TypeVar("T")
@@ -59,8 +57,8 @@ class Limiter:
     async def acquire(self) -> int:
         """Wait for leave to have one call under way, in order of asking; `release` takes what is returned."""
         async with self._turn:
-            while not self._free():
-                paused = self._paused_until > asyncio.get_running_loop().time()
+            now = asyncio.get_running_loop().time
+            while (paused := self._paused_until > now()) or self.in_use >= self.limit:
                 self._released.clear()
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout_at(self._paused_until if paused else None):
@@ -105,9 +103,6 @@ class Limiter:
         self._refused_in_row += 1
         if self._refused_in_row >= PAUSE_AFTER:
             self._paused_until = max(self._paused_until, now + retry_after)
-
-    def _free(self) -> bool:
-        return self.in_use < self.limit and asyncio.get_running_loop().time() >= self._paused_until
 
 
 class Rate:

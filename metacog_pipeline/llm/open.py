@@ -20,10 +20,9 @@ from metacog_pipeline.llm.limiter import Halt, Limiter
 from metacog_pipeline.llm.local.generation import LocalModel
 from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.simulated import ReplayModel, Respond, SimulatedModel
-from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.spec import ModelSpec, base_url, key_of, key_variable
 from metacog_pipeline.llm.transport import Http, open_http
 from metacog_pipeline.llm.types import ChatModel
-from metacog_pipeline.llm.wire import base_url, key_of, key_variable
 
 
 class Clients:

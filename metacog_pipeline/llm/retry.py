@@ -7,6 +7,7 @@ the same call would fail the same way. The same answer is paid for twice at most
 
 from __future__ import annotations
 
+import contextlib
 import email.utils
 import math
 import random
@@ -23,16 +24,12 @@ RETRY_AFTER_SPREAD = 0.1  # waits are lengthened by up to a tenth, so that waiti
 class RetryPolicy:
     """The thresholds of retrying; times in seconds."""
 
-    transient_attempts: int = (
-        6  # five waits of 15.5 s together on average, 31 s at most: a restart, not an outage
-    )
+    transient_attempts: int = 6  # waits of 15.5 s together on average, 31 s at most: a restart, not an outage
     billed_attempts: int = 2  # sends that may have been billed and brought no answer, the first included
     backoff_base_s: float = 1.0
     backoff_cap_s: float = 30.0
     rate_limit_total_s: float = 900.0  # an account that refuses for a quarter of an hour is not available
-    retry_after_cap_s: float = (
-        300.0  # a provider that asks for hours is asked again all the same, then given up
-    )
+    retry_after_cap_s: float = 300.0  # who asks for hours is asked again all the same, then given up
 
 
 class Retries:
@@ -78,24 +75,11 @@ class Retries:
 
 def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
     """Return the seconds asked for in ``retry-after-ms`` or ``Retry-After``, also as a date; ``None`` where none are."""
-    milliseconds = _number(headers.get("retry-after-ms"))
-    if milliseconds is not None:
-        return milliseconds / 1000.0
-    value = headers.get("retry-after")
-    if value is None or (seconds := _number(value)) is not None:
-        return None if value is None else seconds
-    try:
-        when = email.utils.parsedate_to_datetime(value)
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
-    return max(0.0, ((when if when.tzinfo else when.replace(tzinfo=UTC)) - now).total_seconds())
-
-
-def _number(value: str | None) -> float | None:
-    if value is None or len(value) > 40:
-        return None
-    try:
-        number = float(value)
-    except ValueError:
-        return None
-    return max(0.0, number) if math.isfinite(number) else None
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        with contextlib.suppress(ValueError):
+            if math.isfinite(asked := float(headers.get(name, "")) / unit):
+                return max(0.0, asked)
+    with contextlib.suppress(ValueError, TypeError, IndexError, OverflowError):
+        when = email.utils.parsedate_to_datetime(headers.get("retry-after", ""))
+        return max(0.0, ((when if when.tzinfo else when.replace(tzinfo=UTC)) - now).total_seconds())
+    return None

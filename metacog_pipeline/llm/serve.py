@@ -118,11 +118,5 @@ def serve(app: web.Application, port: int, announce: Callable[[str], None]) -> N
     """Serve until interrupted; ``announce`` gets ``listening on <address>``. ``OSError`` for a port in use."""
 
     listening = socket.create_server((LOOPBACK, port))
-    address = f"http://{LOOPBACK}:{listening.getsockname()[1]}"
-    web.run_app(
-        app,
-        sock=listening,
-        access_log=None,
-        shutdown_timeout=0.2,
-        print=lambda *_: announce(f"listening on {address}"),
-    )
+    where = f"listening on http://{LOOPBACK}:{listening.getsockname()[1]}"
+    web.run_app(app, sock=listening, access_log=None, shutdown_timeout=0.2, print=lambda *_: announce(where))

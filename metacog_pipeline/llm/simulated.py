@@ -15,7 +15,17 @@ from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Statu
 Respond = Callable[[ChatRequest], str | Completion]
 
 
-class SimulatedModel:
+class _InProcess:
+    """What needs no connection."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self.spec = spec
+
+    async def close(self) -> None:
+        """Do nothing: there is nothing to release."""
+
+
+class SimulatedModel(_InProcess):
     """A `ChatModel` that answers with ``respond(request)``; usage is estimated from the texts, cost is zero.
 
     ``respond`` returns the text, or a ``Completion`` where it wants to refuse, stop early or give log-probabilities. It
@@ -23,7 +33,7 @@ class SimulatedModel:
     """
 
     def __init__(self, spec: ModelSpec, respond: Respond) -> None:
-        self.spec = spec
+        super().__init__(spec)
         self._respond = respond
 
     async def complete(self, request: ChatRequest) -> Completion:
@@ -41,15 +51,9 @@ class SimulatedModel:
         name = self.spec.model or self.spec.name
         return replace(said, model_reported=name, usage=usage, cost_usd=0.0, started_at=now)
 
-    async def close(self) -> None:
-        """Do nothing: there is nothing to release."""
 
-
-class ReplayModel:
+class ReplayModel(_InProcess):
     """A `ChatModel` that answers nothing: what is not in the store is not known."""
-
-    def __init__(self, spec: ModelSpec) -> None:
-        self.spec = spec
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Return a ``failed``, ``fatal`` completion."""
@@ -57,6 +61,3 @@ class ReplayModel:
         said = f"model {self.spec.name} replays imported answers and never asks: {advice}"
         now = datetime.now(UTC)
         return failed(ErrorKind.FATAL, "replay_never_asks", said, cost_usd=0.0, attempts=0, started_at=now)
-
-    async def close(self) -> None:
-        """Do nothing: there is nothing to release."""

@@ -205,15 +205,13 @@ def _request(call: HttpCall) -> httpx.Request:
     raise SendFailure(problem, maybe_billed=False, kind=ErrorKind.FATAL)
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=64)  # a study asks the same few addresses thousands of times
 def _parsed(url: str) -> httpx.URL:
-    """Return ``url`` parsed; a study asks the same few addresses thousands of times."""
     return httpx.URL(url)
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=64)  # httpx copies its own headers in no time
 def _headers(given: tuple[tuple[str, str], ...]) -> httpx.Headers:
-    """Return the headers of a call, which httpx copies in no time; those of a model are the same in all its calls."""
     return httpx.Headers(_HEADERS | dict(given))
 
 

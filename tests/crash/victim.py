@@ -37,7 +37,8 @@ from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
 from metacog_pipeline.llm.transport import Reply, SendFailure
 from metacog_pipeline.llm.types import ChatModel, ChatRequest, Completion, Status
-from metacog_pipeline.llm.wire import HttpCall, wire_for
+from metacog_pipeline.llm.wire import wire_for
+from metacog_pipeline.llm.wire.events import HttpCall
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts import parquet, store
 from metacog_pipeline.transcripts.identity import answer_id

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.wire import base_url, key_of, key_variable
+from metacog_pipeline.llm.spec import ModelSpec, base_url, key_of, key_variable
 from tests.tables import every
 
 

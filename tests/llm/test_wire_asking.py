@@ -9,7 +9,8 @@ from metacog_pipeline.llm.capabilities import AMPLE_THINKING_TOKENS, Capabilitie
 from metacog_pipeline.llm.costs import output_token_bound
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, Sampling
-from metacog_pipeline.llm.wire import HttpCall, wire_for
+from metacog_pipeline.llm.wire import wire_for
+from metacog_pipeline.llm.wire.events import HttpCall
 from tests.tables import every
 
 REQUEST = ChatRequest((Message("system", "Be brief."), Message("user", "Which?")), Sampling())

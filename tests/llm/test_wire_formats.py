@@ -19,7 +19,8 @@ from metacog_pipeline.llm.types import (
     TokenBias,
     TokenLogprob,
 )
-from metacog_pipeline.llm.wire import HttpCall, UnsupportedConstraint, wire_for
+from metacog_pipeline.llm.wire import wire_for
+from metacog_pipeline.llm.wire.events import HttpCall, UnsupportedConstraint
 from tests.llm import replies
 from tests.tables import every
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.spec import EFFORTS, VERBOSITIES, ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, OneOf, Sampling, TokenBias
-from metacog_pipeline.llm.wire import UnsupportedConstraint, wire_for
+from metacog_pipeline.llm.wire import wire_for
+from metacog_pipeline.llm.wire.events import UnsupportedConstraint
 
 SCHEMA = (
     '{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}'

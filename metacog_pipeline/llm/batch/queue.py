@@ -27,9 +27,11 @@ from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.client import HttpChatModel, read_reply
 from metacog_pipeline.llm.costs import priced, worst_case_cost
 from metacog_pipeline.llm.ledger import NANO, nano
+from metacog_pipeline.llm.spec import base_url, key_variable
 from metacog_pipeline.llm.transport import Http, Reply
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Status, failed
-from metacog_pipeline.llm.wire import UnsupportedConstraint, base_url, key_variable, wire_for
+from metacog_pipeline.llm.wire import wire_for
+from metacog_pipeline.llm.wire.events import UnsupportedConstraint
 
 MOST_BATCHES = 3  # one request is put into, before it counts as failed
 SETTLING_S = 60.0  # a submission may take this long to appear in the provider's list
@@ -144,7 +146,6 @@ class BatchModel:
 
     # --- one call ---------------------------------------------------------------------------------------------------
     def _from_batches(self, answer: str) -> Completion | None:
-        """Return the answer that batches brought; note what came to nothing."""
         for completion in self._brought.pop(answer, []):
             tried = self._tried.setdefault(answer, [])
             first_empty = completion.empty and not any(each.empty for each in tried)
@@ -172,7 +173,6 @@ class BatchModel:
         raise Pending
 
     def _completion(self, record: BatchRecord, line: Line, most: int, request: ChatRequest) -> Completion:
-        """Return what became of a request of a batch, charged as a call of its own would be."""
         if line.why is not None:
             billed, worst = line.why not in UNBILLED, most / NANO if priced(self._spec) else None
             said = f"the batch did not answer this request ({line.why})"
@@ -189,7 +189,6 @@ class BatchModel:
 
     # --- submitting -------------------------------------------------------------------------------------------------
     async def _submit(self) -> bool:
-        """Submit the first of the queued requests; False where that is not possible now."""
         chosen = self._chosen()
         if not chosen:
             worst = next(iter(self._queued.values())).worst
@@ -228,7 +227,6 @@ class BatchModel:
         return chosen
 
     def _written(self, chosen: list[_Queued]) -> Batch:
-        """Write a batch of these requests down, and set its worst case aside. Raises ``BudgetError``, ``StoreError``."""
         worst = sum(each.worst for each in chosen) / NANO
         record = BatchRecord(
             mark=f"metacog-{secrets.token_hex(12)}",  # as every provider allows in a name
@@ -328,7 +326,6 @@ class BatchModel:
         }, odd
 
     def _deliver(self, batch: Batch, found: Mapping[str, Completion]) -> None:
-        """Have what a batch brought at hand, and what it did not bring."""
         del self._under_way[batch.record.mark]
         self._billed[batch.record.mark] = [answer for answer, each in found.items() if each.attempts_billed]
         for answer, completion in found.items():

@@ -9,10 +9,11 @@ from typing import IO
 
 from metacog_pipeline.errors import ProviderError, one_line
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN
-from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.spec import ModelSpec, base_url, key_variable
 from metacog_pipeline.llm.transport import Http, Reply, SendFailure, send
 from metacog_pipeline.llm.types import ChatRequest, ErrorKind, Message, Sampling
-from metacog_pipeline.llm.wire import HttpCall, base_url, key_variable, values, wire_for
+from metacog_pipeline.llm.wire import values, wire_for
+from metacog_pipeline.llm.wire.events import HttpCall
 
 SILENCE_S, WHOLE_S = 60.0, 3600.0
 SLOWEST = 60_000  # bytes a second of a submission: half a megabit

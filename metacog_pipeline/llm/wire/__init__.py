@@ -1,13 +1,10 @@
 """Wire formats as pure functions: a request becomes one HTTP call, an HTTP answer becomes a ``Completion``."""
 
-from metacog_pipeline.llm.spec import Provider, base_url, key_of, key_variable
+from metacog_pipeline.llm.spec import Provider
 from metacog_pipeline.llm.wire.anthropic import MessageReply
-from metacog_pipeline.llm.wire.errors import redacted
-from metacog_pipeline.llm.wire.events import HttpCall, Reply, UnsupportedConstraint
+from metacog_pipeline.llm.wire.events import Reply
 from metacog_pipeline.llm.wire.gemini import ContentReply
 from metacog_pipeline.llm.wire.openai import ChatReply
-
-__all__ = ["HttpCall", "UnsupportedConstraint", "base_url", "key_of", "key_variable", "redacted", "wire_for"]
 
 _WIRES: dict[str, type[Reply]] = {"openai": ChatReply, "anthropic": MessageReply, "gemini": ContentReply}
 

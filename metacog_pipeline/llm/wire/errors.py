@@ -168,12 +168,10 @@ def redacted(text: str, key: str | None) -> str:
 
 @functools.lru_cache(maxsize=16)
 def _forms(key: str) -> frozenset[str]:
-    """Return the key as it may be written: plain, in an address, in JSON."""
     return frozenset({key, quote(key, safe=""), key.replace("/", "\\/")})
 
 
 @functools.lru_cache(maxsize=16)
 def _parts(key: str) -> re.Pattern[str]:
-    """Return the pattern of ``PART_LENGTH`` or more characters of ``key`` in a row."""
     starts = {re.escape(key[at : at + PART_LENGTH]) for at in range(len(key) - PART_LENGTH + 1)}
     return re.compile(f"(?:(?={'|'.join(sorted(starts))}).)+.{{{PART_LENGTH - 1}}}", re.DOTALL)
