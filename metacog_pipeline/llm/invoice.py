@@ -6,6 +6,7 @@ below; rows of one model and day (input, output, cached input) are added up. Day
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import math
 import re
@@ -17,7 +18,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.files import TooLargeError, read_within
+from metacog_pipeline.files import read_within
 
 DAY = ("date", "day", "usage_date", "usage_date_utc", "start_time", "start_time_iso", "start_date",
        "usage_start_time")  # fmt: skip
@@ -73,20 +74,17 @@ def read_invoice(path: Path) -> dict[tuple[date, str], float]:
     """Return the dollars of an invoice by day and model. Raises ``StudyError`` with the line that cannot be read."""
     try:
         text = read_within(path, MOST_BYTES).decode("utf-8-sig")
-    except TooLargeError as error:
-        raise StudyError(f"{path}: {error}; give the export of a shorter time") from None
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        what_to_do = "give the CSV file that the provider exports"
+    except (OSError, EOFError, zlib.error, ValueError) as error:
+        what_to_do = "give the CSV file that the provider exports, of a shorter time where it is too large"
         raise StudyError(f"{path}: cannot be read ({error}); {what_to_do}") from None
     rows = csv.DictReader(text.splitlines())
     fields = {re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_"): name for name in rows.fieldnames or ()}
     day, model, dollars = (_column(path, fields, names) for names in (DAY, MODEL, DOLLARS))
-    sums: dict[tuple[date, str], float] = {}
+    sums: defaultdict[tuple[date, str], float] = defaultdict(float)
     for row in rows:
-        where = f"{path}:{rows.line_num}"
-        key = _day(where, row[day] or ""), _PARTS.sub("", row[model] or "").strip() or OTHER
-        sums[key] = sums.get(key, 0.0) + _number(where, row[dollars] or "")
-    return sums
+        where, name = f"{path}:{rows.line_num}", _PARTS.sub("", row[model] or "").strip() or OTHER
+        sums[_day(where, row[day] or ""), name] += _number(where, row[dollars] or "")
+    return dict(sums)
 
 
 def _column(path: Path, fields: Mapping[str, str], names: tuple[str, ...]) -> str:
@@ -107,10 +105,7 @@ def _day(where: str, said: str) -> date:
 
 
 def _number(where: str, said: str) -> float:
-    try:
-        found = float(_NOT_OF_NUMBERS.sub("", said) or "0")
-    except ValueError:
-        found = math.nan
-    if not math.isfinite(found):
-        raise StudyError(f"{where}: {said!r} is no number of dollars")
-    return found
+    with contextlib.suppress(ValueError):
+        if math.isfinite(found := float(_NOT_OF_NUMBERS.sub("", said) or "0")):
+            return found
+    raise StudyError(f"{where}: {said!r} is no number of dollars")

@@ -39,7 +39,7 @@ class Limiter:
     """The adaptive limit of one account. One event loop only."""
 
     def __init__(self, ceiling: int = 100, *, start: int = INITIAL_LIMIT) -> None:
-        self.ceiling = max(1, ceiling)
+        self.ceiling = max(1, ceiling)  # may be raised, when another model of the account may use more
         self.limit = max(1, min(start, self.ceiling))
         self.in_use = 0
         self.episodes = 0
@@ -49,10 +49,6 @@ class Limiter:
         self._cooldown_until = self._paused_until = float("-inf")
         self._turn = asyncio.Lock()
         self._released = asyncio.Event()
-
-    def raise_ceiling(self, ceiling: int) -> None:
-        """Let the limit grow up to ``ceiling``, when another model of the account may use more."""
-        self.ceiling = max(self.ceiling, ceiling)
 
     async def acquire(self) -> int:
         """Wait for leave to have one call under way, in order of asking; `release` takes what is returned."""

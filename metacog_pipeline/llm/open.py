@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import ssl
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -49,7 +48,6 @@ class Clients:
         self._seed = seed
         self._transport = transport
         self._accounts: dict[tuple[str, str, str | None], tuple[Http, Limiter]] = {}
-        self._certificates: ssl.SSLContext | None = None
 
     async def __aenter__(self) -> Clients:
         return self
@@ -58,10 +56,6 @@ class Clients:
         accounts, self._accounts = self._accounts, {}
         for http, _limiter in accounts.values():
             await http.aclose()
-
-    def limiter(self, spec: ModelSpec) -> Limiter:
-        """Return the limiter of the account of ``spec``."""
-        return self._account(spec)[1]
 
     def http_model(self, spec: ModelSpec) -> HttpChatModel:
         """Open ``spec`` over HTTP. Raises as `open_model` does."""
@@ -72,17 +66,9 @@ class Clients:
             )
         key = key_of(spec, self._environment)
         http, limiter = self._account(spec)
-        rng = random.Random(f"{self._seed}:{spec.name}")
-        return HttpChatModel(
-            spec,
-            key,
-            http=http,
-            limiter=limiter,
-            budget=self.budget,
-            retries=self._retries,
-            halt=self.halt,
-            rng=rng,
-        )
+        jitter = random.Random(f"{self._seed}:{spec.name}")
+        given: dict[str, Any] = {"budget": self.budget, "retries": self._retries, "halt": self.halt}
+        return HttpChatModel(spec, key, http=http, limiter=limiter, rng=jitter, **given)
 
     def batch_model(self, model: HttpChatModel, **options: Any) -> BatchModel:
         """Have ``model`` asked through the batches of its provider (``options``: see `BatchModel`)."""
@@ -98,13 +84,10 @@ class Clients:
         """Return what is shared where rate limits apply: the provider, the address, and the variable with the key."""
         account = spec.provider, base_url(spec), key_variable(spec)
         if account not in self._accounts:
-            if self._transport is None:
-                self._certificates = self._certificates or httpx.create_ssl_context()
-            transport = None if self._transport is None else self._transport()
-            http = open_http(verify=self._certificates, transport=transport)
+            http = open_http() if self._transport is None else Http(self._transport())
             self._accounts[account] = http, Limiter(spec.max_concurrency)
         found = self._accounts[account]
-        found[1].raise_ceiling(spec.max_concurrency)
+        found[1].ceiling = max(found[1].ceiling, spec.max_concurrency)
         return found
 
 

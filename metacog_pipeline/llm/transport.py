@@ -89,10 +89,9 @@ class Http(httpx.AsyncClient):
         self.bare = bare
 
 
-def open_http(
-    *, verify: ssl.SSLContext | None = None, transport: httpx.AsyncBaseTransport | None = None
-) -> Http:
+def open_http() -> Http:
     """Return a client for one event loop; close it with ``aclose``."""
+    context = httpx.create_ssl_context()
 
     def session() -> aiohttp.ClientSession:
         connector = aiohttp.TCPConnector(
@@ -103,10 +102,7 @@ def open_http(
             connector=connector, cookie_jar=jar, auto_decompress=False, trust_env=False
         )
 
-    if transport is None:
-        context = verify or httpx.create_ssl_context()
-        transport = AiohttpTransport(verify=context, client=session)
-    return Http(transport)
+    return Http(AiohttpTransport(verify=context, client=session))
 
 
 def timeouts_of(

@@ -16,7 +16,7 @@ from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.client import HttpChatModel
 from metacog_pipeline.llm.limiter import Limiter
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.transport import open_http
+from metacog_pipeline.llm.transport import Http
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 
 T = TypeVar("T")
@@ -131,7 +131,7 @@ class Bench:
         **more: Any,
     ) -> HttpChatModel:
         spec = spec or self.spec()
-        http = open_http(transport=httpx.MockTransport(provider.answer))
+        http = Http(httpx.MockTransport(provider.answer))
         limiter = limiter or Limiter(spec.max_concurrency)
         return HttpChatModel(spec, self.key, http=http, limiter=limiter, **more)
 

@@ -40,9 +40,9 @@ def test_models_of_one_account_share_a_limiter_whatever_they_are_called():
     for name in ("a", "b"):
         open_model(spec(name=name, model=name, max_concurrency=30), shared=shared)
     open_model(spec(name="c", max_concurrency=200), shared=shared)
-    limiter = shared.limiter(spec(name="d", model="never opened"))
+    limiter = shared._account(spec(name="d", model="never opened"))[1]
     assert limiter is not None
-    assert limiter is shared.limiter(spec(name="a"))
+    assert limiter is shared._account(spec(name="a"))[1]
     assert limiter.ceiling == 200
 
 
@@ -54,7 +54,7 @@ def test_another_key_address_or_provider_is_another_account(fields):
     shared = clients()
     open_model(spec(), shared=shared)
     open_model(spec(name="n", **fields), shared=shared)
-    assert shared.limiter(spec()) is not shared.limiter(spec(name="n", **fields))
+    assert shared._account(spec())[1] is not shared._account(spec(name="n", **fields))[1]
 
 
 def test_a_model_without_price_cannot_be_opened_under_a_budget(budget):

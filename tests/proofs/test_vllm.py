@@ -209,7 +209,7 @@ def test_sixty_four_calls_in_flight_are_all_answered(address, thinks, stream):
         async with Clients() as clients:
             model = open_model(spec, shared=clients)
             model.known = await clients.listed(spec, model.known)  # type: ignore[attr-defined]
-            limiter = clients.limiter(spec)
+            limiter = clients._account(spec)[1]
             assert limiter is not None
 
             async def watch() -> None:
