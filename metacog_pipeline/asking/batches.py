@@ -9,9 +9,8 @@ from typing import Any
 
 from metacog_pipeline.errors import MetacogError, StoreError, StudyError
 from metacog_pipeline.llm.batch import records
-from metacog_pipeline.llm.batch.backends import BACKENDS, Backend
+from metacog_pipeline.llm.batch.backends import BACKENDS, Backend, Calls, Later
 from metacog_pipeline.llm.batch.records import Batch
-from metacog_pipeline.llm.batch.transport import Calls, Later
 from metacog_pipeline.llm.open import Clients
 from metacog_pipeline.llm.spec import base_url
 from metacog_pipeline.study import Study

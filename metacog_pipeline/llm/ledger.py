@@ -47,6 +47,10 @@ create table if not exists metacog_ledger (
     study text not null, home text not null, granted bigint not null, spent bigint not null,
     told timestamptz not null default now(), primary key (study, home));
 """
+_UPSERT = """
+insert into metacog_ledger values (%s, %s, %s, %s)
+on conflict (study, home) do update set granted = excluded.granted, spent = excluded.spent, told = now()
+"""
 
 
 def nano(usd: float) -> int:
@@ -146,11 +150,10 @@ def _alive(path: Path) -> bool:
 
 def boot_id() -> str:
     """Return what names this start of the machine, where the system tells."""
-    try:
+    with contextlib.suppress(OSError, ValueError):
         text = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
-    except (OSError, ValueError):
-        return NO_BOOT
-    return text if text.replace("-", "").isalnum() else NO_BOOT
+        return text if text.replace("-", "").isalnum() else NO_BOOT
+    return NO_BOOT
 
 
 class LedgerAwayError(StoreError):
@@ -172,11 +175,7 @@ class SharedLedger:
             connection.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", (self._study,))
             yield (
                 self._others(connection),
-                lambda own: connection.execute(
-                    "insert into metacog_ledger as old values (%s, %s, %s, %s) on conflict (study, home) do update set "
-                    "granted = excluded.granted, spent = excluded.spent, told = now()",
-                    (self._study, self._home, own.counted, own.spent),
-                ),
+                lambda own: connection.execute(_UPSERT, (self._study, self._home, own.counted, own.spent)),
             )
 
     def read(self) -> Totals:

@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 
 from metacog_pipeline.errors import BudgetError, StudyError
+from metacog_pipeline.llm.batch.backends import Calls
 from metacog_pipeline.llm.batch.queue import BatchModel
-from metacog_pipeline.llm.batch.transport import Calls
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.client import HttpChatModel
 from metacog_pipeline.llm.costs import priced

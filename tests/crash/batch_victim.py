@@ -24,7 +24,7 @@ import metacog_pipeline.benchmarks.metamedqa.benchmark  # noqa: F401  (once, not
 from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.errors import MetacogError
-from metacog_pipeline.llm.batch import queue, records, transport
+from metacog_pipeline.llm.batch import backends, queue, records
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.types import Message
 from metacog_pipeline.study import load_study
@@ -75,7 +75,7 @@ def die_at(step: int) -> None:
 
         return call
 
-    for owner, name in ((transport.Calls, "json"), (transport.Calls, "download"), (PartitionStore, "keep")):
+    for owner, name in ((backends.Calls, "json"), (backends.Calls, "download"), (PartitionStore, "keep")):
         setattr(owner, name, around_async(getattr(owner, name)))
     for owner, name in ((records.Batch, "now"), (records, "create"), (Budget, "hold"), (Budget, "release")):
         setattr(owner, name, around(getattr(owner, name)))

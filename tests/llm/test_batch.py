@@ -13,7 +13,7 @@ import pytest
 from metacog_pipeline.errors import ProviderError, StoreError
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.home import Home
-from metacog_pipeline.llm.batch import Pending, backends, queue, records, transport
+from metacog_pipeline.llm.batch import Pending, backends, queue, records
 from metacog_pipeline.llm.batch.queue import BatchModel
 from metacog_pipeline.llm.budget import Budget, read_figures
 from metacog_pipeline.llm.ledger import NANO
@@ -256,7 +256,7 @@ def test_a_batch_of_the_same_size_that_is_anothers_is_told_by_its_results(tmp_pa
 
 
 def test_a_reply_longer_than_can_be_kept_is_looked_at_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(transport, "MAX_JSON_BYTES", 100)
+    monkeypatch.setattr(backends, "MAX_JSON_BYTES", 100)
     asker = Asker(Home(tmp_path), lambda request: httpx.Response(200, content=b" " * 101 + b"{}"))
     asker.ask()
     assert asker.record.state == "submitting"

@@ -13,12 +13,17 @@ import tempfile
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Literal
+from typing import IO, Literal
 from urllib.parse import quote, urlencode, urlsplit
 
+from metacog_pipeline.errors import ProviderError, one_line
 from metacog_pipeline.llm.batch.records import Batch
-from metacog_pipeline.llm.batch.transport import Calls, Later
-from metacog_pipeline.llm.wire import values
+from metacog_pipeline.llm.capabilities import NOTHING_KNOWN
+from metacog_pipeline.llm.spec import ModelSpec, base_url, key_variable
+from metacog_pipeline.llm.transport import Http, Reply, SendFailure, send
+from metacog_pipeline.llm.types import ChatRequest, ErrorKind, Message, Sampling
+from metacog_pipeline.llm.wire import values, wire_for
+from metacog_pipeline.llm.wire.events import HttpCall
 
 Why = Literal["expired", "cancelled", "error", "missing"]
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,255}")
@@ -37,6 +42,83 @@ GEMINI_STATUS = {3: 400, 4: 504, 5: 404, 7: 403, 8: 429, 9: 400, 13: 500, 14: 50
 OPENAI_UNBILLED: dict[str | None, Why] = {"batch_expired": "expired", "batch_cancelled": "cancelled"}
 ANTHROPIC_UNBILLED: dict[str | None, Why] = {"expired": "expired", "canceled": "cancelled"}
 GEMINI_UNBILLED: dict[int, Why] = {1: "cancelled", 4: "expired"}  # codes without the name of a status
+SILENCE_S, WHOLE_S = 60.0, 3600.0
+SLOWEST = 60_000  # bytes a second of a submission: half a megabit
+MAX_JSON_BYTES = 16 * 2**20
+MAX_RESULT_BYTES = 8 * 2**30  # far above 50,000 answers with log-probabilities
+#: Sent by gateways whose server may have acted.
+TAKEN_OR_NOT = frozenset({408, 499, 500, 502, 503, 504, 520, 524})
+
+
+class Later(Exception):
+    """Not possible now. ``taken``: the call may have been taken, so look before anything is sent again."""
+
+    def __init__(self, message: str, *, taken: bool = True) -> None:
+        super().__init__(message)
+        self.taken = taken
+
+
+class Refused(ProviderError):
+    """The provider answered no. What was submitted is kept, and found again when the reason is gone."""
+
+
+class Calls:
+    """The calls about one batch, which bears ``mark``. Each raises `Later` or `Refused`."""
+
+    def __init__(
+        self,
+        http: Http,
+        spec: ModelSpec,
+        key: str | None,
+        mark: str,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        root, self.spec, self.mark = base_url(spec), spec, mark
+        versioned = spec.provider == "openai" or re.search(r"/v\d[a-z0-9]*$", root)
+        self.root = root if versioned else f"{root}/v1"
+        self._http, self._key, self._wire = http, key, wire_for(spec.provider)
+        any_request = ChatRequest((Message("user", "-"),), Sampling())
+        given = headers or self._wire.build(spec, any_request, key, NOTHING_KNOWN).headers
+        self._headers = {**given, "accept": "*/*"}
+
+    async def json(
+        self,
+        method: str,
+        url: str,
+        content: bytes | Mapping[str, object] = b"",
+        headers: Mapping[str, str] | None = None,
+    ) -> tuple[values.JsonDict, Mapping[str, str]]:
+        """Send ``content``, as JSON where it is no bytes; return the object that comes back, and its headers."""
+        body = content if isinstance(content, bytes) else json.dumps(content).encode()
+        call = HttpCall(url, {**self._headers, **(headers or {})}, body, method=method)
+        reply = await self._sent(call, MAX_JSON_BYTES)
+        decoded = values.load(reply.body)
+        if not isinstance(decoded, dict):
+            raise Later("the provider answered with something that is no JSON object")
+        return decoded, reply.headers
+
+    async def download(self, url: str, target: IO[bytes]) -> None:
+        """Write what stands at ``url`` to ``target``."""
+        await self._sent(HttpCall(url, self._headers, b"", method="GET"), MAX_RESULT_BYTES, target)
+
+    async def _sent(self, call: HttpCall, most: int, into: IO[bytes] | None = None) -> Reply:
+        silence = SILENCE_S + len(call.body) / SLOWEST
+        try:
+            reply = await send(self._http, call, silence, WHOLE_S, max_body=most, into=into)
+        except SendFailure as failure:
+            raise Later(str(failure), taken=failure.maybe_billed) from None
+        if 200 <= reply.status < 300:
+            return reply
+        read = self._wire.read(self.spec, reply.status, reply.headers, reply.body, self._key)
+        said = f"{one_line(read.error_message or read.finish_reason or 'refused', 300)} (HTTP {reply.status})"
+        taken = reply.status in TAKEN_OR_NOT
+        if taken or read.error_kind in (ErrorKind.RATE_LIMIT, ErrorKind.TRANSIENT):
+            raise Later(said, taken=taken)
+        raise Refused(
+            f"model {self.spec.name}: batch {self.mark}: {said}: correct base_url or the key in "
+            f'{key_variable(self.spec) or "api_key_env"}, set lane = "online", or give a batch up whose key you no longer '
+            f"have: metacog status STUDY --give-up {self.mark}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

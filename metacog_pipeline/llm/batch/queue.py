@@ -20,9 +20,8 @@ from metacog_pipeline.errors import ProviderError, one_line
 from metacog_pipeline.files import replacing, sha256_hex
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.batch import Pending, backends, is_online, records
-from metacog_pipeline.llm.batch.backends import Line, read_line
+from metacog_pipeline.llm.batch.backends import Calls, Later, Line, Refused, read_line
 from metacog_pipeline.llm.batch.records import Batch, BatchRecord
-from metacog_pipeline.llm.batch.transport import Calls, Later, Refused
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.client import HttpChatModel, read_reply
 from metacog_pipeline.llm.costs import priced, worst_case_cost
