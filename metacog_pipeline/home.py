@@ -47,7 +47,6 @@ class Home:
     estimates = PathBelow("estimates")  # numbers with intervals
     cross_benchmark = PathBelow("cross_benchmark")
     leaderboard = PathBelow(LEADERBOARD)  # the file analysts open
-    old_texts = PathBelow("transcripts.duckdb")  # of versions before 0.3: a build deletes it
     board_lock = PathBelow(".leaderboard.lock")  # held by who builds it
     report = PathBelow("report")
     page = PathBelow("report/index.html")  # what people open

@@ -17,8 +17,6 @@ from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.folder import PartitionFolder, folder_called, judgements_of
 from metacog_pipeline.transcripts.shared import writing
 
-LOOKED_AT_WITHIN_S = 20.0  # all batches together: a sensor that asks has other things to do
-
 
 def rows(study: Study) -> list[dict[str, Any]]:
     """Return the batches of a study, oldest first: ``cost_usd`` once results are there, else the most it can cost.
@@ -94,34 +92,27 @@ def ended(study: Study) -> list[Batch]:
 
     Writes nothing. A batch whose provider cannot be reached now is left out.
     """
-    under_way = [each for each in records.batches(study.home) if each.record.state in records.OPEN_STATES]
-    found: list[Batch] = []
-
-    async def look(batch: Batch) -> None:
-        async def peek(backend: Backend, calls: Calls) -> None:
-            if (await backend.look(calls, batch.record.remote or "")).phase != "running":
-                found.append(batch)
-
-        if batch.record.state != "submitted":
+    found = []
+    for batch in records.batches(study.home):
+        if batch.record.state in records.OPEN_STATES and _can_go_on(study, batch):
             found.append(batch)
-            return
-        try:
-            await _at_provider(study, batch, peek)
-        except Later:
-            return
-        except MetacogError:  # the run that goes on with it reports the reason
-            found.append(batch)
-
-    async def look_at_all() -> None:
-        looking = [asyncio.ensure_future(look(each)) for each in under_way]
-        await asyncio.wait(looking, timeout=LOOKED_AT_WITHIN_S)
-
-    if under_way:
-        asyncio.run(look_at_all())
     return [each for each in found if not _busy(folder_of(study, each))]
 
 
-async def _at_provider(study: Study, batch: Batch, work: Callable[[Backend, Calls], Awaitable[None]]) -> None:
+def _can_go_on(study: Study, batch: Batch) -> bool:
+    remote = batch.record.remote or ""
+    if batch.record.state != "submitted":
+        return True
+    try:
+        looked = asyncio.run(_at_provider(study, batch, lambda backend, calls: backend.look(calls, remote)))
+    except Later:
+        return False
+    except MetacogError:  # the run that goes on with it reports the reason
+        return True
+    return bool(looked.phase != "running")
+
+
+async def _at_provider(study: Study, batch: Batch, work: Callable[[Backend, Calls], Awaitable[Any]]) -> Any:
     record = batch.record
     name = record.partition[1]
     spec = next((each for each in study.askable if each.name == name), None)
@@ -129,7 +120,7 @@ async def _at_provider(study: Study, batch: Batch, work: Callable[[Backend, Call
         where = f"belongs to model {name} at {record.address}, which is not in the study file"
         raise StudyError(f"batch {record.mark} {where}")
     async with Clients(environment=os.environ) as clients:
-        await work(BACKENDS[spec.provider], clients.batch_calls(spec, record.mark))
+        return await work(BACKENDS[spec.provider], clients.batch_calls(spec, record.mark))
 
 
 def _busy(folder: PartitionFolder) -> bool:

@@ -142,20 +142,16 @@ async def _models(study: Study, offline: bool) -> list[Finding]:
             return [fail(spec.name, why, errors.ProviderError)]
         if spec.provider in IN_PROCESS:
             return [ok(spec.name, "is not asked" if spec.provider == "replay" else "costs nothing")]
-        own, known = (
-            [*_checked(spec.name, _key(spec)), price_finding(study, spec)],
-            plan.known_of(study, spec),
-        )
+        own = [*_checked(spec.name, _key(spec)), price_finding(study, spec)]
+        known = plan.known_of(study, spec)
         if known is None and not offline and all(each.state != "fail" for each in own):
             try:
                 known = await probe(study, spec)
             except MetacogError as error:
                 return [*own, fail(spec.name, str(error), error)]
             except Exception as error:  # its text may hold anything, a key among it
-                return [
-                    *own,
-                    fail(spec.name, f"asking it broke ({type(error).__name__})", errors.ProviderError),
-                ]
+                why = f"asking it broke ({type(error).__name__})"
+                return [*own, fail(spec.name, why, errors.ProviderError)]
         return own if known is None else [*own, *_as_it_answers(spec, known)]
 
     return [each for own in await asyncio.gather(*map(about, study.askable)) for each in own]

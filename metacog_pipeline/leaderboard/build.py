@@ -91,7 +91,6 @@ def build(home: Home, *, folder: Path | None = None) -> BuildResult:
             if not left_out:
                 raise StoreError(f"{error}; the board was left as it was") from None
             result = _board(home, project, files, left_out)
-        home.old_texts.unlink(missing_ok=True)  # no build replaces these texts now
     return result
 
 

@@ -48,13 +48,6 @@ def test_what_was_kept_of_a_failed_call_stands_beside_the_answer(make_home):
     assert found.rows == (("B", None, "ok", None), ("half an ans", "Let me", "failed", None))
 
 
-def test_what_an_older_version_left_beside_the_board_goes(make_home):
-    home = make_home({})
-    (home / "transcripts.duckdb").write_bytes(b"texts that no build replaces")
-    build(home)
-    assert not (home / "transcripts.duckdb").exists()
-
-
 def test_thoughts_are_in_the_texts_and_not_in_the_leaderboard(make_home):
     home = make_home({"alpha": "measured"})
     write(home, PATH, [_call("B", reasoning_text="CANARY of thought", raw_zstd="CANARY of bytes")])
