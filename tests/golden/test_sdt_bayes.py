@@ -14,7 +14,7 @@ from functools import cache
 
 import pytest
 
-from metacog_pipeline.stats.bayes.single import bayes_metad_each
+from metacog_pipeline.stats.bayes.single import bayes_metad
 from metacog_pipeline.stats.counts import counts
 from metacog_pipeline.stats.decisions import compare
 from tests.golden.agreed import rows
@@ -58,10 +58,12 @@ def table(cell):
 
 @cache
 def side_by_side(draws, *cells):
-    """Fit cells of one model of the criteria: side by side they take less time for the same bytes."""
-    labelled = [(cell, table(cell)) for cell in cells]
-    made = bayes_metad_each(labelled, seed=7, conditional=cells[0].endswith(CONDITIONAL), draws=draws)
-    return dict(zip(cells, made, strict=True))
+    """Fit cells of one model of the criteria."""
+    conditional = cells[0].endswith(CONDITIONAL)
+    return {
+        cell: bayes_metad(table(cell), seed=7, label=cell, conditional=conditional, draws=draws)
+        for cell in cells
+    }
 
 
 def fitted(cell, cells=frozenset(SOME)):

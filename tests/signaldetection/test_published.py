@@ -135,7 +135,7 @@ def test_posteriors_are_fitted_once_per_home(data, tmp_path, monkeypatch):
     first = bench.published.claims(bench)
     assert dict(PUBLISHED_CLAIM).items() <= dict(first.schema).items()
     assert first.filter(pl.col("place") != "headline").height == 2 * 3 * 3 + 6 * 2
-    monkeypatch.setattr(kept, "bayes_metad_each", lambda *a, **k: pytest.fail("posteriors are kept"))
+    monkeypatch.setattr(kept, "bayes_metad", lambda *a, **k: pytest.fail("posteriors are kept"))
     assert_frame_equal(bench.published.claims(bench), first)
     change(data / "table_s1.csv", "dprime", 0, 1.5)
     changed = bench.published.claims(bench).filter(quantity="d", subject="one, task A, confidence")

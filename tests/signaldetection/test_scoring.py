@@ -287,8 +287,8 @@ def test_posteriors_are_kept_once_and_survive_damage(tmp_path, monkeypatch):
     assert drawn.columns == ["about", "d1", "c1", "meta_d", "m_ratio"] and len(drawn["d1"][0]) == 4000
     written = file.stat().st_mtime_ns
     sampled = []
-    sample = kept.bayes_metad_each
-    monkeypatch.setattr(kept, "bayes_metad_each", lambda *a, **k: sampled.append(k) or sample(*a, **k))
+    sample = kept.bayes_metad
+    monkeypatch.setattr(kept, "bayes_metad", lambda *a, **k: sampled.append(k) or sample(*a, **k))
     assert_frame_equal(pool(frame, seed=1, home=tmp_path, n_boot=20), first)
     assert not sampled and file.stat().st_mtime_ns == written
     file.write_bytes(file.read_bytes()[:-40])
@@ -299,11 +299,11 @@ def test_posteriors_are_kept_once_and_survive_damage(tmp_path, monkeypatch):
 
 
 def test_a_posterior_that_has_not_converged_gives_a_status_and_no_number(tmp_path, monkeypatch):
-    sample = kept.bayes_metad_each
+    sample = kept.bayes_metad
     monkeypatch.setattr(
         kept,
-        "bayes_metad_each",
-        lambda cells, **k: sample(cells, **k | {"draws": 4, "chains": 4, "warmup": 1, "rounds": 1}),
+        "bayes_metad",
+        lambda table, **k: sample(table, **k | {"draws": 4, "chains": 4, "warmup": 1, "rounds": 1}),
     )
     for _ in range(2):  # sampled, then read
         rows = values(pool(observer(n=200), seed=1, home=tmp_path, n_boot=20))

@@ -25,9 +25,7 @@ towards -∞ in which the other coordinates move freely. Counts may be fractions
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from scipy.special import erfcx, ndtri
@@ -72,15 +70,58 @@ class SubjectModel:
 
         Points of shape ``(points, dim)``; far outside any mass the value may be -inf or NaN.
         """
-        return Joint([self], [len(points)])(points)
+        counts = self.ratings_given[..., None]
+        c1, d1, meta, logs = self.split(points)
+        widths = np.exp(logs)
+        offsets = TOL + np.cumsum(widths, axis=1)
+        edges = (SIGN * c1)[:, None] + np.concatenate([np.zeros_like(offsets[:, :1]), offsets], axis=1)
+        value, d_edges, d_meta = ratings_part(
+            counts, counts.sum(axis=2, keepdims=True), edges, meta, self.floor
+        )
+        cuts = edges[:, 1:]
+        value += logs.sum(axis=(0, 1)) - (cuts**2).sum(axis=(0, 1)) - 0.25 * ((meta - d1) ** 2).sum(axis=0)
+        d_edges[:, 1:] -= 2 * cuts
+        d_meta -= 0.5 * (meta - d1)
+        d_logs = 1 + widths * d_edges[:, :0:-1].cumsum(axis=1)[:, ::-1]
+        gradient = np.empty((self.dim, len(points)))
+        first = 0
+        if self.fixed is None:
+            part, d_c1, d_d1 = self._type1_part(c1, d1)
+            value += part
+            gradient[0] = d_c1 + d_edges[1].sum(axis=0) - d_edges[0].sum(axis=0)
+            gradient[1] = d_d1 + 0.5 * (meta - d1).sum(axis=0)
+            first = 2
+        gradient[first : first + len(meta)] = d_meta
+        gradient[first + len(meta) :] = d_logs.reshape(-1, len(points))
+        return value, gradient.T
 
-    def split(self, points: Floats, fixed: Floats | None) -> tuple[Floats, Floats, Floats, Floats]:
+    def _type1_part(self, c1: Floats, d1: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return priors of c₁ and d₁, the two binomials and the cuts' normalisation: value, slopes in c₁ and d₁."""
+        half = 0.5 * d1
+        x = np.stack([half - c1, c1 - half, -half - c1, c1 + half, (c1 - TOL) * ROOT_2, -(c1 + TOL) * ROOT_2])
+        np.minimum(x, FAR, out=x)
+        scaled = erfcx(x / -ROOT_2)
+        logs = np.log(0.5 * scaled) - 0.5 * x**2
+        weights = self._type1_weights()
+        value = weights @ logs
+        slopes = weights[:, None] * (HAZARD / scaled)
+        d_c1 = -slopes[0] + slopes[1] - slopes[2] + slopes[3] + ROOT_2 * (slopes[4] - slopes[5]) - 2 * c1
+        d_d1 = 0.5 * (slopes[0] - slopes[1] - slopes[2] + slopes[3]) - 0.5 * d1
+        return value - c1**2 - 0.25 * d1**2, d_c1, d_d1
+
+    def _type1_weights(self) -> Floats:
+        """Return how often each term of the type-1 part counts: hits, misses, alarms, rejections, cuts on either side."""
+        (cr, miss), (hit, fa) = self.ratings_given.sum(axis=2)
+        cuts = -float(self.ratings - 1)
+        return np.array([hit, miss, fa, cr, cuts, cuts])
+
+    def split(self, points: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Return c₁, d₁ ``(points,)``, meta-d ``(1 or 2, points)``, log distances ``(2, K-1, points)``."""
         rows = np.ascontiguousarray(points.T)
-        if fixed is None:
+        if self.fixed is None:
             c1, d1, rows = rows[0], rows[1], rows[2:]
         else:
-            d1, c1 = np.broadcast_to(fixed, (2, rows.shape[1]))
+            d1, c1 = np.broadcast_to(np.array(self.fixed)[:, None], (2, rows.shape[1]))
         n_meta = 2 if self.conditional else 1
         return c1, d1, rows[:n_meta], rows[n_meta:].reshape(2, self.ratings - 1, rows.shape[1])
 
@@ -91,8 +132,7 @@ class SubjectModel:
         ``t2c_rs2`` of shape ``(..., K-1)``, ascending, on the axis on which the means are ∓meta-d/2.
         """
         shape = points.shape[:-1]
-        fixed = None if self.fixed is None else np.array(self.fixed)[:, None]
-        c1, d1, meta, logs = self.split(points.reshape(-1, self.dim), fixed)
+        c1, d1, meta, logs = self.split(points.reshape(-1, self.dim))
         offsets = TOL + np.cumsum(np.exp(logs), axis=1)
         below, above = (c1 - offsets[0])[::-1], c1 + offsets[1]
         names = ("meta_d_rs1", "meta_d_rs2") if self.conditional else ("meta_d",)
@@ -116,64 +156,6 @@ class SubjectModel:
             cuts = np.maximum.accumulate(-ndtri(np.maximum(beyond, 1e-12)))
             logs.append(np.log(np.maximum(np.diff(np.r_[first, cuts]), 1e-3)))
         return np.concatenate([start, [d1] * n_meta, *logs])
-
-
-class Joint:
-    """The density of points of several models of one shape: ``sizes`` of each, one model's after the other's.
-
-    Every point has the value and the gradient that its own model gives it alone, bit by bit.
-    """
-
-    def __init__(self, models: Sequence[SubjectModel], sizes: Sequence[int]) -> None:
-        def each(values: Sequence[Floats]) -> Floats:
-            return np.repeat(np.stack(values, axis=-1), sizes, axis=-1)
-
-        self.model = models[0]
-        self.counts = each([model.ratings_given for model in models])
-        self.n = each([model.ratings_given[..., None].sum(axis=2) for model in models])
-        self.fixed = None if models[0].fixed is None else each([np.array(model.fixed) for model in models])
-        weights = [_type1_weights(model.ratings_given) for model in models]
-        self.weights = each(weights)
-        ends = np.cumsum([0, *sizes]).tolist()
-        self.parts = [(own, slice(*place)) for own, place in zip(weights, pairwise(ends), strict=True)]
-
-    def __call__(self, points: Floats) -> tuple[Floats, Floats]:
-        """Return log density and gradient, as a `SubjectModel` does."""
-        c1, d1, meta, logs = self.model.split(points, self.fixed)
-        widths = np.exp(logs)
-        offsets = TOL + np.cumsum(widths, axis=1)
-        edges = (SIGN * c1)[:, None] + np.concatenate([np.zeros_like(offsets[:, :1]), offsets], axis=1)
-        value, d_edges, d_meta = ratings_part(self.counts, self.n, edges, meta, self.model.floor)
-        cuts = edges[:, 1:]
-        value += logs.sum(axis=(0, 1)) - (cuts**2).sum(axis=(0, 1)) - 0.25 * ((meta - d1) ** 2).sum(axis=0)
-        d_edges[:, 1:] -= 2 * cuts
-        d_meta -= 0.5 * (meta - d1)
-        d_logs = 1 + widths * d_edges[:, :0:-1].cumsum(axis=1)[:, ::-1]
-        gradient = np.empty((self.model.dim, len(points)))
-        first = 0
-        if self.fixed is None:
-            part, d_c1, d_d1 = self._type1_part(c1, d1)
-            value += part
-            gradient[0] = d_c1 + d_edges[1].sum(axis=0) - d_edges[0].sum(axis=0)
-            gradient[1] = d_d1 + 0.5 * (meta - d1).sum(axis=0)
-            first = 2
-        gradient[first : first + len(meta)] = d_meta
-        gradient[first + len(meta) :] = d_logs.reshape(-1, len(points))
-        return value, gradient.T
-
-    def _type1_part(self, c1: Floats, d1: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return priors of c₁ and d₁, the two binomials and the cuts' normalisation: value, slopes in c₁ and d₁."""
-        half = 0.5 * d1
-        x = np.stack([half - c1, c1 - half, -half - c1, c1 + half, (c1 - TOL) * ROOT_2, -(c1 + TOL) * ROOT_2])
-        np.minimum(x, FAR, out=x)
-        scaled = erfcx(x / -ROOT_2)
-        logs = np.log(0.5 * scaled) - 0.5 * x**2
-        # A product for each model: one sum over all points would round otherwise.
-        value = np.concatenate([weights @ logs[:, part] for weights, part in self.parts])
-        slopes = self.weights * (HAZARD / scaled)
-        d_c1 = -slopes[0] + slopes[1] - slopes[2] + slopes[3] + ROOT_2 * (slopes[4] - slopes[5]) - 2 * c1
-        d_d1 = 0.5 * (slopes[0] - slopes[1] - slopes[2] + slopes[3]) - 0.5 * d1
-        return value - c1**2 - 0.25 * d1**2, d_c1, d_d1
 
 
 def subject_model(
@@ -234,13 +216,6 @@ def ratings_part(
     if len(meta) == 1:
         d_meta = d_meta.sum(axis=0, keepdims=True)
     return value, d_x.sum(axis=1), d_meta
-
-
-def _type1_weights(table: Floats) -> Floats:
-    """Return how often each term of the type-1 part counts: hits, misses, false alarms, rejections, cuts on either side."""
-    (cr, miss), (hit, fa) = table.sum(axis=2)
-    cuts = -float(table.shape[2] - 1)
-    return np.array([hit, miss, fa, cr, cuts, cuts])
 
 
 def _upper(x: float) -> float:

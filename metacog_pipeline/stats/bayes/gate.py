@@ -15,7 +15,7 @@ import numpy as np
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats
 from metacog_pipeline.stats.bayes.draws import Diagnostic, Draws
-from metacog_pipeline.stats.bayes.sampler import TARGET, Steps, draw, warm_up
+from metacog_pipeline.stats.bayes.sampler import TARGET, Density, draw, warm_up
 from metacog_pipeline.stats.counts import Counts
 
 CONVERGED = "converged"
@@ -47,6 +47,7 @@ def require(table: Counts, least_ess: float) -> None:
 
 
 def sample_until_sure(
+    density: Density,
     starts: Floats,
     stream: np.random.SeedSequence,
     *,
@@ -58,20 +59,19 @@ def sample_until_sure(
     least_ess: float,
     most_calls: float = math.inf,
     shorter: bool = False,
-) -> Steps[Sampled]:
+) -> Sampled:
     """Draw until every parameter passes, at most ``rounds`` times."""
     calls = 0
     found: Draws = {}
     diagnostics: Mapping[str, Diagnostic] = {}
     reason = ""
     for effort in (2**i for i in range(rounds)):
-        tuned = yield from warm_up(
-            starts, seed=stream.spawn(1)[0], warmup=warmup * effort, max_steps=MOST_STEPS,
+        tuned = warm_up(
+            density, starts, seed=stream.spawn(1)[0], warmup=warmup * effort, max_steps=MOST_STEPS,
             target=1 - (1 - TARGET) / (effort if shorter else 1),
         )  # fmt: skip
-        kept = yield from draw(tuned, draws * effort)
+        found = read(draw(density, tuned, draws * effort))
         starts = tuned.position
-        found = read(kept)
         diagnostics = diagnose(found)
         reason = doubt(diagnostics, least_ess)
         calls += tuned.gradients

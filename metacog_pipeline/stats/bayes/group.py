@@ -35,7 +35,6 @@ from metacog_pipeline.stats.bayes.gate import (
     sample_until_sure,
 )
 from metacog_pipeline.stats.bayes.group_density import GroupModel, group_model
-from metacog_pipeline.stats.bayes.sampler import evaluated
 from metacog_pipeline.stats.bayes.starts import overdispersed
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import Estimate, unavailable
@@ -178,11 +177,10 @@ def bayes_metad_group(
     stream = random_stream(
         seed, label, ("group", model.ratings_given.shape, model.fixed is None), model.ratings_given
     )
-    steps = sample_until_sure(
-        _starts(model, chains, stream), stream, read=model.parameters, diagnose=_diagnose,
+    found = sample_until_sure(
+        model, _starts(model, chains, stream), stream, read=model.parameters, diagnose=_diagnose,
         draws=draws, warmup=warmup, rounds=rounds, least_ess=least_ess, shorter=True,
     )  # fmt: skip
-    found = evaluated(model, steps)
     if not found.reason:
         return GroupPosterior(CONVERGED, "", found.draws, found.diagnostics, *about)
     return GroupPosterior(NOT_CONVERGED, found.reason, {}, found.diagnostics, *about, found.draws)

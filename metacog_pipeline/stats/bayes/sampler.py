@@ -18,9 +18,9 @@ of a few. See :mod:`metacog_pipeline.stats.bayes.single` for what that comes to.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,10 +31,6 @@ from metacog_pipeline.stats._arrays import floats as checked_floats
 
 Evaluated = tuple[Floats, Floats]  # log density and gradient
 Density = Callable[[Floats], Evaluated]
-T = TypeVar("T")
-#: Work that yields points, is sent what their density is, and ends with a result: whoever runs it evaluates the points,
-#: those of several such works in one call where it likes (:mod:`metacog_pipeline.stats.bayes.together`).
-Steps = Generator[Floats, Evaluated, T]
 
 # Wanted acceptance: above the 0.65 that suits normal distributions (Beskos et al. 2013, *Bernoulli* 19), because shorter
 # steps are the price of curved corners.
@@ -72,42 +68,17 @@ class Chains:
     gradients: int = 0  # calls of the density so far, each over all chains
 
 
-def sample(
+@np.errstate(all="ignore")
+def warm_up(
     density: Density,
     starts: ArrayLike,
     *,
     seed: int | np.random.SeedSequence,
     warmup: int,
-    draws: int,
     target: float = TARGET,
     max_steps: int = MAX_STEPS,
-) -> Floats:
-    """Return draws from ``density``, shape ``(chains, draws, dim)``, after ``warmup`` iterations that are left out."""
-    tuned = evaluated(density, warm_up(starts, seed=seed, warmup=warmup, target=target, max_steps=max_steps))
-    return evaluated(density, draw(tuned, draws))
-
-
-def evaluated(density: Density, steps: Steps[T]) -> T:
-    """Return what ``steps`` end with, every point they yield evaluated by ``density``."""
-    with np.errstate(all="ignore"):
-        try:
-            points = next(steps)
-            while True:
-                points = steps.send(density(points))
-        except StopIteration as end:
-            found: T = end.value
-            return found
-
-
-def warm_up(
-    starts: ArrayLike,
-    *,
-    seed: int | np.random.SeedSequence,
-    warmup: int,
-    target: float = TARGET,
-    max_steps: int = MAX_STEPS,
-) -> Steps[Chains]:
-    """Tune chains and return them; parameters as in :func:`sample`."""
+) -> Chains:
+    """Tune chains on ``density``, from ``starts`` ``(chains, dim)``, and return them."""
     position = checked_floats("starts", starts, 2)
     if position.shape[0] < 2 or position.shape[1] < 1:
         raise ValueError(
@@ -117,18 +88,19 @@ def warm_up(
     whole("max_steps", max_steps, 1)
     if not 0 < target < 1:
         raise ValueError(f"target acceptance is {target}: it lies between 0 and 1")
-    value, gradient = yield position
+    value, gradient = density(position)
     if not (np.isfinite(value).all() and np.isfinite(gradient).all()):
         raise ValueError("the density or its gradient is not finite at a start: move the starts")
     chains = Chains(
         position.copy(), value, gradient, _factor(position), step=FIRST_STEP, length=FIRST_LENGTH,
         max_steps=max_steps, rng=resampling.generator(seed), gradients=1,
     )  # fmt: skip
-    yield from _tune(chains, iterations, target)
+    _tune(density, chains, iterations, target)
     return chains
 
 
-def draw(chains: Chains, draws: int) -> Steps[Floats]:
+@np.errstate(all="ignore")
+def draw(density: Density, chains: Chains, draws: int) -> Floats:
     """Move tuned chains on and return their next ``draws`` positions, shape ``(chains, draws, dim)``.
 
     Nothing is tuned here; calling twice continues the same chains.
@@ -136,7 +108,7 @@ def draw(chains: Chains, draws: int) -> Steps[Floats]:
     kept = np.empty((len(chains.position), whole("draws", draws), chains.position.shape[1]))
     accepted = 0.0
     for t in range(draws):
-        move = yield from _move(chains)
+        move = _move(density, chains)
         accepted += float(move.probability.mean())
         kept[:, t] = chains.position
     chains.acceptance = accepted / max(draws, 1)
@@ -153,7 +125,7 @@ class _Move:
     small: bool  # whether its steps were made small
 
 
-def _move(chains: Chains) -> Steps[_Move]:
+def _move(density: Density, chains: Chains) -> _Move:
     """Propose one trajectory for every chain, accept or reject each (Metropolis), and tell what happened."""
     rng, factor = chains.rng, chains.factor
     share = float(rng.uniform(*JITTER))
@@ -169,7 +141,7 @@ def _move(chains: Chains) -> Steps[_Move]:
     velocity = velocity + 0.5 * step * (gradient @ factor)
     for i in range(steps):
         q = q + step * (velocity @ factor.T)
-        value, gradient = yield q
+        value, gradient = density(q)
         velocity = velocity + (step if i + 1 < steps else 0.5 * step) * (gradient @ factor)
     chains.gradients += steps
     change = value - 0.5 * (velocity**2).sum(axis=1) - energy
@@ -181,12 +153,12 @@ def _move(chains: Chains) -> Steps[_Move]:
     return _Move(before, q, velocity, probability, share, small)
 
 
-def _tune(chains: Chains, iterations: int, target: float) -> Steps[None]:
+def _tune(density: Density, chains: Chains, iterations: int, target: float) -> None:
     ends = [int(share * iterations) for share in WINDOWS]
     step, length = _StepSize(chains.step, target), _Length(chains.length)
     window: list[Floats] = []
     for t in range(1, iterations + 1):
-        move = yield from _move(chains)
+        move = _move(density, chains)
         if not move.small:
             chains.step = step.update(_acceptance(move.probability, t <= ARRIVING * iterations))
             centre = chains.position.mean(axis=0)

@@ -21,7 +21,7 @@ labels.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -36,14 +36,11 @@ from metacog_pipeline.stats.bayes.gate import (
     NOT_CONVERGED,
     UNDEFINED_TYPE1,
     UNIDENTIFIED,
-    Sampled,
     random_stream,
     require,
     sample_until_sure,
 )
-from metacog_pipeline.stats.bayes.sampler import Steps
 from metacog_pipeline.stats.bayes.starts import mode, overdispersed
-from metacog_pipeline.stats.bayes.together import evaluated_together
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
 
@@ -203,71 +200,28 @@ def bayes_metad(
     >>> found.status, 0.5 < found.estimates()["m_ratio"].value < 1
     ('converged', True)
     """
-    return bayes_metad_each(
-        [(label, table)], estimate_dprime=estimate_dprime, conditional=conditional, seed=seed, draws=draws,
-        chains=chains, warmup=warmup, rounds=rounds, least_ess=least_ess,
-    )[0]  # fmt: skip
-
-
-def bayes_metad_each(
-    cells: Sequence[tuple[str, Counts]], *, seed: int, estimate_dprime: bool = True, conditional: bool = False,
-    draws: int = DRAWS, chains: int = CHAINS, warmup: int = WARMUP, rounds: int = ROUNDS,
-    least_ess: float = LEAST_ESS,
-) -> list[Posterior]:  # fmt: skip
-    """Return the posterior of each cell, as `bayes_metad` gives it of its label and table, bit by bit.
-
-    Cells on one scale are sampled side by side: their points are evaluated in one call, in a fraction of the time.
-
-    Parameters
-    ----------
-    cells : sequence of (label, Counts)
-        The label and the counts of each cell, one cell a table.
-    seed, estimate_dprime, conditional, draws, chains, warmup, rounds, least_ess
-        As of `bayes_metad`.
-
-    Raises
-    ------
-    ValueError
-        As of `bayes_metad`.
-
-    Examples
-    --------
-    >>> table = Counts(np.array([[60.0, 40, 25, 15]]), np.array([[10.0, 20, 45, 65]]))
-    >>> one, other = bayes_metad_each([("one", table), ("other", table)], seed=1)
-    >>> alone = bayes_metad(table, seed=1, label="other").estimates()["m_ratio"].value
-    >>> one.status, other.estimates()["m_ratio"].value == alone
-    ('converged', True)
-    """
     seed, draws, chains = whole("seed", seed), whole("draws", draws, 4), whole("chains", chains, 4)
     warmup, rounds = whole("warmup", warmup), whole("rounds", rounds, 1)
-    found: dict[int, Posterior] = {}
-    work: dict[int, tuple[SubjectModel, Steps[Sampled]]] = {}
-    abouts = []
-    for place, (label, table) in enumerate(cells):
-        if table.cells != 1:
-            raise ValueError(f"the table has {table.cells} cells: one at a time, use take")
-        require(table, least_ess)
-        if not float(table.n[0]) <= MOST_DRAWN:
-            raise ValueError(f"the cell has {float(table.n[0]):g} trials, more than {MOST_DRAWN:g}")
-        n_s1, n_s2 = table.n_s1[0], table.n_s2[0]
-        abouts.append((float(table.n[0]), table.ratings, label, seed, estimate_dprime, conditional))
-        status, reason = _hopeless(n_s1, n_s2)
-        if status:
-            found[place] = Posterior(status, reason, {}, {}, *abouts[place])
-            continue
-        model = subject_model(n_s1, n_s2, estimate_dprime=estimate_dprime, conditional=conditional)
-        kind = (model.ratings_given.shape, model.fixed is None, model.conditional)
-        stream = random_stream(seed, label, kind, model.ratings_given)
-        work[place] = model, sample_until_sure(
-            _starts(model, chains, stream), stream, read=partial(_read, model),
-            diagnose=diagnose, draws=draws, warmup=warmup, rounds=rounds, least_ess=least_ess, most_calls=MOST_CALLS,
-        )  # fmt: skip
-    for place, sampled in zip(work, evaluated_together(list(work.values())), strict=True):
-        status, drawn, left = (
-            (NOT_CONVERGED, {}, sampled.draws) if sampled.reason else (CONVERGED, sampled.draws, {})
-        )
-        found[place] = Posterior(status, sampled.reason, drawn, sampled.diagnostics, *abouts[place], left)
-    return [found[place] for place in range(len(cells))]
+    if table.cells != 1:
+        raise ValueError(f"the table has {table.cells} cells: one at a time, use take")
+    require(table, least_ess)
+    if not float(table.n[0]) <= MOST_DRAWN:
+        raise ValueError(f"the cell has {float(table.n[0]):g} trials, more than {MOST_DRAWN:g}")
+    n_s1, n_s2 = table.n_s1[0], table.n_s2[0]
+    about = (float(table.n[0]), table.ratings, label, seed, estimate_dprime, conditional)
+    status, reason = _hopeless(n_s1, n_s2)
+    if status:
+        return Posterior(status, reason, {}, {}, *about)
+    model = subject_model(n_s1, n_s2, estimate_dprime=estimate_dprime, conditional=conditional)
+    kind = (model.ratings_given.shape, model.fixed is None, model.conditional)
+    stream = random_stream(seed, label, kind, model.ratings_given)
+    found = sample_until_sure(
+        model, _starts(model, chains, stream), stream, read=partial(_read, model), diagnose=diagnose, draws=draws,
+        warmup=warmup, rounds=rounds, least_ess=least_ess, most_calls=MOST_CALLS,
+    )  # fmt: skip
+    if found.reason:
+        return Posterior(NOT_CONVERGED, found.reason, {}, found.diagnostics, *about, found.draws)
+    return Posterior(CONVERGED, "", found.draws, found.diagnostics, *about)
 
 
 def _read(model: SubjectModel, kept: Floats) -> dict[str, Floats]:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
 from metacog_pipeline.stats.bayes.density import TOL, SubjectModel, point_estimates, subject_model
-from metacog_pipeline.stats.bayes.sampler import sample
+from metacog_pipeline.stats.bayes.sampler import draw, warm_up
 from tests.tables import every
 
 HALF, TWO = 0.5**0.5, 2**0.5
@@ -127,7 +127,7 @@ def test_a_fixed_d_prime_is_that_of_counts_plus_one_over_2k():
 def test_without_data_c1_d1_and_meta_d_keep_their_priors():
     model = subject_model(np.zeros(8), np.zeros(8))
     starts = np.random.default_rng(0).standard_normal((64, model.dim))
-    draws = sample(model, starts, seed=1, warmup=200, draws=500)
+    draws = draw(model, warm_up(model, starts, seed=1, warmup=200), 500)
     named = {name: values.ravel() for name, values in model.parameters(draws).items() if values.ndim == 2}
     for name, variance in (("c1", 0.5), ("d1", 2.0), ("meta_d", 4.0)):
         x = named[name] / variance**0.5
@@ -152,7 +152,7 @@ def test_draws_agree_with_sums_over_a_grid():
     mean = weight @ points
     sd = np.sqrt(weight @ (points - mean) ** 2)
     starts = mean + 2 * sd * np.random.default_rng(1).standard_normal((64, 3)).clip(-1.5, 1.5)
-    draws = sample(model, starts, seed=3, warmup=200, draws=1000).reshape(-1, 3)
+    draws = draw(model, warm_up(model, starts, seed=3, warmup=200), 1000).reshape(-1, 3)
     assert np.abs((draws.mean(axis=0) - mean) / sd).max() < 0.02
     assert np.abs(draws.std(axis=0) / sd - 1).max() < 0.02
     for axis in range(3):

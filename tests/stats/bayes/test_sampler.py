@@ -6,8 +6,12 @@ from scipy.special import gammaincinv, polygamma, psi
 from scipy.stats import norm
 
 from metacog_pipeline.stats.bayes.diagnostics import ess_bulk, ess_tail, rhat
-from metacog_pipeline.stats.bayes.sampler import draw, evaluated, sample, warm_up
+from metacog_pipeline.stats.bayes.sampler import draw, warm_up
 from metacog_pipeline.stats.bayes.starts import mode, overdispersed
+
+
+def sample(density, starts, *, draws, **tuning):
+    return draw(density, warm_up(density, starts, **tuning), draws)
 
 
 def normal_target(dim, condition, seed=0):
@@ -61,9 +65,9 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others():
 
 def test_after_the_warm_up_nothing_is_tuned_and_chains_go_on():
     density = normal_target(3, 3)[1]
-    chains = evaluated(density, warm_up(starts(8, 3), seed=4, warmup=50))
+    chains = warm_up(density, starts(8, 3), seed=4, warmup=50)
     tuning = (chains.step, chains.length, chains.factor.tobytes())
-    parts = [evaluated(density, draw(chains, n)) for n in (30, 20)]
+    parts = [draw(density, chains, n) for n in (30, 20)]
     assert (chains.step, chains.length, chains.factor.tobytes()) == tuning
     whole = sample(density, starts(8, 3), seed=4, warmup=50, draws=50)
     assert np.concatenate(parts, axis=1).tobytes() == whole.tobytes()
@@ -74,11 +78,11 @@ def test_one_step_leaves_the_target_as_it_is():
     """Many chains started in the target stay in it, whatever the tuning: the Metropolis step is exact."""
     rng = np.random.default_rng(0)
     density = log_gamma_target(1.0)
-    chains = evaluated(density, warm_up(starts(20_000, 1, 0.5), seed=1, warmup=0))
+    chains = warm_up(density, starts(20_000, 1, 0.5), seed=1, warmup=0)
     chains.position = np.log(rng.exponential(size=(20_000, 1)))
     chains.value, chains.gradient = density(chains.position)
     chains.step, chains.length, chains.factor = 1.5, 3.0, np.array([[1.3]])  # coarse: a good part is rejected
-    moved = evaluated(density, draw(chains, 5))[:, -1, 0]
+    moved = draw(density, chains, 5)[:, -1, 0]
     assert chains.acceptance < 0.95
     for p in (0.01, 0.1, 0.5, 0.9, 0.99):
         below = (moved <= np.log(-np.log1p(-p))).mean()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.stats.bayes.single import RATIO_UNSTABLE, bayes_metad, bayes_metad_each
+from metacog_pipeline.stats.bayes.single import RATIO_UNSTABLE, bayes_metad
 from metacog_pipeline.stats.counts import counts
 from metacog_pipeline.stats.decisions import compare
 from metacog_pipeline.stats.estimate import Estimate
@@ -44,19 +44,18 @@ def fit(cell, **options):
 
 
 def each(*names, **options):
-    """Fit hard cells side by side: the posteriors they have alone, in less time."""
-    cells = [("", counts(*HARD[name])) for name in names]
-    return bayes_metad_each(cells, seed=1, rounds=2, **options)
+    """Fit hard cells."""
+    return [bayes_metad(counts(*HARD[name]), seed=1, rounds=2, **options) for name in names]
 
 
 @pytest.fixture(scope="module")
 def alike():
-    """The classic example, under a second name, with one more trial, and mirrored, side by side."""
+    """The classic example, under a second name, with one more trial, and mirrored."""
     more, mirrored = (CLASSIC[0], [*CLASSIC[1][:-1], 40]), (CLASSIC[1][::-1], CLASSIC[0][::-1])
     cells = {"": CLASSIC, "second": CLASSIC, "more": more, "mirrored": mirrored}
     labels = ["second" if name == "second" else "" for name in cells]
-    tables = [counts(*cell) for cell in cells.values()]
-    return dict(zip(cells, bayes_metad_each([*zip(labels, tables, strict=True)], seed=1), strict=True))
+    fits = [fit(cell, label=label) for cell, label in zip(cells.values(), labels, strict=True)]
+    return dict(zip(cells, fits, strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -197,21 +196,6 @@ def test_conditional_fits_have_a_meta_d_for_each_response():
     assert "m_ratio_median_rs1" in estimates and "meta_d" not in estimates
 
 
-def test_cells_side_by_side_have_the_posteriors_they_have_alone_bit_by_bit():
-    rng = np.random.default_rng(3)
-    rows = {f"k{k} {i}": rng.integers(0, 9, (2, 2 * k)) for k in (2, 3) for i in range(3)}
-    rows["hopeless"] = np.array([[3, 0, 0, 0], [1, 0, 0, 0]])
-    cells = [(label, counts(*table)) for label, table in rows.items()]
-    for how in ({}, {"estimate_dprime": False}, {"conditional": True}):
-        asked = {"seed": 1, "draws": 20, "warmup": 20, "chains": 8, "rounds": 2, **how}
-        for (label, table), beside in zip(cells, bayes_metad_each(cells, **asked), strict=True):
-            alone = bayes_metad(table, label=label, **asked)
-            assert (alone.status, alone.reason, alone.n) == (beside.status, beside.reason, beside.n)
-            assert repr(alone.diagnostics) == repr(beside.diagnostics)
-            for name, values in {**alone.draws, **alone.unconverged_draws}.items():
-                assert values.tobytes() == {**beside.draws, **beside.unconverged_draws}[name].tobytes()
-
-
 def test_swapping_the_stimuli_mirrors_the_posterior(classic, alike):
     there, back = classic.summary(), alike["mirrored"].summary()
     assert back["d1"].mean == pytest.approx(there["d1"].mean, abs=0.01)
@@ -234,14 +218,14 @@ def test_cells_fitted_with_one_seed_share_no_random_numbers(classic, alike):
         assert compare(classic.draws["m_ratio"], other.draws["m_ratio"]).differs is False
 
 
-# Three cells at a time, side by side.
 @settings(max_examples=4)
 @given(st.integers(2, 6), st.integers(0, 10**6), st.booleans())
 def test_any_counts_give_a_status_and_numbers_only_with_convergence(k, seed, estimate):
     rng = np.random.default_rng(seed)
-    cells = [("", counts(*rng.poisson(rng.gamma(0.4, 10, 2 * k), (2, 2 * k)))) for _ in range(3)]
     few = {"draws": 150, "warmup": 150, "rounds": 1}
-    for posterior in bayes_metad_each(cells, seed=1, estimate_dprime=estimate, **few):
+    for _ in range(3):
+        table = counts(*rng.poisson(rng.gamma(0.4, 10, 2 * k), (2, 2 * k)))
+        posterior = bayes_metad(table, seed=1, estimate_dprime=estimate, **few)
         assert posterior.status in ("converged", "not_converged", "undefined_type1", "unidentified")
         assert bool(numbers(posterior)) == posterior.converged == (posterior.reason == "")
         assert all(np.isfinite(value).all() for value in posterior.draws.values())

@@ -22,8 +22,7 @@ from metacog_pipeline.benchmarks.signaldetection.grid import number
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.stats.bayes.gate import CONVERGED
-from metacog_pipeline.stats.bayes.single import CHAINS, Posterior, bayes_metad_each
-from metacog_pipeline.stats.bayes.together import AT_ONCE
+from metacog_pipeline.stats.bayes.single import CHAINS, Posterior, bayes_metad
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.study.frames import mark_of, read_frame, write_frame
@@ -87,12 +86,10 @@ def posteriors(
     # A few draws for each that is kept: thinning then loses little, and more would cost time without use; with
     # shorter chains the gate often asks for another round.
     per_chain = min(MOST_PER_CHAIN, -(-3 * keep // CHAINS))
-    for first in range(0, len(new), AT_ONCE):
-        some = new[first : first + AT_ONCE]
-        drawn = bayes_metad_each([cells[place] for place in some], seed=seed, draws=per_chain)
-        for place, posterior in zip(some, drawn, strict=True):
-            found[place] = kept = _kept(posterior, keep)
-            write_frame(_row(kept), paths[place], paths[place].stem)
+    for place in new:
+        label, table = cells[place]
+        found[place] = kept = _kept(bayes_metad(table, seed=seed, label=label, draws=per_chain), keep)
+        write_frame(_row(kept), paths[place], paths[place].stem)
     return [found[place] for place in range(len(cells))]
 
 
