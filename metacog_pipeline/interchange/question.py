@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from functools import cached_property
 from typing import Any, Literal
 
@@ -51,7 +50,8 @@ class Question(Item):
         if self.options:
             return Letter(dict(zip(LETTERS, self.options, strict=False)))
         if self.kind == "number":
-            return Number(self.unit or asked_unit(self.question))
+            whole = len(self.answer) > 3 and self.answer.isdigit()
+            return Number(self.unit or asked_unit(self.question), whole=whole)
         return ShortText(tuple(unboxed(plain(form)).strip() for form in (self.answer, *self.accept)))
 
     def right(self, value: Any, words: str) -> bool:
@@ -70,11 +70,7 @@ class Question(Item):
 
     @staticmethod
     def _ways(field: Number, value: float, words: str) -> tuple[float, ...]:
-        """Return a number, and it as a share where a percentage is asked for, or the other way; or with grouped digits."""
-        if re.match(
-            r"\W*[1-9]\d{0,2}\.\d{3}(?![\d.,])", words
-        ):  # 42.195 m, as German and Spanish group digits
-            return value, value * 1000
+        """Return a number, and it as a share where a percentage is asked for, or the other way."""
         asked, stated = field.unit in ("%", "percent"), in_percent(words)
         if asked == stated:
             return (value,)

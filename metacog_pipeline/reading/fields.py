@@ -10,7 +10,16 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from metacog_pipeline.reading.envelope import unboxed
-from metacog_pipeline.reading.numbers import Quantity, in_unit, known, meant, numbers, of_kind
+from metacog_pipeline.reading.numbers import (
+    BETWEEN,
+    TAKES_BACK,
+    Quantity,
+    in_unit,
+    known,
+    meant,
+    numbers,
+    of_kind,
+)
 from metacog_pipeline.reading.records import objects, supposed
 
 Status = Literal["ok", "ambiguous", "no_answer", "refused", "truncated", "out_of_range", "not_read"]
@@ -257,7 +266,6 @@ _BARE = re.compile(
 )
 _ENDS = re.compile(r"(?::|\bis|\b(?:to|would|i['’]d|must)\s+say)\s*[*_\"']{0,3}(yes|no)\W*$", re.IGNORECASE)
 _CLAUSE = re.compile(r"[^.,;:!?\n。，；：！？]+")
-_TAKEN_BACK = re.compile(r"\b(?:actually|wait|on\s+reflection|correction|rather|i\s+mean)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +286,7 @@ class YesNo:
                 if other is None:
                     start = len(text) - len(re.sub(r"^\W+", "", text))
                     return Found("ok", word, start, found.end())
-                return other if _TAKEN_BACK.search(text, found.end(), other.end) else AMBIGUOUS
+                return other if TAKES_BACK.search(text, found.end(), other.end) else AMBIGUOUS
         if ends := _ENDS.search(text):
             return Found("ok", ends[1].lower(), ends.start(1), ends.end(1))
         return alone[-1] if len({each.value for each in alone}) == 1 else AMBIGUOUS if alone else NOTHING
@@ -306,9 +314,6 @@ _VAGUE = re.compile(
 _RESULT = re.compile(
     r"\b(?:answer|result|total|it|that)(?:\s+(?:is|was|would\s+be|equals|makes)|\s*=)\s+([^\n]{1,60})",
     re.IGNORECASE,
-)
-_BETWEEN = re.compile(
-    r"\s*,?\s*(?:-|to|or|and|/|maybe|perhaps)\s*(?:possibly|maybe|perhaps)?\s*", re.IGNORECASE
 )
 # A sentence about how sure the model is: its number is no answer.
 _SURE_SENTENCE = re.compile(
@@ -339,7 +344,7 @@ class Number:
         if len({round(in_unit(each, self.unit), 12) for each in found}) > 1:
             between = bare[found[0].end : found[1].start + (bare[found[1].start :].lstrip()[0] == "-")]
             if "=" not in bare and (
-                _BETWEEN.fullmatch(between) or re.search(r"\bbetween\b", bare, re.IGNORECASE)
+                BETWEEN.fullmatch(between) or re.search(r"\bbetween\b", bare, re.IGNORECASE)
             ):
                 return AMBIGUOUS
             if bare.rstrip(" .$").endswith("="):
@@ -362,11 +367,10 @@ class Number:
         value = in_unit(quantity, self.unit)
         if quantity.unit and known(self.unit) and not of_kind(quantity, self.unit):
             return NOTHING  # another kind of quantity than was asked for
-        if self.whole and "/" in said[quantity.start : quantity.end]:
+        stated = said[quantity.start : quantity.end].strip()
+        if self.whole and re.search(r"\d\s?/\s?\d", stated):
             return AMBIGUOUS  # 1905/1906 are two
-        if self.whole and re.match(
-            r"[-+]?[1-9]\d{0,2}\.\d{3}(?![\d.])", said[quantity.start : quantity.end].strip()
-        ):
+        if self.whole and value == quantity.value and re.match(r"[-+]?[1-9]\d{0,2}\.\d{3}(?![\d.])", stated):
             value *= 1000
         if not math.isfinite(value):
             return Found("out_of_range")
@@ -379,7 +383,6 @@ _OF_TOP = re.compile(
     re.IGNORECASE,
 )
 _WHOLES = (5, 10, 100)  # of which a share is stated, whatever the scale
-_RANGE = re.compile(r"\s*%?\s*(?:-|to|or|/)\s*", re.IGNORECASE)
 
 
 def _finite(value: float) -> float | None:
@@ -407,7 +410,7 @@ class Confidence:
         found = [*numbers(bare.replace(",", ".") if re.match(r"^0,\d+$", bare) else bare)]
         if not found:
             return NOTHING
-        if len(found) > 1 and _RANGE.fullmatch(bare[found[0].end : found[1].start]):
+        if len(found) > 1 and BETWEEN.fullmatch(bare[found[0].end : found[1].start]):
             return AMBIGUOUS
         percent = found[0].unit in ("%", "percent") or bool(re.match(r"\s*per\s?cent", bare[found[0].end :]))
         return self._within(found[0].value, said, percent=percent)

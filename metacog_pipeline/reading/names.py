@@ -11,16 +11,9 @@ from functools import lru_cache
 from itertools import pairwise
 
 from metacog_pipeline.reading.envelope import plain, unboxed
-from metacog_pipeline.reading.fields import (
-    AMBIGUOUS,
-    NOTHING,
-    REFUSED,
-    UNKNOWN,
-    WITHHELD,
-    Found,
-    simple,
-)
-from metacog_pipeline.reading.numbers import Quantity, numbers
+from metacog_pipeline.reading.fields import AMBIGUOUS, NOTHING, REFUSED, UNKNOWN, WITHHELD, Found, simple
+from metacog_pipeline.reading.numbers import BETWEEN, TAKES_BACK, Quantity, numbers
+from metacog_pipeline.reading.records import TEMPLATE
 
 LONGEST_NAME = 80  # characters of a name or of a sentence that states one
 LONGEST_SENTENCE = 160  # characters: a longer one is prose
@@ -54,17 +47,9 @@ _SAYS = re.compile(
 )
 _NOTE = re.compile(r"\s*[(\[][^)\]]{0,120}[)\]]")
 _OR = re.compile(r"\s+(?:or|o|oder|ou)\s+|\s*/\s*|(?<=[\u4e00-\u9fff])(?:还是|或者?)", re.IGNORECASE)
-_GUESS = re.compile(r"[,;.]\s*(?:but|pero|aber|mais)\s+(.+)", re.IGNORECASE)  # behind not knowing
-_PLACE = re.compile(
-    r"\W*(?:\[[^\[\]]*\b(?:your|answer|name|insert|text|number|letter|option|not\s+used|blank)\b[^\[\]]*\]|<[^<>]*\b(?:your|answer|name|insert|text)\b[^<>]*>)\W*",
-    re.IGNORECASE,
-)
 _UNFINISHED = re.compile(r"(?:^|\s)(?:by|is|was|are|were|the|of|in|called|named|and|or)$", re.IGNORECASE)
 
 # --- how a sentence states a name ---
-_CORRECTION = re.compile(
-    r"\b(?:no,?\s+wait|wait|scratch\s+that|correction|i\s+mean|or\s+rather)\b[\W_]*", re.IGNORECASE
-)
 _CLAUSES = re.compile(r"[,;|\n]\s*(?!\d)|\s[-–—]+\s|[，；。]|(?<=\w{3})[.!?]\s")
 # A clause that states what the ones before it led up to; and one that leads up to something.
 _GOES_ON = re.compile(
@@ -73,9 +58,7 @@ _GOES_ON = re.compile(
     re.IGNORECASE,
 )
 _LEADS_UP = re.compile(
-    r"\W*(?:(?:in|on|at|as|after|before|during|according|formerly|previously|originally|once|not|well|sure|en|no|nicht"
-    r"|keywords?)(?!\w)|不是)",
-    re.IGNORECASE,
+    r"\W*(?:(?:in|on|at|as|after|before|during|once|not|en|no|nicht)(?!\w)|不是)", re.IGNORECASE
 )
 _ASIDE = re.compile(  # before a name that is denied, left behind or compared with, in simple form
     r"(?:^| )(?:not|n t|never|no|no es|no fue|nicht|kein|keine|pas|不 是|并 非|rather than|instead of|unlike|than|like|near"
@@ -169,13 +152,8 @@ def _same(said: _Form, key: _Form) -> bool:
     return both and math.isclose(said.number or 0.0, key.number or 0.0, rel_tol=1e-9)
 
 
-_ABOUT = re.compile(
-    r"^\W*(?:about|around|approximately|roughly|circa|etwa|unos|environ|约|약)\s*", re.IGNORECASE
-)
-
-
 def _only_number(text: str) -> float | None:
-    text = re.sub(r"°\s?[CF]?", "", _ABOUT.sub("", text))
+    text = re.sub(r"°\s?[CF]?", "", text)
     found = [*numbers(text)]
     if len(found) != 1 or re.search(r"[^\W\d]", text[: found[0].start] + text[found[0].end :]):
         return None
@@ -189,7 +167,7 @@ def stated(sentence: str, keys: Sequence[str]) -> str | None:
     """
     text = _NOTE.sub(" ", sentence)
     clauses = [each for each in _CLAUSES.split(text) if each.strip()]
-    led = bool(clauses) and bool(_LEADS_UP.match(clauses[0]))
+    led = bool(_LEADS_UP.match(text))
     counted = [each for place, each in enumerate(clauses) if place == 0 or led or _GOES_ON.match(each)]
     said = [(each, _spaced(each)) for each in counted]
     found = [*numbers(text)]
@@ -240,12 +218,9 @@ def _spaced(text: str) -> str:
 def _states_number(text: str, found: Sequence[Quantity], value: float) -> bool:
     for one, two in pairwise(found):
         between = text[one.end : two.start]
-        if one.value != two.value and value in (one.value, two.value) and _EITHER.fullmatch(between):
+        if one.value != two.value and value in (one.value, two.value) and BETWEEN.fullmatch(between):
             return False
     return any(math.isclose(each.value, value, rel_tol=1e-9) for each in found)
-
-
-_EITHER = re.compile(r"\s*(?:-|to|or|and|/|o|oder|bis)\s*", re.IGNORECASE)
 
 
 def _short(text: str) -> str:
@@ -264,14 +239,12 @@ class ShortText:
     def read(self, said: str) -> Found:
         """Read the text behind a label."""
         bare = unboxed(_short(said)).strip(" \t\n*_,;:!$\"'`<>").removesuffix(".").strip(" *_$\"'`")
-        if not bare or _UNFINISHED.search(bare) or _PLACE.fullmatch(bare):
+        if not bare or _UNFINISHED.search(bare) or TEMPLATE.fullmatch(bare):
             return NOTHING
         bare = bare[1:-1] if re.fullmatch(r"\[[^\[\]]*\]", bare) else bare
         exact = self._is(bare) is not None
         if not exact and UNKNOWN.match(bare):
-            guess = _GUESS.search(bare)
-            if guess is None or not self.right(guess[1]):
-                return WITHHELD
+            return WITHHELD
         if not exact and REFUSED.match(bare) and not self.right(bare):
             return NOTHING
         sides = [each for each in _OR.split(bare) if each]
@@ -300,7 +273,7 @@ class ShortText:
 
     def alias(self, said: str) -> str | None:
         """Return the alias that ``said`` is, or that it states as a sentence; None for neither."""
-        last = _CORRECTION.split(said)[-1] or said
+        last = TAKES_BACK.split(said)[-1] or said
         signed = signs(last), signs(_NOTE.sub("", last))
         aliases = [each for each in self.aliases if _key(each).signs in signed]
         return ShortText(aliases)._is(last) or stated(last, aliases)

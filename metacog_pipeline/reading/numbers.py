@@ -15,14 +15,9 @@ ONES = (
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _WORDS = {word: value for value, word in enumerate(ONES)} | {word: 10 * n for n, word in enumerate(_TENS, 2)}
 _SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "dozen": 12.0}
-_SHORT_SCALES = {
-    "k": 1e3,
-    "mn": 1e6,
-    "mio": 1e6,
-    "bn": 1e9,
-    **dict.fromkeys("万萬만", 1e4),
-    **dict.fromkeys("亿億억", 1e8),
-}
+_SHORT_SCALES = (
+    {"k": 1e3, "mn": 1e6, "mio": 1e6, "bn": 1e9} | dict.fromkeys("万萬만", 1e4) | dict.fromkeys("亿億억", 1e8)
+)
 # Words of other languages count where they stand alone.
 _ALONE = {
     word: value
@@ -226,12 +221,15 @@ _ASIDE = re.compile(
     rf"|(?<=[a-z])\s\d{{1,2}}(?:st|nd|rd|th)?(?=,?\s+\d{{4}}\b)|\b\d{{1,4}}(?:st|nd|rd|th)\b|\bmod(?:ulo)?\s+\d+",
     re.IGNORECASE,
 )
-_CORRECTS = re.compile(
-    r"\b(?:no|wait|actually|correct(?:ion|ing)|re-?check|recount|hm+|rather|i\s+mean)\b", re.IGNORECASE
-)
-_STATES = re.compile(
-    r"\b(?:(?:answer|result|total|sum)(?:\s+(?:is|was|would\s+be|equals|makes)|\s*=)|remainder|numerator|(?:it|that)\s+(?:is|equals|makes))\b",
+#: What takes back what a text said before it.
+TAKES_BACK = re.compile(
+    r"\b(?:no,?\s+wait|wait|actually|scratch\s+that|correct(?:ion|ing)|on\s+reflection|i\s+mean|(?:or\s+)?rather(?!\s+than)"
+    r"|re-?check\w*|recount\w*|sorry|hm+)\b[\W_]*",
     re.IGNORECASE,
+)
+#: What stands between two numbers of which a text does not say which it means.
+BETWEEN = re.compile(
+    r"\s*%?,?\s*(?:-|to|or|and|/|maybe|perhaps|bis|o|oder)\s*(?:possibly|maybe|perhaps)?\s*", re.IGNORECASE
 )
 _CONCLUDES = re.compile(
     r"→|[-=]>|≡|\b(?:so|thus|therefore|hence|i\.e\.|comes\s+to|makes|gives|yields)\b", re.IGNORECASE
@@ -244,7 +242,7 @@ def meant(text: str, found: Sequence[Quantity], unit: str | None) -> Quantity | 
     """Return the number that ``text`` gives as its answer; None where several stand side by side."""
     text = _ASIDE.sub(lambda aside: " " * len(aside[0]), text)
     rest = [each for each in found if text[each.start : each.end].strip()] or list(found)
-    for mark in [*_CORRECTS.finditer(text)][-1:]:
+    for mark in [*TAKES_BACK.finditer(text)][-1:]:
         text = " " * mark.end() + text[mark.end() :]
         rest = [each for each in rest if each.start >= mark.end()] or rest
     for part in _parts(text, rest, unit):
@@ -257,11 +255,10 @@ def _parts(text: str, found: Sequence[Quantity], unit: str | None) -> Iterator[l
     """Yield the numbers of ever other parts of the text, those first that say most."""
     yield list(found)
     yield [each for each in found if of_kind(each, unit) and all(other.unit for other in found)]
-    for marks in (_STATES, _CONCLUDES):
-        for place in [mark.end() for mark in marks.finditer(text)][-1:]:
-            behind = [each for each in found if each.start >= place]
-            yield behind
-            yield [each for each in behind if each.start < _end(text, place)]
+    for place in [mark.end() for mark in _CONCLUDES.finditer(text)][-1:]:
+        behind = [each for each in found if each.start >= place]
+        yield behind
+        yield [each for each in behind if each.start < _end(text, place)]
     yield [each for each in found if each.start < _end(text, 0)]
     sides = [mark.start() for mark in _EQUALS.finditer(text)]
     yield [each for each in found if sides and each.start > sides[-1]]

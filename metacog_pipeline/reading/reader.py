@@ -22,12 +22,12 @@ from metacog_pipeline.reading.fields import (
     Found,
     Status,
 )
+from metacog_pipeline.reading.numbers import TAKES_BACK
 from metacog_pipeline.reading.records import Record, Value, blanked, group, records
 
 _CORRECTS = re.compile(
-    r"\b(?:wait|actually|on\s+reflection|correct(?:ion|ed|ing)|reconsider\w*|on\s+second\s+thoughts?|rather|instead|sorry|mistake"
-    r"|double-?\s?check\w*|re-?check\w*|transposed|miscalculat\w*|oops|revis\w+|updat\w+|change\s+my|let\s+me\s+re|final\w*"
-    r"|hm+|no,|scratch\s+that|wrong|second\s+look|look\s+again)\b",
+    rf"{TAKES_BACK.pattern}|\b(?:correct(?:ed)?|reconsider\w*|on\s+second\s+thoughts?|instead|sorry|mistake|double-?\s?check\w*"
+    r"|transposed|miscalculat\w*|oops|revis\w+|updat\w+|change\s+my|let\s+me\s+re|final\w*|no,|wrong|(?:second\s+look|look\s+again))\b",
     re.IGNORECASE,
 )
 _RESTATES = re.compile(
@@ -88,7 +88,7 @@ def read(envelope: Envelope, fields: Sequence[Field]) -> Reading:
     if chosen.status == "no_answer" and REFUSED.match(turn) and not UNKNOWN.match(turn):
         return _all("refused", fields)
     several = chosen.status == "ambiguous" and len(answered) > 1
-    rest = {each.name: _one_of(found, each) if several else _elsewhere(text, found, each) for each in others}
+    rest = {each.name: AMBIGUOUS if several else _elsewhere(text, found, each) for each in others}
     return Reading(chosen.status, {first.name: chosen, **rest}, envelope.start)
 
 
@@ -135,11 +135,8 @@ def _restated(text: str, end: int, first: Field, *, takes_back: bool) -> Found |
 def _of_several(stated: Sequence[Record], text: str, name: str) -> Record | Found:
     """Return the record that counts of several that disagree."""
     last, before = stated[-1], stated[-2]
-    if last.final and not before.final:
-        return last
-    if not any(each.several for each in stated) and _CORRECTS.search(
-        text, before.values[name].start, last.start + 1
-    ):
+    between = (before.values[name].start, last.values[name].start)
+    if not any(each.several for each in stated) and _CORRECTS.search(text, *between):
         return last
     sure = [each for each in map(_sureness, stated) if each is not None]
     if len(sure) == len(stated) and sure[0] == max(sure) and sure.count(sure[0]) == 1:
@@ -179,38 +176,15 @@ def _unnamed(text: str, found: Sequence[Record], fields: Sequence[Field]) -> Rec
 
 # --- the fields of a record ---------------------------------------------------------------------------------------------
 def _of_record(text: str, chosen: Record, found: Sequence[Record], field: Field, first: Field) -> Found:
-    """Return a field of the record that answers; one that it does not name, from where the turn says it."""
-    if field.name in chosen.values:
-        if field is first:
-            return _value_of(chosen, field, first)
-        return _corrected(text, chosen, found, field, first) or _agreed(text, chosen, found, field, first)
-    return NOTHING if chosen.several else _elsewhere(text, found, field)
-
-
-def _corrected(
-    text: str, chosen: Record, found: Sequence[Record], field: Field, first: Field
-) -> Found | None:
-    """Return a field that the reply corrects behind the record that answers; None where it does not."""
-    behind = [
-        each
-        for each in found
-        if each.start >= chosen.end and field.name in each.values and first.name not in each.values
-    ]
-    if not behind or not _CORRECTS.search(text, chosen.end, behind[-1].values[field.name].start):
-        return None
-    read = _value_of(behind[-1], field, first)
-    return read if read.status == "ok" else None
-
-
-def _agreed(text: str, chosen: Record, found: Sequence[Record], field: Field, first: Field) -> Found:
-    """Return a field of the record that answers; ambiguous where another record with the same answer says otherwise."""
+    """Return a field of the record that answers; ambiguous where a later record, or one that answers the same, differs."""
+    if field.name not in chosen.values:
+        return NOTHING if chosen.several else _elsewhere(text, found, field)
     mine, answer = _value_of(chosen, field, first), _value_of(chosen, first, first)
-    for each in found:
-        if each is chosen or chosen.several or not {first.name, field.name} <= {*each.values}:
-            continue
-        other, same = _value_of(each, field, first), _value_of(each, first, first).value == answer.value
-        corrects = _CORRECTS.search(text, min(each.start, chosen.start), max(each.start, chosen.start) + 1)
-        if same and other.status == "ok" and other.value != mine.value and not corrects:
+    for each in [] if chosen.several or field is first else found:
+        other = _value_of(each, field, first) if field.name in each.values else NOTHING
+        answers = first.name in each.values
+        same = _value_of(each, first, first).value == answer.value if answers else each.start >= chosen.end
+        if same and other.status == "ok" and other.value != mine.value:
             return AMBIGUOUS
     return mine
 
@@ -237,9 +211,3 @@ def _elsewhere(text: str, found: Sequence[Record], field: Field) -> Found:
     """Return a field that the record of the answer does not hold: of the last record that does, or from the words."""
     named = [record.values[field.name] for record in found if field.name in record.values]
     return _placed(field.read(named[-1].said), named[-1].start) if named else field.find(text)
-
-
-def _one_of(found: Sequence[Record], field: Field) -> Found:
-    """Return a field of the only record that has it; ambiguous where several do."""
-    named = [record for record in found if field.name in record.values]
-    return AMBIGUOUS if len(named) > 1 else _elsewhere("", named, field)

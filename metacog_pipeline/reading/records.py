@@ -68,19 +68,16 @@ class Value:
 
 @dataclass(slots=True)
 class Record:
-    """Values by name that belong together, and where they stand; ``final`` where a reply calls them so."""
+    """Values by name that belong together, and where they stand."""
 
     start: int
     end: int
     values: dict[str, Value] = field(default_factory=dict)
-    final: bool = False
     several: bool = False  # one of a list of guesses
 
 
 def records(text: str) -> list[Record]:
     """Return the records of a turn in order of place. Never raises."""
-    if _ESCAPED.search(text):  # JSON that was encoded twice
-        text = text.replace('\\"', ' "')
     given = [
         _record(text, each, start, end, several=several)
         for data, start, end in _decoded(text)
@@ -98,11 +95,11 @@ _DECODER = json.JSONDecoder()
 _TEXT = r""""(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'"""
 _BRACES = re.compile(rf"{_TEXT}|[{{}}]")
 _COMMENTS = re.compile(rf"(?P<text>{_TEXT})|//[^\n]*|/\*.*?\*/|,(?=\s*[}}\]])", re.DOTALL)
-_ESCAPED = re.compile(r'[{\[]\s{0,20}\\"')
-# What a form leaves to fill in, repeated as it stands: <letter A-F>, <0 or 1>.
-_TEMPLATE = re.compile(
-    r"\W*<[^<>]*(?:\b(?:letter|digit|number|your|answer|confidence|option|insert|integer|rating)\b"
-    r"|\w\s*(?:-|to|or|\||/)\s*\w)[^<>]*>\W*",
+#: What a form leaves to fill in, repeated as it stands: <letter A-F>, <0 or 1>, [your answer].
+TEMPLATE = re.compile(
+    r"\W*(?:<[^<>]*(?:\b(?:letter|digit|number|your|answer|confidence|option|insert|integer|rating)\b"
+    r"|\w\s*(?:-|to|or|\||/)\s*\w)[^<>]*>"
+    r"|\[[^\[\]]*\b(?:your|answer|name|insert|text|number|letter|option|not\s+used|blank)\b[^\[\]]*\])\W*",
     re.IGNORECASE,
 )
 
@@ -187,7 +184,7 @@ def _record(text: str, pairs: Mapping[str, Any], start: int, end: int, *, severa
         behind = max(text.find(key, place, end), place) + len(key)
         at = text.find(said, behind, end)
         place = behind if at < 0 else at
-        if known and data is not None and not _TEMPLATE.fullmatch(said):
+        if known and data is not None and not TEMPLATE.fullmatch(said):
             made.values.setdefault(known, Value(said, place, end if at < 0 else at + len(said), data))
     return made
 
@@ -230,7 +227,6 @@ _HEADING = re.compile(
 _TAG = re.compile(rf"<(?P<word>{_NAMES})>\s*(?P<value>[^<]{{0,400}}?)\s*</(?P=word)>", re.IGNORECASE)
 # As GSM8K ends its solutions.
 _SOLVED = re.compile(r"^[ \t]*(?P<answer>####)[ \t]*(?=[-+$€£]?\d|[A-J][ \t]*$)", re.MULTILINE)
-_FINAL = re.compile(r"final|correct|revised|updated|####", re.IGNORECASE)
 
 
 def _labelled(text: str) -> Iterator[Record]:
@@ -243,7 +239,6 @@ def _labelled(text: str) -> Iterator[Record]:
             if current is not None:
                 yield current
             current = Record(start, value.end)
-        current.final |= _FINAL.search(text, start, value.start) is not None
         current.end = max(current.end, value.end)
         for each in ("answer", "confidence") if name == "joint" else (name,):
             current.values[each] = (
@@ -310,7 +305,7 @@ def _line(text: str, start: int, end: int) -> Value:
     said = text[start:stop]
     start += len(said) - len(said.lstrip(" \t*_|;\r"))
     said = said.strip(" \t*_|;\r")
-    return Value("" if _TEMPLATE.fullmatch(said) else said, start, start + len(said))
+    return Value("" if TEMPLATE.fullmatch(said) else said, start, start + len(said))
 
 
 _SUPPOSED = re.compile(r"(?:\b(?:not|never|if|unless|nearly|almost)\b|n't\b)[^.!?\n,;]{0,80}$", re.IGNORECASE)
@@ -341,32 +336,21 @@ def _numbered(text: str) -> Iterator[Record]:
 
 
 # --- a table ------------------------------------------------------------------------------------------------------------
-_RULE = re.compile(r"^[ \t]{0,8}\|?[ \t]{0,8}:?-{1,40}:?[ \t]{0,8}\|[-|: \t]{0,400}$", re.MULTILINE)
+# A head, a rule and one row: a table of several rows explains the options.
+_TABLE = re.compile(
+    r"^(?P<head>[^|\n]{0,80}\|[^\n]{0,400})\n[ \t]{0,8}\|?[ \t]{0,8}:?-{1,40}:?[ \t]{0,8}\|[-|: \t]{0,400}\n"
+    r"(?P<row>[^|\n]{0,400}\|[^\n]{0,2000})(?!.)(?!\n[^\n|]{0,80}\|)",
+    re.MULTILINE,
+)
 
 
 def _table(text: str) -> Iterator[Record]:
-    """Yield a record for each Markdown table of one row; one of several rows explains the options."""
-    for rule in _RULE.finditer(text):
-        head = text[text.rfind("\n", 0, max(0, rule.start() - 1)) + 1 : rule.start()]
-        rows = [
-            line
-            for line in re.split(r"\n(?!\s*\|?[^|\n]*\|)", text[rule.end() + 1 : rule.end() + 2_000])[
-                0
-            ].splitlines()
-            if "|" in line
-        ]
-        if len(rows) != 1:
-            continue
-        names, cells = _cells(head), _cells(rows[0])
-        made = _record(
-            text,
-            dict(zip(names, cells, strict=False)),
-            rule.start() - len(head),
-            rule.end() + 1 + len(rows[0]),
+    """Yield a record for each Markdown table of one row."""
+    for found in _TABLE.finditer(text):
+        names, cells = (
+            [cell.strip(" \t*_`") for cell in found[line].strip(" \t|").split("|")]
+            for line in ("head", "row")
         )
+        made = _record(text, dict(zip(names, cells, strict=False)), found.start(), found.end())
         if made.values:
             yield made
-
-
-def _cells(line: str) -> list[str]:
-    return [cell.strip(" \t*_`") for cell in line.strip().strip("|").split("|")]
