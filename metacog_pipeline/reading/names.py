@@ -47,6 +47,7 @@ _SAYS = re.compile(
 )
 _NOTE = re.compile(r"\s*[(\[][^)\]]{0,120}[)\]]")
 _OR = re.compile(r"\s+(?:or|o|oder|ou)\s+|\s*/\s*|(?<=[\u4e00-\u9fff])(?:还是|或者?)", re.IGNORECASE)
+_GUESS = re.compile(r"[,;.]\s*(?:but|pero|aber|mais)\s+(.+)", re.IGNORECASE)  # behind not knowing
 _UNFINISHED = re.compile(r"(?:^|\s)(?:by|is|was|are|were|the|of|in|called|named|and|or)$", re.IGNORECASE)
 
 # --- how a sentence states a name ---
@@ -244,7 +245,9 @@ class ShortText:
         bare = bare[1:-1] if re.fullmatch(r"\[[^\[\]]*\]", bare) else bare
         exact = self._is(bare) is not None
         if not exact and UNKNOWN.match(bare):
-            return WITHHELD
+            guess = _GUESS.search(bare)
+            if guess is None or not self.right(guess[1]):
+                return WITHHELD
         if not exact and REFUSED.match(bare) and not self.right(bare):
             return NOTHING
         sides = [each for each in _OR.split(bare) if each]
