@@ -130,7 +130,7 @@ class Budget:
     def release(self, mark: str, usd: float) -> None:
         """Replace what is set aside for a batch by what it cost (0 when it cannot have been billed)."""
         path, spent = self._hold_path(mark), nano(usd)
-        with self._lowered():
+        with self._locked(lowers=True):
             _write_whole(path, Record(self._boot, True, spent, spent, 0))
             if spent == 0:
                 path.unlink(missing_ok=True)
@@ -161,7 +161,7 @@ class Budget:
         """Give back what is not spent. What is still reserved counts as spent."""
         if self._file < 0:
             return
-        with self._lowered():
+        with self._locked(lowers=True):
             self._settled += self._reserved
             self._granted = self._settled
             self._write(0, closed=True)
@@ -230,29 +230,21 @@ class Budget:
         return file, path
 
     @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Hold the folder and, where money is shared, the rows of all homes; what is granted then is written there."""
-        with self._alone():
-            if self.shared is None:
-                yield
-                return
-            with self.shared.turn() as (self._others, write):
-                yield
-                write(self._own())
+    def _locked(self, *, lowers: bool = False) -> Iterator[None]:
+        """Hold the folder and, where money is shared, the rows of all homes; what is granted then is written there.
 
-    @contextlib.contextmanager
-    def _lowered(self) -> Iterator[None]:
-        """Hold the folder for a change that gives money back; where the others cannot be told now, they are later."""
-        with self._alone():
-            yield
-        with contextlib.suppress(LedgerAwayError), self._locked():
-            pass
-
-    @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
+        A change that only ``lowers`` what is granted is made also while the others cannot be told of it.
+        """
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         try:
-            yield
+            if lowers or self.shared is None:
+                yield
+            if self.shared is not None:
+                away = (LedgerAwayError,) if lowers else ()
+                with contextlib.suppress(*away), self.shared.turn() as (self._others, write):
+                    if not lowers:
+                        yield
+                    write(self._own())
         finally:
             fcntl.flock(self._lock, fcntl.LOCK_UN)
 

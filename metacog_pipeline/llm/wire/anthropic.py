@@ -39,11 +39,6 @@ def _thinking(spec: ModelSpec, known: Capabilities, *, sampled: bool) -> values.
     return None
 
 
-def _url(spec: ModelSpec) -> str:
-    root = base_url(spec)
-    return f"{root}/messages" if root.endswith("/v1") else f"{root}/v1/messages"
-
-
 def _headers(body: values.JsonDict, key: str | None) -> dict[str, str]:
     sampled = any(name in body for name in ("temperature", "top_p", "top_k"))
     headers = {
@@ -96,7 +91,9 @@ class MessageReply(events.Reply):
             stream=True if streamed else None,
         )
         body = values.merged(body, spec.extra_body, PROTECTED)
-        return HttpCall(_url(spec), _headers(body, key), values.encode(body), streamed=streamed)
+        root = base_url(spec)
+        url = f"{root}/messages" if root.endswith("/v1") else f"{root}/v1/messages"
+        return HttpCall(url, _headers(body, key), values.encode(body), streamed=streamed)
 
     def _take(self, event: values.JsonDict) -> values.JsonDict | None:
         match event.get("type"):

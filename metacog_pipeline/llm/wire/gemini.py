@@ -28,14 +28,6 @@ def _url(spec: ModelSpec, streamed: bool) -> str:
     return f"{versioned}/{quote(path, safe='/')}:{method}"
 
 
-def _thinking(spec: ModelSpec, known: Capabilities) -> values.JsonDict:
-    return values.present(
-        thinkingBudget=spec.thinking_tokens,
-        thinkingLevel=None if spec.effort is None else spec.effort.upper(),
-        includeThoughts=True if known.shows_reasoning(spec) else None,
-    )
-
-
 def _constraint(request: types.ChatRequest) -> values.JsonDict:
     match request.constraint:
         case None:
@@ -69,13 +61,18 @@ class ContentReply(events.Reply):
         if system := request.system:
             body["systemInstruction"] = {"role": "user", "parts": [{"text": system}]}
         sampling = known.accepted(request.sampling)
+        thinking = values.present(
+            thinkingBudget=spec.thinking_tokens,
+            thinkingLevel=None if spec.effort is None else spec.effort.upper(),
+            includeThoughts=True if known.shows_reasoning(spec) else None,
+        )
         config = values.present(
             temperature=sampling.temperature,
             maxOutputTokens=known.token_limit(spec, request),
             responseLogprobs=None if sampling.top_logprobs is None else True,
             logprobs=sampling.top_logprobs,
             seed=sampling.seed,
-            thinkingConfig=_thinking(spec, known) or None,
+            thinkingConfig=thinking or None,
             **_constraint(request),
         )
         if config:

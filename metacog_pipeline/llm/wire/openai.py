@@ -180,16 +180,17 @@ def leading_thought(text: str) -> str | None:
     if "<" not in text:
         return None
     opened, closed = _OPENED.match(text), _CLOSED.search(text)
-    if opened is None and (closed is None or _nested(text, closed)):
+    if opened is None and closed is None:
         return None
+    if (
+        opened is None
+        and closed is not None
+        and f"<{closed[0][2:]}".lower() in text[: closed.start()].lower()
+    ):
+        return None  # opened somewhere in the text, which began with an answer
     start = opened.end() if opened is not None else 0
     thought = text[start : closed.start() if closed is not None else len(text)].strip()
     return thought or None
-
-
-def _nested(text: str, closed: re.Match[str]) -> bool:
-    """Whether the tag that ``closed`` ends was opened somewhere in the text: then the text began with an answer."""
-    return f"<{closed[0][2:]}".lower() in text[: closed.start()].lower()
 
 
 def tokens_of_answer(tokens: tuple[types.TokenLogprob, ...], text: str) -> tuple[types.TokenLogprob, ...]:
