@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import functools
 import itertools
 from collections.abc import Mapping
@@ -11,7 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationInfo, field_validator
 
-from metacog_pipeline.errors import StudyError, suggestion
+from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm.local.weights import weights_digest
 
@@ -33,13 +32,6 @@ KEY_VARIABLES: Mapping[str, str] = {
     "anthropic": "ANTHROPIC_API_KEY",
     "gemini": "GEMINI_API_KEY",
 }
-#: How hard to think, in each provider's words.
-EFFORTS: Mapping[str, tuple[str, ...]] = {
-    "openai": ("none", "minimal", "low", "medium", "high", "xhigh", "max"),
-    "anthropic": ("low", "medium", "high", "xhigh", "max"),
-    "gemini": ("minimal", "low", "medium", "high", "xhigh"),
-}
-VERBOSITIES = ("low", "medium", "high")
 #: A key of the row → who takes it.
 _TAKERS = {
     **dict.fromkeys(("effort", "thinking_tokens", "lane", "batch_factor"), "openai, anthropic and gemini do"),
@@ -176,21 +168,16 @@ class ModelSpec(BaseModel):
     )
     observer: ObserverSpec = Field(default_factory=ObserverSpec)
 
-    @field_validator("released", mode="before")
-    @classmethod
-    def _date_or_year(cls, value: object) -> object:
-        """A date of TOML and a bare year say the same as their texts."""
-        if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
-            return value.isoformat()
-        return str(value) if type(value) is int else value
-
     @field_validator(*_TAKERS)
     @classmethod
     def _taken_by_its_provider(cls, value: Any, info: ValidationInfo) -> Any:
-        key, row = str(info.field_name), info.data
-        wrong = None if value is None or "provider" not in row else _problem(key, value, row["provider"], row)
-        if wrong is not None:
-            raise ValueError(wrong)
+        key, provider = str(info.field_name), info.data.get("provider")
+        if provider is not None and value not in (None, "online") and provider not in _TAKERS[key]:
+            raise ValueError(f"provider {provider} takes no {key} (only {_TAKERS[key]}); remove the key")
+        if key == "thinking_tokens" and provider == "anthropic" and 0 < (value or 0) < LEAST_ANTHROPIC_BUDGET:
+            raise ValueError(
+                f"provider anthropic takes no thinking (0) or at least {LEAST_ANTHROPIC_BUDGET:,} tokens of it"
+            )
         return value
 
     @property
@@ -232,21 +219,6 @@ class ModelSpec(BaseModel):
             "extra_body": self.extra_body,
             **{name: value for name, value in chosen.items() if value is not None},
         }
-
-
-def _problem(key: str, value: Any, provider: str, row: Mapping[str, Any]) -> str | None:
-    """Return what is wrong with ``key = value`` in a ``row`` (what stands before it), ``None`` where nothing is."""
-    if value != "online" and provider not in _TAKERS[key]:
-        return f"provider {provider} takes no {key} (only {_TAKERS[key]}); remove the key"
-    if key in ("effort", "verbosity"):
-        words = EFFORTS[provider] if key == "effort" else VERBOSITIES
-        hint = f"not a word of provider {provider}{suggestion(value, words)}; allowed: {', '.join(words)}"
-        return None if value in words else hint
-    if key == "thinking_tokens" and provider == "anthropic" and 0 < value < LEAST_ANTHROPIC_BUDGET:
-        return f"provider anthropic takes no thinking (0) or at least {LEAST_ANTHROPIC_BUDGET:,} tokens of it"
-    if key == "thinking_tokens" and provider == "gemini" and row.get("effort") is not None:
-        return "provider gemini takes effort or thinking_tokens, not both; remove one of them"
-    return None
 
 
 @functools.lru_cache(maxsize=256)

@@ -9,7 +9,6 @@ import pytest
 
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
-from metacog_pipeline.study import study_file
 from tests.cli.conftest import STUDY as OF_COMMANDS
 from tests.homes import write
 from tests.tables import every
@@ -221,13 +220,6 @@ def test_a_list_with_one_wrong_element_is_one_mistake(metacog, tmp_path):
     file = tmp_path / "study.toml"
     file.write_text(STUDY.replace(ALL, '[benchmarks.questions]\nconditions = ["p-true"]'), encoding="utf-8")
     assert "more)" not in refused(metacog("plan", file), 'did you mean "p_true"')
-
-
-@pytest.mark.parametrize("date", ["2025-08-05", '"2025-08-05"'])
-def test_a_date_is_taken_with_and_without_quotes(tmp_path, date):
-    file = tmp_path / "study.toml"
-    file.write_text(STUDY.replace(SIM, f"{SIM}\nreleased = {date}"), encoding="utf-8")
-    assert study_file.load_study(file).models[0].released == "2025-08-05"
 
 
 def test_a_key_in_a_broken_file_is_not_shown(metacog, tmp_path):

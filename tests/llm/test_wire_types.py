@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.llm.capabilities import Capabilities
-from metacog_pipeline.llm.spec import EFFORTS, VERBOSITIES, ModelSpec
+from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, OneOf, Sampling, TokenBias
 from metacog_pipeline.llm.wire import wire_for
 from metacog_pipeline.llm.wire.events import UnsupportedConstraint
@@ -50,6 +50,12 @@ knowns = st.builds(
     reasons=st.none() | st.booleans(),
 )
 
+EFFORTS = {
+    "openai": ("none", "minimal", "low", "medium", "high", "xhigh", "max"),
+    "anthropic": ("low", "medium", "high", "xhigh", "max"),
+    "gemini": ("minimal", "low", "medium", "high", "xhigh"),
+}
+
 
 @st.composite
 def specs(draw: st.DrawFn, provider: str) -> ModelSpec:
@@ -58,7 +64,7 @@ def specs(draw: st.DrawFn, provider: str) -> ModelSpec:
     if provider != "gemini" or row["effort"] is None:
         row["thinking_tokens"] = draw(st.none() | st.sampled_from([0, 1024, 4096]))
     if provider == "openai":
-        row["verbosity"] = draw(st.none() | st.sampled_from(VERBOSITIES))
+        row["verbosity"] = draw(st.none() | st.sampled_from(("low", "medium", "high")))
     row["stream"] = draw(st.none() | st.booleans())
     return ModelSpec.model_validate({name: value for name, value in row.items() if value is not None})
 
