@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import importlib.util
 import json
 import math
 import os
@@ -233,12 +234,9 @@ def shared_ledger(home: Home) -> SharedLedger | None:
     if known.ledger is None:
         return None
     _address(known.ledger)
-    try:
-        import psycopg as psycopg
-    except ImportError as error:
-        raise StudyError(
-            'deploy.ledger = "postgres": needs the extra cluster: pip install "metacog-pipeline[cluster]"'
-        ) from error
+    if importlib.util.find_spec("psycopg") is None:
+        said = 'deploy.ledger = "postgres": needs the extra cluster: pip install "metacog-pipeline[cluster]"'
+        raise StudyError(said)
     lock = home.ledger / ".lock"
     lock.parent.mkdir(parents=True, exist_ok=True)
     lock.touch()

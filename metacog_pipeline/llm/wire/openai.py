@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from itertools import accumulate
 
 from metacog_pipeline.llm import types
@@ -146,7 +145,7 @@ def _added(said: values.JsonDict, choice: events.Choice) -> bool:
     if isinstance(refusal, str):
         choice.add(refusal, choice.refusal)
     alone = isinstance(content, str) and len(delta) == 1  # as in most chunks
-    for field, thought in () if alone else _thoughts(delta):  # OpenRouter sends the same in two fields
+    for field, thought in () if alone else _thoughts(delta).items():  # OpenRouter sends the same in two
         if thought and choice.thought_in in (None, field):
             choice.thought_in = field
             choice.add(thought, choice.thought)
@@ -159,20 +158,16 @@ def _added(said: values.JsonDict, choice: events.Choice) -> bool:
     return True
 
 
-def _thoughts(delta: values.JsonDict) -> Iterator[tuple[str, str]]:
-    """Yield the fields that may show thinking, with what they show."""
-    for name in THOUGHTS:
-        if isinstance(said := delta.get(name), str):
-            yield name, said
+def _thoughts(delta: values.JsonDict) -> dict[str, str]:
+    """Return what each field that may show thinking shows."""
+    found = {name: said for name in THOUGHTS if isinstance(said := delta.get(name), str)}
     details = values.list_at(delta, "reasoning_details") or ()  # OpenRouter
-    said = (values.str_at(each, "text") or values.str_at(each, "summary") or "" for each in details)
-    yield "reasoning_details", "".join(said)
-    parts = [
-        part
-        for each in values.list_at(delta, "content") or ()
-        for part in values.list_at(each, "thinking") or ()
-    ]
-    yield "content", "".join(values.str_at(part, "text") or "" for part in parts)  # Mistral
+    shown = (values.str_at(each, "text") or values.str_at(each, "summary") or "" for each in details)
+    content = values.list_at(delta, "content") or ()  # Mistral
+    parts = (part for each in content for part in values.list_at(each, "thinking") or ())
+    found["reasoning_details"] = "".join(shown)
+    found["content"] = "".join(values.str_at(part, "text") or "" for part in parts)
+    return found
 
 
 def leading_thought(text: str) -> str | None:
