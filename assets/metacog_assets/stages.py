@@ -9,7 +9,7 @@ import polars as pl
 
 from metacog_assets.steps import StageResult
 from metacog_pipeline.asking import judging, second_ask, tasks
-from metacog_pipeline.asking.session import WAITING, Partition, query_partition, record_failure
+from metacog_pipeline.asking.session import WAITING, Partition, failure_recorded, query_partition
 from metacog_pipeline.asking.states import OnProgress, SessionResult
 from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.errors import MetacogError
@@ -18,7 +18,6 @@ from metacog_pipeline.scoring import files
 from metacog_pipeline.scoring.responses import FAILED_READING
 from metacog_pipeline.scoring.soundness import score_soundly
 from metacog_pipeline.study.frames import read_frame
-from metacog_pipeline.transcripts.folder import PartitionBusyError
 
 ROWS, URI = "dagster/row_count", "dagster/uri"  # the names under which Dagster shows and plots them
 WARN_FAILED_SHARE, WARN_UNREADABLE_SHARE, WARN_COVERAGE = 0.01, 0.05, 0.95
@@ -29,7 +28,7 @@ Work = Callable[[Bound, Partition], StageResult]
 def answer(benchmark: Bound, partition: Partition) -> StageResult:
     """Ask what is missing or changed; no answer is ever deleted. Where asking cannot even start, the boards say why."""
     spec = partition.spec
-    with _noted(partition, lambda: tasks.expected(benchmark)):
+    with failure_recorded(partition, lambda: tasks.expected(benchmark)):
         todo = tasks.tasks(benchmark, spec)
         with progress(f"{benchmark.name}: {spec.name} run {partition.run}") as show:
             outcome = query_partition(
@@ -73,7 +72,7 @@ def judge(benchmark: Bound, partition: Partition) -> StageResult:
     expected, _ = judging.needed(benchmark, declared, partition, responses)
     kept = judging.judged_as(partition)
     label = f"{benchmark.name}: judges of {partition.spec.name} run {partition.run}"
-    with _noted(kept, lambda: expected), progress(label) as show:
+    with failure_recorded(kept, lambda: expected), progress(label) as show:
         outcome = judging.ask(benchmark, declared, partition, responses, show)
     files.read_judgements(benchmark, partition)  # also of one that stopped early: what was judged counts
     return _asked(outcome)
@@ -106,18 +105,6 @@ def progress(label: str) -> Iterator[OnProgress]:
             lines[0].update(done, dollars)
 
         yield show
-
-
-@contextlib.contextmanager
-def _noted(partition: Partition, expected: Callable[[], int]) -> Iterator[None]:
-    """Write down why a partition could not be asked; not while another process asks it, which writes how that went."""
-    try:
-        yield
-    except PartitionBusyError:
-        raise
-    except MetacogError as error:
-        record_failure(partition, str(error), expected())
-        raise
 
 
 def _asked(outcome: SessionResult, *, replayed: bool = False) -> StageResult:

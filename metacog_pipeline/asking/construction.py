@@ -17,17 +17,16 @@ import polars as pl
 from metacog_pipeline.asking.dry_run import current_answers
 from metacog_pipeline.asking.endings import INTERRUPTED
 from metacog_pipeline.asking.panel import Panelist, ask_each, together
-from metacog_pipeline.asking.session import Partition, query_partition, record_failure, request_digest
+from metacog_pipeline.asking.session import Partition, failure_recorded, query_partition, request_digest
 from metacog_pipeline.asking.states import OnProgress, SessionResult
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.benchmark.contract import Inputs, Made, Role, Stage, Step
 from metacog_pipeline.benchmark.item_files import items_path, read_rows, step_path, write_rows
-from metacog_pipeline.errors import BudgetError, MetacogError, ProviderError, SourceError
+from metacog_pipeline.errors import BudgetError, ProviderError, SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.study.frames import mark_of, read_frame, write_frame
-from metacog_pipeline.transcripts.folder import PartitionBusyError
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,12 +212,7 @@ def _ask_one(benchmark: Bound, role: Role, asked: Panelist, on_progress: OnProgr
     if asked.spec.provider == "simulated" and role.respondent is not None:
         respond = role.respondent(benchmark, asked.spec)
     now = fingerprint(benchmark, role, partition, asked.tasks)
-    try:
+    with failure_recorded(partition, lambda: len(asked.tasks)):
         return query_partition(
             partition, asked.tasks, role.modes, fingerprint=now, respond=respond, on_progress=on_progress
         )
-    except PartitionBusyError:  # another process asks, and reports how that went
-        raise
-    except MetacogError as error:
-        record_failure(partition, str(error), len(asked.tasks))
-        raise

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -43,7 +43,13 @@ from metacog_pipeline.llm.simulated import Respond
 from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec, base_url
 from metacog_pipeline.llm.types import ChatModel, Status, usable
 from metacog_pipeline.study import Study
-from metacog_pipeline.transcripts.folder import PartitionFolder, kept_folders, read_manifest, write_manifest
+from metacog_pipeline.transcripts.folder import (
+    PartitionBusyError,
+    PartitionFolder,
+    kept_folders,
+    read_manifest,
+    write_manifest,
+)
 from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.journal import segment_sizes
 from metacog_pipeline.transcripts.store import PartitionStore, keep_whole, kept_records, standing_answers
@@ -284,11 +290,21 @@ def batches_of(home: Home, spec: ModelSpec, folder: PartitionFolder) -> list[rec
 
 
 # --- the manifest -------------------------------------------------------------------------------------------------------
-def record_failure(partition: Partition, message: str, expected: int) -> None:
-    """Note that a partition could not be asked at all, keeping what is known of earlier sessions."""
-    now = datetime.now(UTC).isoformat()
-    failed = {"state": "failed", "message": message, "fingerprint": None, "finished_at": now}
-    write_manifest(partition.folder, {"n_expected": expected, **partition.manifest(), **failed})
+@contextlib.contextmanager
+def failure_recorded(partition: Partition, expected: Callable[[], int]) -> Iterator[None]:
+    """Note in the manifest why a partition could not be asked at all, keeping what is known of earlier sessions.
+
+    Not while another process asks it, which notes how that went.
+    """
+    try:
+        yield
+    except PartitionBusyError:
+        raise
+    except MetacogError as error:
+        now = datetime.now(UTC).isoformat()
+        failed = {"state": "failed", "message": str(error), "fingerprint": None, "finished_at": now}
+        write_manifest(partition.folder, {"n_expected": expected(), **partition.manifest(), **failed})
+        raise
 
 
 def _ended(
