@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.asking.session import Partition, query_partition, record_failure
+from metacog_pipeline.asking.session import Partition, failure_recorded, query_partition
 from metacog_pipeline.asking.spent import kept_cost
 from metacog_pipeline.asking.states import Profile, SessionResult
 from metacog_pipeline.asking.types import Ask, Task
+from metacog_pipeline.errors import ProviderError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Message, Status
 from metacog_pipeline.study import load_study
@@ -102,7 +103,8 @@ def test_an_incomplete_partition_is_never_taken_as_done_and_only_the_rest_is_ask
 def test_a_partition_that_could_not_be_asked_is_failed_and_keeps_what_was_known(tmp_path, provider):
     partition = partition_of(tmp_path)
     query(partition, [item("one")])
-    record_failure(partition, "no key", 1)
+    with pytest.raises(ProviderError), failure_recorded(partition, lambda: 1):
+        raise ProviderError("no key")
     noted = partition.manifest()
     assert (noted["state"], noted["message"], noted["fingerprint"]) == ("failed", "no key", None)
     assert noted["n_answered"] == 1 and partition.known_profile() == Profile("text")
