@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
@@ -109,11 +109,6 @@ class Envelope:
     status: CallStatus = "ok"
     ended: bool = False
 
-    @property
-    def truncated(self) -> bool:
-        """Whether a limit cut the reply."""
-        return self.status == "truncated"
-
     @classmethod
     def of(cls, reply: str, status: CallStatus = "ok") -> Envelope:
         """Return the envelope of ``reply``, whose call ended with ``status``."""
@@ -193,15 +188,12 @@ def _ends(mark: re.Match[str]) -> bool:
 
 def final_channel(text: str) -> str:
     """Return a reply in gpt-oss's form with everything blank but the messages on its final channel."""
-    messages = [*_CHANNEL.finditer(text)]
-    return _only(text, [*_finals(text, messages)]) if messages else text
-
-
-def _finals(text: str, messages: list[re.Match[str]]) -> Iterator[tuple[int, int]]:
-    for each, behind in zip(messages, [*(m.start() for m in messages[1:]), len(text)], strict=True):
+    messages, shown = [*_CHANNEL.finditer(text)], []
+    for each, behind in zip(messages, [*(m.start() for m in messages[1:]), len(text)], strict=False):
         if each[1].lower() == "final":
             ended = _TOKENS.search(text, each.end(), behind)
-            yield each.end(), ended.start() if ended else behind
+            shown.append((each.end(), ended.start() if ended else behind))
+    return _only(text, shown) if messages else text
 
 
 def _turn(text: str) -> tuple[int, int]:

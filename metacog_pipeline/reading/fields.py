@@ -236,23 +236,21 @@ class Binary:
         for word, digit in sorted(listed, key=lambda each: -len(each[0])):
             if f" {word} " in left:
                 found.add(int(digit))
-                left = left.replace(
-                    f" {word} ", "  "
-                )  # a longer word hides a shorter one that it holds: "no signal"
+                left = left.replace(f" {word} ", "  ")  # "no signal" hides "signal"
         if len(found) == 1:
             return Found("ok", found.pop(), 0, len(text))
         return AMBIGUOUS if found else NOTHING
 
 
 _YES = re.compile(
-    r"^\W*(?:yes|y|yeah|yep|true|sí|si|ja|oui|sim|是|是的|对|예(?:입니다)?|네(?=\s*(?:[,.!?，。]|$)|\W*$)|i\s+would\s+say\s+yes"
+    r"^\W*(?P<said>yes|y|yeah|yep|true|sí|si|ja|oui|sim|是|是的|对|예(?:입니다)?|네(?=\s*(?:[,.!?，。]|$)|\W*$)|i\s+would\s+say\s+yes"
     r"|i\s+do\b(?!\s*n[o']t)(?!\s+\w)|(?:of\s+course\s+)?i\s+(?:do\s+)?know\s+(?:it|this|that|the\s+answer)"
     r"|(?:sí\W+)?lo\s+sé|claro\s+que\s+sí|我?(?:当然)?知道|(?:물론\s+|잘\s+)?알고\s+있\w*)(?!\w)",
     re.IGNORECASE,
 )
 _NO = re.compile(
-    r"^\W*(?:no(?!\.?\s?\d|\s+(?:doubt|question|wonder)\b)|n|nope|false|nein|non|não|definitely\s+not|否|不|不是的?|아니요|아니오|아뇨|i\s+do\s*n['’]?o?t|i\s+would\s+say\s+no)(?!\w)"
-    r"|^\W*我?不知道",
+    r"^\W*(?P<said>(?:no(?!\.?\s?\d|\s+(?:doubt|question|wonder)\b)|n|nope|false|nein|non|não|definitely\s+not|否|不|不是的?|아니요|아니오"
+    r"|아뇨|i\s+do\s*n['’]?o?t|i\s+would\s+say\s+no)(?!\w)|我?不知道)",
     re.IGNORECASE,
 )
 _BOTH = re.compile(
@@ -279,17 +277,14 @@ class YesNo:
         text = unboxed(said).replace("$", " ")
         if _BOTH.search(text):
             return AMBIGUOUS
-        alone = [*_alone(text)]
-        for word, pattern in (("no", _NO), ("yes", _YES)):
-            if found := pattern.match(text):
-                other = next((each for each in reversed(alone) if each.value != word), None)
-                if other is None:
-                    start = len(text) - len(re.sub(r"^\W+", "", text))
-                    return Found("ok", word, start, found.end())
-                return other if TAKES_BACK.search(text, found.end(), other.end) else AMBIGUOUS
-        if ends := _ENDS.search(text):
-            return Found("ok", ends[1].lower(), ends.start(1), ends.end(1))
-        return alone[-1] if len({each.value for each in alone}) == 1 else AMBIGUOUS if alone else NOTHING
+        sides = (("no", _NO.match(text)), ("yes", _YES.match(text)))
+        begins = [Found("ok", word, *found.span("said")) for word, found in sides if found][:1]
+        if not begins and (ends := _ENDS.search(text)):
+            return Found("ok", ends[1].lower(), *ends.span(1))
+        stated = [*begins, *_alone(text)]
+        if len({each.value for each in stated}) > 1:
+            return stated[-1] if begins and TAKES_BACK.search(text, begins[0].end) else AMBIGUOUS
+        return stated[0] if stated else NOTHING
 
     find = read
 
@@ -339,19 +334,16 @@ class Number:
         if _VAGUE.search(bare):
             return NOTHING
         found = [*numbers(bare)]
-        if not found:
-            return NOTHING
-        if len({round(in_unit(each, self.unit), 12) for each in found}) > 1:
-            between = bare[found[0].end : found[1].start + (bare[found[1].start :].lstrip()[0] == "-")]
-            if "=" not in bare and (
-                BETWEEN.fullmatch(between) or re.search(r"\bbetween\b", bare, re.IGNORECASE)
-            ):
-                return AMBIGUOUS
-            if bare.rstrip(" .$").endswith("="):
-                return NOTHING  # the result is missing
-            one = meant(bare, found, self.unit)
-            return AMBIGUOUS if one is None else self._of(one, bare)
-        return self._of(found[0], bare)
+        if len({round(in_unit(each, self.unit), 12) for each in found}) < 2:
+            return self._of(found[0], bare) if found else NOTHING
+        between = bare[found[0].end : found[1].start + (bare[found[1].start :].lstrip()[0] == "-")]
+        beside = BETWEEN.fullmatch(between) or re.search(r"\bbetween\b", bare, re.IGNORECASE)
+        if beside and "=" not in bare:
+            return AMBIGUOUS
+        if bare.rstrip(" .$").endswith("="):
+            return NOTHING  # the result is missing
+        one = meant(bare, found, self.unit)
+        return AMBIGUOUS if one is None else self._of(one, bare)
 
     def find(self, text: str) -> Found:
         """Find the number that a text states as its result, or that its only line holds."""

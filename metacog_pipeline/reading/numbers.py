@@ -15,9 +15,8 @@ ONES = (
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _WORDS = {word: value for value, word in enumerate(ONES)} | {word: 10 * n for n, word in enumerate(_TENS, 2)}
 _SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "dozen": 12.0}
-_SHORT_SCALES = (
-    {"k": 1e3, "mn": 1e6, "mio": 1e6, "bn": 1e9} | dict.fromkeys("万萬만", 1e4) | dict.fromkeys("亿億억", 1e8)
-)
+_SHORT_SCALES = {"k": 1e3, "m": 1e6, "b": 1e9, "mn": 1e6, "mio": 1e6, "bn": 1e9}
+_SHORT_SCALES |= dict.fromkeys("万萬만", 1e4) | dict.fromkeys("亿億억", 1e8)
 # Words of other languages count where they stand alone.
 _ALONE = {
     word: value
@@ -47,10 +46,9 @@ _FRACTION = re.compile(
     r"(?<![\w./])(?P<sign>-?)(?:(?P<whole>\d{1,6})[ ](?=\d{1,3}/))?(?P<top>\d{1,9})\s?/\s?(?P<bottom>\d{1,9})(?![\w/])"
 )
 _SCALED = re.compile(
-    r"\s{0,2}(?P<scale>(?:hundred|thousand|million|billion|trillion|dozen|bn|mn|mio|(?<=\d)(?-i:k))\b|[万萬만亿億억])",
+    r"\s{0,2}(?P<scale>(?:hundred|thousand|million|billion|trillion|dozen|bn|mn|mio|(?<=\d)(?-i:k)|(?-i:[MB]))\b|[万萬만亿億억])",
     re.IGNORECASE,
 )
-_MILLIONS = re.compile(r"\s?([MB])\b")  # behind an amount of money only: M is also metres, and molar
 _UNIT = re.compile(r"\s{0,3}(?:degrees\s)?(%|°[CF]|[A-Za-zµΩ]{1,12}(?:/[A-Za-z]{1,4}|\^?[23²³])?)")
 _VULGAR = dict(zip("½⅓⅔¼¾⅛", (1 / 2, 1 / 3, 2 / 3, 1 / 4, 3 / 4, 1 / 8), strict=True))
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
@@ -103,11 +101,10 @@ def _numerals(text: str) -> Iterator[Quantity]:
     for found in _NUMERAL.finditer(text):
         if found["whole"] or found["rest"] or found["vulgar"]:
             value, end = _value(found), found.end()
-            if scaled := _SCALED.match(text, end):
+            scaled = _SCALED.match(text, end)
+            if scaled and (found["money"] or scaled["scale"] not in "MB"):  # M is also metres, and molar
                 name = scaled["scale"].lower()
                 value, end = value * (_SCALES.get(name) or _SHORT_SCALES[name]), scaled.end()
-            elif found["money"] and (scaled := _MILLIONS.match(text, end)):
-                value, end = value * {"M": 1e6, "B": 1e9}[scaled[1]], scaled.end()
             start = found.end() - len(found[0].lstrip())
             yield _with_unit(text, value, start, end)
 

@@ -12,7 +12,7 @@ import contextlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -233,17 +233,18 @@ def _labelled(text: str) -> Iterator[Record]:
     """Yield records of labelled lines: a name again begins the next record."""
     current: Record | None = None
     for name, start, value in sorted(_labels(text), key=lambda each: each[1]):
-        opens = name in ("answer", "decision", "joint")
-        taken = current is not None and (("answer" if name == "joint" else name) in current.values)
-        if current is None or taken or (opens and {*current.values} - {"answer", "decision", "pre"}):
+        names = ("answer", "confidence") if name == "joint" else (name,)
+        opens = (
+            names[0] in ("answer", "decision")
+            and current
+            and {*current.values} - {"answer", "decision", "pre"}
+        )
+        if current is None or opens or names[0] in current.values:
             if current is not None:
                 yield current
             current = Record(start, value.end)
         current.end = max(current.end, value.end)
-        for each in ("answer", "confidence") if name == "joint" else (name,):
-            current.values[each] = (
-                value if name != "joint" else Value(value.said, value.start, value.end, "joint")
-            )
+        current.values.update(dict.fromkeys(names, replace(value, data="joint") if len(names) > 1 else value))
     if current is not None:
         yield current
 
@@ -292,20 +293,16 @@ def group(found: re.Match[str], name: str) -> Value:
     return Value(found[name], found.start(name), found.end(name))
 
 
+# The rest of a line, or the next line where that is empty.
+_VALUE = re.compile(r"(?:[ \t*_]*+\n[ \t\n*_]*+)?[ \t*_|;\r]*+([^\n]*)")
+
+
 def _line(text: str, start: int, end: int) -> Value:
-    """Return the value behind a label: the rest of its line, or the next line where that is empty."""
-    stop = text.find("\n", start, end)
-    stop = end if stop < 0 else stop
-    if not text[start:stop].strip(" *_\t") and stop < end:
-        begin = stop + 1
-        while begin < end and text[begin] in " \t\n*_":
-            begin += 1
-        stop = text.find("\n", begin, end)
-        start, stop = begin, end if stop < 0 else stop
-    said = text[start:stop]
-    start += len(said) - len(said.lstrip(" \t*_|;\r"))
-    said = said.strip(" \t*_|;\r")
-    return Value("" if TEMPLATE.fullmatch(said) else said, start, start + len(said))
+    """Return the value behind a label."""
+    found = _VALUE.match(text, start, end)
+    assert found is not None  # it matches any text
+    said = found[1].rstrip(" \t*_|;\r")
+    return Value("" if TEMPLATE.fullmatch(said) else said, found.start(1), found.start(1) + len(said))
 
 
 _SUPPOSED = re.compile(r"(?:\b(?:not|never|if|unless|nearly|almost)\b|n't\b)[^.!?\n,;]{0,80}$", re.IGNORECASE)
