@@ -80,8 +80,6 @@ def plain(text: str) -> str:
 
 
 _LATEX = re.compile(r"\\(?:boxed|text|textbf|mathrm|mathbf)\s{0,3}\{([^{}]{0,200})\}|\\[()\[\]]")
-
-
 _FRACTION = re.compile(r"\\[dt]?frac\s?\{\s?([^{}]{1,30}?)\s?\}\s?\{\s?([^{}]{1,30}?)\s?\}")
 
 

@@ -377,11 +377,6 @@ _OF_TOP = re.compile(
 _WHOLES = (5, 10, 100)  # of which a share is stated, whatever the scale
 
 
-def _finite(value: float) -> float | None:
-    """Return a stated number; None for one that is too large to be kept."""
-    return value if math.isfinite(value) else None
-
-
 @dataclass(frozen=True, slots=True)
 class Confidence:
     """A number from ``low`` to ``high``, as stated; with ``whole`` 4.5 is out of range."""
@@ -397,7 +392,7 @@ class Confidence:
         if of := _OF_TOP.search(bare):
             stated, top = float(of[1].replace(",", ".")), float(of[2])
             if top != self.high and not (self.low == 0 and top in _WHOLES):
-                return Found("out_of_range", _finite(stated))
+                return Found("out_of_range", stated if math.isfinite(stated) else None)
             return self._within(stated * self.high / top, said, percent=False)
         found = [*numbers(bare.replace(",", ".") if re.match(r"^0,\d+$", bare) else bare)]
         if not found:
@@ -413,7 +408,8 @@ class Confidence:
         elif percent and self.high != 100:
             return Found("out_of_range")
         inside = self.low <= value <= self.high and not (self.whole and value % 1)
-        return Found("ok" if inside else "out_of_range", _finite(value), 0, len(said))
+        kept = value if math.isfinite(value) else None
+        return Found("ok" if inside else "out_of_range", kept, 0, len(said))
 
     def find(self, text: str) -> Found:
         """Find a number that a text calls its confidence."""
@@ -485,7 +481,8 @@ class Fields:
         """Read the object."""
         known = {_key(other): name for other, name in self.names.items()}
         best: dict[str, Any] = {}
-        for each in [*objects(said)] or [_by_line(said)]:
+        lines = {key: value.strip(" *_`") for key, value in _NAMED_LINE.findall(said)}
+        for each in [*objects(said)] or ([lines] if len(lines) > 1 else []):
             mine = {known[_key(key)]: value for key, value in each.items() if _key(key) in known}
             if len(mine) >= max(1, len(best)):
                 best = mine
@@ -496,11 +493,6 @@ class Fields:
 
 def _key(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-
-
-def _by_line(text: str) -> dict[str, str]:
-    found = _NAMED_LINE.findall(text)
-    return {key: value.strip(" *_`") for key, value in found} if len(found) > 1 else {}
 
 
 _NAMED_LINE = re.compile(

@@ -74,9 +74,7 @@ _TITLE = re.compile(
 _CJK = re.compile(r"([\u3040-\u30ff\u3400-\u9fff])")
 
 # What a name may stand with or without: Lake Tanganyika, the Pacific Ocean. "City" is none of them: Mexico is a country.
-_KINDS = frozenset(
-    ("lake", "ocean", "sea", "river", "mount", "mt", "desert", "strait", "peninsula", "island", "islands")
-)
+_KINDS = frozenset("lake ocean sea river mount mt desert strait peninsula island islands".split())
 
 # Signs that make another answer of the same words: C++ and C#, x < 5 and x > 5, -3/7 and 3/7; but not the mark of a list.
 _SIGNS = re.compile(
@@ -129,8 +127,7 @@ def _form(text: str) -> _Form:
     kinds = [words[1:]] if words and words[0] in _KINDS else []
     kinds += [words[:-1]] if words and words[-1] in _KINDS else []
     named = frozenset(" ".join(each) for each in kinds if each)
-    has_digit = bool(re.search(r"\d", text))
-    days = frozenset(dates_of(text)) if has_digit else frozenset()
+    days = frozenset(dates_of(text)) if re.search(r"\d", text) else frozenset()
     return _Form(text.strip(), plain, named, _spaced(text), days, _only_number(text), signs(text))
 
 
@@ -243,24 +240,20 @@ class ShortText:
         if not bare or _UNFINISHED.search(bare) or TEMPLATE.fullmatch(bare):
             return NOTHING
         bare = bare[1:-1] if re.fullmatch(r"\[[^\[\]]*\]", bare) else bare
-        exact = self._is(bare) is not None
-        if not exact and UNKNOWN.match(bare):
-            guess = _GUESS.search(bare)
-            if guess is None or not self.right(guess[1]):
-                return WITHHELD
-        if not exact and REFUSED.match(bare) and not self.right(bare):
-            return NOTHING
-        sides = [each for each in _OR.split(bare) if each]
-        if len(sides) > 1 and not exact:
-            held = [self.right(each) for each in sides]
-            if any(held) and not all(held):
-                return AMBIGUOUS
+        start = said.find(bare)
+        stated = Found("ok", bare, start, start + len(bare))
+        if self._is(bare) is not None:
+            return stated
+        guess = _GUESS.search(bare)
+        if UNKNOWN.match(bare) and not (guess and self.right(guess[1])):
+            return WITHHELD
+        sides = [self.right(each) for each in _OR.split(bare) if each]
+        if any(sides) and not all(sides):
+            return AMBIGUOUS
         # A long sentence that breaks off states nothing, and one of several parts not which of them is the answer.
         breaks_off = len(bare) > LONGEST_NAME and not re.search(r"[.!?。)\"']\W*$", said)
-        if not exact and (breaks_off or ";" in bare) and not self.right(bare):
-            return NOTHING
-        start = said.find(bare)
-        return Found("ok", bare, start, start + len(bare))
+        nothing = REFUSED.match(bare) or breaks_off or ";" in bare
+        return NOTHING if nothing and not self.right(bare) else stated
 
     def find(self, text: str) -> Found:
         """Find the name that a turn without labels states in its first line."""

@@ -119,11 +119,4 @@ def result(
 
 def unread(status: Status, **more: Any) -> dict[str, Any]:
     """Return what comes back for a row whose reply gives no answer."""
-    return {
-        "status": status,
-        "answer": None,
-        "confidence": None,
-        "confidence01": None,
-        "correct": None,
-        **more,
-    }
+    return {"status": status, **dict.fromkeys(("answer", "confidence", "confidence01", "correct")), **more}
