@@ -74,7 +74,9 @@ _TITLE = re.compile(
 _CJK = re.compile(r"([\u3040-\u30ff\u3400-\u9fff])")
 
 # What a name may stand with or without: Lake Tanganyika, the Pacific Ocean. "City" is none of them: Mexico is a country.
-_KINDS = frozenset("lake ocean sea river mount mt desert strait peninsula island islands".split())
+_KINDS = frozenset(
+    ("lake", "ocean", "sea", "river", "mount", "mt", "desert", "strait", "peninsula", "island", "islands")
+)
 
 # Signs that make another answer of the same words: C++ and C#, x < 5 and x > 5, -3/7 and 3/7; but not the mark of a list.
 _SIGNS = re.compile(
