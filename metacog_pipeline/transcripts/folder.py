@@ -19,6 +19,7 @@ from metacog_pipeline.llm.spec import SLUG_PATTERN
 MANIFEST_NAME, COPY_NAME = "partition.json", "transcripts.parquet"
 _SLUG = SLUG_PATTERN.strip("^$")
 _KEY = re.compile(rf"transcripts/benchmark=({_SLUG})/model=({_SLUG})/run=([1-9][0-9]{{0,17}})")
+_SEALED = ("layout", "sha256")  # fields that a manifest had before
 JUDGEMENTS = "_judgements"  # a judge's partitions stand under the name of its benchmark with this ending
 
 
@@ -123,7 +124,8 @@ def read_manifest(folder: PartitionFolder) -> dict[str, object]:
     """
     path = folder.manifest
     try:
-        content = dict(json.loads(path.read_bytes()))
+        kept = dict(json.loads(path.read_bytes()))
+        content = {name: kept[name] for name in kept if name not in _SEALED}
     except FileNotFoundError:
         return {}
     except (ValueError, TypeError, RecursionError):
