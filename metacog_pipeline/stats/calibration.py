@@ -29,7 +29,6 @@ from metacog_pipeline.stats._arrays import (
     whole,
 )
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
-from metacog_pipeline.stats.proportions import mean_estimate
 from metacog_pipeline.stats.resampling import Patterns, Statistic
 
 Mapping = Literal["(c-1)/(L-1)", "c/L"]
@@ -291,13 +290,6 @@ def ece_draws(
     table[here, bins] = 1.0
     totals = weights @ table
     return np.minimum(ratio(np.abs(totals[:, :bins]).sum(axis=1), totals[:, bins]), 1.0)
-
-
-def brier(confidence: ArrayLike, correct: ArrayLike) -> Estimate:
-    """Return the mean of (confidence - correct)² with its SEM interval; confidences ``(N,)`` in 0..1, 0 is best."""
-    stated, right = _stated(confidence), binary("correct", correct)
-    same_length(confidence=stated, correct=right)
-    return mean_estimate((stated - right) ** 2)
 
 
 def brier_from_patterns(patterns: Patterns, probability: ArrayLike) -> Estimate:

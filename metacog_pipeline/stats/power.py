@@ -50,8 +50,6 @@ REACHED, TOO_MANY = "ok", f"more than {MOST_TRIALS:,} trials"
 # Outside these the model's own limits (meta-d′ within ±10) or rates of 0 and 1 rule what comes out.
 LARGEST = {"d": 5.0, "m_ratio": 5.0, "c": 3.0, "delta": 5.0}
 
-Progress = Callable[[int, int], None]
-
 
 @dataclass(frozen=True, slots=True)
 class Design:
@@ -249,7 +247,6 @@ def trials_needed(
     *,
     simulations: int = SIMULATIONS,
     seed: int = 0,
-    progress: Progress | None = None,
 ) -> TrialsNeeded:
     """Return the number of trials per observer that gives ``power``.
 
@@ -259,8 +256,6 @@ def trials_needed(
         Wanted, above alpha and up to 0.99.
     simulations, seed
         As for :func:`simulated_power`.
-    progress
-        Called with (steps done, steps at most).
 
     Raises
     ------
@@ -276,8 +271,6 @@ def trials_needed(
 
     def enough(trials: int) -> bool:
         steps.append(simulated_power(design, trials, simulations=simulations, seed=seed))
-        if progress is not None:
-            progress(len(steps), MOST_STEPS)
         value = steps[-1].power.value
         return value is not None and value >= power
 

@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import ArrayLike
-
-from metacog_pipeline.stats._arrays import floats, whole
+from metacog_pipeline.stats._arrays import whole
 from metacog_pipeline.stats.estimate import NO_ITEMS, SINGLE_ITEM, Estimate, unavailable
 
 # Half width of a 95 % interval in standard errors, to the two decimals the published tables use.
@@ -87,18 +84,3 @@ def proportion(successes: int, n: int) -> Estimate:
         return Estimate(share, None, None, 1, "wilson", SINGLE_ITEM)
     low, high = wilson_interval(share, n)
     return Estimate(share, low, high, n, "wilson", sem=math.sqrt(share * (1 - share) / (n - 1)))
-
-
-def mean_estimate(y: ArrayLike) -> Estimate:
-    """Return the mean of ``y`` (shape ``(n,)``, any unit) with SEM s / sqrt(n) and ± 1.96 SEM, unclipped."""
-    values = floats("y", y)
-    n = len(values)
-    if n == 0:
-        return unavailable(0, "sem", NO_ITEMS)
-    mean = float(values.mean())
-    if n == 1:
-        return Estimate(mean, None, None, 1, "sem", SINGLE_ITEM)
-    if bool((values == values[0]).all()):  # exactly no spread, whatever the rounding of the mean
-        return Estimate(float(values[0]), float(values[0]), float(values[0]), n, "sem", sem=0.0)
-    sem = float(np.std(values, ddof=1)) / math.sqrt(n)
-    return Estimate(mean, *sem_interval(mean, sem), n, "sem", sem=sem)

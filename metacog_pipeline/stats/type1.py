@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 
 from metacog_pipeline.stats._arrays import Floats, floats
 from metacog_pipeline.stats.counts import Counts, check_correction, corrected_rate
@@ -36,7 +36,7 @@ STATUSES = {
 }
 NO_FIRST_ORDER = "its variance is 0 to first order: there is no interval"
 _VANISHES = 1e-20  # a variance up to here is rounding
-MEASURES = ("d", "c", "c_prime", "ln_beta", "da", "ca", "equivalent_accuracy")
+MEASURES = ("d", "c", "c_prime", "ln_beta", "da", "ca")
 
 Texts = NDArray[np.str_]
 
@@ -91,22 +91,11 @@ class Type1:
     s: Floats
     correction: str
 
-    @property
-    def equivalent_accuracy(self) -> Floats:
-        """Share correct of an unbiased observer with the same sensitivity, Φ(d_a / 2)."""
-        result: Floats = ndtr(self.da / 2)
-        return result
-
     def variance(self, measure: str) -> Floats:
         """Return the delta-method variance of one of ``MEASURES``."""
         if measure in ("da", "ca"):
             scaled: Floats = _unit(self.s) ** 2 * (self.var_d if measure == "da" else self.var_c)
             return scaled
-        if measure == "equivalent_accuracy":
-            density = np.exp(-(np.where(np.isfinite(self.da), self.da, 0.0) ** 2) / 8) / math.sqrt(
-                2 * math.pi
-            )
-            return (density / 2) ** 2 * self.variance("da")
         if measure not in MEASURES:
             raise ValueError(f"measure {measure!r} is unknown: one of {', '.join(MEASURES)}")
         value: Floats = getattr(self, f"var_{measure}")
@@ -119,9 +108,6 @@ class Type1:
         nothing of how far it may be off: NaN too.
         """
         z = normal_quantile(level)
-        if measure == "equivalent_accuracy":
-            low, high = self.interval("da", level)
-            return ndtr(low / 2), ndtr(high / 2)
         variance = self.variance(measure)
         half = z * np.sqrt(np.where(variance > _VANISHES, variance, np.nan))
         value = np.where(np.isfinite(half), getattr(self, measure), np.nan)

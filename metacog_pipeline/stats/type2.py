@@ -39,10 +39,6 @@ class Type2Rates:
     far2_rs1: Floats
     hr2_rs2: Floats
     far2_rs2: Floats
-    n_correct_rs1: Floats
-    n_wrong_rs1: Floats
-    n_correct_rs2: Floats
-    n_wrong_rs2: Floats
     status_rs1: Texts
     status_rs2: Texts
 
@@ -69,7 +65,7 @@ def type2_rates(table: Counts) -> Type2Rates:
         for side, total in zip((correct_1, wrong_1, correct_2, wrong_2), sums, strict=True)
     ]
     return Type2Rates(
-        rates[0], rates[1], rates[2], rates[3], sums[0], sums[1], sums[2], sums[3],
+        rates[0], rates[1], rates[2], rates[3],
         outcome_status(sums[0], sums[1]), outcome_status(sums[2], sums[3]),
     )  # fmt: skip
 

@@ -19,8 +19,9 @@ from scipy.special import stdtrit
 from metacog_pipeline.stats.anova import Groups, anova, fisher_lsd, tukey_kramer
 from metacog_pipeline.stats.correlation import regression
 from metacog_pipeline.stats.effects import cohen_d
-from metacog_pipeline.stats.proportions import Z95, mean_estimate, proportion
+from metacog_pipeline.stats.proportions import Z95, proportion
 from metacog_pipeline.stats.ranks import spearman_p
+from metacog_pipeline.stats.resampling import mean as mean_of_items
 from tests.tables import every
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -253,7 +254,7 @@ def rating_half_widths(mean, n_high, n_medium, n_low):
             counts = (n_low - twos, twos, n_medium - fours, fours, n_high)
             if round(sum(k * (i + 1) for i, k in enumerate(counts)) / N, 2) == mean:
                 ratings = [i + 1 for i, k in enumerate(counts) for _ in range(k)]
-                widths.append(Z95 * mean_estimate(ratings).sem)
+                widths.append(Z95 * mean_of_items(ratings, range(len(ratings))).sem)
     return widths
 
 

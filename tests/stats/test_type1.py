@@ -50,7 +50,6 @@ def test_the_measures_are_those_of_the_textbook(cell):
     assert result.d[0] == pytest.approx(z_h - z_f, abs=1e-9)
     assert result.c[0] == pytest.approx(-(z_h + z_f) / 2, abs=1e-9)
     assert result.ln_beta[0] == pytest.approx(result.c[0] * result.d[0], abs=1e-9)
-    assert result.equivalent_accuracy[0] == pytest.approx(norm.cdf(result.d[0] / 2))
     assert result.accuracy[0] == pytest.approx((hits + rejections) / sum(cell))
     if result.status[0] == "ok":
         assert result.c_prime[0] == pytest.approx(result.c[0] / result.d[0], rel=1e-9)
@@ -90,8 +89,6 @@ def test_units_of_d_a_and_c_a_are_one_factor(cell, s):
     assert result.da[0] == pytest.approx(factor * result.d[0])
     assert result.ca[0] == pytest.approx(factor * result.c[0])
     assert result.variance("da")[0] == pytest.approx(factor**2 * result.var_d[0])
-    low, high = result.interval("equivalent_accuracy")
-    assert 0 <= low[0] <= result.equivalent_accuracy[0] <= high[0] <= 1
     if s == 1:
         assert result.da[0] == result.d[0]
 

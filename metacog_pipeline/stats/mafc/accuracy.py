@@ -20,7 +20,6 @@ PANELS, NODES = 40, 20  # Gauss-Legendre over LOW .. HIGH: 1e-13
 LOW, HIGH = -12.0, 21.0
 LARGEST = 9.0  # |d'|: an accuracy beyond it differs from 0 or 1 by less than 1e-9
 STEPS = 60  # Newton steps kept inside a shrinking bracket; six are usual
-AT_ONCE = 16  # sensitivities: what is summed for them stays in the processor's cache
 NEAR_ONE = 0.99  # above it the share of errors is integrated itself: no digits cancel
 
 
@@ -37,10 +36,7 @@ def _grid() -> tuple[Floats, Floats, Floats]:
 def accuracy(d: ArrayLike, m: ArrayLike) -> Floats:
     """Return the share correct at sensitivity ``d`` with ``m`` alternatives, arrays that broadcast."""
     sensitivity, alternatives = _paired(d, m)
-    found = np.empty(sensitivity.size)
-    for part in _parts(found):
-        found[part] = _terms(sensitivity.ravel()[part], alternatives.ravel()[part])[0].sum(axis=1)
-    return found.reshape(sensitivity.shape)
+    return _correct_and_slope(sensitivity, alternatives)[0]
 
 
 def error_share(d: ArrayLike, m: ArrayLike) -> Floats:
@@ -49,10 +45,8 @@ def error_share(d: ArrayLike, m: ArrayLike) -> Floats:
     x, weights, log_cdf = _grid()
     rivals, of = np.unique(alternatives, return_inverse=True)
     others = np.exp((rivals[:, None] - 2) * log_cdf - x * x / 2) * weights / np.sqrt(2 * np.pi)
-    each, of = sensitivity.ravel()[:, None], of.ravel()
-    found = np.empty(sensitivity.size)
-    for part in _parts(found):
-        found[part] = (others[of[part]] * special.ndtr(x - each[part])).sum(axis=1)
+    of = of.ravel()
+    found = (others[of] * special.ndtr(x - sensitivity.ravel()[:, None])).sum(axis=1)
     return np.asarray((rivals[of] - 1) * found).reshape(sensitivity.shape)
 
 
@@ -107,11 +101,6 @@ def _terms(d: Floats, m: Ints) -> tuple[Floats, Floats]:
     x, weights, log_cdf = _grid()
     gap = x - d[:, None]
     return np.exp((m[:, None] - 1) * log_cdf - gap * gap / 2) * weights / np.sqrt(2 * np.pi), gap
-
-
-def _parts(found: Floats) -> list[slice]:
-    """Return parts of `AT_ONCE` that together are all of what is looked for."""
-    return [slice(start, start + AT_ONCE) for start in range(0, len(found), AT_ONCE)]
 
 
 def _paired(d: ArrayLike, m: ArrayLike) -> tuple[Floats, Ints]:

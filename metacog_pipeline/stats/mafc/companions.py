@@ -20,9 +20,12 @@ from metacog_pipeline.stats.auroc import area_of, delong, score_interval
 from metacog_pipeline.stats.mafc import accuracy as type1
 from metacog_pipeline.stats.mafc.fit import checked, one_cell
 from metacog_pipeline.stats.mafc.likelihood import Problem, pack
-from metacog_pipeline.stats.mafc.search import POINTS, shares_to_criteria
+from metacog_pipeline.stats.mafc.search import shares_to_criteria
 from metacog_pipeline.stats.mafc.table import NARROW, Table, table
 from metacog_pipeline.stats.proportions import wilson_interval
+
+# Ratings of all strata and resamples at once: more memory is asked of the system each time.
+_POINTS = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,7 @@ def ideal_auroc2(right: ArrayLike, wrong: ArrayLike, m: ArrayLike, d: ArrayLike)
     """Return AUROC2 of the ideal observer of sensitivity ``d`` ``(N,)`` that uses each rating as often as was seen."""
     correct, errors, alternatives = checked(right, wrong, m)
     sensitivity = np.asarray(d, float)
-    at_once = max(1, POINTS // max(1, correct.shape[1] * correct.shape[2]))
+    at_once = max(1, _POINTS // max(1, correct.shape[1] * correct.shape[2]))
     if correct.shape[1] == 1 or len(sensitivity) <= at_once:
         return _matched(correct, errors, alternatives, sensitivity)
     low, high = float(np.abs(sensitivity).min()), float(np.abs(sensitivity).max())

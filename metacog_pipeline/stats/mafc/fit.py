@@ -24,7 +24,7 @@ from metacog_pipeline.stats.auroc import area_of
 from metacog_pipeline.stats.identifiability import BOUNDARY_DOWN, BOUNDARY_UP, OK
 from metacog_pipeline.stats.mafc import accuracy as type1
 from metacog_pipeline.stats.mafc.likelihood import Problem, evaluate, pack, solved
-from metacog_pipeline.stats.mafc.search import Found, climb, criteria, joined, parts_of
+from metacog_pipeline.stats.mafc.search import Found, climb, criteria
 from metacog_pipeline.stats.mafc.table import LARGEST_D, LARGEST_M, table
 from metacog_pipeline.stats.proportions import wilson_interval
 
@@ -155,8 +155,6 @@ def one_cell(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> tuple[Floats, 
 
 def best(problem: Problem) -> Found:
     """Return the maximum over criteria and meta-d', of either sign."""
-    if len(parts := parts_of(problem)) > 1:
-        return joined([best(problem.take(at)) for at in parts])
     zero = np.zeros(len(problem.m))
     start = criteria(problem, zero)
     down = _slope_at_zero(problem, start) < 0

@@ -27,7 +27,6 @@ DROP = 3.841458820694124 / 2  # half the 95 % point of chi-squared with one degr
 LOWEST, HIGHEST, POINTS = -3.0, 5.95, 42  # of meta-d'; constant beyond
 WIDTH = 4.5  # standard errors of d' that are looked at
 D_POINTS = 161
-AT_ONCE = 32  # ratios: what is computed of them stays in the processor's cache
 LARGEST_RATIO = (
     100.0  # an interval that reaches further is unbounded: it hangs on how small a d' is looked at
 )
@@ -72,10 +71,7 @@ class Cell:
         share = self._type1_likelihood()
 
         def height(ratios: Floats) -> Floats:
-            parts = np.split(ratios, range(AT_ONCE, len(ratios), AT_ONCE))
-            return np.concatenate(
-                [(share[1] + self._profile(part[:, None] * share[0])).max(axis=1) for part in parts]
-            )
+            return np.asarray((share[1] + self._profile(ratios[:, None] * share[0])).max(axis=1))
 
         return _interval(height, self.ratio, self.status)
 

@@ -15,7 +15,6 @@ from metacog_pipeline.stats.mafc.table import LARGEST_D, Table, table
 LARGEST_STEP = 1.5  # in z and in d: further than that the quadratic says nothing
 STEPS = 200
 FLAT = 1e-9  # gradient per answer at which a search ends
-POINTS = 1 << 14  # ratings of all strata and cells at once: more memory is asked of the system each time
 STARTS = 100  # steps to criteria that reproduce the used shares; four are usual, halving a bracket takes 60
 
 
@@ -43,15 +42,6 @@ def climb(
     ``zeta`` are first criteria, by default those at which every rating is used as often as it was; ``flat`` is the
     gradient per answer at which a search ends, ``curve`` the table of the ideal observer.
     """
-    if len(parts := parts_of(problem)) > 1:
-        return joined(
-            [
-                climb(
-                    problem.take(at), d[at], fixed=fixed, zeta=None if zeta is None else zeta[at], flat=flat, curve=curve
-                )
-                for at in parts
-            ]
-        )  # fmt: skip
     zeta = criteria(problem, d) if zeta is None else zeta
     slopes = evaluate(problem, zeta, d, curve)
     n = np.maximum((problem.right + problem.wrong).sum(axis=(1, 2)), 1.0)
@@ -80,25 +70,6 @@ def climb(
         done |= damping > 1e12
     converged = np.abs(_free_gradient(slopes.gradient, d, fixed)).max(axis=1) / n < 1e-6
     return Found(zeta, d, slopes, converged)
-
-
-def parts_of(problem: Problem) -> list[NDArray[np.intp]]:
-    """Return the cells that are best searched together: all, or where there are several strata so many as `POINTS` has."""
-    cells, strata, ratings = problem.right.shape
-    at_once = max(1, POINTS // (strata * ratings)) if strata > 1 else max(1, cells)
-    return np.split(np.arange(cells), range(at_once, cells, at_once))
-
-
-def joined(parts: list[Found]) -> Found:
-    """Return searches of parts of the cells as one."""
-    value, gradient, bands = (
-        np.concatenate([getattr(each.slopes, name) for each in parts])
-        for name in ("value", "gradient", "bands")
-    )
-    zeta, d, converged = (
-        np.concatenate([getattr(each, name) for each in parts]) for name in ("zeta", "d", "converged")
-    )
-    return Found(zeta, d, Slopes(value, gradient, bands), converged)
 
 
 def criteria(problem: Problem, d: Floats) -> Floats:

@@ -54,23 +54,16 @@ class Optimum:
         self.converged[cells], self.steps[cells] = source.converged[index], source.steps[index]
 
 
-def maximise(
-    problem: Problem, x: Floats, log_width: Floats, fixed_x: bool = False, company: int = 0
-) -> Optimum:
-    """Climb from ``x`` ``(C,)`` and ``log_width`` ``(S, K - 1, C)``; with ``fixed_x`` over the edges alone.
-
-    The last ``company`` cells always climb over the edges alone, and only for as long as any other cell is under way.
-    """
+def maximise(problem: Problem, x: Floats, log_width: Floats, fixed_x: bool = False) -> Optimum:
+    """Climb from ``x`` ``(C,)`` and ``log_width`` ``(S, K - 1, C)``; with ``fixed_x`` over the edges alone."""
     cells = len(x)
-    awaited = cells - company
-    held: bool | Mask = np.arange(cells) >= awaited if company and not fixed_x else fixed_x
     result = Optimum(x.copy(), log_width.copy(), np.zeros(cells, dtype=bool), np.zeros(cells, dtype=np.int64))
     place = np.arange(cells)
     x, log_width, damping = x.copy(), log_width.copy(), np.zeros(cells)
     bound = problem.bound
     here = evaluate(problem, x, log_width)
     for step in range(1, MOST_STEPS + 1):
-        step_x, step_w, gradient = newton_step(problem, here, x, damping, bound, held)
+        step_x, step_w, gradient = newton_step(problem, here, x, damping, bound, fixed_x)
         size = np.abs(step_w).max(axis=(0, 1), initial=0.0)
         np.maximum(size, np.abs(step_x), out=size)
         new_x = np.minimum(np.maximum(x + step_x, -bound), bound)
@@ -80,13 +73,12 @@ def maximise(
             ended = place[done]
             result.x[ended], result.log_width[..., ended] = new_x[done], new_w[..., done]
             result.converged[ended], result.steps[ended] = True, step
-            if result.converged[:awaited].all():
+            if result.converged.all():
                 break
             if len(done) > _FEW and int(done.sum()) * 4 >= len(done):
                 rest = ~done
                 problem, place, bound = problem.take(rest), place[rest], bound[rest]
                 x, damping, new_x = x[rest], damping[rest], new_x[rest]
-                held = held if isinstance(held, bool) else held[rest]
                 log_width, new_w = np.compress(rest, log_width, 2), np.compress(rest, new_w, 2)
                 here = _take(here, rest)
         there = evaluate(problem, new_x, new_w)
@@ -108,7 +100,7 @@ def maximise(
 
 
 def newton_step(
-    problem: Problem, here: Evaluation, x: Floats, damping: Floats, bound: Floats, fixed_x: bool | Mask
+    problem: Problem, here: Evaluation, x: Floats, damping: Floats, bound: Floats, fixed_x: bool
 ) -> tuple[Floats, Floats, Floats]:
     """Return the step in x and in the log widths, and the largest |gradient|, each with the cell last."""
     width = here.width
@@ -122,12 +114,12 @@ def newton_step(
     # No rating is there, so no step is made.
     np.copyto(diagonal, 1.0, where=problem.inactive[:, 1:])
     toward, border = solve_tridiagonal(diagonal, beside, here.gradient_e, here.mixed)
-    if fixed_x is True:
+    if fixed_x:
         step_x = np.zeros_like(x)
     else:
         reduced = damping - here.curvature_x - np.einsum("skc,skc->c", here.mixed, border)
         slope = here.gradient_x + np.einsum("skc,skc->c", here.mixed, toward)
-        held = ((x >= bound) & (slope > 0)) | ((x <= -bound) & (slope < 0)) | fixed_x
+        held = ((x >= bound) & (slope > 0)) | ((x <= -bound) & (slope < 0))
         reduced = np.maximum(np.abs(reduced), 1e-14)
         step_x = np.where(held, 0.0, slope / reduced)
         # Where the range of x is wide (|c| far above |d|), so are the steps.

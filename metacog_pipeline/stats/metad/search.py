@@ -19,8 +19,6 @@ GRID = 33
 # Share of the range, on its inverse hyperbolic sine, at which every cell is checked.
 _COARSE = np.linspace(-1, 1, 7)[:, None]
 _COARSE_STEPS = 2
-# So few cells are climbed and checked in one batch.
-_FEW = 8
 _RISE = 1e-7
 _HALVINGS = 52
 # Log likelihoods per trial closer than this are level.
@@ -59,8 +57,9 @@ def climb(problem: Problem, x: Floats, fixed_x: bool = False) -> Optimum:
 
 def search(problem: Problem, x: Floats) -> tuple[Optimum, Evaluation]:
     """Return the global maximum within |meta-d'| <= 10, climbing from ``x`` ``(C,)`` first, and what it is like there."""
-    few = len(x) <= _FEW
-    found, here, rises = _climb_in_company(problem, x) if few else _climb_and_look(problem, x)
+    found = climb(problem, x)
+    here = evaluate(problem, found.x, found.log_width)
+    rises = _rises_elsewhere(problem, found.x, here.value, exact=False)
     doubtful: Mask = ~found.converged | (np.abs(found.x) >= problem.bound)
     doubtful = doubtful | ~(largest_gradient(problem, here) <= GRADIENT)
     rising = np.flatnonzero(rises)
@@ -76,48 +75,12 @@ def search(problem: Problem, x: Floats) -> tuple[Optimum, Evaluation]:
     return found, evaluate(problem, found.x, found.log_width)
 
 
-def _climb_and_look(problem: Problem, x: Floats) -> tuple[Optimum, Evaluation, Mask]:
-    """Return the peak above ``x``, what it is like there, and where the profile seems to rise elsewhere."""
-    found = climb(problem, x)
-    here = evaluate(problem, found.x, found.log_width)
-    return found, here, _rises_elsewhere(problem, found.x, here.value, exact=False)
-
-
-def _climb_in_company(problem: Problem, x: Floats) -> tuple[Optimum, Evaluation, Mask]:
-    """Return the same in one batch: with few cells calls count, not numbers, and the points of the range come free."""
-    cells = len(x)
-    points = _points(problem)
-    batch = problem.take(np.tile(np.arange(cells), 1 + len(_COARSE)))
-    at = np.concatenate([np.clip(x, -problem.bound, problem.bound), points])
-    found = maximise(batch, at, start(batch, at), company=len(points))
-    there = evaluate(batch, found.x, found.log_width)
-    own, others = slice(None, cells), slice(cells, None)
-    peak = found.of(np.arange(cells))
-    here = Evaluation(*(getattr(there, name)[..., own] for name in Evaluation.__slots__))
-    rises = _rises(points, there.gradient_x[others], there.value[others], peak.x, here.value)
-    return peak, here, rises
-
-
-def _points(problem: Problem) -> Floats:
-    """Return the few points of the range at which every cell is checked, ``(points * C,)``."""
-    points: Floats = np.sinh((_COARSE * np.arcsinh(0.8 * problem.bound)).ravel())
-    return points
-
-
-def _rises(points: Floats, slope: Floats, height: Floats, x: Floats, value: Floats) -> Mask:
-    """Return where a profile rises away from ``x``, or is higher than there, at any of the points."""
-    shape = (len(_COARSE), len(x))
-    away = slope.reshape(shape) * np.sign(points.reshape(shape) - x)
-    rises: Mask = np.any(~((away <= _RISE) & (height.reshape(shape) <= value)), axis=0)
-    return rises
-
-
 def _rises_elsewhere(problem: Problem, x: Floats, value: Floats, exact: bool) -> Mask:
     """Return where the profile rises away from the peak found at ``x``, or is higher, at a few points of the range.
 
     Two steps over the edges mostly tell the sign of the slope; where they say that it rises, ``exact`` asks again.
     """
-    points = _points(problem)
+    points: Floats = np.sinh((_COARSE * np.arcsinh(0.8 * problem.bound)).ravel())
     repeated = problem.take(np.tile(np.arange(len(x)), len(_COARSE)))
     log_width = start(repeated, points)
     if exact:
@@ -128,7 +91,10 @@ def _rises_elsewhere(problem: Problem, x: Floats, value: Floats, exact: bool) ->
             there = evaluate(repeated, points, log_width)
             log_width += newton_step(repeated, there, points, undamped, bound, True)[1]
     there = evaluate(repeated, points, log_width)
-    return _rises(points, there.gradient_x, there.value, x, value)
+    shape = (len(_COARSE), len(x))
+    away = there.gradient_x.reshape(shape) * np.sign(points.reshape(shape) - x)
+    rises: Mask = np.any(~((away <= _RISE) & (there.value.reshape(shape) <= value)), axis=0)
+    return rises
 
 
 def profile_search(problem: Problem) -> tuple[Optimum, Floats]:
