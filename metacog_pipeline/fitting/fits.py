@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from metacog_pipeline.fitting import answers, reading
 from metacog_pipeline.fitting.cells import Rejection
 from metacog_pipeline.fitting.counting import CountTable, cells_from_counts, has_counts
 from metacog_pipeline.fitting.trials import Answers, Columns, trials
-from metacog_pipeline.stats import identifiability, resampling
+from metacog_pipeline.stats import identifiability, measured_coverage, resampling
 from metacog_pipeline.stats.bayes.single import METHOD as BAYES_METHOD
 from metacog_pipeline.stats.bayes.single import bayes_metad
 from metacog_pipeline.stats.counts import Counts, padded
@@ -36,7 +36,8 @@ from metacog_pipeline.stats.type2 import auroc2
 
 Floats = NDArray[np.float64]
 NOT_BINARY = "no Bayesian model of answers known as right or wrong only"
-OUTPUT = ("measure", "value", "low", "high", "sem", "n", "dropped", "method", "status")
+OUTPUT = ("measure", "value", "low", "high", "sem", "n", "low_n", "dropped", "method", "status")
+_RATIOS = ("c_prime", "m_ratio")  # to d'
 # Resampled tables fitted together: bounds memory.
 _BATCH = 20_000
 # Resamples of items where nobody said how many.
@@ -70,6 +71,13 @@ class Options:
     bayes: bool = False
 
 
+class Basis(NamedTuple):
+    """What the numbers of a cell rest on: right or wrong answers, whichever are fewer; whether items have several."""
+
+    rarer: int
+    several: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Fitted:
     """Rows of ``columns``: id columns, then ``OUTPUT``; what was done, for people; and the rows that were not used."""
@@ -97,7 +105,8 @@ def fit_file(path: Path, columns: Columns | None, options: Options) -> Fitted:
     else:
         made = [_of_answers(each, options) for each in found.answers]
     keys = [tuple(name.get(column) for column in columns.grouping()) for name in found.names]
-    rows = _rows(keys, found.dropped, made)
+    basis = _of_counts(found.counts) if found.counts is not None else [*map(_of_answered, found.answers)]
+    rows = _rows(keys, found.dropped, basis, made)
     account = found.account
     notes = (account.told(), *found.notes)
     rejected = tuple(sorted(account.rejected, key=lambda each: each.row))
@@ -119,7 +128,7 @@ def _fit_counts(path: Path, options: Options) -> Fitted:
     rows: list[tuple[Any, ...]] = []
     for batch in batches:
         keys = [tuple(name.get(column) for column in ids) for name in batch.names]
-        rows += _rows(keys, batch.table.dropped, fit_batch(batch, options))
+        rows += _rows(keys, batch.table.dropped, _of_counts(batch), fit_batch(batch, options))
     return Fitted((*_shown(ids), *OUTPUT), tuple(rows), ())
 
 
@@ -129,13 +138,28 @@ def _shown(ids: Sequence[str]) -> list[str]:
 
 
 def _rows(
-    keys: Sequence[tuple[Any, ...]], dropped: NDArray[Any], made: Sequence[dict[str, Estimate]]
+    keys: Sequence[tuple[Any, ...]],
+    dropped: NDArray[Any],
+    basis: Sequence[Basis],
+    made: Sequence[dict[str, Estimate]],
 ) -> tuple[tuple[Any, ...], ...]:
     return tuple(
-        (*key, measure, *_row(found, int(lost)))
-        for key, lost, estimates in zip(keys, dropped, made, strict=True)
+        (*key, measure, *_row(measure, found, int(lost), own))
+        for key, lost, own, estimates in zip(keys, dropped, basis, made, strict=True)
         for measure, found in estimates.items()
     )
+
+
+def _of_counts(cells: CountTable) -> list[Basis]:
+    table = cells.table
+    right = table.hits + table.correct_rejections
+    several = cells.patterns is not None
+    return [Basis(int(least), several) for least in np.minimum(right, table.n - right)]
+
+
+def _of_answered(found: Answers) -> Basis:
+    right = int(found.correct.sum())
+    return Basis(min(right, len(found.correct) - right), found.items is not None)
 
 
 def _of_answers(found: Answers, options: Options) -> dict[str, Estimate]:
@@ -190,8 +214,16 @@ def _binary(cells: CountTable, table: Counts, options: Options) -> list[dict[str
             of_cell[name] = _estimate(
                 float(values[cell]), float(errors[cell]), n, label, reason, draws, clustered
             )
-        found.append(of_cell)
+        found.append(_gated(of_cell, of_cell["d"]))
     return found
+
+
+def _gated(of_cell: dict[str, Estimate], d: Estimate) -> dict[str, Estimate]:
+    """Return the measures of a cell without ratios to a d' that may be 0."""
+    return {
+        name: identifiability.gated(one, d.low, d.high) if name.startswith(_RATIOS) else one
+        for name, one in of_cell.items()
+    }
 
 
 def _type1_measures(options: Options) -> list[str]:
@@ -296,8 +328,12 @@ def _posterior(cells: CountTable, cell: int, options: Options) -> dict[str, Esti
             name: found if name in of_type1 else unavailable(found.n, found.method, why)
             for name, found in estimates.items()
         }
-    return {f"bayes_{name}": found for name, found in estimates.items()}
+    return {f"bayes_{name}": found for name, found in _gated(estimates, estimates["d1"]).items()}
 
 
-def _row(found: Estimate, dropped: int) -> Iterator[Any]:
-    yield from (found.value, found.low, found.high, found.sem, found.n, dropped, found.method, found.status)
+def _row(measure: str, found: Estimate, dropped: int, basis: Basis) -> Iterator[Any]:
+    few = measured_coverage.low_n(
+        measure, found.method, found.value, found.low, found.n, basis.rarer, several=basis.several
+    )
+    yield from (found.value, found.low, found.high, found.sem, found.n, few, dropped)
+    yield from (found.method, found.status)

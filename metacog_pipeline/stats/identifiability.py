@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from metacog_pipeline.stats import estimate
 from metacog_pipeline.stats._arrays import Floats
 from metacog_pipeline.stats.counts import Counts
+from metacog_pipeline.stats.estimate import Estimate, unavailable
 
 EMPTY, ALL_CORRECT, ALL_WRONG = "empty", "all_correct", "all_wrong"
 UNIDENTIFIED, BOUNDARY_UP, BOUNDARY_DOWN = "unidentified", "boundary_up", "boundary_down"
@@ -37,6 +38,7 @@ REASONS = {
     BOUNDARY_DOWN: "no right answer has more confidence than a wrong one: meta-d' has an upper limit only",
     FEW_ERRORS: "fewer than five right or wrong answers",
 }
+RATIO_UNSTABLE = "d' may be 0"
 LEAST_ERRORS = 5  # right and wrong answers from which on an estimate is shown
 ROUNDING = 1e-9  # what taking off a padding leaves of an empty count
 
@@ -82,6 +84,25 @@ def reasons(right: Floats, wrong: Floats) -> list[str]:
     return [
         REASONS[str(name)] for name in np.where((status == OK) & few_errors(right, wrong), FEW_ERRORS, status)
     ]
+
+
+def gated(ratio: Estimate, low: float | None, high: float | None) -> Estimate:
+    """Return a ratio to d' as it may be shown: none where the 95 % interval of d', ``low`` to ``high``, holds 0.
+
+    The one rule for M-ratio and c', on boards, in `metacog fit` and of posteriors: a ratio to what may be 0 may be any
+    number, and its own interval says nothing of that. The mean of a posterior has no value either where some of its draws
+    of d' are above 0 and some below: it comes with that status.
+
+    Examples
+    --------
+    >>> shown = gated(Estimate(0.8, 0.5, 1.1, 200, "ml, delta"), 0.6, 1.4)
+    >>> shown.value, gated(shown, -0.2, 0.3).value, gated(shown, -0.2, 0.3).status
+    (0.8, None, "d' may be 0")
+    """
+    sure = low is not None and high is not None and (low > 0 or high < 0) and ratio.status != RATIO_UNSTABLE
+    if sure or ratio.value is None:
+        return ratio
+    return unavailable(ratio.n, ratio.method, RATIO_UNSTABLE)
 
 
 def by_response(n_s1: Floats, n_s2: Floats, pad: float = 0.0) -> tuple[Floats, Floats]:

@@ -34,8 +34,6 @@ STATUSES = {
     "zero_dprime": "d' is 0: c' has no finite value",
     "undefined_slope": "the ratio s of standard deviations is undefined",
 }
-NO_FIRST_ORDER = "its variance is 0 to first order: there is no interval"
-_VANISHES = 1e-20  # a variance up to here is rounding
 MEASURES = ("d", "c", "c_prime", "ln_beta", "da", "ca")
 
 Texts = NDArray[np.str_]
@@ -104,12 +102,12 @@ class Type1:
     def interval(self, measure: str, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return low and high, value ± z √variance; NaN where there is no variance.
 
-        That of ln β is 0 to first order where both rates are 1/2. ln β is 0 and flat there, so that √variance tells
-        nothing of how far it may be off: NaN too.
+        The variance of ln β does not vanish where both rates are 1/2 and ln β is flat: the slope alone would tell nothing of how
+        far it may be off there.
         """
         z = normal_quantile(level)
         variance = self.variance(measure)
-        half = z * np.sqrt(np.where(variance > _VANISHES, variance, np.nan))
+        half = z * np.sqrt(variance)
         value = np.where(np.isfinite(half), getattr(self, measure), np.nan)
         return value - half, value + half
 
@@ -126,8 +124,7 @@ class Type1:
         if not math.isfinite(value):
             return Estimate(None, None, None, n, method, reason)
         if not math.isfinite(low[cell]):
-            vanishes = float(self.variance(measure)[cell]) <= _VANISHES
-            return Estimate(value, None, None, n, method, NO_FIRST_ORDER if vanishes else reason)
+            return Estimate(value, None, None, n, method, reason)
         sem = math.sqrt(float(self.variance(measure)[cell]))
         return Estimate(value, float(low[cell]), float(high[cell]), n, method, reason, sem)
 
@@ -300,7 +297,8 @@ def _measures(
         n1=n1, n2=n2, hit_rate=hit_rate, false_alarm_rate=false_alarm_rate, n=np.maximum(given - added, 0.0),
         accuracy=accuracy, d=d, c=c, c_prime=c_prime, ln_beta=ln_beta, da=_unit(ratio) * d,
         ca=_unit(ratio) * c, var_d=v_h / ratio**2 + v_f, var_c=(v_h + v_f) / (1 + ratio) ** 2,
-        var_c_prime=var_c_prime, var_ln_beta=_products(z_h, v_h) + _products(z_f, v_f),
+        var_c_prime=var_c_prime,
+        var_ln_beta=_of_half_square(z_h, v_h) + _of_half_square(z_f, v_f),
         cov_d_c=(v_f - v_h / ratio) / (1 + ratio), status=_status(d, c, ratio, empty), s=ratio,
         correction=correction,
     )  # fmt: skip
@@ -371,5 +369,7 @@ def _variance(rate: Floats, complement: Floats, z: Floats, n: Floats) -> Floats:
     return np.where(inside & np.isfinite(variance), variance, np.nan)
 
 
-def _products(z: Floats, variance: Floats) -> Floats:
-    return np.where(np.isfinite(z), z, 0.0) ** 2 * variance
+def _of_half_square(z: Floats, variance: Floats) -> Floats:
+    """Return the variance of z² / 2: of its slope, and no less than what is left where z is 0 and it is flat."""
+    slope: Floats = np.where(np.isfinite(z), z, 0.0) ** 2
+    return np.maximum(slope, variance / 2) * variance

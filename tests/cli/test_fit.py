@@ -360,3 +360,25 @@ def test_one_item_alone_has_no_interval_and_every_number_says_so(metacog, tmp_pa
     silent = [name for name, row in found.items() if row["status"] == "ok" and row["low"] is None]
     assert silent == []
     assert found["ece"]["status"] == found["brier"]["status"] == "single item"
+
+
+def test_a_ratio_to_a_sensitivity_that_may_be_0_is_not_shown_and_says_why(metacog, tmp_path):
+    file = tmp_path / "counts.csv"
+    file.write_text(
+        "cell,nR_S1,nR_S2\nchance,70;68;64;66;66;66,66;66;66;66;67;69\nsure,90;60;20;15;8;4,5;9;14;22;58;88\n"
+    )
+    rows = json.loads(metacog("fit", file, "--bayes", "--format", "json").out)
+    found = {(row["cell"], row["measure"]): row for row in rows}
+    for measure in ("m_ratio", "c_prime", "bayes_m_ratio", "bayes_m_ratio_median"):
+        chance, sure = found["chance", measure], found["sure", measure]
+        assert (chance["value"], chance["low"], chance["status"]) == (None, None, "d' may be 0")
+        assert sure["low"] < sure["value"] < sure["high"] and sure["status"] == "ok"
+    assert found["chance", "m_diff"]["value"] is not None
+
+
+def test_a_cell_of_few_answers_is_marked(metacog, tmp_path):
+    file = tmp_path / "counts.csv"
+    file.write_text("cell,nR_S1,nR_S2\ntiny,9;2;1;1,1;1;2;9\nmany,900;200;100;100,100;100;200;900\n")
+    rows = json.loads(metacog("fit", file, "--format", "json").out)
+    marked = {(row["cell"], row["measure"]): row["low_n"] for row in rows}
+    assert marked["tiny", "c"] and not marked["many", "c"] and not marked["many", "accuracy"]

@@ -48,7 +48,7 @@ class SignalDetection(contract.Benchmark[Settings, Trial, read.Response]):
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
         Stage.PARSING: "4",
-        Stage.SCORING: "5",
+        Stage.SCORING: "6",
     }
 
     def construction(self) -> tuple[Step, ...]:

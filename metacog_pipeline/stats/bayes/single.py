@@ -43,9 +43,9 @@ from metacog_pipeline.stats.bayes.gate import (
 from metacog_pipeline.stats.bayes.starts import mode, overdispersed
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
+from metacog_pipeline.stats.identifiability import RATIO_UNSTABLE
 
 ZERO_DPRIME = "zero_dprime"
-RATIO_UNSTABLE = "d' may be 0"
 
 CHAINS = 64
 WARMUP = 200

@@ -16,10 +16,10 @@ from metacog_pipeline.benchmark.contract import Benchmark, Group
 from metacog_pipeline.benchmarks.signaldetection.grid import Counts, all_counts
 from metacog_pipeline.benchmarks.signaldetection.measures.meta_d import untold
 from metacog_pipeline.benchmarks.signaldetection.measures.posteriors import DRAWS, KEPT, Kept, posteriors
-from metacog_pipeline.benchmarks.signaldetection.measures.type1 import over
 from metacog_pipeline.stats import counts as stats_counts
 from metacog_pipeline.stats._arrays import Floats
 from metacog_pipeline.stats.estimate import Estimate, unavailable
+from metacog_pipeline.stats.identifiability import gated
 
 Bound = Benchmark[Any, Any, Any]
 Cell = tuple[tuple[str, str, str, str], stats_counts.Counts]  # (data set, source, task, model), raw counts
@@ -116,7 +116,8 @@ def _estimates(fit: Fitted, counts: Counts) -> dict[str, Estimate]:
     taken = "; runs taken as independent" if counts.clustered else ""
     found = dict(fit.kept.estimates)
     # The median of a ratio to what may be 0 lies between two branches of the posterior, and may be any number as well.
-    found["m_ratio_median"] = over(found["d1"], found["m_ratio_median"])
+    for name in ("m_ratio", "m_ratio_median"):
+        found[name] = gated(found[name], found["d1"].low, found["d1"].high)
     return {
         name: replace(found[parameter], method=f"bayes, d' estimated; {found[parameter].method}{taken}")
         for name, parameter in BAYES.items()

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +19,8 @@ from metacog_pipeline.benchmarks.signaldetection.grid import Counts, Grid, Total
 from metacog_pipeline.benchmarks.signaldetection.measures.type1 import ONE_RESPONSE, percentile
 from metacog_pipeline.stats import counts as stats_counts
 from metacog_pipeline.stats import identifiability, resampling
-from metacog_pipeline.stats.bayes.single import RATIO_UNSTABLE
 from metacog_pipeline.stats.estimate import NO_ITEMS, OFTEN_UNDEFINED, Estimate, unavailable
+from metacog_pipeline.stats.identifiability import gated
 from metacog_pipeline.stats.metad import REASONS, MetaD, fit_metad
 from metacog_pipeline.stats.metad.fit import conditional_fits
 from metacog_pipeline.stats.metad.types import Conditional
@@ -112,8 +111,7 @@ def _fitted(groups: Sequence[Counts]) -> list[dict[str, Estimate]]:
     for row, counts in enumerate(groups):
         drawn = _resampled(counts)
         own = {name: _estimate(point, name, row, drawn[name], counts.n_rated) for name in (*META_D, *SIDES)}
-        if own["m_ratio"].value is not None and _may_be_0(drawn["meta_d"] - drawn["m_diff"]):
-            own["m_ratio"] = replace(own["m_ratio"], status=RATIO_UNSTABLE)
+        own["m_ratio"] = gated(own["m_ratio"], *_interval(drawn["meta_d"] - drawn["m_diff"]))
         own[LOG_M_RATIO] = _logarithm(own["m_ratio"])
         found.append({name: own[name] for name in META_D_MEASURES})
     return found
@@ -190,10 +188,13 @@ def _within_two_errors(value: float, drawn: Floats, n: int) -> Estimate:
     return Estimate(value, *sem_interval(value, sem), n, METHOD_SIDES, sem=sem)
 
 
-def _may_be_0(d: Floats) -> bool:
-    """Whether the 95 % interval of d′ reaches 0: a ratio to it then has no stable value."""
+def _interval(d: Floats) -> tuple[float | None, float | None]:
+    """Return the 95 % interval of the resamples of d′."""
     known = d[np.isfinite(d)]
-    return 0.025 < float((known > 0).mean()) < 0.975 if len(known) else True
+    if not len(known):
+        return None, None
+    low, high = np.quantile(known, [0.025, 0.975])
+    return float(low), float(high)
 
 
 def _logarithm(m_ratio: Estimate) -> Estimate:

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from metacog_pipeline.benchmark.contract import Group
 from metacog_pipeline.benchmarks.signaldetection.grid import Counts, Grid, Totals, counts_of
 from metacog_pipeline.stats import resampling
-from metacog_pipeline.stats.bayes.single import RATIO_UNSTABLE
-from metacog_pipeline.stats.estimate import NO_ITEMS, OK, Estimate, unavailable
+from metacog_pipeline.stats.estimate import NO_ITEMS, Estimate, unavailable
+from metacog_pipeline.stats.identifiability import gated
 from metacog_pipeline.stats.type1 import Type1, type1_from_table
 
 Floats = NDArray[np.float64]
@@ -63,13 +63,7 @@ def type1_estimates(groups: Sequence[Counts]) -> list[dict[str, Estimate]]:
             found.append(_resampled(counts, table, place))
         else:  # the table's own n holds what the correction added
             found.append({name: replace(table.estimate(name, place), n=n) for name in TYPE1})
-    return [{**each, "c_prime": over(each["d"], each["c_prime"])} for each in found]
-
-
-def over(d: Estimate, ratio: Estimate) -> Estimate:
-    """Return a ratio to d′, with its reservation where the interval of d′ holds 0: it may be any number then."""
-    may_be_0 = d.low is not None and d.high is not None and d.low <= 0 <= d.high
-    return replace(ratio, status=RATIO_UNSTABLE) if may_be_0 and ratio.status == OK else ratio
+    return [{**each, "c_prime": gated(each["c_prime"], each["d"].low, each["d"].high)} for each in found]
 
 
 def type1_of(totals: Floats, grid: Grid) -> Type1:
