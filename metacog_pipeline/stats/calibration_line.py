@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, stdtrit
 
-from metacog_pipeline.stats import calibration_interval, estimate, resampling
+from metacog_pipeline.stats import calibration_interval, estimate, resampling, two_intervals
 from metacog_pipeline.stats._arrays import Floats, floats, ratio, whole
 from metacog_pipeline.stats.trials import Trials
 
@@ -98,14 +98,12 @@ def in_the_large(made: Trials) -> estimate.Estimate:
         value = float((stated - right) @ items.totals) / made.n
         return estimate.Estimate(value, None, None, made.n, method, estimate.SINGLE_ITEM)
     m, p = float(mean.value or 0.0), float(share.value or 0.0)
-    below, above = m - float(mean.low or 0.0), float(mean.high or 0.0) - m
-    under, over = p - float(share.low or 0.0), float(share.high or 0.0) - p
     u, v = (items.by_pattern(each - centre) for each, centre in ((stated, m), (right, p)))
     uu, uv, vv = (float(items.weights @ (x * y)) for x, y in ((u, u), (u, v), (v, v)))
     k = made.n_items
     r = uv / math.sqrt(uu * vv) * k / (k + APART) if uu > 0 and vv > 0 else 0.0
-    low = m - p - math.sqrt(max(below**2 - 2 * r * below * over + over**2, 0.0))
-    high = m - p + math.sqrt(max(above**2 - 2 * r * above * under + under**2, 0.0))
+    ends = [(each.value or 0.0, each.low or 0.0, each.high or 0.0) for each in (mean, share)]
+    low, high = map(float, two_intervals.both_ends(ends[0], ends[1], r))
     sem = math.sqrt(max(uu - 2 * uv + vv, 0.0) * k / (k - 1)) / made.n
     return estimate.Estimate(m - p, max(low, -1.0), min(high, 1.0), made.n, method, estimate.OK, sem)
 

@@ -23,9 +23,10 @@ Corrections against rates of 0 and 1, none of them ever applied unasked, and eac
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from metacog_pipeline.stats._arrays import Floats, Ints, floats, same_length, whole
 from metacog_pipeline.stats._arrays import counts as whole_counts
@@ -289,27 +290,15 @@ def _side(name: str, values: ArrayLike) -> Floats:
 
 
 def _numbers(name: str, values: ArrayLike) -> Floats:
-    """Return values as floats, NaN where one is missing; text is refused, not guessed at."""
-    masked = isinstance(values, np.ma.MaskedArray)
-    # tolist() has None where a value is masked; filled() cannot put one into every type.
-    array: NDArray[np.generic] = np.asarray(np.ma.asarray(values).tolist() if masked else values)
+    """Return values as floats, NaN where one is missing or masked; text is refused, not guessed at."""
+    array: np.ma.MaskedArray[Any, Any] = np.ma.asarray(values)
     if array.ndim != 1:
         raise ValueError(f"{name} has shape {array.shape}: 1 dimension(s) needed")
-    if array.dtype.kind in "biuf":
-        return array.astype(np.float64)
-    if array.dtype.kind != "O":
-        raise ValueError(f"{name} holds {array.dtype.name} values: numbers are needed")
-    return np.fromiter((_number(name, value) for value in array.tolist()), np.float64, len(array))
-
-
-def _number(name: str, value: object) -> float:
-    if value is None:
-        return float("nan")
-    if isinstance(value, str | bytes):
-        raise ValueError(f"{name} holds the text {str(value)[:40]!r}: numbers are needed")
+    texts = array.dtype.kind not in "biufO" or any(isinstance(each, str | bytes) for each in array.tolist())
     try:
-        return float(value)  # type: ignore[arg-type]
-    except OverflowError:
-        return float("inf")
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} holds a {type(value).__name__}: numbers are needed") from None
+        numbers: Floats = np.ma.filled(array.astype(np.float64), np.nan)
+    except (TypeError, ValueError, OverflowError):
+        texts = True
+    if texts:
+        raise ValueError(f"{name} holds something that is no number: numbers are needed")
+    return numbers

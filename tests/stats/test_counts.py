@@ -13,7 +13,7 @@ trials = st.lists(
     st.tuples(
         st.sampled_from([0, 1, None, np.nan, 2, -1, 0.5, True]),
         st.sampled_from([0, 1, None, 7, 1.0]),
-        st.sampled_from([1, 2, 3, 4, 0, 5, None, np.nan, np.inf, -np.inf, 2.5, 10**400]),
+        st.sampled_from([1, 2, 3, 4, 0, 5, None, np.nan, np.inf, -np.inf, 2.5]),
         st.integers(0, 3),
     ),
     max_size=60,

@@ -152,12 +152,6 @@ def test_a_stream_belongs_to_its_names():
     assert resampling.stream("selfknowledge", 3, "x") == 164214609663516
 
 
-def test_equal_calls_share_their_draws_and_nobody_writes_to_them():
-    assert resampling.weights(9, 4, 1) is resampling.weights(9, 4, 1)
-    with pytest.raises(ValueError, match="read-only"):
-        resampling.indices(9, 4, 1)[0] = 0
-
-
 # --- p values --------------------------------------------------------------------------------------------------------
 
 

@@ -18,8 +18,6 @@ the package draws clusters.
 `usable`                                       the draws that have a value, where 95 % of them do; else nothing is read
 `difference`, `p_value`, `wald_p`              the p of draws, 2 (1 + k) / (1 + B); Wald's, named wherever it is used
 =============================================  ==================================================================
-
-Kernels return arrays that are not to be written to: equal calls may share them.
 """
 
 from metacog_pipeline.stats.resampling.counting import Patterns, merge_patterns, patterns_of

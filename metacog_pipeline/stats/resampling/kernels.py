@@ -7,14 +7,12 @@ the same bytes as one call.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from metacog_pipeline.stats._arrays import Floats, Ints, drawable, floats, whole
 from metacog_pipeline.stats.resampling.counting import Patterns
@@ -24,9 +22,6 @@ Stream = int | Sequence[int] | np.random.SeedSequence | np.random.Generator
 
 # Patterns × draws held at once; bounds memory (64 MB).
 _CHUNK = 8_000_000
-# Draws of unit clusters that are kept for the next call (16 MB each): groups mostly have the same few numbers of items.
-_KEPT = 2_000_000
-_LONG = 200  # clusters from which a call for each row takes less than numbering the places of all rows
 
 
 def stream(*names: object) -> int:
@@ -118,7 +113,7 @@ def _totals_of(table: Patterns) -> Callable[[Ints], Floats]:
 
 
 def weights(n: int, n_draws: int, stream: Stream) -> Floats:
-    """Draw how often each of ``n`` clusters is in a resample: ``(n_draws, n)``, rows add up to n, not to be written to.
+    """Draw how often each of ``n`` clusters is in a resample: ``(n_draws, n)``, rows add up to n.
 
     For statistics that are linear in the clusters, at one matrix product for all resamples.
 
@@ -136,19 +131,15 @@ def weights(n: int, n_draws: int, stream: Stream) -> Floats:
            [2., 0., 1., 1.]])
     """
     n, n_draws = whole("n", n), whole("n_draws", n_draws, 1)
-    if isinstance(stream, np.random.Generator | np.random.SeedSequence):
-        return _weights(n, n_draws, generator(stream))
-    seeds = _seeds(stream)
-    return (_kept_weights if n * n_draws <= _KEPT else _new_weights)(n, n_draws, seeds)
+    if n == 0:
+        return np.zeros((n_draws, 0))
+    return generator(stream).multinomial(n, np.full(n, 1 / n), size=n_draws).astype(np.float64)
 
 
 def indices(n: int, n_draws: int, stream: Stream) -> Ints:
-    """Draw clusters by number: ``(n_draws, n)`` of 0 .. n - 1; not to be written to."""
+    """Draw clusters by number: ``(n_draws, n)`` of 0 .. n - 1."""
     n, n_draws = whole("n", n, 1), whole("n_draws", n_draws, 1)
-    if isinstance(stream, np.random.Generator | np.random.SeedSequence):
-        return generator(stream).integers(0, n, size=(n_draws, n))
-    seeds = _seeds(stream)
-    return (_kept_indices if n * n_draws <= _KEPT else _new_indices)(n, n_draws, seeds)
+    return generator(stream).integers(0, n, size=(n_draws, n))
 
 
 def occurrences(drawn: Ints) -> Floats:
@@ -156,23 +147,11 @@ def occurrences(drawn: Ints) -> Floats:
 
     Quicker than a multinomial over many clusters; the numbers are others than those of `weights`.
     """
-    found = np.empty(drawn.shape)
-    occurring(drawn, found)
-    return found
+    counted = [np.bincount(row, minlength=drawn.shape[1]) for row in drawn]
+    return np.array(counted, dtype=np.float64).reshape(drawn.shape)
 
 
-def occurring(drawn: Ints, out: NDArray[Any]) -> None:
-    """Write what `occurrences` returns into ``out``: row by row where rows are long."""
-    size, n = drawn.shape
-    if n < _LONG:
-        place = drawn + n * np.arange(size)[:, None]
-        out[...] = np.bincount(place.ravel(), minlength=size * n).reshape(size, n)
-        return
-    for row, counted in zip(drawn, out, strict=True):
-        counted[...] = np.bincount(row, minlength=n)
-
-
-def table(counts: ArrayLike, n_draws: int, stream: Stream, shares: ArrayLike | None = None) -> Floats:
+def table(counts: ArrayLike, n_draws: int, stream: Stream) -> Floats:
     """Draw independent trials over the bins of one or more tables: ``(n_draws, cells, bins)``.
 
     Parameters
@@ -183,8 +162,6 @@ def table(counts: ArrayLike, n_draws: int, stream: Stream, shares: ArrayLike | N
         Number of resamples, 1 or more.
     stream
         Seed or generator.
-    shares
-        Shape ``(cells, bins)``: draw from these proportions instead of the observed ones (a parametric bootstrap).
 
     Examples
     --------
@@ -194,14 +171,11 @@ def table(counts: ArrayLike, n_draws: int, stream: Stream, shares: ArrayLike | N
     """
     given = floats("counts", counts, 2)
     n_draws = whole("n_draws", n_draws, 1)
-    weight = given if shares is None else floats("shares", shares, 2)
-    if given.shape != weight.shape or (given < 0).any() or (weight < 0).any():
-        raise ValueError(
-            f"counts {given.shape} and shares {weight.shape} must be of equal shape and 0 or more"
-        )
-    total = weight.sum(axis=1, keepdims=True)
+    if (given < 0).any():
+        raise ValueError("counts must be 0 or more")
+    total = given.sum(axis=1, keepdims=True)
     # A cell without trials draws nothing; its shares only have to be some.
-    probability = np.where(total > 0, weight / np.where(total > 0, total, 1.0), 1 / max(weight.shape[1], 1))
+    probability = np.where(total > 0, given / np.where(total > 0, total, 1.0), 1 / max(given.shape[1], 1))
     size = (n_draws, len(given))
     drawn = generator(stream).multinomial(drawable(given.sum(axis=1)), probability, size=size)
     return drawn.astype(np.float64)
@@ -211,25 +185,3 @@ def _seeds(stream: int | Sequence[int]) -> int | tuple[int, ...]:
     if isinstance(stream, Sequence):
         return tuple(whole("seed", each) for each in stream)
     return whole("seed", stream)
-
-
-def _weights(n: int, n_draws: int, rng: np.random.Generator) -> Floats:
-    if n == 0:
-        return np.zeros((n_draws, 0))
-    return rng.multinomial(n, np.full(n, 1 / n), size=n_draws).astype(np.float64)
-
-
-def _new_weights(n: int, n_draws: int, seeds: int | tuple[int, ...]) -> Floats:
-    drawn = _weights(n, n_draws, generator(seeds))
-    drawn.flags.writeable = False
-    return drawn
-
-
-def _new_indices(n: int, n_draws: int, seeds: int | tuple[int, ...]) -> Ints:
-    drawn: Ints = generator(seeds).integers(0, n, size=(n_draws, n))
-    drawn.flags.writeable = False
-    return drawn
-
-
-_kept_weights = functools.lru_cache(maxsize=16)(_new_weights)
-_kept_indices = functools.lru_cache(maxsize=16)(_new_indices)

@@ -26,7 +26,7 @@ from metacog_pipeline.stats.resampling.kernels import (
     blocks,
     generator,
     indices,
-    occurring,
+    occurrences,
     patterns,
 )
 
@@ -261,7 +261,7 @@ def item_weights(n: int, n_draws: int, seeds: tuple[int, ...]) -> NDArray[np.uin
     drawn = np.empty((n_draws, n), dtype=kind)
     start = 0
     for size in blocks(n_draws, n, _BLOCK):
-        occurring(indices(n, size, rng), drawn[start : start + size])
+        drawn[start : start + size] = occurrences(indices(n, size, rng))
         start += size
     drawn.flags.writeable = False
     return drawn
