@@ -116,6 +116,7 @@ _MENTION = re.compile(
     r"(?:^|[\n(\[*\"',:;>→$]|-[ \t]|\b(?i:options?|answer|choice|letter|either|both|but|is|be|for|with|pick|choose|select"
     rf"|say|towards?|than|on|to|or|and|between|leaves|leaving)[ \t]+)[ \t$]*([A-Z])(?i:{_AFTER})"
 )
+_LEADS = re.compile(rf"\W*([A-Z])(?i:{_AFTER})\W*(.*)", re.DOTALL)
 # Behind a letter that is one of several: "A or B", "A, B and C", "A and possibly B", "B... no, sorry, C".
 _ANOTHER = re.compile(
     r"[\W_]{0,4}(?:,|/|&|\b(?:or|and|vs|no|wait|sorry|rather|actually))[\W_]{0,3}"
@@ -145,18 +146,19 @@ class Letter:
         """Read the letter or the option behind a label."""
         whole = said.strip(_MARKUP)
         if whole.upper() in self.options:
-            return self._of(whole.upper(), said.index(whole))
+            return Found("ok", whole.upper(), said.index(whole), said.index(whole) + 1)
         if letter := self._named(whole):
             return Found("ok", letter, 0, len(said))
         if len(whole) == 1 and whole.isalpha():
             return Found("out_of_range")
         if UNKNOWN.match(whole) and not REFUSED.match(whole):
             own = [letter for letter, option in self.options.items() if UNKNOWN.match(option)]
-            return self._of(own[0], 0) if len(own) == 1 else WITHHELD
-        leads = re.match(r"\W*([A-Z])\b\W+(.+)", whole)
-        if leads is not None and self._named(leads[2]) not in (None, leads[1]):
-            return AMBIGUOUS  # the letter of one option and the text of another
-        return self.find(said)
+            return Found("ok", own[0], 0, 1) if len(own) == 1 else WITHHELD
+        leads, found = _LEADS.match(whole), self.find(said)
+        if leads is None or leads[1] not in self.options:
+            return found
+        named = self._named(leads[2]) or found.value  # the text or the letter of another option
+        return found if named in (None, leads[1]) else AMBIGUOUS
 
     def find(self, text: str) -> Found:
         """Find the letter that a text states last, else the only one it mentions, else the only option it names."""
@@ -166,7 +168,7 @@ class Letter:
             another = _ANOTHER.match(text, found[-1].end(1))
             if another is not None and another[1] in self.options:
                 letters.add(another[1])
-            return AMBIGUOUS if len(letters) > 1 else self._of(found[-1][1], found[-1].start(1))
+            return AMBIGUOUS if len(letters) > 1 else Found("ok", found[-1][1], *found[-1].span(1))
         within = f" {simple(text)} "
         bold = {letter for each in _BOLD.findall(text) if (letter := self._named(each))}
         named = [*bold] or [
@@ -190,9 +192,6 @@ class Letter:
         mine = _as_option(said)
         found = [letter for letter, option in self.options.items() if mine and _as_option(option) == mine]
         return found[0] if len(found) == 1 else None
-
-    def _of(self, letter: str, start: int) -> Found:
-        return Found("ok", letter, start, start + 1)
 
 
 def _as_option(text: str) -> str:
@@ -224,7 +223,7 @@ class Binary:
 
     def _only(self, text: str, digits: Mapping[str, Sequence[str]]) -> Found:
         """Return the only decision that is named; a text that asks, or speaks of whether, names none."""
-        if re.search(r"\b(?:whether|either)\b|\?", text, re.IGNORECASE):
+        if re.search(r"\b(?:whether|either|not\s+[01])\b|\?|\d\.\d", text, re.IGNORECASE):
             return NOTHING
         left, found = f" {simple(text)} ", set()
         listed = [

@@ -85,15 +85,13 @@ _SIGNS = re.compile(
 )
 _NOT = re.compile(r"\W*(?:not|never|before|after|until)\b", re.IGNORECASE)
 
-Date = tuple[int, int, int]
-
 
 def signs(text: str) -> list[str]:
     """Return the signs that stand at the words of ``text``."""
     return [each.strip() for each in _SIGNS.findall(plain(text))]
 
 
-def dates_of(text: str) -> Iterator[Date]:
+def dates_of(text: str) -> Iterator[tuple[int, int, int]]:
     """Yield what the first date of ``text`` can be as (year, month, day), the day 0 where it says none.
 
     9/11/1989 can be two days, others are one.
@@ -118,7 +116,7 @@ class _Form:
     simple: str
     without_kind: frozenset[str]
     words: str
-    days: frozenset[Date]
+    days: frozenset[tuple[int, int, int]]
     number: float | None
     signs: list[str]
 

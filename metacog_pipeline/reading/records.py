@@ -256,29 +256,30 @@ _SAID = re.compile(
     r"(?P<value>\d{1,3}(?:[.,]\d{1,4})?[ ]?%?(?:[ ]?/[ ]?\d{1,3})?|(?:zero|one|two|three|four|five)\b)",
     re.IGNORECASE | re.MULTILINE,
 )
+# "Answer B" on a line of its own.
+_ALONE = re.compile(
+    r"^[ \t>*_-]{0,8}(?:final[ \t]{1,4})?(?P<answer>answer)[ \t]{1,4}(?P<value>\(?[A-Z]\)?)[.* \t]{0,4}$",
+    re.IGNORECASE | re.MULTILINE,
+)
 # A row of a table of names and values, not the head of a table.
 _CELL = re.compile(
     r"^[ \t>-]{0,8}\|?[ \t*_]{0,6}(?P<name>[^|\n*]{1,40}?)[ \t*_]{0,6}\|(?P<value>[^|\n]{1,200})\|?[ \t]*$",
     re.MULTILINE,
 )
 
-_Label = tuple[str, int, Value]  # name, place, what stands behind it
 
-
-def _labels(text: str) -> Iterator[_Label]:
-    """Yield what stands under names, in whatever form; a confidence that is only spoken of is left out."""
+def _labels(text: str) -> Iterator[tuple[str, int, Value]]:
+    """Yield names, their places and what stands behind them; a confidence that is only spoken of is left out."""
     found = [*_LABEL.finditer(text)]
     for label, end in zip(found, [*(each.start() for each in found[1:]), len(text)], strict=False):
         yield _name(label), label.start(), _line(text, label.end(), end)
-    for pattern in (_HEADING, _SOLVED):
-        yield from (
-            (_name(each), each.start(), _line(text, each.end(), len(text))) for each in pattern.finditer(text)
-        )
+    for each in [*_HEADING.finditer(text), *_SOLVED.finditer(text)]:
+        yield _name(each), each.start(), _line(text, each.end(), len(text))
     for each in _CELL.finditer(text):
         if (name := _known(each["name"])) and not _known(each["value"].strip(" *_")):
             yield name, each.start(), _line(text, each.start("value"), each.end("value"))
     labelled = {label.start("word") for label in found}
-    for each in [*_TAG.finditer(text), *_SAID.finditer(text)]:
+    for each in [*_TAG.finditer(text), *_ALONE.finditer(text), *_SAID.finditer(text)]:
         if each.start() not in labelled and not supposed(text, each.start()):
             yield _name(each), each.start(), group(each, "value")
 
@@ -302,7 +303,9 @@ def _line(text: str, start: int, end: int) -> Value:
     found = _VALUE.match(text, start, end)
     assert found is not None  # it matches any text
     said = found[1].rstrip(" \t*_|;\r")
-    return Value("" if TEMPLATE.fullmatch(said) else said, found.start(1), found.start(1) + len(said))
+    broken = re.match(r'"[^"]*(?:$|"\s*:)', said)  # JSON that lacks a value, or is cut in it
+    kept = "" if broken or TEMPLATE.fullmatch(said) else said
+    return Value(kept, found.start(1), found.start(1) + len(said))
 
 
 _SUPPOSED = re.compile(r"(?:\b(?:not|never|if|unless|nearly|almost)\b|n't\b)[^.!?\n,;]{0,80}$", re.IGNORECASE)
