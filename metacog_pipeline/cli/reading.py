@@ -42,7 +42,11 @@ def read(benchmark: str, replies: str, study_file: Path | None, form: str) -> No
     if study_file is not None:
         _audit(benchmark, Path(replies), study_file)
         return
-    with click.open_file(replies, "rb") as file:
+    try:
+        file = click.open_file(replies, "rb")
+    except OSError as error:
+        raise click.UsageError(f"{replies}: {error.strerror}") from None
+    with file:
         _read_lines(benchmark, file)
 
 

@@ -15,7 +15,7 @@ from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.errors import StoreError, StudyError
 from metacog_pipeline.files import canonical_json, write_text
-from metacog_pipeline.scoring.reader_error import ReaderError, deciding, error_path, reader_digest, reader_of
+from metacog_pipeline.scoring.reader_error import ReaderError, deciding, error_path, reader_digest
 from metacog_pipeline.study.frames import read_frames
 from metacog_pipeline.transcripts.store import answers_table
 
@@ -101,7 +101,7 @@ def _verdicts(benchmark: Bound) -> pl.DataFrame:
     if reader is None:
         what = (
             "nothing for a reader model to decide"
-            if reader_of(benchmark)
+            if judging.reader_of(benchmark)
             else "no reader model; add [reader]"
         )
         raise StudyError(f"{benchmark.name}: the study has {what}")

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from metacog_pipeline.asking.judging import reader_of
 from metacog_pipeline.asking.states import source_of
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.benchmark.contract import Flag, Judging, Small, schema_of
@@ -16,7 +17,6 @@ from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.judges.verdicts import STEP, modes, quoted, task, verdict_of
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Message
-from metacog_pipeline.scoring.reader_error import reader_of
 from metacog_pipeline.scoring.responses import in_order
 
 _LONGEST = 280  # characters of a name, as a plan takes it to be

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from metacog_pipeline.asking.judging import reader_of
 from metacog_pipeline.asking.session import request_digest
 from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.benchmark.schema import schema_of
@@ -44,13 +45,6 @@ class ReaderError:
         """Draw how often a fail and a pass are wrong, from what the labels leave open (Jeffreys' prior)."""
         fail = rng.beta(self.wrong_fails + 0.5, self.fails - self.wrong_fails + 0.5)
         return float(fail), float(rng.beta(self.wrong_passes + 0.5, self.passes - self.wrong_passes + 0.5))
-
-
-def reader_of(benchmark: Any) -> ModelSpec | None:
-    """Return the reader model of the study; None where it names none."""
-    study = benchmark.context.study
-    named = None if study.reader is None else study.reader.judge
-    return next((each for each in study.judges if each.name == named), None)
 
 
 def deciding(benchmark: Bound) -> ModelSpec | None:

@@ -106,14 +106,13 @@ def test_a_study_file_is_read_and_its_board_printed_without_a_statistic(tmp_path
     assert not set(TOO_MUCH) & set(loaded)
 
 
-def test_a_log_is_brought_to_its_board_without_http_and_without_what_scipy_loads_for_fits(tmp_path):
+def test_a_log_is_brought_to_its_board_without_http_and_without_dagster(tmp_path):
     command = ["import", str(FIXTURES / "small.eval"), "--study", str(tmp_path / "study.toml"), "--quiet"]
     loaded = loaded_by(
         "from metacog_pipeline.cli import main\n"
         f"try:\n    main({command!r})\nexcept SystemExit as ended:\n    assert not ended.code"
     )
     unused = {"dagster", "sqlalchemy", "httpx", "aiohttp", "pyarrow.dataset"}
-    unused |= {f"scipy.{each}" for each in ("interpolate", "optimize", "sparse", "linalg", "stats")}
     assert unused & set(loaded) == set()
     assert (tmp_path / "study-home" / "leaderboard.duckdb").exists()
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from metacog_pipeline.asking.judging import reader_of
 from metacog_pipeline.asking.states import source_of
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.benchmark.contract import Flag, Judging, Small, schema_of
@@ -22,7 +23,6 @@ from metacog_pipeline.benchmarks.metacogbench.judging.prompts import case_hash, 
 from metacog_pipeline.benchmarks.metacogbench.judging.simulated import SimulatedJudge
 from metacog_pipeline.judges.verdicts import REPLY_CHARACTERS, STEP, modes, task, verdict_of
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.scoring.reader_error import reader_of
 from metacog_pipeline.scoring.responses import Kept, in_order
 
 if TYPE_CHECKING:
