@@ -169,9 +169,7 @@ def ece_statistic(probability: ArrayLike, bins: int = 10, edges: Edges = "levels
     array([0.125])
     """
     stated = floats("probability", probability)
-    member = None
-    if edges != "levels":
-        member = (bin_index(stated, bins, edges)[:, None] == np.arange(bins)).astype(np.float64)
+    member = _member(stated, bins, edges)
 
     def statistic(totals: Floats) -> Floats:
         gaps = totals[:, 1::2] - (totals[:, 0::2] + totals[:, 1::2]) * stated
@@ -181,8 +179,10 @@ def ece_statistic(probability: ArrayLike, bins: int = 10, edges: Edges = "levels
     return statistic
 
 
-def ece_estimate(patterns: Patterns, probability: ArrayLike, draws: Floats) -> Estimate:
-    """Return the expected calibration error over levels with the interval of `calibration_interval`.
+def ece_estimate(
+    patterns: Patterns, probability: ArrayLike, draws: Floats, bins: int = 10, edges: Edges = "levels"
+) -> Estimate:
+    """Return the expected calibration error with the interval of `calibration_interval`.
 
     The value itself is the usual one. Percentiles of resamples, moved to the value, cover 58 to 79 %.
 
@@ -194,6 +194,8 @@ def ece_estimate(patterns: Patterns, probability: ArrayLike, draws: Floats) -> E
         Shape ``(L,)``, 0..1: what each level stands for.
     draws
         Resampled totals ``(B, 2 L)``.
+    bins, edges
+        Of `bin_index`: how levels are merged; by default each is a bin of its own.
 
     Examples
     --------
@@ -203,15 +205,16 @@ def ece_estimate(patterns: Patterns, probability: ArrayLike, draws: Floats) -> E
     (0.125, 0.0, 0.394)
     """
     table = _table(patterns.totals.reshape(-1, 2))
-    statistic = ece_statistic(_probability(probability, len(table)))
+    stated = _probability(probability, len(table))
+    statistic = ece_statistic(stated, bins, edges)
     n, method = int(table.sum()), calibration_interval.METHOD
     if n == 0:
         return unavailable(0, method, NO_ITEMS)
     value = min(float(statistic(table.reshape(1, -1).astype(np.float64))[0]), 1.0)
     if patterns.n_items < 2:
         return Estimate(value, None, None, n, method, SINGLE_ITEM)
-    totals = table.astype(np.float64).ravel()
-    low, high = calibration_interval.of_totals(totals, draws, _probability(probability, len(table)))
+    member = _member(stated, bins, edges)
+    low, high = calibration_interval.of_totals(table.astype(np.float64).ravel(), draws, stated, member)
     return Estimate(value, low, high, n, method, sem=float(np.nanstd(statistic(draws))))
 
 
@@ -365,6 +368,13 @@ def debiased(value: float, draws: Floats) -> float | None:
     """
     known = resampling.usable(draws)
     return None if known is None else max(0.0, 2 * value - float(known.mean()))
+
+
+def _member(stated: Floats, bins: int, edges: Edges) -> Floats | None:
+    """Return which bin each level belongs to, ``(L, bins)``; None where each is a bin of its own."""
+    if edges == "levels":
+        return None
+    return np.asarray(bin_index(stated, bins, edges)[:, None] == np.arange(bins), dtype=np.float64)
 
 
 def _table(table: ArrayLike) -> Ints:

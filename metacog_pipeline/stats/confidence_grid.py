@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from metacog_pipeline.stats import calibration_interval, resampling
-from metacog_pipeline.stats._arrays import Floats, Ints
+from metacog_pipeline.stats._arrays import Floats, Ints, ratio
 from metacog_pipeline.stats.auroc import auroc_from_patterns, auroc_statistic
 from metacog_pipeline.stats.calibration import (
     bin_index,
@@ -16,9 +16,10 @@ from metacog_pipeline.stats.calibration import (
     brier_parts,
     brier_statistic,
     debiased,
+    ece_estimate,
     ece_statistic,
 )
-from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
+from metacog_pipeline.stats.estimate import NO_ITEMS, OK, Estimate, unavailable
 from metacog_pipeline.stats.resampling import Patterns
 
 #: Confidence in percent, 0..100: what a cell stands for.
@@ -45,12 +46,12 @@ def cells_at(confidence: Floats, correct: Ints) -> Ints:
 
 def _accuracy(totals: Floats) -> Floats:
     """Return the share of correct answers of each row of totals ``(B, CELLS)``."""
-    return _ratio(totals[:, 1::2].sum(axis=1), totals.sum(axis=1))
+    return ratio(totals[:, 1::2].sum(axis=1), totals.sum(axis=1))
 
 
 def _mean_confidence(totals: Floats) -> Floats:
     """Return the mean stated confidence, 0..1."""
-    return _ratio((totals[:, 0::2] + totals[:, 1::2]) @ SHARE, totals.sum(axis=1))
+    return ratio((totals[:, 0::2] + totals[:, 1::2]) @ SHARE, totals.sum(axis=1))
 
 
 STATISTICS: Mapping[str, Callable[[Floats], Floats]] = {
@@ -78,15 +79,10 @@ def of_sums(sums: Floats) -> dict[str, Floats]:
     """
     n, confidence, loss = sums[:, :3].T
     return {
-        "mean_confidence": _ratio(confidence, 100 * n),
-        "ece": _ratio(np.abs(sums[:, 3:]).sum(axis=1), 100 * n),
-        "brier": _ratio(loss, 10_000 * n),
+        "mean_confidence": ratio(confidence, 100 * n),
+        "ece": ratio(np.abs(sums[:, 3:]).sum(axis=1), 100 * n),
+        "brier": ratio(loss, 10_000 * n),
     }
-
-
-def _ratio(top: Floats, bottom: Floats) -> Floats:
-    found: Floats = np.divide(top, bottom, out=np.full(len(top), np.nan), where=bottom > 0)
-    return found
 
 
 def measures(patterns: Patterns, drawn: Floats) -> dict[str, Estimate]:
@@ -127,17 +123,7 @@ def calibration_error(patterns: Patterns, drawn: Floats) -> Estimate:
     >>> calibration_error(patterns, resampling.patterns(patterns, 20, 1)).value
     0.5
     """
-    totals, method = patterns.totals.astype(np.float64), calibration_interval.METHOD
-    n = int(totals.sum())
-    if n == 0:
-        return unavailable(0, method, NO_ITEMS)
-    value = float(STATISTICS["ece"](totals[None])[0])
-    if patterns.n_items < 2:
-        return Estimate(value, None, None, n, method, SINGLE_ITEM)
-    member = (_BIN_OF[:, None] == np.arange(BINS)).astype(np.float64)
-    low, high = calibration_interval.of_totals(totals, drawn, SHARE, member)
-    sem = float(np.nanstd(STATISTICS["ece"](drawn)))
-    return few_items(Estimate(value, low, high, n, method, sem=sem), patterns.n_items)
+    return few_items(ece_estimate(patterns, SHARE, drawn, BINS, "equal"), patterns.n_items)
 
 
 def few_items(found: Estimate, n_items: int) -> Estimate:

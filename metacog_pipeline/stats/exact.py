@@ -98,22 +98,14 @@ def rank_p(x: ArrayLike, y: ArrayLike, rho: float | None = None) -> float | None
 
 
 def exchanges(n: int) -> NDArray[np.bool_]:
-    """Return every way to exchange two respondents' answers to ``n`` items, ``(2^n, n)``, the first without any; not to be
-    written to.
+    """Return every way to exchange two respondents' answers to ``n`` items, ``(2^n, n)``, the first without any.
 
     >>> exchanges(2).tolist()
     [[False, False], [True, False], [False, True], [True, True]]
     """
     if whole("n", n) > MOST_SWAPPED:
         raise ValueError(f"{n} items: all exchanges of at most {MOST_SWAPPED} are made")
-    return _exchanges(n)
-
-
-@lru_cache(maxsize=MOST_SWAPPED + 1)  # of many pairs, which share as many items
-def _exchanges(n: int) -> NDArray[np.bool_]:
-    made: NDArray[np.bool_] = (np.arange(2**n)[:, None] >> np.arange(n)) & 1 == 1
-    made.flags.writeable = False
-    return made
+    return np.asarray((np.arange(2**n)[:, None] >> np.arange(n)) & 1 == 1)
 
 
 def least_p(n: int) -> float:

@@ -1,6 +1,6 @@
 """Shares of many respondents on shared items: the difference of every pair with its standard error, from a few products.
 
-The standard error is the linearised one of `~.paired.paired_difference_from_counts`; the sums over items that it takes are
+The standard error is that of two ratios over items, linearised; the sums over items that it takes are
 whole numbers and exact, so that no pair depends on which others are computed with it.
 """
 
@@ -16,7 +16,7 @@ from scipy.special import stdtr
 
 from metacog_pipeline.stats import two_intervals
 from metacog_pipeline.stats._arrays import Floats, Ints, counts
-from metacog_pipeline.stats.proportions import Z95
+from metacog_pipeline.stats.proportions import wilson_ends
 
 # A variance this small beside those of the two shares is what is left of them by rounding.
 _ROUNDING = 1e-13
@@ -111,14 +111,7 @@ def _wilson(share: Floats, items: Floats, answers: Floats, spread: Floats) -> tu
     error = items / (items - 1) * spread
     n = np.clip(share * (1 - share) / error + 1, 1.0, answers)
     n = np.where(share * (1 - share) > 0, np.where(error > 0, n, answers), items)
-    z2 = Z95 * Z95
-    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = Z95 * np.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)
-    low, high = (
-        np.maximum(np.where(share <= 0, 0.0, middle - half), 0.0),
-        np.where(share >= 1, 1.0, middle + half),
-    )
-    return np.minimum(low, share), np.maximum(np.minimum(high, 1.0), share)
+    return wilson_ends(share, n)
 
 
 def _sums(

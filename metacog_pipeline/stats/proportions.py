@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import math
 
-from metacog_pipeline.stats._arrays import whole
+import numpy as np
+
+from metacog_pipeline.stats._arrays import Floats, whole
 from metacog_pipeline.stats.estimate import NO_ITEMS, SINGLE_ITEM, Estimate, unavailable
 
 # Half width of a 95 % interval in standard errors, to the two decimals the published tables use.
@@ -44,13 +46,19 @@ def wilson_interval(share: float, n: float, z: float = Z95) -> tuple[float, floa
     """
     if not 0.0 <= share <= 1.0 or not n > 0 or not math.isfinite(n):
         raise ValueError(f"no Wilson interval for share {share} of n {n}: 0 <= share <= 1 and n > 0 needed")
+    low, high = wilson_ends(np.array([share]), np.array([n]), z)
+    return float(low[0]), float(high[0])
+
+
+def wilson_ends(share: Floats, n: Floats, z: float = Z95) -> tuple[Floats, Floats]:
+    """Return the ends of `wilson_interval` of many shares, arrays of one shape."""
     z2 = z * z
     middle = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = z * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)
+    half = z * np.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)
     # Exact ends where the algebra says so: rounding would leave 1e-17 below or above.
-    low = 0.0 if share == 0 else max(0.0, middle - half)
-    high = 1.0 if share == 1 else min(1.0, middle + half)
-    return min(low, share), max(high, share)
+    low = np.where(share <= 0, 0.0, np.maximum(middle - half, 0.0))
+    high = np.where(share >= 1, 1.0, np.minimum(middle + half, 1.0))
+    return np.minimum(low, share), np.maximum(high, share)
 
 
 def proportion(successes: int, n: int) -> Estimate:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metacog_pipeline.stats.bayes.diagnostics import ess_bulk, rhat
+from metacog_pipeline.stats.bayes.diagnostics import of_each
 from metacog_pipeline.stats.bayes.single import bayes_metad
 from metacog_pipeline.stats.counts import counts
 
@@ -79,7 +79,7 @@ def test_effective_draws_a_second_beside_jags(figure, tmp_path):
     before = children_s()
     draws, names = jags().run(tmp_path, *cell, CHAINS, BURN_IN, DRAWS)
     theirs_s = children_s() - before
-    theirs = dict(zip(names, ess_bulk(draws), strict=True))
+    theirs = dict(zip(names, of_each(draws)[1], strict=True))
     before = time.process_time()
     posterior = bayes_metad(counts(*cell), seed=1, label=name)
     ours_s = time.process_time() - before
@@ -98,6 +98,6 @@ def test_effective_draws_a_second_beside_jags(figure, tmp_path):
         f"≥ {TIMES} × for meta-d and for the slowest parameter",
         f"meta-d {ours['meta_d'] / ours_s:,.0f}/s against {meta:,.0f}/s ({times_meta:,.0f} ×); slowest parameter "
         f"{min(ours.values()) / ours_s:,.0f}/s against {theirs[least] / theirs_s:,.0f}/s ({times:,.0f} ×, {least}; "
-        f"R̂ of JAGS {rhat(draws).max():.3f})",
+        f"R̂ of JAGS {of_each(draws)[0].max():.3f})",
         min(times, times_meta) >= TIMES,
     )

@@ -11,7 +11,7 @@ from metacog_pipeline.stats.agreement import cohen_kappa, kappa_from_table
 from metacog_pipeline.stats.agreement_many import category_counts, fleiss_kappa, krippendorff_alpha
 from metacog_pipeline.stats.anova import anova, fisher_lsd
 from metacog_pipeline.stats.auroc import auroc, auroc_from_patterns
-from metacog_pipeline.stats.bayes.diagnostics import rhat
+from metacog_pipeline.stats.bayes.diagnostics import of_each
 from metacog_pipeline.stats.bayes.single import bayes_metad
 from metacog_pipeline.stats.correlation import regression
 from metacog_pipeline.stats.counts import Counts, check_correction, counts, counts_from_trials, padded
@@ -222,7 +222,7 @@ REFUSED = {
     "an observer has d 4": [lambda: power.Design("mratio", 4.0, 2.0, 1.0)],
     "nothing to detect": [lambda: power.trials_needed(power.Design("mratio", 1.0, 1.0, 0.0))],
     "draws have shape": [
-        lambda wrong=wrong: rhat(np.zeros(wrong)) for wrong in ((3, 4), (0, 5, 1), (2, 0, 1))
+        lambda wrong=wrong: of_each(np.zeros(wrong)) for wrong in ((3, 4), (0, 5, 1), (2, 0, 1))
     ],
     "2 cells": [lambda: bayes_metad(Counts(np.ones((2, 4)), np.ones((2, 4))), seed=1)],
     "padded": [lambda: bayes_metad(padded(CELL), seed=1)],

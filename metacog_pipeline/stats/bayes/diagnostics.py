@@ -24,45 +24,21 @@ TAILS = (0.05, 0.95)
 
 
 def of_each(draws: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    """Return R̂, bulk and tail effective numbers of draws: what `rhat`, `ess_bulk` and `ess_tail` give, for less work."""
-    table = _table(draws)
-    scores = _normal_scores(_split(table))
-    return np.maximum(_rhat(scores), _folded(table)), _ess(scores), ess_tail(table)
+    """Return R̂, bulk and tail effective numbers of draws.
 
-
-def rhat(draws: ArrayLike) -> Floats:
-    """Return R̂: the larger of the rank-normalised split R̂ of the draws and of their distances to the median.
-
-    The second sees chains that agree in location and differ in spread. 1 is perfect, below 1.01 is good.
+    R̂ is the larger of the rank-normalised split R̂ of the draws and of their distances to the median: the second sees
+    chains that agree in location and differ in spread. 1 is perfect, below 1.01 is good. Bulk is the effective number of
+    the split chains' normal scores, tail the smaller one of the 5 % and 95 % quantiles.
     """
     table = _table(draws)
-    return np.maximum(_rhat(_normal_scores(_split(table))), _folded(table))
+    scores = _normal_scores(_split(table))
+    folded = _normal_scores(_split(np.abs(table - np.median(table, axis=(0, 1)))))
+    tails = [_ess_quantile(table, probability) for probability in TAILS]
+    return np.maximum(_rhat(scores), _rhat(folded)), _ess(scores), np.minimum(*tails)
 
 
-def _folded(table: Floats) -> Floats:
-    """Return R̂ of the distances to the median."""
-    return _rhat(_normal_scores(_split(np.abs(table - np.median(table, axis=(0, 1))))))
-
-
-def ess_bulk(draws: ArrayLike) -> Floats:
-    """Return the effective number of draws for the centre: of the split chains' normal scores."""
-    return _ess(_normal_scores(_split(_table(draws))))
-
-
-def ess_tail(draws: ArrayLike) -> Floats:
-    """Return the effective number of draws for the tails: the smaller one of the 5 % and 95 % quantiles."""
-    low, high = (ess_quantile(draws, probability) for probability in TAILS)
-    return np.minimum(low, high)
-
-
-def ess_mean(draws: ArrayLike) -> Floats:
-    """Return the effective number of draws for the mean, of the values as they are."""
-    return _ess(_split(_table(draws)))
-
-
-def ess_quantile(draws: ArrayLike, probability: float) -> Floats:
+def _ess_quantile(table: Floats, probability: float) -> Floats:
     """Return the effective number of draws for one quantile, of the indicator that a draw lies below it."""
-    table = _table(draws)
     below = (table <= np.quantile(table, probability, axis=(0, 1))).astype(np.float64)
     below[:, :, ~np.isfinite(table).all(axis=(0, 1))] = np.nan
     return _ess(_split(below))
@@ -71,7 +47,7 @@ def ess_quantile(draws: ArrayLike, probability: float) -> Floats:
 def mcse_mean(draws: ArrayLike) -> Floats:
     """Return the Monte Carlo standard error of the mean, in the unit of the parameter."""
     table = _table(draws)
-    result: Floats = table.std(axis=(0, 1), ddof=1) / np.sqrt(ess_mean(table))
+    result: Floats = table.std(axis=(0, 1), ddof=1) / np.sqrt(_ess(_split(table)))
     return result
 
 
@@ -80,7 +56,7 @@ def mcse_quantile(draws: ArrayLike, probability: float) -> Floats:
     bracket it by one standard error, where the count below the quantile is Beta given the effective sample size.
     """
     table = _table(draws)
-    effective = ess_quantile(table, probability)
+    effective = _ess_quantile(table, probability)
     known = np.isfinite(effective)
     safe = np.where(known, effective, 1.0)
     ends = [

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -92,14 +92,8 @@ def rope(low: float, high: float, half_width: float, significant: bool) -> Verdi
     """
     if math.isnan(low) or math.isnan(high) or low > high:
         raise ValueError(f"interval {low} to {high} is upside down or has an end that is no number")
-    _half_width(half_width)
-    if not significant:
-        return "not_significant"
-    if low > half_width or high < -half_width:
-        return "significant"
-    if -half_width <= low and high <= half_width:
-        return "negligible"
-    return "inconclusive"
+    (found,) = verdicts(np.array([low]), np.array([high]), half_width, np.array([significant])).tolist()
+    return cast(Verdict, found)
 
 
 def verdicts(

@@ -26,7 +26,7 @@ from metacog_pipeline.stats.mafc import accuracy as type1
 from metacog_pipeline.stats.mafc.likelihood import Problem, evaluate, pack, solved
 from metacog_pipeline.stats.mafc.search import Found, climb, criteria
 from metacog_pipeline.stats.mafc.table import LARGEST_D, LARGEST_M, table
-from metacog_pipeline.stats.proportions import wilson_interval
+from metacog_pipeline.stats.proportions import wilson_ends
 
 NO_SENSITIVITY = "no_sensitivity"
 REASONS = {**identifiability.REASONS, NO_SENSITIVITY: "accuracy at chance or below: there is no ratio"}
@@ -242,10 +242,8 @@ def _weak(right: Floats, wrong: Floats, m: Ints) -> NDArray[np.bool_]:
     total = n.sum(axis=1)
     chance = np.divide((n / m).sum(axis=1), total, out=np.zeros_like(total), where=total > 0)
     share = np.divide(right.sum(axis=(1, 2)), total, out=np.zeros_like(total), where=total > 0)
-    lower = [
-        wilson_interval(float(a), float(k))[0] if k > 0 else 0.0 for a, k in zip(share, total, strict=True)
-    ]
-    return np.asarray(np.array(lower) <= chance)
+    lower = np.where(total > 0, wilson_ends(share, np.where(total > 0, total, 1.0))[0], 0.0)
+    return np.asarray(lower <= chance)
 
 
 def groups(right: Floats, wrong: Floats) -> Ints:
