@@ -23,6 +23,7 @@ from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.scoring.estimates import measures_of
+from metacog_pipeline.stats import resampling
 
 NOT_AUDITED = "the reader model is not audited"
 DRAWS = 10  # each takes as long as scoring does; the spread of so many varies by a quarter from one set to the next
@@ -118,7 +119,7 @@ def carried(benchmark: Bound, found: pl.DataFrame, under: Callable[[Change], pl.
         }
         both = both.with_columns(**none, status=pl.when(rests).then(_also(NOT_AUDITED)).otherwise("status"))
         return both.select(found.columns)
-    rng = np.random.default_rng(benchmark.stream("reader error"))
+    rng = resampling.generator(benchmark.stream("reader error"))
     drawn = pl.concat([under(_at_random(error, reader.name, rng)) for _ in range(DRAWS)])
     spread = (
         drawn.drop_nulls("estimate")
