@@ -22,7 +22,6 @@ from metacog_pipeline.benchmark.item_files import items_digest
 from metacog_pipeline.benchmark.schema import schema_of
 from metacog_pipeline.errors import SourceError, StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
-from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.study.frames import read_frame
 from metacog_pipeline.transcripts.folder import judgements_of, write_manifest
 from metacog_pipeline.transcripts.store import answers_table
@@ -32,13 +31,6 @@ def wanted(benchmark: Bound) -> Judging | None:
     """Return how responses are judged, where the study names judges; None elsewhere."""
     judging = benchmark.judging
     return judging if judging is not None and judging.wanted(benchmark) else None
-
-
-def reader_of(benchmark: Bound) -> ModelSpec | None:
-    """Return the reader model of the study; None where it names none."""
-    study = benchmark.context.study
-    named = None if study.reader is None else study.reader.judge
-    return next((each for each in study.judges if each.name == named), None)
 
 
 def judged_as(partition: Partition) -> Partition:

@@ -101,7 +101,7 @@ def _verdicts(benchmark: Bound) -> pl.DataFrame:
     if reader is None:
         what = (
             "nothing for a reader model to decide"
-            if judging.reader_of(benchmark)
+            if benchmark.context.study.reader_model
             else "no reader model; add [reader]"
         )
         raise StudyError(f"{benchmark.name}: the study has {what}")

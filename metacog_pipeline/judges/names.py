@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from metacog_pipeline.asking.judging import reader_of
 from metacog_pipeline.asking.states import source_of
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.benchmark.contract import Flag, Judging, Small, schema_of
@@ -113,8 +112,8 @@ def names_judging(
         return [task(each.item_id, each.condition, each.digest, each.messages, judge) for each in found]
 
     return Judging(
-        wanted=lambda bench: reader_of(bench) is not None,
-        judges=lambda bench, model: tuple(filter(None, [reader_of(bench)])),
+        wanted=lambda bench: bench.context.study.reader_model is not None,
+        judges=lambda bench, model: tuple(filter(None, [bench.context.study.reader_model])),
         tasks=lambda bench, judge, responses: tasks(names(bench, responses), judge),
         longest=lambda bench, model, judge: tasks(longest(bench), judge),
         modes=modes,
@@ -131,7 +130,7 @@ def _verdicts(
     bench: Any, transcripts: pl.DataFrame, responses: pl.DataFrame, names: Sequence[Name]
 ) -> pl.DataFrame:
     """Return one row per name; a verdict on other words than are shown now is passed over."""
-    judge = reader_of(bench)
+    judge = bench.context.study.reader_model
     assert judge is not None  # else nobody is asked
     kept = transcripts.filter(pl.col("step") == STEP, ~pl.col("superseded"), pl.col("model") == judge.name)
     calls = {call["item_hash"]: call for call in in_order(kept, ("item_hash", "source"))}

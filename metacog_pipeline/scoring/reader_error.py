@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from metacog_pipeline.asking.judging import reader_of
 from metacog_pipeline.asking.session import request_digest
 from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.benchmark.schema import schema_of
@@ -52,7 +51,7 @@ def deciding(benchmark: Bound) -> ModelSpec | None:
     """Return the reader model, if its verdicts decide anything of a benchmark."""
     declared = benchmark.judging
     decides = declared is not None and "verdict" in schema_of(declared.row)
-    return reader_of(benchmark) if decides else None
+    return benchmark.context.study.reader_model if decides else None
 
 
 def error_path(benchmark: Bound) -> Path:
@@ -62,7 +61,7 @@ def error_path(benchmark: Bound) -> Path:
 
 def reader_digest(benchmark: Bound) -> str:
     """Return the digest of who decides in which words: labels of another reader say nothing of this one."""
-    reader, declared = reader_of(benchmark), benchmark.judging
+    reader, declared = benchmark.context.study.reader_model, benchmark.judging
     worded = (
         declared.worded_by(benchmark) if declared is not None and declared.worded_by is not None else None
     )

@@ -112,6 +112,12 @@ class Study(StudyFile):
         return (*self.models, *self.judges, *self.authors)
 
     @property
+    def reader_model(self) -> ModelSpec | None:
+        """The judge that decides what words alone do not; None where the study names none."""
+        named = None if self.reader is None else self.reader.judge
+        return next((each for each in self.judges if each.name == named), None)
+
+    @property
     def enabled(self) -> tuple[str, ...]:
         """The names of the benchmarks that run: those whose table stands in the file without ``enabled = false``."""
         return tuple(name for name, settings in self.benchmarks.items() if settings.enabled)

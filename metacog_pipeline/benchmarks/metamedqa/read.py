@@ -117,10 +117,8 @@ def _shares(
 
 def again(response: Response, calls: Calls) -> Iterable[tuple[str, str]]:
     """Yield the step to ask once more and the form to ask for, of a reply that cannot be read."""
-    forms = {
-        "answer_unparsed": "Answer: <A-F>\nConfidence: <1-5>",
-        "confidence_unparsed": "Confidence: <1-5>",
-    }
+    beside = "Confidence: <1-5>"
+    forms = {"answer_unparsed": f"Answer: <A-F>\n{beside}", "confidence_unparsed": beside}
     if response.status in forms and "choice" not in _newest_mode(calls):
         yield "answer", forms[response.status]
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from metacog_pipeline.asking.judging import reader_of
 from metacog_pipeline.asking.states import source_of
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.benchmark.contract import Flag, Judging, Small, schema_of
@@ -69,7 +68,7 @@ class Judgement:
 def judges_of(bench: MetaCogBench, model: ModelSpec) -> tuple[Judge, ...]:
     """Return who judges ``model``, in the order of the study's list; the reader model where the table names nobody."""
     rows = {row.name: row for row in bench.context.study.judges}
-    reader = reader_of(bench)
+    reader = bench.context.study.reader_model
     names = bench.settings.judges or (() if reader is None else (reader.name,))
     return tuple(Judge(name, model if name == SELF else rows[name]) for name in names)
 
@@ -138,7 +137,7 @@ def _tasks(bench: MetaCogBench, judge: ModelSpec, responses: pl.DataFrame) -> li
 
 
 JUDGING = Judging(
-    wanted=lambda bench: bool(bench.settings.judges) or reader_of(bench) is not None,
+    wanted=lambda bench: bool(bench.settings.judges) or bench.context.study.reader_model is not None,
     judges=lambda bench, model: tuple(judge.spec for judge in judges_of(bench, model)),
     tasks=_tasks,
     longest=_longest,
