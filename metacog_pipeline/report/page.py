@@ -112,6 +112,7 @@ def _boards(home: Home) -> Iterator[Part]:
         for section in shown_here:
             with pieces.told(benchmark=benchmark, condition=section.condition):
                 made = pieces.table_of(section.table, section.title)
+            made += Markup("").join(pieces.paragraph(reason, "soft") for reason in section.reasons)
             summed_up = section.condition.rpartition(" ")[2] in board_of(benchmark).summed_up
             body += pieces.folded(section.title, made) if summed_up else made
         said = pieces.paragraph(legend(benchmark, shown_here).replace("\n", " "), "soft")

@@ -112,6 +112,11 @@ def test_without_labels_what_rests_on_the_reader_has_no_interval_and_says_why(st
     assert rows["mean_confidence"]["low"] is not None, "confidence does not rest on the reader"
 
 
+def test_the_board_of_the_report_says_why_there_is_no_interval(study):
+    page = (study.parent / "home" / "report" / "index.html").read_text("utf-8")
+    assert "accuracy of careful: the reader model is not audited" in page
+
+
 def test_labels_correct_the_estimate_and_widen_its_interval(metacog, tmp_path):
     path = made(tmp_path, runs=2)
     said = label(metacog, path, tmp_path / "labels.csv", lambda _: "fail")
