@@ -187,8 +187,9 @@ class Negotiation:
             or (not asked and refusal.http_status not in (400, 422))
         ):
             return None
-        keys = ", ".join(dict.fromkeys(asked.values())) or "model and base_url"
-        return f"where the provider's own words do not say what is wrong, check or remove {keys} of {model}"
+        keys = ", ".join(dict.fromkeys(asked.values()))
+        what = f"check or remove {keys}" if keys else "check model and base_url"
+        return f"where the provider's own words do not say what is wrong, {what} of {model}"
 
     def _leave_out(self, refusal: types.Completion, named: str | None) -> bool:
         """Leave out what was refused; return False where that is nothing that may be left out."""
