@@ -128,14 +128,14 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit with its code."""
     # Matrices are small here: a thread per core takes more time than it saves, and last digits hang on their number.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a lone surrogate in an answer stops no table
     printed_to = sys.stdout
     try:
         cli.main(args=arguments, prog_name="metacog", standalone_mode=False)
-        if sys.stdout is not None:  # closed by the caller, as with >&-
-            sys.stdout.flush()
+        sys.stdout.flush()
     except MetacogError as error:
         _fail(str(error), error.exit_code)
     except NoArgsIsHelpError as error:  # a group alone: what it can do
@@ -162,6 +162,16 @@ def _mistake(error: click.ClickException) -> str:
     place = "" if context.parent is None else f"{context.command_path.partition(' ')[2]}: "
     usage = context.get_usage().removeprefix("Usage: ")
     return one_line(f"{place}{error.format_message().rstrip('.')}; as in: {usage}")
+
+
+def _open_streams() -> None:
+    """Open standard streams that were closed (``>&-``): else the next file or socket would be taken for one."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # gets the lowest number that is free
+            setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", closefd=False))
 
 
 def _fail(message: str, code: int) -> NoReturn:

@@ -12,7 +12,6 @@ import click
 from metacog_pipeline import registry
 from metacog_pipeline.cli import printing
 from metacog_pipeline.errors import MetacogError, StudyError, one_line, suggestion
-from metacog_pipeline.study import load_study
 
 
 class SomeUnread(MetacogError):
@@ -54,6 +53,7 @@ def _audit(benchmark: str, path: Path, study_file: Path) -> None:
     """Write verdicts of the reader model to label, or count the labels of a file that is there."""
     from metacog_pipeline.benchmark.bound import bound
     from metacog_pipeline.judges import audit
+    from metacog_pipeline.study import load_study
 
     own = bound(load_study(study_file), benchmark)
     if not path.exists():

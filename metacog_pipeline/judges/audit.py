@@ -58,11 +58,8 @@ def keep_labels(benchmark: Bound, path: Path) -> ReaderError:
     seen: set[str] = set()
     for line, (answer, label) in _labels(path):
         if answer not in verdicts or answer in seen:
-            why = (
-                "is labelled twice"
-                if answer in seen
-                else "is no verdict of this study; write the sample again"
-            )
+            other = "is no verdict of this study; write the sample again"
+            why = "is labelled twice" if answer in seen else other
             raise StudyError(f"{path.name}: line {line}: id {answer[:20]} {why}")
         seen.add(answer)
         counts[verdicts[answer], label] += 1

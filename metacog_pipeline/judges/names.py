@@ -12,8 +12,7 @@ from metacog_pipeline.asking.states import source_of
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.benchmark.contract import Flag, Judging, Small, schema_of
 from metacog_pipeline.benchmark.seeded_sample import uniforms
-from metacog_pipeline.files import canonical_json, sha256_hex
-from metacog_pipeline.judges.verdicts import STEP, modes, quoted, task, verdict_of
+from metacog_pipeline.judges.verdicts import STEP, digest, modes, quoted, task, verdict_of
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Message
 from metacog_pipeline.scoring.responses import in_order
@@ -60,11 +59,6 @@ class Name(NamedTuple):
         shown = (self.asked.question, "\n".join(self.asked.accepted), self.reply)
         return Message("system", _SYSTEM), Message("user", _WORDS.format(*map(quoted, shown)))
 
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the messages."""
-        return sha256_hex(canonical_json([each.content for each in self.messages]))
-
 
 @dataclass(slots=True)
 class NameVerdict:
@@ -109,7 +103,7 @@ def names_judging(
                     yield Name(item.item_id, condition.name, about, condition.name.ljust(_LONGEST, "x"))
 
     def tasks(found: Iterable[Name], judge: ModelSpec) -> list[Task]:
-        return [task(each.item_id, each.condition, each.digest, each.messages, judge) for each in found]
+        return [task(each.item_id, each.condition, each.messages, judge) for each in found]
 
     return Judging(
         wanted=lambda bench: bench.context.study.reader_model is not None,
@@ -134,28 +128,25 @@ def _verdicts(
     assert judge is not None  # else nobody is asked
     kept = transcripts.filter(pl.col("step") == STEP, ~pl.col("superseded"), pl.col("model") == judge.name)
     calls = {call["item_hash"]: call for call in in_order(kept, ("item_hash", "source"))}
-    about = {(row["item_id"], row["condition"]): row for row in responses.iter_rows(named=True)}
+    shared = responses.select("item_id", "condition", "dataset", "model", "run", "source")
+    about = {(row["item_id"], row["condition"]): row for row in shared.iter_rows(named=True)}
     rows = []
     for each in names:
-        call, own = calls.get(each.digest), about[each.item_id, each.condition]
+        call, own = calls.get(digest(each.messages)), about[each.item_id, each.condition]
         verdict, status, reason = verdict_of(call)
         simulated = "simulated" in (own["source"], source_of(judge))
         facts = (None, None, None) if call is None else (call["mode"], call["answer_id"], call["cost_usd"])
-        rows.append(
-            (
-                *(
-                    bench.name,
-                    own["dataset"],
-                    each.condition,
-                    own["model"],
-                    own["run"],
-                    judge.name,
-                    each.item_id,
-                ),
-                *(None if verdict is None else int(verdict), status, reason, *facts),
-                "simulated" if simulated else own["source"],
-            )
+        where = (
+            bench.name,
+            own["dataset"],
+            each.condition,
+            own["model"],
+            own["run"],
+            judge.name,
+            each.item_id,
         )
+        said = (None if verdict is None else int(verdict), status, reason)
+        rows.append((*where, *said, *facts, "simulated" if simulated else own["source"]))
     return pl.DataFrame(rows, schema=schema_of(NameVerdict), orient="row")
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 
 from metacog_pipeline.asking.types import Ask, Task
+from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import JsonObject, Message
 from metacog_pipeline.reading.calls import ended
@@ -84,7 +85,12 @@ def modes(spec: ModelSpec) -> tuple[str, ...]:
     return ("text",) if spec.provider == "simulated" else MODES
 
 
-def task(item_id: str, condition: str, digest: str, messages: Sequence[Message], judge: ModelSpec) -> Task:
+def digest(messages: Sequence[Message]) -> str:
+    """Return the SHA-256 of all that a judge is sent."""
+    return sha256_hex(canonical_json([each.content for each in messages]))
+
+
+def task(item_id: str, condition: str, messages: Sequence[Message], judge: ModelSpec) -> Task:
     """Return the task of one verdict: one call, whatever comes of it."""
     tokens = max(judge.max_tokens, JUDGE_TOKENS)
 
@@ -92,4 +98,4 @@ def task(item_id: str, condition: str, digest: str, messages: Sequence[Message],
         held = None if mode == "text" else verdict_object()
         await ask(STEP, messages, constraint=held, max_tokens=tokens, top_logprobs=0)
 
-    return Task(item_id, digest, condition, run)
+    return Task(item_id, digest(messages), condition, run)

@@ -116,16 +116,20 @@ def _key(group: Group) -> tuple[object, ...]:
 def _known(each: Measure | MeasureSet, group: Group, known: Known) -> bool:
     if isinstance(each, MeasureSet) and each.together:
         return False
-    measures = each.measures if isinstance(each, MeasureSet) else (each,)
-    names = [measure.name for measure in measures if measure.conditions(group.condition)]
+    names = [measure.name for measure in members(each) if measure.conditions(group.condition)]
     return bool(names) and all((*_key(group), name) in known for name in names)
+
+
+def members(each: Measure | MeasureSet) -> tuple[Measure, ...]:
+    """Return the measures of a set, or the one measure."""
+    return tuple(each.measures) if isinstance(each, MeasureSet) else (each,)
 
 
 def measures_of(benchmark: Bound | type[Bound]) -> list[Measure]:
     """Return every measure a benchmark declares, those of sets among them, coverage first."""
     declared: list[Measure] = []
     for each in benchmark.measures:
-        declared += each.measures if isinstance(each, MeasureSet) else (each,)
+        declared += members(each)
     named = any(each.name == COVERAGE.name for each in declared)
     every = declared if named else [COVERAGE, *declared]
     return [

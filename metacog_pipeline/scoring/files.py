@@ -8,7 +8,9 @@ a benchmark's own tables. `scoring.staleness` compares the digests; a file that 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +29,7 @@ from metacog_pipeline.reading.calls import AGAIN
 from metacog_pipeline.scoring import comparisons as comparing
 from metacog_pipeline.scoring import reader_error
 from metacog_pipeline.scoring.comparisons import comparisons, failures_in, table
-from metacog_pipeline.scoring.estimates import COVERAGE, estimates, groups_of, measures_of
+from metacog_pipeline.scoring.estimates import COVERAGE, estimates, groups_of, measures_of, members
 from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.scoring.responses import FAILED_READING, read_responses
 from metacog_pipeline.scoring.schemas import ESTIMATE
@@ -164,16 +166,16 @@ def score(benchmark: Bound, partition: Partition) -> pl.DataFrame:
 
     Where responses cannot be derived, the numbers that were made of them earlier are withdrawn: nothing upholds them.
     """
-    responses, judgements = read_frame(partition.below("responses")), kept_judgements(benchmark, partition)
+    run = Run(benchmark, partition)
     try:
-        scored = derived(benchmark, responses, judgements)
+        scored = run.derived()
     except MetacogError:
         for path in scored_paths(partition):
             path.unlink(missing_ok=True)
         raise
     found = estimates(benchmark, groups_of(benchmark, scored, by_run=True))
-    found = pl.concat([found, _first_reply_estimates(benchmark, [(partition, scored)], by_run=True)])
-    found = with_reader_error(benchmark, [partition], found, by_run=True)
+    found = pl.concat([found, _first_reply_estimates(benchmark, [run], by_run=True)])
+    found = with_reader_error(benchmark, [run], found, by_run=True)
     digest = scoring_digest(benchmark, partition)
     frames = (scored, harmonised(benchmark, scored), found)
     for frame, path in zip(frames, scored_paths(partition), strict=True):
@@ -197,53 +199,72 @@ def derived(benchmark: Bound, responses: pl.DataFrame, judgements: pl.DataFrame 
     return made
 
 
+@dataclass(eq=False)
+class Run:
+    """What the numbers of one partition are made from; each file is read once, and when it is needed."""
+
+    benchmark: Bound
+    partition: Partition
+
+    @cached_property
+    def responses(self) -> pl.DataFrame:
+        """The responses as they were read."""
+        return read_frame(self.partition.below("responses"))
+
+    @cached_property
+    def first(self) -> pl.DataFrame:
+        """The responses as the first replies alone give them."""
+        if not self.asked_again:
+            return self.responses
+        transcripts = current_transcripts(self.benchmark, self.partition)
+        transcripts = transcripts.filter(~pl.col("step").str.ends_with(AGAIN))
+        asked = tasks.asked(self.benchmark, self.partition.spec)
+        return responses(self.benchmark, self.partition, asked, transcripts)
+
+    @cached_property
+    def judgements(self) -> pl.DataFrame | None:
+        """What judges said of the responses."""
+        return kept_judgements(self.benchmark, self.partition)
+
+    @property
+    def asked_again(self) -> bool:
+        """Whether a reply was asked once more."""
+        return bool(self.responses["asked_again"].any())
+
+    def derived(self, change: reader_error.Change | None = None, *, first: bool = False) -> pl.DataFrame:
+        """Return the responses, or those of ``first`` replies, with derived columns; ``change`` is made to judgements."""
+        judged = self.judgements
+        if judged is not None and change is not None:
+            judged = change(judged)
+        return derived(self.benchmark, self.first if first else self.responses, judged)
+
+
 def with_reader_error(
-    benchmark: Bound, partitions: Sequence[Partition], found: pl.DataFrame, *, by_run: bool
+    benchmark: Bound, runs: Sequence[Run], found: pl.DataFrame, *, by_run: bool
 ) -> pl.DataFrame:
     """Return the estimates of a model with the error of the study's reader model in them; the same without one."""
 
     def under(change: reader_error.Change) -> pl.DataFrame:
-        made = []
-        for each in partitions:
-            judged = _changed(kept_judgements(benchmark, each), change)
-            made.append((each, derived(benchmark, read_frame(each.below("responses")), judged)))
-        whole = pl.concat([frame for _, frame in made], how="diagonal_relaxed")
+        whole = pl.concat([each.derived(change) for each in runs], how="diagonal_relaxed")
         own = estimates(benchmark, groups_of(benchmark, whole, by_run=by_run))
-        return pl.concat([own, _first_reply_estimates(benchmark, made, by_run=by_run, change=change)])
+        return pl.concat([own, _first_reply_estimates(benchmark, runs, by_run=by_run, change=change)])
 
     return reader_error.carried(benchmark, found, under)
 
 
 def _first_reply_estimates(
-    benchmark: Bound,
-    runs: Sequence[tuple[Partition, pl.DataFrame]],
-    *,
-    by_run: bool,
-    change: reader_error.Change | None = None,
+    benchmark: Bound, runs: Sequence[Run], *, by_run: bool, change: reader_error.Change | None = None
 ) -> pl.DataFrame:
     """Return coverage and headline without second asks, of runs of a model in which a reply was asked once more."""
-    if not any(frame["asked_again"].any() for _, frame in runs):
+    if not any(each.asked_again for each in runs):
         return ESTIMATE.to_frame()
-    frames = [_without_second_asks(benchmark, *each, change) for each in runs]
-    names = [COVERAGE.name, *(each.name for each in measures_of(benchmark) if each.headline)]
-    scored = pl.concat(frames, how="diagonal_relaxed")
-    found = estimates(benchmark, groups_of(benchmark, scored, by_run=by_run))
+    names = {COVERAGE.name, *(each.name for each in measures_of(benchmark) if each.headline)}
+    narrow = copy(benchmark)  # no other measure is computed a second time
+    holding = (each for each in benchmark.measures if names & {one.name for one in members(each)})
+    narrow.measures = tuple(holding)  # type: ignore[misc]
+    scored = pl.concat([each.derived(change, first=True) for each in runs], how="diagonal_relaxed")
+    found = estimates(narrow, groups_of(narrow, scored, by_run=by_run))
     return found.filter(pl.col("measure").is_in(names)).with_columns(pl.col("measure") + FIRST_REPLY)
-
-
-def _without_second_asks(
-    benchmark: Bound, partition: Partition, scored: pl.DataFrame, change: reader_error.Change | None
-) -> pl.DataFrame:
-    if not scored["asked_again"].any():
-        return scored
-    transcripts = current_transcripts(benchmark, partition)
-    first = transcripts.filter(~pl.col("step").str.ends_with(AGAIN))
-    frame = responses(benchmark, partition, tasks.asked(benchmark, partition.spec), first)
-    return derived(benchmark, frame, _changed(kept_judgements(benchmark, partition), change))
-
-
-def _changed(judged: pl.DataFrame | None, change: reader_error.Change | None) -> pl.DataFrame | None:
-    return judged if judged is None or change is None else change(judged)
 
 
 def has_answers(partition: Partition) -> bool:
@@ -272,10 +293,10 @@ def pool(benchmark: Bound) -> dict[str, int]:
         by_run = pl.concat([read_frame(path) for path in paths]) if paths else None
         pooled = estimates(benchmark, groups_of(benchmark, scored, by_run=False), by_run)
         for runs in (each for each in models.values() if len(each) > 1):
-            known = [(each, scored.filter(model=each.spec.name, run=each.run)) for each in runs]
-            pooled = pl.concat([pooled, _first_reply_estimates(benchmark, known, by_run=False)])
+            kept = [Run(benchmark, each) for each in runs]
+            pooled = pl.concat([pooled, _first_reply_estimates(benchmark, kept, by_run=False)])
             own = pl.col("model") == runs[0].spec.name
-            mine = with_reader_error(benchmark, runs, pooled.filter(own), by_run=False)
+            mine = with_reader_error(benchmark, kept, pooled.filter(own), by_run=False)
             pooled = pl.concat([pooled.filter(~own), mine])
         for model, partitions in models.items():
             digest = pooling_digest(benchmark, partitions)

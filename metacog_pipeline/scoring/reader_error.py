@@ -23,11 +23,11 @@ from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.scoring.estimates import measures_of
 from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats.resampling.intervals import Z95
 
 NOT_AUDITED = "the reader model is not audited"
 DRAWS = 10  # each takes as long as scoring does; the spread of so many varies by a quarter from one set to the next
 _SAME = 1e-9
-_Z = 1.959963984540054  # of a 95 % interval
 _KEY = ("dataset", "task", "condition", "scoring", "model", "run", "measure")
 Change = Callable[[pl.DataFrame], pl.DataFrame]
 
@@ -98,12 +98,7 @@ def carried(benchmark: Bound, found: pl.DataFrame, under: Callable[[Change], pl.
     reader = deciding(benchmark)
     if reader is None or found.is_empty():
         return found
-    mine = pl.col("judge") == reader.name
-    other = under(
-        lambda judged: judged.with_columns(
-            verdict=pl.when(mine).then(1 - pl.col("verdict")).otherwise("verdict")
-        )
-    )
+    other = under(lambda judged: _flipped(judged, pl.col("judge") == reader.name))
     both = found.join(
         other.select(*_KEY, _other="estimate"), on=_KEY, how="left", nulls_equal=True, maintain_order="left"
     )
@@ -138,10 +133,13 @@ def _at_random(error: ReaderError, judge: str, rng: np.random.Generator) -> Chan
     def change(judged: pl.DataFrame) -> pl.DataFrame:
         wrong = pl.Series(rng.random(judged.height))
         rate = pl.when(pl.col("verdict") == 1).then(rates[1]).otherwise(rates[0])
-        flips = (pl.col("judge") == judge) & (wrong < rate)
-        return judged.with_columns(verdict=pl.when(flips).then(1 - pl.col("verdict")).otherwise("verdict"))
+        return _flipped(judged, (pl.col("judge") == judge) & (wrong < rate))
 
     return change
+
+
+def _flipped(judged: pl.DataFrame, here: pl.Expr) -> pl.DataFrame:
+    return judged.with_columns(verdict=pl.when(here).then(1 - pl.col("verdict")).otherwise("verdict"))
 
 
 def _widened(benchmark: Bound, rows: pl.DataFrame, rests: pl.Expr, error: ReaderError) -> pl.DataFrame:
@@ -151,7 +149,7 @@ def _widened(benchmark: Bound, rows: pl.DataFrame, rests: pl.Expr, error: Reader
     lowest, highest = (
         pl.col("measure").replace_strict(each, default=None, return_dtype=pl.Float64) for each in ends
     )
-    whole, extra = rests & (pl.col("_n") == DRAWS), _Z**2 * pl.col("_variance")
+    whole, extra = rests & (pl.col("_n") == DRAWS), Z95**2 * pl.col("_variance")
     down = pl.col("_mean") - ((pl.col("estimate") - pl.col("low")) ** 2 + extra).sqrt()
     up = pl.col("_mean") + ((pl.col("high") - pl.col("estimate")) ** 2 + extra).sqrt()
     values = {

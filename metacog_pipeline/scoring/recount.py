@@ -15,7 +15,6 @@ from metacog_pipeline.scoring.estimates import estimates, groups_of
 from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.study import Study
-from metacog_pipeline.study.frames import read_frame
 
 
 class Recount(NamedTuple):
@@ -35,15 +34,13 @@ def recount(
     """
     own = bound(study, benchmark)
     runs = [
-        each for each in tasks.partitions(own) if each.spec.name == model and each.below("responses").exists()
+        files.Run(own, each)
+        for each in tasks.partitions(own)
+        if each.spec.name == model and each.below("responses").exists()
     ]
     if not runs:
         raise StoreError(f"explain: no responses of {model} to {benchmark} yet; run `metacog run` first")
-    made = [
-        files.derived(own, read_frame(each.below("responses")), files.kept_judgements(own, each))
-        for each in runs
-    ]
-    scored = pl.concat(made, how="diagonal_relaxed")
+    scored = pl.concat([each.derived() for each in runs], how="diagonal_relaxed")
     if alike:
         frame = _harmonised_under(own, scored, condition)
         answers = harmonised(own, frame).filter(condition=condition)

@@ -3,6 +3,8 @@
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -59,3 +61,17 @@ def test_a_process_whose_starter_is_gone_stops_asking(told, monkeypatch):
 
     asyncio.run(asked())
     assert told and endings.INTERRUPTED.is_set()
+
+
+def test_what_a_command_was_started_without_is_opened_before_anything_takes_its_number():
+    code = "import os, sys; from metacog_pipeline import cli; cli._open_streams(); print('lost'); " + (
+        "os.write(0, os.readlink('/proc/self/fd/1').encode())"
+    )
+    read, write = os.pipe()
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=write, preexec_fn=lambda: os.close(1)
+    ) as started:
+        assert started.wait() == 0
+    os.close(write)
+    assert os.read(read, 100) == b"/dev/null"
+    os.close(read)

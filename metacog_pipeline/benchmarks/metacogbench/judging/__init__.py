@@ -85,10 +85,7 @@ def relation(judge: ModelSpec, model: ModelSpec) -> str:
 def _judge_tasks(judged: Sequence[Case], judge: ModelSpec) -> list[Task]:
     """Return one task per reply."""
     wording = load_judge_wording()
-    return [
-        task(each.item_id, each.condition, case_hash(each, wording), messages(each, wording), judge)
-        for each in judged
-    ]
+    return [task(each.item_id, each.condition, messages(each, wording), judge) for each in judged]
 
 
 def _judgements(bench: MetaCogBench, transcripts: pl.DataFrame, responses: pl.DataFrame) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from metacog_pipeline.benchmarks.metacogbench.judging.cases import Case
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
-from metacog_pipeline.judges.verdicts import quoted, unquoted
+from metacog_pipeline.judges.verdicts import digest, quoted, unquoted
 from metacog_pipeline.llm.types import Message
 
 _PLACE = re.compile(r"\{\{(task|first|next|reply)\}\}")
@@ -73,4 +73,4 @@ def messages(case: Case, wording: JudgeWording) -> tuple[Message, ...]:
 
 def case_hash(case: Case, wording: JudgeWording) -> str:
     """Return the SHA-256 of everything a judge is sent about a reply."""
-    return sha256_hex(canonical_json([message.content for message in messages(case, wording)]))
+    return digest(messages(case, wording))

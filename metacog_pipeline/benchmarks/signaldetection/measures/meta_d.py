@@ -111,7 +111,8 @@ def _fitted(groups: Sequence[Counts]) -> list[dict[str, Estimate]]:
     for row, counts in enumerate(groups):
         drawn = _resampled(counts)
         own = {name: _estimate(point, name, row, drawn[name], counts.n_rated) for name in (*META_D, *SIDES)}
-        own["m_ratio"] = gated(own["m_ratio"], *_interval(drawn["meta_d"] - drawn["m_diff"]))
+        d = drawn["meta_d"] - drawn["m_diff"]
+        own["m_ratio"] = gated(own["m_ratio"], *resampling.interval(d[np.isfinite(d)]))
         own[LOG_M_RATIO] = _logarithm(own["m_ratio"])
         found.append({name: own[name] for name in META_D_MEASURES})
     return found
@@ -186,15 +187,6 @@ def _within_two_errors(value: float, drawn: Floats, n: int) -> Estimate:
         return Estimate(value, None, None, n, METHOD_SIDES, OFTEN_UNDEFINED)
     sem = float(usable.std(ddof=1))
     return Estimate(value, *sem_interval(value, sem), n, METHOD_SIDES, sem=sem)
-
-
-def _interval(d: Floats) -> tuple[float | None, float | None]:
-    """Return the 95 % interval of the resamples of d′."""
-    known = d[np.isfinite(d)]
-    if not len(known):
-        return None, None
-    low, high = np.quantile(known, [0.025, 0.975])
-    return float(low), float(high)
 
 
 def _logarithm(m_ratio: Estimate) -> Estimate:
