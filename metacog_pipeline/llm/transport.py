@@ -219,8 +219,8 @@ def _named(error: Exception, host: str) -> SendFailure:
         said = f"the certificate of {host} is not trusted: check base_url, or name a bundle in SSL_CERT_FILE"
         return SendFailure(said, maybe_billed=False, kind=ErrorKind.FATAL)
     # The transport gives a server that hangs up the httpx name of a connect timeout: aiohttp's own exception decides.
-    unsent = _UNSENT_CAUSES if isinstance(cause, aiohttp.ClientError) else _UNSENT
-    if isinstance(cause, unsent):
+    own = isinstance(cause, aiohttp.ClientError)
+    if isinstance(cause, _UNSENT_CAUSES) if own else isinstance(error, _UNSENT):
         within = f" within {CONNECT_TIMEOUT_S:g} s" if isinstance(cause, TimeoutError) else ""
         what = "check base_url, the network, and that the server is up"
         return SendFailure(f"no connection to {host}{within} ({name}): {what}", maybe_billed=False)
