@@ -52,12 +52,12 @@ NAVIGATION: dict[str, dict[str, str]] = {
         "Study keys": "reference/keys.md",
         "Tables": "dictionary.md",
         "Measures": "reference/measures.md",
+        "As in the papers": "reference/papers.md",
         "Python": "reference/python.md",
         "Statistics": "reference/statistics.md",
     },
     "Explanation": {
         **{title: f"benchmarks/{name}/README.md" for title, name in BENCHMARKS.items()},
-        "As in the papers": "papers.md",
         "Comparisons": "comparisons.md",
         "Reliability": "reliability.md",
         "meta-d′": "metad.md",

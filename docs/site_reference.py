@@ -34,9 +34,30 @@ def pages() -> dict[str, str]:
     return {
         "keys.md": keys(),
         "measures.md": measures(),
+        "papers.md": papers(),
         "python.md": python(),
         "statistics.md": statistics(),
     }
+
+
+def papers() -> str:
+    """Every figure, table and analysis of the five papers: what it shows, and whether it is shown again."""
+    found = [
+        "# As in the papers",
+        "A report has one page per paper. It shows every entry below whose numbers are known, the printed ones and the "
+        "study's own, and computes printed numbers again from the numbers printed with them.",
+    ]
+    for name in registry.names():
+        benchmark = registry.load(name)
+        if exhibits := benchmark.exhibits():
+            head = "| number | shows | status | from | why |\n| --- | --- | --- | --- | --- |"
+            body = [f"| {e.number} | {e.title} | {e.status} | {e.data} | {e.why} |" for e in exhibits]
+            found += [
+                f"## {name}",
+                f"{benchmark.paper.title} ({benchmark.paper.where}).",
+                "\n".join([head, *body]),
+            ]
+    return "\n\n".join(found) + "\n"
 
 
 def keys() -> str:

@@ -182,9 +182,9 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
 
     @classmethod
     def exhibits(cls) -> tuple[Exhibit, ...]:
-        """Return the tables and figures of the paper, in its order: by default ``EXHIBITS`` of the module ``exhibits``
-        beside its class, which is imported only now; none where there is no such module."""
-        found: tuple[Exhibit, ...] = cls._beside("exhibits", "EXHIBITS")
+        """Return the manifest of the paper, in its order: by default ``PAPER`` of the module ``report`` next to the class,
+        which is imported only now; empty where there is none."""
+        found: tuple[Exhibit, ...] = cls._beside("report", "PAPER")
         return found
 
     @classmethod
@@ -192,7 +192,7 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
         # The class stands in the package itself or in a module of it, what people see always in the package.
         package = sys.modules[cls.__module__].__package__
         found = importlib.util.find_spec(f"{package}.{module}") if package else None
-        return () if found is None else getattr(importlib.import_module(found.name), name)
+        return () if found is None else getattr(importlib.import_module(found.name), name, ())
 
     # items
     @abc.abstractmethod

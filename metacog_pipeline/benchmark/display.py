@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from metacog_pipeline.benchmark.declarations import Comparison
 
 
+def numbered(**last: int) -> tuple[str, ...]:
+    """Return the numbers of figures and tables up to the last of each kind: ``numbered(Figure=1, Table_S=1)``."""
+    return tuple(
+        f"{kind.replace('_', ' ')}{'' if '_' in kind else ' '}{number}"
+        for kind, count in last.items()
+        for number in range(1, count + 1)
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Paper:
     """The publication a benchmark implements."""
@@ -23,6 +32,7 @@ class Paper:
     year: int
     where: str
     url: str = ""
+    numbered: tuple[str, ...] = ()  # figures and tables as the paper numbers them; each has an Exhibit
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,24 +114,60 @@ class Board:
 PLAIN = Board()
 
 
+STATUSES = ("drawn", "recomputed", "differs", "cannot")
+
+
 @dataclass(frozen=True, slots=True)
 class Exhibit:
-    """A table or figure of the paper that rests on numbers, drawn again on the paper's page of the report.
+    """One entry of a paper's manifest: a figure, table, appendix analysis, prompt set, test or verdict of its text.
 
     Attributes
     ----------
-    label, title
-        Its number in the paper, and what it shows, in words of this project.
+    number
+        As the paper numbers it: ``"Figure 2"``, ``"Table S5"``, ``"Appendix C"``; ``"Text: ..."`` for a verdict.
+    title
+        What it shows, in words of this project.
     render
-        ``render(home)`` returns the `markupsafe.Markup` below the title; None where nothing can be drawn.
-    missing
-        What cannot be drawn again, and why; empty where all of it is.
+        ``render(home)`` returns the `markupsafe.Markup` of the plot or table; None where nothing is drawn.
+    why
+        What cannot be shown or how it differs, and why; required for the status ``differs`` and ``cannot``.
+    status
+        ``drawn``: shown again, with the study's own numbers. ``recomputed``: printed numbers are computed again from the
+        numbers printed with them (rows of ``published_claims``). ``differs``: shown, and the printed numbers do not follow.
+        ``cannot``: not shown. Left empty it is ``drawn`` with a ``render`` and ``cannot`` without.
+    data
+        Where the numbers come from: shipped files of ``data/published/BENCHMARK``, tables of the leaderboard.
+    query
+        The query of the study's own numbers, for ``metacog sql``; empty where a study has none.
+    places
+        ``place`` of its rows in ``published_claims``; by default its number.
     """
 
-    label: str
+    number: str
     title: str
     render: Callable[[Home], str] | None = None
-    missing: str = ""
+    why: str = ""
+    status: str = ""
+    data: str = ""
+    query: str = ""
+    places: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        status = self.status or ("cannot" if self.render is None else "drawn")
+        object.__setattr__(self, "status", status)
+        object.__setattr__(self, "places", self.places or (self.number,))
+        if status not in STATUSES:
+            raise ValueError(f"{self.number}: status {status!r} is none of {', '.join(STATUSES)}")
+        if status in ("differs", "cannot") and not self.why:
+            raise ValueError(f"{self.number}: status {status!r} needs a reason; write it in `why`")
+        if (status == "cannot") != (self.render is None) and status != "recomputed":
+            raise ValueError(
+                f"{self.number}: status {status!r} with {'no' if self.render is None else 'a'} render"
+            )
+
+    def claims(self, place: str) -> bool:
+        """Return whether a row of ``published_claims`` with this ``place`` belongs to the entry."""
+        return place.casefold() in (each.casefold() for each in self.places)
 
 
 @dataclass(frozen=True, slots=True)

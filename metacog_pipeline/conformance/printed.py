@@ -66,7 +66,7 @@ def exhibits_of_the_paper_are_text(tried: Tried) -> None:
         exhibits = type(tried.benchmark).exhibits()
     for each in exhibits:
         with held(f"{tried.name}.exhibits()", "return Exhibits"):
-            said, render = f"{tried.name}: exhibit {each.label}", each.render
+            said, render = f"{tried.name}: exhibit {each.number}", each.render
         if render is None:
             continue
         made: object = ""

@@ -1,6 +1,6 @@
 """A page for each paper the study's benchmarks come from: its tables and figures drawn again, and its claims checked.
 
-Which exhibits there are is declared by each benchmark (`Exhibit`); docs/papers.md lists them all.
+Each benchmark declares its paper's manifest (`Exhibit`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def write_papers(home: Home, report: Path, name: str, asked: Iterable[str]) -> d
             continue
         folder = report / FOLDER / benchmark
         with pieces.told(benchmark=benchmark, up=_UP):
-            parts = list(_parts(home, exhibits))
+            parts = [_manifest(exhibits), *_parts(home, benchmark, exhibits)]
         parts.append(replace(printed.claims(home, benchmark), about=""))
         page = pieces.page(
             "paper.html.jinja",
@@ -61,12 +61,23 @@ def write_papers(home: Home, report: Path, name: str, asked: Iterable[str]) -> d
 
 def anchor(exhibit: Exhibit) -> str:
     """Return the name of an exhibit's section on its page."""
-    return re.sub(r"[^a-z0-9]+", "-", exhibit.label.lower()).strip("-")
+    return re.sub(r"[^a-z0-9]+", "-", exhibit.number.lower()).strip("-")
 
 
-def _parts(home: Home, exhibits: Iterable[Exhibit]) -> Iterator[Part]:
+def _manifest(exhibits: Iterable[Exhibit]) -> Part:
+    """Return the list of all entries with their status, so that nothing of the paper is missing without a word."""
+    body = [
+        (pieces.linked(f"#{anchor(each)}", each.number), each.title, each.status, each.data, each.why)
+        for each in exhibits
+    ]
+    listed = pieces.table(("number", "shows", "status", "from", "why"), body, "Everything the paper numbers")
+    return Part("manifest", "Everything the paper numbers", listed)
+
+
+def _parts(home: Home, benchmark: str, exhibits: Iterable[Exhibit]) -> Iterator[Part]:
     for exhibit in exhibits:
-        yield Part(anchor(exhibit), exhibit.title, _body(home, exhibit), about=exhibit.label)
+        body = _body(home, exhibit) + printed.of_exhibit(home, benchmark, exhibit)
+        yield Part(anchor(exhibit), exhibit.title, body, about=exhibit.number)
 
 
 def _body(home: Home, exhibit: Exhibit) -> Markup:
@@ -80,5 +91,7 @@ def _body(home: Home, exhibit: Exhibit) -> Markup:
         except Exception as error:
             why = f"This could not be drawn: {type(error).__name__}: {error}"
             made = pieces.paragraph(one_line(why), "soft")
-    missing = pieces.paragraph(f"Missing: {exhibit.missing}", "soft") if exhibit.missing else Markup()
-    return made + missing
+    word = "Differs" if exhibit.status == "differs" else "Missing"
+    missing = pieces.paragraph(f"{word}: {exhibit.why}", "soft") if exhibit.why else Markup()
+    query = pieces.folded("Query", pieces.paragraph(exhibit.query)) if exhibit.query else Markup()
+    return made + missing + query

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline import registry
+from metacog_pipeline.benchmark.display import Exhibit
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.read import one_connection
 from metacog_pipeline.report import exhibits, papers
 from metacog_pipeline.report.exhibits import Column, Own
 from tests.report.conftest import made_home
 
-LIST = Path(__file__).parents[2] / "docs" / "papers.md"
 HOSTILE = '<script>alert(1)</script> & "x"'
 #: What the papers hold that rests on numbers.
 WANTED = {
@@ -21,6 +21,30 @@ WANTED = {
     "medley": (*(f"Figure {n}" for n in range(1, 5)), "Table 1", *(f"Table S{n}" for n in range(5, 11))),
     "metacogbench": ("Figures 1 to 5", *(f"Table {n}" for n in range(3, 8))),
     "selfknowledge": (*(f"Figure {n}" for n in range(1, 5)), *(f"Table {n}" for n in range(1, 8))),
+}
+
+#: Entries that a manifest still lacks: a row goes when its entry is declared.
+NOT_YET: dict[str, list[str]] = {
+    "medley": ["Table S1", "Table S11", "Table S2", "Table S3", "Table S4"],
+    "metacogbench": ["Figure 1", "Figure 2", "Figure 3", "Figure 4", "Figure 5", "Table 1", "Table 2"],
+    "metamedqa": ["Figure 1", "Figure 2", "Figure 4", "Table 1", "Table 2", "Table 5"],
+    "selfknowledge": [
+        "Figure 10",
+        "Figure 11",
+        "Figure 12",
+        "Figure 13",
+        "Figure 14",
+        "Figure 15",
+        "Figure 16",
+        "Figure 17",
+        "Figure 18",
+        "Figure 5",
+        "Figure 6",
+        "Figure 7",
+        "Figure 8",
+        "Figure 9",
+    ],
+    "signaldetection": ["Figure 1", "Figure 2", "Figure S1", "Figure S2", "Figure S3"],
 }
 
 
@@ -45,30 +69,52 @@ def section(text: str, label: str) -> str:
     return found[1]
 
 
-def test_the_list_in_docs_names_every_exhibit_and_no_other():
-    wanted = [
-        f"| {each.label} | {each.title} | {'no' if each.render is None else 'yes'} | {each.missing or 'nothing'} |"
-        for benchmark in registry.names()
-        for each in registry.load(benchmark).exhibits()
-    ]
-    listed = [line for line in LIST.read_text("utf-8").splitlines() if line.endswith(" |")]
-    assert [line for line in listed if not line.startswith(("| exhibit", "| ---"))] == wanted
+@pytest.mark.parametrize("benchmark", WANTED)
+def test_the_page_lists_every_entry_of_the_manifest_with_its_status(report, benchmark):
+    listed = section(page(report, benchmark), "manifest")
+    for each in registry.load(benchmark).exhibits():
+        assert re.search(rf'">{re.escape(each.number)}</a></t[dh]>.*?{each.status}', listed), each.number
+
+
+def test_no_figure_or_table_of_a_paper_is_missing_without_a_word():
+    missing = {}
+    for benchmark in registry.names():
+        declared = {each.number for each in registry.load(benchmark).exhibits()}
+        if left := set(registry.load(benchmark).paper.numbered) - declared:
+            missing[benchmark] = sorted(left)
+    assert missing == NOT_YET
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"status": "seen"}, "is none of"),
+        ({"status": "cannot"}, "needs a reason"),
+        ({"status": "differs", "render": str}, "needs a reason"),
+        ({"status": "drawn"}, "with no render"),
+        ({"status": "cannot", "why": "no data", "render": str}, "with a render"),
+        ({}, "needs a reason"),
+    ],
+)
+def test_an_entry_without_a_picture_or_a_reason_is_refused(given, reason):
+    with pytest.raises(ValueError, match=reason):
+        Exhibit("Table 1", "Sums", **given)
 
 
 @pytest.mark.parametrize("benchmark", WANTED)
 def test_every_exhibit_of_the_paper_has_its_section_or_says_what_is_missing(report, benchmark):
-    declared = {each.label: each for each in registry.load(benchmark).exhibits()}
+    declared = {each.number: each for each in registry.load(benchmark).exhibits()}
     assert set(WANTED[benchmark]) <= declared.keys()
     text = page(report, benchmark)
     assert "could not be drawn" not in text
     for label, exhibit in declared.items():
         body = section(text, label)
         if exhibit.render is None:
-            assert exhibit.missing
+            assert exhibit.why
         else:
             nothing = exhibits.NOBODY in body or "No values yet." in body
-            assert "<figure>" in body or "<table>" in body or (exhibit.missing and nothing), label
-        assert ("Missing: " in body) == bool(exhibit.missing), label
+            assert "<figure>" in body or "<table>" in body or (exhibit.why and nothing), label
+        assert ("Missing: " in body) == bool(exhibit.why), label
         for address in re.findall(r'href="(figures/[^"]+)"', body):
             assert (report / papers.FOLDER / benchmark / address).exists()
 

@@ -22,6 +22,7 @@ from metacog_pipeline.benchmark.contract import (
     Stage,
     Step,
 )
+from metacog_pipeline.benchmark.display import numbered
 from metacog_pipeline.benchmark.wording import words_of
 from metacog_pipeline.benchmarks.medley import asking, importing, reference_wording, responses, sources
 from metacog_pipeline.benchmarks.medley.board import BOARD
@@ -88,6 +89,7 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
         2026,
         "arXiv:2604.16009",
         "https://arxiv.org/abs/2604.16009",
+        numbered(Figure=4, Table=1, Table_S=11),
     )
     Settings, Item, Response = Settings, Instance, responses.Response
     versions: ClassVar[Mapping[Stage, str]] = {

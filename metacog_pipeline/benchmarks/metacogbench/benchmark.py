@@ -19,6 +19,7 @@ from metacog_pipeline.benchmark.contract import (
     Step,
     Table,
 )
+from metacog_pipeline.benchmark.display import numbered
 from metacog_pipeline.benchmark.wording import words_of
 from metacog_pipeline.benchmarks.metacogbench import asking, items, prompts, read, response
 from metacog_pipeline.benchmarks.metacogbench import settings as settings_of
@@ -51,6 +52,7 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
         2026,
         "under review",
         "https://openreview.net/forum?id=ayRu5RL4Hb",
+        numbered(Figure=5, Table=7),
     )
     Settings, Item, Response = settings_of.Settings, items.Item, response.Response
     versions: ClassVar[Mapping[Stage, str]] = {

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Benchmark, Calls, Chat, Condition, Paper, Stage, Step
+from metacog_pipeline.benchmark.display import numbered
 from metacog_pipeline.benchmark.wording import words_of
 from metacog_pipeline.benchmarks.metamedqa import read
 from metacog_pipeline.benchmarks.metamedqa import settings as settings_of
@@ -41,6 +42,7 @@ class MetaMedQA(Benchmark[settings_of.Settings, Question, read.Response]):
         year=2025,
         where="Nature Communications 16:642",
         url="https://doi.org/10.1038/s41467-024-55628-6",
+        numbered=numbered(Figure=4, Table=5),
     )
     Settings, Item, Response = settings_of.Settings, Question, read.Response
     versions: ClassVar[Mapping[Stage, str]] = {

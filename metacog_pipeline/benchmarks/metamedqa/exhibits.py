@@ -88,7 +88,7 @@ def _text(home: Home, measure: str, label: str) -> Markup:
     ))  # fmt: skip
 
 
-EXHIBITS = (
+PAPER = (
     Exhibit(
         "Figure of accuracy", "Accuracy on all questions", partial(_text, measure="accuracy", label="accuracy, %"),
         f"the text states four of twelve models; the bars of the others are drawn there without numbers. {_NUMBER}",

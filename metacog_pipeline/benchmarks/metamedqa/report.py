@@ -10,6 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from metacog_pipeline.benchmark.contract import Section
+from metacog_pipeline.benchmarks.metamedqa import exhibits
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.output import Stacked, fixed
 from metacog_pipeline.report import pieces
@@ -134,6 +135,7 @@ def prompts(home: Home) -> Markup:
     return pieces.paragraph(_PROMPTS, "soft") + made + _starred(home)
 
 
+PAPER = exhibits.PAPER
 SECTIONS = (
     Section("Accuracy by confidence", confidence),
     Section("Recall of what has no answer", recall),

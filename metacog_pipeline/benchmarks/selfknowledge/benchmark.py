@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from metacog_pipeline.benchmark import contract
+from metacog_pipeline.benchmark.display import numbered
 from metacog_pipeline.benchmark.wording import words_of
 from metacog_pipeline.benchmarks.selfknowledge import items, names, prompts, read, response, sources
 from metacog_pipeline.benchmarks.selfknowledge import settings as settings_of
@@ -56,6 +57,7 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, respons
         2026,
         "arXiv:2602.02605",
         "https://arxiv.org/abs/2602.02605",
+        numbered(Figure=18, Table=7),
     )
     Settings, Item, Response = settings_of.Settings, items.Item, response.Response
     versions: ClassVar[Mapping[contract.Stage, str]] = {

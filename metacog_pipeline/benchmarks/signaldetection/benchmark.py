@@ -10,6 +10,7 @@ import polars as pl
 
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Calls, Chat, Condition, Paper, Respondent, Stage, Step
+from metacog_pipeline.benchmark.display import numbered
 from metacog_pipeline.benchmark.wording import words_of
 from metacog_pipeline.benchmarks.signaldetection import asking, board, published, read
 from metacog_pipeline.benchmarks.signaldetection.construction import STEPS, sources, wanted
@@ -31,7 +32,7 @@ class SignalDetection(contract.Benchmark[Settings, Trial, read.Response]):
     title = "Signal detection"
     paper = Paper(
         "Measuring the metacognition of AI", "Richard Servajean, Philippe Servajean", 2026, "arXiv:2603.29693",
-        "https://arxiv.org/abs/2603.29693",
+        "https://arxiv.org/abs/2603.29693", numbered(Figure=2, Figure_S=3, Table_S=2),
     )  # fmt: skip
     Settings, Item, Response = Settings, Trial, read.Response
     answer_modes = asking.MODES

@@ -161,7 +161,7 @@ def sensitivity(home: Home) -> Markup:
     return report.sensitivity(home)
 
 
-EXHIBITS = (
+PAPER = (
     Exhibit("Figure of sensitivity", "meta-d′ against d′", sensitivity, _INTERVALS),
     Exhibit(
         "Figure of efficiency",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from metacog_pipeline.benchmark.contract import Section
+from metacog_pipeline.benchmarks.signaldetection import exhibits
 from metacog_pipeline.home import Home
 from metacog_pipeline.report import pieces
 from metacog_pipeline.report.figures import Point, ladder, scatter
@@ -73,6 +74,7 @@ def criteria(home: Home) -> Markup:
     return pieces.joined([pieces.grid(figures)], "No values yet.") + shifts(home)
 
 
+PAPER = exhibits.PAPER
 SECTIONS = (
     Section("What confidence knows: d′ and meta-d′", sensitivity),
     Section("Criteria under risk", criteria),
