@@ -15,6 +15,8 @@ from metacog_pipeline.reading.reader import read
 
 LETTERS = "ABCDEFGHIJ"
 Answer = Letter | Number | ShortText
+#: Mode of an answer whose options stood in another order: behind it the item's letters in the order they were shown.
+ORDER = "order: "
 
 
 class Question(Item):
@@ -53,6 +55,19 @@ class Question(Item):
             whole = len(self.answer) > 3 and self.answer.isdigit()
             return Number(self.unit or asked_unit(self.question), whole=whole)
         return ShortText(tuple(unboxed(plain(form)).strip() for form in (self.answer, *self.accept)))
+
+    def shown_in(self, mode: str) -> Answer:
+        """Return what a reply is read as whose answer mode may say in which order its options were shown."""
+        if not self.options or not mode.startswith(ORDER):
+            return self.field
+        own = dict(zip(LETTERS, self.options, strict=False))
+        return Letter(dict(zip(LETTERS, (own[each] for each in mode.removeprefix(ORDER)), strict=False)))
+
+    def own_letter(self, value: Any, mode: str) -> Any:
+        """Return the item's letter of an option that was chosen by its letter in the order it was shown in."""
+        if not self.options or not mode.startswith(ORDER) or not isinstance(value, str):
+            return value
+        return mode.removeprefix(ORDER)[LETTERS.index(value)]
 
     def right(self, value: Any, words: str) -> bool:
         """Return whether an answer of this ``value``, stated in these ``words``, is that of the key."""

@@ -32,6 +32,10 @@ NAMES = {
     "answer": ("answers", "answer", "target", "key", "correct_answer", "correct_option", "answer_key", "answerkey",
                "gold", "gold_answer", "ground_truth"),
 }  # fmt: skip
+#: Columns of a passage that a question is about; it is asked, and known, together with its question.
+CONTEXT = ("context", "passage", "article", "paragraph", "story", "premise")
+#: Signs of arithmetic: a hyphen within words is none.
+_SIGNS = re.compile(r"[+*/=<>^%√±×÷≤≥≠]|(?<![^\W\d_])[-−](?![^\W\d_])")
 LONGEST = 100_000  # characters of a question
 _SOLVED = re.compile(r"(?:\A|\s)####[ \t]*([^\n#]{1,200})\Z")  # as GSM8K ends its solutions
 _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
@@ -45,7 +49,7 @@ _SERIES = (tuple(LETTERS), tuple(map(str, range(1, 11))))
 _ARRAY = re.compile(
     r"\barray\((?=\[)|(?<=\]),\s{0,20}dtype=\w{1,20}\)|(?<=\])\)"
 )  # as NumPy is written into a cell
-_OPTION = re.compile(r"(?:option|opt|choice|op|answer)?[_\s-]?([a-j]|\d)", re.IGNORECASE)
+_OPTION = re.compile(r"(?:option|opt|choice|op|answer|ending)?[_\s-]?([a-j]|\d)", re.IGNORECASE)
 # Columns with the wrong options alone, as GPQA ("Incorrect Answer 1"), SciQ and quizzes have them.
 _WRONG = re.compile(r"(?:(?:incorrect|wrong)_(?:answer|option|choice)|distractor)s?(?:_?(?:[a-j]|\d))?")
 _LETTERS_WITHOUT_ACCENT = str.maketrans(
@@ -67,6 +71,9 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
     if question is None:
         there = ", ".join(name[:40] for name in names[:20])
         raise ValueError(f"there is no question; give it in a column question; the columns are: {there}")
+    passage = _first(cells, *CONTEXT)
+    if isinstance(question, str) and isinstance(passage, str) and passage.strip() not in question:
+        question = f"{passage.strip()}\n\n{question}"
     if not isinstance(question, str) or len(question) > LONGEST:
         raise ValueError(f"question must be a text of at most {LONGEST} characters")
     given, right = _given(cells, names)
@@ -167,6 +174,36 @@ def flat(text: str) -> str:
 def content_digest(question: str, options: Sequence[str]) -> str:
     """Return what tells one question from another, but for case, spaces and quotes."""
     return sha256_hex(canonical_json([flat(question), [flat(each) for each in options]]))[:16]
+
+
+@lru_cache(maxsize=4096)
+def identity(question: str, options: tuple[str, ...]) -> str:
+    """Return what tells one question from another whatever order its options stand in."""
+    told = [_with_signs(question), *sorted(map(_with_signs, options))]
+    return sha256_hex(canonical_json(told))[:16]
+
+
+def _with_signs(text: str) -> str:
+    """Return a text as `flat` has it, with the signs without which 2 + 3 and 2 - 3 would be the same."""
+    signs = _SIGNS.findall(text)
+    return f"{flat(text)} {' '.join(signs)}" if signs else flat(text)
+
+
+def in_order_of(shown: Sequence[str], own: Sequence[str]) -> str:
+    """Return the letters that options have in their own order, in the order they are shown in; "" where it is the same.
+
+    >>> in_order_of(["blue", "red"], ["red", "blue"]), in_order_of(["Red", "blue"], ["red", "blue"])
+    ('BA', '')
+    """
+    left = list(range(len(own)))
+    places = []
+    for text in shown:
+        alike = [at for at in left if own[at].strip() == text.strip()] or [
+            at for at in left if flat(own[at]) == flat(text)
+        ]
+        places.append(alike[0])
+        left.remove(alike[0])
+    return "" if places == sorted(places) else "".join(LETTERS[at] for at in places)
 
 
 # --- right answers ----------------------------------------------------------------------------------------------------

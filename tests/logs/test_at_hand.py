@@ -11,7 +11,8 @@ from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.schema import AsJson
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.home import Home
-from metacog_pipeline.interchange.logs import inspect_log, sample
+from metacog_pipeline.interchange import record as sample
+from metacog_pipeline.interchange.logs import inspect_log
 from metacog_pipeline.interchange.question import Question
 from tests.tables import every
 

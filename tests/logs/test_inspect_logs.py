@@ -86,7 +86,7 @@ def test_items_are_found_by_id_then_by_what_is_asked(take, changed):
     renamed = changed(lambda each: each.update(id=f"other-{each['id']}"), as_third)
     shown: list[str] = []
     take(renamed, show=shown.append)
-    assert any("questions found by question: 8" in line for line in shown)
+    assert any("questions found by question: 16" in line for line in shown)
     assert len(bound(load_study(take(SMALL).study.path), "questions").items) == 8
 
 
@@ -140,13 +140,15 @@ def test_a_damaged_sample_is_named(take, tmp_path):
     refused(take, tmp_path, path, "g3_epoch_1.json is damaged")
 
 
-def test_a_log_of_another_version_of_the_task_is_refused(take, tmp_path, changed):
+def test_a_known_id_with_another_question_is_another_item(take, changed):
+    shown: list[str] = []
     take(SMALL)
-    path = changed(
-        lambda each: each.update(input=each["input"] + " Think first."),
-        lambda h: h["eval"].update(task_version=2),
+    done = take(
+        changed(lambda each: each.update(input=each["input"] + " Think first."), as_third), show=shown.append
     )
-    refused(take, tmp_path, path, r"16? ?samples \(version 2 of the task\)|8 samples \(version 2")
+    items = [item.item_id for item in bound(done.study, "questions").items]
+    assert len(items) == 16 and sum(name.startswith("general/g0~") for name in items) == 1
+    assert "questions found by new, another question under a known id: 8" in shown[1]
 
 
 def test_one_sample_with_an_error_is_counted_and_the_others_are_kept(take, changed):
@@ -186,7 +188,7 @@ def test_tasks_of_several_logs_stand_apart_and_nobody_lacks_what_was_not_asked(t
     into = bound(done.study, "questions")
     assert [item.task for item in into.items] == ["general"] * 8 + ["mixed"] * 3
     per = {(c, item.task) for c, items in tasks.asked(into) for item in items}
-    assert per == {("verbal_percent", "general"), ("answer_only", "mixed")}
+    assert per == {("verbal_percent", "general"), ("verbal_percent", "mixed")}
     from metacog_pipeline.interchange import question_rules
 
     journals = list(done.study.home.path.rglob("journal-*.jsonl"))

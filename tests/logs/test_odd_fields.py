@@ -9,7 +9,7 @@ import pytest
 from metacog_pipeline.interchange import columns
 from metacog_pipeline.interchange.import_cells import RowError
 from metacog_pipeline.interchange.imported import ImportOptions
-from metacog_pipeline.interchange.logs import every_eval, harness, inspect_log
+from metacog_pipeline.interchange.logs import every_eval, inspect_log, lm_eval
 from metacog_pipeline.interchange.question_rules import QuestionRows
 from metacog_pipeline.transcripts.lines import decode_logprobs, encode_logprobs
 from tests.logs.test_tables import PERCENT, read, refused, rows, said, table
@@ -25,7 +25,7 @@ def weighed(*likely, gold=1):
 
 
 def sample_of(path, row):
-    (only,) = harness.read(path, iter([row]))
+    (only,) = lm_eval.read(path, iter([row]))
     return only
 
 

@@ -66,7 +66,10 @@ def test_questions_that_differ_in_their_options_or_key_alone_stay_apart(tmp_path
     done = take(lines(tmp_path / "samples_mmlu.jsonl", *asked), model="m")
     found = [(list(item.options), item.answer) for item in bound(done.study, "questions").items]
     assert found == [(first, "B"), (second, "C"), (first, "A")]
-    assert done.kept == 3
+    assert (done.kept, done.study.study.runs) == (
+        4,
+        2,
+    )  # the same question under another id is asked once more
 
 
 def test_model_and_settings_of_lm_eval_stand_in_its_results(tmp_path):
@@ -78,7 +81,8 @@ def test_model_and_settings_of_lm_eval_stand_in_its_results(tmp_path):
     row = {"doc_id": 0, "doc": {"question": "2+2?"}, "target": "two and two\n#### 4", "arguments": {},
            "resps": [["It is 4."]], "filtered_resps": ["4"], "filter": "strict", "exact_match": 1.0}  # fmt: skip
     path = lines(tmp_path / "samples_gsm_2026-01-02T03-04-05.jsonl", row, {**row, "filter": "flexible"})
-    (only,) = samples(path)
+    only, again = samples(path)
+    assert again.same and again.why == "is the same reply, read by another filter"
     assert (only.model, only.settings["temperature"], only.settings["seed"]) == ("org/model", 0.3, 7)
     assert only.question == {"question": "2+2?", "answers": ["4"]} and only.right is True
 
@@ -100,13 +104,14 @@ def test_thousands_in_a_key_are_a_number_and_several_replies_are_runs(tmp_path, 
     assert take(tmp_path / "samples_gsm.jsonl", model="m").kept == 3
 
 
-def test_options_that_are_right_in_part_and_answers_given_twice_are_counted(tmp_path, take):
+def test_options_that_are_right_in_part_are_counted_and_a_question_asked_again_is_a_run(tmp_path, take):
     path = lines(tmp_path / "samples_x.jsonl", {**choice(0, [-3, -1, -2]), "acc": 0.4}, choice(1, [-3, -1, -2]),
                  {**choice(1, [-3, -1, -2]), "doc_id": 2})  # fmt: skip
-    assert [each[2] for each in take(path, model="m").left_out] == [
-        "several of its options are right in part (acc is no 0 or 1)",
-        "is given twice in one run; both are the same",
+    done = take(path, model="m")
+    assert [each[2] for each in done.left_out] == [
+        "several of its options are right in part (acc is no 0 or 1)"
     ]
+    assert (done.rows, done.kept, done.study.study.runs) == (3, 2, 2)
 
 
 def test_a_log_of_which_nothing_can_be_used_calls_its_sample_one(tmp_path, take):
@@ -304,6 +309,8 @@ HOSTILE: list[dict[str, Any]] = [
 @pytest.mark.parametrize("row", HOSTILE, ids=range(len(HOSTILE)))
 def test_odd_rows_never_fail_the_reader(tmp_path, take, row):
     path = lines(tmp_path / "samples_x.jsonl", row, row)
-    samples(path)
+    found = reading.samples_of(path)  # None: it is read as a table
+    assert found is None or list(found)
     with pytest.raises(StudyError):
-        take(path)
+        if found is None or take(path):
+            raise StudyError("no log")

@@ -31,7 +31,7 @@ class OwnQuestions(contract.Benchmark[Settings, Question, read.Response]):
     paper = Paper("Questions of the study's own", "the study's authors", 2026, "not published")
     Settings, Item, Response = Settings, Question, read.Response
     versions: ClassVar = dict(
-        zip(Stage, ("6", "1", "18", "1", "6"), strict=True)
+        zip(Stage, ("7", "1", "19", "1", "6"), strict=True)
     )  # items, asking, parsing, judging, scoring
     unanswered = ("transport_error", "too_long", "not_run", "not_scored")
     unreadable = read.UNREADABLE

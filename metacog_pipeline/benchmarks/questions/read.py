@@ -77,17 +77,20 @@ def again(item: Item, condition: str, response: Response) -> Iterable[tuple[str,
 
 def _single(item: Item, condition: str, calls: Calls) -> Response:
     sure = [SURENESS[condition]] if condition in SURENESS else []
-    reading = read_step(calls, ANSWER, [item.field, *sure])
+    mode = calls[ANSWER].mode
+    field = item.shown_in(mode)
+    reading = read_step(calls, ANSWER, [field, *sure])
     if condition == "abstain_allowed" and (reading["answer"].withheld or reading.status == "refused"):
         return Response(confidence=0.0, kept=0, status="ok", reason=None)
-    words, graded = said(item, calls, ANSWER, reading), calls[ANSWER].mode.removeprefix("graded: ")
+    words, graded = item.own_letter(said(item, calls, ANSWER, reading), mode), mode.removeprefix("graded: ")
     if item.kind == "graded" and graded not in ("0", "1"):
         return Response(words, status="not_scored", reason="the log does not say whether it is right")
     if words is None:
         status = {"refused": "refused", "truncated": TOO_LONG}.get(reading.status, "answer_unparsed")
         correct = None if status == TOO_LONG else 0
         return Response(correct=correct, status=status, reason=why(reading["answer"], "answer"))
-    is_right = int(graded) if item.kind == "graded" else int(item.right(reading["answer"].value, words))
+    value = item.own_letter(reading["answer"].value, mode)
+    is_right = int(graded) if item.kind == "graded" else int(item.right(value, words))
     made = Response(words, is_right, status="ok", reason=None)
     if condition == "answer_only":
         return made
@@ -110,7 +113,7 @@ def _confidence(
     if condition == "abstain_allowed":
         return 1.0, None
     if condition == "choice_logprob":
-        return _chance(calls, ANSWER, reading, item.field), None
+        return _chance(calls, ANSWER, reading, item.shown_in(calls[ANSWER].mode)), None
     if condition == "p_true":
         second = read_step(calls, condition, [YesNo()])
         if second.status != "ok":

@@ -1,17 +1,21 @@
 """Logs of other programs as answers of replayed models.
 
 =================  ==================================================================
-``sample``         what a log says of one answer, whatever program wrote it
 ``inspect_log``    inspect_ai, ``.eval`` and ``.json``
-``harness``        lm-eval, ``samples_*.jsonl``
-``batch_output``   batches of OpenAI, Anthropic and Gemini
-``every_eval``     Every Eval Ever, ``.json`` and ``.jsonl``
+``lm_eval``        lm-eval, ``samples_*.jsonl``
+``lighteval``      lighteval, ``details_*.parquet``
 ``helm``           HELM, ``scenario_state.json``
-``oaieval``        OpenAI Evals, ``.jsonl``
+``open_compass``   OpenCompass, predictions as ``.json``
 ``promptfoo``      promptfoo, ``.json`` and ``.jsonl``
+``batches``        batches of OpenAI, Anthropic and Gemini
+``oaieval``        OpenAI Evals, ``.jsonl``
+``every_eval``     Every Eval Ever, ``.json`` and ``.jsonl``
+``tables``         a table that brings its questions
 ``reading``        which of them a file is
 ``matching``       which items the samples are about; new ones become items
 ``study_files``    models and runs of a log in the study file
-``importing``      the way in
+``importing``      from the samples of a log to the answers of a study
+``summary``        what was decided, line by line
+``exported``       a folder that ``metacog export`` wrote
 =================  ==================================================================
 """

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.interchange.logs import sample as samples
-from metacog_pipeline.interchange.logs.sample import Sample
+from metacog_pipeline.interchange import record
+from metacog_pipeline.interchange.record import Sample
 from metacog_pipeline.llm.types import Completion, Status, Usage
 
 
@@ -46,28 +46,28 @@ def read(path: Path, rows: Iterator[dict[str, Any]]) -> Iterator[Sample]:
 
 def _sample(row: Mapping[str, Any], name: str, task: str, model: str, run: int) -> Sample:
     parts = ("input", "output", "evaluation", "token_usage", "performance")
-    asked, said, scored, usage, took = (samples.mapping(row.get(each)) for each in parts)
+    asked, said, scored, usage, took = (record.mapping(row.get(each)) for each in parts)
     if row.get("error"):
-        return samples.nothing(name, task, model, f"ended with an error: {str(row['error'])[:80]}", run)
+        return record.nothing(name, task, model, f"ended with an error: {str(row['error'])[:80]}", run)
     raw = said.get("raw")
     text = raw[0] if isinstance(raw, list) and raw else raw
-    turns = samples.objects(row.get("messages"))
+    turns = record.objects(row.get("messages"))
     if not isinstance(text, str):
         text = next(
             (each.get("content") for each in reversed(turns) if each.get("role") == "assistant"), None
         )
     if not isinstance(text, str):
-        return samples.nothing(name, task, model, "has no reply", run)
+        return record.nothing(name, task, model, "has no reply", run)
     counts = ("input_tokens", "output_tokens", "reasoning_tokens", "input_tokens_cache_read")
     completion = Completion(
-        Status.OK, text, model_reported=model or None, usage=Usage(*(samples.whole(usage.get(n)) for n in counts)),
-        latency_s=(samples.amount(took.get("latency_ms")) or 0.0) / 1000,
+        Status.OK, text, model_reported=model or None, usage=Usage(*(record.whole(usage.get(n)) for n in counts)),
+        latency_s=(record.amount(took.get("latency_ms")) or 0.0) / 1000,
     )  # fmt: skip
     single = row.get("interaction_type") in (None, "single_turn")
     answers = asked.get("reference")
     return Sample(
-        name, task, model, completion, run=run, right=samples.verdict(scored.get("is_correct")),
-        question=samples.question_cells(
+        name, task, model, completion, run=run, right=record.verdict(scored.get("is_correct")),
+        question=record.question_cells(
             asked.get("raw"), asked.get("choices"), answers if isinstance(answers, list) else [answers], read=True
         ),
         settings={"evaluation_id": str(row.get("evaluation_id"))}, unscored=None if single else "takes several turns",

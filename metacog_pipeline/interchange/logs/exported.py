@@ -24,10 +24,10 @@ from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.files import read_toml, write_text
 from metacog_pipeline.interchange import answer_files, columns, parquet_bounds
+from metacog_pipeline.interchange import record as samples
 from metacog_pipeline.interchange.logs import inspect_log, study_files
-from metacog_pipeline.interchange.logs import sample as samples
-from metacog_pipeline.interchange.logs.harness import lines
 from metacog_pipeline.interchange.logs.importing import Done, LogOptions
+from metacog_pipeline.interchange.logs.lm_eval import lines
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.study.frames import write_frame
 from metacog_pipeline.study.new_file import toml_text

@@ -19,29 +19,31 @@ from metacog_pipeline import registry
 from metacog_pipeline.asking import construction
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import bound
-from metacog_pipeline.errors import SourceError, StudyError, one_line
+from metacog_pipeline.errors import SourceError, StudyError
 from metacog_pipeline.files import canonical_json, write_text
 from metacog_pipeline.interchange.imported import Imported, ImportOptions, imported_record
 from metacog_pipeline.interchange.importing import takes
-from metacog_pipeline.interchange.logs import matching, study_files
-from metacog_pipeline.interchange.logs.sample import Sample
+from metacog_pipeline.interchange.logs import matching, study_files, summary
 from metacog_pipeline.interchange.logs.tables import FIELDS
-from metacog_pipeline.interchange.question import states_confidence
+from metacog_pipeline.interchange.question import ORDER, states_confidence
 from metacog_pipeline.interchange.question_rules import QuestionRows
+from metacog_pipeline.interchange.record import Sample
+from metacog_pipeline.llm.types import Status
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.transcripts.lines import encode_logprobs
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import keep_whole, kept_records
 
 TRUSTED = ("correct", "key", "model", "run", "status")
-_NAMED, _TRIED, _TELLING = 3, 200, 20
+_NAMED, _TRIED, _LEAST_READ = 3, 200, 20
+NOT_KEPT, UNSCORED, SAME = "not kept", "kept, not scored", "the same"
 
 
 @dataclass(frozen=True, slots=True)
 class LogOptions:
     """``model`` renames the only model of a log; ``run`` is what its first run becomes; ``benchmark`` names one of the
-    study; ``trust`` takes what disagrees: ``key``, ``model``, ``run`` or ``status``; ``show`` is told how the log was
-    understood."""
+    study; ``trust`` takes what disagrees: ``key``, ``model``, ``run`` or ``status``; ``show`` gets each line of the
+    summary."""
 
     model: str | None = None
     run: int = 1
@@ -52,57 +54,67 @@ class LogOptions:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What an import did: the study, answers kept and known before, and (name, reason) of what was not kept or scored."""
+    """What an import did: the study, answers kept and known before, and (name, what, reason) of every other row.
+
+    ``rows`` of the log are those kept, those known, and those of ``left_out`` and ``same`` that are not kept.
+    """
 
     study: Study
     kept: int
     known: int
     left_out: tuple[tuple[str, str, str], ...]
+    rows: int = 0
+    same: int = 0
 
 
 def import_log(path: Path, study_path: Path, found: Iterable[Sample], options: LogOptions) -> Done:
     """Keep the answers of a log as those of replayed models; StudyError where it is refused, nothing is kept then."""
     samples = list(found)
     study = load_study(study_path) if study_path.exists() else None
-    usable = [each for each in samples if each.why is None]
-    if not usable:
-        first = next((f": {_called(each)} {each.why}" for each in samples), "")
-        raise StudyError(f"{path}: none of its {len(samples)} samples can be used{first}; nothing was kept")
-    for each in usable:
+    usable = _usable(path, samples)
+    for each in samples:
         each.run += options.run - 1
-    names = _models(path, study, usable, options)
+    names = _models(path, study, samples, options)
     name, adopts = _benchmark(path, study, usable, options)
     if not adopts:
         assert study is not None
         return _into_another(path, study, name, samples, names, options)
     if unknown := [each for each in options.trust if each not in TRUSTED]:
         raise StudyError(f"--trust {unknown[0]}: give one of {', '.join(TRUSTED)}; nothing was kept")
-    condition = _condition(usable)
-    items = _items(study, name)
-    matched = matching.match(path, items, usable, options.trust)
-    usable = [each for each in usable if each.why is None]
-    if not usable:
-        raise StudyError(
-            f"{path}: none of its {len(samples)} samples can be used: {samples[0].why}; nothing was kept"
-            + ("; name the study that asks its questions with --study" if samples[0].question is None else "")
-        )
+    condition = _condition(study, name, usable)
+    matched = matching.match(path, _items(study, name), samples, options.trust)
+    usable = _usable(path, samples)
     tables, lacks = [], None
     if study is None or name not in study.benchmarks:
         tables = [f'[benchmarks.{name}]\nitems = []\nconditions = ["{condition}"]\nallow_incomplete = true']
     elif condition not in study.benchmarks[name].model_dump()["conditions"]:
         lacks = name, condition
     if study is not None:  # a conflict is found before the study file is changed
-        _refuse_others(path, study, name, condition, usable, names, matched, options)
-    told = study_files.fitted(study_path, study, names, max(each.run for each in usable), tables, lacks)
-    told.prepare()
+        _refuse_others(path, study, name, condition, usable, names, options)
+    made = study_files.fitted(study_path, study, names, max(each.run for each in usable), tables, lacks)
+    made.prepare()
     if matched.new:
-        matching.keep_new(told.home.imported, matched)
-    into = bound(told, name)
+        matching.keep_new(made.home.imported, matched)
+    into = bound(made, name)
     if not construction.items_current(into):
         construction.build(into)
-    kept, known = _keep(into, told, condition, usable, names, matched)
-    _tell(samples, names, matched, into, options, condition)
-    return Done(told, kept, known, _left_out(samples))
+    kept, known = _keep(into, made, condition, usable, names)
+    left, same = _left_out(samples), sum(each.same and each.why is not None for each in samples)
+    done = Done(made, kept, known, left, len(samples), same)
+    summary.show(done, samples, names, matched, into, condition, options)
+    return done
+
+
+def _usable(path: Path, samples: Sequence[Sample]) -> list[Sample]:
+    usable = [each for each in samples if each.why is None]
+    if not usable:
+        first = next((f": {_called(each)} {each.why}" for each in samples), "")
+        asks = any("no item is called" in str(each.why) or each.asked for each in samples)
+        raise StudyError(
+            f"{path}: none of its {len(samples)} samples can be used{first}; nothing was kept"
+            + ("; name the study that asks its questions with --study" if asks else "")
+        )
+    return usable
 
 
 def _called(each: Sample) -> str:
@@ -111,12 +123,17 @@ def _called(each: Sample) -> str:
 
 
 # --- what the log is about --------------------------------------------------------------------------------------------
-def _models(path: Path, study: Study | None, usable: Sequence[Sample], options: LogOptions) -> dict[str, str]:
+def _models(
+    path: Path, study: Study | None, samples: Sequence[Sample], options: LogOptions
+) -> dict[str, str]:
     """Return {model in the log: its name here}; refuse two models under one name."""
+    stated = {each.model for each in samples if each.model}
+    only = options.model or (next(iter(stated)) if len(stated) == 1 else "")
     reported: dict[str, Counter[str]] = {}
-    for each in usable:
-        each.model = each.model or options.model or ""
-        reported.setdefault(each.model, Counter())[each.said.model_reported or each.model] += 1
+    for each in samples:
+        each.model = each.model or only  # a line that failed names no model: it is of that of the others
+        if each.why is None:
+            reported.setdefault(each.model, Counter())[each.said.model_reported or each.model] += 1
     if "" in reported:
         raise StudyError(f"{path}: does not say which model answered; name it with --model; nothing was kept")
     for model, counted in reported.items():
@@ -195,13 +212,26 @@ def _own_questions() -> str:
     return next(name for name in registry.names() if registry.part(name, "Settings").takes_questions)
 
 
-def _condition(usable: Sequence[Sample]) -> str:
-    """Return under which condition the answers of a log stand: by the confidence most of them have."""
-    stated = sum(states_confidence(each.said.text) for each in usable)
-    if 2 * stated >= len(usable):
-        return QuestionRows.in_words
-    letters = sum(bool(each.said.logprobs) and len(each.said.text.strip()) <= 3 for each in usable)
-    return QuestionRows.by_logprob if 2 * letters >= len(usable) else QuestionRows.unstated
+def _condition(study: Study | None, name: str, usable: Sequence[Sample]) -> str:
+    """Return the condition of a log's answers: that of the study where it asks one that fits, else what replies state.
+
+    Replies that were cut, refused or cannot be read do not count: how many they are is a result, not how it was asked.
+    """
+    asked = (
+        study.benchmarks[name].model_dump()["conditions"]
+        if study is not None and name in study.enabled
+        else ()
+    )
+    scored = [each for each in usable if each.unscored is None] or usable
+    replied = [each for each in scored if each.said.status is Status.OK and each.said.text.strip()]
+    stated = sum(states_confidence(each.said.text) for each in replied)
+    words = QuestionRows.in_words
+    if words in asked and (stated or all(each.question is None for each in usable)):
+        return words
+    if stated and 2 * stated >= len(replied):
+        return words
+    letters = sum(bool(each.said.logprobs) and len(each.said.text.strip()) <= 3 for each in replied)
+    return QuestionRows.by_logprob if letters and 2 * letters >= len(replied) else QuestionRows.unstated
 
 
 def _items(study: Study | None, name: str) -> Sequence[Any]:
@@ -217,10 +247,13 @@ def _items(study: Study | None, name: str) -> Sequence[Any]:
 
 
 # --- answers ----------------------------------------------------------------------------------------------------------
-def _mode(each: Sample, graded: bool) -> str:
+def mode_of(each: Sample, graded: bool) -> str:
+    """Return what the record of an answer says of how it is read."""
     if each.unscored is not None:
         return f"unscored: {each.unscored}"
-    return ("graded: ?" if each.right is None else f"graded: {int(each.right)}") if graded else "import"
+    if graded:
+        return "graded: ?" if each.right is None else f"graded: {int(each.right)}"
+    return f"{ORDER}{each.order}" if each.order else "import"
 
 
 _last: list[Any] = [None, "{}"]  # samples of one log share their settings
@@ -256,32 +289,34 @@ def _told(each: Sample) -> dict[str, Any]:
 
 
 def _records(
-    into: Any, condition: str, usable: Sequence[Sample], names: Mapping[str, str], matched: matching.Matched
+    into: Any, condition: str, usable: Sequence[Sample], names: Mapping[str, str]
 ) -> dict[tuple[str, int], list[Record]]:
     items = {item.item_id: (item.item_hash, item.kind == "graded") for item in into.items}
     found: dict[tuple[str, int], dict[str, Record]] = {}
     now = datetime.now(UTC)
     for each in usable:
-        item_id, model = matched.items[each.task, each.name], names[each.model]
+        item_id, model = each.item, names[each.model]
         digest, graded = items[item_id]
-        text, mode = each.said.text, _mode(each, graded)
+        text, mode = each.said.text, mode_of(each, graded)
         if graded and each.right is None and each.unscored is None:
             each.unscored = "has no short right answer, and the log no verdict"
         identity = [into.name, model, each.run, item_id, condition, text, mode]
-        record = imported_record(
+        made = imported_record(
             into.name, (item_id, digest), model=model, run=each.run, condition=condition, step=QuestionRows.step,
             text=text, identity=identity, at=now, also={"mode": mode, **_told(each)},
         )  # fmt: skip
-        first = found.setdefault((model, each.run), {}).setdefault(item_id, record)
-        if first is not record:
-            same = "; both are the same" if first.answer_id == record.answer_id else "; the first one counts"
-            each.why = f"is given twice in one run{same}"
+        first = found.setdefault((model, each.run), {}).setdefault(item_id, made)
+        if first is not made:
+            each.same = first.answer_id == made.answer_id
+            each.why = (
+                f"is given twice in one run; {'both are the same' if each.same else 'the first one counts'}"
+            )
     return {place: list(own.values()) for place, own in found.items()}
 
 
 def _refuse_others(
     path: Path, study: Study, name: str, condition: str, usable: Sequence[Sample], names: Mapping[str, str],
-    matched: matching.Matched, options: LogOptions,
+    options: LogOptions,
 ) -> None:  # fmt: skip
     """Refuse a log whose answers are others than those kept of the same model, run and item."""
     if "run" in options.trust or name not in study.enabled:
@@ -289,7 +324,7 @@ def _refuse_others(
     texts: dict[tuple[str, int], dict[str, str]] = {}
     for each in usable:
         own = texts.setdefault((names[each.model], each.run), {})
-        own.setdefault(matched.items[each.task, each.name], each.said.text)  # of two the first one counts
+        own.setdefault(each.item, each.said.text)  # of two the first one counts
     for (model, run), own in texts.items():
         spec = next((each for each in study.models if each.name == model), None)
         if spec is None:
@@ -310,10 +345,10 @@ def _refuse_others(
 
 
 def _keep(
-    into: Any, study: Study, condition: str, usable: Sequence[Sample], names: Mapping[str, str], matched: matching.Matched
-) -> tuple[int, int]:  # fmt: skip
+    into: Any, study: Study, condition: str, usable: Sequence[Sample], names: Mapping[str, str]
+) -> tuple[int, int]:
     kept = known = 0
-    for (model, run), records in _records(into, condition, usable, names, matched).items():
+    for (model, run), records in _records(into, condition, usable, names).items():
         partition = Partition(study, into.name, study.model(model), run)
         there = {(each.item_id, each.condition): each.answer_id for each in kept_records(partition.folder)}
         new = [each for each in records if there.get((each.item_id, each.condition)) != each.answer_id]
@@ -368,7 +403,8 @@ def _into_another(
                 if keep:
                     kept += len(done.records)
                     rejected += [(own[each.row - 1].name, "not taken", each.reason) for each in done.rejected]
-    return Done(told, kept, 0, (*_left_out(samples), *rejected))
+    left = (*_left_out(samples), *rejected)
+    return Done(told, kept, 0, left, len(samples), sum(each.same for each in samples))
 
 
 def _enriched(samples: Sequence[Sample], found: Imported) -> tuple[Record, ...]:
@@ -376,55 +412,10 @@ def _enriched(samples: Sequence[Sample], found: Imported) -> tuple[Record, ...]:
     return tuple(replace(record, **_told(samples[row - 1])) for record, row in pairs)
 
 
-# --- what is told -----------------------------------------------------------------------------------------------------
 def _left_out(samples: Iterable[Sample]) -> tuple[tuple[str, str, str], ...]:
-    left = [each for each in samples if each.why is not None or each.unscored is not None]
-    what = ("kept, not scored", "not kept")
-    return tuple((each.name, what[each.why is not None], str(each.why or each.unscored)) for each in left)
-
-
-def _tell(
-    samples: Sequence[Sample], names: Mapping[str, str], matched: matching.Matched, into: Any, options: LogOptions,
-    condition: str,
-) -> None:  # fmt: skip
-    """Show how the log was understood, line by line."""
-    if options.show is None:
-        return
-    runs = sorted({each.run for each in samples if each.why is None})
-    models = ", ".join(name if name == model else f"{name} ({model})" for model, name in names.items())
-    options.show(
-        f"{len(samples)} samples of {models}, runs {runs[0]} to {runs[-1]}, as answers to {into.name} {condition}"
+    """Return the rows that are not kept, but for those that say once more what is, and the rows that are not scored."""
+    left = [each for each in samples if (each.why or each.unscored) is not None and not each.same]
+    return tuple(
+        (each.name, NOT_KEPT if each.why is not None else UNSCORED, str(each.why or each.unscored))
+        for each in left
     )
-    stated = sum(states_confidence(each.said.text) for each in samples if each.why is None)
-    if stated and condition != QuestionRows.in_words:
-        options.show(
-            f"{stated} answers state a confidence, fewer than half: none of these counts; import the models that state one "
-            "from a file of their own"
-        )
-    options.show("questions found by " + ", ".join(f"{by}: {n}" for by, n in matched.by.items()))
-    for why, n in Counter((each[1], each[2]) for each in _left_out(samples)).most_common(5):
-        options.show(f"{n} {'sample' if n == 1 else 'samples'} {why[0]}: {one_line(why[1], 120)}")
-    scored = [each for each in samples if each.why is None and each.unscored is None]
-    judged = [each for each in scored if each.right is not None]
-    items = {item.item_id: item for item in into.items}
-    rules = QuestionRows(into)
-
-    def right(each: Sample) -> int | None:
-        item = items[matched.items[each.task, each.name]]
-        return rules.seen(item, condition, {QuestionRows.step: each.said.text}).right
-
-    def graded(each: Sample) -> bool:
-        return bool(items[matched.items[each.task, each.name]].kind == "graded")
-
-    other = [each for each in judged if not graded(each) and right(each) not in (None, int(bool(each.right)))]
-    first = [each for each in samples if each.why is None and not graded(each)][:_TRIED]
-    if len(first) >= _TELLING and not any(map(right, first)):
-        options.show(
-            f"none of the first {len(first)} answers is right by the key: is it the right answers, and in the form of the "
-            f"replies? such as {one_line(str(items[matched.items[first[0].task, first[0].name]].answer), 40)!r}"
-        )
-    if other:
-        told = ", ".join(each.name for each in other[:_NAMED])
-        options.show(
-            f"log and study differ on right or wrong in {len(other)} of {len(judged)} samples: {told}; the study counts"
-        )

@@ -18,8 +18,8 @@ import pyarrow as pa
 from pydantic_core import SchemaValidator, core_schema
 
 from metacog_pipeline.errors import StudyError, one_line
-from metacog_pipeline.interchange.logs import sample as samples
-from metacog_pipeline.interchange.logs.sample import Sample
+from metacog_pipeline.interchange import record
+from metacog_pipeline.interchange.record import Sample
 from metacog_pipeline.llm.types import Completion, Status, Usage
 
 LARGEST = 512 * 1024 * 1024  # bytes of one entry, unpacked
@@ -33,7 +33,7 @@ _NO_MODEL = "none/none"  # of a task whose solver names its models itself
 #: What is read of a sample. Of all else, its events above all, no object is made: that takes a fourth of the time.
 _FIELDS = [
     *("id", "epoch", "input", "choices", "target", "messages", "output", "scores"),
-    *("error", "limit", "started_at"),
+    *("error", "limit", "started_at", "invalidation"),
 ]
 _read = SchemaValidator(
     core_schema.typed_dict_schema(
@@ -50,9 +50,9 @@ def read_eval(path: Path, trust: Sequence[str] = ()) -> Iterator[Sample]:
     for name, data in entries(path, about=True):
         where = f"{path}: {name}"
         if name == "header.json":
-            told = Header(path, samples.parsed(data, where), trust)
+            told = Header(path, record.parsed(data, where), trust)
         elif name == "summaries.json":
-            summaries = _summaries(samples.parsed(data, where))
+            summaries = _summaries(record.parsed(data, where))
         else:
             assert told is not None
             yield _sample(told, data, summaries, where)
@@ -92,9 +92,9 @@ def entries(path: Path, *, about: bool = False) -> Iterator[tuple[str, bytes]]:
 
 def read_json(path: Path, content: bytes, trust: Sequence[str] = ()) -> Iterator[Sample]:
     """Yield the samples of a log in one JSON object."""
-    whole = samples.parsed(content, str(path))
+    whole = record.parsed(content, str(path))
     told = Header(path, whole, trust)
-    for each in samples.listed(whole.get("samples")):
+    for each in record.listed(whole.get("samples")):
         yield told.sample(each if isinstance(each, dict) else {})
     yield from told.lacking()
 
@@ -113,19 +113,19 @@ class Header:
                 "`inspect eval-retry`, or take the samples it has with --trust status"
             )
         self._there = set[tuple[str, int]]()
-        self._asked = samples.whole(samples.mapping(header.get("results")).get("total_samples")) or 0
-        self._epochs = samples.whole(samples.mapping(about.get("config")).get("epochs")) or 1
-        self._ids = samples.listed(samples.mapping(about.get("dataset")).get("sample_ids"))
+        self._asked = record.whole(record.mapping(header.get("results")).get("total_samples")) or 0
+        self._epochs = record.whole(record.mapping(about.get("config")).get("epochs")) or 1
+        self._ids = record.listed(record.mapping(about.get("dataset")).get("sample_ids"))
         self.task = one_line(str(about.get("task") or path.stem), 80)
         self.model = "" if about.get("model") == _NO_MODEL else str(about.get("model") or "")
         self.version = str(about.get("task_version") or 0)
-        plan = samples.mapping(header.get("plan"))
-        config = samples.mapping(about.get("model_generate_config")) | samples.mapping(plan.get("config"))
+        plan = record.mapping(header.get("plan"))
+        config = record.mapping(about.get("model_generate_config")) | record.mapping(plan.get("config"))
         told = ("temperature", "seed", "top_p", "max_tokens")
         self.settings: dict[str, Any] = {name: config[name] for name in told if name in config}
         self.settings["log"] = str(about.get("eval_id") or path.name)
         self.settings["created"] = str(about.get("created") or "")
-        scorers = samples.objects(about.get("scorers"))
+        scorers = record.objects(about.get("scorers"))
         self.read = not scorers or any(_compares(each.get("name")) for each in scorers)
 
     def lacking(self) -> Iterator[Sample]:
@@ -137,38 +137,41 @@ class Header:
         if len(places) == self._asked:
             for name, run in places:
                 if (name, run) not in there:
-                    yield samples.nothing(name, self.task, self.model, "is not in the log", run)
+                    yield record.nothing(name, self.task, self.model, "is not in the log", run)
         else:
             why = f"{self._asked - len(there)} of the {self._asked} samples of its run are not in the log"
-            yield samples.nothing("some", self.task, self.model, why)
+            yield record.nothing("some", self.task, self.model, why)
 
     def sample(self, found: Mapping[str, Any]) -> Sample:
         """Return what one sample says."""
-        name, run = str(found.get("id")), samples.whole(found.get("epoch")) or 1
+        name, run = str(found.get("id")), record.whole(found.get("epoch")) or 1
         self._there.add((name, run))
+        if found.get("invalidation"):
+            why = "its author took the sample back (invalidation)"
+            return record.nothing(name, self.task, self.model, why, run)
         if error := found.get("error"):
             message = error.get("message") if isinstance(error, dict) else error
             why = f"ended with an error: {one_line(str(message), 80)}"
-            return samples.nothing(name, self.task, self.model, why, run)
-        output = samples.mapping(found.get("output"))
-        choice = next(iter(samples.listed(output.get("choices"))), None)
+            return record.nothing(name, self.task, self.model, why, run)
+        output = record.mapping(found.get("output"))
+        choice = next(iter(record.listed(output.get("choices"))), None)
         if not isinstance(choice, dict):
             limit = found.get("limit")
             kind = limit.get("type") if isinstance(limit, dict) else limit
             why = "has no answer" + (f": stopped at its limit ({one_line(str(kind), 20)})" if kind else "")
-            return samples.nothing(name, self.task, self.model, why, run)
+            return record.nothing(name, self.task, self.model, why, run)
         target = found.get("target")
         answers = list(target) if isinstance(target, list) else [target]
         if isinstance(options := found.get("choices"), list):  # a target is a letter then
-            answers = [samples.lettered(each, options) if isinstance(each, str) else each for each in answers]
+            answers = [record.lettered(each, options) if isinstance(each, str) else each for each in answers]
         text, images = _text_of(found.get("input"))
-        messages = samples.objects(found.get("messages"))
-        last = samples.mapping(choice.get("message"))
+        messages = record.objects(found.get("messages"))
+        last = record.mapping(choice.get("message"))
         tools = any(each.get("tool_calls") for each in (*messages, last))
         return Sample(
             name, self.task, str(output.get("model") or self.model) if not self.model else self.model,
             _completion(output, choice, found), version=self.version, run=run, settings=self.settings,
-            question=samples.question_cells(text, found.get("choices"), answers, read=self.read),
+            question=record.question_cells(text, found.get("choices"), answers, read=self.read),
             right=_right(found.get("scores")),
             unscored="calls a tool" if tools else "shows a picture or another file" if images else None,
         )  # fmt: skip
@@ -178,7 +181,7 @@ def _sample(told: Header, data: bytes, summaries: Mapping[tuple[Any, Any], Any],
     cut = (
         data.find(b'"events":') if summaries else 0
     )  # without summaries an error may stand behind the events
-    found = samples.parsed(data[:cut], where, partial=True) if cut > 0 else _decoded(data, where)
+    found = record.parsed(data[:cut], where, partial=True) if cut > 0 else _decoded(data, where)
     if not isinstance(found, dict):
         raise StudyError(f"{where}: no sample of inspect_ai; nothing was kept")
     summary = summaries.get((found.get("id"), found.get("epoch")))
@@ -192,12 +195,12 @@ def _decoded(data: bytes, where: str) -> Any:
     try:
         return _read(data)
     except ValueError:
-        return samples.parsed(data, where)  # which says what is wrong
+        return record.parsed(data, where)  # which says what is wrong
 
 
 def _summaries(rows: Any) -> dict[tuple[Any, Any], Any]:
     """Return what stands behind the events of each sample: its error, its dates."""
-    kept = ("error", "limit", "started_at", "completed_at")
+    kept = ("error", "limit", "started_at", "completed_at", "invalidation")
     return {
         (row.get("id"), row.get("epoch")): {name: row[name] for name in kept if row.get(name)}
         for row in (rows if isinstance(rows, list) else ())
@@ -234,18 +237,18 @@ def _content(path: Path, file: BinaryIO, entry: zipfile.ZipInfo) -> bytes:
 
 
 def _completion(output: Mapping[str, Any], choice: Mapping[str, Any], found: Mapping[str, Any]) -> Completion:
-    message = samples.mapping(choice.get("message"))
+    message = record.mapping(choice.get("message"))
     said = output.get("completion")
     text = said if isinstance(said, str) else _text_of(message.get("content"))[0]
-    usage = samples.mapping(output.get("usage"))
+    usage = record.mapping(output.get("usage"))
     finish = str(choice.get("stop_reason") or "") or None
-    logs = samples.mapping(choice.get("logprobs"))
+    logs = record.mapping(choice.get("logprobs"))
     counts = ("input_tokens", "output_tokens", "reasoning_tokens")
     return Completion(
         _STATUS.get(finish or "", Status.OK), text, finish, str(output.get("model") or "") or None,
-        Usage(*(samples.whole(usage.get(name)) for name in counts)), samples.amount(usage.get("total_cost")),
-        samples.tokens_of(logs.get("content")), started_at=samples.moment(found.get("started_at")),
-        latency_s=samples.amount(output.get("time")) or 0.0,
+        Usage(*(record.whole(usage.get(name)) for name in counts)), record.amount(usage.get("total_cost")),
+        record.tokens_of(logs.get("content")), started_at=record.moment(found.get("started_at")),
+        latency_s=record.amount(output.get("time")) or 0.0,
     )  # fmt: skip
 
 
@@ -273,9 +276,9 @@ def _compares(scorer: Any) -> bool:
 
 def _right(scores: Any) -> bool | None:
     """Return the first verdict; of a scorer that compares answers before others, which may measure the reply's length."""
-    named = samples.mapping(scores)
+    named = record.mapping(scores)
     for name in sorted(named, key=lambda each: not _compares(each)):
-        found = samples.verdict(samples.mapping(named[name]).get("value"))
+        found = record.verdict(record.mapping(named[name]).get("value"))
         if found is not None:
             return found
     return None

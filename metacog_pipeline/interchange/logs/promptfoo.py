@@ -9,8 +9,8 @@ from typing import Any
 
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.files import canonical_json, sha256_hex
-from metacog_pipeline.interchange.logs import sample as samples
-from metacog_pipeline.interchange.logs.sample import Sample
+from metacog_pipeline.interchange import record
+from metacog_pipeline.interchange.record import Sample
 from metacog_pipeline.llm.types import Completion, Status, Usage
 
 
@@ -22,18 +22,18 @@ def is_row(row: Mapping[str, Any]) -> bool:
 def results_of(found: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     """Return the results of a file; None where it is of another program."""
     inner = found.get("results")
-    rows = samples.objects(inner.get("results") if isinstance(inner, dict) else inner)
+    rows = record.objects(inner.get("results") if isinstance(inner, dict) else inner)
     return rows if rows and is_row(rows[0]) else None
 
 
 def read(path: Path, rows: Iterable[dict[str, Any]], config: Any = None) -> Iterator[Sample]:
     """Yield the results; a test asked again of the same provider is a run more."""
-    task = one_line(str(samples.mapping(config).get("description") or path.name.partition(".json")[0]), 80)
+    task = one_line(str(record.mapping(config).get("description") or path.name.partition(".json")[0]), 80)
     runs = Counter[tuple[str, str]]()
     for row in rows:
         provider = row.get("provider")
         said = provider.get("label") or provider.get("id") if isinstance(provider, dict) else provider
-        raw = samples.mapping(row.get("prompt")).get("raw")
+        raw = record.mapping(row.get("prompt")).get("raw")
         test = row.get("testIdx")
         name = f"{row.get('promptIdx')}.{test}" if test is not None else sha256_hex(str(raw))[:12]
         model = str(said or "")
@@ -42,23 +42,23 @@ def read(path: Path, rows: Iterable[dict[str, Any]], config: Any = None) -> Iter
 
 
 def _sample(row: Mapping[str, Any], raw: Any, name: str, task: str, model: str, run: int) -> Sample:
-    said = samples.mapping(row.get("response"))
+    said = record.mapping(row.get("response"))
     text = said.get("output")
     if isinstance(text, dict | list):
         text = canonical_json(text)
     if not isinstance(text, str):
         why = one_line(str(row.get("error") or said.get("error") or "no output"), 80)
-        return samples.nothing(name, task, model, f"was not answered: {why}", run)
-    graded, case = samples.mapping(row.get("gradingResult")), samples.mapping(row.get("testCase"))
-    asserted = samples.objects(case.get("assert"))
+        return record.nothing(name, task, model, f"was not answered: {why}", run)
+    graded, case = record.mapping(row.get("gradingResult")), record.mapping(row.get("testCase"))
+    asserted = record.objects(case.get("assert"))
     judged = bool(asserted or graded.get("componentResults"))  # a test without any always passes
     expected = [each["value"] for each in asserted if isinstance(each.get("value"), str | int | float)]
-    usage, cost = samples.mapping(said.get("tokenUsage")), row.get("cost") or said.get("cost")
+    usage, cost = record.mapping(said.get("tokenUsage")), row.get("cost") or said.get("cost")
     completion = Completion(
-        Status.OK, text, cost_usd=samples.amount(cost), latency_s=(samples.amount(row.get("latencyMs")) or 0.0) / 1000,
-        usage=Usage(samples.whole(usage.get("prompt")), samples.whole(usage.get("completion"))),
+        Status.OK, text, cost_usd=record.amount(cost), latency_s=(record.amount(row.get("latencyMs")) or 0.0) / 1000,
+        usage=Usage(record.whole(usage.get("prompt")), record.whole(usage.get("completion"))),
     )  # fmt: skip
     return Sample(
-        name, task, model, completion, run=run, right=samples.verdict(row.get("success")) if judged else None,
-        question=samples.question_cells(samples.last_asked(raw), None, expected, read=False),
+        name, task, model, completion, run=run, right=record.verdict(row.get("success")) if judged else None,
+        question=record.question_cells(record.last_asked(raw), None, expected, read=False),
     )  # fmt: skip

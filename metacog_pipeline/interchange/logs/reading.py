@@ -1,4 +1,4 @@
-"""Which program a log is of, told by its name and its first lines."""
+"""Which program a log is of: recognised by the kinds of its parts, not by names of columns alone."""
 
 from __future__ import annotations
 
@@ -6,13 +6,31 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
+import pyarrow as pa
+
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.interchange import answer_files
-from metacog_pipeline.interchange.logs import every_eval, harness, helm, inspect_log, oaieval, promptfoo
-from metacog_pipeline.interchange.logs.sample import Sample, parsed
+from metacog_pipeline.interchange import answer_files, parquet_bounds
+from metacog_pipeline.interchange.logs import (
+    every_eval,
+    helm,
+    inspect_log,
+    lighteval,
+    lm_eval,
+    oaieval,
+    open_compass,
+    promptfoo,
+)
+from metacog_pipeline.interchange.record import Sample, parsed
 
 #: One of them stands in each log that is one JSON object; other files are not parsed to find out.
-_MARKS = (b'"eval"', b'"evaluation_results"', b'"request_states"', b'"promptIdx"')
+_MARKS = (
+    b'"eval"',
+    b'"evaluation_results"',
+    b'"request_states"',
+    b'"promptIdx"',
+    b'"origin_prompt"',
+    b'"prediction"',
+)
 
 
 def samples_of(path: Path, trust: Sequence[str] = ()) -> Iterator[Sample] | None:
@@ -23,7 +41,10 @@ def samples_of(path: Path, trust: Sequence[str] = ()) -> Iterator[Sample] | None
     """
     if path.suffix.lower() == ".eval":
         return inspect_log.read_eval(path, trust)
-    if not path.is_file() or (kind := _kind(path)) not in (".json", ".jsonl", ".ndjson"):
+    kind = _kind(path) if path.is_file() else ""
+    if kind == ".parquet":
+        return _of_parquet(path)
+    if kind not in (".json", ".jsonl", ".ndjson"):
         return None
     content = answer_files.content(path)
     if kind == ".json":
@@ -37,6 +58,8 @@ def samples_of(path: Path, trust: Sequence[str] = ()) -> Iterator[Sample] | None
             return helm.read(path, found)
         if (results := promptfoo.results_of(found)) is not None:
             return promptfoo.read(path, results, found.get("config"))
+        if (entries := open_compass.rows_of(found)) is not None:
+            return open_compass.read(path, entries)
         if not every_eval.is_summary(found):
             return None
         path = every_eval.beside(path, found)
@@ -51,28 +74,36 @@ def _kind(path: Path) -> str:
         return ""
 
 
+def _of_parquet(path: Path) -> Iterator[Sample] | None:
+    try:
+        names = parquet_bounds.names_of(path)
+    except (OSError, ValueError, pa.ArrowException):
+        return None
+    if not lighteval.is_table(names):
+        return None
+    return lighteval.read(path, (row.cells for row in answer_files.AnswerFile(path)))
+
+
 def _of_lines(path: Path, content: bytes) -> Iterator[Sample] | None:
-    rows = harness.lines(path, content)
+    rows = lm_eval.lines(path, content)
     try:
         first = next(rows)
     except (StopIteration, StudyError):  # read as a table, which names what is wrong
         return None
     every = chain([first], rows)
-    if harness.is_row(first):
-        return harness.read(path, every)
+    if lm_eval.is_row(first):
+        return lm_eval.read(path, every)
     if every_eval.is_row(first):
         return every_eval.read(path, every)
     if oaieval.is_head(first):
         return oaieval.read(path, every)
     if promptfoo.is_row(first):
         return promptfoo.read(path, every)
-    from metacog_pipeline.interchange.logs import (
-        batch_output,  # knows batches as they are submitted, HTTP and all
-    )
+    from metacog_pipeline.interchange.logs import batches  # knows batches as they are submitted, HTTP and all
 
-    if batch_output.asks(first):
+    if batches.asks(first):
         raise StudyError(
             f"{path}: holds what was asked in a batch, no replies; import the file of its results"
         )
-    provider = batch_output.provider_of(first)
-    return None if provider is None else batch_output.read(path, every, provider)
+    provider = batches.provider_of(first)
+    return None if provider is None else batches.read(path, every, provider)

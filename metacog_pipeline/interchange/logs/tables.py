@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from metacog_pipeline.benchmark.cells import absent, truth
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.interchange import columns as named
+from metacog_pipeline.interchange import record
 from metacog_pipeline.interchange.answer_files import AnswerFile, FileRow, chosen
 from metacog_pipeline.interchange.import_cells import (
     RowError,
@@ -29,10 +30,9 @@ from metacog_pipeline.interchange.import_columns import (
 )
 from metacog_pipeline.interchange.import_scale import Confidence
 from metacog_pipeline.interchange.imported import ImportOptions
-from metacog_pipeline.interchange.logs import sample as samples
-from metacog_pipeline.interchange.logs.sample import Sample
 from metacog_pipeline.interchange.question import LETTERS, Question, states_confidence
 from metacog_pipeline.interchange.question_rows import (
+    CONTEXT,
     NAMES,
     by_label,
     content_digest,
@@ -46,12 +46,14 @@ from metacog_pipeline.interchange.question_rows import (
     texts_of,
 )
 from metacog_pipeline.interchange.question_rules import QuestionRows
+from metacog_pipeline.interchange.record import Sample
 from metacog_pipeline.llm.types import Completion, Status
 
 _INDICES = ("answer_idx", "answer_index", "correct_idx", "correct_index", "gold_idx", "gold_index", "cop")
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "item_id": USUAL_NAMES["item_id"],
     "question": (*USUAL_NAMES["question"], "query", "problem", "input", "prompt", "statement", "claim"),
+    "context": CONTEXT,
     "options": NAMES["options"],
     "response": (*USUAL_NAMES["response"], "generated_answer", "generated", "llm_answer", "llm_response",
                  "actual_output", "actual", "hypothesis", "sampled"),
@@ -142,7 +144,7 @@ class _Table:
         self._path, self._columns, self._parts, self._options = path, found, parts, options
         rules: Any = QuestionRows
         self.confidence = Confidence(path, rules, options.scale)
-        self._asked: dict[str, str] = {}
+        self._repeats = Counter[tuple[str, ...]]()
         self._rows: dict[int, int] = {}
         self._numbers: list[tuple[str, int, int]] = []  # field, the number, how many options
         self._indexed: list[tuple[Sample, dict[str, _Number], str]] = []
@@ -150,7 +152,7 @@ class _Table:
     def sample(self, row: FileRow) -> Sample | None:
         """Return what a row says; a sample with the reason where it cannot be used."""
         if row.broken is not None:
-            return samples.nothing(f"row {row.number}", self._path.stem, "", row.broken)
+            return record.nothing(f"row {row.number}", self._path.stem, "", row.broken)
         said = {field: named.cell(row.cells, column) for field, column in self._columns.items()}
         task, model, run = _text(said.get("dataset")) or self._path.stem, _text(said.get("model")), None
         try:
@@ -159,27 +161,32 @@ class _Table:
             options = self._options_of(row.cells, said.get("options"))
             labels = labels_of(said.get("options")) if options else ()
             said |= {each: self._by_label(said[each], labels, row.number) for each in _NAMING & said.keys()}
-            name = self._name(said.get("item_id"), question, options, row.number)
+            name = self._name(said.get("item_id"), question, options)
             text, indices = self._reply(said, options, row.number)
         except RowError as error:
-            return samples.nothing(f"row {row.number}", task, model, str(error), run or 1)
+            return record.nothing(f"row {row.number}", task, model, str(error), run or 1)
         key = self._options.shape.word(said.get("key"))
         correct = said.get("correct")
         right = None if absent(correct) else correctness(self._options.shape.word(correct))
         try:
             answers = [] if _no_key(key, options) else self._right_answers(key, options)
         except RowError as error:
-            return samples.nothing(f"row {row.number}", task, model, str(error), run or 1)
+            return record.nothing(f"row {row.number}", task, model, str(error), run or 1)
         if len(answers) == 1 and options and (place := self._index(answers[0], options)) is not None:
             indices["key"] = place
-        cells = samples.question_cells(question, options, answers, read=bool(answers))
+        context = str(said["context"]) if isinstance(said.get("context"), str) else ""
+        cells = record.question_cells(question, options, answers, read=bool(answers), context=context)
         if cells is None or (not answers and right is None):
-            return samples.nothing(f"row {row.number}", task, model, "has neither key nor verdict", run or 1)
+            return record.nothing(f"row {row.number}", task, model, "has neither key nor verdict", run or 1)
         if cells.get("kind") == "graded" and right is None:
             why = "has no short right answer (key) and no verdict (correct)"
-            return samples.nothing(f"row {row.number}", task, model, why, run or 1)
+            return record.nothing(f"row {row.number}", task, model, why, run or 1)
+        if run is None:  # no column counts the repeats: they are counted
+            asked = (task, model, name, context, question)
+            self._repeats[asked] += 1
+            run = self._repeats[asked]
         made = Sample(
-            name, task, model, Completion(Status.OK, text), question=cells, run=1 if run is None else run,
+            name, task, model, Completion(Status.OK, text), question=cells, run=run,
             right=None if right is None else bool(right), settings={"file": self._path.name},
         )  # fmt: skip
         self._rows[id(made)] = row.number
@@ -237,19 +244,10 @@ class _Table:
             raise RowError(f"has {len(answers)} right options; one can be right")
         return answers
 
-    def _name(self, value: Any, question: str, options: Sequence[str], row: int) -> str:
-        """Return what the row calls its question, else a digest of it; an id that names two questions is refused."""
-        digest = content_digest(question, options)
-        if absent(value):
-            return digest
-        name = one_line(str(value).strip(), 200)
-        if self._asked.setdefault(name, digest) != digest:
-            raise StudyError(
-                f"{self._path} row {row}: {self._columns['item_id']} {shown(value)} names another question than in an "
-                "earlier row; nothing was kept; map what names questions, as in --map item_id=COLUMN, or "
-                "--map item_id=" + self._columns["question"] + " to tell them by their text"
-            )
-        return name
+    @staticmethod
+    def _name(value: Any, question: str, options: Sequence[str]) -> str:
+        """Return what the row calls its question, else a digest of it."""
+        return content_digest(question, options) if absent(value) else one_line(str(value).strip(), 200)
 
     def _reply(
         self, said: Mapping[str, Any], options: Sequence[str], row: int
@@ -312,7 +310,7 @@ class _Table:
                 each.why = f"names option {max(indices.values())} of {len(options)}"
                 continue
             if "key" in letters:
-                each.question = {**each.question, "answer": samples.lettered(letters["key"], options)}
+                each.question = {**each.question, "answer": record.lettered(letters["key"], options)}
             if "choice" in letters:
                 below = text.split("\n", 1)[1:]
                 reply = "\n".join([f"Answer: {letters['choice']}", *below])

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.errors import one_line
-from metacog_pipeline.interchange.logs import sample as samples
-from metacog_pipeline.interchange.logs.sample import Sample
+from metacog_pipeline.interchange import record
+from metacog_pipeline.interchange.record import Sample
 from metacog_pipeline.llm.batch.backends import BACKENDS
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Status
@@ -32,15 +32,19 @@ _COUNTS = {
 
 
 def provider_of(row: Mapping[str, Any]) -> str | None:
-    """Return whose batch a line is of; None where it is of none."""
-    if "custom_id" in row and "result" in row:
+    """Return whose batch a line is of, by the kinds of its parts; None where it is of none."""
+    response, error = row.get("response"), row.get("error")
+    answered = isinstance(response, dict) or isinstance(error, dict)
+    if "custom_id" in row and isinstance(row.get("result"), dict):
         return "anthropic"
     if "custom_id" in row and ("response" in row or "error" in row):
         return "openai"
-    if "key" in row and ("response" in row or "error" in row):
-        return "gemini"
-    asked = row.get("request")
-    return VERTEX if isinstance(asked, dict) and "contents" in asked and "status" in row else None
+    if isinstance(row.get("request"), dict) and "contents" in row["request"] and "status" in row:
+        return VERTEX
+    keyed = isinstance(row.get("key"), str) or isinstance(row.get("metadata"), dict)
+    parts = ("candidates", "promptFeedback", "usageMetadata", "modelVersion")
+    of_gemini = isinstance(error, dict) or any(each in record.mapping(response) for each in parts)
+    return "gemini" if keyed and answered and of_gemini and not {"question", "custom_id"} & set(row) else None
 
 
 def asks(row: Mapping[str, Any]) -> bool:
@@ -61,17 +65,18 @@ def _reader(path: Path, provider: str) -> Callable[[Mapping[str, Any]], Sample]:
     wire = wire_for(spec.provider)
 
     def one(row: Mapping[str, Any]) -> Sample:
-        line = backend.read(dict(row))
+        inline = record.mapping(row.get("metadata")).get("key")  # where requests were sent without a file
+        name = row.get("custom_id") or row.get("key") or inline
+        line = backend.read({**row, "key": name} if inline is not None else dict(row))
         if line is None:
-            name = row.get("custom_id") or row.get("key")
-            return samples.nothing(name, path.stem, "", "is no result of a batch")
+            return record.nothing(name, path.stem, "", "is no result of a batch")
         if line.why is not None:
-            return samples.nothing(line.custom_id, path.stem, "", f"was not answered: {line.why}")
+            return record.nothing(line.custom_id, path.stem, "", f"was not answered: {line.why}")
         body = _as_chat(line.body) if provider == "openai" else line.body
         said = wire.read(spec, line.status, {}, body, None)
         if said.status is Status.FAILED:
             why = f"failed: {said.error_code or said.error_message or line.status}"
-            return samples.nothing(line.custom_id, path.stem, said.model_reported or "", why)
+            return record.nothing(line.custom_id, path.stem, said.model_reported or "", why)
         called = b'"tool_calls":[{', b'"type":"function_call"', b'"tool_use"', b'"functionCall"'
         tools = "calls a tool" if any(each in line.body for each in called) else None
         return Sample(line.custom_id, path.stem, said.model_reported or "", said, unscored=tools)
@@ -112,19 +117,19 @@ def _vertex(path: Path, rows: Iterator[dict[str, Any]]) -> Iterator[Sample]:
     """Yield the results of a batch of Vertex AI; what was asked again is a run more."""
     one, runs = _reader(path, "gemini"), Counter[str]()
     for number, row in enumerate(rows, start=1):
-        asked, name = samples.mapping(row.get("request")), f"line {number}"
+        asked, name = record.mapping(row.get("request")), f"line {number}"
         text, more = _asked(asked.get("contents"))
         runs[text] += 1
         status, response = row.get("status"), row.get("response")
         if status or not isinstance(response, dict) or not response:
             why = f"was not answered: {one_line(str(status or 'no response'), 80)}"
-            yield samples.nothing(name, path.stem, "", why, runs[text])
+            yield record.nothing(name, path.stem, "", why, runs[text])
             continue
         made = one({"key": name, "response": response})
         if made.why is None:
-            config = samples.mapping(asked.get("generationConfig"))
+            config = record.mapping(asked.get("generationConfig"))
             made.settings = {own: config[own] for own in ("temperature", "seed", "topP") if own in config}
-            made.said = replace(made.said, started_at=samples.moment(row.get("processed_time")))
+            made.said = replace(made.said, started_at=record.moment(row.get("processed_time")))
             made.unscored = made.unscored or ("shows a picture or another file" if more else None)
         made.run, made.asked = runs[text], text
         yield made
@@ -134,7 +139,7 @@ def _asked(contents: Any) -> tuple[str, bool]:
     """Return the text of the last turn of the user, and whether there is more than text."""
     listed = contents if isinstance(contents, list) else [contents]
     turns = [each for each in listed if isinstance(each, dict) and each.get("role", "user") == "user"]
-    parts = samples.mapping(turns[-1]).get("parts") if turns else None
+    parts = record.mapping(turns[-1]).get("parts") if turns else None
     found = [each for each in (parts if isinstance(parts, list) else [parts]) if isinstance(each, dict)]
     texts = [each["text"] for each in found if isinstance(each.get("text"), str)]
     return "\n".join(texts), len(texts) < len(found)

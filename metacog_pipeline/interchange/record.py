@@ -1,7 +1,12 @@
-"""What a log says of one answer, in one form for all programs that write logs."""
+"""One answer of a log or a table, in one form for every format: the record that all readers yield.
+
+A question is a structure of its own (`question_cells`): stem, context, options with their order, right answers. So the same
+question under two prompts is one item, and two passages under one question are two.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -17,11 +22,14 @@ from metacog_pipeline.llm.wire import values
 
 LONGEST_ANSWER = 60  # characters of a right answer that a reader of short answers is asked to find
 MOST_OPTIONS = 10
+_OPTION_LINE = re.compile(r"^[ \t]*[(\[]?([A-J])[)\].:．、][ \t]*(\S.*)$")
+_LABEL = re.compile(r"^\s*(?:question|q)\s{0,3}[:.]\s", re.IGNORECASE)
+_ANSWER_LINE = re.compile(r"^\W*(?:answer|a)\b", re.IGNORECASE)
 
 
 @dataclass(slots=True)
 class Sample:
-    """One answer of a log.
+    """One answer.
 
     Attributes
     ----------
@@ -34,13 +42,15 @@ class Sample:
     right
         What the log says of it; None where it says nothing.
     settings
-        How it was asked: temperature, seed and what else the log tells.
+        How it was asked: temperature, seed and what else the log reports.
     why
-        Why there is nothing to keep: a reason that is counted.
+        Why there is nothing to keep; ``same`` where that is because another row has the same answer.
     unscored
         Why it is kept and not scored.
     asked
-        What was asked, as it was sent, where the log does not say which question it is: the item is found by it.
+        The prompt, where the log does not say which question it is: the item is found by it.
+    item, order
+        The item it is about, and its letters in the order in which this answer shows its options ("" in its own).
     """
 
     name: str
@@ -53,13 +63,16 @@ class Sample:
     right: bool | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     why: str | None = None
+    same: bool = False
     unscored: str | None = None
     asked: str = ""
+    item: str = ""
+    order: str = ""
 
 
-def nothing(name: object, task: str, model: str, why: str, run: int = 1) -> Sample:
+def nothing(name: object, task: str, model: str, why: str, run: int = 1, *, same: bool = False) -> Sample:
     """Return a sample of which nothing can be kept."""
-    return Sample(str(name), task, model, Completion(Status.FAILED), run=run, why=why)
+    return Sample(str(name), task, model, Completion(Status.FAILED), run=run, why=why, same=same)
 
 
 def parsed(data: bytes, where: str, *, partial: bool = False) -> Any:
@@ -72,21 +85,23 @@ def parsed(data: bytes, where: str, *, partial: bool = False) -> Any:
         ) from None
 
 
+# --- the question -----------------------------------------------------------------------------------------------------
 def question_cells(
-    text: str | None, options: Sequence[Any] | None, answers: Sequence[Any], *, read: bool
+    text: str | None, options: Sequence[Any] | None, answers: Sequence[Any], *, read: bool, context: str = ""
 ) -> dict[str, Any] | None:
     """Return the columns of a question. ``read`` says that a reader can decide what is right; else the log does."""
     if not isinstance(text, str) or not text.strip():
         return None
     listed = [str(each) for each in options or ()]
+    asked = {"question": without_options(text, listed), **({"context": context} if context.strip() else {})}
     if 1 < len(listed) <= MOST_OPTIONS and len(answers) == 1 and read:
-        return {"question": text, "options": listed, "answer": answers[0], "kind": "choice"}
+        return {**asked, "options": listed, "answer": answers[0], "kind": "choice"}
     given = [each for each in answers if each is not None and str(each).strip()]
     short = [each for each in given if len(str(each)) <= LONGEST_ANSWER and "\n" not in str(each)]
     if read and short and not listed:
         plain = [ungrouped(each) for each in short]
-        return {"question": text, **(_measured(plain) or {"answers": plain})}
-    return {"question": text, "kind": "graded", "answers": [str(each)[:1_000] for each in given]}
+        return {**asked, **(_measured(plain) or {"answers": plain})}
+    return {**asked, "kind": "graded", "answers": [str(each)[:1_000] for each in given]}
 
 
 def lettered(letter: str, options: Sequence[Any]) -> str:
@@ -94,14 +109,59 @@ def lettered(letter: str, options: Sequence[Any]) -> str:
     return f"({letter})" if letter in [str(each).strip() for each in options] else letter
 
 
+def asked_with_options(prompt: str) -> tuple[str, list[str]] | None:
+    """Return stem and options of a prompt that lists them by letter, of several examples the last; None of any other.
+
+    >>> asked_with_options("Is it?\\nA. yes\\nB. no\\nAnswer: A\\n\\nQuestion: Which?\\nA. red\\nB. blue\\nAnswer:")
+    ('Which?', ['red', 'blue'])
+    """
+    lines, blocks = prompt.split("\n"), list[tuple[int, list[str]]]()
+    for place, line in enumerate(lines):
+        found = _OPTION_LINE.match(line)
+        if found is not None and found[1] == "A":
+            blocks.append((place, [found[2].strip()]))
+        elif found is not None and blocks and place == _length(blocks[-1]) and found[1] == _next(blocks[-1]):
+            blocks[-1][1].append(found[2].strip())
+    blocks = [each for each in blocks if len(each[1]) > 1]
+    if not blocks:
+        return None
+    start = _length(blocks[-2]) if len(blocks) > 1 else 0
+    stem = lines[start : blocks[-1][0]]
+    while stem and (not stem[0].strip() or (start and _ANSWER_LINE.match(stem[0]))):
+        stem = stem[1:]
+    return _LABEL.sub("", "\n".join(stem), count=1).strip(), blocks[-1][1]
+
+
+def _next(block: tuple[int, list[str]]) -> str:
+    """Return the letter that goes on a block of options."""
+    return "ABCDEFGHIJ"[len(block[1]) : len(block[1]) + 1]
+
+
+def _length(block: tuple[int, list[str]]) -> int:
+    """Return the line behind a block of options."""
+    return block[0] + len(block[1])
+
+
+def without_options(text: str, options: Sequence[str]) -> str:
+    """Return a question without the list of its options at its end: a template put it there, another puts none."""
+    found = asked_with_options(text) if len(options) > 1 else None
+    if found is None or not found[0] or found[1] != [each.strip() for each in options]:
+        return text
+    lines = text.rstrip().split("\n")
+    block = lines[
+        -len(options) :
+    ]  # only a list at the very end: an instruction behind it is part of what was asked
+    return "\n".join(lines[: -len(options)]).strip() if all(map(_OPTION_LINE.match, block)) else text
+
+
 def _measured(answers: Sequence[Any]) -> dict[str, Any] | None:
     """Return right answers and their unit where all are numbers and one unit at least stands with them, the same one."""
-    told = [quantity(each) if isinstance(each, str) else None for each in answers]
-    bare = [each for each, found in zip(answers, told, strict=True) if found is None]
-    units = {found[1] for found in told if found is not None}
+    found = [quantity(each) if isinstance(each, str) else None for each in answers]
+    bare = [each for each, one in zip(answers, found, strict=True) if one is None]
+    units = {one[1] for one in found if one is not None}
     if len(units) != 1 or not all(number(each) is not None for each in bare):
         return None
-    numbers = [each if found is None else found[0] for each, found in zip(answers, told, strict=True)]
+    numbers = [each if one is None else one[0] for each, one in zip(answers, found, strict=True)]
     return {"answers": numbers, "unit": units.pop()}
 
 
@@ -114,11 +174,12 @@ def last_asked(prompt: Any) -> str | None:
             return str(prompt)
     if isinstance(prompt, str):
         return prompt
-    turns = [each for each in objects(prompt) if each.get("role") in ("user", "system")]
-    told = [each["content"] for each in turns if isinstance(each.get("content"), str)]
-    return told[-1] if told else None
+    turns = [each for each in objects(prompt) if each.get("role") in ("user", "system", "HUMAN")]
+    said = [each.get("content", each.get("prompt")) for each in turns]
+    return next((each for each in reversed(said) if isinstance(each, str)), None)
 
 
+# --- values -----------------------------------------------------------------------------------------------------------
 def verdict(value: Any) -> bool | None:
     """Return what a score says: right, wrong, or neither."""
     if isinstance(value, str):

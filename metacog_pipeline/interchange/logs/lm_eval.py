@@ -1,0 +1,286 @@
+"""Samples of lm-eval, both generations: one JSON object a line, the item under ``doc``, the replies under ``resps``."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.files import canonical_json
+from metacog_pipeline.interchange import record
+from metacog_pipeline.interchange.question import LETTERS
+from metacog_pipeline.interchange.question_rows import CONTEXT, option_columns, solved
+from metacog_pipeline.interchange.record import Sample
+from metacog_pipeline.llm.types import Completion, Status, TokenLogprob
+
+_NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+))?$")
+_METRICS = ("acc", "exact_match", "em", "contains")
+#: Metrics of tasks that weigh a text and have no reply.
+_WEIGHED = ("perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte")
+_STEMS = ("question", "query", "input", "problem", "prompt", "goal", "sent1", "ctx", "instruction", "stem")
+_LONG = 40  # characters of a field of the item from which it is a passage where it stands in the prompt
+_BELOW = re.compile(r"\n(?:Options|Choices):[ ]?\n?((?:\([A-J]\)[ ][^\n]{1,500}(?:\n|\Z)){2,10})\s*\Z")
+
+
+def is_row(row: Mapping[str, Any]) -> bool:
+    """Whether a line is a sample of lm-eval."""
+    return {"doc_id", "doc", "resps"} <= set(row)
+
+
+def read(path: Path, rows: Iterator[dict[str, Any]]) -> Iterator[Sample]:
+    """Yield the samples; a reply that several filters read stands in several lines and is one answer."""
+    named = _NAME.match(path.name.removesuffix(".gz").removesuffix(".jsonl"))
+    task = named["task"] if named else path.stem
+    model, settings = _about(path, task)
+    first: dict[str, str] = {}
+    for row in rows:
+        name, replies = str(row.get("doc_id")), canonical_json(row.get("resps"))
+        if first.get(name) == replies:
+            yield record.nothing(name, task, model, "is the same reply, read by another filter", same=True)
+            continue
+        first.setdefault(name, replies)
+        yield from _samples(row, task, model, settings)
+
+
+def _about(path: Path, task: str) -> tuple[str, dict[str, Any]]:
+    """Return the model and its settings from the results in the same folder, else the name of the folder."""
+    for results in sorted(path.parent.glob("results*.json"), reverse=True)[:20]:
+        if results.stat().st_size > 64 * 1024 * 1024:
+            continue
+        found = record.mapping(record.parsed(results.read_bytes(), str(results)))
+        config = found.get("config")
+        if not isinstance(config, dict) or task not in (found.get("configs") or {task: 0}):
+            continue
+        named = re.sub(r".*pretrained=|,.*", "", str(config.get("model_args") or ""))
+        name, asked = found.get("model_name") or named, record.mapping(config.get("gen_kwargs"))
+        settings = {
+            "temperature": asked.get("temperature"),
+            "seed": config.get("random_seed"),
+            "created": str(found.get("date") or ""),
+        }
+        return str(name), {key: value for key, value in settings.items() if value is not None}
+    return path.resolve().parent.name.replace("__", "/"), {}
+
+
+def _samples(row: Mapping[str, Any], task: str, model: str, settings: Mapping[str, Any]) -> Iterator[Sample]:
+    """Yield what a line says, and of several replies to one request each as a run; the line's metric is of all of them."""
+    replies = row.get("resps")
+    inner = replies[0] if isinstance(replies, list) and len(replies) == 1 else None
+    if not (isinstance(inner, list) and len(inner) > 1 and all(isinstance(each, str) for each in inner)):
+        yield _sample(row, task, model, settings)
+        return
+    for run, each in enumerate(inner, start=1):
+        made = _sample({**row, "resps": [[each]]}, task, model, settings)
+        made.run, made.right = run, None
+        yield made
+
+
+def _sample(row: Mapping[str, Any], task: str, model: str, settings: Mapping[str, Any]) -> Sample:
+    name, doc, asked = str(row.get("doc_id")), record.mapping(row.get("doc")), _asked(row.get("arguments"))
+    replies, target = row.get("resps"), row.get("target")
+    other = [each for each in record.listed(row.get("metrics")) if isinstance(each, str)]
+    metrics = [each for each in _METRICS if each in row] or other
+    right = next((record.verdict(row[each]) for each in metrics if each in row), None)
+    likely = _likelihoods(replies)
+    prompt = asked[0][0] if asked else ""
+    if not likely:
+        if _is_likelihood(replies) or any(each in row for each in _WEIGHED):
+            return record.nothing(name, task, model, "is the likelihood of a given text, no reply")
+        if _are_likelihoods(replies):
+            return record.nothing(name, task, model, "has a log-likelihood that is no number")
+        while isinstance(replies, list) and replies:
+            replies = replies[0]
+        if not isinstance(replies, str):
+            return record.nothing(name, task, model, "has no reply")
+        cells = _open(row, doc, prompt, target)
+        return Sample(
+            name, task, model, Completion(Status.OK, replies), cells, right=right, settings=settings
+        )
+    if any(isinstance(part := row.get(each), float) and not part.is_integer() for each in _METRICS):
+        return record.nothing(
+            name, task, model, "several of its options are right in part (acc is no 0 or 1)"
+        )
+    cells = _choice(doc, asked, likely, target)
+    if cells is None:
+        return record.nothing(name, task, model, "its options cannot be told")
+    said = Completion(Status.OK, LETTERS[likely.index(max(likely))], logprobs=letters(likely))
+    return Sample(name, task, model, said, cells, right=right, settings=settings)
+
+
+# --- the question -----------------------------------------------------------------------------------------------------
+def _open(row: Mapping[str, Any], doc: Mapping[str, Any], prompt: str, target: Any) -> dict[str, Any] | None:
+    """Return the question of a written reply, with its options where the right answer is one of them."""
+    short = [solved(each) for each in (target if isinstance(target, list) else [target])]
+    text, options = _stem(doc, prompt), _options(doc)
+    if options is None and text is not None and (below := _BELOW.search(text)) is not None:
+        parts = [each.strip() for each in re.split(r"(?:\A|\n)\([A-J]\)[ ]", below[1]) if each.strip()]
+        if all(_one_of(each, parts) for each in short):  # as those of BIG-bench end in their options
+            text, options = text[: below.start()], parts
+    known = options if options and all(_one_of(each, options) for each in short) else None
+    read = any(each in row for each in _METRICS)
+    return record.question_cells(text, known, short, read=read, context=_context(doc, text, prompt))
+
+
+def _choice(
+    doc: Mapping[str, Any], asked: Sequence[tuple[str, str]], likely: Sequence[float], target: Any
+) -> dict[str, Any] | None:
+    """Return the question of options that were weighed; None where it is not known which there are."""
+    text = _stem(doc, asked[0][0] if asked else "")
+    if named := _filled(doc, asked):
+        text, options, target = named
+    else:
+        options = [continued.strip() for _, continued in asked] or [*map(str, range(len(likely)))]
+    gold = _gold(target, options)
+    if gold is None or len(likely) != len(options) or len(options) > len(LETTERS):
+        return None
+    prompt = asked[0][0] if asked else ""
+    if all(
+        len(each) == 1 for each in options
+    ):  # letters of options that stand in the item, or in the prompt alone
+        there = [str(each) for each in _options(doc) or ()]
+        shown = record.asked_with_options(prompt)
+        if len(there) == len(options):
+            options = there
+        elif shown is not None and len(shown[1]) == len(options):
+            text, options = shown
+        else:
+            text = prompt or text
+    answers = [record.lettered(LETTERS[gold], options)]
+    return record.question_cells(text, options, answers, read=True, context=_context(doc, text, prompt))
+
+
+def _stem(doc: Mapping[str, Any], prompt: str) -> str | None:
+    """Return the question as the item has it, since prompts differ from model to model; the prompt where it has none."""
+    known = (doc[each] for each in _STEMS if isinstance(doc.get(each), str) and doc[each].strip())
+    return next(known, None) or prompt or None
+
+
+def _context(doc: Mapping[str, Any], stem: str | None, prompt: str) -> str:
+    """Return the passages a question is about: fields of the item that the prompt shows, but for stem and options."""
+    used = {str(each).strip() for each in (stem, *(_options(doc) or ()))}
+    found = []
+    for name, value in doc.items():
+        text = value.strip() if isinstance(value, str) else ""
+        is_long = len(text) >= _LONG and name not in ("answer", "target", "gold", "solution", "explanation")
+        if (
+            text
+            and text not in used
+            and (name in CONTEXT or is_long)
+            and text in prompt
+            and text not in str(stem)
+        ):
+            found.append(text)
+    return "\n\n".join(found)
+
+
+def _asked(arguments: Any) -> list[tuple[str, str]]:
+    """Return (context, continuation) of each request, in either of the two ways they are written."""
+    listed = list(arguments.values()) if isinstance(arguments, dict) else arguments
+    found = []
+    for each in listed if isinstance(listed, list) else ():
+        pair = list(each.values()) if isinstance(each, dict) else each
+        if isinstance(pair, list) and len(pair) > 1:
+            found.append((str(pair[0]), pair[1] if isinstance(pair[1], str) else ""))
+    return found
+
+
+def _options(doc: Mapping[str, Any]) -> list[Any] | None:
+    """Return the options of an item, in a list or in fields of their own such as ``choice1`` or ``ending0``."""
+    found = doc.get("choices") or doc.get("options") or doc.get("endings")
+    found = found.get("text") if isinstance(found, dict) else found
+    found = found or [doc[each] for each in option_columns(list(doc)).values()]
+    return found if isinstance(found, list) and found else None
+
+
+def _filled(doc: Mapping[str, Any], asked: Sequence[tuple[str, str]]) -> tuple[str, list[str], int] | None:
+    """Return question, options and the right one of a text with a gap whose end was weighed behind each filling."""
+    fillings = [doc.get("option1"), doc.get("option2")]
+    gap, right = doc.get("sentence"), str(doc.get("answer"))
+    same = len(asked) == 2 and asked[0][1] == asked[1][1] and asked[0][0] != asked[1][0]
+    texts = isinstance(gap, str) and all(isinstance(each, str) for each in fillings)
+    if not (same and texts and right in ("1", "2")):
+        return None
+    return str(gap), [str(each) for each in fillings], int(right) - 1
+
+
+def _one_of(target: Any, options: Sequence[Any] | None) -> bool:
+    """Whether a right answer is one of the options, by letter or text: others are told in words."""
+    text = str(target).strip()
+    letter = text.strip("().")
+    is_letter = len(letter) == 1 and letter in LETTERS[: len(options or ())]
+    return is_letter or text in [str(each).strip() for each in options or ()]
+
+
+def _gold(target: Any, options: Sequence[str]) -> int | None:
+    text = str(target).strip()
+    if text.isdecimal() and int(text[:4]) < len(options):
+        return int(text[:4])
+    plain = [each.casefold() for each in options]
+    if plain.count(text.casefold()) == 1:
+        return plain.index(text.casefold())
+    return LETTERS.index(text) if len(text) == 1 and text in LETTERS[: len(options)] else None
+
+
+# --- likelihoods ------------------------------------------------------------------------------------------------------
+def _likelihoods(replies: Any) -> list[float]:
+    """Return the log-likelihood of each option, some of which may be minus infinity; empty where replies are texts."""
+    found: list[float] = []
+    for each in record.listed(replies):
+        while isinstance(each, list) and each and isinstance(each[0], list):
+            each = each[0]
+        if not isinstance(each, list) or len(each) != 2:
+            return []
+        try:
+            found.append(float(each[0]))
+        except (TypeError, ValueError):
+            return []
+    known = any(map(math.isfinite, found)) and all(each < math.inf for each in found)  # NaN is not
+    return found if len(found) > 1 and known else []
+
+
+def _are_likelihoods(replies: Any) -> bool:
+    """Whether each request has a log-likelihood, whatever number that is, and whether it was the likeliest text."""
+    pairs = [
+        each[0] if isinstance(each, list) and len(each) == 1 else each for each in record.listed(replies)
+    ]
+    said = [str(each[1]) for each in pairs if isinstance(each, list) and len(each) == 2]
+    return len(said) == len(pairs) > 1 and set(said) <= {"True", "False"}
+
+
+def _is_likelihood(replies: Any) -> bool:
+    """Whether there is one log-likelihood and whether it was the likeliest text, as of tasks such as lambada."""
+    while isinstance(replies, list) and len(replies) == 1:
+        replies = replies[0]
+    pair = isinstance(replies, list) and len(replies) == 2
+    return pair and str(replies[1]) in ("True", "False") and not isinstance(replies[0], list)
+
+
+def letters(likely: Sequence[float]) -> tuple[TokenLogprob, ...]:
+    """Return the letters with the chances that the log-likelihoods of their options come to; without those of no chance."""
+    top = max(likely)
+    total = top + math.log(sum(math.exp(each - top) for each in likely))
+    logs = tuple(
+        (letter, each - total) for letter, each in zip(LETTERS, likely, strict=False) if math.isfinite(each)
+    )
+    letter, most = max(logs, key=lambda pair: pair[1])
+    return (TokenLogprob(letter, most, logs),)
+
+
+def lines(path: Path, content: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the objects of JSON Lines; StudyError with its number for a line that is none."""
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            row = None
+        if not isinstance(row, dict):
+            raise StudyError(
+                f"{path}: line {number} is no JSON object; cut off? nothing was kept; copy the file again"
+            )
+        yield row
