@@ -27,8 +27,7 @@ from metacog_pipeline.stats.bayes.single import METHOD as BAYES_METHOD
 from metacog_pipeline.stats.bayes.single import bayes_metad
 from metacog_pipeline.stats.counts import Counts, padded
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, Estimate, unavailable
-from metacog_pipeline.stats.metad import MetaD, fit_metad
-from metacog_pipeline.stats.metad.types import REASONS
+from metacog_pipeline.stats.metad import REASONS, MetaD, fit_metad
 from metacog_pipeline.stats.proportions import wilson_interval
 from metacog_pipeline.stats.resampling.intervals import Z95
 from metacog_pipeline.stats.type1 import type1, zroc_slope

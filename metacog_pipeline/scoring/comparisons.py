@@ -20,7 +20,7 @@ from metacog_pipeline.errors import one_line, reason_of
 from metacog_pipeline.scoring.estimates import FAILED
 from metacog_pipeline.scoring.schemas import COMPARISON
 from metacog_pipeline.stats import exact
-from metacog_pipeline.stats.decisions.verdicts import verdicts
+from metacog_pipeline.stats.decisions import verdicts
 from metacog_pipeline.stats.multiple import bonferroni, holm
 
 VERSION = "9"  # of what all tests have in common: comparisons made by another are stale

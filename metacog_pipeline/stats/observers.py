@@ -1,14 +1,11 @@
 """Observers with known d', M-ratio, criterion and confidence criteria: exact expected counts, and random ones.
 
-The model is that of Maniscalco & Lau (2012), *Consciousness and Cognition* 21, with the criterion relative to
-sensitivity: answers follow S1 ~ N(-d/2, 1), S2 ~ N(d/2, 1) cut at c; given the answer, confidence follows the same with
-m = M d instead of d, cut at meta-c = M c. Confidence criteria lie on the axis on which the means are ∓m/2::
+The model of Maniscalco & Lau (2012), *Consciousness and Cognition* 21: answers follow S1 ~ N(-d/2, 1), S2 ~ N(d/2, 1) cut
+at c; given the answer, confidence follows the same with m = M d instead of d, cut at meta-c = M c. Confidence criteria lie
+on the axis on which the means are ∓m/2, as the fits report them::
 
     criteria_s1 = (a_K-1, …, a_1), rising, below meta-c        a_j parts confidence j from j + 1 of answers S1
     criteria_s2 = (b_1, …, b_K-1), rising, above meta-c        b_j parts confidence j from j + 1 of answers S2
-
-which is the form the fits report, so a fit can be simulated as it is. Every draw has the noise of the answers, not only
-of the ratings: answers are never rounded expectations.
 """
 
 from __future__ import annotations
@@ -33,7 +30,7 @@ def simulate(
     p_s2: ArrayLike = 0.5,
     cells: int | None = None,
 ) -> Counts:
-    """Return drawn counts of many observers at once.
+    """Return drawn counts of many observers at once; stimulus, answer and rating of each trial are drawn.
 
     Parameters
     ----------
@@ -41,14 +38,10 @@ def simulate(
         A number or shape ``(cells,)``: sensitivity, meta-d' / d', criterion.
     criteria_s1, criteria_s2
         Shape ``(K - 1,)`` or ``(cells, K - 1)``, rising, on their side of meta-c; ±inf for a rating never used.
-    n
-        Trials per observer, a whole number or shape ``(cells,)``.
-    seed
-        Of the PCG64 generator; the same seed gives the same counts.
-    p_s2
-        Share of S2 trials, 0..1: the stimulus of each trial is drawn, and so are answers and ratings.
-    cells
-        Number of observers, when more are wanted than the arrays have rows.
+    n, p_s2
+        Trials per observer, and the share of S2 trials, 0..1: a number or shape ``(cells,)``.
+    seed, cells
+        Of the draws; how many observers, where the arrays do not say.
 
     Raises
     ------
@@ -79,31 +72,17 @@ def expected_counts(
     p_s2: ArrayLike = 0.5,
     cells: int | None = None,
 ) -> Counts:
-    """Return expected counts, fractions and all: what :func:`simulate` gives on average, without noise.
+    """Return expected counts, fractions and all: what :func:`simulate` gives on average, with the same parameters.
 
-    Parameters
-    ----------
-    m_ratio
-        meta-d' / d'; 1 uses all that the decision had.
-    criteria_s1, criteria_s2
-        Confidence criteria below and above meta-c, K - 1 each.
-    n
-        Trials.
-    p_s2
-        Share of trials that show S2.
-    cells
-        How many equal observers; None: as many as the arrays say.
+    d, m_ratio, c, criteria_s1, criteria_s2, n, p_s2 and cells are as there.
 
-    Examples
-    --------
     >>> expected_counts(1.5, 0.8, 0.0, [-0.5], [0.5], 100).n_s1.round(1).tolist()
     [[28.8, 9.9, 5.7, 5.6]]
     """
     observers = _observers(d, m_ratio, c, criteria_s1, criteria_s2, cells)
     trials, share = _trials(n, p_s2, len(observers))
-    return Counts(
-        observers[:, 0] * (trials * (1 - share))[:, None], observers[:, 1] * (trials * share)[:, None]
-    )
+    number = trials * (1 - share), trials * share
+    return Counts(observers[:, 0] * number[0][:, None], observers[:, 1] * number[1][:, None])
 
 
 def _observers(

@@ -12,7 +12,7 @@ from scipy.stats import binom, multinomial, norm
 from metacog_pipeline.stats.bayes.group import bayes_metad_group, group_counts
 from metacog_pipeline.stats.bayes.group_density import group_model, product_prior
 from metacog_pipeline.stats.counts import Counts, counts, padded
-from metacog_pipeline.stats.metad.fit import fit_metad
+from metacog_pipeline.stats.metad import fit_metad
 from metacog_pipeline.stats.observers import simulate
 from tests.observers import criteria_around
 

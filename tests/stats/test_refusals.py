@@ -243,7 +243,7 @@ REFUSED = {
     "share": [
         lambda of=of, q=q: of(DRAWS, q) for of in (hdi, symmetric_interval) for q in (0.0, 1.0, -1, NAN)
     ],
-    "family_size": [lambda wrong=wrong: z_test([1.0], [1.0], wrong) for wrong in (0, -3, 2.5, True)],
+    "family_size": [lambda wrong=wrong: z_test([1.0], [1.0], wrong) for wrong in (0, -3, 2.5)],
     "alternatives are whole numbers from 2 to 10": [
         lambda wrong=wrong: fit_mafc([[1, 2]], [[2, 1]], wrong) for wrong in (1, 11, 3.5, NAN)
     ],

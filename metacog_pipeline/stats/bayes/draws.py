@@ -9,7 +9,7 @@ import numpy as np
 
 from metacog_pipeline.stats._arrays import Floats
 from metacog_pipeline.stats.bayes import diagnostics
-from metacog_pipeline.stats.decisions.verdicts import hdi
+from metacog_pipeline.stats.decisions import hdi
 
 Draws = Mapping[str, Floats]
 

@@ -4,10 +4,6 @@ Maniscalco & Lau (2012), "A signal detection theoretic approach for estimating m
 ratings", *Consciousness and Cognition* 21, 422-430. meta-d' is the d' of an ideal observer that would give the observed
 ratings: M-ratio = meta-d' / d' is 1 where confidence uses all that the decision had, below 1 where some of it is lost.
 
-Read in this order: ``types`` (what a fit returns), ``fit`` (the front door), ``problem`` (counts as mirrored sides),
-``likelihood`` (value, gradient, Hessian), ``newton`` (the climb), ``search`` (when one climb is not enough), ``solve``
-(chunks of cells), ``standard_errors``; ``bootstrap`` (thousands of fits as one batch).
-
 >>> from metacog_pipeline.stats.counts import counts
 >>> from metacog_pipeline.stats.metad import fit_metad
 >>> fit = fit_metad(counts([36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39]))
@@ -15,8 +11,13 @@ Read in this order: ``types`` (what a fit returns), ``fit`` (the front door), ``
 (0.9712, 'ok')
 """
 
-from metacog_pipeline.stats.metad.bootstrap import bootstrap_metad
-from metacog_pipeline.stats.metad.fit import fit_metad
-from metacog_pipeline.stats.metad.types import REASONS, Conditional, MetaD
+from metacog_pipeline.stats.metad.fit import (
+    REASONS,
+    Conditional,
+    MetaD,
+    bootstrap_metad,
+    conditional_fits,
+    fit_metad,
+)
 
-__all__ = ["REASONS", "Conditional", "MetaD", "bootstrap_metad", "fit_metad"]
+__all__ = ["REASONS", "Conditional", "MetaD", "bootstrap_metad", "conditional_fits", "fit_metad"]

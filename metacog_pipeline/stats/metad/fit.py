@@ -1,19 +1,140 @@
-"""meta-d' by maximum likelihood, for any number of cells at once."""
+"""meta-d' by maximum likelihood for any number of cells at once, and its bootstrap."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from metacog_pipeline.stats._arrays import Floats
+from metacog_pipeline.stats import identifiability, resampling
+from metacog_pipeline.stats._arrays import Floats, Ints, whole
 from metacog_pipeline.stats.counts import Counts, padded
-from metacog_pipeline.stats.metad.problem import Collapsed, by_side, collapse, restore
-from metacog_pipeline.stats.metad.solve import Solution, first_status, solve
-from metacog_pipeline.stats.metad.standard_errors import Sensitivity, two_stage
-from metacog_pipeline.stats.metad.types import BOUNDARY, OK, Conditional, MetaD, Texts
-from metacog_pipeline.stats.type1 import Type1, type1
+from metacog_pipeline.stats.estimate import Estimate, unavailable
+from metacog_pipeline.stats.metad.likelihood import Collapsed, Mask, by_side, collapse, problem_of, restore
+from metacog_pipeline.stats.metad.search import largest_gradient, search
+from metacog_pipeline.stats.metad.standard_errors import sensitivity, two_stage
+from metacog_pipeline.stats.resampling.intervals import LEVEL
+from metacog_pipeline.stats.type1 import Texts, Type1, type1
+
+OK = "ok"
+UNDEFINED_TYPE1 = "undefined_type1"
+ZERO_DPRIME = "zero_dprime"
+UNIDENTIFIED = "unidentified"
+BOUNDARY = "boundary"
+NOT_CONVERGED = "not_converged"
+
+REASONS = {
+    OK: "",
+    UNDEFINED_TYPE1: "d' is not finite: a stimulus or an answer never occurred, or no answer was wrong (or right)",
+    ZERO_DPRIME: "d' is 0: neither the relative criterion nor the M-ratio exists",
+    UNIDENTIFIED: "one rating per response at most: confidence says nothing about meta-d'",
+    BOUNDARY: "the likelihood rises or stays level up to |meta-d'| = 10: no finite estimate",
+    NOT_CONVERGED: "the search found no maximum it can vouch for",
+}
+MEASURES = ("da", "ca", "meta_da", "m_ratio", "m_diff")
+TOO_FEW = "no interval: too many replicates without an estimate"
+OPEN_ENDED = "no interval: an end lies beyond |meta-d'| = 10"
+
+# Cells worked on together: what their arrays take stays near the processor, and memory stays flat.
+CHUNK = 1000
+# Two products of counts that differ by less, relative to either, are equal but for the rounding of padded sums.
+_ROUNDING = 1e-14
+# Variance of meta-d' times trials; that of the least informative cells with a peak is some thousands.
+_LEVEL_VARIANCE = 1e8
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """meta-d' of one response alone, ``(cells,)``: named as in `MetaD`, NaN unless ``status`` is ``"ok"``."""
+
+    meta_d1: Floats
+    meta_da: Floats
+    m_ratio: Floats
+    se_meta_d: Floats
+    status: Texts
+
+
+@dataclass(frozen=True, slots=True)
+class MetaD:
+    """Maximum-likelihood meta-d' of many cells; arrays have shape ``(cells,)`` unless said otherwise.
+
+    Attributes
+    ----------
+    status
+        A key of ``REASONS``. Numbers below are NaN where it is not ``"ok"``, with two exceptions: type-1 measures are
+        what they are (±inf, 0), and ``"boundary"`` gives meta-d', likelihood and criteria at the end of the range.
+    d1, c1, da, ca
+        Type-1 sensitivity and criterion in standard deviations of S1, and in root-mean-square units; equal at s = 1.
+    meta_d1, meta_da, m_ratio, m_diff
+        meta-d' in either unit, -10 .. 10 (meta_d1); meta_d1 / d1; meta_da - da.
+    meta_c1, t2c_rs1, t2c_rs2
+        Type-1 criterion of the meta-d' model, meta_d1 · c1 / d1. ``(cells, K - 1)``: type-2 criteria from left to right on
+        the axis whose zero is midway between the means; an unused rating has width 0, and one outside the last used is
+        bounded by ±inf.
+    log_likelihood, gradient, iterations
+        Without the multinomial constant; largest absolute derivative per trial at the solution; Newton steps made.
+    se_meta_d, se_meta_d_total, se_m_ratio, se_m_diff
+        Standard error of meta_da from the observed information with d1 and c1 taken as known; the others hold the
+        uncertainty of d1 and c1 too (two stages, delta method).
+    counts, n, pad, s
+        ``(2, 2, K, cells)``: what was fitted, by response (S1, S2), outcome (correct, wrong) and confidence; trials, with
+        what was padded; what was added to each count; sd(S1) / sd(S2).
+    rs1, rs2
+        Response-conditional fits, or None where none were asked for.
+    """
+
+    status: Texts
+    d1: Floats
+    c1: Floats
+    da: Floats
+    ca: Floats
+    meta_d1: Floats
+    meta_da: Floats
+    m_ratio: Floats
+    m_diff: Floats
+    meta_c1: Floats
+    t2c_rs1: Floats
+    t2c_rs2: Floats
+    log_likelihood: Floats
+    gradient: Floats
+    iterations: Ints
+    se_meta_d: Floats
+    se_meta_d_total: Floats
+    se_m_ratio: Floats
+    se_m_diff: Floats
+    counts: Floats
+    n: Floats
+    pad: float
+    s: Floats
+    rs1: Conditional | None = None
+    rs2: Conditional | None = None
+
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return len(self.status)
+
+    @property
+    def ok(self) -> NDArray[np.bool_]:
+        """Which cells have an estimate."""
+        ok: NDArray[np.bool_] = self.status == OK
+        return ok
+
+    @property
+    def reason(self) -> list[str]:
+        """Why a cell has no estimate, in words; empty where it has one."""
+        return [REASONS[str(name)] for name in self.status]
+
+    @property
+    def withheld(self) -> list[str]:
+        """Why a cell's number is not to be shown, padded or not: its own counts do not bear one, or its status."""
+        raw = np.maximum(self.counts - self.pad, 0.0)
+        raw[raw < identifiability.ROUNDING] = 0.0
+        right, wrong = (raw[:, row].transpose(2, 0, 1) for row in (0, 1))
+        why = identifiability.reasons(right, wrong)
+        return [first or second for first, second in zip(why, self.reason, strict=True)]
 
 
 def fit_metad(
@@ -51,90 +172,230 @@ def fit_metad(
     """
     if padding is not None:
         table = padded(table, padding)
-    first = type1(table, s=s)
-    counts = by_side(table)
-    collapsed = collapse(counts)
-    status = first_status(table, first)
-    both = solve(collapsed, first, table.n, status)
-    sides = _both_sides(collapsed, first, table.n, status) if conditional else (None, None)
-    return _result(table, first, counts, collapsed, both, sides)
+    cells = _Cells.of(table, s)
+    both = cells.solved()
+    sides = tuple(cells.conditional(side) for side in (0, 1)) if conditional else (None, None)
+    return _result(table, cells, both, sides)
 
 
 def conditional_fits(table: Counts) -> tuple[Conditional, Conditional]:
-    """Return meta-d' fitted to response S1 and to response S2 alone: what `fit_metad` gives as ``rs1`` and ``rs2``.
+    """Return meta-d' fitted to response S1 and to response S2 of ``table`` alone: ``rs1`` and ``rs2`` of `fit_metad`.
 
-    Parameters
-    ----------
-    table : Counts
-        Counts by stimulus, response and rating, one row per cell.
-
-    Examples
-    --------
     >>> table = Counts(np.array([[60.0, 40, 25, 15]]), np.array([[10.0, 20, 45, 65]]))
     >>> first, second = conditional_fits(table)
     >>> first.meta_d1.tolist() == fit_metad(table, conditional=True).rs1.meta_d1.tolist(), second.status.tolist()
     (True, ['ok'])
     """
-    first = type1(table)
-    return _both_sides(collapse(by_side(table)), first, table.n, first_status(table, first))
+    cells = _Cells.of(table, 1.0)
+    return cells.conditional(0), cells.conditional(1)
 
 
-def _both_sides(
-    collapsed: Collapsed, first: Type1, n: Floats, status: Texts
-) -> tuple[Conditional, Conditional]:
-    one, other = (_conditional(collapsed, first, n, status, side) for side in (0, 1))
-    return one, other
+def bootstrap_metad(
+    table: Counts, n_boot: int, seed: int, s: ArrayLike = 1.0, padding: float | None = None
+) -> list[dict[str, Estimate]]:
+    """Return the `MEASURES` of every cell with percentile intervals (Efron & Tibshirani 1993, chapter 13), by name.
 
+    Parameters
+    ----------
+    table, s, padding
+        As in :func:`fit_metad`. Raw trials are drawn again, either stimulus keeping its number; a replicate is padded as
+        the table is.
+    n_boot, seed
+        Replicates, 1,000 are usual, and the seed of their draws.
 
-def _conditional(collapsed: Collapsed, first: Type1, n: Floats, status: Texts, side: int) -> Conditional:
-    """Fit one response side alone; unlike the whole fit, one that ends at the range's end gives no number."""
-    alone = solve(collapsed, first, n, status, side)
-    meta_d = np.where(alone.status == OK, alone.meta_d, np.nan)
-    scale = _unit(first.s)
-    return Conditional(
-        meta_d1=meta_d,
-        meta_da=scale * meta_d,
-        m_ratio=_ratio(meta_d, first.d),
-        se_meta_d=scale * np.sqrt(alone.variance),
-        status=alone.status,
+    Returns
+    -------
+    list
+        By cell. A replicate whose meta-d' has no finite estimate counts as one beyond all others; where an end is one of
+        these there is no interval. A cell whose number is withheld (`MetaD.withheld`) has none.
+
+    Examples
+    --------
+    >>> table = Counts(np.array([[60.0, 40, 25, 15]]), np.array([[10.0, 20, 45, 65]]))
+    >>> found = bootstrap_metad(table, 200, seed=1)[0]["m_ratio"]
+    >>> round(found.low, 1), round(found.high, 1), found.status
+    (0.4, 1.1, 'ok')
+    """
+    fit = fit_metad(table, s=s, padding=padding)
+    drawn = _drawn(table, whole("n_boot", n_boot, 1), seed, fit.ok)
+    cells, bins = fit.cells, table.n_s1.shape[1]
+    each = np.repeat(np.broadcast_to(np.asarray(s, dtype=np.float64), (cells,)), n_boot)
+    replicates = fit_metad(
+        Counts(drawn[0].reshape(-1, bins), drawn[1].reshape(-1, bins)), s=each, padding=fit.pad
     )
+    at_end = (replicates.status == BOUNDARY).reshape(cells, n_boot)
+    usable = at_end | (replicates.status == OK).reshape(cells, n_boot)
+    draws = {name: getattr(replicates, name).reshape(cells, n_boot) for name in MEASURES}
+    return [
+        {name: _estimate(fit, cell, name, draws[name][cell], usable[cell], at_end[cell]) for name in MEASURES}
+        for cell in range(cells)
+    ]
 
 
-def _result(
-    table: Counts,
-    first: Type1,
-    counts: Floats,
-    collapsed: Collapsed,
-    both: Solution,
-    sides: tuple[Conditional | None, Conditional | None],
-) -> MetaD:
+@dataclass(frozen=True, slots=True)
+class _Solution:
+    """Where the search ended, the cell last; NaN where there is nothing to report.
+
+    meta_d is in sd of S1, variance is its variance with d and c known, by_theta its derivative by c / d; edges are
+    distances of the criteria between used ratings from the type-1 criterion.
+    """
+
+    meta_d: Floats
+    variance: Floats
+    by_theta: Floats
+    edges: Floats
+    value: Floats
+    gradient: Floats
+    steps: Ints
+    status: Texts
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """Counts by side, their type-1 measures, and the status that these alone impose."""
+
+    counts: Floats
+    collapsed: Collapsed
+    first: Type1
+    n: Floats
+    status: Texts
+
+    @classmethod
+    def of(cls, table: Counts, s: ArrayLike) -> _Cells:
+        first, counts = type1(table, s=s), by_side(table)
+        status = np.full(table.cells, OK, dtype="<U15")
+        status[_zero(table, first)] = ZERO_DPRIME
+        status[~(np.isfinite(first.d) & np.isfinite(first.c))] = UNDEFINED_TYPE1
+        return cls(counts, collapse(counts), first, table.n, status)
+
+    def solved(self, side: int | None = None) -> _Solution:
+        """Search all cells of status ``"ok"``, over both responses or one."""
+        collapsed = self.collapsed
+        sides = slice(None) if side is None else slice(side, side + 1)
+        enough = collapsed.used[sides].max(axis=0) > 1
+        status = np.where((self.status == OK) & ~enough, UNIDENTIFIED, self.status)
+        cells, k = len(self.n), collapsed.counts.shape[2]
+        meta_d, variance, by_theta, value, gradient = (np.full(cells, np.nan) for _ in range(5))
+        edges = np.full((2 if side is None else 1, k - 1, cells), np.nan)
+        found = _Solution(
+            meta_d, variance, by_theta, edges, value, gradient, np.zeros(cells, np.int64), status
+        )
+        found.value[status == UNIDENTIFIED] = 0.0
+        open_cells = np.flatnonzero(status == OK)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            for begin in range(0, len(open_cells), CHUNK):
+                cell = open_cells[begin : begin + CHUNK]
+                self._fill(found, cell, side)
+        return found
+
+    def _fill(self, result: _Solution, cell: Ints, side: int | None) -> None:
+        first, n = self.first, self.n[cell]
+        part = Collapsed(self.collapsed.counts[..., cell], self.collapsed.rank[..., cell])
+        problem = problem_of(part, first.d[cell], first.c[cell], first.s[cell])
+        problem = problem if side is None else problem.side(side)
+        found, here = search(problem, first.d[cell] / problem.unit)
+        at_end = np.abs(found.x) >= problem.bound
+        result.meta_d[cell] = np.clip(found.x * problem.unit, -10.0, 10.0)
+        result.edges[..., cell] = np.cumsum(here.width, axis=1)
+        result.value[cell] = here.value * n
+        result.steps[cell] = found.steps
+        result.gradient[cell] = largest_gradient(problem, here)
+        variance, by_theta = sensitivity(problem, here, found.x, n, side)
+        # A stretch without curvature is no peak, wherever on it the search stopped.
+        at_end |= ~(variance * n < _LEVEL_VARIANCE)
+        sure = found.converged & ~at_end
+        result.variance[cell] = np.where(sure, variance, np.nan)
+        result.by_theta[cell] = np.where(sure, by_theta, np.nan)
+        result.status[cell] = np.where(found.converged, np.where(at_end, BOUNDARY, OK), NOT_CONVERGED)
+
+    def conditional(self, side: int) -> Conditional:
+        """Fit one response alone; unlike the whole fit, one that ends at the range's end gives no number."""
+        alone = self.solved(side)
+        meta_d = np.where(alone.status == OK, alone.meta_d, np.nan)
+        scale = _unit(self.first.s)
+        return Conditional(
+            meta_d,
+            scale * meta_d,
+            _ratio(meta_d, self.first.d),
+            scale * np.sqrt(alone.variance),
+            alone.status,
+        )
+
+
+def _zero(table: Counts, first: Type1) -> Mask:
+    """Return where d' is 0, or would be but for the last digits of padded sums."""
+    close = first.s == 1
+    for rate, other in ((table.hits, table.false_alarms), (table.misses, table.correct_rejections)):
+        one, two = rate * table.n1, other * table.n2
+        close &= np.abs(one - two) <= _ROUNDING * (one + two)
+    zero: Mask = (first.d == 0) | close
+    return zero
+
+
+def _result(table: Counts, cells: _Cells, both: _Solution, sides: tuple[Conditional | None, ...]) -> MetaD:
+    first = cells.first
     there = (both.status == OK) | (both.status == BOUNDARY)
     meta_d = np.where(there, both.meta_d, np.nan)
-    ratio = _ratio(meta_d, first.d)
     with np.errstate(all="ignore"):
-        known = Sensitivity(both.variance, both.by_theta)
-        errors = two_stage(known, meta_d, first)
+        se_meta_d, se_m_ratio, se_m_diff = two_stage(both.variance, both.by_theta, meta_d, first)
         meta_c = np.where(there, meta_d * (first.c / first.d), np.nan)
-    edges = np.where(there, restore(both.edges, collapsed.rank), np.nan)
+    edges = np.where(there, restore(both.edges, cells.collapsed.rank), np.nan)
     scale = _unit(first.s)
     return MetaD(
-        status=both.status, d1=np.where(both.status == "zero_dprime", 0.0, first.d), c1=first.c,
-        da=np.where(both.status == "zero_dprime", 0.0, first.da), ca=first.ca, meta_d1=meta_d,
-        meta_da=scale * meta_d, m_ratio=ratio, m_diff=scale * (meta_d - np.where(there, first.d, np.nan)),
+        status=both.status, d1=np.where(both.status == ZERO_DPRIME, 0.0, first.d), c1=first.c,
+        da=np.where(both.status == ZERO_DPRIME, 0.0, first.da), ca=first.ca, meta_d1=meta_d,
+        meta_da=scale * meta_d, m_ratio=_ratio(meta_d, first.d),
+        m_diff=scale * (meta_d - np.where(there, first.d, np.nan)),
         meta_c1=meta_c, t2c_rs1=(meta_c - edges[0])[::-1].T, t2c_rs2=(meta_c + edges[1]).T,
         log_likelihood=both.value, gradient=both.gradient, iterations=both.steps,
-        se_meta_d=scale * np.sqrt(both.variance), se_meta_d_total=scale * errors.meta_d,
-        se_m_ratio=errors.m_ratio, se_m_diff=scale * errors.m_diff, counts=counts, n=table.n, pad=table.pad,
+        se_meta_d=scale * np.sqrt(both.variance), se_meta_d_total=scale * se_meta_d,
+        se_m_ratio=se_m_ratio, se_m_diff=scale * se_m_diff, counts=cells.counts, n=table.n, pad=table.pad,
         s=first.s, rs1=sides[0], rs2=sides[1],
     )  # fmt: skip
 
 
 def _ratio(meta_d: Floats, d: Floats) -> Floats:
-    known = np.isfinite(meta_d)
-    return np.divide(meta_d, d, out=np.full_like(meta_d, np.nan), where=known)
+    return np.divide(meta_d, d, out=np.full_like(meta_d, np.nan), where=np.isfinite(meta_d))
 
 
 def _unit(s: Floats) -> Floats:
     """Return root-mean-square units per sd of S1."""
     unit: Floats = math.sqrt(2.0) * s / np.sqrt(1 + s * s)
     return unit
+
+
+def _drawn(table: Counts, n_boot: int, seed: int, fitted: NDArray[np.bool_]) -> list[Floats]:
+    """Return replicates ``(cells, n_boot, 2 K)`` of either stimulus; none of cells without a fit, which cost no search."""
+    rng, found = resampling.generator(seed), []
+    for side in (table.n_s1, table.n_s2):
+        raw = np.maximum(side - table.pad, 0.0)
+        made = np.zeros((len(raw), n_boot, raw.shape[1]))
+        for cell in np.flatnonzero(raw.sum(axis=1) > 0):
+            made[cell] = resampling.table(raw[[cell]], n_boot, rng)[:, 0]
+        made[~fitted] = 0.0
+        found.append(made)
+    return found
+
+
+def _estimate(
+    fit: MetaD,
+    cell: int,
+    name: str,
+    draws: Floats,
+    usable: NDArray[np.bool_],
+    at_end: NDArray[np.bool_],
+) -> Estimate:
+    n = round(float(fit.n[cell] - 4 * fit.counts.shape[2] * fit.pad))
+    method = f"maximum likelihood, bootstrap, percentile, {len(draws)}, pad {fit.pad:g}"
+    if why := fit.withheld[cell]:
+        return unavailable(n, method, why)
+    value = float(getattr(fit, name)[cell])
+    if resampling.usable(np.where(usable, 0.0, np.nan)) is None:
+        return Estimate(value, None, None, n, method, TOO_FEW)
+    low, high = np.quantile(draws[usable], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], method="inverted_cdf")
+    if name not in ("da", "ca") and np.isin([low, high], draws[at_end]).any():
+        return Estimate(value, None, None, n, method, OPEN_ENDED)
+    kept = draws[usable & ~at_end]
+    return Estimate(
+        value, float(low), float(high), n, method, sem=float(np.std(kept, ddof=min(1, len(kept) - 1)))
+    )

@@ -12,73 +12,52 @@ d and c act on m through the relative criterion θ = c / d alone; ∂m/∂θ fol
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from metacog_pipeline.stats._arrays import Floats
-from metacog_pipeline.stats.metad.likelihood import Evaluation
-from metacog_pipeline.stats.metad.newton import solve_tridiagonal
-from metacog_pipeline.stats.metad.problem import Problem
+from metacog_pipeline.stats.metad.likelihood import Evaluation, Problem
+from metacog_pipeline.stats.metad.search import solve_tridiagonal
 from metacog_pipeline.stats.type1 import Type1
-
-
-@dataclass(slots=True)
-class Sensitivity:
-    """Variance of meta-d' (in sd of S1) with d and c known, and its derivative by the relative criterion, ``(C,)``."""
-
-    variance: Floats
-    by_theta: Floats
-
-
-@dataclass(slots=True)
-class TwoStage:
-    """Standard errors with the uncertainty of d and c, in sd of S1, ``(C,)``."""
-
-    meta_d: Floats
-    m_ratio: Floats
-    m_diff: Floats
 
 
 def sensitivity(
     problem: Problem, here: Evaluation, x: Floats, n: Floats, side: int | None = None
-) -> Sensitivity:
-    """Return variance and derivative of meta-d' at the maximum ``x`` of cells with ``n`` trials.
+) -> tuple[Floats, Floats]:
+    """Return the variance of meta-d' (sd of S1) with d and c known, and ∂m/∂θ, at the maximum ``x`` of ``n`` trials.
 
     ``side`` names the response (0 or 1) where the problem holds that one alone. NaN where the likelihood is not concave.
     """
     # The criterion moves the means of response S1 up and those of S2 down, both rows alike.
     turn = np.array([1.0, -1.0])[slice(None) if side is None else slice(side, side + 1), None, None]
-    meta_d = x * problem.unit
     sigma = problem.sigma
-    pull = problem.pull
-    shift = turn * sigma * meta_d
+    shift = turn * sigma * (x * problem.unit)
     curvature = here.row_curvature.sum(axis=2)
-    x_theta = np.einsum("src,src->c", pull * shift, curvature)
+    x_theta = np.einsum("src,src->c", problem.pull * shift, curvature)
     x_theta -= np.einsum("src,src->c", turn * sigma * problem.unit, here.row_sum)
     e_theta = -((sigma * shift)[:, :, None] * here.row_curvature[:, :, 1:]).sum(axis=1)
     diagonal = np.where(problem.inactive[:, 1:], 1.0, -here.diagonal)
     from_x, from_theta = solve_tridiagonal(diagonal, -here.beside, here.mixed, e_theta)
     information = -here.curvature_x - np.einsum("skc,skc->c", here.mixed, from_x)
-    sound = information > 0
-    information = np.where(sound, information, np.nan)
+    information = np.where(information > 0, information, np.nan)
     by_theta = (x_theta + np.einsum("skc,skc->c", here.mixed, from_theta)) / information
-    return Sensitivity(problem.unit**2 / (information * n), problem.unit * by_theta)
+    return problem.unit**2 / (information * n), problem.unit * by_theta
 
 
-def two_stage(known: Sensitivity, meta_d: Floats, first: Type1) -> TwoStage:
-    """Return standard errors that hold the uncertainty of the first stage."""
+def two_stage(
+    variance: Floats, by_theta: Floats, meta_d: Floats, first: Type1
+) -> tuple[Floats, Floats, Floats]:
+    """Return standard errors of meta-d', M-ratio and M-diff (sd of S1) that hold the uncertainty of d and c."""
     d = first.d
-    by_d, by_c = -known.by_theta * first.c / d**2, known.by_theta / d
+    by_d, by_c = -by_theta * first.c / d**2, by_theta / d
 
     def error(scale: Floats, from_d: Floats, from_c: Floats) -> Floats:
         spread = from_d**2 * first.var_d + 2 * from_d * from_c * first.cov_d_c + from_c**2 * first.var_c
-        root: Floats = np.sqrt(known.variance * scale**2 + spread)
+        root: Floats = np.sqrt(variance * scale**2 + spread)
         return root
 
     one = np.ones_like(d)
-    return TwoStage(
-        meta_d=error(one, by_d, by_c),
-        m_ratio=error(1 / d, by_d / d - meta_d / d**2, by_c / d),
-        m_diff=error(one, by_d - 1, by_c),
+    return (
+        error(one, by_d, by_c),
+        error(1 / d, by_d / d - meta_d / d**2, by_c / d),
+        error(one, by_d - 1, by_c),
     )

@@ -5,7 +5,7 @@ import pytest
 
 from metacog_pipeline.stats.counts import counts, padded
 from metacog_pipeline.stats.metad import bootstrap_metad, fit_metad
-from metacog_pipeline.stats.metad.bootstrap import MEASURES, OPEN_ENDED, TOO_FEW
+from metacog_pipeline.stats.metad.fit import MEASURES, OPEN_ENDED, TOO_FEW
 
 
 def test_one_seed_gives_one_answer(classic):

@@ -93,8 +93,7 @@ def test_no_neighbouring_meta_d_is_more_likely(table):
     fit = fit_metad(table)
     if not fit.ok[0]:
         return
-    from metacog_pipeline.stats.metad.likelihood import evaluate
-    from metacog_pipeline.stats.metad.problem import by_side, collapse, problem_of
+    from metacog_pipeline.stats.metad.likelihood import by_side, collapse, evaluate, problem_of
     from metacog_pipeline.stats.metad.search import climb
 
     grid = np.linspace(-9.9, 9.9, 67)

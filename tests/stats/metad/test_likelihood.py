@@ -5,9 +5,8 @@ import pytest
 from scipy.special import log_ndtr, ndtr
 
 from metacog_pipeline.stats.counts import counts, padded
-from metacog_pipeline.stats.metad.likelihood import evaluate
-from metacog_pipeline.stats.metad.newton import solve_tridiagonal
-from metacog_pipeline.stats.metad.problem import UNUSED_LOG_WIDTH, by_side, collapse, problem_of
+from metacog_pipeline.stats.metad.likelihood import UNUSED_LOG_WIDTH, by_side, collapse, evaluate, problem_of
+from metacog_pipeline.stats.metad.search import solve_tridiagonal
 
 FIELDS = ("gradient_x", "curvature_x", "gradient_e", "diagonal", "mixed", "beside")
 

@@ -21,9 +21,7 @@ from metacog_pipeline.stats import counts as stats_counts
 from metacog_pipeline.stats import identifiability, resampling
 from metacog_pipeline.stats.estimate import NO_ITEMS, OFTEN_UNDEFINED, Estimate, unavailable
 from metacog_pipeline.stats.identifiability import gated
-from metacog_pipeline.stats.metad import REASONS, MetaD, fit_metad
-from metacog_pipeline.stats.metad.fit import conditional_fits
-from metacog_pipeline.stats.metad.types import Conditional
+from metacog_pipeline.stats.metad import REASONS, Conditional, MetaD, conditional_fits, fit_metad
 from metacog_pipeline.stats.proportions import sem_interval
 
 Floats = NDArray[np.float64]

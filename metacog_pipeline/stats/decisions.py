@@ -1,0 +1,424 @@
+"""When is a difference one? Intervals of draws, Bonferroni Z tests, and a region of practical equivalence (ROPE).
+
+Sources: the rules of "Measuring the metacognition of AI" (arXiv 2603.29693) and of the HMeta-d toolbox (Fleming 2017,
+*Neuroscience of Consciousness*); ROPE: Kruschke (2018), *Adv. Methods Pract. Psychol. Sci.* 1.
+
+Two sets of posterior draws are compared by T = log first - log second, draw by draw, or by their difference where a draw is
+at or below 0. Criterion shifts between conditions are Z = (x₂ - x₁) / √(Var₁ + Var₂) of independent trials, one family for
+each of c, d′ and c′; where both conditions were answered on the same items a paired test (`contrasts` with its own
+standard error) is the exact one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Literal, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr, ndtri
+
+from metacog_pipeline.stats import resampling, ties
+from metacog_pipeline.stats._arrays import Floats, Ints, floats, mean_ranks, whole
+from metacog_pipeline.stats.estimate import OK
+from metacog_pipeline.stats.type1 import Type1
+
+Verdict = Literal["not_significant", "significant", "negligible", "inconclusive"]
+Scale = Literal["log_ratio", "difference"]
+
+UNTESTED = "untested"  # the verdict where there is no number to test; the status says why
+NO_LOG = "draws at or below 0: no log ratio"
+UNDEFINED = "no finite difference: a rate of 0 or 1, or an empty class"
+NO_SPREAD = "no sampling variance"
+CONDITIONS = ("S1", "None", "S2")  # predicted order of c, from the lowest up
+FEWEST = 100  # draws
+# Independent chains of 400 effective draws correlate beyond ±0.2 once in 15,000; shared seeds gave 0.7.
+SAME_STREAM = 0.5
+_COMPARED = 1_000  # draws, evenly taken, whose ranks show that: ranks of all show no more and take longer
+
+
+@dataclass(frozen=True, slots=True)
+class ZTest:
+    """Two-sided Z tests, one per row; the adjusted p and intervals are Bonferroni's for ``family_size`` tests."""
+
+    z: Floats
+    p: Floats
+    p_adjusted: Floats
+    significant: NDArray[np.bool_]
+    low: Floats
+    high: Floats
+    low_adjusted: Floats
+    high_adjusted: Floats
+    family_size: int
+    level: float
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Posterior of a difference of two positive quantities, and its verdict.
+
+    Attributes
+    ----------
+    n, rope, scale
+        Pairs of draws; half width of the region of practical equivalence, and the scale it lies on.
+    log_ratio, log_low, log_high
+        Mean of log first - log second (natural) and its symmetric interval; None where a draw is at or below 0.
+    difference, low, high
+        The same of first - second, in the unit of the draws.
+    probability
+        Share of pairs of draws in which the first is the larger, 0..1.
+    differs, verdict, status
+        Whether the symmetric interval leaves out 0 (the same on both scales); the verdict; ``"ok"``, or why there is no log
+        ratio: the verdict is then made on the difference.
+    """
+
+    n: int
+    rope: float
+    scale: Scale
+    log_ratio: float | None
+    log_low: float | None
+    log_high: float | None
+    difference: float
+    low: float
+    high: float
+    probability: float
+    differs: bool
+    verdict: Verdict
+    status: str = OK
+
+
+@dataclass(frozen=True, slots=True)
+class Contrasts:
+    """Differences of one quantity, one row per pair of cells; every array has shape ``(pairs,)``.
+
+    ``difference`` is second - first, NaN where ``status`` says why. ``examined`` marks the rows to interpret: of c′ those
+    whose d′ differs significantly, else all.
+    """
+
+    quantity: str
+    first: Ints
+    second: Ints
+    difference: Floats
+    se: Floats
+    test: ZTest
+    verdict: NDArray[np.str_]
+    examined: NDArray[np.bool_]
+    status: NDArray[np.str_]
+    rope: float
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionShifts:
+    """The same pairs of cells compared in c, d′ and c′."""
+
+    c: Contrasts
+    d: Contrasts
+    c_prime: Contrasts
+
+
+def hdi(draws: ArrayLike, q: float = 0.95) -> tuple[float, float]:
+    """Return the narrowest interval of sorted ``draws`` (any shape) that spans ceil(``q`` n) + 1 of them, the first such.
+
+    Draws that are not finite or too few, and a q outside 0..1, are a ValueError.
+
+    >>> hdi([0.0, 1.0, 1.1, 1.2, 5.0], 0.4)
+    (1.0, 1.2)
+    """
+    x = np.sort(_draws("draws", draws))
+    width = math.ceil(_share("q", q) * len(x))
+    if len(x) - width < 1:
+        raise ValueError(f"{len(x)} draws are too few for an interval over {width + 1} of them")
+    start = int(ties.largest(x[: len(x) - width] - x[width:]))
+    return float(x[start]), float(x[start + width])
+
+
+def symmetric_interval(draws: ArrayLike, q: float = 0.95) -> tuple[float, float]:
+    """Return the quantiles (1 - q) / 2 and (1 + q) / 2 of ``draws`` (any shape)."""
+    tail = (1.0 - _share("q", q)) / 2
+    low, high = np.quantile(_draws("draws", draws), (tail, 1.0 - tail)).tolist()
+    return low, high
+
+
+def rope(low: float, high: float, half_width: float, significant: bool) -> Verdict:
+    """Return the verdict of `verdicts` on one interval ``low`` .. ``high``, ``significant`` or not by its test.
+
+    An end that is no number, an interval upside down and a negative ``half_width`` are a ValueError.
+
+    >>> rope(0.2, 0.4, 0.1, significant=True), rope(-0.02, 0.05, 0.1, significant=True)
+    ('significant', 'negligible')
+    """
+    if math.isnan(low) or math.isnan(high) or low > high:
+        raise ValueError(f"interval {low} to {high} is upside down or has an end that is no number")
+    (found,) = verdicts(np.array([low]), np.array([high]), half_width, np.array([significant])).tolist()
+    return cast(Verdict, found)
+
+
+def verdicts(
+    low: Floats, high: Floats, half_width: float, significant: NDArray[np.bool_]
+) -> NDArray[np.str_]:
+    """Return a verdict for each interval ``low`` .. ``high`` ``(n,)``.
+
+    ``not_significant`` where the test did not reject; else ``significant`` if the interval lies outside ± ``half_width``,
+    ``negligible`` if inside, ``inconclusive`` if it crosses an end. ``untested`` where the interval has no number.
+
+    >>> verdicts(np.array([0.2, np.nan]), np.array([0.4, np.nan]), 0.1, np.array([True, False])).tolist()
+    ['significant', 'untested']
+    """
+    if not 0.0 <= half_width < math.inf:
+        raise ValueError(f"the half width of the region of practical equivalence is {half_width}: 0 or more")
+    found = np.full(len(low), "inconclusive", dtype="<U15")
+    found[(low > half_width) | (high < -half_width)] = "significant"
+    found[(low >= -half_width) & (high <= half_width)] = "negligible"
+    found[~significant] = "not_significant"
+    found[np.isnan(low) | np.isnan(high)] = UNTESTED
+    return found
+
+
+def z_test(
+    difference: ArrayLike, se: ArrayLike, family_size: int | None = None, level: float = 0.95
+) -> ZTest:
+    """Return two-sided Z tests of differences ``(rows,)``, corrected for ``family_size`` of them after Bonferroni.
+
+    ``se`` is above 0; NaN or inf marks a row that cannot be tested. The family is by default all rows; ``level`` is the
+    coverage of an interval, and 1 - the familywise error.
+
+    >>> found = z_test([0.3, 0.1], [0.1, 0.1])
+    >>> found.p.round(4), found.p_adjusted.round(4), found.significant.tolist()
+    (array([0.0027, 0.3173]), array([0.0054, 0.6346]), [True, False])
+    """
+    delta, error = np.asarray(difference, dtype=np.float64), np.asarray(se, dtype=np.float64)
+    if delta.ndim != 1 or delta.shape != error.shape:
+        raise ValueError(f"difference has shape {delta.shape}, se {error.shape}: two equal lengths needed")
+    size = max(len(delta), 1) if family_size is None else whole("family_size", family_size, 1)
+    _share("level", level)
+    usable = np.isfinite(delta) & np.isfinite(error) & (error > 0)
+    delta, error = np.where(usable, delta, np.nan), np.where(usable, error, np.nan)
+    z = delta / error
+    p = 2.0 * ndtr(-np.abs(z))
+    adjusted = np.minimum(1.0, size * p)
+    plain, wide = (-float(ndtri((1.0 - level) / (2.0 * tests))) * error for tests in (1, size))
+    significant = np.less(adjusted, 1.0 - level, where=usable, out=np.zeros(len(z), dtype=np.bool_))
+    return ZTest(
+        z, p, adjusted, significant, delta - plain, delta + plain, delta - wide, delta + wide, size, level
+    )
+
+
+def compare(
+    first_draws: ArrayLike,
+    second_draws: ArrayLike,
+    rope: float = 0.05,
+    *,
+    scale: Scale = "log_ratio",
+    level: float = 0.95,
+    seed: int = 0,
+) -> Comparison:
+    """Compare two independent fits by draws of one positive quantity (M-ratio, d′), any shape, at least 100 each.
+
+    Parameters
+    ----------
+    first_draws, second_draws
+        Of the longer set a random part is used. The second is put in a random order, of ``seed``: draws of one random
+        stream move together, and their interval would be too narrow.
+    rope, scale, level
+        Half width of the region of practical equivalence on the scale ``log_ratio`` or ``difference``; level of intervals.
+
+    Raises
+    ------
+    ValueError
+        For too few draws, draws that are not finite, or two sets that visibly are one stream.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> found = compare(rng.normal(1.0, 0.05, 1000), rng.normal(0.7, 0.05, 1000))
+    >>> round(found.difference, 2), found.differs, found.verdict
+    (0.3, True, 'significant')
+    """
+    one, two = _enough("first_draws", first_draws), _enough("second_draws", second_draws)
+    n = min(len(one), len(two))
+    _refuse_one_stream(one[:n], two[:n])
+    rng = resampling.generator(seed)
+    first = one if len(one) == n else one[rng.permutation(len(one))[:n]]
+    return _compared(first, two[rng.permutation(len(two))[:n]], rope, scale, level)
+
+
+def against_optimality(
+    draws: ArrayLike, rope: float = 0.05, *, scale: Scale = "log_ratio", level: float = 0.95
+) -> Comparison:
+    """Compare one fit's M-ratio ``draws`` with 1: T = log M, and M - 1 as the difference; rope, scale, level as `compare`.
+
+    >>> against_optimality(np.random.default_rng(1).normal(0.7, 0.05, 1000)).verdict
+    'significant'
+    """
+    ratio = _enough("draws", draws)
+    return _compared(ratio, np.ones(len(ratio)), rope, scale, level)
+
+
+def criterion_shift(
+    table: Type1,
+    groups: Sequence[Hashable],
+    conditions: Sequence[str],
+    *,
+    order: Sequence[str] = CONDITIONS,
+    family_size: int | None = None,
+    rope: float = 0.1,
+    level: float = 0.95,
+) -> CriterionShifts:
+    """Compare the conditions of each group (a task × model) in c, d′ and c′.
+
+    Parameters
+    ----------
+    table, groups, conditions
+        Type-1 measures of the cells; group and condition of each. No condition comes twice in a group.
+    order
+        Conditions from the lowest expected criterion to the highest; a pair goes from the earlier to the later one.
+    family_size, rope, level
+        As of `contrasts`; the family is by default all pairs.
+
+    Examples
+    --------
+    >>> from metacog_pipeline.stats.type1 import type1_from_table
+    >>> table = type1_from_table([80, 60], [20, 40], [40, 20], [60, 80])
+    >>> found = criterion_shift(table, ["m", "m"], ["S2", "None"]).c
+    >>> found.difference.round(2), found.verdict.tolist()
+    (array([-0.59]), ['significant'])
+    """
+    first, second = condition_pairs(groups, conditions, order)
+    if len(groups) != len(table.d):
+        raise ValueError(f"{len(groups)} groups for {len(table.d)} cells")
+    size = (len(first) or 1) if family_size is None else family_size
+    # A correction gives an empty class a rate; it is no measurement.
+    measured = np.isin(table.status, ("ok", "zero_dprime"))
+
+    def family(name: str, examined: NDArray[np.bool_] | None = None) -> Contrasts:
+        value, variance = np.where(measured, getattr(table, name), np.nan), table.variance(name)
+        with np.errstate(invalid="ignore"):  # inf - inf at extreme rates is a row with a status
+            delta, spread = value[second] - value[first], variance[first] + variance[second]
+        se = np.sqrt(np.where(spread >= 0, spread, np.nan))
+        return contrasts(
+            name, first, second, delta, se, family_size=size, rope=rope, level=level, examined=examined
+        )
+
+    d = family("d")
+    return CriterionShifts(family("c"), d, family("c_prime", d.test.significant))
+
+
+def condition_pairs(
+    groups: Sequence[Hashable], conditions: Sequence[str], order: Sequence[str] = CONDITIONS
+) -> tuple[Ints, Ints]:
+    """Return the indices (first, second) of the cells to compare: by group as they appear, neighbours in ``order`` first.
+
+    Unequal lengths of groups and conditions, a condition that order lacks, and one twice in a group are a ValueError.
+
+    >>> condition_pairs(["m", "m", "m"], ["None", "S1", "S2"])
+    (array([1, 0, 1]), array([0, 2, 2]))
+    """
+    if len(groups) != len(conditions):
+        raise ValueError(f"{len(groups)} groups for {len(conditions)} conditions")
+    if len(set(order)) != len(order):
+        raise ValueError(f"order names a condition twice: {', '.join(order)}")
+    cells: dict[Hashable, dict[str, int]] = {}
+    for i, (group, condition) in enumerate(zip(groups, conditions, strict=True)):
+        if condition not in order:
+            raise ValueError(f"condition {condition!r} is not one of {', '.join(order)}")
+        if condition in cells.setdefault(group, {}):
+            raise ValueError(f"condition {condition!r} comes twice in group {group!r}")
+        cells[group][condition] = i
+    steps = [(order[a], order[a + gap]) for gap in range(1, len(order)) for a in range(len(order) - gap)]
+    pairs = [(cell[a], cell[b]) for cell in cells.values() for a, b in steps if a in cell and b in cell]
+    both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return both[:, 0], both[:, 1]
+
+
+def contrasts(
+    quantity: str,
+    first: Ints,
+    second: Ints,
+    difference: ArrayLike,
+    se: ArrayLike,
+    *,
+    family_size: int | None = None,
+    rope: float = 0.1,
+    level: float = 0.95,
+    examined: NDArray[np.bool_] | None = None,
+) -> Contrasts:
+    """Test one family of differences and give each its verdict, on the Bonferroni interval.
+
+    Parameters
+    ----------
+    quantity, first, second
+        What the differences are of; indices of the cells of each pair, ``(pairs,)``.
+    difference, se, family_size, level
+        As of `z_test`; a family of 1 corrects for nothing.
+    rope, examined
+        Half width of the region of practical equivalence; which pairs to interpret, None: all.
+
+    Examples
+    --------
+    >>> contrasts("c", np.array([0]), np.array([1]), [0.5], [0.1]).verdict.tolist()
+    ['significant']
+    """
+    delta, error = np.asarray(difference, dtype=np.float64), np.asarray(se, dtype=np.float64)
+    finite = np.isfinite(delta) & np.isfinite(error)
+    status = np.where(finite, np.where(error > 0, OK, NO_SPREAD), UNDEFINED)
+    delta, error = np.where(finite, delta, np.nan), np.where(finite, error, np.nan)
+    test = z_test(delta, error, family_size, level)
+    verdict = verdicts(test.low_adjusted, test.high_adjusted, rope, test.significant)
+    seen = np.ones(len(delta), dtype=np.bool_) if examined is None else examined
+    return Contrasts(quantity, first, second, delta, error, test, verdict, seen, status, rope)
+
+
+def _compared(first: Floats, second: Floats, half_width: float, scale: Scale, level: float) -> Comparison:
+    if scale not in ("log_ratio", "difference"):
+        raise ValueError(f"scale is {scale!r}: log_ratio or difference")
+    delta = first - second
+    ends = judged = symmetric_interval(delta, level)
+    positive = bool((first > 0).all() and (second > 0).all())
+    ratio = log_low = log_high = None
+    if positive:
+        logs = np.log(first) - np.log(second)
+        ratio, (log_low, log_high) = float(logs.mean()), symmetric_interval(logs, level)
+        judged = (log_low, log_high) if scale == "log_ratio" else ends
+    differs = judged[0] > 0 or judged[1] < 0
+    above = np.count_nonzero(delta > 0) / len(delta) + np.count_nonzero(delta == 0) / len(delta) / 2
+    return Comparison(
+        len(delta), half_width, scale if positive else "difference", ratio, log_low, log_high, float(delta.mean()),
+        *ends, above, differs, rope(*judged, half_width, differs), OK if positive else NO_LOG,
+    )  # fmt: skip
+
+
+def _refuse_one_stream(one: Floats, two: Floats) -> None:
+    if np.array_equal(one, two):
+        raise ValueError("the two sets of draws are the same numbers: give the draws of two fits")
+    # Ranks: the M-ratio of an observer near chance has tails that would hide a correlation of the rest.
+    step = -(-len(one) // _COMPARED)
+    ranks = [mean_ranks(each[::step]) for each in (one, two)]
+    a, b = (each - each.mean() for each in ranks)
+    together = float(a @ b) / max(float(np.sqrt((a @ a) * (b @ b))), 1.0)
+    if abs(together) > SAME_STREAM:
+        raise ValueError(
+            f"the two sets of draws move together (rank correlation {together:.2f}): they come from one random "
+            "stream; fit them with different seeds"
+        )
+
+
+def _enough(name: str, draws: ArrayLike) -> Floats:
+    flat = floats(name, np.asarray(draws).reshape(-1))
+    if len(flat) < FEWEST:
+        raise ValueError(f"{name} holds {len(flat)} draws: at least {FEWEST} are needed")
+    return flat
+
+
+def _draws(name: str, draws: ArrayLike) -> Floats:
+    flat = floats(name, np.asarray(draws).reshape(-1))
+    if not len(flat):
+        raise ValueError(f"{name} holds nothing")
+    return flat
+
+
+def _share(name: str, value: float) -> float:
+    if not 0.0 < value < 1.0:
+        raise ValueError(f"{name} is {value}: a share above 0 and below 1 is needed")
+    return value
