@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from scipy import special
 
+from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.mafc import accuracy as type1
-from metacog_pipeline.stats.mafc import companions, fit, intervals, table
+from metacog_pipeline.stats.mafc import fit, intervals, table
+from metacog_pipeline.stats.meta_information import meta_information
 from tests.golden.agreed import number, rows
 from tests.stats import ideal_observer
 
@@ -24,6 +26,12 @@ def cell(row):
     most = max(1, *(len(each) for each in right))
     filled = [[each + [0.0] * (most - len(each)) for each in rows] for rows in (right, wrong)]
     return np.array([filled[0]]), np.array([filled[1]]), np.array([[int(m) for m in row["m"].split(";")]])
+
+
+def of_one_response(right, wrong):
+    """Counts of a yes/no task whose pooled right and wrong answers by confidence are these."""
+    first = np.hstack([right.sum(axis=0)[::-1], wrong.sum(axis=0)])[None]
+    return Counts(first, np.zeros_like(first))
 
 
 def test_fits_and_statuses_are_those_of_the_reference():
@@ -54,14 +62,14 @@ def test_measures_without_a_fit_are_those_of_the_reference():
         d = fit.fit(right, wrong, m).d
         observer, alternatives = table.table(), int(m[0, 0])
         found = {
-            "auroc2": (companions.auroc2(right, wrong)[0], 1e-9),
-            "meta_i": (companions.meta_information(right, wrong)[0], 1e-9),
-            "eta": (companions.eta(right[0], wrong[0], m[0]).value, 1e-5),
+            "auroc2": (intervals.auroc2(right, wrong)[0], 1e-9),
+            "meta_i": (meta_information(of_one_response(right[0], wrong[0])).meta_i[0], 1e-9),
+            "eta": (intervals.eta(right[0], wrong[0], m[0]).value, 1e-5),
         }
         if not math.isnan(d[0]):
             found["auroc2_ideal"] = (observer.auroc2(alternatives, d[0]), 1e-8)
             found["meta_i_ideal"] = (observer.meta_information(alternatives, d[0]), 1e-7)
-            found["auroc2_ideal_binned"] = (companions.ideal_auroc2(right, wrong, m, d)[0], 1e-5)
+            found["auroc2_ideal_binned"] = (intervals.ideal_auroc2(right, wrong, m, d)[0], 1e-5)
         for name, (value, tolerance) in found.items():
             if not math.isnan(number(row[name])):
                 assert float(value) == pytest.approx(number(row[name]), abs=tolerance), f"{row['id']} {name}"
@@ -70,7 +78,7 @@ def test_measures_without_a_fit_are_those_of_the_reference():
 def test_intervals_are_those_of_the_reference():
     for row in rows("mafc/intervals.csv"):
         right, wrong = strata(row["n_correct"])[0], strata(row["n_wrong"])[0]
-        area = companions.auroc2_interval(right, wrong)
+        area = intervals.auroc2_interval(right, wrong)
         assert area.low == pytest.approx(number(row["auroc2_low"]), abs=1e-6), row["id"]
         assert area.high == pytest.approx(number(row["auroc2_high"]), abs=1e-6), row["id"]
         ratio = intervals.Cell(right, wrong, int(row["m"])).m_ratio_interval()

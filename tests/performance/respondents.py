@@ -21,7 +21,7 @@ from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, Ints, floats
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.stats.mafc.accuracy import sensitivity
-from metacog_pipeline.stats.mafc.search import shares_to_criteria
+from metacog_pipeline.stats.mafc.likelihood import shares_to_criteria
 from metacog_pipeline.stats.mafc.table import table
 from metacog_pipeline.stats.resampling import Patterns, merge_patterns
 

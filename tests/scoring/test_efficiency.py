@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from metacog_pipeline.leaderboard.glossary import formulas
 from metacog_pipeline.scoring.calibration import efficiency_of
 from metacog_pipeline.scoring.harmonised_measures import OF_CHOICES
-from metacog_pipeline.stats.mafc import companions
+from metacog_pipeline.stats.mafc import intervals
 from metacog_pipeline.stats.mafc.efficiency import Choices, efficiency
 from tests.tables import every
 
@@ -114,9 +114,9 @@ def test_eta_takes_the_shares_of_all_used_ratings_also_of_those_that_hold_only_r
             "n_alternatives": pl.Series([5] * len(rows), dtype=pl.Int32),
         }
     )
-    found, told = efficiency_of(answers, 1)["eta_mafc"], companions.eta(right, wrong, 5)
+    found, told = efficiency_of(answers, 1)["eta_mafc"], intervals.eta(right, wrong, 5)
     assert (found.value, found.low, found.high) == pytest.approx((told.value, told.low, told.high), rel=1e-12)
-    joined = companions.eta([2, 6, 20, 70], [4, 5, 9, 0], 5)
+    joined = intervals.eta([2, 6, 20, 70], [4, 5, 9, 0], 5)
     assert abs(joined.value - told.value) > 1e-3
 
 

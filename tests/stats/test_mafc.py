@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy import special
 
 from metacog_pipeline.stats.mafc import accuracy as type1
-from metacog_pipeline.stats.mafc import companions, fit, intervals, table
+from metacog_pipeline.stats.mafc import fit, intervals, table
+from metacog_pipeline.stats.mafc.likelihood import criteria, evaluate, pack, solved
 from tests.stats import ideal_observer
 from tests.tables import every
 
@@ -33,7 +34,7 @@ def test_an_ideal_observer_has_an_m_ratio_of_one(m):
     right, wrong = ideal_counts(m, 1.5, 1.5)
     found = fit.fit([right], [wrong], m)
     assert found.m_ratio[0] == pytest.approx(1.0, abs=1e-5)
-    assert companions.eta(right, wrong, m).value == pytest.approx(1.0, abs=1e-5)
+    assert intervals.eta(right, wrong, m).value == pytest.approx(1.0, abs=1e-5)
 
 
 @pytest.mark.parametrize("ratio", [0.3, 0.8, 1.2])
@@ -58,7 +59,7 @@ def test_every_count_ends_in_a_number_or_in_a_reason(right, wrong, m):
     ratio = intervals.Cell(right[:k], wrong[:k], m).m_ratio_interval()
     if status == "ok":
         assert ratio.low <= ratio.value <= ratio.high
-    area = companions.auroc2_interval(right[:k], wrong[:k])
+    area = intervals.auroc2_interval(right[:k], wrong[:k])
     assert math.isnan(area.value) or 0 <= area.low <= area.value <= area.high <= 1
 
 
@@ -108,3 +109,46 @@ def test_the_exact_densities_hold_the_accuracy_and_the_table_agrees_with_them(d)
         assert special.ndtr(zeta + lift) == pytest.approx(
             special.ndtr(ideal_observer.curve(density, zeta)), abs=3e-6
         )
+
+
+def test_the_bands_are_the_hessian_and_their_solution_is_that_of_the_matrix():
+    rng = np.random.default_rng(6)
+    strata = np.arange(2, 11)
+    right, wrong = rng.poisson(np.linspace(5, 30, 12), (9, 12)), rng.poisson(np.linspace(12, 3, 12), (9, 12))
+    problem = pack(right[None].astype(float), wrong[None].astype(float), strata[None])
+    d = np.array([1.0])
+    zeta = criteria(problem, d)
+    found, size = evaluate(problem, zeta, d), zeta.size + 1
+    hessian, step = np.zeros((size, size)), 1e-5
+    for place in range(size):
+        moved = np.zeros(size)
+        moved[place] = step
+        up, down = (
+            evaluate(problem, zeta + sign * moved[:-1].reshape(zeta.shape), d + sign * moved[-1]).gradient[0]
+            for sign in (1, -1)
+        )
+        hessian[place] = (up - down) / (2 * step)
+    bands = found.bands[0]
+    np.testing.assert_allclose(hessian.diagonal(), bands[:, 0], rtol=1e-4, atol=1e-2)
+    np.testing.assert_allclose(hessian.diagonal(1)[:-1], bands[:-2, 1], rtol=1e-4, atol=1e-2)
+    np.testing.assert_allclose(hessian[-1, :-1], bands[:-1, 2], rtol=1e-4, atol=1e-2)
+    made = solved(-found.bands, found.gradient, 9)[0]
+    np.testing.assert_allclose(made, np.linalg.solve(-hessian, found.gradient[0]), rtol=1e-3, atol=1e-5)
+
+
+def test_criteria_are_found_where_newton_steps_go_to_and_fro():
+    right = "498 708 764 1081 827 1293 1124 770 1226 1357 1415 904 1396 1304 1644 1109 1318 1452 1366 1622"
+    wrong = "1089 775 647 648 449 527 424 268 352 328 253 178 245 228 214 130 141 100 79 50"
+    counts = ([int(n) for n in side.split()] for side in (right, wrong))
+    around = intervals.Cell(*counts, 4).m_ratio_interval()
+    assert around.low < around.value < around.high < around.low + 0.2
+
+
+def test_the_common_sensitivity_of_strata_is_where_the_score_is_zero():
+    right, wrong, m = np.array([[30.0, 20, 6]]), np.array([[10.0, 20, 14]]), np.array([[2, 4, 10]])
+    d = fit.type1_of(right[..., None], wrong[..., None], m)[0]
+
+    def log_likelihood(d):
+        return (right * np.log(type1.accuracy(d, m)) + wrong * np.log(type1.error_share(d, m))).sum()
+
+    assert log_likelihood(d[0]) > max(log_likelihood(d[0] + step) for step in (-1e-3, 1e-3))

@@ -2,8 +2,8 @@
 
     A_m(d) = int phi(x - d) Phi(x)^(m-1) dx          d'_m = A_m^{-1}(share correct), in m-AFC units
 
-For m = 2 that is A = Phi(d / sqrt 2): the d' of yes/no detection is sqrt 2 times this one. Ratios of two sensitivities do
-not depend on the unit. Source: Green & Dai (1991); Hacker & Ratcliff (1979).
+For m = 2 that is A = Phi(d / sqrt 2): the d' of yes/no detection is sqrt 2 times this one. Source: Green & Dai (1991);
+Hacker & Ratcliff (1979).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from metacog_pipeline.stats._arrays import Floats, Ints
 PANELS, NODES = 40, 20  # Gauss-Legendre over LOW .. HIGH: 1e-13
 LOW, HIGH = -12.0, 21.0
 LARGEST = 9.0  # |d'|: an accuracy beyond it differs from 0 or 1 by less than 1e-9
-STEPS = 60  # Newton steps kept inside a shrinking bracket; six are usual
+STEPS = 60  # six are usual
 NEAR_ONE = 0.99  # above it the share of errors is integrated itself: no digits cancel
 
 
@@ -35,74 +35,80 @@ def _grid() -> tuple[Floats, Floats, Floats]:
 
 def accuracy(d: ArrayLike, m: ArrayLike) -> Floats:
     """Return the share correct at sensitivity ``d`` with ``m`` alternatives, arrays that broadcast."""
-    sensitivity, alternatives = _paired(d, m)
-    return _correct_and_slope(sensitivity, alternatives)[0]
+    return shares(d, m)[0]
 
 
 def error_share(d: ArrayLike, m: ArrayLike) -> Floats:
     """Return 1 - accuracy without cancellation: ``(m - 1) int phi(x) Phi(x)^(m-2) Phi(x - d) dx``."""
-    sensitivity, alternatives = _paired(d, m)
+    sensitivities, alternatives = np.broadcast_arrays(np.asarray(d, float), np.asarray(m))
     x, weights, log_cdf = _grid()
     rivals, of = np.unique(alternatives, return_inverse=True)
     others = np.exp((rivals[:, None] - 2) * log_cdf - x * x / 2) * weights / np.sqrt(2 * np.pi)
     of = of.ravel()
-    found = (others[of] * special.ndtr(x - sensitivity.ravel()[:, None])).sum(axis=1)
-    return np.asarray((rivals[of] - 1) * found).reshape(sensitivity.shape)
+    found = (others[of] * special.ndtr(x - sensitivities.ravel()[:, None])).sum(axis=1)
+    return np.asarray((rivals[of] - 1) * found).reshape(sensitivities.shape)
 
 
-def accuracy_slope(d: ArrayLike, m: ArrayLike) -> Floats:
-    """Return the derivative of `accuracy` by ``d``."""
-    return _correct_and_slope(*_paired(d, m))[1]
+def shares(d: ArrayLike, m: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the share correct, the share of errors, and the first and second derivative of the former by ``d``."""
+    given, alternatives = np.asarray(d, float), np.asarray(m)
+    x, weights, log_cdf = _grid()
+    rivals, of = np.unique(alternatives, return_inverse=True)
+    # phi(x - d) is phi(x) exp(d x - d^2 / 2): one product for all d and all m.
+    density = np.exp((rivals[:, None] - 1) * log_cdf - x * x / 2) * weights / np.sqrt(2 * np.pi)
+    raised = np.exp(given.reshape(-1, 1) * x - given.reshape(-1, 1) ** 2 / 2)
+    powers = (raised @ np.concatenate([density, density * x, density * x * x]).T).reshape(-1, 3, len(rivals))
+    place = np.broadcast_arrays(np.arange(given.size).reshape(given.shape), of.reshape(alternatives.shape))
+    right, first, second = (powers[place[0], k, place[1]] for k in range(3))
+    slope, bend = first - given * right, second - 2 * given * first + (given**2 - 1) * right
+    sensitivities, alternatives = np.broadcast_arrays(given, alternatives)
+    wrong, near = np.asarray(1 - right), np.asarray(right > NEAR_ONE)
+    wrong[near] = error_share(sensitivities[near], alternatives[near])
+    return right, wrong, slope, bend
 
 
 def sensitivity(share: ArrayLike, m: ArrayLike) -> Floats:
-    """Return d'_m of a share correct strictly between 0 and 1; NaN for 0 and 1.
+    """Return d'_m of a share correct strictly between 0 and 1 among ``m``, arrays that broadcast; NaN for 0 and 1.
 
     Negative below chance, 1/m. Precise to 1e-10 wherever the share is between 1e-9 and 1 - 1e-9.
+
+    >>> sensitivity([0.25, 0.8], 4).round(4).tolist()
+    [0.0, 1.7012]
     """
     target, alternatives = np.broadcast_arrays(np.asarray(share, float), np.asarray(m))
-    shape, target, alternatives = target.shape, target.ravel(), alternatives.ravel()
-    inside = (target > 0) & (target < 1)
     found = np.full(target.shape, np.nan)
+    inside = (target > 0) & (target < 1)
     if inside.any():
-        pairs, place = np.unique(
-            np.stack([target[inside], alternatives[inside].astype(float)]), axis=1, return_inverse=True
-        )
-        found[inside] = _solved(pairs[0], pairs[1].astype(np.int64))[place.ravel()]
-    return found.reshape(shape)
+        pairs = np.stack([target[inside], alternatives[inside].astype(float)])
+        (right, rivals), place = np.unique(pairs, axis=1, return_inverse=True)
+        each = common_sensitivity(right[:, None], 1 - right[:, None], rivals[:, None].astype(np.int64))
+        found[inside] = each[place.ravel()]
+    return found
 
 
-def _solved(target: Floats, m: Ints) -> Floats:
-    low, high = np.full(target.shape, -LARGEST), np.full(target.shape, LARGEST)
-    d = np.clip(special.ndtri(target) - special.ndtri(1.0 / m), -4.0, 4.0)
+def common_sensitivity(correct: Floats, errors: Floats, m: Ints) -> Floats:
+    """Return the maximum-likelihood d' of strata with right and wrong answers ``(N, S)`` and ``m`` alternatives.
+
+    Newton steps on the score inside a shrinking bracket.
+    """
+    n = correct + errors
+    total = n.sum(axis=1)
+    share = np.divide(correct, n, out=np.full(n.shape, 0.5), where=n > 0)
+    apart = special.ndtri(np.clip(share, 1e-4, 1 - 1e-4)) - special.ndtri(1.0 / m)
+    d = np.clip((n * apart).sum(axis=1) / total, -4.0, 4.0)
+    low, high = np.full(len(d), -LARGEST), np.full(len(d), LARGEST)
     for _ in range(STEPS):
-        value, slope = _correct_and_slope(d, m)
-        excess = value - target
-        near = target > NEAR_ONE
-        if near.any():
-            excess[near] = (1 - target[near]) - error_share(d[near], m[near])
-        low, high = np.where(excess < 0, d, low), np.where(excess >= 0, d, high)
+        right, wrong, slope, bend = shares(d[:, None], m)
         with np.errstate(divide="ignore", invalid="ignore"):
-            step = d - excess / slope
-        moved = np.where((step > low) & (step < high), step, (low + high) / 2)
-        if np.all(np.abs(moved - d) <= 1e-13 * (1 + np.abs(d))):
+            gain, spread = (
+                (correct * wrong - errors * right) / (right * wrong),
+                correct / right**2 + errors / wrong**2,
+            )
+            score = (slope * gain).sum(axis=1)
+            step = d - score / (bend * gain - slope**2 * spread).sum(axis=1)
+        low, high = np.where(score > 0, d, low), np.where(score > 0, high, d)
+        moved = np.where((step >= low) & (step <= high), step, (low + high) / 2)
+        if np.all(np.abs(moved - d) <= 1e-11):  # the next step would be far smaller
             return np.asarray(moved)
         d = moved
     return np.asarray(d)
-
-
-def _correct_and_slope(d: Floats, m: Ints) -> tuple[Floats, Floats]:
-    terms, gap = _terms(d.ravel(), m.ravel())
-    return terms.sum(axis=1).reshape(d.shape), (terms * gap).sum(axis=1).reshape(d.shape)
-
-
-def _terms(d: Floats, m: Ints) -> tuple[Floats, Floats]:
-    """Return what is summed over the nodes for the share correct, and how far each node is from d; ``(len(d), nodes)``."""
-    x, weights, log_cdf = _grid()
-    gap = x - d[:, None]
-    return np.exp((m[:, None] - 1) * log_cdf - gap * gap / 2) * weights / np.sqrt(2 * np.pi), gap
-
-
-def _paired(d: ArrayLike, m: ArrayLike) -> tuple[Floats, Ints]:
-    sensitivities, alternatives = np.broadcast_arrays(np.asarray(d, float), np.asarray(m))
-    return sensitivities, alternatives

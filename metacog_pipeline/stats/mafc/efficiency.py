@@ -19,8 +19,7 @@ from metacog_pipeline.stats._arrays import Floats, Ints
 from metacog_pipeline.stats.estimate import NO_ITEMS, Estimate, unavailable
 from metacog_pipeline.stats.identifiability import FEW_ERRORS
 from metacog_pipeline.stats.mafc import accuracy as type1
-from metacog_pipeline.stats.mafc import companions, fit, intervals
-from metacog_pipeline.stats.mafc.refit import refit
+from metacog_pipeline.stats.mafc import fit, intervals
 from metacog_pipeline.stats.mafc.table import table
 from metacog_pipeline.stats.proportions import wilson_interval
 from metacog_pipeline.stats.resampling.intervals import Z95
@@ -31,7 +30,7 @@ NO_ALTERNATIVES = "no answers chosen among 2 to 10 alternatives"
 NEAR_CHANCE = "accuracy not clearly above chance"
 NO_STRATUM = "right and wrong answers in no stratum together"
 #: Resamples of clustered items. Of 2,000 an end of the interval varies by 1.5 % of its width with the seed, of 400 by
-#: 3.5 %; a fit costs some 40 µs.
+#: 3.5 %.
 N_REFITTED = 2000
 
 
@@ -125,12 +124,12 @@ def efficiency(group: Choices) -> dict[str, Estimate]:
         "meta_d_mafc": _bounded(cell.meta_d_interval(), group.n, method, unfitted or few),
         "m_ratio_mafc": ratio,
         "eta_mafc": _bounded(
-            companions.eta(group.right, group.wrong, group.m),
+            intervals.eta(group.right, group.wrong, group.m),
             *(group.n, "rating-matched ideal observer, MOVER", without_fit),
         ),
         "auroc2_ideal": _ideal(group, d, without_fit),
     }
-    return made if group.draws is None else _clustered(made, group, found)
+    return made if group.draws is None else _clustered(made, group, group.draws)
 
 
 def _sensitivity(group: Choices, found: fit.Efficiency) -> Estimate:
@@ -145,7 +144,7 @@ def _sensitivity(group: Choices, found: fit.Efficiency) -> Estimate:
     return Estimate(value, float(low), float(high), n, method, "ok", error)
 
 
-def _bounded(around: companions.Interval, n: int, method: str, reason: str) -> Estimate:
+def _bounded(around: intervals.Interval, n: int, method: str, reason: str) -> Estimate:
     """Return an estimate that has a value only with a finite interval and no reason against it."""
     low, high = _finite(around.low), _finite(around.high)
     if low is not None and high is not None:
@@ -170,13 +169,12 @@ def _ideal(group: Choices, d: Estimate, reason: str) -> Estimate:
     return Estimate(value, low, high, group.n, method)
 
 
-def _clustered(made: dict[str, Estimate], group: Choices, found: fit.Efficiency) -> dict[str, Estimate]:
+def _clustered(made: dict[str, Estimate], group: Choices, draws: Floats) -> dict[str, Estimate]:
     """Return the values with percentile intervals of resampled items: runs of an item are not independent."""
-    assert group.draws is not None
-    right, wrong = group.draws[..., 1], group.draws[..., 0]
-    drawn = refit(right, wrong, group.m, found, (group.right, group.wrong))
+    right, wrong = draws[..., 1], draws[..., 0]
+    drawn = fit.fit(right, wrong, np.broadcast_to(group.m, right.shape[:2]))
     eta, ideal = _of_draws(right, wrong, group.m, drawn.d)
-    resamples = f"bootstrap of {len(group.draws)} over items"
+    resamples = f"bootstrap of {len(draws)} over items"
     values: dict[str, tuple[Floats, str, resampling.Kind]] = {
         "d_mafc": (drawn.d, group.method, "percentile"),
         "meta_d_mafc": (drawn.meta_d, group.method, "percentile"),
@@ -203,8 +201,8 @@ def _of_draws(right: Floats, wrong: Floats, m: Ints, d: Floats) -> tuple[Floats,
     area = table().auroc2(np.tile(m, len(own)), np.repeat(own, len(m))).reshape(weight.shape)
     with np.errstate(invalid="ignore", divide="ignore"):
         ideal = np.where(known, (area * weight).sum(axis=1) / weight.sum(axis=1), np.nan)
-        matched = companions.ideal_auroc2(right, wrong, m, own) - 0.5
-        eta = (companions.auroc2(right, wrong) - 0.5) / np.where(known & (matched > 0), matched, np.nan)
+        matched = intervals.ideal_auroc2(right, wrong, m, own) - 0.5
+        eta = (intervals.auroc2(right, wrong) - 0.5) / np.where(known & (matched > 0), matched, np.nan)
     return eta, ideal
 
 

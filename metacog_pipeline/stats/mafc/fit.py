@@ -23,16 +23,16 @@ from metacog_pipeline.stats._arrays import Floats, Ints
 from metacog_pipeline.stats.auroc import area_of
 from metacog_pipeline.stats.identifiability import BOUNDARY_DOWN, BOUNDARY_UP, OK
 from metacog_pipeline.stats.mafc import accuracy as type1
-from metacog_pipeline.stats.mafc.likelihood import Problem, evaluate, pack, solved
-from metacog_pipeline.stats.mafc.search import Found, climb, criteria
-from metacog_pipeline.stats.mafc.table import LARGEST_D, LARGEST_M, table
+from metacog_pipeline.stats.mafc.likelihood import Found, Problem, climb, criteria, evaluate, pack, solved
+from metacog_pipeline.stats.mafc.table import LARGEST_M, table
 from metacog_pipeline.stats.proportions import wilson_ends
 
 NO_SENSITIVITY = "no_sensitivity"
 REASONS = {**identifiability.REASONS, NO_SENSITIVITY: "accuracy at chance or below: there is no ratio"}
 AT_CHANCE = 1e-9  # d' up to here is none
-MOST_RATINGS = 20  # confidence finer than this is grouped by `grouped`
+MOST_RATINGS = 20  # confidence finer than this is grouped by `groups`
 _FIRST_D, _LAST_D = 0.05, 4.0
+_BLOCK = 500  # cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +40,15 @@ class Efficiency:
     """Fits of many cells; arrays have shape ``(N,)``. NaN where the status gives no number."""
 
     status: NDArray[np.str_]
-    n: Floats
-    n_wrong: Floats
     d: Floats
     se_d: Floats
     meta_d: Floats
     se_meta_d: Floats
     m_ratio: Floats
     se_m_ratio: Floats
-    m_diff: Floats
     log_likelihood: Floats
     few_errors: NDArray[np.bool_]
     weak_sensitivity: NDArray[np.bool_]
-    beyond_table: NDArray[np.bool_]
 
 
 def fit(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Efficiency:
@@ -94,23 +90,9 @@ def fit(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Efficiency:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(status == OK, meta / d, np.nan)
         se_ratio = np.sqrt((se_meta / d) ** 2 + (ratio * se_d / d) ** 2)
-    n, wrong_n = (correct + errors).sum(axis=(1, 2)), errors.sum(axis=(1, 2))
-    return Efficiency(
-        status.astype(np.str_),
-        n,
-        wrong_n,
-        d,
-        se_d,
-        meta,
-        se_meta,
-        ratio,
-        np.where(status == OK, se_ratio, np.nan),
-        np.where(np.isfinite(meta), meta, np.nan) - d,
-        value,
-        identifiability.few_errors(correct, errors),
-        _weak(correct, errors, alternatives),
-        np.abs(np.where(np.isfinite(meta), meta, 0.0)) >= LARGEST_D - 0.01,
-    )
+    few, weak = identifiability.few_errors(correct, errors), _weak(correct, errors, alternatives)
+    se_ratio = np.where(status == OK, se_ratio, np.nan)
+    return Efficiency(status.astype(np.str_), d, se_d, meta, se_meta, ratio, se_ratio, value, few, weak)
 
 
 def checked(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> tuple[Floats, Floats, Ints]:
@@ -156,11 +138,10 @@ def one_cell(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> tuple[Floats, 
 def best(problem: Problem) -> Found:
     """Return the maximum over criteria and meta-d', of either sign."""
     zero = np.zeros(len(problem.m))
-    start = criteria(problem, zero)
-    down = _slope_at_zero(problem, start) < 0
+    down = evaluate(problem, criteria(problem, zero), zero).gradient[:, -1] < 0
     turned = turn(problem, down)
     found = climb(turned, _first_guess(turned))
-    return Found(found.zeta, np.where(down, -found.d, found.d), found.slopes, found.converged)
+    return Found(found.zeta, np.where(down, -found.d, found.d), found.slopes)
 
 
 def turn(problem: Problem, cells: NDArray[np.bool_]) -> Problem:
@@ -168,10 +149,6 @@ def turn(problem: Problem, cells: NDArray[np.bool_]) -> Problem:
     which = cells[:, None, None]
     right = np.where(which, problem.wrong, problem.right)
     return Problem(right, np.where(which, problem.right, problem.wrong), problem.m, problem.used)
-
-
-def _slope_at_zero(problem: Problem, zeta: Floats) -> Floats:
-    return evaluate(problem, zeta, np.zeros(len(zeta))).gradient[:, -1]
 
 
 def _first_guess(problem: Problem) -> Floats:
@@ -188,15 +165,11 @@ def _first_guess(problem: Problem) -> Floats:
 
 
 def _standard_errors(found: Found) -> Floats:
-    information, strata = -found.slopes.bands, found.zeta.shape[1]
+    information = -found.slopes.bands
     unit = np.zeros(information.shape[:2])
     unit[:, -1] = 1.0
-    with np.errstate(invalid="ignore", divide="ignore"):
-        try:
-            variance = solved(information, unit, strata)[:, -1]
-        except np.linalg.LinAlgError:
-            variance = np.full(len(unit), np.nan)
-        return np.asarray(np.where(variance > 0, np.sqrt(np.abs(variance)), np.nan))
+    variance = solved(information, unit, found.zeta.shape[1])[:, -1]
+    return np.asarray(np.where(variance > 0, np.sqrt(np.abs(variance)), np.nan))
 
 
 def type1_of(right: Floats, wrong: Floats, m: Ints) -> tuple[Floats, Floats]:
@@ -206,34 +179,18 @@ def type1_of(right: Floats, wrong: Floats, m: Ints) -> tuple[Floats, Floats]:
     d = np.full(len(n), np.nan)
     some = (correct.sum(axis=1) > 0) & (errors.sum(axis=1) > 0)
     single = some & ((n > 0).sum(axis=1) == 1)
-    if single.any():
-        stratum = n[single].argmax(axis=1)
-        rows = np.flatnonzero(single)
-        d[rows] = type1.sensitivity(correct[rows, stratum] / n[rows, stratum], m[rows, stratum])
+    rows = np.flatnonzero(single)
+    stratum = n[single].argmax(axis=1)
+    d[rows] = type1.sensitivity(correct[rows, stratum] / n[rows, stratum], m[rows, stratum])
+    # In blocks: an accuracy is an integral of 800 points for each stratum.
     several = np.flatnonzero(some & ~single)
-    if len(several):
-        d[several] = _common(correct[several], errors[several], m[several])
-    information = _information(d, n, m)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return d, 1 / np.sqrt(information)
-
-
-def _information(d: Floats, n: Floats, m: Ints) -> Floats:
-    sensitivity = np.where(np.isfinite(d), d, 0.0)[:, None]
-    share, slope = type1.accuracy(sensitivity, m), type1.accuracy_slope(sensitivity, m)
-    total = (n * slope**2 / np.maximum(share * type1.error_share(sensitivity, m), 1e-300)).sum(axis=1)
-    return np.asarray(np.where(np.isfinite(d), total, np.nan))
-
-
-def _common(correct: Floats, errors: Floats, m: Ints) -> Floats:
-    low, high = np.full(len(m), -type1.LARGEST), np.full(len(m), type1.LARGEST)
-    for _ in range(60):
-        middle = (low + high) / 2
-        share = type1.accuracy(middle[:, None], m)
-        slope = type1.accuracy_slope(middle[:, None], m)
-        score = (slope * (correct / share - errors / type1.error_share(middle[:, None], m))).sum(axis=1)
-        low, high = np.where(score > 0, middle, low), np.where(score > 0, high, middle)
-    return np.asarray((low + high) / 2)
+    for at in np.split(several, range(_BLOCK, len(several), _BLOCK)) if len(several) else ():
+        d[at] = type1.common_sensitivity(correct[at], errors[at], m[at])
+    se = np.full(len(n), np.nan)
+    for at in np.split(np.flatnonzero(some), range(_BLOCK, int(some.sum()), _BLOCK)) if some.any() else ():
+        share, error, slope, _ = type1.shares(d[at, None], m[at])
+        se[at] = 1 / np.sqrt((n[at] * slope**2 / np.maximum(share * error, 1e-300)).sum(axis=1))
+    return d, se
 
 
 def _weak(right: Floats, wrong: Floats, m: Ints) -> NDArray[np.bool_]:

@@ -1,35 +1,53 @@
-"""Intervals of meta-d' and of the M-ratio by profile likelihood: they stay honest where errors are few.
+"""Measures of one cell of a choice among m with their intervals: M-ratio, meta-d', AUROC2, eta.
+
+Profile likelihood keeps the intervals of meta-d' and of the M-ratio honest where errors are few::
 
     l(M) = max over d' of [ C log A_m(d') + E log(1 - A_m(d')) + l_prof(M d') ]      interval {M: 2 (max l - l(M)) <= 3.84}
 
-A side on which the likelihood never falls that far is unbounded, and says so by an infinite end. Where meta-d' itself is
-at a boundary the interval has its finite side only. Coverage of 92 to 97 % from three wrong answers on; Wald's is too
-wide near chance, the bootstrap's too short where errors are few.
+A side on which the likelihood never falls that far is unbounded: its end is infinite. Coverage is 92 to 97 % from three
+wrong answers on; Wald's is too wide near chance, the bootstrap's too short where errors are few.
+
+``eta = (AUROC2 - 1/2) / (AUROC2_ideal - 1/2)`` needs no fit: the ideal observer has the same accuracy and uses every rating
+as often as the respondent did (this project's form). It exists where the M-ratio does not (all wrong answers in one
+rating), and saturates where the accuracy is high.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
 from metacog_pipeline.stats._arrays import Floats, Ints
+from metacog_pipeline.stats.auroc import area_of, delong, score_interval
 from metacog_pipeline.stats.identifiability import BOUNDARY_DOWN, BOUNDARY_UP, OK
 from metacog_pipeline.stats.mafc import accuracy as type1
-from metacog_pipeline.stats.mafc.companions import Interval
-from metacog_pipeline.stats.mafc.fit import fit, one_cell, turn
-from metacog_pipeline.stats.mafc.likelihood import Problem, pack
-from metacog_pipeline.stats.mafc.search import climb
+from metacog_pipeline.stats.mafc.fit import checked, fit, one_cell, turn
+from metacog_pipeline.stats.mafc.likelihood import Problem, climb, pack, shares_to_criteria
+from metacog_pipeline.stats.mafc.table import table
+from metacog_pipeline.stats.proportions import wilson_interval
 
 DROP = 3.841458820694124 / 2  # half the 95 % point of chi-squared with one degree of freedom
 LOWEST, HIGHEST, POINTS = -3.0, 5.95, 42  # of meta-d'; constant beyond
 WIDTH = 4.5  # standard errors of d' that are looked at
 D_POINTS = 161
 LARGEST_RATIO = (
-    100.0  # an interval that reaches further is unbounded: it hangs on how small a d' is looked at
+    100.0  # an interval that reaches further is unbounded: it depends on how small a d' is looked at
 )
+_BLOCK = 1 << 14  # ratings of all strata and resamples at once: more memory is asked of the system each time
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A value with the ends of its 95 % interval; NaN without a value, ±inf where a side is unbounded."""
+
+    value: float
+    low: float
+    high: float
 
 
 class Cell:
@@ -145,3 +163,118 @@ def _crossings(
     for side, found in zip(first, (inside + outside) / 2, strict=True):
         ends[side] = float(found)
     return ends[0], ends[1]
+
+
+def auroc2(right: ArrayLike, wrong: ArrayLike) -> Floats:
+    """Return the area under the type-2 ROC of counts ``(N, K)`` or ``(N, S, K)``; strata weighted by their pairs."""
+    correct, errors, _ = checked(right, wrong, 2)
+    area, pairs = _areas(correct, errors)
+    return _weighted(area, pairs)
+
+
+def auroc2_interval(right: ArrayLike, wrong: ArrayLike) -> Interval:
+    """Return the area of one cell, counts ``(K,)``, with its interval (see `score_interval`)."""
+    correct, errors, _ = one_cell(right, wrong, 2)
+    c, e = correct[0, 0], errors[0, 0]
+    n_right, n_wrong = float(c.sum()), float(e.sum())
+    if n_right == 0 or n_wrong == 0:
+        return Interval(math.nan, math.nan, math.nan)
+    theta = float(_areas(correct, errors)[0][0, 0])
+    low, high = score_interval(theta, n_right, n_wrong, float(delong(c, e)))
+    return Interval(theta, min(float(low), theta), max(float(high), theta))
+
+
+def ideal_auroc2(right: ArrayLike, wrong: ArrayLike, m: ArrayLike, d: ArrayLike) -> Floats:
+    """Return AUROC2 of the ideal observer of sensitivity ``d`` ``(N,)`` that uses each rating as often as was seen."""
+    correct, errors, alternatives = checked(right, wrong, m)
+    sensitivity = np.asarray(d, float)
+    size = max(1, _BLOCK // max(1, correct.shape[1] * correct.shape[2]))
+    blocks = np.split(np.arange(len(sensitivity)), range(size, len(sensitivity), size))
+    found = [_matched(correct[at], errors[at], alternatives[at], sensitivity[at]) for at in blocks]
+    return np.concatenate(found)
+
+
+def _matched(correct: Floats, errors: Floats, m: Ints, d: Floats) -> Floats:
+    problem: Problem = pack(correct, errors, m)
+    used, alternatives, real = problem.right + problem.wrong, problem.m[..., None], problem.real
+    n = np.maximum(used.sum(axis=2, keepdims=True), 1e-300)
+    above = np.cumsum(used[..., ::-1], axis=2)[..., ::-1][..., 1:] / n
+    share = type1.accuracy(d[:, None], problem.m)[..., None]
+    size = np.abs(d)[:, None, None]
+    # Of a negative d the roles of right and wrong are exchanged.
+    turned = np.where(d[:, None, None] < 0, 1 - share, share)
+    zeta = shares_to_criteria(np.where(real, above, 0.5), turned, alternatives, size)
+    lift = table().along(alternatives, zeta, size)[0]
+    area, pairs = _areas(*(_shares(np.where(real, special.ndtr(each), 0.0)) for each in (zeta + lift, zeta)))
+    area = np.where(d[:, None] < 0, 1 - area, area)
+    weight = problem.right.sum(axis=2) * problem.wrong.sum(axis=2)
+    return _weighted(area, np.where(pairs > 0, weight, 0.0))
+
+
+def _shares(above: Floats) -> Floats:
+    """Return the share of each rating, rising, from the shares above each cut."""
+    shape = (*above.shape[:2], 1)
+    ends = np.concatenate([np.ones(shape), above, np.zeros(shape)], axis=2)
+    return np.asarray(ends[..., :-1] - ends[..., 1:])
+
+
+def _areas(right: Floats, wrong: Floats) -> tuple[Floats, Floats]:
+    return area_of(right, wrong), right.sum(axis=2) * wrong.sum(axis=2)
+
+
+def _weighted(area: Floats, weight: Floats) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(weight > 0, area * weight, 0.0).sum(axis=1) / weight.sum(axis=1))
+
+
+def eta(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Interval:
+    """Return eta of one cell, counts ``(K,)`` or ``(S, K)``, with the MOVER interval of a ratio.
+
+    The area's interval is `auroc2_interval` of all answers, the ideal's is taken at Wilson's limits of the accuracy.
+    NaN where nobody was wrong or right or where the accuracy is at chance; unbounded where it may be.
+
+    >>> found = eta([4, 18, 26, 64, 126], [7, 8, 13, 15, 19], 4)
+    >>> round(found.value, 3), round(found.low, 2), round(found.high, 2)
+    (0.543, 0.26, 0.81)
+    """
+    correct, errors, alternatives = one_cell(right, wrong, m)
+    n, n_right = float((correct + errors).sum()), float(correct.sum())
+    nothing = Interval(math.nan, math.nan, math.nan)
+    if n_right in (0.0, n) or pack(correct, errors, alternatives).used.max(initial=0) < 2:
+        return nothing
+    seen = float(auroc2(correct, errors)[0])
+    x = seen - 0.5
+    around = auroc2_interval(correct.sum(axis=(0, 1)), errors.sum(axis=(0, 1)))
+    shift = seen - around.value  # zero but where strata are weighted
+    x_low, x_high = around.low + shift - 0.5, around.high + shift - 0.5
+    low_share, high_share = wilson_interval(n_right / n, n)
+    chance = float(((correct + errors).sum(axis=2) / alternatives).sum() / n)
+    ideals = []
+    for share in (n_right / n, low_share, high_share):
+        d = _common_d(share, correct, errors, alternatives)
+        ideals.append(float(_matched(correct, errors, alternatives, np.array([d]))[0]) - 0.5)
+    y, y_low, y_high = ideals
+    if not n_right / n > chance or y <= 0:
+        return nothing
+    if y_low <= 0 or low_share <= chance:
+        return Interval(x / y, -math.inf, math.inf)
+    return Interval(x / y, _mover(x, y, x_low, y_high, -1), _mover(x, y, x_high, y_low, 1))
+
+
+def _common_d(share: float, correct: Floats, errors: Floats, m: Ints) -> float:
+    """Return the d' at which all strata together are right in ``share`` of their answers."""
+    from scipy.optimize import brentq  # late: few commands need it
+
+    n = (correct + errors).sum(axis=2)[0]
+    if (n > 0).sum() == 1:
+        return float(type1.sensitivity(share, int(m[0, n.argmax()])))
+    ends = -type1.LARGEST, type1.LARGEST
+    return float(brentq(lambda d: float((n * type1.accuracy(d, m[0])).sum() / n.sum()) - share, *ends))
+
+
+def _mover(x: float, y: float, x_end: float, y_end: float, sign: int) -> float:
+    below = y_end * (2 * y - y_end)
+    inside = (x * y) ** 2 - x_end * below * (2 * x - x_end)
+    if below <= 0 or inside < 0:
+        return sign * math.inf
+    return (x * y + sign * math.sqrt(inside)) / below

@@ -1,4 +1,4 @@
-"""The likelihood of meta-d' of m alternatives, its gradient and its Hessian, for many cells and strata at once.
+"""The likelihood of meta-d' of m alternatives and its maximum by damped Newton steps, many cells and strata at once.
 
 One stratum holds the answers of one m, counted by rating and outcome. With falling cuts u_0 = inf > u_1 > … > u_K = -inf
 and v_k = u_k + D(u_k, d), the curve of the ideal observer of sensitivity d (`table`)::
@@ -18,8 +18,12 @@ from numpy.typing import NDArray
 from scipy import special
 
 from metacog_pipeline.stats._arrays import Floats, Ints
-from metacog_pipeline.stats.mafc.table import LARGEST_M, Table, table
+from metacog_pipeline.stats.mafc.table import LARGEST_D, LARGEST_M, table
 
+LARGEST_STEP = 1.5  # in z and in d: further than that the quadratic says nothing
+STEPS = 200
+FLAT = 1e-9  # gradient per answer at which a search ends
+STARTS = 100  # steps to criteria that reproduce the used shares; four are usual, halving a bracket takes 60
 _LOG_ROOT_2_PI = 0.5 * math.log(2 * math.pi)
 
 
@@ -70,33 +74,13 @@ class Slopes:
     gradient: Floats
     bands: Floats
 
-    @property
-    def hessian(self) -> Floats:
-        """Return the whole Hessian ``(N, P, P)``."""
-        return whole(self.bands)
-
-
-def whole(bands: Floats) -> Floats:
-    """Return the symmetric matrices ``(N, P, P)`` of their bands ``(N, P, 3)``."""
-    cells, size, _ = bands.shape
-    found = np.zeros((cells, size, size))
-    places = np.arange(size)
-    found[:, :-1, -1] = found[:, -1, :-1] = bands[:, :-1, 2]
-    found[:, places, places] = bands[..., 0]
-    low = places[:-2]
-    found[:, low, low + 1] = found[:, low + 1, low] = bands[:, :-2, 1]
-    return found
-
 
 def solved(bands: Floats, right: Floats, strata: int) -> Floats:
     """Return the solutions ``(N, P)`` of symmetric systems: their ``bands`` ``(N, P, 3)``, and what they equal, ``right``.
 
     The ``strata`` meet in d alone: what it is comes first, then each stratum by itself. That takes P steps where a whole
-    matrix, which is solved where there is one stratum, takes P cubed. Raises LinAlgError there, and returns numbers that
-    are not finite here, where there is no solution.
+    matrix takes P cubed. Numbers are not finite where there is no solution.
     """
-    if strata == 1:
-        return np.asarray(np.linalg.solve(whole(bands), right[..., None])[..., 0])
     cells, size = right.shape
     # Criteria first, so that each step goes over all strata of all cells at once.
     pivot, beside, border, side = (
@@ -121,15 +105,11 @@ def solved(bands: Floats, right: Floats, strata: int) -> Floats:
     return found
 
 
-def evaluate(problem: Problem, zeta: Floats, d: Floats, curve: Table | None = None) -> Slopes:
-    """Return the likelihood at criteria ``zeta`` ``(N, S, K - 1)`` and sensitivity ``d`` ``(N,)``, 0 or more.
-
-    ``curve`` is the table of the ideal observer, whole by default.
-    """
+def evaluate(problem: Problem, zeta: Floats, d: Floats) -> Slopes:
+    """Return the likelihood at criteria ``zeta`` ``(N, S, K - 1)`` and sensitivity ``d`` ``(N,)``, 0 or more."""
     cells, strata, cuts = zeta.shape
     real = problem.real
-    curve = table() if curve is None else curve
-    lift, by_z, by_d, by_zz, by_zd, by_dd = curve.lift(problem.m[..., None], zeta, d[:, None, None])
+    lift, by_z, by_d, by_zz, by_zd, by_dd = table().lift(problem.m[..., None], zeta, d[:, None, None])
     wrong = _Row(problem.wrong, np.where(real, zeta, -np.inf))
     right = _Row(problem.right, np.where(real, zeta + lift, -np.inf))
     turn = 1 + by_z
@@ -173,3 +153,126 @@ class _Row:
         self.first = (counts * up)[..., 1:] - (counts * down)[..., :-1]
         self.second = (counts * bend_up)[..., 1:] + (counts * bend_down)[..., :-1]
         self.mixed = (counts * up * down)[..., 1:-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Where the searches ended."""
+
+    zeta: Floats
+    d: Floats
+    slopes: Slopes
+
+
+def climb(
+    problem: Problem,
+    d: Floats,
+    fixed: bool = False,
+) -> Found:
+    """Climb from sensitivity ``d`` ``(N,)``; with ``fixed`` only the criteria move, which gives the profile.
+    It starts at criteria at which every rating is used as often as it was.
+    """
+    zeta = criteria(problem, d)
+    slopes = evaluate(problem, zeta, d)
+    n = np.maximum((problem.right + problem.wrong).sum(axis=(1, 2)), 1.0)
+    damping = np.zeros(len(d))
+    d = d.copy()
+    done = np.zeros(len(d), bool)
+    for _ in range(STEPS):
+        steep = _free_gradient(slopes.gradient, d, fixed)
+        done |= np.abs(steep).max(axis=1) / n < FLAT
+        moving = np.flatnonzero(~done)
+        if not len(moving):
+            break
+        part = problem.take(moving)
+        step = _step(slopes.bands[moving], steep[moving], damping[moving], fixed, zeta.shape[1])
+        new_zeta, new_d = _moved(zeta[moving], d[moving], step, fixed)
+        tried = evaluate(part, new_zeta, new_d)
+        before = slopes.value[moving]
+        better = _ordered(part, new_zeta) & (tried.value >= before - 1e-12 * np.abs(before))
+        better &= np.isfinite(tried.gradient).all(axis=1)
+        taken = moving[better]
+        zeta[taken], d[taken] = new_zeta[better], new_d[better]
+        slopes.value[taken], slopes.gradient[taken] = tried.value[better], tried.gradient[better]
+        slopes.bands[taken] = tried.bands[better]
+        damping[taken] = np.where(damping[taken] > 1e-6, damping[taken] / 10, 0.0)
+        damping[moving[~better]] = np.maximum(damping[moving[~better]] * 10, 1e-3)
+        done |= damping > 1e12
+    return Found(zeta, d, slopes)
+
+
+def criteria(problem: Problem, d: Floats) -> Floats:
+    """Return criteria at which the ideal observer of sensitivity ``d`` uses every rating as often as it was used."""
+    right, wrong = problem.right, problem.wrong
+    total = np.maximum((right + wrong).sum(axis=2, keepdims=True), 1e-300)
+    above = np.cumsum((right + wrong)[..., ::-1], axis=2)[..., ::-1][..., 1:] / total
+    share = right.sum(axis=2, keepdims=True) / total
+    above = np.where(problem.real, above, 0.5)
+    found = shares_to_criteria(above, share, problem.m[..., None], d[:, None, None], 1e-3)
+    odd = np.flatnonzero(~_ordered(problem, found))
+    if len(odd):  # ratings used so little that their criteria are closer than what was asked for
+        m, cells = problem.m[odd][..., None], d[odd][:, None, None]
+        found[odd] = shares_to_criteria(above[odd], share[odd], m, cells)
+    return found
+
+
+def shares_to_criteria(above: Floats, right: Floats, m: Ints, d: Floats, precise: float = 1e-12) -> Floats:
+    """Return zeta with ``right`` HR(zeta) + (1 - ``right``) FAR(zeta) = ``above``, strictly between 0 and 1.
+
+    Newton steps are kept inside a shrinking bracket, which is halved where they do not get shorter by themselves: where
+    few false alarms and many hits meet, they may go to and fro between two places.
+    """
+    low, high = np.full(above.shape, -40.0), np.full(above.shape, 40.0)
+    zeta, last = special.ndtri(above), np.full(above.shape, np.inf)
+    for _ in range(STARTS):
+        lift, by_z = table().along(m, zeta, d)
+        value = right * special.ndtr(zeta + lift) + (1 - right) * special.ndtr(zeta) - above
+        slope = right * _phi(zeta + lift) * (1 + by_z) + (1 - right) * _phi(zeta)
+        low, high = np.where(value < 0, zeta, low), np.where(value >= 0, zeta, high)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            newton = zeta - value / slope
+        shorter = np.abs(newton - zeta) <= np.maximum(last / 2, precise)
+        moved = np.where(shorter & (newton >= low) & (newton <= high), newton, (low + high) / 2)
+        last = np.abs(moved - zeta)
+        if last.max(initial=0.0) < precise:
+            return np.asarray(moved)
+        zeta = moved
+    return np.asarray(zeta)
+
+
+def _phi(x: Floats) -> Floats:
+    return np.asarray(np.exp(-x * x / 2) / np.sqrt(2 * np.pi))
+
+
+def _free_gradient(gradient: Floats, d: Floats, fixed: bool) -> Floats:
+    """Return the gradient without what cannot move: a fixed d, or one at an end of its range that pushes outwards."""
+    steep = gradient.copy()
+    stuck = ((d <= 0) & (steep[:, -1] < 0)) | ((d >= LARGEST_D) & (steep[:, -1] > 0))
+    steep[stuck | fixed, -1] = 0.0
+    return steep
+
+
+def _step(hessian: Floats, gradient: Floats, damping: Floats, fixed: bool, strata: int) -> Floats:
+    bands = -hessian
+    held = (gradient[:, -1] == 0.0) | fixed
+    bands[held, :, 2] = 0.0
+    diagonal = np.maximum(np.abs(bands[..., 0]), 1e-8)
+    diagonal[held, -1] = 1.0
+    bands[held, -1, 0] = 1.0
+    bands[..., 0] += damping[:, None] * diagonal
+    step = solved(bands, gradient, strata)
+    # Where the likelihood is not concave the Newton step may lead down: follow the scaled gradient instead.
+    down = ~((step * gradient).sum(axis=1) > 0)
+    step[down] = gradient[down] / (diagonal[down] * (1 + damping[down, None]))
+    size = np.abs(step).max(axis=1, keepdims=True)
+    return np.asarray(step * np.minimum(1.0, LARGEST_STEP / np.maximum(size, 1e-300)))
+
+
+def _moved(zeta: Floats, d: Floats, step: Floats, fixed: bool) -> tuple[Floats, Floats]:
+    moved = zeta + step[:, :-1].reshape(zeta.shape)
+    return moved, d if fixed else np.clip(d + step[:, -1], 0.0, LARGEST_D)
+
+
+def _ordered(problem: Problem, zeta: Floats) -> NDArray[np.bool_]:
+    real = problem.real[..., 1:]
+    return np.asarray(np.where(real, zeta[..., :-1] > zeta[..., 1:], True).all(axis=(1, 2)))

@@ -24,30 +24,16 @@ LARGEST_M = 10
 LARGEST_D = 6.0
 D_NODES = 40
 Z_END, Z_NODES = 6.5, 261
-NEAR_NODES = 12
-NARROW = 1.5  # a range of d in which so short a series is precise
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The ideal observer: ``spline`` of P, shape ``(m, interval, 4, order)``, and ``scalars``, ``(m, 2, order)``.
-
-    The series are those of sensitivities from ``low`` to ``high``; the scalars are always of 0 .. 6.
-    """
+    """The ideal observer: ``spline`` of P, shape ``(m, interval, 4, order)``, and ``scalars``, ``(m, 2, order)``."""
 
     spline: Floats
     scalars: Floats
-    low: float = 0.0
-    high: float = LARGEST_D
 
-    def near(self, low: float, high: float) -> Table:
-        """Return the same over a part of the sensitivities, with a shorter series: quicker where many d lie close."""
-        x = np.cos(np.pi * (np.arange(NEAR_NODES) + 0.5) / NEAR_NODES)
-        at = self.spline @ _series((x + 1) * (high - low) / 2 + low)[0].T
-        to_series = np.linalg.inv(chebyshev.chebvander(x, NEAR_NODES - 1))
-        return Table(np.ascontiguousarray(at @ to_series.T), self.scalars, low, high)
-
-    def lift(self, m: Ints, zeta: Floats, d: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
+    def lift(self, m: Ints, zeta: Floats, d: Floats) -> tuple[Floats, ...]:
         """Return D = eta - zeta and its derivatives D_z, D_d, D_zz, D_zd, D_dd in the shape of ``zeta``.
 
         ``m`` and ``d`` broadcast to it; a ``d`` with fewer numbers is worked out once for all that share it.
@@ -57,16 +43,11 @@ class Table:
         slope, slope_by_d, _ = _slope_at(cubic, x) * inside
         bends = (6 * cubic[0, :, 0] * x + 2 * cubic[0, :, 1]) * inside
         dd = d.ravel()[owner]
-        found = (
-            dd * value,
-            dd * slope,
-            value + dd * by_d,
-            dd * bends,
-            slope + dd * slope_by_d,
-            2 * by_d + dd * by_dd,
-        )
-        one, two, three, four, five, six = (each.reshape(zeta.shape) for each in found)
-        return one, two, three, four, five, six
+        found = dd * np.stack([value, slope, by_d, bends, slope_by_d, by_dd])
+        found[2] += value
+        found[4] += slope
+        found[5] += 2 * by_d
+        return tuple(each.reshape(zeta.shape) for each in found)
 
     def along(self, m: Ints, zeta: Floats, d: Floats) -> tuple[Floats, Floats]:
         """Return D and D_z of `lift` alone, in half the time."""
@@ -76,14 +57,13 @@ class Table:
         return value.reshape(zeta.shape), slope.reshape(zeta.shape)
 
     def _cubic(self, m: Ints, zeta: Floats, d: Floats, orders: int) -> tuple[Floats, Floats, Floats, Ints]:
-        """Return the cubics in zeta of P and its first ``orders`` - 1 derivatives by d, where each point is in its
-        interval, whether it is inside the table, and which d is its own.
+        """Return the cubics in zeta of P and of ``orders`` - 1 derivatives by d, of each point where in its interval it is,
+        whether it is inside the table, and which d is its own.
         """
         m = np.broadcast_to(m, zeta.shape)
         owner = np.broadcast_to(np.arange(d.size).reshape(d.shape), zeta.shape).ravel()
         order = self.spline.shape[-1]
-        clipped = np.clip(d.ravel(), self.low, self.high)
-        series = _series(clipped, self.low, self.high, order, orders).transpose(1, 2, 0)
+        series = _series(np.clip(d.ravel(), 0.0, LARGEST_D), orders).transpose(1, 2, 0)
         width = 2 * Z_END / (Z_NODES - 1)
         place = np.clip(zeta.ravel(), -Z_END, Z_END)
         interval = np.clip(((place + Z_END) / width).astype(int), 0, Z_NODES - 2)
@@ -123,30 +103,21 @@ def _slope_at(cubic: Floats, x: Floats) -> Floats:
     return np.asarray((3 * cubic[..., 0] * x + 2 * cubic[..., 1]) * x + cubic[..., 2])
 
 
-def _series(
-    d: Floats, low: float = 0.0, high: float = LARGEST_D, order: int = D_NODES, orders: int = 3
-) -> Floats:
-    """Return the Chebyshev polynomials of d on its range, their first and second derivatives, shape ``(3, d, order)``;
-    with ``orders`` 1 themselves alone.
-    """
-    first = chebyshev.chebvander((2 * d - low - high) / (high - low), order - 1)
-    if orders == 1:
-        return np.asarray(first[None], dtype=float)
-    slope, bend = _derivatives(order)
-    scale = 2 / (high - low)
-    return np.stack([first, first @ slope * scale, first @ bend * scale**2])
+def _series(d: Floats, orders: int = 1) -> Floats:
+    """Return the Chebyshev polynomials of d on 0 .. 6, and their first and second derivatives, ``(orders, d, order)``."""
+    first = chebyshev.chebvander(2 * d / LARGEST_D - 1, D_NODES - 1)
+    return np.stack([first, *(first @ each for each in _derivatives()[: orders - 1])])
 
 
 @functools.cache
-def _derivatives(nodes: int) -> tuple[Floats, Floats]:
-    """Return the matrices that take a series' polynomials to those of its first and second derivative."""
-    unit = np.eye(nodes)
-    slope, bend = np.zeros((nodes, nodes)), np.zeros((nodes, nodes))
-    for order in range(nodes):
-        one, two = chebyshev.chebder(unit[order]), chebyshev.chebder(unit[order], 2)
-        slope[: len(one), order] = one
-        bend[: len(two), order] = two
-    return slope, bend
+def _derivatives() -> tuple[Floats, Floats]:
+    """Return the matrices that take a series' polynomials to those of its first and second derivative by d."""
+    unit, found = np.eye(D_NODES), np.zeros((2, D_NODES, D_NODES))
+    for which, times in enumerate((1, 2)):
+        for order in range(D_NODES):
+            each = chebyshev.chebder(unit[order], times) * (2 / LARGEST_D) ** times
+            found[which, : len(each), order] = each
+    return found[0], found[1]
 
 
 @functools.cache
