@@ -44,6 +44,8 @@ CLOSE = 1.02  # bisection ends when the bracket is this narrow
 MOST_STEPS = 16
 STRIDE = 1.5  # from one number of trials to the next while no bracket is found
 TOO_MANY = f"more than {MOST_TRIALS:,} trials"
+# Outside, the limits of meta-d′ (±10) or rates of 0 and 1 decide what comes out.
+LARGEST = {"d": 5.0, "m_ratio": 5.0, "c": 3.0, "delta": 5.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +90,15 @@ class Design:
         if (self.delta is None) != (self.quantity == "optimality"):
             needed = "delta follows from m_ratio for" if self.delta is not None else "delta is needed for"
             raise ValueError(f"{needed} the quantity {self.quantity}")
-        if self.delta is not None and not abs(self.delta) <= 5:
-            raise ValueError(f"delta is {self.delta:g}: -5 to 5 is possible")
+        for name, limit in LARGEST.items():
+            value = getattr(self, name)
+            if value is not None and not abs(value) <= limit:
+                raise ValueError(f"{name} is {value:g}: -{limit:g} to {limit:g} is possible")
         for each in self.observers:
-            # Outside, the limits of meta-d′ (±10) or rates of 0 and 1 decide what comes out.
-            if not (
-                max(abs(each.d), abs(each.m_ratio)) <= 5
-                and abs(each.m_ratio * each.d) <= 8
-                and abs(each.c) <= 3
-            ):
+            if not (abs(each.d) <= 5 and abs(each.m_ratio * each.d) <= 8 and abs(each.c) <= 3):
                 raise ValueError(
-                    f"an observer has d {each.d:g}, M-ratio {each.m_ratio:g}, c {each.c:g}: |d| and |M| up to 5, |M d| up "
-                    "to 8 and |c| up to 3 are possible"
+                    f"an observer has d {each.d:g}, M-ratio {each.m_ratio:g}, c {each.c:g}: |d| up to 5, |M d| up to 8 "
+                    "and |c| up to 3 are possible"
                 )
         _within("ratings", self.ratings, 2, MOST_RATINGS)
         if not 0 < self.alpha < 0.5:
