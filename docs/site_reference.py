@@ -21,7 +21,7 @@ from metacog_pipeline.benchmarks.selfknowledge.training.settings import Training
 from metacog_pipeline.deploy import DeploySection
 from metacog_pipeline.leaderboard.glossary import declared_measures
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
-from metacog_pipeline.scoring.calibration import PREFIX
+from metacog_pipeline.scoring.harmonised_measures import PREFIX
 from metacog_pipeline.study.allowed import as_written
 from metacog_pipeline.study.study_file import StudySection
 

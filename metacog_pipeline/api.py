@@ -15,6 +15,7 @@ from metacog_pipeline.errors import MetacogError, StoreError, StudyError
 if TYPE_CHECKING:
     import polars as pl
 
+    from metacog_pipeline.scoring.verdict import Verdict
     from metacog_pipeline.study import Study
 
 #: Ways a run may end that leave boards behind: all done, some partitions failed, rows not readable, batches under way.
@@ -105,10 +106,27 @@ class OpenStudy:
         return self.sql(f"from transcripts where benchmark = '{benchmark}'")
 
     def compare(self, a: str, b: str) -> pl.DataFrame:
-        """Return models ``a`` and ``b`` on the items both answered: paired differences, intervals, corrected p."""
-        from metacog_pipeline.scoring.cross_benchmark import compare
+        """Return the tests of model ``a`` against ``b``, as ``metacog compare`` prints them: ``a`` minus ``b``.
 
-        return compare(self.study, a, b)
+        The columns are those of the table ``comparisons``; rows that answer a question of the verdict come first.
+        """
+        import polars as pl
+
+        from metacog_pipeline.leaderboard import read
+
+        for name in (a, b):
+            self.study.model(name)
+        found = read.pairs(self.study.home, a, b)
+        return pl.DataFrame(found.rows, schema=list(found.columns), orient="row", infer_schema_length=None)
+
+    def verdict(self) -> dict[str, Verdict]:
+        """Return who knows what it knows: the verdict by kind of respondent (``measured``, ``simulated``).
+
+        It is what the report, ``metacog board`` and the UI show. Raises ``StoreError`` before there is a leaderboard.
+        """
+        from metacog_pipeline.leaderboard import read
+
+        return read.verdicts(self.study.home)
 
     def sql(self, query: str) -> pl.DataFrame:
         """Return what one reading statement answers from the study's DuckDB file; `transcripts` has prompts and replies.

@@ -10,10 +10,9 @@ from metacog_pipeline.benchmark.contract import Scored
 from metacog_pipeline.conformance import Tried
 from metacog_pipeline.scoring import comparisons as comparing
 from metacog_pipeline.scoring.calibration import with_curves
-from metacog_pipeline.scoring.comparisons import comparisons
+from metacog_pipeline.scoring.comparisons import comparisons, of_confidence
 from metacog_pipeline.scoring.estimates import estimates, groups_of
 from metacog_pipeline.scoring.harmonised import harmonised
-from metacog_pipeline.scoring.model_pairs import PAIRED_SCHEMA, paired
 from metacog_pipeline.scoring.schemas import CALIBRATION, COMPARISON, ESTIMATE
 
 Change = Callable[[pl.DataFrame, random.Random], pl.DataFrame]
@@ -194,5 +193,5 @@ def wrong_in(tried: Tried, responses: pl.DataFrame, *, runs: bool = True) -> lis
         wrong += [why] if why is not None else []
     alike = harmonised(benchmark, scored)
     assert with_curves(alike, seed=1)[0].columns == CALIBRATION.names()
-    assert paired(alike, "careful", "hasty", seed=1, n_boot=40).schema == PAIRED_SCHEMA
+    wrong += comparing.failures_in(of_confidence(benchmark, scored, alike))
     return wrong

@@ -46,7 +46,7 @@ def study(tmp_path_factory):
 def test_the_exported_names_are_these():
     assert mp.__all__ == ["MetacogError", "OpenStudy", "open_study", "stats"]
     assert [name for name in dir(mp.OpenStudy) if not name.startswith("_")] == [
-        *("board", "compare", "observations", "plan", "run", "sql", "transcripts")
+        *("board", "compare", "observations", "plan", "run", "sql", "transcripts", "verdict")
     ]
     for name in mp.__all__:
         assert getattr(mp, name).__doc__
@@ -94,7 +94,7 @@ def test_observations_and_transcripts_are_whole(study):
 
 def test_two_models_are_compared_on_what_both_answered(study):
     compared = study.compare("one", "two")
-    assert set(compared["n_items"]) == {6}
+    assert set(compared.filter(family="confidence_models")["n"]) == {6}
     with pytest.raises(mp.MetacogError, match='no model "three"; it has: one, two'):
         study.compare("one", "three")
 

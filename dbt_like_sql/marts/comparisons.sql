@@ -14,6 +14,7 @@
 --     are; 0 where nothing is tested
 --   primary: whether it is the one test that answers its question (docs/comparisons.md); other tests are secondary. A word of
 --     SQL: write it in double quotes
+--   question: which question of the verdict the primary test answers: knows, calibrated, unanswerable, judgement; else null
 --   low_n: whether either side has too few answers for its own interval, or fewer than 30 items are shared; null without one
 --   note: what was left out, counts behind the test
 select
@@ -43,6 +44,7 @@ select
     test.verdict,
     coalesce(test.n_tests, 0) as n_tests,
     coalesce(test.primary, false) as "primary",
+    test.question,
     test.n,
     test.note,
     test.status,

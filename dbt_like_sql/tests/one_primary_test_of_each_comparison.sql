@@ -1,5 +1,7 @@
--- A question about a model, pair or condition is answered by one test: no two primary rows are about the same.
-select benchmark, dataset, task, condition, scoring, model, source, a, b, string_agg(family || ' ' || measure, ', ') as tests
+-- A question about a model, pair or condition is answered by one test: no two primary rows of a question are about the same.
+select
+    benchmark, question, dataset, task, condition, scoring, model, source, a, b,
+    string_agg(family || ' ' || measure, ', ') as tests
 from comparisons
 where "primary"
 group by all

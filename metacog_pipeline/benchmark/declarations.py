@@ -237,8 +237,8 @@ class Response:
 class Comparison:
     """One result of a test of a against b. Empty where there is no number; ``status`` says why.
 
-    ``n_tests``, ``primary`` and ``low_n`` are filled by the pipeline: the size of its family, whether it is the test a
-    `Question` is answered by, whether its interval rests on too few answers.
+    The pipeline fills ``n_tests``, ``primary``, ``question`` and ``low_n``: the size of its family, whether it is the test
+    that answers a `Question`, which question of the verdict that is, whether its interval rests on too few answers.
     """
 
     family: str
@@ -269,6 +269,7 @@ class Comparison:
     status: str = "ok"
     n_tests: int = 0
     primary: bool = False
+    question: str | None = None
     low_n: bool | None = None
 
 
@@ -291,6 +292,8 @@ class Question:
         Family and measure of the test that answers it.
     secondary
         Families that ask it in another way. Other measures of the primary family are secondary as well.
+    verdict
+        Which question of the study's verdict it answers (`scoring.verdict.QUESTIONS`); None: none of them.
     unit
         What n of the primary test counts: too few of them leave a verdict out (`stats.exact`).
     """
@@ -299,6 +302,7 @@ class Question:
     primary: tuple[str, str]
     secondary: tuple[str, ...] = ()
     unit: Literal["items", "models"] = "items"
+    verdict: Literal["knows", "calibrated", "unanswerable", "judgement"] | None = None
 
     @property
     def families(self) -> tuple[str, ...]:

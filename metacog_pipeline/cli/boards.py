@@ -11,35 +11,42 @@ from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import PATH, opened, study_argument, study_option
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.home import Home
-from metacog_pipeline.leaderboard.output import FORMATS, Format, Rows, render
+from metacog_pipeline.leaderboard.output import FORMATS, Format, render
 from metacog_pipeline.leaderboard.printing import notes, render_board
 from metacog_pipeline.leaderboard.read import board as read_board
-from metacog_pipeline.leaderboard.read import one_connection, run_query
-
-_COMPARED = (
-    *("benchmark", "condition", "measure", "value_a", "value_b"),
-    *("difference", "low", "high", "p_holm", "n_items", "better", "low_n"),
-)
+from metacog_pipeline.leaderboard.read import one_connection, run_query, verdict_rows, verdicts
+from metacog_pipeline.leaderboard.read import pairs as read_pairs
+from metacog_pipeline.leaderboard.verdict_text import compared_text, verdict_text
 
 
 @click.command()
 @click.argument("benchmark", required=False)
 @study_option
+@click.option(
+    "--all", "whole", is_flag=True, help="Print the boards of all benchmarks, with every condition."
+)
 @printing.format_option(*FORMATS)
-def board(benchmark: str | None, study_file: Path, form: Format) -> None:
-    """Print the leaderboard of all benchmarks, or of one.
+def board(benchmark: str | None, study_file: Path, whole: bool, form: Format) -> None:
+    """Print the verdict: who knows what it knows, by which benchmark, how sure; or a whole board.
 
-    For people (table, markdown) one line per model; for programs (json, csv) every row of the table `leaderboard`.
+    With a BENCHMARK, or --all, one line per model and condition. For programs (json, csv) the rows of the table
+    `verdict`, or of the table `leaderboard`.
     """
-    print_board(opened(study_file).home, benchmark, form)
-
-
-def print_board(home: Home, benchmark: str | None, form: Format) -> None:
-    """Print the board of one benchmark, or of all; for people with notes below."""
+    home = opened(study_file).home
+    if benchmark is None and not whole:
+        click.echo(printed_verdict(home, form), nl=False)
+        return
     with one_connection(home):
         click.echo(render_board(read_board(home, benchmark), form), nl=False)
         if form in ("table", "markdown"):
             click.echo(f"\n{notes(home, benchmark)}", nl=False)
+
+
+def printed_verdict(home: Home, form: Format = "table") -> str:
+    """Return the verdict of the study at ``home`` as text."""
+    if form == "table":
+        return verdict_text(verdicts(home))
+    return render(verdict_rows(home), form)
 
 
 @click.command()
@@ -50,19 +57,18 @@ def print_board(home: Home, benchmark: str | None, form: Format) -> None:
 def compare(a: str, b: str, study_file: Path, form: Format) -> None:
     """Compare models A and B of a study on the items both answered: A minus B, paired.
 
-    Score intervals of accuracy and AUROC2, bootstrap over items with all their runs for the others; Holm's correction
-    over the whole table. One rule for every benchmark: confidence is 0 to 1, ECE has ten bins; a board may have the
-    scale of its paper (MetaMedQA: 1 to 5). ECE and Brier score: less is better. `better` is empty where the data do
-    not favour one at p < 0.05; `low_n`: too few right or wrong answers for the interval to be trusted.
+    Prints the tests of the study as the board has them: first those that answer a question of the verdict, then the
+    exploratory ones. Intervals and p are at the level of the family of tests.
     """
-    from metacog_pipeline.scoring.cross_benchmark import compare as compare_models
-
-    found = compare_models(opened(study_file), a, b)
-    people = form in ("table", "markdown")
-    shown = found.drop_nulls("difference").select(_COMPARED) if people else found
-    click.echo(render(Rows(tuple(shown.columns), tuple(shown.iter_rows())), form), nl=False)
-    if left := found.height - shown.height:
-        click.echo(f"{left} of {found.height} tests have no value; column status of --format csv says why.")
+    study = opened(study_file)
+    if a == b:
+        raise StudyError(f'compare: "{a}" twice; name two models')
+    for name in (a, b):
+        study.model(name)
+    found = read_pairs(study.home, a, b)
+    if form not in ("table", "markdown"):
+        return click.echo(render(found, form), nl=False)
+    click.echo(compared_text(found, a, b, form), nl=False)
 
 
 # A query may begin with a comment, as in -- What …

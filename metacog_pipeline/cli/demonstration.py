@@ -9,30 +9,24 @@ from pathlib import Path
 import click
 
 from metacog_pipeline.cli import printing
+from metacog_pipeline.cli.boards import printed_verdict
 from metacog_pipeline.cli.options import PATH, quiet_option
 from metacog_pipeline.cli.running import launch, nothing_to_do
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import shipped
-from metacog_pipeline.leaderboard.read import run_query
+from metacog_pipeline.leaderboard.output import objects
+from metacog_pipeline.leaderboard.read import verdict_rows
 from metacog_pipeline.study import load_study
 
 _DONE = """\
 
-This is the sample set with simulated respondents, not a result about any real model. Best first, with 95 % intervals.
-
+{verdict}
+This is the sample set with simulated respondents, not a result about any real model.
 Report:       {report}
 Study file:   {study}
 DuckDB file:  {duckdb}
-
-Three things to try:
-  metacog board --study {study}
-  metacog ui {study}
-  metacog sql --study {study} "from leaderboard where measure = 'unknown_recall'\""""
-_HEADLINES = """
-select benchmark, condition, measure, model, round(estimate, 2) as estimate, round(low, 2) as low, round(high, 2) as high
-from leaderboard where headline and source <> 'published'
-order by benchmark, condition, measure, rank nulls last, model
-"""
+Dagster UI:   metacog ui {study}
+Next: metacog board --all --study {study}"""
 
 
 @click.command()
@@ -57,6 +51,7 @@ def demo(folder: Path, quiet: bool) -> None:
         sys.exit(code)
     if quiet and not printing.wanted():
         return
-    printing.table("rankings", run_query(study.home, _HEADLINES))
     made = {"report": study.home.page, "study": study_file, "duckdb": study.home.leaderboard}
-    printing.say(_DONE.format(**made), **{name: str(path) for name, path in made.items()})
+    said = _DONE.format(verdict=printed_verdict(study.home), **made)
+    facts = {name: str(path) for name, path in made.items()}
+    printing.say(said, verdict=objects(verdict_rows(study.home)), **facts)

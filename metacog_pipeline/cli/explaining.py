@@ -26,7 +26,7 @@ WIDTH = 110
 def explain(study_file: Path, **cell: str) -> None:
     """Explain one number of a board: its formula, what was asked, its interval, and the same number recounted.
 
-    The names are those of the board: `metacog board --format csv`. The number is computed again from the responses;
+    The names are those of the board: `metacog board --all --format csv`. The number is computed again from the responses;
     where that gives another one than the board has, the exit code is 1.
     """
     from metacog_pipeline.leaderboard.explanation import explain as explained

@@ -40,6 +40,8 @@ MEASURES = _columns(
     Float64="min max",
     Boolean="higher_is_better headline",
 )
+#: What benchmarks declare to be asked of their answers, and the test that answers it: no file either.
+QUESTIONS = _columns(String="benchmark question asks family measure")
 _ITEMS = _columns(String="item_id dataset task question key kind item_hash", Int32="position")
 # What benchmarks call the question, the right answer and the sort of an item.
 _ITEMS_OWN = {
@@ -108,6 +110,7 @@ class Dataset:
 _SHAPES: tuple[tuple[str, Mapping[str, Any], tuple[str, ...]], ...] = (
     *((name, columns, (f"study/{name}.parquet",)) for name, columns in STUDY_TABLES.items()),
     ("measures", MEASURES, ()),
+    ("questions", QUESTIONS, ()),
     ("items", _ITEMS, ("items/*.parquet",)),
     ("calls", pl.DataFrame(ARROW_SCHEMA.empty_table()).schema, ("transcripts/**/*.parquet",)),
     ("estimates", schemas.ESTIMATE, ("estimates/*/models/*.parquet",)),

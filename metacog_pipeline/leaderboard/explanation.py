@@ -14,7 +14,7 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard import read
 from metacog_pipeline.leaderboard.database import identifier, text
 from metacog_pipeline.leaderboard.glossary import formulas, terms
-from metacog_pipeline.scoring.calibration import PREFIX
+from metacog_pipeline.scoring.harmonised_measures import PREFIX
 from metacog_pipeline.scoring.recount import Recount, recount
 from metacog_pipeline.study import Study
 
@@ -96,7 +96,7 @@ def _missing(home: Home, names: tuple[str, ...]) -> str:
         place += 1
     there = sorted({row[place] for row in known if row[:place] == names[:place]})
     close = suggestion(names[place], there)
-    return f'explain: the board has no {NAMES[place]} "{names[place]}"{close}; metacog board --format csv lists all'
+    return f'explain: the board has no {NAMES[place]} "{names[place]}"{close}; metacog board --all --format csv lists all'
 
 
 def _where(values: Mapping[str, Any]) -> str:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from metacog_pipeline import registry
 from metacog_pipeline.benchmark.contract import Measure
-from metacog_pipeline.scoring.calibration import PREFIX
+from metacog_pipeline.scoring.comparisons import questions_of
 from metacog_pipeline.scoring.estimates import measures_of
-from metacog_pipeline.scoring.harmonised_measures import AMONG_PEOPLE, DECLARED
+from metacog_pipeline.scoring.harmonised_measures import AMONG_PEOPLE, DECLARED, PREFIX
 
 _FOLDER = Path(__file__).parent
 
@@ -50,6 +50,21 @@ def declared_measures(benchmarks: Iterable[str]) -> Iterator[dict[str, object]]:
             yield _row(
                 benchmark, PREFIX + measure.name, measure, formulas().get(measure.name, {}).get("reference")
             )
+
+
+def declared_questions(benchmarks: Iterable[str]) -> Iterator[dict[str, object]]:
+    """Yield one row of the dataset ``questions`` per question of the verdict that the benchmarks are asked."""
+    for benchmark in sorted({*benchmarks} & {*registry.names()}):
+        for each in questions_of(registry.load(benchmark)):
+            family, measure = each.primary
+            if each.verdict is not None:
+                yield {
+                    "benchmark": benchmark,
+                    "question": each.verdict,
+                    "asks": each.asks,
+                    "family": family,
+                    "measure": measure,
+                }
 
 
 def _row(benchmark: str, name: str, measure: Measure, paper: str | None) -> dict[str, object]:

@@ -21,7 +21,7 @@ LOW_N_LEGEND = (
     "°: so few right or wrong answers that the 95 % interval covers less than 92 or more than 97 %,\n"
     "or its coverage was not measured (low_n).\n"
 )
-_MORE = "Every measure, with the reason where one is missing: metacog board --format csv\n"
+_MORE = "Every measure, with the reason where one is missing: metacog board --all --format csv\n"
 _REASONS = 6  # below a section; column status of the table has all
 
 _SETS = """

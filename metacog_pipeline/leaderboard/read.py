@@ -16,6 +16,7 @@ from metacog_pipeline.files import replacing, shipped, write_text
 from metacog_pipeline.home import FOLDERS, KEPT, Home
 from metacog_pipeline.leaderboard.database import attach, open_database, text
 from metacog_pipeline.leaderboard.output import Rows, to_csv, to_json, unique
+from metacog_pipeline.scoring import verdict
 from metacog_pipeline.storage.read_only import add_files, dataset, require_reading, seal
 
 if TYPE_CHECKING:
@@ -126,6 +127,49 @@ def board(home: Home, benchmark: str | None = None) -> Rows:
         known = [str(name) for (name,) in names]
         meant, listed = suggestion(benchmark, known), ", ".join(known) or "none yet"
         raise StudyError(f'benchmark: "{benchmark}" is not on the board{meant}; it has: {listed}')
+    return found
+
+
+def verdict_rows(home: Home) -> Rows:
+    """Return the rows of the table ``verdict`` with label and unit of their measure, as `scoring.verdict.Cell` has them."""
+    about = {"label": "coalesce(said.label, own.measure)", "unit": "said.unit"}
+    listed = ", ".join(f"{about.get(name, f'own.{name}')} as {name}" for name in verdict.columns())
+    return read_table(
+        home, f"select {listed} from verdict as own left join measures as said using (benchmark, measure)"
+    )
+
+
+def verdicts(home: Home) -> dict[str, verdict.Verdict]:
+    """Return the study's verdict by kind of respondent: ``measured`` and ``simulated``, those there are."""
+    return verdict.verdicts(verdict_rows(home).rows)
+
+
+def pairs(home: Home, a: str, b: str) -> Rows:
+    """Return the tests of model ``a`` against ``b`` in the columns of ``comparisons``, primary ones first.
+
+    Values are of ``a`` minus ``b``, whichever way round the table has them. StoreError where the two share no test yet.
+    """
+    one, two = text(a), text(b)
+    found = read_table(
+        home,
+        f"""
+        select * from (
+            select * from comparisons where model is null and a = {one} and b = {two}
+            union all
+            select * replace (
+                b as a, a as b, -value as value, -high as low, -low as high,
+                -high_adjusted as low_adjusted, -low_adjusted as high_adjusted
+            )
+            from comparisons where model is null and a = {two} and b = {one}
+        )
+        order by question is null, list_position({[*verdict.QUESTIONS]}, question), not "primary",
+            benchmark, family, measure, dataset, task, condition, scoring
+        """,
+    )
+    if not found.rows:
+        raise StoreError(
+            f"compare: no test of {a} against {b} yet; both need answers to the same items: run the study first"
+        )
     return found
 
 

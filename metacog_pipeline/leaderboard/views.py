@@ -14,10 +14,13 @@ import pyarrow.parquet as pq
 from metacog_pipeline.errors import StoreError, one_line
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.database import text
-from metacog_pipeline.leaderboard.datasets import MEASURES, SHARED, Dataset
-from metacog_pipeline.leaderboard.glossary import declared_measures
+from metacog_pipeline.leaderboard.datasets import MEASURES, QUESTIONS, SHARED, Dataset
+from metacog_pipeline.leaderboard.glossary import declared_measures, declared_questions
 from metacog_pipeline.leaderboard.sql_folder import ASKED, Project, SqlModel
 from metacog_pipeline.transcripts.folder import JUDGEMENTS
+
+# Views whose rows benchmarks declare, and the table they are registered as.
+_DECLARED = {"stg_measures": "declared_measures", "stg_questions": "declared_questions"}
 
 
 def data_files(home: Home, project: Project) -> list[str]:
@@ -68,7 +71,8 @@ class Views:
         files = [
             path for path in dataset.of(self.files) if name == "stg_calls" or owner(path) not in self.left_out
         ]
-        whole = dataset.reading(files, "from declared_measures" if name == "stg_measures" else None)
+        declared = _DECLARED.get(name)
+        whole = dataset.reading(files, f"from {declared}" if declared else None)
         for part in self.project.parts:
             if f"stg_{part.part_of}" == name and part.benchmark not in self.left_out:
                 for read in part.reads:
@@ -88,9 +92,13 @@ class Views:
         self.asked = sorted(each for each in known - {*self.left_out} if not each.endswith(JUDGEMENTS))
 
     def make_given(self) -> None:
-        """Make the tables of what the study asks, and give `stg_measures` what the benchmarks declare."""
-        declared = pl.DataFrame([*declared_measures(self.asked)], schema=MEASURES)
-        self.connection.register("declared_measures", declared.to_arrow())
+        """Make the tables of what the study asks, and register what the benchmarks declare."""
+        given = {
+            "declared_measures": pl.DataFrame([*declared_measures(self.asked)], schema=MEASURES),
+            "declared_questions": pl.DataFrame([*declared_questions(self.asked)], schema=QUESTIONS),
+        }
+        for name, frame in given.items():
+            self.connection.register(name, frame.to_arrow())
         asked = "create temp table asked_benchmarks as select unnest(?::varchar[]) as benchmark"
         self.connection.execute(asked, [self.asked])
         self.connection.execute(f"create temp table kept_items as {' union all '.join(self._items())}")

@@ -19,7 +19,7 @@ import polars as pl
 
 from metacog_pipeline.benchmark.measures import Where, holds
 from metacog_pipeline.scoring.estimates import Basis, basis_of
-from metacog_pipeline.scoring.harmonised_measures import CHOSEN, DECLARED
+from metacog_pipeline.scoring.harmonised_measures import CHOSEN, DECLARED, PREFIX
 from metacog_pipeline.scoring.schemas import CALIBRATION, CURVES
 from metacog_pipeline.stats import confidence_measures, resampling, selective
 from metacog_pipeline.stats._arrays import Floats, Ints
@@ -33,7 +33,6 @@ from metacog_pipeline.stats.resampling import Patterns
 from metacog_pipeline.stats.trials import Trials, trials
 
 VERSION = "14"
-PREFIX = "harmonised_"  # a benchmark may have an ECE of its own: what is not the same has another name
 N_BOOT = 1000
 RISK_COVERAGE = "risk_coverage"
 _DECLARED = {each.name: each for each in DECLARED}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from operator import attrgetter
@@ -11,25 +11,49 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from metacog_pipeline.benchmark.bound import Bound
-from metacog_pipeline.benchmark.contract import Comparison, Contrast, Scored, Table
+from metacog_pipeline.benchmark.contract import Comparison, Contrast, Question, Scored, Table
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.schema import schema_of
 from metacog_pipeline.errors import one_line, reason_of
-from metacog_pipeline.scoring.estimates import FAILED
+from metacog_pipeline.scoring import model_pairs
+from metacog_pipeline.scoring.estimates import FAILED, measures_of
+from metacog_pipeline.scoring.harmonised import lacking
+from metacog_pipeline.scoring.harmonised_measures import DECLARED, PREFIX
 from metacog_pipeline.scoring.schemas import COMPARISON
 from metacog_pipeline.stats import exact
 from metacog_pipeline.stats.decisions import verdicts
 from metacog_pipeline.stats.multiple import bonferroni, holm
 
-VERSION = "9"  # of what all tests have in common: comparisons made by another are stale
+VERSION = "10"  # of what all tests have in common: comparisons made by another are stale
 LEVEL = 0.05
+#: What every benchmark with right and wrong answers and a confidence is asked, where its own questions do not ask it.
+OF_CONFIDENCE = (
+    Question(
+        "Does one model's confidence separate right from wrong answers better than another's?",
+        (model_pairs.FAMILY, f"{PREFIX}auroc2"),
+        verdict="knows",
+    ),
+    Question(
+        "Does one model's confidence lie closer to its share of right answers than another's?",
+        (model_pairs.FAMILY, f"{PREFIX}ece"),
+        verdict="calibrated",
+    ),
+)
+CONFIDENCE = Contrast(
+    model_pairs.FAMILY,
+    model_pairs.between_models,
+    within=("family", "measure", "source"),
+    words="Two models' confidence, computed alike for every benchmark, on the items that both answered.",
+)
 LEAST_SHARED = 30  # items; with fewer the coverage of single means falls below 92 %
 #: What a test says. Other words in ``verdict`` name what was seen.
 VERDICTS = ("significant", "not_significant", "negligible", "inconclusive")
 #: What a test is about.
 PLACE = ("dataset", "source", "task", "condition", "scoring", "model", "a", "b")
+Floats = NDArray[np.float64]
 _VALUES = attrgetter(*COMPARISON.names()[1:])  # all but the benchmark, of a comparison
 _VERDICT = (
     pl.when(pl.col("p_adjusted") < LEVEL).then(pl.lit("significant")).otherwise(pl.lit("not_significant"))
@@ -48,14 +72,37 @@ def comparisons(
     return marked(pl.concat(made), pooled) if made else COMPARISON.to_frame()
 
 
+def of_confidence(benchmark: Bound, scored: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
+    """Return the tests of every two models' confidence, in `COMPARISON`; none where nothing is right or wrong.
+
+    ``scored`` are the scored responses of all models, ``answers`` what is harmonised of them.
+    """
+    lacks = lacking(benchmark, scored)
+    tests = model_pairs.between_models(answers, seed=benchmark.context.seed, lacks=lacks)
+    rows = as_table(benchmark, tests)
+    tested, low_n = rows["p"].is_not_null(), pl.col("low_n")
+    return finished(benchmark, CONFIDENCE, rows).with_columns(low_n=pl.when(tested).then(low_n))
+
+
 def _tested(benchmark: Bound, contrast: Contrast, groups: Sequence[Group]) -> pl.DataFrame:
     try:
         rows = rows_of(benchmark, contrast, groups)
-        rows = without_few(judged(contrast, adjusted(contrast, rows)), contrast.unit)
-        rows = pl.concat([rows, as_table(benchmark, not_compared(contrast, groups, rows))])
-        return primary_named(benchmark, rows)
+        rows = finished(benchmark, contrast, rows)
+        return pl.concat([rows, as_table(benchmark, not_compared(contrast, groups, rows))])
     except Exception as error:  # one family that fails leaves its own row
         return as_table(benchmark, _failed(contrast, error, groups, {}))
+
+
+def finished(benchmark: Bound, contrast: Contrast, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of a contrast with corrected p, verdicts, intervals that agree with p, and the primary ones named."""
+    rows = without_few(judged(contrast, adjusted(contrast, rows)), contrast.unit)
+    return primary_named(benchmark, with_adjusted_intervals(rows, _spans(benchmark)))
+
+
+def _spans(benchmark: Bound) -> dict[str, float]:
+    """Return by measure the largest difference that its range allows."""
+    every = (*measures_of(benchmark), *(replace(each, name=f"{PREFIX}{each.name}") for each in DECLARED))
+    return {each.name: each.range[1] - each.range[0] for each in every if None not in each.range}  # type: ignore[operator]
 
 
 def rows_of(benchmark: Bound, contrast: Contrast, groups: Sequence[Group]) -> pl.DataFrame:
@@ -116,7 +163,7 @@ def adjusted(contrast: Contrast, rows: pl.DataFrame) -> pl.DataFrame:
     return made.with_columns(verdict=pl.Series(verdict.tolist(), dtype=pl.String))
 
 
-def _corrected(how: str, rows: pl.DataFrame, within: Sequence[str]) -> NDArray[np.float64]:
+def _corrected(how: str, rows: pl.DataFrame, within: Sequence[str]) -> Floats:
     """Return p by Holm or by Bonferroni over the rows that are equal in ``within``, NaN where there is none."""
     correct = {"holm": holm, "bonferroni": bonferroni}[how]
     p = np.full(rows.height, np.nan)
@@ -143,15 +190,64 @@ def judged(contrast: Contrast, rows: pl.DataFrame) -> pl.DataFrame:
     return made.with_columns(verdict=pl.when(lacks).then(_VERDICT).otherwise("verdict"))
 
 
+def with_adjusted_intervals(rows: pl.DataFrame, spans: Mapping[str, float] | None = None) -> pl.DataFrame:
+    """Return the rows whose intervals say of 0 what their p says, with intervals at the level of their family.
+
+    A test says of 0 that it lies in the interval, or outside: where interval and p come from two methods (an exact p of
+    few items and a resampled interval), the end that is near 0 moves to 0, or just past it. The interval at the level of
+    the family has its sides widened as those of a normal one would be from 0.05 to 0.05 p / p_adjusted; ``spans`` are the
+    largest differences that measures can have.
+    """
+    names = ("value", "low", "high", "low_adjusted", "high_adjusted", "p", "p_adjusted")
+    found = {name: rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy().copy() for name in names}
+    value, p, family = found["value"], found["p"], found["p_adjusted"]
+    span = np.array([(spans or {}).get(name, np.inf) for name in rows["measure"]])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        level = LEVEL * np.where(
+            family > 0, np.clip(p / family, 1 / np.maximum(rows["n_tests"].to_numpy(), 1), 1), 1
+        )
+        wider = ndtri(1 - level / 2) / ndtri(1 - LEVEL / 2)
+        bare = np.isnan(found["low_adjusted"])
+        for end in ("low", "high"):
+            own = np.clip(value + (found[end] - value) * wider, -span, span)
+            found[f"{end}_adjusted"] = np.where(bare, own, found[f"{end}_adjusted"])
+        for suffix, by in (("", p), ("_adjusted", family)):
+            ends = _agreeing(value, found[f"low{suffix}"], found[f"high{suffix}"], by)
+            found[f"low{suffix}"], found[f"high{suffix}"] = ends
+    made = [pl.Series(name, found[name], nan_to_null=True) for name in names[1:5]]
+    return rows.with_columns(made)
+
+
+def _agreeing(value: Floats, low: Floats, high: Floats, p: Floats) -> tuple[Floats, Floats]:
+    """Return the ends of intervals, the one near 0 moved where it contradicts ``p``."""
+    reached, missed = p >= LEVEL, (p < LEVEL) & (value != 0)
+    hair = np.abs(value) * 1e-9
+    low = np.where(reached & (low > 0), 0.0, np.where(missed & (value > 0) & (low <= 0), hair, low))
+    high = np.where(reached & (high < 0), 0.0, np.where(missed & (value < 0) & (high >= 0), -hair, high))
+    return low, high
+
+
 def primary_named(benchmark: Bound, rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows that say whether they are the test a question of the benchmark is answered by.
 
     Where a test stands in several rows, with all models and without some, the first one is that test.
     """
-    asked = [question.primary for question in benchmark.questions]
-    named = [(pl.col("family") == family) & (pl.col("measure") == measure) for family, measure in asked]
     first = pl.struct("family", "measure", *PLACE).is_first_distinct()
-    return rows.with_columns(primary=pl.any_horizontal(pl.lit(False), *named).fill_null(False) & first)
+    found = rows.with_columns(primary=pl.lit(False), question=pl.lit(None, pl.String))
+    for asked in questions_of(benchmark):
+        family, measure = asked.primary
+        here = ((pl.col("family") == family) & (pl.col("measure") == measure)).fill_null(False) & first
+        found = found.with_columns(
+            primary=pl.col("primary") | here,
+            question=pl.when(here).then(pl.lit(asked.verdict)).otherwise("question"),
+        )
+    return found
+
+
+def questions_of(benchmark: Bound | type[Bound]) -> tuple[Question, ...]:
+    """Return what is asked of a benchmark: its own questions, and of its confidence those that none of these asks."""
+    own = {question.verdict for question in benchmark.questions}
+    return (*benchmark.questions, *(each for each in OF_CONFIDENCE if each.verdict not in own))
 
 
 def not_compared(contrast: Contrast, groups: Iterable[Group], rows: pl.DataFrame) -> Iterator[Comparison]:

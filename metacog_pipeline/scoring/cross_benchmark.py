@@ -1,4 +1,4 @@
-"""Tables over all benchmarks of one study: measures of confidence, traits, correlations, and two models compared."""
+"""Tables over all benchmarks of one study: measures of confidence, traits, correlations."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ from pathlib import Path
 
 import polars as pl
 
-from metacog_pipeline.benchmark.bound import Bound, enabled
-from metacog_pipeline.errors import StoreError, StudyError
+from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.scoring import calibration, correlations, human_respondents, traits
 from metacog_pipeline.scoring.estimates import WITHHELD
 from metacog_pipeline.scoring.files import pooled_estimates, scored_partitions
-from metacog_pipeline.scoring.harmonised import answers
-from metacog_pipeline.scoring.model_pairs import paired
-from metacog_pipeline.scoring.schemas import table_of
+from metacog_pipeline.scoring.harmonised import LACKING, answers, lacking
 from metacog_pipeline.stats.estimate import OK
 from metacog_pipeline.study import Study
 from metacog_pipeline.study.frames import read_frame, write_frame
@@ -21,8 +18,6 @@ from metacog_pipeline.study.frames import read_frame, write_frame
 CALIBRATION, CURVES, TRAITS, CORRELATIONS = "calibration", "curves", "traits", "correlations"
 VERSION = f"{calibration.VERSION}.{correlations.VERSION}"
 CELL = ["benchmark", "dataset", "condition", "model"]
-#: One row per cell that lacks answers: how many of those asked, and whether its numbers are shown all the same.
-LACKING = table_of("String benchmark dataset condition model", "Int64 lacking asked", "Boolean shown")
 _NUMBERS = ("estimate", "low", "high", "sem", "low_n")
 
 
@@ -48,43 +43,12 @@ def publish(study: Study) -> dict[str, int]:
     return {name: frame.height for name, frame in made.items()}
 
 
-def compare(study: Study, a: str, b: str) -> pl.DataFrame:
-    """Return the paired comparison of two models of the study over every benchmark with right and wrong answers.
-
-    Raises StudyError for a name the study does not list, or one name twice; StoreError where nothing was answered.
-    """
-    for name in (a, b):
-        study.model(name)
-    if a == b:
-        raise StudyError(f'compare: "{a}" twice; name two models')
-    found = paired(answers(study, frozenset((a, b))), a, b, seed=study.study.seed)
-    if not found.height:
-        raise StoreError(f"compare: no answers of {a} or {b} yet; run `metacog run {study.path.name}` first")
-    return found
-
-
 def table_path(study: Study, name: str) -> Path:
     """Return where a table over all benchmarks is kept."""
     return study.home.cross_benchmark / f"{name}.parquet"
 
 
 # --- runs that lack answers: withheld or labelled, as a benchmark's own numbers are -------------------------------------
-def lacking(benchmark: Bound, scored: pl.DataFrame) -> pl.DataFrame:
-    """Return what scored responses lack, in `LACKING`, of all that would stand in the table had it been answered.
-
-    An unanswered response belongs to the condition it would be harmonised to if it could be read.
-    """
-    unanswered = pl.col("status").is_in(benchmark.unanswered)
-    if scored.filter(unanswered).is_empty():
-        return LACKING.to_frame()
-    whole = scored.with_columns(_lacks=unanswered, status=pl.lit("ok"))
-    counted = benchmark.harmonise(whole).group_by("dataset", "condition", "model")
-    found = counted.agg(lacking=pl.col("_lacks").sum(), asked=pl.len()).filter(pl.col("lacking") > 0)
-    shown = pl.lit(benchmark.settings.allow_incomplete)
-    named = found.with_columns(benchmark=pl.lit(benchmark.name), shown=shown)
-    return named.select(pl.col(name).cast(kind) for name, kind in LACKING.items())
-
-
 def lacking_of(study: Study) -> pl.DataFrame:
     """Return what the study lacks; the runs of a model count together."""
     found = [LACKING.to_frame()]

@@ -28,7 +28,7 @@ from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.reading.calls import AGAIN
 from metacog_pipeline.scoring import comparisons as comparing
 from metacog_pipeline.scoring import reader_error
-from metacog_pipeline.scoring.comparisons import comparisons, failures_in, table
+from metacog_pipeline.scoring.comparisons import comparisons, failures_in, of_confidence, questions_of, table
 from metacog_pipeline.scoring.estimates import COVERAGE, estimates, groups_of, measures_of, members
 from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.scoring.responses import FAILED_READING, read_responses
@@ -104,7 +104,8 @@ def pooling_digest(benchmark: Bound, partitions: Sequence[Partition]) -> str:
 def comparison_digest(benchmark: Bound) -> str:
     """Return the digest of what the tests between models and the benchmark's own tables are made from."""
     contrasts = [[each.family, each.version, *each.within] for each in benchmark.contrasts]
-    rules = [comparing.VERSION, contrasts, [question.primary for question in benchmark.questions]]
+    asked = [[question.primary, question.verdict] for question in questions_of(benchmark)]
+    rules = [comparing.VERSION, contrasts, asked]
     return _digest([rules, pooling_digest(benchmark, every_scored(benchmark))])
 
 
@@ -319,7 +320,8 @@ def compare(benchmark: Bound) -> Compared:
     judged = kept_judgements(benchmark, *partitions)
     groups, pooled = groups_of(benchmark, scored, by_run=False), pooled_estimates(benchmark)
     everything = Scored(scored, groups, judged, pooled)
-    tests = comparisons(benchmark, groups, pooled)
+    answers = read_frames([each.below("harmonised") for each in partitions])
+    tests = pl.concat([comparisons(benchmark, groups, pooled), of_confidence(benchmark, scored, answers)])
     failures = [f"{benchmark.name}_comparisons: {why}" for why in failures_in(tests)]
     made = {"comparisons": tests}
     for each in benchmark.tables:

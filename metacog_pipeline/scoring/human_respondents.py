@@ -23,7 +23,7 @@ from metacog_pipeline.interchange.imported import ImportOptions, Rejected
 from metacog_pipeline.interchange.respondents import read_respondents
 from metacog_pipeline.scoring import calibration, files
 from metacog_pipeline.scoring.harmonised import harmonised
-from metacog_pipeline.scoring.harmonised_measures import OF_CHOICES
+from metacog_pipeline.scoring.harmonised_measures import OF_CHOICES, PREFIX
 from metacog_pipeline.scoring.responses import CALL_COLUMNS, read_responses
 from metacog_pipeline.scoring.schemas import CALIBRATION, table_of
 from metacog_pipeline.stats import resampling
@@ -123,7 +123,7 @@ def _group(benchmark: str, values: pl.DataFrame) -> Iterator[dict[str, Any]]:
         known = own["estimate"].drop_nulls().to_numpy()
         n, lacking = len(known), own.height - len(known)
         row = {"benchmark": benchmark, "dataset": dataset, "condition": condition, "model": PEOPLE, "source": HUMAN,
-               "measure": calibration.PREFIX + str(measure), "n": int(own["n"].sum()), "n_items": own.height,
+               "measure": PREFIX + str(measure), "n": int(own["n"].sum()), "n_items": own.height,
                "n_without_confidence": 0, "method": f"mean of {n} people, t interval", "low_n": n < FEW,
                "status": f"{lacking} of {own.height} people have no value" if lacking else "ok"}  # fmt: skip
         if together:
@@ -148,7 +148,7 @@ def _interval(known: Any, measure: str) -> dict[str, Any]:
 
 def _placed(study: Study, values: pl.DataFrame, models: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield the percentile of every model's value among those of the people under the same condition."""
-    wanted = {calibration.PREFIX + name: name for name in PERCENTILES}
+    wanted = {PREFIX + name: name for name in PERCENTILES}
     placed = models.filter(pl.col("measure").is_in(list(wanted)), pl.col("estimate").is_not_null())
     for row in placed.iter_rows(named=True):
         measure = wanted[row["measure"]]

@@ -4,8 +4,7 @@ Items are the unit: one counts with all its runs under both models, so what make
 Differences of accuracy and AUROC2 have the interval and the p of their two score intervals and what the items make of both
 (`stats.two_intervals`): resamples of few errors cover too little. The others have those of the bootstrap. The p of
 accuracy, where both answered every item as often, and every p up to 12 items is that of all exchanges. Where a p of 0.05 or
-more has an interval that just leaves out 0, the interval is drawn to 0. Holm's correction is over all rows of one
-comparison. No model is better on fewer than 6 items.
+more has an interval that just leaves out 0, the interval is drawn to 0.
 
 Items that either of the two answered are drawn, with the same draws for all models on as many items: a model is resampled
 once for all its pairs, and no pair depends on who else was asked.
@@ -13,61 +12,75 @@ once for all its pairs, and no pair depends on who else was asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metacog_pipeline.scoring.schemas import table_of
+from metacog_pipeline.benchmark.contract import Comparison, lost_items
+from metacog_pipeline.scoring.harmonised_measures import PREFIX
 from metacog_pipeline.stats import exact, measured_coverage, resampling, two_intervals
 from metacog_pipeline.stats._arrays import Floats, Ints
 from metacog_pipeline.stats.auroc import auroc_from_patterns, influences
 from metacog_pipeline.stats.confidence_grid import CELLS, STATISTICS, SUMS, cells_at, of_sums
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, Estimate
-from metacog_pipeline.stats.multiple import holm
 from metacog_pipeline.stats.resampling.products import item_weights, products
 
 N_BOOT = resampling.N_TESTED
 FEW_ITEMS = 10
 NOTHING_SHARED = "no item was answered by both"
 UNSTATED = "no item was answered with a confidence by both"
-#: One row per benchmark, condition and measure: ``a`` minus ``b``. ``better`` names the model the data favour, if any;
-#: ``low_n`` is true where either has fewer right or wrong answers than the interval was seen to hold with.
-PAIRED_SCHEMA = table_of(
-    "String benchmark condition measure a b",
-    "Float64 value_a value_b difference low high p p_holm",
-    "Int64 n_items n_a n_b",
-    "String better status",
-    "Boolean low_n",
-)
 _STATED = tuple(name for name in STATISTICS if name != "accuracy")  # measures of answers with a confidence
 _BY_SCORE = ("accuracy", "auroc2")  # with score intervals of their own
-_LOWER_IS_BETTER = ("ece", "brier")
-_NEITHER = ("mean_confidence",)  # more of it is no merit
 _ALPHA = 0.05
+FAMILY = "confidence_models"
 Row = dict[str, Any]
+Place = tuple[str, str, str]  # data set, condition, model
 Counts = NDArray[np.int32]
 
 
-def paired(answers: pl.DataFrame, a: str, b: str, *, seed: int, n_boot: int = N_BOOT) -> pl.DataFrame:
-    """Return the comparison of ``a`` and ``b`` in `PAIRED_SCHEMA`; ``answers`` are rows of `schemas.HARMONISED`.
+def between_models(
+    answers: pl.DataFrame, *, seed: int, lacks: pl.DataFrame | None = None, n_boot: int = N_BOOT
+) -> Iterator[Comparison]:
+    """Yield the comparison of every two models of one source on the items that both answered, a row per measure.
 
-    Accuracy is of all readable answers, the other measures of those with a stated confidence.
+    ``answers`` are rows of `schemas.HARMONISED`. Accuracy is of all readable answers, the other measures of those with a
+    stated confidence. A model is left out, with a row that says so, under a condition where it ``lacks`` answers and the
+    study does not show incomplete numbers (rows of `harmonised.LACKING`).
     """
-    of_two = answers.filter(pl.col("model").is_in([a, b]))
-    parts = of_two.partition_by("benchmark", "dataset", "condition", as_dict=True)
-    rows: list[Row] = []
-    for (benchmark, _, condition), part in sorted(parts.items(), key=lambda each: str(each[0])):
-        one, two = (Model.of(part.filter(model=name), seed, n_boot) for name in (a, b))
-        named = {"benchmark": benchmark, "condition": condition, "a": a, "b": b}
-        rows += [{**named, **row} for row in differences(one, two)]
-    for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True):
-        row |= {"p_holm": p, "better": _better(row, p)}
-    return pl.DataFrame(rows, schema=PAIRED_SCHEMA)
+    hidden: dict[Place, str] = {}
+    if lacks is not None:
+        hidden = {
+            (
+                row["dataset"],
+                row["condition"],
+                row["model"],
+            ): f"{row['lacking']} of {row['asked']} not answered"
+            for row in lacks.filter(~pl.col("shown")).iter_rows(named=True)
+        }
+    for (dataset, condition, source), part in sorted(
+        answers.partition_by("dataset", "condition", "source", as_dict=True).items(), key=str
+    ):
+        names = sorted(part["model"].unique())
+        where: Any = {"dataset": dataset, "condition": condition, "source": source}
+        for name in names:
+            if why := hidden.get((dataset, condition, name)):
+                yield Comparison(FAMILY, "", a=name, status=f"not compared: incomplete: {why}", **where)
+        shown = [name for name in names if (dataset, condition, name) not in hidden]
+        sides = {name: Model.of(part.filter(model=name), seed, n_boot) for name in shown}
+        for a, b in combinations(shown, 2):
+            yield from (_comparison(row, a, b, where) for row in differences(sides[a], sides[b]))
+
+
+def _comparison(row: Row, a: str, b: str, where: Mapping[str, Any]) -> Comparison:
+    kept = {name: row[name] for name in ("low", "high", "p", "status", "low_n", "note")}
+    measure, n = PREFIX + row["measure"], row["n_items"]
+    return Comparison(FAMILY, measure, a=a, b=b, value=row["difference"], n=n, **kept, **where)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +93,7 @@ class Side:
     n_drawn: int
     seed: int
     n_boot: int
+    n_all: int  # items before those that the other model did not answer are left out
 
     @classmethod
     def of(cls, item: NDArray[Any], cell: Ints, n_cells: int, seed: int, n_boot: int) -> Side:
@@ -87,7 +101,7 @@ class Side:
         items, place = np.unique(item, return_inverse=True)
         counts = np.bincount(place * n_cells + cell, minlength=len(items) * n_cells).astype(np.int32)
         every = np.arange(len(items))
-        return cls(items, counts.reshape(len(items), n_cells), every, len(items), seed, n_boot)
+        return cls(items, counts.reshape(len(items), n_cells), every, len(items), seed, n_boot, len(items))
 
     def shared(self, other: Side) -> Side:
         """Return it on the items that ``other`` answered as well."""
@@ -155,12 +169,13 @@ def differences(one: Model, two: Model) -> list[Row]:
 def _compared(sides: tuple[Side, Side], names: Iterable[str], why: str) -> list[Row]:
     first, second = sides
     if not len(first.items):
-        return [_empty(name, why) for name in names]
+        return [{**_empty(name, why), "n_items": 0, "low_n": None, "note": None} for name in names]
     answers = np.stack([side.totals.reshape(-1, 2).sum(axis=0) for side in sides])  # model × (wrong, right)
     (n_a, n_b), n_items = map(int, answers.sum(axis=1)), len(first.items)
+    lost = lost_items(first.n_all, second.n_all, n_items)
     found = []
     for name in names:
-        row = {"n_items": n_items, "n_a": n_a, "n_b": n_b, **_difference(name, first, second)}
+        row = {"n_items": n_items, "note": lost, **_difference(name, first, second)}
         of = (f"difference_{name}", "paired", row["low"], row["low"], 0, int(answers.min()))
         found.append({**row, "low_n": measured_coverage.low_n(*of, several=n_a + n_b > 2 * n_items)})
     return found
@@ -205,10 +220,3 @@ def _by_score(name: str, first: Side, second: Side) -> tuple[float | None, float
 def _empty(name: str, status: str) -> Row:
     numbers = dict.fromkeys(("value_a", "value_b", "difference", "low", "high", "p"))
     return {"measure": name, **numbers, "status": status}
-
-
-def _better(row: Row, p: float | None) -> str | None:
-    too_few = exact.few_items(row.get("n_items") or 0) is not None
-    if too_few or row["measure"] in _NEITHER or p is None or p >= _ALPHA:
-        return None
-    return str(row["a"] if (row["difference"] > 0) != (row["measure"] in _LOWER_IS_BETTER) else row["b"])

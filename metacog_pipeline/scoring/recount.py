@@ -12,7 +12,7 @@ from metacog_pipeline.errors import StoreError
 from metacog_pipeline.scoring import cross_benchmark, files
 from metacog_pipeline.scoring.calibration import with_curves
 from metacog_pipeline.scoring.estimates import estimates, groups_of
-from metacog_pipeline.scoring.harmonised import harmonised
+from metacog_pipeline.scoring.harmonised import harmonised, lacking
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.study import Study
 
@@ -45,7 +45,7 @@ def recount(
         frame = _harmonised_under(own, scored, condition)
         answers = harmonised(own, frame).filter(condition=condition)
         table = with_curves(answers, seed=own.context.seed)[0]
-        rows = cross_benchmark.labelled(table, cross_benchmark.lacking(own, frame))
+        rows = cross_benchmark.labelled(table, lacking(own, frame))
     else:
         groups = groups_of(own, scored, by_run=False)
         whole = files.with_reader_error(own, runs, estimates(own, groups), by_run=False)

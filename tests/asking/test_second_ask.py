@@ -59,7 +59,7 @@ def test_scores_with_and_without_the_second_ask_stand_side_by_side(run, metacog)
     done = metacog("sql", "--study", path, query, "--format", "json")
     shares = {row["measure"]: row["estimate"] for row in json.loads(done.out)}
     assert shares["coverage_first_reply"] < shares["coverage"] == 1
-    assert "first replies" in metacog("board", "--study", path).out
+    assert "first replies" in metacog("board", "--all", "--study", path).out
 
 
 def test_a_complete_run_asks_nothing_more_and_a_switch_asks_nothing_again(run):

@@ -27,6 +27,7 @@ def publish(benchmark: Bound) -> None:
     """Build the board of the study of a scored benchmark."""
     study = benchmark.context.study
     files.pool(benchmark)
+    files.compare(benchmark)
     cross_benchmark.publish(study)
     write_status(study)
     assert build(study.home).failures == {}

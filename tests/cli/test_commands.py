@@ -19,7 +19,7 @@ COLUMNS = [
 
 
 def test_the_board_as_json_is_a_list_of_objects_with_exactly_the_board_columns(metacog, finished):
-    result = metacog("board", "--study", finished, "--format", "json")
+    result = metacog("board", "--all", "--study", finished, "--format", "json")
     rows = json.loads(result.out)
     assert result.code == 0
     assert {tuple(row) for row in rows} == {tuple(COLUMNS)}
@@ -35,8 +35,8 @@ def test_the_board_as_json_is_a_list_of_objects_with_exactly_the_board_columns(m
 def test_the_board_comes_as_csv_markdown_and_table(metacog, finished):
     text = metacog("board", "metamedqa", "--study", finished, "--format", "csv").out
     assert next(csv.reader(io.StringIO(text))) == COLUMNS
-    assert "| model |" in metacog("board", "--study", finished, "--format", "markdown").out
-    table = metacog("board", "--study", finished).out
+    assert "| model |" in metacog("board", "--all", "--study", finished, "--format", "markdown").out
+    table = metacog("board", "--all", "--study", finished).out
     assert "simulated observers" in table
     assert "Question set: sample" in table
 
@@ -104,10 +104,10 @@ def test_the_demo_ends_with_who_does_best_and_costs_nothing_twice(metacog, done_
         assert shown.code == 0
         assert "everything is up to date" in shown.err
         assert "not a result about any real model" in shown.out
-        assert re.search(r"metamedqa +baseline +\w+ +sim +0\.\d+", shown.out)
+        assert re.search(r"Knows what it knows.*\n +metamedqa, baseline: AUROC2", shown.out)
         assert len(shown.out.splitlines()) <= LONGEST_SCREEN
-    _, _, hint = shown.out.rpartition("metacog sql ")
-    assert metacog("sql", *shlex.split(hint)).code == 0, "the query it ends with is one that works"
+    _, _, hint = shown.out.rpartition("Next: metacog ")
+    assert metacog(*shlex.split(hint)).code == 0, "the command it ends with is one that works"
     report = re.search(r"Report: +(.+)", shown.out)
     assert report is not None and Path(report[1]).is_file()
 

@@ -43,11 +43,12 @@ TRIALS = "correct,confidence\n" + "".join(f"{i % 3 > 0:d},{(i * 7) % 5 + 1}\n" f
 #: What is typed after ``metacog``, and names or columns that must be in the value.
 TYPED: list[tuple[str, set[str]]] = [
     ("status study.toml --batches", set()),
-    ("board --study study.toml", {"benchmark", "model", "measure", "estimate", "rank"}),
+    ("board --study study.toml", {"question", "benchmark", "model", "estimate", "rank", "verdict"}),
+    ("board --all --study study.toml", {"benchmark", "model", "measure", "estimate", "rank"}),
     ("board metamedqa --study study.toml --format json", {"benchmark", "model"}),
     ("export study.toml --format bundle --to all.zip --json", {"wrote", "seal", "files"}),
     ("export study.toml --format bibtex --json", {"bibtex"}),
-    ("compare careful hasty --study study.toml", {"benchmark", "measure", "difference", "p_holm"}),
+    ("compare careful hasty --study study.toml", {"question", "measure", "value", "p_adjusted"}),
     ("doctor study.toml --offline", {"state", "subject", "text"}),
     ("export study.toml --to out --format csv --json", {"wrote", "told"}),
     ("explain study.toml metamedqa baseline careful accuracy", {"board", "recount", "sql"}),
@@ -141,7 +142,7 @@ def test_a_run_says_how_far_the_study_is(metacog, made, tmp_path, monkeypatch, t
     monkeypatch.setattr(running.subprocess, "Popen", Child)
     result = metacog(*typed.split(), "--json")
     value = json.loads(result.out)
-    assert {"partitions", "exit_code"} <= set(value) or {"rankings", "report"} <= set(value)
+    assert {"partitions", "exit_code"} <= set(value) or {"verdict", "report"} <= set(value)
 
 
 @pytest.mark.parametrize("typed", ["ui study.toml --port 0", "serve --port 0"])

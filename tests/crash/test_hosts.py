@@ -43,7 +43,7 @@ def run(study: Path, *more: str) -> str:
 
 
 def board(study: Path) -> str:
-    return run(study, "board", "--format", "csv", "--study")
+    return run(study, "board", "--all", "--format", "csv", "--study")
 
 
 def test_another_host_goes_on_where_a_killed_one_stopped(hosts, victim, provider, make_study):

@@ -21,6 +21,7 @@ from metacog_pipeline.benchmarks.signaldetection.measures.meta_d import meta_d_e
 from metacog_pipeline.benchmarks.signaldetection.measures.type1 import type1_estimates
 from metacog_pipeline.scoring import calibration as shared
 from metacog_pipeline.scoring import model_pairs
+from metacog_pipeline.scoring.harmonised_measures import PREFIX
 from metacog_pipeline.scoring.schemas import HARMONISED
 from metacog_pipeline.stats import calibration, measured_coverage, observers, resampling
 from metacog_pipeline.stats.auroc import auroc_from_patterns
@@ -125,12 +126,12 @@ def fitted(patterns: Patterns, says: np.ndarray) -> Found:
 def difference(first: Patterns, second: Patterns, says: np.ndarray) -> Found:
     """Differences of two models that answered the same items."""
     both = pl.concat([answers(first, says, "a"), answers(second, says, "b")])
-    rows = model_pairs.paired(both, "a", "b", seed=1, n_boot=N_DRAWS)
+    rows = model_pairs.between_models(both, seed=1, n_boot=N_DRAWS)
     return {
-        f"difference_{row['measure']}": Estimate(
-            row["difference"], row["low"], row["high"], row["n_items"], "paired", row["status"]
+        f"difference_{row.measure.removeprefix(PREFIX)}": Estimate(
+            row.value, row.low, row.high, row.n, "paired", row.status
         )
-        for row in rows.iter_rows(named=True)
+        for row in rows
     }
 
 

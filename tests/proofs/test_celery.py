@@ -72,7 +72,7 @@ def running(
 
 def board(study: Path, environment: dict[str, str]) -> bytes:
     """What `metacog board` prints of all benchmarks."""
-    command = metacog("board", "--study", str(study), "--format", "csv")
+    command = metacog("board", "--all", "--study", str(study), "--format", "csv")
     return subprocess.run(command, env=environment, check=True, capture_output=True, timeout=TIME_S).stdout
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.leaderboard.glossary import formulas
 from metacog_pipeline.scoring import calibration as module
-from metacog_pipeline.scoring.calibration import CALIBRATION, PREFIX, cells_of, draws, with_curves
-from metacog_pipeline.scoring.harmonised_measures import DECLARED
+from metacog_pipeline.scoring.calibration import CALIBRATION, cells_of, draws, with_curves
+from metacog_pipeline.scoring.harmonised_measures import DECLARED, PREFIX
 from metacog_pipeline.scoring.schemas import CURVES, HARMONISED
 from metacog_pipeline.stats import calibration, confidence_grid
 from metacog_pipeline.stats.auroc import auroc

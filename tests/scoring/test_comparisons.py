@@ -27,7 +27,7 @@ def row(measure: str = "accuracy", p: float | None = 0.5, n: int = 20, **more: A
 
 def made(rows: list[Comparison], *, questions: tuple[Question, ...] = ASKED, **contrast: Any) -> pl.DataFrame:
     declared = Contrast("pairs", lambda benchmark, groups: rows, **contrast)
-    stub: Any = SimpleNamespace(name="toy", contrasts=(declared,), questions=questions)
+    stub: Any = SimpleNamespace(name="toy", measures=(), contrasts=(declared,), questions=questions)
     return comparisons(stub, ())
 
 
@@ -128,7 +128,9 @@ def test_no_test_answers_two_questions_and_every_primary_family_is_declared(name
 
 def test_a_contrast_without_rows_and_one_that_fails_keep_the_schema():
     assert made([]).is_empty()
-    stub: Any = SimpleNamespace(name="toy", contrasts=(Contrast("pairs", lambda *_: 1 / 0),), questions=ASKED)
+    stub: Any = SimpleNamespace(
+        name="toy", measures=(), contrasts=(Contrast("pairs", lambda *_: 1 / 0),), questions=ASKED
+    )
     groups: Any = (SimpleNamespace(dataset="d", source="measured"),)
     found = comparisons(stub, groups)
     assert found["status"].to_list() == ["failed: ZeroDivisionError: division by zero"]

@@ -1,11 +1,16 @@
 """Two models on shared items: the sign, what is shared, Holm, and what cannot be said."""
 
+from dataclasses import asdict
+
 import numpy as np
 import polars as pl
 import pytest
 
+from metacog_pipeline.benchmark.contract import Comparison
+from metacog_pipeline.benchmark.schema import schema_of
 from metacog_pipeline.scoring import model_pairs
-from metacog_pipeline.scoring.model_pairs import PAIRED_SCHEMA, paired
+from metacog_pipeline.scoring.harmonised import LACKING
+from metacog_pipeline.scoring.harmonised_measures import PREFIX
 from metacog_pipeline.scoring.schemas import HARMONISED
 from metacog_pipeline.stats import exact, measured_coverage
 from metacog_pipeline.stats.confidence_grid import CELLS, STATISTICS, SUMS, of_sums
@@ -27,6 +32,13 @@ def of(model, correct, confidence, start=0, condition="baseline"):
     ).select(pl.all(), n_alternatives=pl.lit(None, pl.Int32), response=pl.lit(None, pl.String))  # fmt: skip
 
 
+def paired(both, n_boot=500, lacks=None):
+    """The tests of all pairs, by the names of the measures without their prefix."""
+    tests = model_pairs.between_models(both, seed=1, lacks=lacks, n_boot=n_boot)
+    rows = [asdict(test) | {"measure": test.measure.removeprefix(PREFIX)} for test in tests]
+    return pl.DataFrame(rows, schema=schema_of(Comparison), orient="row")
+
+
 def row(frame, measure):
     return frame.row(by_predicate=pl.col("measure") == measure, named=True)
 
@@ -34,73 +46,80 @@ def row(frame, measure):
 def test_a_model_that_is_right_more_often_on_the_same_items_is_better():
     hard = np.random.default_rng(1).random(200)
     both = pl.concat([of("a", hard < 0.8, [0.8] * 200), of("b", hard < 0.6, [0.6] * 200)])
-    found = row(paired(both, "a", "b", seed=1, n_boot=500), "accuracy")
-    assert found["better"] == "a" and found["low"] > 0 and found["p_holm"] < 0.05
-    turned = row(paired(both, "b", "a", seed=1, n_boot=500), "accuracy")
-    assert turned["difference"] == pytest.approx(-found["difference"]) and turned["better"] == "a"
+    found = row(paired(both, n_boot=500), "accuracy")
+    assert found["value"] > 0 and found["low"] > 0 and found["p"] < 0.05
 
 
 def test_pairing_sees_what_two_separate_intervals_cannot():
     hard = np.random.default_rng(2).random(300)
     both = pl.concat([of("a", hard < 0.55, [None] * 300), of("b", hard < 0.50, [None] * 300)])
-    found = row(paired(both, "a", "b", seed=1, n_boot=2000), "accuracy")
+    found = row(paired(both, n_boot=2000), "accuracy")
     alone = 1.96 * np.sqrt(2 * 0.25 / 300)
     assert found["high"] - found["low"] < alone
     assert found["low"] > 0
 
 
-def test_less_calibration_error_is_better():
-    outcome = np.random.default_rng(3).random(300) < 0.7
-    both = pl.concat([of("sure", outcome, [1.0] * 300), of("fair", outcome, [0.7] * 300)])
-    found = paired(both, "sure", "fair", seed=1, n_boot=500)
-    assert row(found, "ece")["difference"] > 0 and row(found, "ece")["better"] == "fair"
-    assert row(found, "brier")["better"] == "fair" and row(found, "mean_confidence")["better"] is None
-    assert row(found, "accuracy")["difference"] == 0 and row(found, "accuracy")["better"] is None
+def test_models_are_compared_with_models_of_their_own_source_only():
+    both = pl.concat([of("a", [1] * 20, [0.9] * 20), of("b", [0, 1] * 10, [0.5] * 20)])
+    assert set(paired(both, 50)["source"]) == {"measured"}
+    assert paired(both.with_columns(source=pl.col("model")), 50).is_empty()
+
+
+def test_a_model_without_all_its_answers_is_left_out_with_a_row_that_says_so():
+    both = pl.concat([of(model, [1, 0] * 10, [0.9, 0.2] * 10) for model in "abc"])
+    lacks = pl.DataFrame(
+        [("metamedqa", "sample", "baseline", "b", 2, 20, False)], schema=LACKING, orient="row"
+    )
+    found = paired(both, 50, lacks)
+    assert found.filter(pl.col("measure") != "")["a", "b"].unique().rows() == [("a", "c")]
+    assert found.filter(measure="")["a", "status"].rows() == [
+        ("b", "not compared: incomplete: 2 of 20 not answered")
+    ]
+    shown = paired(both, 50, lacks.with_columns(shown=pl.lit(True)))
+    assert shown["a", "b"].n_unique() == 3
 
 
 def test_only_items_both_answered_count():
     both = pl.concat([of("a", [1] * 30, [0.9] * 30), of("b", [0] * 30, [0.9] * 30, start=20)])
-    assert row(paired(both, "a", "b", seed=1, n_boot=100), "accuracy")["n_items"] == 10
+    assert row(paired(both, n_boot=100), "accuracy")["n"] == 10
     nothing = pl.concat([of("a", [1] * 5, [0.9] * 5), of("b", [0] * 5, [0.9] * 5, start=50)])
-    found = paired(nothing, "a", "b", seed=1, n_boot=100)
+    found = paired(nothing, n_boot=100)
     assert found["status"].unique().to_list() == ["no item was answered by both"]
-    assert found["difference"].null_count() == found.height
+    assert found["value"].null_count() == found.height
 
 
 def test_answers_without_a_confidence_have_a_test_of_accuracy_and_say_why_no_other():
     both = pl.concat([of("a", [1] * 20, [0.9] * 20), of("b", [0, 1] * 10, [None] * 20)])
-    found = paired(both, "a", "b", seed=1, n_boot=100)
-    assert row(found, "accuracy")["difference"] == 0.5
+    found = paired(both, n_boot=100)
+    assert row(found, "accuracy")["value"] == 0.5
     assert set(found.filter(pl.col("measure") != "accuracy")["status"]) == {model_pairs.UNSTATED}
 
 
-def test_equal_models_are_not_told_apart_and_holm_counts_all_rows():
+def test_equal_models_are_not_separated():
     rng = np.random.default_rng(5)
     frames = [
         of(model, rng.random(120) < 0.6, list(rng.random(120)), condition=f"c{number}")
         for number in range(6)
         for model in ("a", "b")
     ]
-    found = paired(pl.concat(frames), "a", "b", seed=1, n_boot=500)
-    assert found.schema == PAIRED_SCHEMA and found.height == 30
-    assert found["better"].null_count() == 30
-    assert (found["p_holm"] >= found["p"]).all()
+    found = paired(pl.concat(frames), n_boot=500)
+    assert found.height == 30
+    assert (found["p"] > 0.05 / 30).all()
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_few_items_give_a_status_and_never_raise(count):
     both = pl.concat([of("a", [1] * count, [0.9] * count), of("b", [0] * count, [0.4] * count)])
-    found = paired(both, "a", "b", seed=1, n_boot=50)
+    found = paired(both, n_boot=50)
     assert found.height == (5 if count else 0)
     assert all(each["status"] != "ok" for each in found.iter_rows(named=True))
 
 
 @pytest.mark.parametrize("n", [2, 5, 6, 12])
-def test_few_items_have_the_p_of_all_exchanges_and_below_six_nobody_is_better(n):
+def test_few_items_have_the_p_of_all_exchanges(n):
     both = pl.concat([of("a", [1] * n, [None] * n), of("b", [0] * n, [None] * n)])
-    found = row(paired(both, "a", "b", seed=1, n_boot=50), "accuracy")
-    assert found["p"] == found["p_holm"] == pytest.approx(2 / 2**n)
-    assert found["better"] == (None if n < 6 else "a")
+    found = row(paired(both, n_boot=50), "accuracy")
+    assert found["p"] == pytest.approx(2 / 2**n)
     assert ("no verdict" in found["status"]) == (n < 6)
 
 
@@ -115,7 +134,7 @@ def test_the_p_of_accuracy_is_that_of_all_exchanges_for_any_number_of_items(a_on
             for model, each in zip("ab", right, strict=True)
         ]
     )
-    found = row(paired(both, "a", "b", seed=1, n_boot=50), "accuracy")
+    found = row(paired(both, n_boot=50), "accuracy")
     assert found["p"] == pytest.approx(mcnemar(a_only, b_only).p_exact)
     assert (found["p"] < 0.05) == (found["low"] > 0 or found["high"] < 0)
 
@@ -123,7 +142,7 @@ def test_the_p_of_accuracy_is_that_of_all_exchanges_for_any_number_of_items(a_on
 def test_no_p_is_below_the_least_that_the_items_can_give():
     right = [1] * 8 + [0] * 8
     both = pl.concat([of("a", right, [0.9] * 8 + [0.1] * 8), of("b", right, [0.1] * 8 + [0.9] * 8)])
-    found = row(paired(both, "a", "b", seed=1, n_boot=50), "auroc2")
+    found = row(paired(both, n_boot=50), "auroc2")
     assert found["p"] >= exact.least_p(16)
 
 
@@ -131,7 +150,7 @@ def test_a_p_of_two_score_intervals_is_small_as_rarely_as_it_says_and_agrees_wit
     rng, small = np.random.default_rng(11), {"accuracy": 0, "auroc2": 0}
     for _ in range(60):
         both = pl.concat([of(model, rng.random(100) < 0.9, list(rng.random(100))) for model in "ab"])
-        found = paired(both, "a", "b", seed=1, n_boot=2)
+        found = paired(both, n_boot=2)
         for measure in small:
             told = row(found, measure)
             small[measure] += told["p"] < 0.05
@@ -146,8 +165,8 @@ def test_areas_of_few_errors_have_an_interval_where_resamples_have_none():
     both = pl.concat(
         [of(model, each, list(rng.random(100))) for model, each in zip("ab", right, strict=True)]
     )
-    told = row(paired(both, "a", "b", seed=1, n_boot=200), "auroc2")
-    assert told["status"] == "ok" and -1 <= told["low"] < told["difference"] < told["high"] <= 1
+    told = row(paired(both, n_boot=200), "auroc2")
+    assert told["status"] == "ok" and -1 <= told["low"] < told["value"] < told["high"] <= 1
 
 
 def test_a_difference_of_fewer_errors_than_its_coverage_was_good_with_is_marked(monkeypatch):
@@ -161,7 +180,7 @@ def test_a_difference_of_fewer_errors_than_its_coverage_was_good_with_is_marked(
     both = pl.concat(
         [of(model, each, list(rng.random(100))) for model, each in zip("ab", right, strict=True)]
     )
-    marks = dict(paired(both, "a", "b", seed=1, n_boot=20).select("measure", "low_n").iter_rows())
+    marks = dict(paired(both, n_boot=20).select("measure", "low_n").iter_rows())
     assert marks["accuracy"] is True and marks["auroc2"] is False
     assert marks["brier"] is True  # not in the table
 
@@ -197,7 +216,7 @@ def test_draws_of_items_have_the_spread_of_the_sample():
     rng = np.random.default_rng(9)
     gap = rng.integers(0, 101, (2, 200)) / 100
     both = pl.concat([of(name, [1] * 200, list(own)) for name, own in zip("ab", gap, strict=True)])
-    told = row(paired(both, "a", "b", seed=1, n_boot=4000), "mean_confidence")
+    told = row(paired(both, n_boot=4000), "mean_confidence")
     own = gap[0] - gap[1]
-    assert told["difference"] == pytest.approx(own.mean())
+    assert told["value"] == pytest.approx(own.mean())
     assert told["high"] - told["low"] == pytest.approx(2 * 1.96 * own.std() / np.sqrt(200), rel=0.06)

@@ -6,7 +6,9 @@ from metacog_pipeline.benchmark.contract import Question
 
 QUESTIONS = (
     Question(
-        "Does one model keep better to its own judgement among others than another?", ("models_paired", "mms")
+        "Does one model keep better to its own judgement among others than another?",
+        ("models_paired", "mms"),
+        verdict="judgement",
     ),
     Question(
         "Does a model score otherwise where it meets an analyst of its own family?",

@@ -33,7 +33,11 @@ CONTRASTS = (
     ),
 )
 QUESTIONS = (
-    Question("Does one model's confidence tell right from wrong better than another's?", (MODELS, "auroc2")),
+    Question(
+        "Does one model's confidence tell right from wrong better than another's?",
+        (MODELS, "auroc2"),
+        verdict="knows",
+    ),
     Question(
         "Which way to elicit confidence tells right from wrong best, of one model?", (ELICITATIONS, "auroc2")
     ),

@@ -9,6 +9,7 @@ QUESTIONS = (
         "Does one model's confidence use more of what the model knows than another's?",
         ("models_paired", "m_ratio"),
         ("bayes_models", "mcnemar"),
+        verdict="knows",
     ),
     Question(
         "Does a model's confidence use all of what the model knows?",
