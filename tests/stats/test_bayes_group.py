@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import binom, multinomial, norm
 
-from metacog_pipeline.stats.bayes.group import bayes_metad_group, group_counts
-from metacog_pipeline.stats.bayes.group_density import group_model, product_prior
+from metacog_pipeline.stats.bayes.group import bayes_metad_group, group_counts, group_model, product_prior
 from metacog_pipeline.stats.counts import Counts, counts, padded
 from metacog_pipeline.stats.metad import fit_metad
 from metacog_pipeline.stats.observers import simulate
@@ -38,12 +37,12 @@ def group():
 
 
 @settings(max_examples=20)
-@given(st.integers(0, 10**6), st.booleans(), st.integers(2, 5))
-def test_the_gradient_is_that_of_the_density(seed, estimate, ratings):
+@given(st.integers(0, 10**6), st.integers(2, 5))
+def test_the_gradient_is_that_of_the_density(seed, ratings):
     rng = np.random.default_rng(seed)
     table = rng.integers(0, 12, (2, 3, 2 * ratings)) + 0.0
     table[:, :, 0] += 1
-    model = group_model(*table, estimate_dprime=estimate)
+    model = group_model(*table)
     points = model.guess() + 0.2 * rng.normal(size=(3, model.dim))
     value, gradient = model(points)
     assert np.isfinite(value).all()
@@ -162,15 +161,6 @@ def test_chains_that_have_not_converged_give_no_number():
     assert found.summary() == {} and found.efficiency().value is None and found.draws == {}
 
 
-@pytest.mark.proof
-def test_fixed_d_prime_is_that_of_the_padded_counts():
-    few = {"draws": 400, "warmup": 300, "chains": 8}  # enough for one round
-    found = bayes_metad_group(population(6, 150, seed=4), estimate_dprime=False, seed=1, **few)
-    assert found.converged and "mu_d1" not in found.draws
-    assert np.ptp(found.draws["d1"], axis=(0, 1)).max() == 0
-    assert not any(name.startswith("d1") for name in found.summary())
-
-
 def test_data_that_cannot_speak_have_a_status():
     one = bayes_metad_group(SMALL.take([0]), seed=1)
     assert one.status == "few_subjects" and one.efficiency().value is None
@@ -178,11 +168,7 @@ def test_data_that_cannot_speak_have_a_status():
     assert single.status == "unidentified"
     same = np.array([[0, 9, 9, 0.0]] * 3)
     assert bayes_metad_group(Counts(same, same), seed=1).status == "unidentified"
-    empty = SMALL.n_s1.copy()
-    empty[1] = 0
-    fixed = bayes_metad_group(Counts(empty, SMALL.n_s2), estimate_dprime=False, seed=1)
-    assert fixed.status == "undefined_type1" and "subject 2" in fixed.reason
-    nobody = bayes_metad_group(Counts(np.zeros_like(empty), SMALL.n_s2), seed=1)
+    nobody = bayes_metad_group(Counts(np.zeros_like(SMALL.n_s1), SMALL.n_s2), seed=1)
     assert nobody.status == "undefined_type1"
 
 

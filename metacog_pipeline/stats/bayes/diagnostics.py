@@ -1,16 +1,17 @@
-"""Whether chains have converged, and how many independent draws they are worth.
+"""Whether chains have converged, how many independent draws they are worth, and summaries of draws by name.
 
-Every function takes draws of shape ``(chains, draws, parameters)`` and returns one number per parameter, NaN where
-there is none: a parameter that never moves, a draw that is not finite, or fewer than four draws a chain. NaN passes
-no threshold, so whoever gates on these numbers refuses such a parameter.
+Statistics take draws of shape ``(chains, draws, parameters)`` and return one number per parameter, NaN where there is
+none: a parameter that never moves, a draw that is not finite, or fewer than four draws a chain. NaN passes no threshold.
 
-Source: Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021), "Rank-normalization, folding, and localization: an
-improved R̂ for assessing convergence of MCMC", *Bayesian Analysis* 16: R̂ from rank-normalised split chains and from
-folded ones (section 4), bulk and tail effective sample sizes, Monte Carlo errors of means and quantiles; the sum of
+Source: Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021), *Bayesian Analysis* 16: R̂ from rank-normalised split
+chains and from folded ones (section 4), bulk and tail effective sample sizes, Monte Carlo errors; the sum of
 autocorrelations ends at Geyer's (1992, *Statistical Science* 7) initial monotone sequence of paired lags.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,17 +19,96 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import betaincinv, ndtr, ndtri
 
 from metacog_pipeline.stats._arrays import Floats, mean_ranks
+from metacog_pipeline.stats.decisions import hdi
+
+Draws = Mapping[str, Floats]
 
 LEAST_DRAWS = 4
 TAILS = (0.05, 0.95)
+NO_D = 1e-4  # stands in for a d′ of exactly 0 under a ratio, as in HMeta-d
+QUANTILES = (0.025, 0.5, 0.975)
+SUFFIXES = ("", "_rs1", "_rs2")
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """How far one parameter can be trusted: R̂ (the larger of both kinds), effective sample sizes."""
+
+    rhat: float
+    ess_bulk: float
+    ess_tail: float
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The posterior of one parameter, in its unit."""
+
+    mean: float
+    sd: float
+    median: float
+    q025: float
+    q975: float
+    hdi_low: float
+    hdi_high: float
+    mcse_mean: float
+    mcse_q025: float
+    mcse_q975: float
+    rhat: float
+    ess_bulk: float
+    ess_tail: float
+
+
+def with_ratios(parameters: Draws) -> dict[str, Floats]:
+    """Return the parameters with, for each ``meta_d…``, ``m_ratio…`` = meta-d / d₁ and ``m_diff…`` = meta-d - d₁.
+
+    Draw by draw; a d₁ of exactly 0 counts as 1e-4 under the ratio.
+    """
+    result, d1 = dict(parameters), parameters["d1"]
+    for suffix in SUFFIXES:
+        meta = parameters.get(f"meta_d{suffix}")
+        if meta is not None:
+            result[f"m_ratio{suffix}"] = meta / np.where(d1 == 0, NO_D, d1)
+            result[f"m_diff{suffix}"] = meta - d1
+    return result
+
+
+def columns(draws: Draws) -> Iterator[tuple[list[str], Floats]]:
+    """Yield the names of a parameter's elements, ``name[1]`` or ``name[3,2]``, and their draws ``(chains, draws, n)``."""
+    for name, values in draws.items():
+        places = np.ndindex(values.shape[2:])
+        names = [name + (f"[{','.join(str(i + 1) for i in at)}]" if at else "") for at in places]
+        yield names, values.reshape(*values.shape[:2], -1)
+
+
+def diagnose(draws: Draws) -> dict[str, Diagnostic]:
+    """Return the diagnostics of every scalar parameter, one parameter's elements at a time: all would not fit in memory."""
+    found = {}
+    for names, table in columns(draws):
+        rows = np.stack(of_each(table), axis=1)
+        found |= {name: Diagnostic(*map(float, row)) for name, row in zip(names, rows, strict=True)}
+    return found
+
+
+def summarise(draws: Draws, known: Mapping[str, Diagnostic]) -> dict[str, Summary]:
+    """Return the summary of every scalar parameter, given their diagnostics."""
+    found = {}
+    for names, table in columns(draws):
+        flat = table.reshape(-1, len(names))
+        mean, sd = flat.mean(axis=0), flat.std(axis=0, ddof=1)
+        low, median, high = np.quantile(flat, QUANTILES, axis=0)
+        shortest = np.array([hdi(column) for column in flat.T]).T
+        errors = [mcse_mean(table), *(mcse_quantile(table, p) for p in (QUANTILES[0], QUANTILES[-1]))]
+        trust = np.array([[known[name].rhat, known[name].ess_bulk, known[name].ess_tail] for name in names]).T
+        rows = np.stack([mean, sd, median, low, high, *shortest, *errors, *trust], axis=1)
+        found |= {name: Summary(*map(float, row)) for name, row in zip(names, rows, strict=True)}
+    return found
 
 
 def of_each(draws: ArrayLike) -> tuple[Floats, Floats, Floats]:
     """Return R̂, bulk and tail effective numbers of draws.
 
-    R̂ is the larger of the rank-normalised split R̂ of the draws and of their distances to the median: the second sees
-    chains that agree in location and differ in spread. 1 is perfect, below 1.01 is good. Bulk is the effective number of
-    the split chains' normal scores, tail the smaller one of the 5 % and 95 % quantiles.
+    R̂ is the larger one of the draws and of their distances to the median: the second sees chains that agree in location
+    and differ in spread. Bulk is of the split chains' normal scores, tail the smaller one of the 5 % and 95 % quantiles.
     """
     table = _table(draws)
     scores = _normal_scores(_split(table))

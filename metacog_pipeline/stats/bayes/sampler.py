@@ -1,24 +1,27 @@
-"""A gradient sampler that moves many chains at once.
+"""A gradient sampler that moves many chains at once, where they start, and what they must pass to give numbers.
 
 Hamiltonian Monte Carlo over arrays: every chain takes the same number of leapfrog steps, so one call of the density
-serves all of them and Python's cost is shared. What is tuned is tuned on all chains together while warming up and
-is fixed afterwards; from then on every chain is an ordinary Metropolis-adjusted Markov chain with the given density as its
-stationary distribution, and the chains are independent given the common sequence of trajectory lengths, which does
-not look at their states.
+serves all of them. What is tuned is tuned on all chains together while warming up and is fixed afterwards; from then on
+every chain is an ordinary Metropolis-adjusted Markov chain, independent of the others given the common sequence of
+trajectory lengths, which does not look at their states.
 
+- Starts: twice as wide as the normal approximation at the mode.
 - Metric: the dense covariance of all chains over a window, four windows, the first metric from the starts.
 - Step size: dual averaging of log step to the wanted mean acceptance (Hoffman & Gelman 2014, *JMLR* 15).
 - Trajectory length: gradient ascent on the change of the squared norm between both ends of a trajectory
   (ChEES: Hoffman, Radul & Sountsov 2021, *AISTATS*); each iteration draws 0.5 to 1.5 times that length.
+- Gate: **every** parameter has R̂ < 1.01 and bulk and tail effective sample sizes above 400. Otherwise the chains go on from
+  where they are, tuned again, for twice as many draws, a bounded number of times; if that does not do, no number comes out.
 
 Why not a library: the densities of this package are a few dozen array operations in at most some hundred dimensions. What
 takes the time in a general sampler is compiling a graph and calling it per chain; here forty chains advance in the time
-of a few. See :mod:`metacog_pipeline.stats.bayes.single` for what that comes to.
+of a few.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +31,8 @@ from numpy.typing import ArrayLike, NDArray
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, whole
 from metacog_pipeline.stats._arrays import floats as checked_floats
+from metacog_pipeline.stats.bayes.diagnostics import Diagnostic, Draws, diagnose
+from metacog_pipeline.stats.counts import Counts
 
 Evaluated = tuple[Floats, Floats]  # log density and gradient
 Density = Callable[[Floats], Evaluated]
@@ -50,6 +55,32 @@ SMALL = (0.05, 0.5)
 # While chains still come in from their starts, the slowest one sets the step (harmonic mean); later the mean does.
 ARRIVING = 0.25
 
+CONVERGED = "converged"
+NOT_CONVERGED = "not_converged"
+UNDEFINED_TYPE1 = "undefined_type1"
+UNIDENTIFIED = "unidentified"
+
+# Vehtari et al. (2021), *Bayesian Analysis* 16, section 4: below 1.01, and 400 effective draws for a stable R̂.
+LARGEST_RHAT = 1.01
+LEAST_ESS = 400.0
+MOST_STEPS = 64  # a trajectory worth of five to thirty is usual; longer ones only make a hopeless run last
+
+ITERATIONS = 60
+DIFFERENCE = 1e-4  # of the gradient's differences: curvature to 1e-8, far above rounding
+SCALES = 2.0 ** -np.arange(-1.0, 12.0)  # of a Newton step that are tried at once
+WIDEST = 3.0  # standard deviation per direction at most, in the density's own coordinates
+SPREAD = 2.0  # starts wider than the target let R̂ see a chain that has not found it (Gelman & Rubin 1992)
+LONGEST = 2.0  # a step of Newton's method, in any coordinate
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """What the last round drew and how it mixed; ``reason`` is empty when it converged."""
+
+    draws: Draws
+    diagnostics: Mapping[str, Diagnostic]
+    reason: str
+
 
 @dataclass(slots=True)
 class Chains:
@@ -66,6 +97,110 @@ class Chains:
     rng: np.random.Generator  # the stream everything is drawn from
     acceptance: float = 0.0  # mean acceptance probability of the last call that moved the chains
     gradients: int = 0  # calls of the density so far, each over all chains
+
+
+def require(table: Counts, least_ess: float) -> None:
+    """Raise ValueError for counts that were padded, or a gate wider than the usual one."""
+    if table.correction != "none":
+        raise ValueError("the counts are padded: give the raw ones, the model needs no correction")
+    if not least_ess >= LEAST_ESS:
+        raise ValueError(f"least_ess is {least_ess}, below {LEAST_ESS:g}")
+
+
+def sample_until_sure(
+    density: Density,
+    starts: Floats,
+    stream: np.random.SeedSequence,
+    *,
+    read: Callable[[Floats], Draws],
+    draws: int,
+    warmup: int,
+    rounds: int,
+    least_ess: float,
+    most_calls: float = math.inf,
+    shorter: bool = False,
+) -> Sampled:
+    """Draw until every parameter passes, at most ``rounds`` times."""
+    calls = 0
+    found: Draws = {}
+    diagnostics: Mapping[str, Diagnostic] = {}
+    reason = ""
+    for effort in (2**i for i in range(rounds)):
+        tuned = warm_up(
+            density, starts, seed=stream.spawn(1)[0], warmup=warmup * effort, max_steps=MOST_STEPS,
+            target=1 - (1 - TARGET) / (effort if shorter else 1),
+        )  # fmt: skip
+        found = read(draw(density, tuned, draws * effort))
+        starts = tuned.position
+        diagnostics = diagnose(found)
+        reason = doubt(diagnostics, least_ess)
+        calls += tuned.gradients
+        if not reason or calls > most_calls:
+            break
+    return Sampled(found, diagnostics, reason)
+
+
+def doubt(diagnostics: Mapping[str, Diagnostic], least_ess: float = LEAST_ESS) -> str:
+    """Return which parameter fails first and by what, or an empty string. NaN fails."""
+    for name, row in diagnostics.items():
+        if not row.rhat < LARGEST_RHAT:
+            return f"R-hat of {name} is {row.rhat:.3f}, not below {LARGEST_RHAT}"
+        for kind, size in (("bulk", row.ess_bulk), ("tail", row.ess_tail)):
+            if not size > least_ess:
+                return f"{kind} ESS of {name} is {size:.0f}, not above {least_ess:g}"
+    return ""
+
+
+def random_stream(
+    seed: int, label: str, kind: tuple[object, ...], ratings_given: Floats
+) -> np.random.SeedSequence:
+    """Return the stream of one model: another one for another seed, label, kind of model (JSON values) or data."""
+    return resampling.sequence("bayes", seed, label, list(kind), np.asarray(ratings_given).tolist())
+
+
+def mode(density: Density, start: Floats) -> tuple[Floats, Floats]:
+    """Return a mode near ``start`` ``(dim,)``, and L with L Lᵀ the inverse curvature there (at least ``dim`` wide).
+
+    Directions in which the density is flat get the largest standard deviation allowed, 3.
+    """
+    point = start
+    with np.errstate(all="ignore"):
+        for _ in range(ITERATIONS):
+            value, gradient = density(point[None])
+            vectors, variances = _curvature(density, point)
+            slope = vectors.T @ gradient[0]
+            step = vectors @ (variances * slope)
+            step /= max(float(np.abs(step).max()) / LONGEST, 1.0)
+            candidates = point + SCALES[:, None] * step
+            values = density(candidates)[0]
+            best = int(np.argmax(np.where(np.isfinite(values), values, -np.inf)))
+            if not values[best] > value[0] + 1e-9:
+                break
+            point = candidates[best]
+            if float(slope @ (variances * slope)) < 1e-8:
+                break
+        vectors, variances = _curvature(density, point)
+    return point, vectors * np.sqrt(variances)
+
+
+def overdispersed(
+    density: Density, centre: Floats, factor: Floats, chains: int, seed: int | np.random.SeedSequence
+) -> Floats:
+    """Return ``chains`` starts about ``centre``, twice as wide as the normal approximation, shape ``(chains, dim)``.
+
+    A start more than 5 dim + 20 below the mode in log density (a wall the normal approximation does not know)
+    is moved towards the centre until it is not.
+    """
+    offsets = SPREAD * resampling.generator(seed).standard_normal((chains, len(centre))) @ factor.T
+    with np.errstate(all="ignore"):
+        lowest = float(density(centre[None])[0][0]) - 5 * len(centre) - 20
+        for _ in range(60):
+            value, gradient = density(centre + offsets)
+            bad = ~((value > lowest) & np.isfinite(gradient).all(axis=1))
+            if not bad.any():
+                break
+            offsets[bad] *= 0.7
+    return centre + offsets
 
 
 @np.errstate(all="ignore")
@@ -249,3 +384,15 @@ class _Length:
     @property
     def settled(self) -> float:
         return float(np.exp(self.average))
+
+
+def _curvature(density: Density, point: Floats) -> tuple[Floats, Floats]:
+    """Return the eigenvectors of the negative Hessian, and the variances (inverse eigenvalues, bounded)."""
+    dim = len(point)
+    steps = DIFFERENCE * np.eye(dim)
+    gradients = density(np.concatenate([point + steps, point - steps]))[1]
+    hessian = (gradients[:dim] - gradients[dim:]) / (2 * DIFFERENCE)
+    hessian = np.where(np.isfinite(hessian), hessian, 0.0)
+    values, vectors = np.linalg.eigh(-(hessian + hessian.T) / 2)
+    # Where the density is not concave the curvature's size still tells how far a step is safe.
+    return vectors, 1 / np.maximum(np.abs(values), WIDEST**-2)

@@ -1,20 +1,32 @@
 """Bayesian meta-d′ of one subject (or one model on one task), with convergence as part of the result.
 
-The density is that of :mod:`metacog_pipeline.stats.bayes.density` (HMeta-d's single-subject model, Fleming 2017), drawn
-from by :mod:`metacog_pipeline.stats.bayes.sampler`: 64 chains from starts twice as wide as the normal approximation.
+The single-subject model of HMeta-d (Fleming 2017, *Neuroscience of Consciousness* 3; counts as in
+:mod:`metacog_pipeline.stats.counts`, N(mean, variance))::
 
-A posterior yields numbers only when every parameter, c₁, each criterion and the ratio included, passes
-:mod:`metacog_pipeline.stats.bayes.gate`; else status is ``not_converged`` and no number comes out.
-The published fits of this model show why c₁ and the criteria count: an unused rating beside c₁ slows
-one-at-a-time samplers so much that a default run stops far from the posterior.
+    c₁ ~ N(0, 1/2)      d₁ ~ N(0, 2)      meta-d | d₁ ~ N(d₁, 2)
+    hits ~ Bin(N₂, Φ(d₁/2 - c₁))          false alarms ~ Bin(N₁, Φ(-d₁/2 - c₁))
+    K-1 cuts below c₁ - Tol and K-1 above c₁ + Tol, each N(0, 1/2) truncated there and normalised, then sorted
+    ratings given stimulus and response ~ multinomial: the normal N(∓meta-d/2, 1), cut at c₁ and at the cuts
 
-Why a sampler of our own: on 20,000 trials with five ratings a density and gradient of 64 chains is some 0.2 ms of NumPy,
-and a draw takes about two of them, so warm-up and 32,000 draws are done in well under a second, before a probabilistic
-programming library has compiled its model. ``tests/performance/test_bayes_speed.py`` measures it beside JAGS.
+Decisions, where the model's text leaves room:
 
-Random numbers: the stream is derived from the seed, the label, the counts and the kind of model. The same call gives the
-same bytes; two different cells never share random numbers even under one seed, as a contrast of their draws
-requires (shared numbers correlate the draws and make its interval wrong). Cells with equal counts need different
+- The truncated normals are normalised by the mass that the truncation leaves, which depends on c₁: so c₁ keeps its prior
+  N(0, 1/2) when there are no data. A density without the mass would pull c₁ to the middle.
+- Every rating probability is floored at Tol = 1e-5; then each row is divided by its sum, as a multinomial needs. Where no
+  probability lies below Tol neither step does anything; in a row of n trials k floored empty ratings cost n k Tol.
+- The type-1 criterion is absolute: c₁ cuts the ratings' normals too, whatever meta-d (maximum likelihood scales it).
+- Response-conditional: two parameters meta-d, one a response, each ~ N(d₁, 2), each for the ratings of its response.
+
+The density lives on unbounded coordinates: log distances, u₁ = log(first cut - c₁ - Tol), u_j = log(cut_j - cut_{j-1})
+outwards, mirrored below c₁; Σu is their Jacobian. A rating nobody uses makes two cuts meet, there as a smooth tail
+towards -∞ in which the other coordinates move freely. Counts may be fractions (the likelihood's continuous extension).
+
+A posterior yields numbers only when every parameter, c₁, each criterion and the ratio included, passes the gate of
+:mod:`~metacog_pipeline.stats.bayes.sampler`: an unused rating beside c₁ slows one-at-a-time samplers so much that a default
+run stops far from the posterior.
+
+The random numbers follow from the seed, the label, the counts and the kind of model. Two different cells never share random
+numbers even under one seed: a contrast of their draws would have a wrong interval. Cells with equal counts need different
 labels.
 """
 
@@ -26,26 +38,37 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
+from scipy.special import erfcx, ndtri
 
 from metacog_pipeline.stats._arrays import MOST_DRAWN, Floats, whole
-from metacog_pipeline.stats.bayes.density import SubjectModel, subject_model
-from metacog_pipeline.stats.bayes.draws import Diagnostic, Draws, Summary, diagnose, summarise, with_ratios
-from metacog_pipeline.stats.bayes.gate import (
+from metacog_pipeline.stats.bayes.diagnostics import (
+    Diagnostic,
+    Draws,
+    Summary,
+    summarise,
+    with_ratios,
+)
+from metacog_pipeline.stats.bayes.sampler import (
     CONVERGED,
     LEAST_ESS,
     NOT_CONVERGED,
     UNDEFINED_TYPE1,
     UNIDENTIFIED,
+    mode,
+    overdispersed,
     random_stream,
     require,
     sample_until_sure,
 )
-from metacog_pipeline.stats.bayes.starts import mode, overdispersed
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
 from metacog_pipeline.stats.identifiability import RATIO_UNSTABLE
 
-ZERO_DPRIME = "zero_dprime"
+TOL = 1e-5
+ROOT_2 = np.sqrt(2.0)
+HAZARD = np.sqrt(2 / np.pi)
+FAR = 30.0  # beyond 30 sd the smaller tail is below 1e-196: nothing changes, and erfcx stays finite
+SIGN = np.array([-1.0, 1.0])[:, None]  # of the evidence on the side of response S1, S2
 
 CHAINS = 64
 WARMUP = 200
@@ -72,15 +95,13 @@ class Posterior:
     draws
         By name, ``(chains, draws)``: ``d1``, ``c1``, ``meta_d``, ``m_ratio``, ``m_diff`` (``meta_d_rs1``, ``meta_d_rs2``,
         … when conditional on the response); criteria ``t2c_rs1``, ``t2c_rs2`` ``(chains, draws, K-1)``, ascending.
-        Fixed d₁ and c₁ are constant. Empty unless converged.
+        Empty unless converged.
     diagnostics
-        R̂ and effective sample sizes of every parameter that moves; also of a run that has not converged.
+        R̂ and effective sample sizes of every parameter; also of a run that has not converged.
+    n, conditional
+        Trials, and whether meta-d is one parameter a response.
     unconverged_draws
-        What a run that has not converged drew: to look at, never to report.
-    n, ratings
-        Trials and K.
-    label, seed, estimate_dprime, conditional
-        As asked for.
+        Draws of a run that has not converged: to look at, never to report.
     """
 
     status: str
@@ -88,10 +109,6 @@ class Posterior:
     draws: Draws
     diagnostics: Mapping[str, Diagnostic]
     n: float
-    ratings: int
-    label: str
-    seed: int
-    estimate_dprime: bool
     conditional: bool
     unconverged_draws: Draws = field(default_factory=dict, repr=False)
 
@@ -103,8 +120,7 @@ class Posterior:
     def summary(self) -> dict[str, Summary]:
         """Return mean, sd, median, intervals, errors and diagnostics by parameter; criteria as ``t2c_rs1[1]``, ….
 
-        Empty unless the posterior has converged. Where every ratio is positive, ``log_m_ratio`` is there too. Fixed
-        parameters have no posterior and no row.
+        Empty unless the posterior has converged. Where every ratio is positive, ``log_m_ratio`` is there too.
         """
         if not self.converged:
             return {}
@@ -116,56 +132,43 @@ class Posterior:
         return summarise(draws, known)
 
     def estimates(self) -> dict[str, Estimate]:
-        """Return ``d1``, ``c1`` (when estimated), ``meta_d``, ``m_ratio``, ``m_ratio_median``, ``m_diff`` as estimates.
+        """Return ``d1``, ``c1``, ``meta_d``, ``m_ratio``, ``m_ratio_median``, ``m_diff`` as estimates.
 
         Value: posterior mean (``m_ratio_median``: median, the robust choice near d′ = 0); ends: 2.5 % and 97.5 %
-        quantiles; ``sem``: posterior standard deviation. Without convergence none has a value and all tell the status.
-        Where draws of d₁ have either sign, ``m_ratio`` keeps its value under the status ``"d' may be 0"``: its mean is
-        then ruled by few draws.
+        quantiles; ``sem``: posterior standard deviation. Without convergence none has a value and the status says so.
+        Where draws of d₁ have either sign, ``m_ratio`` keeps its value under the status ``"d' may be 0"``: few draws then
+        decide its mean.
         """
-        reported = self._reported()
-        rows = (
-            {} if not self.converged
-            else summarise({name: self.draws[name] for name in reported if name in self.draws}, self.diagnostics)
-        )  # fmt: skip
-        result = {}
-        for name in reported:
-            if name.startswith("m_ratio"):
-                median = "m_ratio_median" + name.removeprefix("m_ratio")
-                result[name] = self._estimate(rows.get(name), METHOD, name)
-                result[median] = self._estimate(rows.get(name), METHOD_MEDIAN, name)
-            else:
-                result[name] = self._estimate(rows.get(name), METHOD, name)
-        return result
-
-    def _reported(self) -> list[str]:
         sides = ("_rs1", "_rs2") if self.conditional else ("",)
-        names = ["d1", "c1"] if self.estimate_dprime else []
-        return names + [measure + side for side in sides for measure in ("meta_d", "m_ratio", "m_diff")]
+        names = ["d1", "c1", *(f"{name}{side}" for side in sides for name in ("meta_d", "m_ratio", "m_diff"))]
+        rows = (
+            summarise({name: self.draws[name] for name in names}, self.diagnostics) if self.converged else {}
+        )
+        found = {}
+        for name in names:
+            found[name] = self._estimate(rows.get(name), METHOD, name)
+            if name.startswith("m_ratio"):
+                median = name.replace("m_ratio", "m_ratio_median")
+                found[median] = self._estimate(rows.get(name), METHOD_MEDIAN, name)
+        return found
 
     def _estimate(self, row: Summary | None, method: str, name: str) -> Estimate:
         n = int(self.n)
-        if not self.converged:
-            return unavailable(n, method, self.status)
         if row is None:
-            return unavailable(n, method, ZERO_DPRIME)
-        value, status = row.mean, OK
+            return unavailable(n, method, self.status)
+        value, status, d1 = row.mean, OK, self.draws["d1"]
         if method == METHOD_MEDIAN:
             value = row.median
-        elif name.startswith("m_ratio") and self._either_sign():
+        elif name.startswith("m_ratio") and bool((d1 > 0).any()) and not bool((d1 > 0).all()):
             status = RATIO_UNSTABLE
-        sd = row.sd if math.isfinite(row.sd) else None
-        return Estimate(value, row.q025, row.q975, n, method, status, sem=sd)
-
-    def _either_sign(self) -> bool:
-        above = self.draws["d1"] > 0
-        return bool(above.any()) and not bool(above.all())
+        return Estimate(
+            value, row.q025, row.q975, n, method, status, sem=row.sd if math.isfinite(row.sd) else None
+        )
 
 
 def bayes_metad(
-    table: Counts, *, estimate_dprime: bool = True, conditional: bool = False, seed: int, label: str = "",
-    draws: int = DRAWS, chains: int = CHAINS, warmup: int = WARMUP, rounds: int = ROUNDS,
-    least_ess: float = LEAST_ESS,
+    table: Counts, *, conditional: bool = False, seed: int, label: str = "", draws: int = DRAWS,
+    chains: int = CHAINS, warmup: int = WARMUP, rounds: int = ROUNDS, least_ess: float = LEAST_ESS,
 ) -> Posterior:  # fmt: skip
     """Return the posterior of one cell.
 
@@ -173,8 +176,6 @@ def bayes_metad(
     ----------
     table
         Counts of one cell, not padded: the model needs no correction.
-    estimate_dprime
-        True: d₁ and c₁ are parameters. False: they are fixed at the estimates of counts + 1/(2 K) a cell.
     conditional
         One meta-d a response instead of one for both.
     seed, label
@@ -208,15 +209,16 @@ def bayes_metad(
     if not float(table.n[0]) <= MOST_DRAWN:
         raise ValueError(f"the cell has {float(table.n[0]):g} trials, more than {MOST_DRAWN:g}")
     n_s1, n_s2 = table.n_s1[0], table.n_s2[0]
-    about = (float(table.n[0]), table.ratings, label, seed, estimate_dprime, conditional)
+    about = float(table.n[0]), conditional
     status, reason = _hopeless(n_s1, n_s2)
     if status:
         return Posterior(status, reason, {}, {}, *about)
-    model = subject_model(n_s1, n_s2, estimate_dprime=estimate_dprime, conditional=conditional)
-    kind = (model.ratings_given.shape, model.fixed is None, model.conditional)
+    model = subject_model(n_s1, n_s2, conditional)
+    # True: d′ is estimated. It stays a part of the stream's name, or every posterior would move.
+    kind = (model.ratings_given.shape, True, conditional)
     stream = random_stream(seed, label, kind, model.ratings_given)
     found = sample_until_sure(
-        model, _starts(model, chains, stream), stream, read=partial(_read, model), diagnose=diagnose, draws=draws,
+        model, _starts(model, chains, stream), stream, read=partial(_read, model), draws=draws,
         warmup=warmup, rounds=rounds, least_ess=least_ess, most_calls=MOST_CALLS,
     )  # fmt: skip
     if found.reason:
@@ -243,3 +245,170 @@ def _starts(model: SubjectModel, chains: int, stream: np.random.SeedSequence) ->
     smooth, _ = mode(replace(model, floor=NO_FLOOR), model.guess())
     centre, factor = mode(model, smooth)
     return overdispersed(model, centre, factor, chains, stream.spawn(1)[0])
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectModel:
+    """The density of one cell.
+
+    The coordinates of a point: ``c₁, d₁``, one or two meta-d, K-1 log distances for response S1 from c₁ outwards, and K-1
+    for response S2.
+    """
+
+    # (2, 2, K): trials by response (S1, S2), wrong stimulus last (correct, incorrect), and confidence 1 .. K
+    ratings_given: Floats
+    conditional: bool = False  # whether meta-d is one parameter a response
+    # least probability of a rating: Tol. A smaller one serves to look for the mode: where a probability is floored
+    # the density is flat, and nothing shows the way out
+    floor: float = TOL
+
+    @property
+    def ratings(self) -> int:
+        """Number of confidence levels K."""
+        return int(self.ratings_given.shape[2])
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates."""
+        return 3 + self.conditional + 2 * (self.ratings - 1)
+
+    def __call__(self, points: Floats) -> tuple[Floats, Floats]:
+        """Return log density (up to a constant), shape ``(points,)``, and gradient ``(points, dim)``.
+
+        Points of shape ``(points, dim)``; far outside any mass the value may be -inf or NaN.
+        """
+        counts = self.ratings_given[..., None]
+        c1, d1, meta, logs = self.split(points)
+        widths = np.exp(logs)
+        offsets = TOL + np.cumsum(widths, axis=1)
+        edges = (SIGN * c1)[:, None] + np.concatenate([np.zeros_like(offsets[:, :1]), offsets], axis=1)
+        value, d_edges, d_meta = ratings_part(
+            counts, counts.sum(axis=2, keepdims=True), edges, meta, self.floor
+        )
+        cuts = edges[:, 1:]
+        value += logs.sum(axis=(0, 1)) - (cuts**2).sum(axis=(0, 1)) - 0.25 * ((meta - d1) ** 2).sum(axis=0)
+        d_edges[:, 1:] -= 2 * cuts
+        d_meta -= 0.5 * (meta - d1)
+        d_logs = 1 + widths * d_edges[:, :0:-1].cumsum(axis=1)[:, ::-1]
+        part, d_c1, d_d1 = self._type1_part(c1, d1)
+        value += part
+        gradient = np.empty((self.dim, len(points)))
+        gradient[0] = d_c1 + d_edges[1].sum(axis=0) - d_edges[0].sum(axis=0)
+        gradient[1] = d_d1 + 0.5 * (meta - d1).sum(axis=0)
+        gradient[2 : 2 + len(meta)] = d_meta
+        gradient[2 + len(meta) :] = d_logs.reshape(-1, len(points))
+        return value, gradient.T
+
+    def _type1_part(self, c1: Floats, d1: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return priors of c₁ and d₁, the two binomials and the cuts' normalisation: value, slopes in c₁ and d₁."""
+        half = 0.5 * d1
+        x = np.stack([half - c1, c1 - half, -half - c1, c1 + half, (c1 - TOL) * ROOT_2, -(c1 + TOL) * ROOT_2])
+        np.minimum(x, FAR, out=x)
+        scaled = erfcx(x / -ROOT_2)
+        logs = np.log(0.5 * scaled) - 0.5 * x**2
+        (cr, miss), (hit, fa) = self.ratings_given.sum(axis=2)
+        weights = np.array([hit, miss, fa, cr, 1.0 - self.ratings, 1.0 - self.ratings])
+        value = weights @ logs
+        slopes = weights[:, None] * (HAZARD / scaled)
+        d_c1 = -slopes[0] + slopes[1] - slopes[2] + slopes[3] + ROOT_2 * (slopes[4] - slopes[5]) - 2 * c1
+        d_d1 = 0.5 * (slopes[0] - slopes[1] - slopes[2] + slopes[3]) - 0.5 * d1
+        return value - c1**2 - 0.25 * d1**2, d_c1, d_d1
+
+    def split(self, points: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return c₁, d₁ ``(points,)``, meta-d ``(1 or 2, points)``, log distances ``(2, K-1, points)``."""
+        rows = np.ascontiguousarray(points.T)
+        n_meta = 1 + self.conditional
+        logs = rows[2 + n_meta :].reshape(2, self.ratings - 1, rows.shape[1])
+        return rows[0], rows[1], rows[2 : 2 + n_meta], logs
+
+    def parameters(self, points: Floats) -> dict[str, Floats]:
+        """Return the model's parameters of points ``(..., dim)`` by name.
+
+        ``d1``, ``c1``, ``meta_d`` (or ``meta_d_rs1``, ``meta_d_rs2``) of shape ``(...)``, and the cuts ``t2c_rs1``,
+        ``t2c_rs2`` of shape ``(..., K-1)``, ascending, on the axis on which the means are ∓meta-d/2.
+        """
+        shape = points.shape[:-1]
+        c1, d1, meta, logs = self.split(points.reshape(-1, self.dim))
+        offsets = TOL + np.cumsum(np.exp(logs), axis=1)
+        below, above = (c1 - offsets[0])[::-1], c1 + offsets[1]
+        names = ("meta_d_rs1", "meta_d_rs2") if self.conditional else ("meta_d",)
+        result = {"d1": d1.reshape(shape), "c1": c1.reshape(shape)}
+        result |= {name: row.reshape(shape) for name, row in zip(names, meta, strict=True)}
+        for name, cuts in (("t2c_rs1", below), ("t2c_rs2", above)):
+            result[name] = np.moveaxis(cuts, 0, -1).reshape(*shape, self.ratings - 1)
+        return result
+
+    def guess(self) -> Floats:
+        """Return a point near the mass: type-1 estimates, meta-d = d₁, cuts at quantiles of the ratings."""
+        d1, c1 = point_estimates(self.ratings_given)
+        pooled = self.ratings_given.sum(axis=1) + 0.5
+        at_least = pooled[:, ::-1].cumsum(axis=1)[:, ::-1] / pooled.sum(axis=1, keepdims=True)
+        logs = []
+        for sign, tail in zip((-1.0, 1.0), at_least, strict=True):
+            first = sign * c1 - d1 / 2
+            beyond = _upper(np.clip(first, -FAR, FAR)) * tail[1:]
+            cuts = np.maximum.accumulate(-ndtri(np.maximum(beyond, 1e-12)))
+            logs.append(np.log(np.maximum(np.diff(np.r_[first, cuts]), 1e-3)))
+        return np.concatenate([[c1, d1], [d1] * (1 + self.conditional), *logs])
+
+
+def subject_model(n_s1: Floats, n_s2: Floats, conditional: bool = False) -> SubjectModel:
+    """Return the model of one cell from its two count vectors, each of length 2 K, K >= 2."""
+    ratings = len(n_s1) // 2
+    table = np.array([[n_s1[:ratings][::-1], n_s2[:ratings][::-1]], [n_s2[ratings:], n_s1[ratings:]]])
+    return SubjectModel(table, conditional)
+
+
+def point_estimates(table: Floats) -> tuple[float, float]:
+    """Return d′ and c of the counts + 1/(2 K) a cell, from a table of shape ``(2, 2, K)``."""
+    (cr, miss), (hit, fa) = table.sum(axis=2) + 0.5
+    z_hit, z_fa = ndtri(hit / (hit + miss)), ndtri(fa / (fa + cr))
+    return float(z_hit - z_fa), float(-(z_hit + z_fa) / 2)
+
+
+def ratings_part(
+    counts: Floats, n: Floats, edges: Floats, meta: Floats, floor: float = TOL
+) -> tuple[Floats, Floats, Floats]:
+    """Return the four multinomials: value, gradient with respect to edges ``(2, K, …)`` and to meta-d ``(1 or 2, …)``.
+
+    The last axis of ``edges`` counts points; that of ``counts`` (by response, correctness and rating) and of ``n``, their
+    sums over ratings, does too or has length 1. Axes between are cells.
+
+    Upper tails Q relative to the tail beyond c₁, r_k = Q(x_k) / Q(x_0), from erfcx: exact in relative terms wherever c₁
+    lies. ∂r_k/∂x_k = -r_k h(x_k) and ∂r_k/∂x_0 = r_k h(x_0) with the hazard h = φ/Q.
+    """
+    half = 0.5 * meta[:, None]
+    # Arrays of all edges are written over where they are no longer needed: making one costs as much as filling it.
+    x = np.empty((len(edges), 2, *edges.shape[1:]))
+    np.subtract(edges, half, out=x[:, 0])
+    np.add(edges, half, out=x[:, 1])
+    np.maximum(x, -FAR, out=x)
+    scaled = erfcx(x / ROOT_2)
+    x *= x
+    tails = x[:, :, :1] - x
+    tails *= 0.5
+    np.exp(tails, out=tails)
+    tails *= np.divide(scaled, scaled[:, :, :1], out=x)
+    p = tails.copy()
+    p[:, :, :-1] -= tails[:, :, 1:]
+    floored = np.maximum(p, floor, out=x)
+    total = floored.sum(axis=2, keepdims=True)
+    value = (counts * np.log(floored)).sum(axis=(0, 1, 2)) - (n * np.log(total)).sum(axis=(0, 1, 2))
+    slope = counts / floored
+    slope -= n / total
+    np.copyto(slope, 0.0, where=~(p > floor))
+    by_tail = slope[:, :, 1:] - slope[:, :, :-1]
+    by_tail *= tails[:, :, 1:]
+    d_x = p
+    by_tail.sum(axis=2, out=d_x[:, :, 0])
+    np.negative(by_tail, out=d_x[:, :, 1:])
+    d_x *= np.divide(HAZARD, scaled, out=scaled)
+    by_row = d_x.sum(axis=2)
+    d_meta = 0.5 * (by_row[:, 1] - by_row[:, 0])
+    if len(meta) == 1:
+        d_meta = d_meta.sum(axis=0, keepdims=True)
+    return value, d_x.sum(axis=1), d_meta
+
+
+def _upper(x: float) -> float:
+    return float(0.5 * erfcx(x / ROOT_2) * np.exp(-0.5 * x * x))

@@ -6,20 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
-from metacog_pipeline.stats.bayes.density import TOL, SubjectModel, point_estimates, subject_model
 from metacog_pipeline.stats.bayes.sampler import draw, warm_up
+from metacog_pipeline.stats.bayes.single import TOL, subject_model
 from tests.tables import every
 
 HALF, TWO = 0.5**0.5, 2**0.5
 
 
-def plain_log_density(n_s1, n_s2, point, fixed=None, conditional=False):
+def plain_log_density(n_s1, n_s2, point, conditional=False):
     """Return the log density of one point, term by term."""
     k = len(n_s1) // 2
-    if fixed is None:
-        (c1, d1), rest = point[:2], point[2:]
-    else:
-        (d1, c1), rest = fixed, point
+    (c1, d1), rest = point[:2], point[2:]
     metas = list(rest[: 2 if conditional else 1])
     logs = rest[len(metas) :]
     below = c1 - TOL - np.cumsum(np.exp(logs[: k - 1]))
@@ -27,10 +24,9 @@ def plain_log_density(n_s1, n_s2, point, fixed=None, conditional=False):
     total = logs.sum() + sum(norm.logpdf(meta, d1, TWO) for meta in metas)
     total += norm.logpdf(below, 0, HALF).sum() - (k - 1) * norm.logcdf(c1 - TOL, 0, HALF)
     total += norm.logpdf(above, 0, HALF).sum() - (k - 1) * norm.logsf(c1 + TOL, 0, HALF)
-    if fixed is None:
-        total += norm.logpdf(c1, 0, HALF) + norm.logpdf(d1, 0, TWO)
-        total += binom.logpmf(n_s2[k:].sum(), n_s2.sum(), norm.cdf(d1 / 2 - c1))
-        total += binom.logpmf(n_s1[k:].sum(), n_s1.sum(), norm.cdf(-d1 / 2 - c1))
+    total += norm.logpdf(c1, 0, HALF) + norm.logpdf(d1, 0, TWO)
+    total += binom.logpmf(n_s2[k:].sum(), n_s2.sum(), norm.cdf(d1 / 2 - c1))
+    total += binom.logpmf(n_s1[k:].sum(), n_s1.sum(), norm.cdf(-d1 / 2 - c1))
     sides = (np.r_[-np.inf, below[::-1], c1], np.r_[c1, above, np.inf])
     for cuts, meta, part in zip(sides, (metas[0], metas[-1]), (slice(k), slice(k, None)), strict=True):
         for counts, mean in ((n_s1[part], -meta / 2), (n_s2[part], meta / 2)):
@@ -46,13 +42,12 @@ def a_table(rng, k, high=50):
 
 @every("k", [2, 3, 5, 11])
 @every("conditional", [False, True])
-@every("estimate", [False, True])
-def test_the_density_is_the_stated_one_up_to_a_constant(k, conditional, estimate):
+def test_the_density_is_the_stated_one_up_to_a_constant(k, conditional):
     rng = np.random.default_rng(k)
     n_s1, n_s2 = a_table(rng, k)
-    model = subject_model(n_s1, n_s2, estimate_dprime=estimate, conditional=conditional)
+    model = subject_model(n_s1, n_s2, conditional)
     points = model.guess() + 0.4 * rng.standard_normal((20, model.dim))
-    expected = [plain_log_density(n_s1, n_s2, point, model.fixed, conditional) for point in points]
+    expected = [plain_log_density(n_s1, n_s2, point, conditional) for point in points]
     assert np.ptp(model(points)[0] - expected) < 1e-8
 
 
@@ -72,10 +67,10 @@ def test_the_floor_holds_where_a_rating_has_next_to_no_probability():
 
 
 @settings(max_examples=60)
-@given(st.integers(2, 8), st.booleans(), st.booleans(), st.integers(0, 10**6))
-def test_the_gradient_is_the_slope_of_the_density(k, conditional, estimate, seed):
+@given(st.integers(2, 8), st.booleans(), st.integers(0, 10**6))
+def test_the_gradient_is_the_slope_of_the_density(k, conditional, seed):
     rng = np.random.default_rng(seed)
-    model = subject_model(*a_table(rng, k, 30), estimate_dprime=estimate, conditional=conditional)
+    model = subject_model(*a_table(rng, k, 30), conditional)
     points = model.guess() + 0.3 * rng.standard_normal((3, model.dim))
     step = 1e-5
     moves = step * np.eye(model.dim)
@@ -114,15 +109,6 @@ def test_the_cuts_are_ordered_around_c1():
     assert (np.diff(along, axis=2) > 0).all()
 
 
-def test_a_fixed_d_prime_is_that_of_counts_plus_one_over_2k():
-    table = np.zeros((2, 2, 4))
-    table[0, 0, 0], table[0, 1, 1], table[1, 0, 3], table[1, 1, 2] = 30, 10, 25, 5
-    d1, c1 = point_estimates(table)
-    z_hit, z_fa = norm.ppf(25.5 / 36), norm.ppf(5.5 / 36)
-    assert (d1, c1) == pytest.approx((z_hit - z_fa, -(z_hit + z_fa) / 2))
-    assert SubjectModel(table, (d1, c1)).dim == 1 + 2 * 3
-
-
 @pytest.mark.proof
 def test_without_data_c1_d1_and_meta_d_keep_their_priors():
     model = subject_model(np.zeros(8), np.zeros(8))
@@ -139,25 +125,3 @@ def test_without_data_c1_d1_and_meta_d_keep_their_priors():
     above = model.parameters(draws)["t2c_rs2"][..., 0].ravel()
     beyond = norm.sf(above, 0, HALF) / norm.sf(named["c1"] + TOL, 0, HALF)
     assert np.quantile(beyond**3, [0.1, 0.5, 0.9]) == pytest.approx([0.1, 0.5, 0.9], abs=0.015)
-
-
-def test_draws_agree_with_sums_over_a_grid():
-    """Three coordinates (d′ fixed, K = 2): the posterior by brute force."""
-    model = subject_model(np.array([21.0, 9, 6, 0]), np.array([3.0, 8, 9, 20]), estimate_dprime=False)
-    grid = [np.linspace(-1, 5, 121), np.linspace(-2, 0.8, 121), np.linspace(-2, 0.9, 121)]
-    points = np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1).reshape(-1, 3)
-    value = np.concatenate([model(part)[0] for part in np.array_split(points, 60)])
-    weight = np.exp(value - value.max())
-    weight /= weight.sum()
-    mean = weight @ points
-    sd = np.sqrt(weight @ (points - mean) ** 2)
-    starts = mean + 2 * sd * np.random.default_rng(1).standard_normal((64, 3)).clip(-1.5, 1.5)
-    draws = draw(model, warm_up(model, starts, seed=3, warmup=200), 1000).reshape(-1, 3)
-    assert np.abs((draws.mean(axis=0) - mean) / sd).max() < 0.02
-    assert np.abs(draws.std(axis=0) / sd - 1).max() < 0.02
-    for axis in range(3):
-        marginal = weight.reshape(121, 121, 121).sum(axis=tuple({0, 1, 2} - {axis}))
-        reached = np.cumsum(marginal) - marginal / 2
-        for p in (0.01, 0.05, 0.5, 0.95, 0.99):
-            share = np.interp(np.quantile(draws[:, axis], p), grid[axis], reached)
-            assert abs(share - p) < 0.03 * (p * (1 - p)) ** 0.5

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from metacog_pipeline.stats.bayes.draws import Diagnostic, diagnose
-from metacog_pipeline.stats.bayes.gate import LEAST_ESS, doubt, random_stream, require, sample_until_sure
+from metacog_pipeline.stats.bayes.diagnostics import Diagnostic
+from metacog_pipeline.stats.bayes.sampler import LEAST_ESS, doubt, random_stream, require, sample_until_sure
 from metacog_pipeline.stats.counts import counts, padded
 from tests.tables import every
 
@@ -23,7 +23,7 @@ def sampled(draws: int, **how: float) -> tuple[tuple[int, ...], str]:
     stream = np.random.SeedSequence(1)
     starts = np.random.default_rng(0).standard_normal((16, 2))
     asked: dict = {"draws": draws, "warmup": 50, "rounds": 3, "least_ess": LEAST_ESS, **how}
-    found = sample_until_sure(normal, starts, stream, read=read, diagnose=diagnose, **asked)
+    found = sample_until_sure(normal, starts, stream, read=read, **asked)
     return found.draws["x"].shape, found.reason
 
 

@@ -6,8 +6,7 @@ from scipy.special import gammaincinv, polygamma, psi
 from scipy.stats import norm
 
 from metacog_pipeline.stats.bayes.diagnostics import of_each
-from metacog_pipeline.stats.bayes.sampler import draw, warm_up
-from metacog_pipeline.stats.bayes.starts import mode, overdispersed
+from metacog_pipeline.stats.bayes.sampler import draw, mode, overdispersed, warm_up
 
 
 def sample(density, starts, *, draws, **tuning):

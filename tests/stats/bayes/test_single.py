@@ -176,19 +176,6 @@ def test_a_cell_near_chance_says_that_the_mean_ratio_is_no_good_and_has_a_median
     assert estimates["m_ratio_median"].status == "ok"
 
 
-def test_a_fixed_d_prime_has_no_posterior_and_ratings_no_say_in_it(classic):
-    posterior = fit(CLASSIC, estimate_dprime=False)
-    assert {"d1", "c1"}.isdisjoint(posterior.summary()) and {"d1", "c1"}.isdisjoint(posterior.estimates())
-    assert np.ptp(posterior.draws["d1"]) == 0
-    assert posterior.summary()["m_ratio"].sd < classic.summary()["m_ratio"].sd
-
-
-def test_a_fixed_d_prime_of_zero_has_a_meta_d_and_no_ratio():
-    estimates = fit(([10, 10, 10, 10], [10, 10, 10, 10]), estimate_dprime=False).estimates()
-    assert estimates["meta_d"].value is not None
-    assert estimates["m_ratio"].value is None and estimates["m_ratio"].status == "zero_dprime"
-
-
 def test_conditional_fits_have_a_meta_d_for_each_response():
     estimates = fit(CLASSIC, conditional=True).estimates()
     assert estimates["meta_d_rs1"].value == pytest.approx(1.584, abs=0.02)
@@ -219,13 +206,13 @@ def test_cells_fitted_with_one_seed_share_no_random_numbers(classic, alike):
 
 
 @settings(max_examples=4)
-@given(st.integers(2, 6), st.integers(0, 10**6), st.booleans())
-def test_any_counts_give_a_status_and_numbers_only_with_convergence(k, seed, estimate):
+@given(st.integers(2, 6), st.integers(0, 10**6))
+def test_any_counts_give_a_status_and_numbers_only_with_convergence(k, seed):
     rng = np.random.default_rng(seed)
     few = {"draws": 150, "warmup": 150, "rounds": 1}
     for _ in range(3):
         table = counts(*rng.poisson(rng.gamma(0.4, 10, 2 * k), (2, 2 * k)))
-        posterior = bayes_metad(table, seed=1, estimate_dprime=estimate, **few)
+        posterior = bayes_metad(table, seed=1, **few)
         assert posterior.status in ("converged", "not_converged", "undefined_type1", "unidentified")
         assert bool(numbers(posterior)) == posterior.converged == (posterior.reason == "")
         assert all(np.isfinite(value).all() for value in posterior.draws.values())

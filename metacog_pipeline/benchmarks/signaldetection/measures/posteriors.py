@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from metacog_pipeline.benchmarks.signaldetection.grid import number
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex
-from metacog_pipeline.stats.bayes.gate import CONVERGED
+from metacog_pipeline.stats.bayes.sampler import CONVERGED
 from metacog_pipeline.stats.bayes.single import CHAINS, Posterior, bayes_metad
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import Estimate
