@@ -39,22 +39,11 @@ class PairKappa:
 
 
 def fleiss_kappa(table: ArrayLike, *, n_boot: int = N_BOOT, seed: int = 0) -> Estimate:
-    """Return Fleiss' kappa of counts, shape ``(units, categories)``: how many raters put a unit in a category.
+    """Return Fleiss' kappa of counts ``table`` ``(units, categories)``: how many raters put a unit in a category.
 
-    Units may have different numbers of raters; those with fewer than two are left out. Where chance agreement is 1, because
-    one category was used throughout, kappa is 1 and the status says so.
+    Units with fewer than two raters are left out. Where chance agreement is 1, because one category was used throughout,
+    kappa is 1 and the status says so. The interval is of ``n_boot`` resamples of units, drawn by ``seed``.
 
-    Parameters
-    ----------
-    table
-        Whole numbers of 0 or more.
-    n_boot
-        How many resamples.
-    seed
-        Of the resamples: the same seed, the same numbers.
-
-    Examples
-    --------
     >>> round(fleiss_kappa([[3, 0], [0, 3], [2, 1], [3, 0]]).value, 3)
     0.625
     """
@@ -82,18 +71,16 @@ def fleiss_kappa(table: ArrayLike, *, n_boot: int = N_BOOT, seed: int = 0) -> Es
 def krippendorff_alpha(
     ratings: ArrayLike, level: Level = "nominal", *, n_boot: int = N_BOOT, seed: int = 0
 ) -> Estimate:
-    """Return Krippendorff's alpha of ``ratings``, shape ``(raters, units)``, NaN where a rater left a unit out.
+    """Return Krippendorff's alpha of ``ratings`` ``(raters, units)``, NaN where a rater left a unit out.
 
     Parameters
     ----------
     ratings
         Numbers; for ``"nominal"`` equal numbers are one category, for ``"ordinal"`` only their order counts.
     level
-        How far apart two ratings are: unequal, ranks between them, or their difference, the latter two squared.
-    n_boot
-        How many resamples of units.
-    seed
-        Of the resamples: the same seed, the same numbers.
+        How far two ratings differ: unequal, squared ranks between them, or their squared difference.
+    n_boot, seed
+        Resamples of units, and their seed.
 
     Returns
     -------
@@ -173,19 +160,11 @@ def pairwise_kappa(ratings: ArrayLike) -> tuple[PairKappa, ...]:
 def category_counts(
     scores: ArrayLike, edges: ArrayLike = (0.25, 0.5, 0.75), *, closed: Literal["left", "right"] = "left"
 ) -> Ints:
-    """Return how many scores of each unit fall into each bin, shape ``(units, len(edges) + 1)``.
+    """Return how many of ``scores`` ``(units, raters)``, NaN missing, fall into each bin: ``(units, len(edges) + 1)``.
 
-    Parameters
-    ----------
-    scores
-        Shape ``(units, raters)``, NaN where missing.
-    edges
-        Inner edges, ascending.
-    closed
-        Whether a score on an edge belongs to the bin above it (``"left"``: bins are closed at their left) or below.
+    ``edges`` rise; a score on one belongs to the bin above it (``closed`` ``"left"``: bins are closed at their left)
+    or below.
 
-    Examples
-    --------
     >>> category_counts([[0.1, 0.3, 0.3], [0.9, 0.75, np.nan]]).tolist()
     [[1, 2, 0, 0], [0, 0, 0, 2]]
     """

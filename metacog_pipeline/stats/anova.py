@@ -1,11 +1,10 @@
-"""Differences between several groups: one-way ANOVA and the comparisons that follow it.
+"""One-way ANOVA and the comparisons that follow it, from n, mean and sd of each group.
 
 Sources: Fisher (1925), *Statistical Methods for Research Workers* (F); Tukey (1953) and Kramer (1956), *Biometrics*
 12 (all pairs, unequal n); Fisher (1935), *The Design of Experiments* (least significant difference); Holm (1979).
 
-Groups are taken as independent. Where the same items are answered by every group they are not, and this ignores
-it: :mod:`~metacog_pipeline.stats.paired` holds the tests that do not. SciPy's tests of these names want the values
-themselves; here n, mean and sd of a group are enough.
+Groups are taken as independent. Where every group answers the same items they are not:
+:mod:`~metacog_pipeline.stats.paired` holds the tests for these. SciPy's tests want the values themselves.
 """
 
 from __future__ import annotations
@@ -42,20 +41,10 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class Anova:
-    """One-way analysis of variance.
+    """One-way analysis of variance of ``k`` groups that have items, ``n`` items in all.
 
-    Attributes
-    ----------
-    k, n
-        Groups that have items, and items in all.
-    ss_between, ss_error
-        Sums of squares, squared unit of the data.
-    df_between, df_error
-        k - 1 and N - k.
-    ms_between, ms_error
-        Mean squares, None without degrees of freedom; ``ms_error`` is the pooled variance.
-    f, p
-        The F ratio and its upper tail, None with the reason in ``status``.
+    Sums of squares and mean squares are in the squared unit of the data; ``ms_error`` is the pooled variance, None without
+    degrees of freedom. ``f`` and ``p``, its upper tail, are None where ``status`` says why.
     """
 
     groups: Groups
@@ -74,20 +63,11 @@ class Anova:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One pair of groups.
+    """Groups ``first`` and ``second``: the difference of their means, and its test.
 
-    Attributes
-    ----------
-    first, second
-        Positions of the groups.
-    difference
-        Mean of the first minus mean of the second, unit of the data; None where one has no items.
-    statistic
-        q (Tukey-Kramer, 0 or more) or t (LSD, signed).
-    p
-        Tukey-Kramer: family-wise over all pairs. LSD: two-sided and **not corrected**.
-    p_holm
-        LSD only: p with Holm's correction over the comparisons with the baseline.
+    ``statistic`` is q (Tukey-Kramer, 0 or more) or t (LSD, signed). ``p`` of Tukey-Kramer is family-wise over all
+    pairs, of LSD two-sided and **not corrected**; ``p_holm`` is that of LSD with Holm's correction over the
+    comparisons with the baseline.
     """
 
     first: int
@@ -100,7 +80,7 @@ class Comparison:
 
 
 def anova(n: ArrayLike, mean: ArrayLike, sd: ArrayLike) -> Anova:
-    """Return the one-way analysis of variance from each group's n, mean and sd (n - 1 form), shapes ``(k,)``.
+    """Return the one-way analysis of variance from each group's ``n``, ``mean`` and ``sd`` (n - 1 form), shapes ``(k,)``.
 
     Groups with n = 0 are left out; of a group with n = 1 the sd is not read.
 
@@ -138,19 +118,10 @@ def anova(n: ArrayLike, mean: ArrayLike, sd: ArrayLike) -> Anova:
 
 
 def tukey_kramer(result: Anova, wanted: Sequence[tuple[int, int]] | None = None) -> tuple[Comparison, ...]:
-    """Return every pair of groups, i < j, with q = |m_i - m_j| / sqrt(MSE / 2 (1/n_i + 1/n_j)); or the ``wanted`` ones.
+    """Return every pair of groups of ``result``, i < j, with q = |m_i - m_j| / sqrt(MSE / 2 (1/n_i + 1/n_j)).
 
-    p is family-wise over all pairs, whichever are wanted.
+    Or the ``wanted`` pairs alone; p is family-wise over all of them.
 
-    Parameters
-    ----------
-    result
-        What `anova` returned: its groups, their MSE and degrees of freedom.
-    wanted
-        Indices of groups, i < j; None: all pairs.
-
-    Examples
-    --------
     >>> [round(pair.p, 3) for pair in tukey_kramer(anova([10, 10, 10], [0.5, 0.7, 0.9], [0.2, 0.2, 0.2]))]
     [0.083, 0.0, 0.083]
     """
@@ -166,19 +137,8 @@ def tukey_kramer(result: Anova, wanted: Sequence[tuple[int, int]] | None = None)
 
 
 def fisher_lsd(result: Anova, baseline: int = 0) -> tuple[Comparison, ...]:
-    """Return every other group against the baseline, t = (m_i - m_0) / sqrt(MSE (1/n_i + 1/n_0)), df N - k.
+    """Return every other group of ``result`` against ``baseline``, t = (m_i - m_0) / sqrt(MSE (1/n_i + 1/n_0)), df N - k.
 
-    ``p`` is uncorrected, as the least significant difference is; ``p_holm`` is the corrected one beside it.
-
-    Parameters
-    ----------
-    result
-        What `anova` returned.
-    baseline
-        Index of the group the others are compared with.
-
-    Examples
-    --------
     >>> [round(pair.p, 3) for pair in fisher_lsd(anova([10, 10, 10], [0.5, 0.7, 0.9], [0.2, 0.2, 0.2]))]
     [0.034, 0.0]
     """
@@ -214,8 +174,8 @@ _NEGLIGIBLE = 1e-16
 def studentized_range_sf(q: float, k: int, df: int) -> float:
     """Return P(Q >= q) of the studentized range of k means with ``df`` degrees of freedom.
 
-    `scipy.stats.studentized_range` takes 10 ms for each pair of a board, and is 0 from about 1e-12 on; here the two
-    integrals are sums (Copenhaver & Holland 1988, *J. Stat. Comput. Simul.* 30), and tails stay tails.
+    The two integrals as sums (Copenhaver & Holland 1988, *J. Stat. Comput. Simul.* 30):
+    `scipy.stats.studentized_range` takes 10 ms for each pair of a board, and is 0 from about 1e-12 on.
     """
     if not q > 0:
         return 1.0

@@ -16,17 +16,10 @@ SCALED = (
 
 
 def of_trials(made: Trials, *, probability: bool = True) -> Mapping[str, Estimate]:
-    """Return the same of answers that are counted and drawn already.
+    """Return all measures of ``made``, answers as counts with their resamples.
 
-    Parameters
-    ----------
-    made
-        Answers as counts with their resamples, of `trials`.
-    probability
-        Whether confidences are probabilities, 0..1; otherwise only their order counts.
+    ``probability`` says whether confidences are probabilities, 0..1; otherwise only their order counts.
 
-    Examples
-    --------
     >>> from metacog_pipeline.stats.trials import trials
     >>> list(of_trials(trials([3, 5], [0, 1]), probability=False))
     ['aurc', 'excess_aurc', 'prr']

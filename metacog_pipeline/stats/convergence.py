@@ -38,21 +38,11 @@ class _Drawn:
 def rank_correlations(
     values: Sequence[Floats], pairs: Sequence[tuple[int, int]], n_boot: int, seed: int
 ) -> list[Estimate]:
-    """Return Spearman's correlation, -1..1, of many pairs of measures of the same respondents.
+    """Return Spearman's correlation of ``pairs`` of ``values``, measures of the same respondents ``(respondents,)`` each.
 
-    The status warns of fewer than ten respondents; below four there is no value.
+    Pairs are places in ``values``. The interval is of ``n_boot`` resamples of respondents, the same for all pairs, by
+    ``seed``. The status warns of fewer than ten respondents; below four there is no value.
 
-    Parameters
-    ----------
-    values
-        The values of each measure, ``(respondents,)``, finite.
-    pairs
-        Which two to correlate, by their place in ``values``.
-    n_boot, seed
-        Resamples of respondents, the same for all pairs.
-
-    Examples
-    --------
     >>> measures = [np.arange(5.0), np.array([0.0, 2, 1, 4, 3]), np.arange(5.0) ** 2]
     >>> [round(each.value, 2) for each in rank_correlations(measures, [(0, 1), (0, 2)], 200, seed=1)]
     [0.8, 1.0]
@@ -91,16 +81,8 @@ def disattenuated_each(
     """Return Pearson's correlation corrected for the noise of both measures, cut to -1..1, of many pairs.
 
     Each resample of respondents is corrected by its own reliabilities; one without reliability gives no number.
+    ``errors`` are the standard errors of ``values``; pairs, n_boot and seed are as in `rank_correlations`.
 
-    Parameters
-    ----------
-    values, errors
-        The values of each measure and their standard errors, ``(respondents,)`` each, finite.
-    pairs, n_boot, seed
-        As `rank_correlations` takes them.
-
-    Examples
-    --------
     >>> measures, errors = [np.arange(5.0), np.array([0.0, 2, 1, 4, 3])], [np.full(5, 0.5)] * 2
     >>> [round(each.value, 2) for each in disattenuated_each(measures, errors, [(0, 1)], 200, seed=1)]
     [0.89]

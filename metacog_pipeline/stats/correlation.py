@@ -26,18 +26,8 @@ _ON_A_LINE = 1e-14
 class Regression:
     """Least-squares line y = intercept + slope x over ``n`` points.
 
-    Attributes
-    ----------
-    slope, intercept
-        Units of y per unit of x, and units of y.
-    slope_se
-        sqrt(SSres / (n - 2) / Sxx).
-    slope_low, slope_high
-        slope ± t(0.975, n - 2) SE.
-    r
-        Pearson's correlation, -1..1.
-    p
-        Two-tailed p of the slope, which is that of r.
+    ``slope_se`` is sqrt(SSres / (n - 2) / Sxx), the ends slope ± t(0.975, n - 2) SE; ``r`` is Pearson's correlation,
+    and ``p`` the two-sided p of either. None where ``status`` says why.
     """
 
     slope: float | None

@@ -70,19 +70,10 @@ def order_p(x: ArrayLike, y: ArrayLike) -> float | None:
 
 
 def rank_p(x: ArrayLike, y: ArrayLike, rho: float | None = None) -> float | None:
-    """Return the two-sided p of Spearman's ρ: exact up to nine pairs, ties and all; of t above, never below 2 / n!.
+    """Return the two-sided p of Spearman's ρ of ``x`` and ``y`` ``(pairs,)``: exact up to nine pairs, ties and all.
 
-    None where guarded.
+    That of t above, never below 2 / n!. None where guarded. ``rho`` may be given where it is known already.
 
-    Parameters
-    ----------
-    x, y
-        Finite numbers, shapes ``(pairs,)``.
-    rho
-        Their ρ, where it is known already.
-
-    Examples
-    --------
     >>> round(rank_p([1, 2, 3, 4, 5], [1, 2, 3, 4, 5]), 4)
     0.0167
     """
@@ -134,17 +125,10 @@ def exchange_p(differences: ArrayLike) -> float | None:
 
 
 def sum_p(differences: ArrayLike) -> float:
-    """Return the exact p of all exchanges of a sum of whole differences, of any number of items.
+    """Return the exact p of all exchanges of a sum of whole ``differences`` ``(items,)``, of any number of items.
 
     Exchanging an item turns the sign of its difference. Of differences -1, 0 and 1 it is the exact p of McNemar.
 
-    Parameters
-    ----------
-    differences
-        Whole numbers, shape ``(items,)``: how many more right answers the first has to each.
-
-    Examples
-    --------
     >>> [round(sum_p(each), 5) for each in ([1, 1, 1, 0, -1], [1] * 12 + [-1], [2, 1, -1])]
     [0.625, 0.00342, 0.75]
     """
@@ -161,16 +145,9 @@ def sum_p(differences: ArrayLike) -> float:
 def paired_p(first: Floats, second: Floats, statistic: Callable[[Floats], Floats]) -> float | None:
     """Return the exact p of ``statistic`` of one respondent minus that of another on at most 12 shared items.
 
-    Parameters
-    ----------
-    first, second
-        Shape ``(items, cells)``: what either has on each item.
-    statistic
-        From ``(B, items, cells)`` to ``(B,)``, each from its own row alone.
+    ``first`` and ``second`` ``(items, cells)`` are what either has on each item; the statistic goes from ``(B, items,
+    cells)`` to ``(B,)``, each from its own row alone.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> paired_p(np.ones((5, 1)), np.zeros((5, 1)), lambda each: each[:, :, 0].mean(axis=1))
     0.0625
     """

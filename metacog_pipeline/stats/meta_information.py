@@ -54,15 +54,10 @@ class MetaInformation:
 
 
 def meta_information(table: Counts) -> MetaInformation:
-    """Return the information measures of every cell.
+    """Return the information measures of every cell of ``table``; raw counts for the published measures.
 
-    Parameters
-    ----------
-    table
-        Counts; raw ones for the published measures. d' of meta-I₁ʳ comes from the same counts, uncorrected.
+    d' of meta-I₁ʳ comes from the same counts, uncorrected.
 
-    Examples
-    --------
     >>> found = meta_information(Counts(np.array([[60.0, 40, 25, 15]]), np.array([[10.0, 20, 45, 65]])))
     >>> found.meta_i.round(4), found.meta_i2r.round(4), found.rmi.round(4)
     (array([0.031]), array([0.0402]), array([0.1047]))

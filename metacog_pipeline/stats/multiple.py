@@ -1,7 +1,4 @@
-"""Many p values at once: Holm's correction, and the stars of a table.
-
-Source: S. Holm (1979), "A simple sequentially rejective multiple test procedure", Scand. J. Stat. 6.
-"""
+"""Many p values at once: the corrections of Holm (1979, *Scand. J. Stat.* 6) and Bonferroni."""
 
 from __future__ import annotations
 
@@ -9,20 +6,8 @@ from collections.abc import Sequence
 
 
 def holm(pvalues: Sequence[float | None]) -> tuple[float | None, ...]:
-    """Return Holm-adjusted p values in the given order.
+    """Return Holm-adjusted p of ``pvalues`` in the given order; None, for a test that could not be made, is not counted.
 
-    Parameters
-    ----------
-    pvalues
-        Each 0..1, or None for a test that could not be made: it stays None and is not counted.
-
-    Returns
-    -------
-    tuple
-        Adjusted p, 0..1, never below the raw p and in the same order of size.
-
-    Examples
-    --------
     >>> holm([0.01, None, 0.04, 0.03])
     (0.03, None, 0.06, 0.06)
     """
@@ -36,17 +21,9 @@ def holm(pvalues: Sequence[float | None]) -> tuple[float | None, ...]:
 
 
 def bonferroni(pvalues: Sequence[float | None]) -> tuple[float | None, ...]:
-    """Return Bonferroni-adjusted p values in the given order: each times the number of tests, at most 1.
+    """Return each of ``pvalues`` times the number of tests, at most 1; None, for a test that could not be made, is
+    not counted.
 
-    None, for a test that could not be made, stays None and is not counted.
-
-    Parameters
-    ----------
-    pvalues
-        Each 0..1, or None.
-
-    Examples
-    --------
     >>> bonferroni([0.01, None, 0.04, 0.6])
     (0.03, None, 0.12, 1.0)
     """

@@ -51,17 +51,10 @@ class CochranQ:
 
 
 def mcnemar(first_only: int, second_only: int, n: int | None = None) -> McNemar:
-    """Return McNemar's test from the numbers of items only the first, and only the second, got right.
+    """Return McNemar's test from the numbers of items that ``first_only`` and ``second_only`` got right.
 
     ``n`` is the number of items compared, for the record; by default the discordant ones.
 
-    Parameters
-    ----------
-    first_only, second_only
-        Whole numbers of 0 or more.
-
-    Examples
-    --------
     >>> found = mcnemar(2, 9)
     >>> round(found.p_exact, 4), round(found.p_mid, 4)
     (0.0654, 0.0386)
@@ -83,15 +76,8 @@ def mcnemar(first_only: int, second_only: int, n: int | None = None) -> McNemar:
 
 
 def mcnemar_from_data(first: ArrayLike, second: ArrayLike) -> McNemar:
-    """Return McNemar's test of two models' 0/1 outcomes, shapes ``(items,)``, same items in the same order.
+    """Return McNemar's test of 0/1 outcomes ``first`` and ``second`` ``(items,)``, same items in the same order.
 
-    Parameters
-    ----------
-    first, second
-        0 or 1 for each item.
-
-    Examples
-    --------
     >>> mcnemar_from_data([1, 1, 0, 1], [0, 1, 0, 0]).first_only
     2
     """

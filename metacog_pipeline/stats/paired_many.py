@@ -30,13 +30,11 @@ class PairedShares:
 
     Attributes
     ----------
-    n
-        Items that both answered.
-    value
-        Share of the first minus that of the second on those items.
+    n, value
+        Items that both answered; share of the first minus that of the second on those items.
     low, high
         Ends of the 95 % interval: what follows from Wilson's intervals of the two, on their effective numbers of items, and
-        their correlation over items (`~.two_intervals`). NaN with fewer than two items.
+        their correlation over items. NaN with fewer than two items.
     sem, p
         Standard error over items, and two-sided p of value / sem on n - 1 degrees of freedom: 1 where nothing differs, NaN
         where every item differs by the same amount.
@@ -55,17 +53,11 @@ class PairedShares:
 
 
 def paired_shares(hits: ArrayLike, asked: ArrayLike, wanted: Sequence[tuple[int, int]]) -> PairedShares:
-    """Return the differences of ``wanted`` pairs of respondents.
+    """Return the differences of ``wanted`` pairs of respondents, by their places in the tables.
 
-    Parameters
-    ----------
-    hits, asked
-        Shape ``(items, respondents)``: right answers and answers asked for; an item counts where both were asked.
-    wanted
-        Places of the two respondents of each pair.
+    ``hits`` and ``asked`` ``(items, respondents)`` count right answers and answers asked for; an item counts where
+    both were asked.
 
-    Examples
-    --------
     >>> found = paired_shares([[1, 1], [1, 0], [1, 0], [0, 0]], np.ones((4, 2), dtype=int), [(0, 1)])
     >>> found.n, found.value, found.sem.round(3), found.first_only
     (array([4]), array([0.5]), array([0.289]), array([2]))

@@ -51,17 +51,11 @@ def average_ranks(values: ArrayLike) -> Floats:
 
 
 def spearman_rows(x: ArrayLike, y: ArrayLike, least: float | None = LEAST_SPREAD) -> Spearman:
-    """Return the guarded Spearman correlation of each row of ``x`` with the same row of ``y``.
+    """Return the guarded Spearman correlation of each row of ``x`` ``(rows, k)`` with that of ``y``; a pair with a
+    NaN is left out.
 
-    Parameters
-    ----------
-    x, y
-        Shape ``(rows, k)``; a pair with a NaN in either is left out.
-    least
-        The standard deviation below which there is no spread; None: that of rounding, whatever the unit of the values.
+    ``least`` is the standard deviation below which there is no spread; None: that of rounding, whatever the unit.
 
-    Examples
-    --------
     >>> found = spearman_rows([[1, 2, 3, 4], [1, 1, 1, 1]], [[1, 3, 2, 4], [1, 2, 3, 4]])
     >>> found.rho, found.status.tolist()
     (array([0.8, 0. ]), ['ok', 'no spread'])
@@ -105,19 +99,10 @@ def spearman(x: ArrayLike, y: ArrayLike) -> Estimate:
 
 
 def fisher_interval(rho: float, n: int) -> Estimate:
-    """Return ρ with tanh(atanh ρ ± 1.96 / sqrt(n - 3)).
+    """Return Spearman's ``rho`` of ``n`` pairs with tanh(atanh ρ ± 1.96 / sqrt(n - 3)).
 
     No interval below four pairs, nor where |ρ| is 1.
 
-    Parameters
-    ----------
-    rho
-        Spearman's correlation, -1..1.
-    n
-        How many pairs.
-
-    Examples
-    --------
     >>> found = fisher_interval(0.6, 20)
     >>> round(found.low, 3), round(found.high, 3)
     (0.214, 0.824)
@@ -133,17 +118,8 @@ def fisher_interval(rho: float, n: int) -> Estimate:
 
 
 def spearman_p(rho: float, n: int) -> float:
-    """Return the two-sided p of a published ρ over ``n`` pairs, 1 below three pairs.
+    """Return the two-sided p of a published ``rho`` over ``n`` pairs, 1 below three pairs.
 
-    Parameters
-    ----------
-    rho
-        Spearman's correlation, -1..1.
-    n
-        How many pairs.
-
-    Examples
-    --------
     >>> round(spearman_p(0.6, 20), 4)
     0.0052
     """

@@ -42,15 +42,8 @@ class RankSum:
 
 
 def mann_whitney(first: ArrayLike, second: ArrayLike) -> RankSum:
-    """Compare two samples, shapes ``(n₁,)`` and ``(n₂,)``; NaN are left out, infinite values a ValueError.
+    """Compare two samples ``first`` and ``second``, ``(n₁,)`` and ``(n₂,)``, in any unit; NaN are left out.
 
-    Parameters
-    ----------
-    first, second
-        Numbers in any unit; only their order counts.
-
-    Examples
-    --------
     >>> found = mann_whitney([3, 5, 8], [1, 2, 4])
     >>> found.u, round(found.r, 3), found.p, found.method
     (8.0, 0.778, 0.2, 'mann-whitney, exact')

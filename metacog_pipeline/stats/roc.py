@@ -57,15 +57,8 @@ class MovedArea:
 
 
 def roc_curve(confidence: ArrayLike, correct: ArrayLike) -> Roc:
-    """Return the curve over all distinct confidences; both shapes ``(N,)``, finite numbers and 0/1.
+    """Return the curve over all distinct values of ``confidence``; ``correct`` is 0 or 1, shapes ``(N,)``.
 
-    Parameters
-    ----------
-    confidence, correct
-        Of each answer.
-
-    Examples
-    --------
     >>> curve = roc_curve([0.9, 0.8, 0.8, 0.3], [1, 1, 0, 0])
     >>> curve.false_alarms, curve.hits, curve.area
     (array([0. , 0. , 0.5, 1. ]), array([0. , 0.5, 1. , 1. ]), 0.875)
@@ -105,17 +98,8 @@ def thinned(curve: Roc, points: int) -> Roc:
 
 
 def confidence_densities(confidence: ArrayLike, correct: ArrayLike, bins: int = BINS) -> Densities:
-    """Return the densities of confidences ``(N,)`` in 0..1 among correct and among wrong items.
+    """Return the densities of ``confidence`` ``(N,)`` in 0..1 among ``correct`` (1) and wrong (0) items, in equal ``bins``.
 
-    Parameters
-    ----------
-    confidence, correct
-        Of each answer; correct is 0 or 1.
-    bins
-        How many bins of equal width.
-
-    Examples
-    --------
     >>> confidence_densities([0.2, 0.9, 0.8], [0, 1, 1], bins=2).correct
     array([0., 2.])
     """
@@ -137,10 +121,7 @@ def confidence_densities(confidence: ArrayLike, correct: ArrayLike, bins: int = 
 def moved_area(confidence: ArrayLike, correct: ArrayLike, item: ArrayLike) -> MovedArea:
     """Return the area under the type-2 ROC and what each item makes of it, for `area_difference`.
 
-    Parameters
-    ----------
-    confidence, correct, item
-        Of each answer, ``(N,)``: finite numbers, 0/1, and which item it is to.
+    Of each answer, ``(N,)``: ``confidence``, ``correct`` (0/1), and which ``item`` it is to.
 
     >>> found = moved_area([0.9, 0.8, 0.8, 0.3], [1, 1, 0, 0], ["a", "b", "c", "d"])
     >>> found.area.value, found.moved.tolist()
@@ -156,22 +137,11 @@ def moved_area(confidence: ArrayLike, correct: ArrayLike, item: ArrayLike) -> Mo
 
 
 def area_difference(first: MovedArea, second: MovedArea) -> Estimate:
-    """Return the first area minus the second; one that is compared with many others is made once.
+    """Return the ``first`` area minus the ``second``, -1..1; n is the number of items, those of both make them correlate.
 
-    Parameters
-    ----------
-    first, second
-        Areas (`moved_area`); items that both share make the two correlate.
+    ``sem`` is DeLong's (None where no item moves either area); the 95 % interval follows from the score intervals of
+    both areas and their correlation. Without a value, with the status of the area that has none.
 
-    Returns
-    -------
-    Estimate
-        Difference -1..1, DeLong's ``sem`` (None where no item moves either area), and the 95 % interval that follows from
-        the score intervals of both areas and their correlation; n is the number of items. Without a value, with the status
-        of the area that has none.
-
-    Examples
-    --------
     >>> first, second = [0.9, 0.8, 0.8, 0.6, 0.5, 0.3], [0.5, 0.8, 0.6, 0.6, 0.5, 0.3]
     >>> areas = [moved_area(each, [1, 1, 0, 1, 0, 0], range(6)) for each in (first, second)]
     >>> found = area_difference(*areas)

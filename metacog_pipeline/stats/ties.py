@@ -14,24 +14,12 @@ TIE = 1e-9
 
 
 def largest(values: ArrayLike, axis: int = -1) -> NDArray[np.intp]:
-    """Return the place of the largest value along ``axis``: of those within `TIE` of it, the first.
+    """Return the place of the largest of ``values`` along ``axis``: of those within `TIE` of it, the first.
 
-    Parameters
-    ----------
-    values
-        Numbers of any shape with at least one place along ``axis``; NaN is never the largest.
+    NaN is never the largest; 0 where all are NaN.
 
-    Returns
-    -------
-    numpy.ndarray
-        Places, with the shape of ``values`` without ``axis``; 0 where all are NaN.
-
-    Examples
-    --------
-    >>> int(largest([0.1 + 0.2, 0.3, 0.2]))
-    0
-    >>> int(largest([0.3, 0.1 + 0.2, 0.2]))
-    0
+    >>> int(largest([0.1 + 0.2, 0.3, 0.2])), int(largest([0.3, 0.1 + 0.2, 0.2]))
+    (0, 0)
     """
     known = np.asarray(values, dtype=np.float64)
     known = np.where(np.isnan(known), -np.inf, known)

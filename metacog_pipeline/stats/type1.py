@@ -45,27 +45,17 @@ class Type1:
 
     Attributes
     ----------
-    n1, n2
-        Trials with stimulus S1 and S2 the rates rest on, with what a correction added.
-    hit_rate, false_alarm_rate
-        Shares in 0..1 after the correction; NaN where there were no trials.
-    n
-        Trials that were given, without what a correction added.
-    accuracy
-        Share of correct answers in the counts as given.
-    d, c, c_prime, ln_beta
-        The measures, in standard deviations of S1; ±inf or NaN where ``status`` says so.
-    da, ca
-        d and c in root-mean-square units, equal to them at s = 1.
+    n1, n2, hit_rate, false_alarm_rate
+        Trials with stimulus S1 and S2 with what a correction added, and the corrected shares; NaN without trials.
+    n, accuracy
+        Trials, and share of correct answers, in the counts as given.
+    d, c, c_prime, ln_beta, da, ca
+        In standard deviations of S1 (da, ca: root-mean-square units); ±inf or NaN where ``status`` says so.
     var_d, var_c, var_c_prime, var_ln_beta, cov_d_c
-        Delta-method variances and the covariance of d and c; NaN where a rate is 0 or 1 or undefined (and for c' where
-        d is 0).
-    status
-        A key of ``STATUSES``. ``"no_s1_trials"`` with a finite d: the number is the correction's alone.
-    s
-        Ratio of standard deviations, as given.
-    correction
-        One of ``none``, ``pad``, ``loglinear``, ``half``.
+        Delta-method variances; NaN where a rate is 0 or 1 or undefined (and for c' where d is 0).
+    status, s, correction
+        A key of ``STATUSES`` (``"no_s1_trials"`` with a finite d: the number is the correction's alone); ratio of standard
+        deviations; one of ``none``, ``pad``, ``loglinear``, ``half``.
     """
 
     n1: Floats
@@ -137,8 +127,7 @@ def type1(table: Counts, correction: str = "none", s: ArrayLike = 1.0) -> Type1:
     table
         Counts; confidence is summed over.
     correction
-        ``none``, ``pad``, ``loglinear`` or ``half``; see :mod:`metacog_pipeline.stats.counts`. A padded table is in
-        force as it is (``none``); a second correction is refused.
+        ``none``, ``pad``, ``loglinear`` or ``half``; a padded table is in force as it is (``none``).
     s
         sd(S1) / sd(S2), above 0, one number or one per cell; NaN (an undefined slope) gives a status.
 
@@ -169,19 +158,10 @@ def type1_from_table(
     correction: str = "none",
     s: ArrayLike = 1.0,
 ) -> Type1:
-    """Return the type-1 measures from the four counts, each a number or of shape ``(cells,)``.
+    """Return the type-1 measures from four counts, each a number or of shape ``(cells,)``.
 
-    Parameters
-    ----------
-    hits, misses
-        Counts after S2: answered S2, answered S1.
-    false_alarms, correct_rejections
-        Counts after S1: answered S2, answered S1.
-
-    Raises
-    ------
-    ValueError
-        For unequal shapes, negative or non-finite counts, an unknown correction, or s of 0 or below.
+    hits and misses count S2 answered S2 and S1, false_alarms and correct_rejections S1 answered S2 and S1; correction
+    and s are as in `type1`. Unequal shapes and negative or non-finite counts are a ValueError.
 
     >>> found = type1_from_table(80, 20, 30, 70)
     >>> found.d.round(3), found.c.round(3), np.sqrt(found.var_d).round(3)
@@ -205,14 +185,9 @@ def type1_from_table(
 def d_and_c(
     hits: Floats, misses: Floats, false_alarms: Floats, correct_rejections: Floats
 ) -> tuple[Floats, Floats]:
-    """Return d' and c of whole counts on log-linear corrected rates: those of `type1_from_table`, of many resamples.
+    """Return d' and c on log-linear corrected rates of many resamples: those of `type1_from_table`.
 
-    Parameters
-    ----------
-    hits, misses : array
-        Trials of stimulus S2 by resample, answered "S2" and "S1"; whole numbers, at least 0.
-    false_alarms, correct_rejections : array
-        Trials of stimulus S1 by resample, answered "S2" and "S1"; whole numbers, at least 0.
+    hits, misses, false_alarms and correct_rejections are whole numbers, one per resample.
 
     >>> d, c = d_and_c(*(np.array([n]) for n in (80.0, 20.0, 30.0, 70.0)))
     >>> found = type1_from_table(80, 20, 30, 70, "loglinear")
@@ -237,7 +212,7 @@ class ZrocSlope:
 
 
 def zroc_slope(table: Counts) -> ZrocSlope:
-    """Return the least-squares slope of z(hit rate) on z(false-alarm rate) over the 2 K - 1 cut points.
+    """Return the least-squares slope of z(hit rate) on z(false-alarm rate) over the 2 K - 1 cut points of ``table``.
 
     Cut points where a rate is 0 or 1 have no z and are left out; a padded table has none of them.
 

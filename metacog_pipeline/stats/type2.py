@@ -44,15 +44,8 @@ class Type2Rates:
 
 
 def type2_rates(table: Counts) -> Type2Rates:
-    """Return hit and false-alarm rates of confidence, for each response apart.
+    """Return hit and false-alarm rates of confidence of ``table``, for each response apart.
 
-    Parameters
-    ----------
-    table
-        Counts of trials with ratings.
-
-    Examples
-    --------
     >>> type2_rates(Counts(np.array([[60.0, 40, 25, 15]]), np.array([[10.0, 20, 45, 65]]))).hr2_rs1.round(2)
     array([[0.6]])
     """
@@ -96,23 +89,11 @@ class Auroc2:
 
 
 def auroc2(table: Counts, plus_one: bool = False) -> Auroc2:
-    """Return the area of every cell, responses pooled.
+    """Return the area of every cell of ``table``, responses pooled; fractions allowed.
 
-    Parameters
-    ----------
-    table
-        Counts, fractions allowed; raw counts for the raw area.
-    plus_one
-        Add 1 to each of the 2 K pooled counts first, a widespread variant that shrinks the area towards 1/2. It
-        is the whole of the correction: a padded table is refused.
+    ``plus_one`` adds 1 to each of the 2 K pooled counts first, a widespread variant that shrinks the area towards
+    1/2; with a padded table it is a ValueError.
 
-    Raises
-    ------
-    ValueError
-        For ``plus_one`` with a padded table.
-
-    Examples
-    --------
     >>> auroc2(Counts(np.array([[60.0, 40, 25, 15]]), np.array([[10.0, 20, 45, 65]]))).value.round(3)
     array([0.619])
     """

@@ -27,18 +27,9 @@ def clipped_dprime(
 ) -> Floats:
     """Return z(hits) - z(false alarms) of rates kept within ``edge`` .. 1 - ``edge``, shape ``(cells,)``.
 
-    NaN where nothing was right or nothing was wrong. Parameters as of
-    :func:`~metacog_pipeline.stats.type2_dprime.type2_dprime`.
+    Counts of yes among right (yes_correct of n_correct) and among wrong answers (yes_incorrect of n_incorrect). NaN where
+    nothing was right or nothing was wrong.
 
-    Parameters
-    ----------
-    yes_correct, yes_incorrect
-        How often yes was said of right and of wrong answers.
-    n_correct, n_incorrect
-        How many answers were right and wrong.
-
-    Examples
-    --------
     >>> clipped_dprime([80], [0], [100], [60]).round(3)
     array([4.561])
     """
@@ -53,19 +44,10 @@ def clipped_dprime(
 def relative_information(
     yes_correct: ArrayLike, yes_incorrect: ArrayLike, n_correct: ArrayLike, n_incorrect: ArrayLike
 ) -> Floats:
-    """Return I(correct; yes) / H(correct), 0..1, shape ``(cells,)``; 0 where all is right or all wrong, NaN without items.
+    """Return I(correct; yes) / H(correct), 0..1, ``(cells,)``; 0 where all is right or all wrong, NaN without items.
 
-    Parameters as of :func:`clipped_dprime`.
+    yes_correct, yes_incorrect, n_correct and n_incorrect are as in :func:`clipped_dprime`.
 
-    Parameters
-    ----------
-    yes_correct, yes_incorrect
-        How often yes was said of right and of wrong answers.
-    n_correct, n_incorrect
-        How many answers were right and wrong.
-
-    Examples
-    --------
     >>> relative_information([80], [30], [100], [60]).round(3)
     array([0.073])
     """

@@ -82,7 +82,7 @@ def columns(draws: Draws) -> Iterator[tuple[list[str], Floats]]:
 
 def diagnose(draws: Draws) -> dict[str, Diagnostic]:
     """Return the diagnostics of every scalar parameter, one parameter's elements at a time: all would not fit in memory."""
-    found = {}
+    found: dict[str, Diagnostic] = {}
     for names, table in columns(draws):
         rows = np.stack(of_each(table), axis=1)
         found |= {name: Diagnostic(*map(float, row)) for name, row in zip(names, rows, strict=True)}
@@ -91,7 +91,7 @@ def diagnose(draws: Draws) -> dict[str, Diagnostic]:
 
 def summarise(draws: Draws, known: Mapping[str, Diagnostic]) -> dict[str, Summary]:
     """Return the summary of every scalar parameter, given their diagnostics."""
-    found = {}
+    found: dict[str, Summary] = {}
     for names, table in columns(draws):
         flat = table.reshape(-1, len(names))
         mean, sd = flat.mean(axis=0), flat.std(axis=0, ddof=1)

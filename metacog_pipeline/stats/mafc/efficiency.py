@@ -68,15 +68,10 @@ def choices(
 ) -> Choices:
     """Return answers as counts.
 
-    Parameters
-    ----------
-    level, correct, m, clusters
-        One entry per answer: confidence 0 .. ``n_levels`` - 1, 0 or 1, its item's alternatives, its item.
-    seed, n_draws
-        Of the resamples where a cluster has several answers; None where there are to be none.
+    Of each answer: confidence ``level`` 0 .. ``n_levels`` - 1, ``correct`` 0 or 1, the alternatives ``m`` of its
+    item, and its item (``clusters``). Where an item has several answers there are ``n_draws`` resamples by ``seed``;
+    None: none.
 
-    Examples
-    --------
     >>> four = np.full(3, 4)
     >>> choices(np.array([0, 1, 1]), np.array([0, 1, 1]), four, np.arange(3), None, 2).right
     array([[0., 2.]])
@@ -94,10 +89,8 @@ def choices(
 
 
 def efficiency(group: Choices) -> dict[str, Estimate]:
-    """Return the measures `MEASURES` of one group: d' and meta-d' in standard deviations, their ratio, eta, an area.
+    """Return the measures `MEASURES` of one ``group``: d' and meta-d' in standard deviations, their ratio, eta, an area.
 
-    Examples
-    --------
     >>> group = Choices(np.array([[10.0, 20, 40]]), np.array([[15.0, 10, 5]]), np.array([4]))
     >>> round(efficiency(group)["d_mafc"].value, 2)
     1.49

@@ -53,15 +53,8 @@ class Interval:
 class Cell:
     """The fit of one cell and its profile over meta-d', which both intervals read.
 
-    Parameters
-    ----------
-    right, wrong
-        How many right and how many wrong answers at each rating, ``(K,)`` or ``(S, K)``, by rising confidence.
-    m
-        How many alternatives, 2 or more.
+    ``right`` and ``wrong`` ``(K,)`` or ``(S, K)`` by rising confidence, ``m`` alternatives, 2 to 10.
 
-    Examples
-    --------
     >>> cell = Cell([4, 18, 26, 64, 126], [7, 8, 13, 15, 19], 4)
     >>> [round(each, 2) for found in (cell.m_ratio_interval(),) for each in (found.value, found.low, found.high)]
     [0.55, 0.28, 0.8]
