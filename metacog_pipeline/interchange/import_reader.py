@@ -4,32 +4,22 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from metacog_pipeline.benchmark.cells import absent
 from metacog_pipeline.errors import StudyError, one_line
-from metacog_pipeline.interchange import checksums
 from metacog_pipeline.interchange import columns as named
 from metacog_pipeline.interchange.answer_files import FileRow
-from metacog_pipeline.interchange.import_cells import (
-    RowError,
-    correctness,
-    none_stated,
-    reply_text,
-    shown,
-    whole,
-)
+from metacog_pipeline.interchange.import_cells import RowError, none_stated, reply_text, shown, whole
+from metacog_pipeline.interchange.import_checks import Answered, Checked, Checks, Claim
 from metacog_pipeline.interchange.import_columns import used_columns
 from metacog_pipeline.interchange.import_names import ItemNames
 from metacog_pipeline.interchange.import_plain import Plain
-from metacog_pipeline.interchange.import_rules import CHECKS, ITEM_FIELDS, RESPONSE, STEP, RowRules, Seen
+from metacog_pipeline.interchange.import_rules import CHECKS, ITEM_FIELDS, RESPONSE, STEP, RowRules
 from metacog_pipeline.interchange.import_scale import Confidence
 from metacog_pipeline.interchange.imported import Imported, ImportOptions, Rejected, imported_record
 from metacog_pipeline.transcripts.schema import Record
@@ -37,25 +27,6 @@ from metacog_pipeline.transcripts.schema import Record
 Place = tuple[Any, str, str, Mapping[str, Any]]  # item, condition, the field that names it, what others name
 _FROM_ONE = 2  # positions, one after another, from which it shows that none is 0
 _CACHED = 100_000  # names of items remembered, so that a long table is not looked up row by row
-
-
-class Answered:
-    """What the rows say of one item under one condition: the replies by step, and the row of each."""
-
-    __slots__ = ("condition", "item", "row", "rows", "seen", "texts")
-
-    def __init__(self, item: Any, condition: str, row: int) -> None:
-        self.item, self.condition, self.row = item, condition, row
-        self.texts: dict[str, str] = {}
-        self.rows: dict[str, int] = {}
-        self.seen = Seen(None)
-
-
-def _getter(names: Sequence[str]) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
-    """Return what takes the cells of ``names`` out of a row; it raises KeyError where one is not there."""
-    if len(names) > 1:
-        return itemgetter(*names)
-    return lambda cells: tuple(cells[name] for name in names)
 
 
 class Reader:
@@ -77,7 +48,6 @@ class Reader:
         twofold = ("key",) if "question" in columns and not rules.options else ()
         self._naming = [f for f in (*ITEM_FIELDS, rules.grouped or "", "condition", *twofold) if f in columns]
         self._placing = [columns[field] for field in self._naming]
-        self._told = _getter(self._placing)
         naming = {*self._naming} - {*twofold}
         self._paths = {field: column for field, column in columns.items() if field not in naming}
         self._single = len(rules.all_steps) == 1
@@ -87,10 +57,10 @@ class Reader:
         self._repeated: dict[tuple[str, str], str] = {}
         self._matched: Counter[str] = Counter()
         self._confidence = Confidence(path, rules, options.scale)
-        self._checks: list[tuple[int, Answered, tuple[int, ...]]] = []
+        self._claims: list[Claim] = []
+        self._taken = 0
         self._other = [field for field in ITEM_FIELDS[1:] if field in columns]
         self._proofs = [name for name in CHECKS if name in columns]
-        self._words: dict[str, int] = {}
         self._positions: set[int] = set()
         rules.given = frozenset(columns)
 
@@ -134,9 +104,19 @@ class Reader:
         there.texts.update(texts)
         there.rows.update(dict.fromkeys(texts, row.number))
         self._matched[by] += 1
-        proofs = self._evidence(item, said, other) if self._proofs or self._other else ()
-        self._checks.append((row.number, there, proofs))
+        self._taken += 1
+        if self._proofs or other:
+            stated = {name: self._stated_in(said[name]) for name in self._proofs}
+            proofs = {name: value for name, value in stated.items() if not named.missing(value)}
+            self._claims.append(Claim(row.number, there, {**proofs, **other}))
         return None
+
+    def _stated_in(self, value: Any) -> Any:
+        """Return what a cell of a key or a correctness says: words replaced, the only value of a list."""
+        value = self._options.shape.word(value)
+        while isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        return value
 
     def _second(self, there: Answered, step: str = "") -> str:
         """Say that of two rows about the same the first counts."""
@@ -152,17 +132,14 @@ class Reader:
 
     def _placed(self, cells: Mapping[str, Any]) -> Place | str:
         """Return which item and condition a row is about, or why none."""
-        try:
-            told = key = self._told(cells)
-        except KeyError:  # a dotted path, or a cell that is not there
-            told = key = tuple(named.cell(cells, column) for column in self._placing)
+        key = tuple(named.cell(cells, column) for column in self._placing)
+        given = dict(zip(self._naming, key, strict=True))
         try:
             found = self._known.get(key)
         except TypeError:  # a list or an object
             found, key = None, ()
         if found is not None:
             return found
-        given = dict(zip(self._naming, told, strict=True))
         if (position := whole(given.get("position"))) is not None:
             self._positions.add(position)
         try:
@@ -269,34 +246,6 @@ class Reader:
             problems += one.seen.problems
         return problems
 
-    # --- proofs -------------------------------------------------------------------------------------------------------
-    def _evidence(self, item: Any, said: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[int, ...]:
-        """Return what the checking fields of a row say: those of `CHECKS` there are, then the other names."""
-        found = [self._said(name, said[name], item) for name in self._proofs]
-        for name in self._other:
-            if name not in other:
-                found.append(checksums.NONE)
-            else:
-                one = other[name]
-                found.append(checksums.UNREADABLE if one is None else self._names.place[one.item_id])
-        return tuple(found)
-
-    def _said(self, name: str, value: Any, item: Any) -> int:
-        value = self._options.shape.word(value)
-        while isinstance(value, list) and len(value) == 1:
-            value = value[0]
-        if named.missing(value):
-            return checksums.NONE
-        if name == "correct":
-            right = correctness(value)
-            return checksums.UNREADABLE if right is None else right
-        if not self._rules.options:
-            return self._words.setdefault(str(value).strip(), len(self._words))
-        try:
-            return self._rules.option(item, value)
-        except RowError:
-            return checksums.UNREADABLE
-
     def finish(self, mapped: frozenset[str], there: Sequence[str]) -> Imported:
         """Read the replies, hold the checking columns to the items, and return what was taken."""
         told = f"(run {self._run}): recorded as unparsable"
@@ -329,7 +278,7 @@ class Reader:
         scale = self._options.scale
         return "{}" if scale in (None, self._rules.scale) else json.dumps({"confidence_scale": str(scale)})
 
-    def _refuse_positions_from_one(self, checked: Sequence[checksums.Checked]) -> None:
+    def _refuse_positions_from_one(self, checked: Sequence[Checked]) -> None:
         """Refuse positions that run from 1 without a gap, where nothing proves that they are meant so."""
         found, options = self._positions, self._options
         proven = any(each.compared and not each.differ for each in checked)
@@ -361,56 +310,21 @@ class Reader:
                     identity=[self._rules.name, self._model, self._run, item_id, one.condition, *own, text, "import"],
                 )  # fmt: skip
 
-    def _check(self, mapped: frozenset[str]) -> list[checksums.Checked]:
-        """Hold the checking columns to the items; one found by its name alone must be what it is called."""
-        names = [*self._proofs, *self._other]
-        evidence = checksums.Evidence(
-            [row for row, _, _ in self._checks],
-            [self._names.place[one.item.item_id] for _, one, _ in self._checks],
-            [checksums.NONE if one.seen.right is None else one.seen.right for _, one, _ in self._checks],
-        )
-        for at, name in enumerate(names):
-            said = [values[at] for _, _, values in self._checks]
-            stated = [value for value in said if value != checksums.NONE]
-            if stated and (name in mapped or 2 * stated.count(checksums.UNREADABLE) <= len(stated)):
-                evidence.said[name] = said
-            elif name in CHECKS and name not in mapped:
-                del self._columns[name]
+    def _check(self, mapped: frozenset[str]) -> list[Checked]:
+        """Hold the checking columns to the items."""
         by = max(self._matched, key=lambda name: self._matched[name], default=ITEM_FIELDS[0])
-        ids = [item.item_id for item in self._names.order]
-        columns = {name: self._columns[name] for name in evidence.said}
-        return checksums.check(
-            self._path, evidence, self._truth(), ids, columns, by, self._columns, self._options.trust
-        )
+        if not self._claims:
+            return Checks(self._path, self._rules, (), self._options.trust).check(
+                (), self._columns, [name for name in self._proofs if name in self._columns], mapped, by
+            )
+        checks = Checks(self._path, self._rules, self._names.order, self._options.trust)
+        return checks.check(self._claims, self._columns, [*self._proofs, *self._other], mapped, by)
 
-    def _truth(self) -> checksums.Truth:
-        order, rules = self._names.order, self._rules
-        if rules.options:
-            choices = [one.seen.answer for _, one, _ in self._checks]
-            targets = [rules.target(item) for item in order]
-            return checksums.Options(np.array(choices, np.int64), np.array(targets, np.int64), rules.options)
-        words = list(self._words)
-
-        def read(row: int, place: int) -> int:
-            one = self._checks[row][1]
-            try:
-                rules.check_asked(order[place], one.condition)
-                right = rules.seen(order[place], one.condition, one.texts).right
-            except RowError:
-                return checksums.NONE
-            return checksums.NONE if right is None else right
-
-        return checksums.Replies(
-            read,
-            lambda word, place: rules.agrees(order[place], words[word]),
-            lambda word, place: f"says {shown(words[word])}, the study {shown(rules.keyed(order[place]))}",
-        )
-
-    # --- what is told -------------------------------------------------------------------------------------------------
-    def _summary(self, there: Sequence[str], checked: Sequence[checksums.Checked]) -> tuple[str, ...]:
+    # --- what is shown -------------------------------------------------------------------------------------------------
+    def _summary(self, there: Sequence[str], checked: Sequence[Checked]) -> tuple[str, ...]:
         """Return how the file was understood, line by line."""
         plain = self._plain
-        taken = len(self._checks) + (plain.rows.height if plain else 0)
+        taken = self._taken + (plain.rows.height if plain else 0)
         by = ", ".join(f"{count} by {name}" for name, count in self._matched.items()) or "none"
         proof = "; ".join(map(str, checked))
         proof = proof or "nothing in it proves the match (map key, correct or question)"

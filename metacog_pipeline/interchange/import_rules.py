@@ -11,13 +11,13 @@ import polars as pl
 
 from metacog_pipeline.asking import tasks
 from metacog_pipeline.benchmark.contract import Call
-from metacog_pipeline.interchange.checksums import NONE
 from metacog_pipeline.interchange.columns import Scale
 from metacog_pipeline.interchange.import_cells import RowError, folded, shown
 
 ITEM_FIELDS = ("item_id", "position", "question")
 CHECKS = ("key", "correct")
 RESPONSE, STEP = "response", "step"
+NONE = -1  # an answer that is no option with a number
 Texts = Mapping[str, str]  # a reply by step
 
 

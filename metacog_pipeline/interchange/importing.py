@@ -2,16 +2,14 @@
 
 A row names an item (`import_names`), a condition, and one or more replies: a raw reply, a reply for each step, or fields
 that a reply is put together from (`import_rules`, one class per benchmark). Columns that prove the match are held to the
-items (`checksums`), and all of it is shown before anything is kept. What is kept is kept at once or not at all.
+items (`import_checks`), and all of it is shown before anything is kept. What is kept is kept at once or not at all.
 """
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -21,9 +19,9 @@ from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.contract import Importer
 from metacog_pipeline.errors import SourceError, StudyError, one_line
 from metacog_pipeline.interchange.answer_files import AnswerFile, chosen
-from metacog_pipeline.interchange.checksums import RUN
 from metacog_pipeline.interchange.columns import cell
 from metacog_pipeline.interchange.import_cells import RowError
+from metacog_pipeline.interchange.import_checks import RUN
 from metacog_pipeline.interchange.import_columns import fields_of, first_named, parse_mapping, resolved
 from metacog_pipeline.interchange.import_plain import matched
 from metacog_pipeline.interchange.import_reader import Reader
@@ -39,7 +37,6 @@ __all__ = [
     "Rejected",
     "imported_record",
     "importer_of",
-    "nothing_collected",
     "parse_mapping",
     "read_table",
     "replayed_partition",
@@ -141,17 +138,16 @@ def read_table(
         raise StudyError(f"--condition {condition}: {error}") from None
     reader = Reader(file, rules, columns, options, usual, model, run)
     mapped = frozenset(rules.also.get(field, field) for field in mapping)
-    with nothing_collected():
-        plain = None
-        if not options.where and options.shape == ImportOptions().shape and options.scale is None:
-            plain = matched(file, rows.content, rules, columns, reader.own)
-        if plain is not None:
-            reader.add(plain)
-        for row in plain.other if plain is not None else chosen(rows, options.where):
-            reader.take(row)
-        if (repeated := reader.repeated()) >= _MANY:
-            _refuse_several(file, rows, set(columns.values()), options, repeated)
-        return reader.finish(mapped, rows.columns)
+    plain = None
+    if not options.where and options.shape == ImportOptions().shape and options.scale is None:
+        plain = matched(file, rows.content, rules, columns, reader.own)
+    if plain is not None:
+        reader.add(plain)
+    for row in plain.other if plain is not None else chosen(rows, options.where):
+        reader.take(row)
+    if (repeated := reader.repeated()) >= _MANY:
+        _refuse_several(file, rows, set(columns.values()), options, repeated)
+    return reader.finish(mapped, rows.columns)
 
 
 def _refuse_several(
@@ -170,18 +166,6 @@ def _refuse_several(
             f"{file}: {repeated} rows are about what an earlier one is about, and column {column!r} has "
             f"{', '.join(names[:_NAMED])}{more}: take one of them with --where {column}={names[0]}; nothing was kept"
         )
-
-
-@contextlib.contextmanager
-def nothing_collected() -> Iterator[None]:
-    """Look for no garbage meanwhile: rows are many, none refers to another, and looking took a third of the time."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def misfit(

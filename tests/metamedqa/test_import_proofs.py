@@ -71,12 +71,6 @@ def test_one_contradicted_key_in_many_rows_refuses_the_file_and_trust_takes_it(t
         take(tmp_path / "a.jsonl", shuffled, rows, {**MAP, "key": "theirs_key"}, trust=("nothing",))
 
 
-def test_answers_right_far_more_often_for_the_next_item_are_refused_without_any_key(tmp_path, shuffled):
-    with pytest.raises(StudyError, match="if ids are one too high"):
-        take(tmp_path / "a.jsonl", shuffled, rows_of(shuffled, shift=1), MAP)
-    assert take(tmp_path / "a.jsonl", shuffled, rows_of(shuffled, shift=1), MAP, trust=("item_id",)).records
-
-
 @pytest.mark.parametrize(
     ("low", "high", "fits"),
     [

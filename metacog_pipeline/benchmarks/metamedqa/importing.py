@@ -4,8 +4,8 @@ An item is named by ``item_id``, by ``position`` (0-based place in the order of 
 ``question``. The answer is a ``choice`` (a letter, an index 0 = A to 5 = F, or the text of an option) with an optional
 ``confidence``, or the raw ``response``, which the parser reads like any other reply. ``condition`` is optional.
 
-A ``key``, a ``correct`` and every further column that names the item are checksums (`interchange.checksums`): an index that
-begins at 1 beside the question's text refuses the file, and is never taken for the place of the next item.
+A ``key``, a ``correct`` and every further column that names the item are held to the items (`interchange.import_checks`): an index
+that begins at 1 beside the question's text refuses the file, and is never taken for the place of the next item.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, NAME, Item
 from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE
 from metacog_pipeline.benchmarks.metamedqa.read import read_reply
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.interchange.checksums import NONE
 from metacog_pipeline.interchange.columns import Scale
 from metacog_pipeline.interchange.import_cells import RowError
-from metacog_pipeline.interchange.import_rules import RESPONSE, RowRules, Seen, Texts
+from metacog_pipeline.interchange.import_rules import NONE, RESPONSE, RowRules, Seen, Texts
 from metacog_pipeline.interchange.importing import importer_of
 from metacog_pipeline.reading.calls import why
 

@@ -15,10 +15,9 @@ from metacog_pipeline.benchmarks.signaldetection.items import Item, Task
 from metacog_pipeline.benchmarks.signaldetection.measures import rated
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE
 from metacog_pipeline.benchmarks.signaldetection.read import Response
-from metacog_pipeline.interchange.checksums import NONE
 from metacog_pipeline.interchange.columns import Scale
 from metacog_pipeline.interchange.import_cells import RowError, shown, whole
-from metacog_pipeline.interchange.import_rules import RowRules
+from metacog_pipeline.interchange.import_rules import NONE, RowRules
 from metacog_pipeline.interchange.importing import importer_of
 
 _LABELS: Mapping[str, int] = {"0": 0, "1": 1, "s1": 0, "s2": 1, "false": 0, "true": 1}
