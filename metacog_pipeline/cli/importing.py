@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from metacog_pipeline.cli import printing
-from metacog_pipeline.cli.options import quiet_option, scale_option, study_option, wide_option, words_option
+from metacog_pipeline.cli.options import PATH, quiet_option, scale_option, wide_option, words_option
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange import columns
 from metacog_pipeline.interchange.rejected import write_rejected
@@ -20,9 +21,20 @@ if TYPE_CHECKING:
     from metacog_pipeline.interchange.imported import ImportOptions
 
 
+MADE = "imported.toml"  # the study that is made where none is named
+
+
 @click.command("import")
-@click.argument("places", nargs=-1, required=True, metavar="[BENCHMARK] FILE")
-@study_option
+@click.argument("places", nargs=-1, required=True, metavar="[BENCHMARK] FILE...")
+@click.option(
+    "--study",
+    "study_file",
+    metavar="STUDY",
+    type=PATH,
+    default=MADE,
+    show_default=True,
+    help="The study; made where it is not there.",
+)
 @click.option("--model", help='A model with provider = "replay"; logs name their own, which this renames.')
 @click.option("--run", type=click.IntRange(1, 99), help="Which run these answers are; of a log its first.")
 @click.option("--map", "pairs", multiple=True, metavar="FIELD=COLUMN", help="A column, or a path a.b[0].")
@@ -38,45 +50,60 @@ if TYPE_CHECKING:
 @quiet_option
 @printing.json_option
 def import_command(places: tuple[str, ...], study_file: Path, quiet: bool, **given: Any) -> None:
-    """Keep answers from FILE (CSV, TSV, JSON Lines, JSON, Parquet, also .gz; a log) as those of a model.
+    """Keep answers from each FILE (CSV, TSV, JSON Lines, JSON, Parquet, also .gz; a log) as those of a model.
 
-    A log (inspect_ai, lm-eval, HELM, OpenAI Evals, promptfoo, Every Eval Ever, batches) names models and runs itself;
-    questions that no benchmark of the study asks are added to those of your own. A study file that is not there is made,
-    and where nobody is asked the board follows at once.
+    A log (inspect_ai, lm-eval, lighteval, HELM, OpenCompass, OpenAI Evals, promptfoo, Every Eval Ever, batches) names
+    models and runs itself; questions that no benchmark of the study asks are added to those of your own. A study file that
+    is not there is made, and where nobody is asked the board follows at once.
 
     First it is shown how the file was understood. A key, a correctness or a question's text in it must agree with the
     items, or nothing is kept. Every row that is not taken, and every answer that cannot be read, is one line in
     FILE.rejected.csv; then the exit code is 8, and the rest is kept. `metacog run` scores what was imported without
     asking anybody. Options such as --map and --wide are repeated for each column.
     """
-    from metacog_pipeline.interchange import taking
     from metacog_pipeline.interchange.imported import ImportOptions
 
-    *named, last = places
-    file, benchmark = Path(last), named[0] if named else None
-    if len(named) > 1 or (named and Path(named[0]).is_file()):
-        raise StudyError(
-            f"import {' '.join(places)}: give one file at a time, after the name of one benchmark"
-        )
-    show = None if quiet else lambda line: printing.say(f"{file.name}: {line}", understood=[line])
+    named, *others = places
+    benchmark = None if Path(named).exists() or not others else named
     shape = columns.Shape(given["wide"], columns.parse_words(given["words"]))
     where, scale = tuple(map(_pair, given["where"])), columns.parse_scale(given["scale"])
-    options = ImportOptions(given["trust"], scale, shape, where, given["from_one"], show)
+    options = ImportOptions(given["trust"], scale, shape, where, given["from_one"])
+    rejected, follows = False, None
+    for file in map(Path, places if benchmark is None else others):
+        some, study = _one(file, study_file, benchmark, quiet, given, options)
+        rejected, follows = rejected or some, study or follows
+    if follows is not None:
+        _board(follows, quiet)
+    if rejected:
+        sys.exit(8)  # some rows are not readable, the others are kept
+
+
+def _one(
+    file: Path,
+    study_file: Path,
+    benchmark: str | None,
+    quiet: bool,
+    given: dict[str, Any],
+    options: ImportOptions,
+) -> tuple[bool, Study | None]:
+    """Import one file; return whether rows of it were not taken, and the study whose board follows."""
+    from metacog_pipeline.interchange import taking
+
+    def show(line: str) -> None:
+        printing.say(f"{file.name}: {line}", understood=[line])
+
+    options = replace(options, show=None if quiet else show)
     people = given["respondent"] == "human" or given["group"] is not None
     taken = None if people else taking.from_log(file, study_file, benchmark, given, options)
     kind = "row" if taken is None else "sample"
     if taken is None:
         take = _people if people else taking.from_table
         taken = take(load_study(study_file), benchmark, file, given, options)
-    counts, rejected, follows = taken
-    for line in write_rejected(file, rejected, kind):
+    for line in write_rejected(file, taken.rejected, kind):
         click.echo(line, err=True)
-    told = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in counts.items())
-    printing.say("" if quiet else f"{file.name}: {told.replace('kept', 'answers kept')}", **counts)
-    if follows is not None:
-        _board(follows, quiet)
-    if rejected:
-        sys.exit(8)  # some rows are not readable, the others are kept
+    parts = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in taken.counts.items())
+    printing.say("" if quiet else f"{file.name}: {parts.replace('kept', 'answers kept')}", **taken.counts)
+    return bool(taken.rejected), taken.follows
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -89,16 +116,16 @@ def _pair(text: str) -> tuple[str, str]:
 def _people(
     study: Study, named: str | None, file: Path, given: dict[str, Any], options: ImportOptions
 ) -> taking.Taken:
-    from metacog_pipeline.interchange import choosing
+    from metacog_pipeline.interchange import taking
     from metacog_pipeline.scoring import human_respondents
 
     if given["respondent"] != "human" or given["group"] is None:
         raise StudyError("import: people need both --respondent human and --group COLUMN, which names them")
-    into = choosing.benchmark_of(study, named, file, given["pairs"], options)
+    into = taking.benchmark_of(study, named, file, given["pairs"], options)
     about = (given["group"], given["pairs"], given["condition"])
     kept, who, left = human_respondents.keep(into, file, *about, options)
     counts = {"kept": kept, "people": who, "not_taken": len(left)}
-    return counts, [(each.row, "not taken", each.reason) for each in left], study
+    return taking.Taken(counts, [(each.row, "not taken", each.reason) for each in left], study)
 
 
 def _board(study: Study, quiet: bool) -> None:

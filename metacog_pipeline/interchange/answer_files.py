@@ -142,7 +142,24 @@ class AnswerFile:
             raise _unreadable(self.path, error) from None
 
 
-def chosen(rows: AnswerFile, where: Sequence[tuple[str, str]]) -> Iterator[FileRow]:
+class Table:
+    """Rows in memory, gone through as those of a file are."""
+
+    content = b""
+
+    def __init__(self, path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+        self.path, self._rows = path, rows
+        self.columns = list(dict.fromkeys(name for row in rows for name in row))
+
+    def __iter__(self) -> Iterator[FileRow]:
+        return (FileRow(number, cells) for number, cells in enumerate(self._rows, start=1))
+
+    def has(self, column: str) -> bool:
+        """Whether a column is there."""
+        return column in self.columns
+
+
+def chosen(rows: AnswerFile | Table, where: Sequence[tuple[str, str]]) -> Iterator[FileRow]:
     """Yield the rows whose cells are as ``where`` says, (column, value); all of them without it.
 
     Raises `StudyError` for a column there is not, and a value no row has.

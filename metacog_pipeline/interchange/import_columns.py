@@ -9,7 +9,7 @@ from pathlib import Path
 
 from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.interchange import columns
-from metacog_pipeline.interchange.answer_files import AnswerFile
+from metacog_pipeline.interchange.answer_files import AnswerFile, Table
 from metacog_pipeline.interchange.import_rules import ITEM_FIELDS, RESPONSE, STEP, RowRules
 
 # Column names seen in result files, most telling first; compared without case, spaces and hyphens.
@@ -73,7 +73,9 @@ def parse_mapping(
     return mapping
 
 
-def resolved(path: Path, rows: AnswerFile, rules: RowRules, given: Mapping[str, str]) -> dict[str, str]:
+def resolved(
+    path: Path, rows: AnswerFile | Table, rules: RowRules, given: Mapping[str, str]
+) -> dict[str, str]:
     """Return the column of every field that has one.
 
     Raises ``StudyError`` for a field or a column there is not, two ways of giving an answer at once, and a table that
@@ -110,7 +112,11 @@ def resolved(path: Path, rows: AnswerFile, rules: RowRules, given: Mapping[str, 
 
 
 def _with_usual_names(
-    rules: RowRules, rows: AnswerFile, mapping: dict[str, str], fields: Sequence[str], raw: Sequence[str]
+    rules: RowRules,
+    rows: AnswerFile | Table,
+    mapping: dict[str, str],
+    fields: Sequence[str],
+    raw: Sequence[str],
 ) -> dict[str, str]:
     found = dict(mapping)
     parted = _parted(rows)
@@ -154,7 +160,7 @@ def unclaimed(there: Iterable[str], taken: Iterable[str]) -> list[str]:
     return [name for name in columns_there if name not in claimed and (name,) not in heads]
 
 
-def _parted(rows: AnswerFile) -> dict[str, type]:
+def _parted(rows: AnswerFile | Table) -> dict[str, type]:
     """Return the columns that hold objects (dict) or lists of several (list), by the first cell that says something.
 
     A message of a conversation is a text.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from datetime import UTC, datetime
 from json.encoder import encode_basestring_ascii
 from typing import Any, NamedTuple
@@ -39,42 +39,30 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """How a file is to be understood.
+    """How a file is to be understood."""
 
-    Attributes
-    ----------
-    trust
-        Fields or columns whose disagreement with the items is taken.
-    scale
-        The confidence that can be stated; None for the benchmark's own.
-    shape
-        Wide columns, and words for values.
-    where
-        (column, value): only rows with these values are read.
-    from_one
-        Positions begin at 1.
-    show
-        Called with each line of the summary before anything is kept.
-    enrich
-        Returns the records as they are kept, with what else is known of them.
-    keep
-        False: everything is checked, and nothing is kept.
-    """
+    trust: tuple[str, ...] = ()  # fields or columns whose disagreement with the items is taken
+    scale: columns.Scale | None = None  # of confidence; None for the benchmark's own
+    shape: columns.Shape = field(default_factory=columns.Shape)  # wide columns, and words for values
+    where: tuple[tuple[str, str], ...] = ()  # (column, value): only rows with these values are read
+    from_one: bool = False  # positions begin at 1
+    show: Callable[[str], None] | None = None  # gets each line of the summary before anything is kept
+    enrich: Callable[[Imported], tuple[Record, ...]] | None = None  # adds what else is known of the records
+    keep: bool = True  # False: everything is checked, and nothing is kept
 
-    trust: tuple[str, ...] = ()
-    scale: columns.Scale | None = None
-    shape: columns.Shape = field(default_factory=columns.Shape)
-    where: tuple[tuple[str, str], ...] = ()
-    from_one: bool = False
-    show: Callable[[str], None] | None = None
-    enrich: Callable[[Imported], tuple[Record, ...]] | None = None
-    keep: bool = True
 
-    def tell(self, found: Imported) -> None:
-        """Show the summary."""
-        for line in found.summary if self.show is not None else ():
-            assert self.show is not None
-            self.show(line)
+#: What an imported answer has unless its log says more: null where nothing is known.
+_UNKNOWN: Mapping[str, Any] = {
+    **{each.name: None for each in fields(Record) if each.default is MISSING},
+    **{
+        "source": "imported",
+        "provider": "replay",
+        "mode": "import",
+        "status": "ok",
+        "attempts": 0,
+        "latency_s": 0.0,
+    },
+}
 
 
 def identified(identity: Sequence[object]) -> str:
@@ -105,35 +93,10 @@ def imported_record(
     ``identity`` is what makes it the same answer when it is imported again; ``request_json`` how it was understood; ``at``
     when it was imported, now unless given; ``also`` what else is known of it, by the fields of a record.
     """
-    item_id, item_hash = item
-    fields: dict[str, Any] = {
-        "answer_id": identified(identity),
-        "benchmark": benchmark,
-        "model": model,
-        "run": run,
-        "item_id": item_id,
-        "item_hash": item_hash,
-        "condition": condition,
-        "step": step,
-        "source": "imported",
-        "provider": "replay",
-        "model_id": model_id,
-        "model_reported": None,
-        "mode": "import",
-        "request_json": request_json,
-        "status": "ok",
-        "text": text,
-        "finish_reason": None,
-        "logprobs_json": None,
-        "input_tokens": None,
-        "output_tokens": None,
-        "cost_usd": None,
-        "attempts": 0,
-        "started_at": at or datetime.now(UTC),
-        "latency_s": 0.0,
-        "http_status": None,
-        "error_kind": None,
-        "error_code": None,
-        "error_message": None,
-    }
-    return Record(**{**fields, **(also or {})})
+    own = dict(_UNKNOWN)
+    own.update(
+        answer_id=identified(identity), benchmark=benchmark, model=model, run=run, item_id=item[0], item_hash=item[1],
+        condition=condition, step=step, model_id=model_id, request_json=request_json, text=text,
+        started_at=at or datetime.now(UTC),
+    )  # fmt: skip
+    return Record(**{**own, **(also or {})})

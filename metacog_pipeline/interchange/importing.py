@@ -18,7 +18,7 @@ from metacog_pipeline.asking import construction
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.contract import Importer
 from metacog_pipeline.errors import SourceError, StudyError, one_line
-from metacog_pipeline.interchange.answer_files import AnswerFile, chosen
+from metacog_pipeline.interchange.answer_files import AnswerFile, Table, chosen
 from metacog_pipeline.interchange.columns import cell
 from metacog_pipeline.interchange.import_cells import RowError
 from metacog_pipeline.interchange.import_checks import RUN
@@ -54,17 +54,12 @@ def importer_of(rules: type[RowRules]) -> Importer:
     """Return what a benchmark declares: the shared path with its own rules of a row."""
 
     def read(
-        benchmark: Any,
-        file: Path,
-        model: str,
-        run: int,
-        pairs: Sequence[str],
-        condition: str,
+        benchmark: Any, file: Path | Table, model: str, run: int, pairs: Sequence[str], condition: str,
         options: ImportOptions | None = None,
-    ) -> Imported:
+    ) -> Imported:  # fmt: skip
         return import_file(rules, benchmark, file, model, run, pairs, condition, options or ImportOptions())
 
-    def fits(benchmark: Any, file: Path, pairs: Sequence[str], options: ImportOptions) -> str | None:
+    def fits(benchmark: Any, file: Path | Table, pairs: Sequence[str], options: ImportOptions) -> str | None:
         return misfit(rules, benchmark, file, pairs, options)
 
     fields = (*ITEM_FIELDS, *rules.own, RESPONSE, "condition", *CHECKS)
@@ -72,28 +67,22 @@ def importer_of(rules: type[RowRules]) -> Importer:
 
 
 def import_file(
-    rules: Callable[[Any], RowRules],
-    benchmark: Any,
-    file: Path,
-    model: str,
-    run: int,
-    pairs: Sequence[str],
-    condition: str,
-    options: ImportOptions,
-) -> Imported:
-    """Keep the answers in ``file`` as those of a replayed model, all of them or, where it is refused, none.
+    rules: Callable[[Any], RowRules], benchmark: Any, file: Path | Table, model: str, run: int, pairs: Sequence[str],
+    condition: str, options: ImportOptions,
+) -> Imported:  # fmt: skip
+    """Keep the answers of a file, or of rows, as those of a replayed model: all of them or, where it is refused, none.
 
     Raises ``StudyError`` if the model is not a replayed one, the run is not in the study, the file or mapping is wrong, a
     column of the file contradicts the items, or no row is about one of them.
     """
-    partition = replayed_partition(benchmark.context.study, benchmark.name, model, run)
+    partition, path = replayed_partition(benchmark.context.study, benchmark.name, model, run), _name(file)
     own = built(rules, benchmark)
     mapping = parse_mapping(pairs, fields_of(own), own.also)
     found = read_table(own, file, mapping, condition, options, model, run)
     if not found.records:
         first = found.rejected[0] if found.rejected else Rejected(1, "there is no row")
         raise StudyError(
-            f"{file}: none of its {len(found.rejected)} rows was taken; row {first.row}: {first.reason}; nothing was kept"
+            f"{path}: none of its {len(found.rejected)} rows was taken; row {first.row}: {first.reason}; nothing was kept"
         )
     kept = {(each.item_id, each.condition, each.step): each for each in kept_records(partition.folder)}
     left = dict(kept)
@@ -102,14 +91,16 @@ def import_file(
         before = left.pop((each.item_id, each.condition, each.step), None)
         replaced += before is not None and before.text != each.text
     if not {"confidence", *own.rated} & set(options.trust):
-        _refuse_another_scale(own, file, found.records, left.values(), model, run)
+        _refuse_another_scale(own, path, found.records, left.values(), model, run)
     if replaced and found.unreadable and RUN not in options.trust:
         raise StudyError(
-            f"{file}: none of its replies can be read ({found.warnings[0]}), and {replaced} would take the place of others "
+            f"{path}: none of its replies can be read ({found.warnings[0]}), and {replaced} would take the place of others "
             f"kept for {model}, run {run}; nothing was kept; map the right columns, or take them with --trust {RUN}"
         )
     if options.keep:
-        options.tell(found)
+        for line in found.summary if options.show is not None else ():
+            assert options.show is not None
+            options.show(line)
         if replaced and options.show is not None:
             options.show(f"{replaced} other answers to the same questions were there: these take their place")
         keep_whole(partition.folder, found.records if options.enrich is None else options.enrich(found))
@@ -117,42 +108,39 @@ def import_file(
 
 
 def read_table(
-    rules: RowRules,
-    file: Path,
-    mapping: Mapping[str, str],
-    condition: str,
-    options: ImportOptions,
-    model: str,
+    rules: RowRules, file: Path | Table, mapping: Mapping[str, str], condition: str, options: ImportOptions, model: str,
     run: int,
-) -> Imported:
+) -> Imported:  # fmt: skip
     """Read the answers in ``file`` (CSV, TSV, JSON Lines, JSON or Parquet); nothing is kept.
 
     Raises ``StudyError`` when the file cannot be read, a mapped column is not there, no column names the item or the
     answer, a checking column disagrees with the items, or confidence is on no scale that is known.
     """
-    rows = AnswerFile(file, options.shape)
-    columns = resolved(file, rows, rules, mapping)
+    rows = _rows(file, options)
+    columns = resolved(rows.path, rows, rules, mapping)
     try:
         usual = condition if condition == rules.condition else rules.condition_named(condition)
     except RowError as error:
         raise StudyError(f"--condition {condition}: {error}") from None
-    reader = Reader(file, rules, columns, options, usual, model, run)
+    reader = Reader(rows.path, rules, columns, options, usual, model, run)
     mapped = frozenset(rules.also.get(field, field) for field in mapping)
     plain = None
     if not options.where and options.shape == ImportOptions().shape and options.scale is None:
-        plain = matched(file, rows.content, rules, columns, reader.own)
+        plain = matched(rows.path, rows.content, rules, columns, reader.own)
     if plain is not None:
         reader.add(plain)
     for row in plain.other if plain is not None else chosen(rows, options.where):
         reader.take(row)
     if (repeated := reader.repeated()) >= _MANY:
-        _refuse_several(file, rows, set(columns.values()), options, repeated)
+        _refuse_several(rows, set(columns.values()), options, repeated)
     return reader.finish(mapped, rows.columns)
 
 
-def _refuse_several(
-    file: Path, rows: AnswerFile, used: Collection[str], options: ImportOptions, repeated: int
-) -> None:
+def _rows(file: Path | Table, options: ImportOptions) -> Any:
+    return AnswerFile(file, options.shape) if isinstance(file, Path) else file
+
+
+def _refuse_several(rows: Any, used: Collection[str], options: ImportOptions, repeated: int) -> None:
     """Refuse a table of several models or runs: which of them is meant?"""
     told = {column for column, _ in options.where}
     column = first_named(_SEVERAL, [name for name in rows.columns if name not in used and name not in told])
@@ -163,7 +151,7 @@ def _refuse_several(
         names = [one_line(name, _SHOWN) for name in found]
         more = ", …" if len(names) > _NAMED else ""
         raise StudyError(
-            f"{file}: {repeated} rows are about what an earlier one is about, and column {column!r} has "
+            f"{rows.path}: {repeated} rows are about what an earlier one is about, and column {column!r} has "
             f"{', '.join(names[:_NAMED])}{more}: take one of them with --where {column}={names[0]}; nothing was kept"
         )
 
@@ -171,21 +159,25 @@ def _refuse_several(
 def misfit(
     rules: Callable[[Any], RowRules],
     benchmark: Any,
-    file: Path,
+    file: Path | Table,
     pairs: Sequence[str],
     options: ImportOptions,
 ) -> str | None:
     """Return why a file is not about a benchmark's items; None where most of its first rows are."""
     try:
         own = built(rules, benchmark)
-        rows = AnswerFile(file, options.shape)
-        columns = resolved(file, rows, own, parse_mapping(pairs, fields_of(own), own.also))
+        rows = _rows(file, options)
+        columns = resolved(rows.path, rows, own, parse_mapping(pairs, fields_of(own), own.also))
     except (StudyError, SourceError) as error:
-        return str(error).removeprefix(f"{file}: ")
-    reader = Reader(file, own, columns, options, own.condition, "", 0)
+        return str(error).removeprefix(f"{_name(file)}: ")
+    reader = Reader(rows.path, own, columns, options, own.condition, "", 0)
     for row in islice(chosen(rows, options.where), _TRIED):
         reader.take(row)
     return reader.misfit()
+
+
+def _name(file: Path | Table) -> Path:
+    return file if isinstance(file, Path) else file.path
 
 
 def takes(benchmark: Any, pairs: Sequence[str]) -> bool:
@@ -207,7 +199,7 @@ def built(rules: Callable[[Any], RowRules], benchmark: Any) -> RowRules:
 
 
 def _refuse_another_scale(
-    rules: RowRules, file: Path, new: Sequence[Record], kept: Iterable[Record], model: str, run: int
+    rules: RowRules, path: Path, new: Sequence[Record], kept: Iterable[Record], model: str, run: int
 ) -> None:
     """Refuse answers whose confidence was on another scale than that of answers ``kept`` already and not replaced now."""
     rated = next((record for record in new if rules.states_confidence(record.text)), None)
@@ -220,7 +212,7 @@ def _refuse_another_scale(
             json.loads(each.request_json).get("confidence_scale", rules.scale) for each in (record, rated)
         )
         raise StudyError(
-            f"{file}: its confidence is on {this}, that of answers kept for {model}, run {run}, on {old}; nothing was "
+            f"{path}: its confidence is on {this}, that of answers kept for {model}, run {run}, on {old}; nothing was "
             f"kept; use another --run, or take it with --trust confidence"
         )
 

@@ -4,8 +4,8 @@ An item is named by ``item_id``, by ``position`` (0-based place in the order of 
 ``question``. The answer is a ``choice`` (a letter, an index 0 = A to 5 = F, or the text of an option) with an optional
 ``confidence``, or the raw ``response``, which the parser reads like any other reply. ``condition`` is optional.
 
-A ``key``, a ``correct`` and every further column that names the item are held to the items (`interchange.import_checks`): an index
-that begins at 1 beside the question's text refuses the file, and is never taken for the place of the next item.
+A ``key``, a ``correct`` and every further column that names the item must agree with it: an index that begins at 1
+beside the question's text refuses the file, and is never taken for the place of the next item.
 """
 
 from __future__ import annotations

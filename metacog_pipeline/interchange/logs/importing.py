@@ -5,8 +5,6 @@ Everything is decided before anything is written: a log that is refused leaves s
 
 from __future__ import annotations
 
-import json
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +19,7 @@ from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import SourceError, StudyError
 from metacog_pipeline.files import canonical_json, write_text
+from metacog_pipeline.interchange.answer_files import Table
 from metacog_pipeline.interchange.imported import Imported, ImportOptions, imported_record
 from metacog_pipeline.interchange.importing import takes
 from metacog_pipeline.interchange.logs import matching, study_files, summary
@@ -169,9 +168,8 @@ def _benchmark(
     for name in enabled:
         if study is None or registry.part(name, "Settings").takes_questions:
             continue
-        with tempfile.TemporaryDirectory() as folder:
-            if _fits(bound(study, name), _table(Path(folder) / f"{path.stem}.jsonl", usable[:_TRIED])):
-                return name, False
+        if _fits(bound(study, name), _table(path, usable[:_TRIED])):
+            return name, False
     return own, True
 
 
@@ -202,7 +200,9 @@ def brings_questions(
     return not fits or (fits == [own] and (model is None or run is None))
 
 
-def _fits(into: Any, path: Path, pairs: Sequence[str] = (), options: ImportOptions | None = None) -> bool:
+def _fits(
+    into: Any, path: Path | Table, pairs: Sequence[str] = (), options: ImportOptions | None = None
+) -> bool:
     """Whether a table is about the items of a benchmark that can tell."""
     misfit = None if into.importer is None else into.importer.misfit
     return misfit is not None and misfit(into, path, pairs, options or ImportOptions()) is None
@@ -358,16 +358,18 @@ def _keep(
 
 
 # --- benchmarks with items of their own -------------------------------------------------------------------------------
-def _table(path: Path, samples: Sequence[Sample]) -> Path:
-    """Write samples as a table that every benchmark's import reads."""
-    with path.open("w", encoding="utf-8") as out:
-        for each in samples:
-            asked = each.question or {}
-            name = None if each.asked else each.name
-            row = {"item_id": name, "question": asked.get("question") or each.asked or None}
-            row["response"] = each.said.text
-            out.write(json.dumps({name: value for name, value in row.items() if value is not None}) + "\n")
-    return path
+def _table(path: Path, samples: Sequence[Sample]) -> Table:
+    """Return samples as a table that every benchmark's import reads."""
+    rows = []
+    for each in samples:
+        asked = each.question or {}
+        row = {
+            "item_id": None if each.asked else each.name,
+            "question": asked.get("question") or each.asked or None,
+            "response": each.said.text,
+        }
+        rows.append({name: value for name, value in row.items() if value is not None})
+    return Table(path, rows)
 
 
 def _into_another(
@@ -383,28 +385,26 @@ def _into_another(
         if each.why is None and each.unscored is None:
             scored.setdefault((each.model, each.run), []).append(each)
     before = study.path.read_text("utf-8")
-    told = study_files.fitted(study.path, study, names, max((run for _, run in scored), default=1))
-    into, kept = bound(told, name), 0
+    made = study_files.fitted(study.path, study, names, max((run for _, run in scored), default=1))
+    into, kept = bound(made, name), 0
     assert into.importer is not None
     rejected: list[tuple[str, str, str]] = []
-    with tempfile.TemporaryDirectory() as folder:
-        for keep in (False, True):  # what is refused, is before anything is kept
-            for (model, run), own in scored.items():
-                table = _table(Path(folder) / f"{path.stem}.jsonl", own)
-                enrich = partial(_enriched, own)
-                how = ImportOptions(trust=options.trust, show=options.show, enrich=enrich, keep=keep)
-                about = names[model], run, (), into.importer.condition
-                try:
-                    done = into.importer.read(into, table, *about, how)
-                except StudyError:
-                    if not keep and told is not study:
-                        write_text(study.path, before)
-                    raise
-                if keep:
-                    kept += len(done.records)
-                    rejected += [(own[each.row - 1].name, "not taken", each.reason) for each in done.rejected]
+    for keep in (False, True):  # what is refused, is before anything is kept
+        for (model, run), own in scored.items():
+            enrich = partial(_enriched, own)
+            how = ImportOptions(trust=options.trust, show=options.show, enrich=enrich, keep=keep)
+            about = names[model], run, (), into.importer.condition
+            try:
+                done = into.importer.read(into, _table(path, own), *about, how)
+            except StudyError:
+                if not keep and made is not study:
+                    write_text(study.path, before)
+                raise
+            if keep:
+                kept += len(done.records)
+                rejected += [(own[each.row - 1].name, NOT_KEPT, each.reason) for each in done.rejected]
     left = (*_left_out(samples), *rejected)
-    return Done(told, kept, 0, left, len(samples), sum(each.same for each in samples))
+    return Done(made, kept, 0, left, len(samples), sum(each.same for each in samples))
 
 
 def _enriched(samples: Sequence[Sample], found: Imported) -> tuple[Record, ...]:

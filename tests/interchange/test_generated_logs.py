@@ -1,0 +1,113 @@
+"""Rows in are rows kept and rows named by reason, in every format, version and status; the log's verdicts come again."""
+
+import json
+from collections import Counter
+from itertools import product
+
+import pytest
+
+from metacog_pipeline.asking.session import Partition
+from metacog_pipeline.benchmark.bound import bound
+from metacog_pipeline.interchange.imported import ImportOptions
+from metacog_pipeline.interchange.logs import importing, reading, summary, tables
+from metacog_pipeline.transcripts.store import kept_records
+from tests.interchange import generated
+
+LOST = {
+    "inspect": ("error", "expired", "taken back"), "batch": ("error", "expired"),
+    "lm-eval": ("error",), "lighteval": ("error",), "helm": ("error",), "opencompass": ("error",), "promptfoo": ("error",),
+    "oaieval": ("error",), "every-eval": ("error",), "table": ("error",),
+}  # fmt: skip
+#: Its reply is a chosen option whatever the status.
+CHOSEN = "weighed"
+FORMS = [(name, form) for name, (_, forms, _) in generated.FORMATS.items() for form in forms]
+STUDY = (
+    '[study]\nname = "b"\n[benchmarks.questions]\nitems = "q.jsonl"\nconditions = ["answer_only"]\n'
+    'allow_incomplete = true\n[[models]]\nname = "m"\nprovider = "replay"\n'
+)
+
+
+def holds(folder, name, form, seed):
+    """Import a log made from ``seed`` and check that every row went somewhere; twice, as nothing is new the second time."""
+    write, _, statuses = generated.FORMATS[name]
+    rows = generated.rows(seed, statuses)
+    path = write(folder, rows, form)
+    if name == "batch":
+        rows = [each for each in rows if each.run == 1]
+        asked = [
+            {
+                "id": f"q{each.number}",
+                "question": each.question,
+                "options": each.options,
+                "answer": each.letter,
+            }
+            for each in rows
+        ]
+        generated.jsonl(folder / "q.jsonl", asked)
+        (folder / "s.toml").write_text(STUDY)
+    read = lambda: tables.read(path, (), ImportOptions()) if name == "table" else reading.samples_of(path)  # noqa: E731
+    shown = []
+    found = list(read())
+    done = importing.import_log(path, folder / "s.toml", found, importing.LogOptions(show=shown.append))
+    ended = Counter(each.status for each in rows)
+    lost = sum(ended[each] for each in LOST[name])
+    not_kept = [why for _, what, why in done.left_out if what == importing.NOT_KEPT]
+    assert done.rows == len(rows) == done.kept + done.known + done.same + len(not_kept)
+    assert (len(not_kept), done.same) == (lost, 0) and all(not_kept)
+    folders = [
+        Partition(done.study, "questions", each, run).folder
+        for each in done.study.models
+        for run in done.study.runs
+    ]
+    assert sum(len(list(kept_records(each))) for each in folders) == done.kept
+    into = bound(done.study, "questions")
+    items = {item.item_id: item for item in into.items}
+    asks = {(each.number, *sorted(each.options)) for each in rows if each.status not in LOST[name]}
+    assert len(items) == (len(rows) if name == "batch" else len(asks))
+    kept = [each for each in found if each.why is None]
+    right = [
+        summary.read(into, items[each.item], "answer_only", each).correct or 0
+        for each in kept
+        if form != CHOSEN
+    ]
+    assert form == CHOSEN or sum(right) == ended["right"], shown
+    again = importing.import_log(path, folder / "s.toml", read(), importing.LogOptions())
+    assert (again.kept, again.known) == (0, done.kept)
+
+
+@pytest.mark.parametrize(("name", "form"), FORMS)
+def test_every_row_of_a_log_is_kept_or_named(name, form, tmp_path):
+    holds(tmp_path, name, form, seed=1)
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("seed", range(2, 8))
+def test_every_row_of_300_logs_is_kept_or_named(seed, tmp_path):
+    for (name, form), part in product(FORMS, (0, 1000)):
+        folder = tmp_path / f"{name}-{form}-{part}"
+        folder.mkdir()
+        holds(folder, name, form, seed + part)
+
+
+def test_the_same_options_in_another_order_are_one_item_and_each_answer_is_read_in_its_own(tmp_path):
+    rows = [{"id": "q", "question": "Which?", "options": list(order), "answer": "ABC"["xyz".index("x")], "run": run,
+             "response": "Answer: A", "model": "m"} for run, order in enumerate(("xyz", "yzx", "zxy"), 1)]  # fmt: skip
+    for row in rows:
+        row["answer"] = "ABC"[row["options"].index("x")]
+    path = generated.jsonl(tmp_path / "t.jsonl", rows)
+    found = tables.read(path, (), ImportOptions())
+    done = importing.import_log(path, tmp_path / "s.toml", found, importing.LogOptions())
+    (item,) = bound(done.study, "questions").items
+    assert (item.options, item.answer) == (("x", "y", "z"), "A")
+    said = [summary.read(bound(done.study, "questions"), item, "answer_only", each) for each in found]
+    assert [(each.said, each.correct) for each in said] == [("A", 1), ("B", 0), ("C", 0)]
+
+
+def test_signs_of_arithmetic_tell_questions_apart(tmp_path):
+    rows = [
+        {"question": f"What is 2 {sign} 2?", "answer": "4", "response": "4", "model": "m"} for sign in "+*-"
+    ]
+    path = generated.jsonl(tmp_path / "t.jsonl", rows)
+    found = tables.read(path, (), ImportOptions())
+    done = importing.import_log(path, tmp_path / "s.toml", found, importing.LogOptions())
+    assert len(bound(done.study, "questions").items) == 3 and json.dumps(done.kept) == "3"
