@@ -34,7 +34,7 @@ from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import keep_whole, kept_records
 
 TRUSTED = ("correct", "key", "model", "run", "status")
-_NAMED, _TRIED, _LEAST_READ = 3, 200, 20
+_NAMED, _TRIED = 3, 200
 NOT_KEPT, UNSCORED, SAME = "not kept", "kept, not scored", "the same"
 
 
@@ -224,6 +224,7 @@ def _condition(study: Study | None, name: str, usable: Sequence[Sample]) -> str:
     )
     scored = [each for each in usable if each.unscored is None] or usable
     replied = [each for each in scored if each.said.status is Status.OK and each.said.text.strip()]
+    replied = replied[:: -(-len(replied) // _TRIED) or 1]  # read in full later: some tell how all were asked
     stated = sum(states_confidence(each.said.text) for each in replied)
     words = QuestionRows.in_words
     if words in asked and (stated or all(each.question is None for each in usable)):
