@@ -5,16 +5,8 @@ from __future__ import annotations
 import math
 import unicodedata
 
-MISSING = frozenset({
-    "", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "nil", "none", "missing", ".", "-", "--", "–", "—", "?",
-})  # fmt: skip
-# Words for true and false, as spreadsheets and people write them: English, German, French, Spanish, Portuguese, Italian,
-# Dutch, Swedish, Polish, Turkish, Russian, Chinese, Japanese, Korean, Arabic, Hindi.
-_YES = """true t yes y wahr ja richtig vrai oui juste verdadero cierto sí si correcto verdadeiro sim correto vero corretto
-waar sant rätt prawda tak doğru evet истина правда да верно 真 是 对 對 正确 正確 正解 はい 참 예 네 صحيح نعم सही हाँ सत्य"""
-_NO = """false f no n falsch nein faux non falso incorrecto não nao incorreto sbagliato onwaar nee falskt nej fałsz nie
-yanlış hayır ложь нет неверно 假 否 错 錯 错误 錯誤 不正解 いいえ 거짓 아니요 아니오 خطأ لا गलत नहीं असत्य"""
-TRUTHS = {**dict.fromkeys(_NO.split(), False), **dict.fromkeys(_YES.split(), True)}
+from metacog_pipeline.stats.confidence_words import MISSING as MISSING
+from metacog_pipeline.stats.confidence_words import TRUTHS as TRUTHS
 
 
 def missing(value: object) -> bool:

@@ -47,7 +47,7 @@ GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "explain": ("explaining:explain", "Explain one number of a board, and compute it again."),
         "costs": ("costs:costs", "Print what was spent; hold a provider's invoice against it."),
         "sql": ("boards:sql", "Run one read-only query on the leaderboard's DuckDB file."),
-        "fit": ("fitting:fit", "Fit meta-d' and its relatives to a table of counts or trials."),
+        "fit": ("fit:fit", "Fit meta-d' and its relatives to a table of counts or trials."),
     },
     "Trying and watching": {
         "demo": ("demonstration:demo", "Run the demo: simulated models answer sample questions."),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +16,10 @@ from metacog_pipeline.benchmark.cells import missing as missing
 from metacog_pipeline.benchmark.cells import number as number
 from metacog_pipeline.benchmark.cells import truth as truth
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.stats.confidence_scale import USUAL_SCALES as USUAL_SCALES
+from metacog_pipeline.stats.confidence_scale import Scale as Scale
+from metacog_pipeline.stats.confidence_scale import fitting_scales as fitting_scales
+from metacog_pipeline.stats.confidence_scale import two_scales as two_scales
 
 #: What a cell begins with that a spreadsheet would run; the full-width ones fool spreadsheets too.
 RUN_BY_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -25,25 +28,6 @@ COMMA_NUMBER = r"^\s*[-+]?\d+(?:,\d+)+(?:\.\d+)?\s*%?\s*$"
 _COMMA = re.compile(COMMA_NUMBER)
 _PART = re.compile(r"\.?([^.\[\]]+)|\[(\d{1,6})\]")
 _SCALE = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*\.\.\s*(-?\d+(?:\.\d+)?)\s*%?\s*")
-USUAL_SCALES = ("0..1", "0..10", "0..100", "1..5")
-# Values between 0 and 1 and others above seem to be on two scales where these are whole numbers: all of them, or this
-# share where both sides have a large share of the values.
-_LEAST_SHARE, _WHOLE_SHARE = 0.05, 0.9
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """The lowest and the highest confidence that can be stated."""
-
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.low:g}..{self.high:g}"
-
-    def share(self, value: float) -> float | None:
-        """Return the place of ``value`` from 0 (lowest) to 1 (highest); None outside."""
-        return (value - self.low) / (self.high - self.low) if self.low <= value <= self.high else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,33 +57,9 @@ def parse_scale(text: str | None) -> Scale | None:
     match = _SCALE.fullmatch(text)
     if match is None or float(match[1]) >= float(match[2]):
         raise StudyError(
-            f"--scale {text}: give the lowest and the highest value, as in {', '.join(USUAL_SCALES)}"
+            f"--scale {text}: give the lowest and the highest value, as in {', '.join(map(str, USUAL_SCALES))}"
         )
     return Scale(float(match[1]), float(match[2]))
-
-
-def fitting_scales(low: float, high: float, whole: bool = True) -> list[str]:
-    """Return the usual scales that values from ``low`` to ``high`` may be on; 1..5 has whole numbers only."""
-    scales = [parse_scale(text) for text in USUAL_SCALES if whole or text != "1..5"]
-    return [str(scale) for scale in scales if scale is not None and scale.low <= low and high <= scale.high]
-
-
-def two_scales(counted: Mapping[float, int], declared: bool = False) -> str:
-    """Say that values are on two scales, as 0.85 among 85 and 90 is; '' where nothing speaks for it.
-
-    ``counted`` says how often each value is there. On a scale that was ``declared`` a few may lie between 0 and 1: half a
-    per cent can be meant.
-    """
-    within = {value: n for value, n in counted.items() if n and 0 < value < 1}
-    above = {value: n for value, n in counted.items() if n and value > 1}
-    few, many = sum(within.values()), sum(above.values())
-    whole = sum(n for value, n in above.items() if value == math.floor(value))
-    large = min(few, many) >= max(2.0, _LEAST_SHARE * sum(counted.values()))
-    if not few or not many or (declared and not large) or whole < many * (_WHOLE_SHARE if large else 1):
-        return ""
-    lie = f"{few} values such as {next(iter(within)):g} lie" if few > 1 else f"{next(iter(within)):g} lies"
-    advice = "put all on one" if large else "put all on one, or declare with --scale the one they are on"
-    return f"{lie} between 0 and 1 and {many} such as {next(iter(above)):g} above: two scales seem to be mixed; {advice}"
 
 
 def parse_words(texts: Sequence[str]) -> dict[str, str]:

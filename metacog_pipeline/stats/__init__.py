@@ -23,6 +23,7 @@ selective          risk against coverage: AURC, its excess, the prediction-rejec
 calibration_line   calibration in the large, calibration slope, the error over bins of equal mass
 recalibration      calibration error and Brier score after cross-fitted Platt and isotonic maps
 confidence_measures  all of these in one call
+confidence_data     tables of somebody else's trials: columns (_columns), scales (_scale), measures (_fit)
 agreement(_many)   Cohen's and Fleiss' kappa, Krippendorff's alpha
 anova, effects     one-way ANOVA, Tukey-Kramer, Fisher's LSD; Cohen's d
 ranks, ranksum     Spearman's correlation, many rows at once; Mann and Whitney's test

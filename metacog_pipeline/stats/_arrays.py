@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Rows = NDArray[np.bool_]
 
 # Squares of larger numbers, summed, could pass the range of a double: they are refused, not turned into inf.
 LARGEST = 1e140

@@ -22,6 +22,9 @@ Corrections against rates of 0 and 1, none of them ever applied unasked, and eac
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -302,3 +305,61 @@ def _numbers(name: str, values: ArrayLike) -> Floats:
     if texts:
         raise ValueError(f"{name} holds something that is no number: numbers are needed")
     return numbers
+
+
+_COUNT_COLUMN = re.compile(r"nr_s([12])(?:_(\d{1,4}))?")
+_NUMBER = re.compile(r"[^\s;,\[\]()]+")
+LARGEST_COUNT = 1e15
+
+
+def count_columns(names: Sequence[str]) -> tuple[list[str], list[str]] | None:
+    """Return the columns of counts of either stimulus, of a table with one row per cell; None where it has none.
+
+    They are ``nR_S1`` and ``nR_S2`` with 2 K numbers each, or ``nR_S1_1`` … ``nR_S1_2K`` and ``nR_S2_1`` …, in any case.
+    Raises ValueError for wide columns that are not numbered alike and without gaps.
+
+    >>> count_columns(["cell", "nR_S1", "nR_S2"])
+    (['nR_S1'], ['nR_S2'])
+    """
+    wide: dict[str, dict[int, str]] = {"1": {}, "2": {}}
+    for name in names:
+        if match := _COUNT_COLUMN.fullmatch(name.lower()):
+            wide[match[1]][int(match[2] or -1)] = name
+    if {-1} <= {*wide["1"]} & {*wide["2"]}:
+        return [wide["1"][-1]], [wide["2"][-1]]
+    sides = [{place: name for place, name in wide[side].items() if place >= 0} for side in "12"]
+    if not any(sides):
+        return None
+    if sorted(sides[0]) != sorted(sides[1]) or len(sides[0]) != max(sides[0]) - min(sides[0]) + 1:
+        raise ValueError("nR_S1_… and nR_S2_… must be numbered alike and without gaps; rename the columns")
+    first, second = ([side[place] for place in sorted(side)] for side in sides)
+    return first, second
+
+
+def read_counts(sides: Sequence[Sequence[Any]]) -> Counts:
+    """Return one cell from its count columns, those of S1 and those of S2: numbers, lists, or text of numbers.
+
+    Raises ValueError for anything that is no 2 K counts.
+
+    >>> read_counts((["9;4;3;2"], [[2, 3, 5, 8]])).hits.tolist()
+    [13.0]
+    """
+    found = []
+    for side in sides:
+        numbers: list[float] = []
+        for value in side:
+            parts = (
+                value
+                if isinstance(value, list)
+                else _NUMBER.findall("" if value is None else str(value)[:100_000])
+            )
+            try:
+                numbers += [float(part) for part in parts]
+            except (TypeError, ValueError):
+                raise ValueError(
+                    f"{str(value)[:40]!r} is no count: 2 K numbers joined by ; are needed"
+                ) from None
+        if max(numbers, default=0) > LARGEST_COUNT and math.isfinite(max(numbers)):
+            raise ValueError(f"a count is above {LARGEST_COUNT:g}; correct the counts")
+        found.append(numbers)
+    return counts(*found)

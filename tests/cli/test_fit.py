@@ -113,7 +113,7 @@ def test_labels_say_which_answer_is_which(metacog, trials):
     before = {row["measure"]: row for row in plain}
     assert swapped["c"]["value"] == pytest.approx(-before["c"]["value"])
     assert swapped["meta_d"]["value"] == pytest.approx(before["meta_d"]["value"], abs=1e-6)
-    metacog("fit", path, *STIM).refused_in_one_line("stim", "Old", "--labels")
+    assert "stim (new = S1, Old = S2)" in metacog("fit", path, *STIM, "--preview").err
 
 
 def test_answers_that_are_not_binary_are_fitted_as_choices_among_alternatives(metacog, trials):
@@ -142,7 +142,8 @@ def test_without_a_number_of_alternatives_there_is_an_area_and_a_reason(metacog,
 
 
 @pytest.mark.parametrize(
-    ("m", "said"), [("1", "--alternatives is 1"), ("11", "--alternatives is 11"), ("options", "row 3")]
+    ("m", "said"),
+    [("1", "--alternatives is 1"), ("11", "--alternatives is 11"), ("options", "options of line 4")],
 )
 def test_alternatives_outside_two_to_ten_are_refused(metacog, trials, m, said):
     odd = trials.frame.with_columns(options=pl.when(pl.int_range(pl.len()) == 2).then(1).otherwise(4))
@@ -165,7 +166,7 @@ def test_rows_without_alternatives_are_counted_and_take_no_part(metacog, trials)
 def test_unusable_trials_are_dropped_and_counted(metacog, trials):
     spoiled = trials.frame.with_columns(
         pl.when(pl.int_range(pl.len()) < 5).then(None).otherwise("stim").alias("stim"),
-        pl.when(pl.int_range(pl.len()) == 9).then(99).otherwise("conf").alias("conf"),
+        pl.when(pl.int_range(pl.len()) == 9).then(7).otherwise("conf").alias("conf"),
     )
     path = trials("csv", spoiled)
     result = metacog("fit", path, *STIM, "--ratings", "3", "--group", "who", "--format", "json")
@@ -186,9 +187,9 @@ def test_continuous_confidence_is_binned_for_meta_d_and_never_for_the_area(metac
     noise = np.random.default_rng(1).normal(0, 0.2, 1200)
     graded = trials.frame.with_columns(conf=pl.col("conf") / 3 + noise)
     path = trials("parquet", graded)
-    metacog("fit", path, *STIM).refused_in_one_line("--ratings", "--bins")
-    result = metacog("fit", path, *STIM, "--bins", "4", "--format", "json")
+    result = metacog("fit", path, *STIM, "--format", "json")
     found = by_measure(result)
+    assert found == by_measure(metacog("fit", path, *STIM, "--bins", "4", "--format", "json"))
     right = (trials.frame["stim"] == trials.frame["resp"]).to_numpy()
     assert found["auroc2"]["value"] == pytest.approx(auroc(graded["conf"].to_numpy(), right).value)
     assert found["meta_d"]["status"] == "ok" and "4 quantile bins" in result.err
@@ -274,8 +275,8 @@ def test_many_cells_are_fitted_together(metacog, tmp_path):
     ("name", "content", "said"),
     [
         ("counts.csv", "", "is empty"),
-        ("counts.csv", "nR_S1,nR_S2\n", "no rows"),
-        ("counts.csv", "a,b\n1,2\n", "nR_S1"),
+        ("counts.csv", "nR_S1,nR_S2\n", "no row in it"),
+        ("counts.csv", "a,b\n1,2\n", "nothing tells right from wrong"),
         ("counts.csv", "nR_S1,nR_S2\n1;2,1;2;3;4\n", "row 1"),
         ("counts.csv", "nR_S1,nR_S1,nR_S2\n1;2,3;4,1;2\n", "'nR_S1' is there twice"),
         ("counts.csv", "nR_S1,nR_S2\n1;2,3;4\n1;2;3,1;2;3\n", "row 2"),
@@ -285,16 +286,16 @@ def test_many_cells_are_fitted_together(metacog, tmp_path):
         ("counts.csv", "nR_S1,nR_S2\n1;1e30,1;2\n", "above 1e+15"),
         ("counts.csv", "nR_S1,nR_S2\none;two,1;2\n", "'one;two'"),
         ("counts.csv", "nR_S1,nR_S2\n,1;2\n", "row 1"),
-        ("counts.csv", "nR_S1,nR_S2\n1;2,1;2,7,8\n", "cannot be read"),
+        ("counts.csv", "nR_S1,nR_S2\n1;2,1;2,7,8\n", "4 cells, the header 2"),
         ("counts.csv", 'nR_S1,nR_S2\n"' + "9" * 10_000_000 + '",1;2\n', "row 1"),
         ("counts.csv", b"nR_S1,nR_S2\n\xff\xfe\x00;2,1;2\n", "counts.csv"),
         ("counts.csv", "nR_S1_1,nR_S1_2,nR_S2_1\n1,2,3\n", "numbered alike"),
         ("counts.csv", "nR_S1_1,nR_S1_9,nR_S2_1,nR_S2_9\n1,2,3,4\n", "without gaps"),
         ("counts.jsonl", '{"nR_S1": [1, {"a": 2}], "nR_S2": [1, 2]}\n', "row 1"),
-        ("counts.jsonl", "{not json}\n", "cannot be read"),
-        ("counts.jsonl", "[" * 100_000 + "\n", "cannot be read"),
+        ("counts.jsonl", "{not json}\n", "no line of it is a JSON object"),
+        ("counts.jsonl", "[" * 100_000 + "\n", "no line of it is a JSON object"),
         ("counts.json", "{}", "list of objects"),
-        ("counts.parquet", "PAR1 no", "cannot be read"),
+        ("counts.parquet", "PAR1 no", "not a readable Parquet file"),
         ("counts.xlsx", "x", "rename or convert"),
     ],
 )
@@ -305,17 +306,15 @@ def test_files_that_hold_no_counts_are_refused_in_one_line(metacog, file, name, 
 @every(
     ("options", "said"),
     [
-        (("--confidence", "conf"), "--stimulus or --correct"),
-        (("--stimulus", "stim"), "--confidence"),
-        (("--group", "who"), "--confidence"),
-        (("--stimulus", "stim", "--confidence", "conf"), "--response or --correct"),
+        (("--keep", "conf"), "'conf' cannot be used"),
         (("--stimulus", "nope", "--response", "resp", "--confidence", "conf"), "no column 'nope'"),
         ((*STIM, "--group", "nope"), "no column 'nope'"),
         ((*STIM, "--ratings", "4", "--bins", "4"), "--ratings and --bins"),
-        (("--stimulus", "who", "--response", "resp", "--confidence", "conf"), "--labels"),
+        (("--stimulus", "who", "--response", "resp", "--confidence", "conf"), "which of them are the same"),
         (("--stimulus", "stim", "--response", "resp", "--confidence", "who"), "no number"),
         (("--correct", "who", "--confidence", "conf"), "'who'"),
-        (("--correct", "right", "--response", "who", "--confidence", "conf"), "--labels"),
+        ((*STIM, "--group"), "the hierarchical model needs a column of subjects"),
+        ((*RIGHT, "--subject", "who", "--group"), "needs stimulus and response"),
         ((*STIM, "--labels", "a"), "--labels a"),
         ((*STIM, "--labels", "a,A"), "--labels"),
         ((*STIM, "--padding", "x"), "number from 0 to 1000, or none, auto"),
@@ -333,13 +332,6 @@ def test_missing_files_and_folders_are_refused_in_one_line(metacog, tmp_path):
     folder = tmp_path / "folder.parquet"
     folder.mkdir()
     metacog("fit", folder).refused_in_one_line("is a folder; give a file")
-
-
-def test_confidence_from_zero_is_no_rating_by_itself(metacog, trials):
-    path = trials("csv", trials.frame.with_columns(pl.col("conf") - 1))
-    metacog("fit", path, *STIM).refused_in_one_line("from 0 to 2", "--bins")
-    result = metacog("fit", path, *STIM, "--ratings", "2", "--format", "json")
-    assert by_measure(result)["d"]["dropped"] > 0
 
 
 def test_trials_of_one_class_or_without_a_usable_one_have_statuses(metacog, trials):

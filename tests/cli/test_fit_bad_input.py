@@ -82,7 +82,7 @@ def test_a_column_that_is_not_there_is_answered_with_the_nearest(metacog, file):
     [
         ("t.csv", "", "is empty"),
         ("t.csv", "\n \n", "is empty"),
-        ("t.csv", "ok,conf\n", "no rows"),
+        ("t.csv", "ok,conf\n", "no row in it"),
         ("t.jsonl", "", "is empty"),
         ("t.csv.gz", gzip.compress(b"", mtime=0), "is empty"),
         ("t.csv.gz", table().encode(), "not a whole gzip file"),
@@ -90,13 +90,13 @@ def test_a_column_that_is_not_there_is_answered_with_the_nearest(metacog, file):
         ("t.csv", b"PAR1" + bytes(40), "name it .parquet"),
         ("t.csv", b"PK\x03\x04" + bytes(40), "export it as CSV"),
         ("t.csv", '{"ok": 1, "conf": 0.5}\n', "name it .json"),
-        ("t.jsonl", table(), "the line is not JSON"),
+        ("t.jsonl", table(), "no line of it is a JSON object"),
         ("t.json", table(), "not JSON"),
-        ("t.parquet", table(), "cannot be read as parquet"),
+        ("t.parquet", table(), "not a readable Parquet file"),
         ("t.csv", table().encode("utf-16")[:-1], "not UTF-16"),
         ("t.csv", b"ok,conf\n1,0.5\xe9\n", "save the file as UTF-8"),
         ("t.csv", "ok,conf,ok\n1,2,3\n", "there twice"),
-        ("t.csv", "ok,conf\n,\n,\n", "holds nothing"),
+        ("t.csv", "ok,conf\n,x\n,x\n", "holds nothing"),
     ],
 )
 def test_a_file_that_is_empty_or_not_what_it_is_called_is_refused(metacog, file, name, content, said):
@@ -158,14 +158,11 @@ def test_a_group_for_every_row_is_refused(metacog, file):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--keep", "conf"), "--keep: give --correct"),
         ((*CONF, "--run", "ok"), "--run: give --item"),
         ((*CONF, "--wide", "conf"), "--wide conf: give names with one *"),
         ((*CONF, "--wide", "z_*"), "no column fits it"),
         ((*CONF, "--map-values", "high"), "--map-values high"),
         ((*CONF, "--scale", "high"), "--scale high"),
-        (("--scale", "0..1"), "for trials give --confidence"),
-        (("--correct", "ok"), "--correct and --keep"),
         ((*CONF, "--out", "."), "exists already"),
     ],
 )
@@ -197,4 +194,3 @@ def test_a_table_of_counts_with_the_index_of_a_data_frame_gives_the_same(metacog
     index = "\n".join(['"",subject,nR_S1,nR_S2', *numbered]) + "\n"
     told = [metacog("fit", file("t.csv", text), "--format", "csv") for text in (plain, index)]
     assert told[0].code == told[1].code == 0 and told[0].out == told[1].out
-    metacog("fit", file("t.csv", '"",ok,conf\n0,1,3\n')).refused_in_one_line("no columns nR_S1 and nR_S2")

@@ -3,11 +3,12 @@
 import pytest
 
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.fitting.trials import Columns, trials
 from metacog_pipeline.interchange.columns import parse_scale
 from metacog_pipeline.interchange.import_cells import RowError
 from metacog_pipeline.interchange.import_scale import Confidence
 from metacog_pipeline.interchange.question_rules import QuestionRows
+from metacog_pipeline.stats import confidence_data
+from metacog_pipeline.stats.confidence_columns import DataError, column
 from tests.tables import every
 
 MIXED = "two scales seem to be mixed"
@@ -21,9 +22,8 @@ def imported(tmp_path, values, scale=None):
 
 
 def fitted(tmp_path, values, scale=None):
-    path = tmp_path / "t.csv"
-    path.write_text("ok,conf\n" + "".join(f"{row % 2},{value}\n" for row, value in enumerate(values)))
-    trials(path, Columns(correct="ok", confidence="conf", scale=parse_scale(scale)))
+    columns = {"ok": column("ok", [row % 2 for row in range(len(values))]), "conf": column("conf", values)}
+    confidence_data.read(columns, confidence_data.Given(scale=parse_scale(scale)))
 
 
 SIGNS = ["85%", "0.85", "90%", "0.4", "85%", "0.85", "90%", "0.4", "85%"]
@@ -47,7 +47,7 @@ def test_a_sign_of_percent_beside_a_bare_share_is_refused_at_any_size(tmp_path, 
     with pytest.raises(StudyError, match=MIXED):
         imported(tmp_path, values)
     if all(each[-1] in "%0123456789" and " c" not in each and ":" not in each for each in values):
-        with pytest.raises(StudyError, match="per cent and plain numbers"):
+        with pytest.raises(DataError, match="per cent and plain numbers"):
             fitted(tmp_path, values)
 
 
@@ -65,7 +65,7 @@ def test_a_sign_of_percent_beside_a_bare_share_is_refused_at_any_size(tmp_path, 
 )
 @pytest.mark.parametrize("read", [imported, fitted])
 def test_a_share_among_whole_numbers_is_refused_at_any_size(tmp_path, values, read):
-    with pytest.raises(StudyError, match=rf"between 0 and 1 and .* above: {MIXED}"):
+    with pytest.raises((StudyError, DataError), match=rf"between 0 and 1 and .* above: {MIXED}"):
         read(tmp_path, values)
 
 
@@ -93,7 +93,7 @@ def test_a_sign_of_percent_beside_whole_numbers_is_imported(tmp_path):
 def test_a_declared_scale_takes_a_few_shares_as_they_stand_and_not_many(tmp_path, read):
     read(tmp_path, ["90"] * 300 + ["0.85"] * 10, "0..100")
     read(tmp_path, ["90", "0.5", "85"], "0..100")
-    with pytest.raises(StudyError, match=f"{MIXED}; put all on one(;|$)"):
+    with pytest.raises((StudyError, DataError), match=f"{MIXED}; put all on one(;|$)"):
         read(tmp_path, ["90", "0.85"] * 10, "0..100")
 
 

@@ -13,7 +13,6 @@ import pytest
 
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.fitting import reading as fitting
 from metacog_pipeline.interchange import columns
 from metacog_pipeline.interchange.imported import ImportOptions
 from metacog_pipeline.interchange.logs import importing, tables
@@ -174,7 +173,6 @@ def test_a_data_set_saved_to_disk_is_one_table(tmp_path):
         with pa.ipc.new_stream(str(tmp_path / "saved" / f"{name}.arrow"), made.schema) as out:
             out.write_table(made)
     assert len(read(tmp_path / "saved")) == 2 * 80
-    assert fitting.read(tmp_path / "saved", ["confidence"]).frame.height == 2 * 80
     pq.write_table(pa.table({"x": [1]}), tmp_path / "other.parquet")
     refused(r"is a folder; give a file of it: .* not one table", tmp_path)
 

@@ -8,7 +8,7 @@ from tests.tables import every
 
 ROOT = Path(metacog_pipeline.__file__).parent
 #: What computes numbers. Building items, simulated respondents and training draw for themselves.
-COMPUTES = ("stats", "scoring", "fitting", "benchmark", "benchmarks")
+COMPUTES = ("stats", "scoring", "benchmark", "benchmarks")
 ELSEWHERE = ("construction", "training", "simulated", "audit", "untidy", "sources")
 
 
@@ -84,7 +84,7 @@ def test_calibration_errors_are_those_of_one_room():
     """MEDLEY's are formulas of its paper, over answers before and after; the others only call the room."""
     room = ("stats/calibration.py", "stats/calibration_line.py", "stats/calibration_interval.py")
     callers = (
-        "fitting/answers.py",
+        "stats/confidence_fit.py",
         "benchmarks/metacogbench/run_estimates.py",
         "benchmarks/metacogbench/measures.py",
         "benchmarks/medley/rule_based/measures.py",

@@ -11,6 +11,7 @@ import polars as pl
 
 from metacog_pipeline.interchange.question import Answer, same_answer
 from metacog_pipeline.reading.numbers import in_percent
+from metacog_pipeline.stats.confidence_scale import are_shares
 
 
 def share(value: float, words: str) -> tuple[float, float | None]:
@@ -24,7 +25,7 @@ def share(value: float, words: str) -> tuple[float, float | None]:
 def on_one_scale(responses: pl.DataFrame) -> pl.DataFrame:
     """Return the responses of one model and run with a bare 1 as certainty where all their other numbers are shares."""
     stated = responses["stated"].drop_nulls()
-    if (stated > 1).any() or not stated.is_between(0, 1, closed="none").any():
+    if not are_shares(stated.to_list()):
         return responses
     return responses.with_columns(confidence=pl.when(stated=1.0).then(1.0).otherwise("confidence"))
 

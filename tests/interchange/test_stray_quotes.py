@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.fitting import reading
 from metacog_pipeline.interchange.answer_files import AnswerFile
 from tests.tables import every
 
@@ -32,27 +31,19 @@ def table(notes=None, usual="fine", between=",", end="\n", quoted=False):
     return end.join([line("id", "ok", "conf", "note"), *rows])
 
 
-def both(path, text):
-    """Return the rows of a file as `fit` reads them, after a check that `import` reads the same."""
+def notes_of(path, text):
+    """Return the last cell of each row of a file."""
     path.write_bytes(text.encode())
-    found = reading.read(path)
-    rows = list(AnswerFile(path))
-    assert [len(rows), [row.number for row in rows]] == [
-        found.frame.height,
-        [found.number(place) for place in range(found.frame.height)],
-    ]
-    last = [row.cells[found.names[-1]] for row in rows]
-    assert last == [value or "" for value in found.frame[found.names[-1]].to_list()]
-    return last
+    file = AnswerFile(path)
+    return [row.cells[file.columns[-1]] for row in file]
 
 
 def refused(path, text, *parts):
     path.write_bytes(text.encode())
-    for read in (reading.read, AnswerFile):
-        with pytest.raises(StudyError) as error:
-            read(path)
-        assert all(part in str(error.value) for part in (path.name, *parts)), error.value
-        assert str(error.value).endswith("take it out, or write it twice within a cell in quotes")
+    with pytest.raises(StudyError) as error:
+        AnswerFile(path)
+    assert all(part in str(error.value) for part in (path.name, *parts)), error.value
+    assert str(error.value).endswith("take it out, or write it twice within a cell in quotes")
 
 
 @every(
@@ -126,13 +117,13 @@ def test_the_line_of_the_closing_quote_is_told(tmp_path):
 def test_quotes_that_are_meant_are_read(tmp_path, cell, value, quoted):
     notes = {3: cell, 8: cell}
     expected = [value if n in notes else "fine" for n in range(N)]
-    assert both(tmp_path / "t.csv", table(notes, quoted=quoted)) == expected
+    assert notes_of(tmp_path / "t.csv", table(notes, quoted=quoted)) == expected
 
 
 def test_a_name_and_an_id_may_go_over_two_lines(tmp_path):
     text = table().replace("conf", '"conf\n(0 to 1)"', 1).replace("x3,", '"x3\nagain",')
-    assert both(tmp_path / "t.csv", text) == ["fine"] * N
-    assert reading.read(tmp_path / "t.csv").names == ["id", "ok", "conf\n(0 to 1)", "note"]
+    assert notes_of(tmp_path / "t.csv", text) == ["fine"] * N
+    assert AnswerFile(tmp_path / "t.csv").columns == ["id", "ok", "conf\n(0 to 1)", "note"]
 
 
 def test_what_is_refused_is_what_a_strict_reader_refuses(tmp_path):
@@ -159,5 +150,5 @@ def test_a_long_table_with_a_quote_near_its_end_is_refused_at_that_line(tmp_path
     rows = pl.DataFrame({"ok": [0, 1] * 50_000, "conf": [0.5, 0.25] * 50_000, "note": ["fine, ok"] * 100_000})
     text = rows.write_csv()
     path = tmp_path / "t.csv"
-    assert both(path, text)[-1] == "fine, ok"
+    assert notes_of(path, text)[-1] == "fine, ok"
     refused(path, f'{text}1,0.5,5" pipe\n1,0.5,"so\n1,0.5,fine\n', "line 100003", OPEN)

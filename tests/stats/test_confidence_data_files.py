@@ -11,7 +11,10 @@ import pytest
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.calibration import ece
 from metacog_pipeline.stats.type2_dprime import type2_dprime
+from tests.cli.conftest import file, metacog
 from tests.cli.conftest import fitted as found
+
+__all__ = ["file", "metacog"]  # fixtures
 
 OK_CONF = ("--correct", "ok", "--confidence", "conf", "--format", "json")
 N = 240
@@ -105,21 +108,6 @@ def test_wide_tables_have_a_group_for_each_name(metacog, tmp_path):
     long = metacog("fit", written(tmp_path, frame, ".csv"), *OK_CONF, "--group", "model")
     for model in "ab":
         assert found(result, wide=model)["auroc2"]["value"] == found(long, model=model)["auroc2"]["value"]
-
-
-def test_words_have_the_values_they_are_given(metacog, tmp_path):
-    frame = answers().with_columns(
-        pl.col("conf")
-        .replace_strict({0.0: "low", 1.0: "High"}, default="middle", return_dtype=pl.String)
-        .alias("word"),
-        pl.col("ok").replace_strict({0: "no", 1: "Yes"}, return_dtype=pl.String),
-    )
-    path = written(tmp_path, frame, ".csv")
-    options = ("--correct", "ok", "--confidence", "word", "--format", "json")
-    metacog("fit", path, *options).refused_in_one_line("'word'", "--map-values")
-    made = found(metacog("fit", path, *options, "--map-values", "low=1,middle=2,high=3"))
-    level = np.digitize(frame["conf"], [0.05, 0.95])
-    assert made["auroc2"]["value"] == auroc(level, answers()["ok"].to_numpy()).value
 
 
 def keep_table(right_kept, right_withdrawn, wrong_kept, wrong_withdrawn):
@@ -264,26 +252,6 @@ def test_calibration_needs_a_scale_that_is_declared_or_the_only_usual_one(metaco
     assert "confidence on 0..100, the only usual scale it fits" in result.err
 
 
-def test_a_rating_scale_says_how_many_ratings_there_are(metacog, tmp_path):
-    frame = answers().with_columns(r=(pl.col("conf") * 2).round().cast(int), s=pl.Series([0, 1] * (N // 2)))
-    path = written(tmp_path, frame, ".csv")
-    sdt = ("--stimulus", "s", "--correct", "ok", "--confidence", "r", "--format", "json")
-    metacog("fit", path, *sdt).refused_in_one_line("from 0 to 2")
-    assert "ratings 0..4" in metacog("fit", path, *sdt, "--scale", "0..4").err
-
-
-def test_percent_signs_are_read_and_never_mixed_with_plain_numbers(metacog, tmp_path):
-    percent = answers().with_columns(
-        pl.format("{} %", (pl.col("conf") * 100).round().cast(int)).alias("conf")
-    )
-    path = written(tmp_path, percent, ".csv")
-    plain = found(metacog("fit", written(tmp_path, answers(), ".tsv"), *OK_CONF))
-    assert found(metacog("fit", path, *OK_CONF))["auroc2"] == plain["auroc2"]
-    some = pl.when(pl.int_range(pl.len()) < 9).then(pl.lit("0.5")).otherwise("conf")
-    mixed = written(tmp_path, percent.with_columns(conf=some), ".csv")
-    metacog("fit", mixed, *OK_CONF).refused_in_one_line("per cent and plain numbers")
-
-
 @pytest.mark.parametrize("ending", ["parquet", "csv", "json"])
 def test_out_is_written_by_its_ending_with_the_same_columns(metacog, tmp_path, ending):
     path = written(tmp_path, answers(), ".csv")
@@ -314,28 +282,6 @@ def test_separators_of_empty_columns_are_no_cells_too_many(metacog, file):
     assert made["accuracy"]["n"] == N
 
 
-def test_numbers_are_words_too(metacog, tmp_path):
-    swapped = answers().with_columns(ok=1.0 - pl.col("ok"))
-    path = written(tmp_path, swapped, ".parquet")
-    made = found(metacog("fit", path, *OK_CONF, "--map-values", "1=0,0=1"))
-    assert made["accuracy"]["value"] == pytest.approx(answers()["ok"].mean())
-
-
-def test_stimulus_and_response_of_any_two_values_are_named_by_labels(metacog, file):
-    rng = np.random.default_rng(4)
-    stimulus = rng.integers(1, 3, 300)
-    response = np.where(rng.random(300) < 0.75, stimulus, 3 - stimulus)
-    rows = zip(np.repeat([1, 2, 3], 100), stimulus, response, rng.integers(1, 5, 300), strict=True)
-    header, said = "Subj_idx,Stimulus,Response,Confidence", (",".join(map(str, row)) for row in rows)
-    path = file("db.csv", "\n".join([header, *said, "3,NaN,NaN,NaN"]))
-    named = ("--stimulus", "Stimulus", "--response", "Response", "--confidence", "Confidence")
-    options = (*named, "--group", "Subj_idx")
-    metacog("fit", path, *options).refused_in_one_line("'Stimulus'", "--labels")
-    result = metacog("fit", path, *options, "--labels", "1,2", "--format", "json")
-    assert {"d", "c", "meta_d", "m_ratio", "auroc2"} <= set(found(result, Subj_idx="1"))
-    assert found(result, Subj_idx="3")["d"]["dropped"] == 1 and "Stimulus missing 1" in result.err
-
-
 def test_items_of_binary_responses_are_resampled_whole(metacog, file):
     rng = np.random.default_rng(5)
     rows = []
@@ -352,3 +298,73 @@ def test_items_of_binary_responses_are_resampled_whole(metacog, file):
         width = single[name]["high"] - single[name]["low"]
         assert whole[name]["high"] - whole[name]["low"] == pytest.approx(width, rel=0.25)
     assert "over items" in whole["d"]["method"] and "over items" in whole["meta_d"]["method"]
+
+
+def database(subjects=8, n=60, seed=3, answered="Response", scales=(4,)):
+    """Return a table in the layout of the Confidence Database: some rows without an answer, scales by subject."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for subject in range(subjects):
+        s = rng.integers(0, 2, n)
+        x = rng.normal(1.4 * (s - 0.5), 1)
+        top = scales[subject % len(scales)]
+        sure = np.clip(np.ceil(np.abs(x + rng.normal(0, 0.5, n)) * 2), 1, 4) * top / 4
+        for i in range(n):
+            lost = rng.random() < 0.05
+            rows.append((f"s{subject}", s[i] + 1, "NaN" if lost else int(x[i] > 0) + 1, sure[i], 0.5))
+    return pl.DataFrame(
+        rows, ["Subj_idx", "Stimulus", answered, "Confidence", "RT_dec"], orient="row", strict=False
+    )
+
+
+def test_a_public_database_is_fitted_in_one_command_by_subject_on_average_and_as_a_group(metacog, tmp_path):
+    frame = database()
+    path = written(tmp_path, frame, ".csv")
+    result = metacog("fit", path, "--group", "--format", "json")
+    assert "subject = Subj_idx (8); stimulus = Stimulus (1 = S1, 2 = S2)" in result.err
+    assert "Response missing" in result.err and "columns not used: RT_dec" in result.err
+    rows = json.loads(result.out)
+    assert {row["level"] for row in rows} == {"subject", "average", "group"}
+    values = [row["value"] for row in rows if row["level"] == "subject" and row["measure"] == "d"]
+    mean, model = (found(result, Subj_idx=None, level=level) for level in ("average", "group"))
+    assert mean["d"]["value"] == pytest.approx(np.mean(values)) and mean["d"]["n"] == 8
+    half = 2.364624 * np.std(values, ddof=1) / np.sqrt(8)
+    assert mean["d"]["high"] == pytest.approx(mean["d"]["value"] + half, rel=1e-5)
+    assert model["m_ratio"]["low"] < model["m_ratio"]["value"] < model["m_ratio"]["high"]
+    assert model["d"]["value"] == pytest.approx(mean["d"]["value"], abs=0.25)
+    pooled = found(metacog("fit", path, "--subject", "none", "--format", "json"))
+    assert pooled["d"]["n"] == sum(
+        row["n"] for row in rows if row["level"] == "subject" and row["measure"] == "d"
+    )
+
+
+def test_an_average_of_few_or_of_subjects_most_of_whom_have_no_value_is_withheld(metacog, tmp_path):
+    few = metacog("fit", written(tmp_path, database(6, 14), ".csv"), "--format", "json")
+    made = found(few, level="average")
+    assert made["m_ratio"]["value"] is None and "of 6 subjects have a value" in made["m_ratio"]["status"]
+    assert made["accuracy"]["value"] is not None and made["accuracy"]["low_n"]
+    assert "no M-ratio for" in few.err and "fewer than five right or wrong answers" in few.err
+
+
+def test_subjects_on_scales_of_their_own_and_conditions_are_fitted_each(metacog, tmp_path):
+    frame = database(6, 80, scales=(4, 100)).with_columns(part=pl.Series(["x", "y"] * 240))
+    result = metacog("fit", written(tmp_path, frame, ".csv"), "--group", "part", "--format", "json")
+    assert "ratings of 3 subjects are its 4 levels from 25 to 100" in result.err
+    rows = json.loads(result.out)
+    assert len({(row["Subj_idx"], row["part"]) for row in rows if row["level"] == "subject"}) == 12
+    assert {row["part"] for row in rows if row["level"] == "average"} == {"x", "y"}
+
+
+def test_a_wide_table_with_a_row_for_each_subject_is_fitted_by_subject(metacog, tmp_path):
+    frame = answers().with_columns(trial=pl.int_range(pl.len()) // 2)
+    wide = frame.pivot("trial", index="model", values=["conf", "ok"]).rename({"model": "participant"})
+    result = metacog("fit", written(tmp_path, wide, ".csv"), "--format", "json")
+    long = metacog("fit", written(tmp_path, frame, ".tsv"), *OK_CONF, "--group", "model")
+    for model in "ab":
+        one, other = found(result, participant=model), found(long, model=model)
+        assert one["auroc2"]["value"] == other["auroc2"]["value"] and one["accuracy"]["n"] == N // 2
+
+
+def test_a_preview_says_what_is_taken_for_what_and_fits_nothing(metacog, tmp_path):
+    result = metacog("fit", written(tmp_path, database(), ".csv"), "--preview")
+    assert (result.code, result.out) == (0, "") and "confidence = Confidence" in result.err

@@ -1,0 +1,308 @@
+"""Files of counts or of trials with confidence, fitted: what `metacog fit` prints, as rows."""
+
+from __future__ import annotations
+
+import difflib
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.interchange.answer_files import AnswerFile
+from metacog_pipeline.interchange.columns import WIDE_KEY, Shape, cell, path_of
+from metacog_pipeline.stats import confidence_fit
+from metacog_pipeline.stats.confidence_columns import Column, DataError, as_text, column, roles, wide_patterns
+from metacog_pipeline.stats.confidence_data import ConfidenceData, Given, read
+from metacog_pipeline.stats.confidence_fit import Cells, Estimates, Options
+from metacog_pipeline.stats.counts import Counts, count_columns, read_counts
+from metacog_pipeline.stats.estimate import Estimate
+
+OUTPUT = ("measure", "value", "low", "high", "sem", "n", "low_n", "dropped", "method", "status")
+LEVEL = "level"  # of a row of a table with subjects: subject, average or group
+_POOLED = "none"
+_NAMED = 4
+_CLOSE = 0.6
+
+Names = Mapping[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumns:
+    """Columns by name; the number in the file of each row, ``(rows,)``; and (number, reason) of rows without cells."""
+
+    columns: Mapping[str, Column]
+    lines: NDArray[np.int64]
+    broken: tuple[tuple[int, str], ...]
+
+
+def check_names(path: Path, there: Sequence[str], wanted: Iterable[str]) -> None:
+    """Refuse a name that is no column of the file and no path into one, with the nearest there is."""
+    for name in wanted:
+        steps = path_of(name)
+        if name in there or (len(steps) > 1 and steps[0] in there):
+            continue
+        same = [each for each in there if each.casefold() == name.casefold()]
+        close = same or difflib.get_close_matches(name, there, n=1, cutoff=_CLOSE)
+        meant = f"; did you mean {close[0]!r}? The columns are" if close else "; the columns are"
+        raise StudyError(f"{path}: no column {name!r}{meant}: {', '.join(map(repr, there))[:300]}")
+
+
+def read_columns(file: AnswerFile, names: Sequence[str]) -> TableColumns:
+    """Return the columns ``names`` of a file, wide ones made long.
+
+    Raises `StudyError` for a file that cannot be read or has no rows, and a column of objects or lists.
+    """
+    known: dict[str, dict[Any, int]] = {name: {} for name in names}
+    codes = {name: array("q") for name in names}
+    lines, broken = array("q"), []
+    path = file.path
+    for row in file:
+        if row.broken is not None:
+            broken.append((row.number, row.broken))
+            continue
+        lines.append(row.number)
+        for name in names:
+            value = row.cells[name] if name in row.cells else cell(row.cells, name)
+            if isinstance(value, dict | list):
+                raise StudyError(
+                    f"{path}: column {name!r} holds objects or lists; one number or label a row is needed, of objects name "
+                    "a path such as answer.confidence or answers[0]"
+                )
+            codes[name].append(known[name].setdefault(value, len(known[name])))
+    if not lines:
+        first = f"line {broken[0][0]}: {broken[0][1]}" if broken else "there is no row in it"
+        raise StudyError(f"{path}: cannot be read: {first}; check the file")
+    made = {name: _column(name, known[name], codes[name]) for name in names}
+    for name in names:
+        if name not in row.cells and len(path_of(name)) > 1 and made[name].words == ("",):
+            raise StudyError(
+                f"{path}: {name} leads nowhere in any row; {path_of(name)[0]} holds no such thing"
+            )
+    return TableColumns(made, np.array(lines, dtype=np.int64), tuple(broken))
+
+
+def _column(name: str, known: Mapping[Any, int], codes: array[int]) -> Column:
+    """Return a column of distinct values and their places; values that are written alike are one."""
+    distinct = column(name, map(as_text, known))
+    return Column(name, distinct.words, distinct.code[np.array(codes, dtype=np.int64)])
+
+
+@dataclass(frozen=True, slots=True)
+class FittedTable:
+    """Rows of ``columns``: those that name a cell, then `OUTPUT`; what was done; and (number, reason) of unused rows."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    notes: tuple[str, ...] = ()
+    rejected: tuple[tuple[int, str], ...] = ()
+
+
+def fit_table(
+    path: Path,
+    given: Given,
+    options: Options,
+    *,
+    wide: tuple[str, ...] = (),
+    model: bool = False,
+    preview: bool = False,
+) -> FittedTable:
+    """Fit a file of counts or trials.
+
+    Parameters
+    ----------
+    given
+        What is known of a table of trials; everything else is inferred.
+    wide
+        Patterns of columns side by side; inferred where none is given.
+    model
+        Whether to add the hierarchical model of the subjects.
+    preview
+        Only read, and return the notes.
+
+    Raises
+    ------
+    StudyError
+        For a file, column, value or combination of options that cannot be fitted: what to do, in one line.
+    """
+    if options.bayes and options.s != 1:
+        raise StudyError("--bayes with --s: the Bayesian model has equal variances; leave one of them out")
+    if not path.exists():
+        raise StudyError(f"{path}: there is no such file; check the path")
+    file = AnswerFile(path)
+    try:
+        if given == Given() and not wide and (sides := count_columns(file.columns)):
+            return _fit_counts(file, sides, options)
+        return _fit_trials(file, given, options, wide, model, preview)
+    except DataError as error:
+        raise StudyError(f"{path}: {error}") from None
+    except ValueError as error:
+        raise StudyError(f"{path}: {error}; check the file") from None
+
+
+def _fit_counts(file: AnswerFile, sides: Sequence[Sequence[str]], options: Options) -> FittedTable:
+    ids = [name for name in file.columns if name and name not in sides[0] and name not in sides[1]]
+    by_k: dict[int, list[tuple[Names, Counts]]] = {}
+    for place, row in enumerate(file, 1):
+        try:
+            if row.broken is not None:
+                raise ValueError(row.broken)
+            made = read_counts([[row.cells.get(name) for name in side] for side in sides])
+        except ValueError as error:
+            raise StudyError(f"{file.path} row {place}: {error}; correct it") from None
+        names: Names = {
+            name: None if row.cells.get(name) is None else str(row.cells[name])[:200] for name in ids
+        }
+        by_k.setdefault(made.ratings, []).append((names, made))
+    rows: list[tuple[Any, ...]] = []
+    for cells in by_k.values():
+        table = Counts(
+            np.vstack([each.n_s1 for _, each in cells]), np.vstack([each.n_s2 for _, each in cells])
+        )
+        found = confidence_fit.fit_cells(Cells([names for names, _ in cells], table), options)
+        right = table.hits + table.correct_rejections
+        rarer = np.minimum(right, table.n - right).tolist()
+        for (own, _), estimates, fewer in zip(cells, found, rarer, strict=True):
+            rows += _rows([own[name] for name in ids], estimates, 0, int(fewer), False)
+    return FittedTable((*_shown(ids), *OUTPUT), tuple(rows))
+
+
+def _fit_trials(
+    file: AnswerFile, given: Given, options: Options, wide: tuple[str, ...], model: bool, preview: bool
+) -> FittedTable:
+    data, broken = read_trials(file, given, wide)
+    lost = sum(data.account.counts().values())
+    reasons = [f"{label} {n:,}" for label, n in data.account.counts().items()]
+    reasons += [f"not readable {len(broken):,}"] if broken else []
+    total = len(data.cell) + len(broken)
+    account = f"{total:,} rows read, {len(data.cell) - lost:,} used, {lost + len(broken):,} left out"
+    notes = [account + (f": {', '.join(reasons)}" if reasons else ""), *data.notes]
+    rejected = tuple(sorted([*broken, *data.account.rejected]))
+    if preview:
+        return FittedTable(OUTPUT, (), tuple(notes), rejected)
+    binary = data.stimulus is not None
+    if not binary and (options.s != 1 or options.conditional or options.padding):
+        raise DataError("--s, --conditional and --padding need a binary response; leave them out")
+    if model and not (binary and data.subject):
+        lacks = (
+            "stimulus and response of two labels"
+            if not binary
+            else "a column of subjects: name it with --subject"
+        )
+        raise DataError(f"--group: the hierarchical model needs {lacks}")
+    cells = confidence_fit.binary_cells(data) if binary else None
+    found = (
+        confidence_fit.fit_answers(data, options)
+        if cells is None
+        else confidence_fit.fit_cells(cells, options)
+    )
+    ids = list(data.cells[0]) if data.cells else []
+    levels = [LEVEL] if data.subject else []
+    rows: list[tuple[Any, ...]] = []
+    each = zip(data.cells, found, data.dropped().tolist(), confidence_fit.rarer(data), strict=True)
+    for names, estimates, dropped, fewer in each:
+        key = [*(names[name] for name in ids), *["subject" for _ in levels]]
+        rows += _rows(key, estimates, dropped, fewer, data.items is not None)
+    notes += _without_ratio(data, found)
+    if data.subject:
+        rows += _over_subjects(data, found, None if cells is None or not model else cells.table, options.seed)
+    return FittedTable((*_shown([*ids, *levels]), *OUTPUT), tuple(rows), tuple(notes), rejected)
+
+
+def read_trials(
+    file: AnswerFile, given: Given, wide: tuple[str, ...] = ()
+) -> tuple[ConfidenceData, tuple[tuple[int, str], ...]]:
+    """Return the trials of a file, and (number, reason) of rows that have no cells."""
+    path, asked = file.path, [*given.roles.values(), *given.by]
+    patterns = wide or (() if asked else wide_patterns(file.columns))
+    file = AnswerFile(path, Shape(patterns)) if patterns else file
+    there = file.columns
+    pooled = given.roles.get("subject") == _POOLED and _POOLED not in there
+    check_names(path, there, [name for name in asked if not (pooled and name == _POOLED)])
+    found = roles([name for name in there if name], {**given.roles, **({"subject": ""} if pooled else {})})
+    found = {role: name for role, name in found.items() if name}
+    extra = [WIDE_KEY] if patterns else []
+    table = read_columns(file, list(dict.fromkeys([*found.values(), *given.by, *extra])))
+    by = given.by
+    if patterns and not _one_row_each(table, found.get("subject")):
+        by = (*given.by, *[name for name in extra if name not in given.by])
+    known = {name: table.columns[name] for name in [*found.values(), *by]}
+    explicit = {role: name for role, name in given.roles.items() if name in known}
+    data = read(known, replace(given, roles=explicit, by=by), table.lines)
+    unused = [name for name in there if name and name not in known and name != WIDE_KEY]
+    notes = [f"columns not used: {', '.join(unused)[:200]}"] if unused and not asked else []
+    if patterns and not wide:
+        notes.append(f"columns side by side are {' and '.join(patterns)}")
+    return replace(data, notes=(*data.notes, *notes)), table.broken
+
+
+def _one_row_each(table: TableColumns, subject: str | None) -> bool:
+    """Whether each subject has one row of a wide table: the columns side by side are its trials."""
+    if subject is None:
+        return False
+    own, key = table.columns[subject], table.columns[WIDE_KEY]
+    pairs = own.code * len(key.words) + key.code
+    return len(own.words) > 1 and len(np.unique(pairs)) == len(pairs)
+
+
+def _over_subjects(
+    data: ConfidenceData, found: Sequence[Estimates], table: Counts | None, seed: int
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of the average over subjects and of their hierarchical model, for each combination of the others."""
+    others = [name for name in data.cells[0] if name != data.subject]
+    keys = [tuple(names[name] for name in others) for names in data.cells]
+    dropped = data.dropped()
+    for key in dict.fromkeys(keys):
+        own = [place for place, each in enumerate(keys) if each == key]
+        if len(own) < 2:
+            continue
+        lost = int(dropped[own].sum())
+        made = {"average": confidence_fit.average([found[place] for place in own])}
+        if table is not None:
+            made["group"] = confidence_fit.group(table.take(own), seed, repr(key))
+        for level, estimates in made.items():
+            for measure, one in estimates.items():
+                few = None if one.low is None else one.n < confidence_fit.FEWEST
+                yield (None, *key, level, measure, *_numbers(one, few, lost))
+
+
+def _without_ratio(data: ConfidenceData, found: Sequence[Estimates]) -> list[str]:
+    """Return in one line which cells have no M-ratio, by reason."""
+    name = "m_ratio" if data.stimulus is not None else "m_ratio_mafc"
+    reasons = [
+        (each[name].status, ", ".join(str(part) for part in names.values()))
+        for names, each in zip(data.cells, found, strict=True)
+        if name in each and each[name].value is None
+    ]
+    if not reasons or "no answers chosen among" in reasons[0][0]:
+        return []
+    shown = []
+    for reason, each in groupby(sorted(reasons), key=lambda pair: pair[0]):
+        whose = [subject for _, subject in each]
+        more = f" and {len(whose) - _NAMED} more" if len(whose) > _NAMED else ""
+        shown.append(f"{', '.join(whose[:_NAMED])}{more}: {reason}" if whose[0] else reason)
+    return [f"no M-ratio for {len(reasons)} of {len(found)}: {'; '.join(shown)}"]
+
+
+def _shown(ids: Sequence[str]) -> list[str]:
+    """Return names of id columns that hide none of ours."""
+    return [
+        f"{name}_given" if name in OUTPUT or name in ids[:place] else name for place, name in enumerate(ids)
+    ]
+
+
+def _rows(
+    key: Sequence[Any], estimates: Estimates, dropped: int, fewer: int, several: bool
+) -> Iterator[tuple[Any, ...]]:
+    for measure, found in estimates.items():
+        few = confidence_fit.low_n(measure, found, fewer, several)
+        yield (*key, measure, *_numbers(found, few, dropped))
+
+
+def _numbers(found: Estimate, few: bool | None, dropped: int) -> tuple[Any, ...]:
+    return found.value, found.low, found.high, found.sem, found.n, few, dropped, found.method, found.status

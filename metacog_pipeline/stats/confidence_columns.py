@@ -1,0 +1,554 @@
+"""Columns of a table of trials as somebody else wrote it: which column is what, and what its cells stand for.
+
+A column is held as its distinct cells, so that every decision is taken on a handful of words however long the table is.
+A cell that says nothing is missing; one that says something else than its column needs makes its row a rejected one; where
+too many would be rejected the column is the wrong one and the table is refused (`DataError`).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from metacog_pipeline.stats._arrays import LARGEST, Floats, Ints, Rows
+from metacog_pipeline.stats.confidence_scale import Scale, two_scales
+from metacog_pipeline.stats.confidence_words import MISSING, NAMES, NO, S1_FIRST, YES
+
+MOST_LABELS = 10  # alternatives a stimulus or a response may have; a column with more is something else
+# Of the cells that are there: more that are no number, or neither of two words, and the column is another one. Of two
+# words a few per cent may be slips; more is another coding, and what looks known may stand for something else.
+MOST_ODD, MOST_UNKNOWN = 0.5, 0.1
+# Codes for "no answer": below 0 in a column that is not, or far above the ten levels that all others stay within.
+_BELOW, _ABOVE = (-1.0, -9.0, -99.0, -999.0), (99.0, 999.0, 9999.0)
+_BESIDE = (*_BELOW, 0.0, 9.0, *_ABOVE)
+_LARGEST_LEVEL = 10
+_COMMA = re.compile(r"[-+]?\d+(,\d+)+(\.\d+)?\s*%?")
+_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+\s*%?")
+_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+")
+_SHOWN = 40
+
+
+class DataError(ValueError):
+    """A table that cannot be used: what, the value, where and what to do, in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its distinct cells as text, and which of them each row holds, ``(rows,)``."""
+
+    name: str
+    words: tuple[str, ...]
+    code: Ints
+
+    @property
+    def counts(self) -> Ints:
+        """How many rows hold each word."""
+        return np.bincount(self.code, minlength=len(self.words)).astype(np.int64)
+
+    @property
+    def keys(self) -> tuple[str | None, ...]:
+        """Each word as it is compared: without case, numbers without needless places; None where it says nothing."""
+        return tuple(map(key, self.words))
+
+    def recoded(self, words: Mapping[str, str]) -> Column:
+        """Return the column with words replaced by what they stand for."""
+        meant = {key(word): value for word, value in words.items()}
+        return Column(self.name, tuple(meant.get(key(word), word) for word in self.words), self.code)
+
+
+def column(name: str, cells: Iterable[object]) -> Column:
+    """Return a column of cells of any kind: text, numbers, booleans, None.
+
+    >>> column("ok", [1, "yes", None, 1.0]).words
+    ('1', 'yes', '')
+    """
+    known: dict[str, int] = {}
+    code = [known.setdefault(as_text(cell), len(known)) for cell in cells]
+    return Column(name, tuple(known), np.array(code, dtype=np.int64))
+
+
+def as_text(cell: object) -> str:
+    """Return a cell as the text that a CSV file would hold."""
+    if cell is None:
+        return ""
+    if isinstance(cell, str):
+        return cell.strip()
+    if isinstance(cell, bool | np.bool_):
+        return str(bool(cell)).lower()
+    return f"{cell:.17g}" if isinstance(cell, float) and cell.is_integer() else str(cell)
+
+
+def key(word: str) -> str | None:
+    """Return a word as words are compared; None where it says nothing.
+
+    >>> key(" Left"), key("1.0"), key("NaN")
+    ('left', '1', None)
+    """
+    folded = unicodedata.normalize("NFC", word.strip().casefold())
+    if folded in MISSING:
+        return None
+    number = number_of(folded)
+    return folded if number is None else f"{number:.12g}"
+
+
+def number_of(word: str) -> float | None:
+    """Return a word as a number, a per cent sign put aside; None where it is none."""
+    try:
+        return None if "_" in word else float(word.strip().removesuffix("%"))
+    except ValueError:
+        return None
+
+
+class Account:
+    """What became of every row: used, left out because something is missing, or rejected with its reason.
+
+    ``lines``: the number of each row in its file, ``(rows,)``; by default rows count from 1.
+    """
+
+    def __init__(self, rows: int, lines: Ints | None = None) -> None:
+        self.lines, self._word = (np.arange(1, rows + 1), "row") if lines is None else (lines, "line")
+        self._code = np.zeros(rows, dtype=np.int64)
+        self._labels = ["used"]
+        self.rejected: list[tuple[int, str]] = []
+
+    @property
+    def used(self) -> Rows:
+        """Which rows nothing was found against."""
+        return np.asarray(self._code == 0)
+
+    def leave_out(self, rows: Rows, label: str, reason: Callable[[int], str] | None = None) -> None:
+        """Note ``rows`` under ``label`` unless something else was found before; ``reason`` makes them rejected ones."""
+        new = np.flatnonzero(rows & (self._code == 0))
+        if len(new):
+            self._code[new] = len(self._labels)
+            self._labels.append(label)
+            if reason is not None:
+                self.rejected += [(int(self.lines[row]), reason(row)) for row in new.tolist()]
+
+    def where(self, row: int) -> str:
+        """Return what people call a row."""
+        return f"{self._word} {int(self.lines[row])}"
+
+    def counts(self) -> dict[str, int]:
+        """Return how many rows were left out, by reason.
+
+        >>> account = Account(3)
+        >>> account.leave_out(np.array([True, False, False]), "conf missing")
+        >>> account.counts(), int(account.used.sum())
+        ({'conf missing': 1}, 2)
+        """
+        number = np.bincount(self._code, minlength=len(self._labels)).tolist()
+        found: dict[str, int] = {}
+        for label, n in zip(self._labels[1:], number[1:], strict=True):
+            found[label] = found.get(label, 0) + n
+        return found
+
+
+def plain(name: str) -> str:
+    """Return a column's name as names are compared: ``SubjectID`` and ``subject-id`` are ``subject_id``."""
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
+    return "_".join(re.findall(r"[^\W_]+", parted.casefold()))
+
+
+def roles(names: Sequence[str], given: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return which column holds what, by their names: {role: column}; ``given`` ones are as they are.
+
+    Of stimulus, response and correctness that were given the others are found only where they are needed. Raises
+    `DataError` where two columns have one name.
+
+    >>> roles(["Subj_idx", "Stimulus", "Response", "Confidence", "RT_conf"])["confidence"]
+    'Confidence'
+    """
+    found = dict(given or {})
+    answered = {"stimulus", "response", "correct"} & set(found)
+    enough = "correct" in found or {"stimulus", "response"} <= answered
+    for role, wanted in NAMES.items():
+        if role in found or (role in ("stimulus", "response", "correct") and enough):
+            continue
+        if role == "confidence" and {"keep", "correct"} <= set(found):
+            continue
+        free = [name for name in names if name not in found.values()]
+        for each in wanted:
+            same = [name for name in free if plain(name) == each or plain(name).replace("_", "") == each]
+            if len(same) > 1:
+                raise DataError(
+                    f"columns {same[0]!r} and {same[1]!r} are both a {role} by their names; name one with --{role}"
+                )
+            if same:
+                found[role] = same[0]
+                break
+        else:
+            found |= _by_part(role, free)
+    _require(found, names)
+    return found
+
+
+def _require(found: Mapping[str, str], names: Sequence[str]) -> None:
+    """Refuse a table without confidence (or kept answers) and right or wrong."""
+    there = f"; the columns are {', '.join(map(repr, names))[:200]}"
+    if found.get("confidence") in (found.get("correct"), "") and "confidence" in found:
+        raise DataError(f"--confidence {found['confidence']}: is the column of --correct")
+    if "keep" in found and "correct" not in found:
+        raise DataError(f"--keep: give --correct beside it, to tell right from wrong{there}")
+    if "correct" not in found and not {"stimulus", "response"} <= set(found):
+        one = next((role for role in ("stimulus", "response") if role in found), None)
+        beside = f"{found[one]!r} (--{one}) alone does not tell" if one else "nothing tells"
+        raise DataError(f"{beside} right from wrong: name --correct, or --stimulus and --response{there}")
+    if "confidence" not in found and not {"keep", "correct"} <= set(found):
+        raise DataError(f"no column of confidence: name it with --confidence, or --correct and --keep{there}")
+
+
+def _by_part(role: str, free: Sequence[str]) -> dict[str, str]:
+    """Return the only column whose name has a part that says confidence or subject, times of reactions put aside."""
+    telling = {
+        "confidence": {"confidence", "conf", "certainty"},
+        "subject": {"subject", "subj", "participant"},
+    }
+    other = {"rt", "rts", "time", "onset", "offset", "latency", "duration", "ms", "key", "type", "group", "n"}
+    parts = {name: set(plain(name).split("_")) for name in free}
+    same = [name for name in free if parts[name] & telling.get(role, set()) and not parts[name] & other]
+    return {role: same[0]} if len(same) == 1 else {}
+
+
+def wide_patterns(names: Sequence[str]) -> tuple[str, ...]:
+    """Return patterns of columns side by side, ``conf_*`` and ``correct_*``, where no single column is of confidence.
+
+    >>> wide_patterns(["id", "conf_1", "conf_2", "acc_1", "acc_2", "rt_1"])
+    ('conf_*', 'acc_*')
+    """
+    if any(plain(name) in NAMES["confidence"] for name in names):
+        return ()
+    found: dict[str, tuple[str, set[str]]] = {}
+    for role in ("confidence", "correct", "stimulus", "response"):
+        for each in NAMES[role]:
+            ends = {
+                name: re.fullmatch(rf"({each}[_\-. ]?)(\d+|(?<=[_\-. ])\w+)", name, re.IGNORECASE)
+                for name in names
+            }
+            match = {name: end for name, end in ends.items() if end is not None}
+            if role not in found and len(match) > 1:
+                found[role] = f"{next(iter(match.values()))[1]}*", {end[2] for end in match.values()}
+    sides = [found[role] for role in ("confidence", "correct") if role in found]
+    if len(sides) < 2:
+        sides = [found[role] for role in ("confidence", "stimulus", "response") if role in found]
+    if "confidence" not in found or len(sides) < 2 or any(keys != sides[0][1] for _, keys in sides):
+        return ()
+    return tuple(pattern for pattern, _ in sides)
+
+
+def truths(column: Column, account: Account, more: Mapping[str, int] | None = None) -> Floats:
+    """Return a column of right and wrong (or kept and withdrawn, with ``more`` words) as 1 and 0, NaN where it is neither.
+
+    Raises `DataError` where more than a tenth is neither.
+
+    >>> truths(column("ok", ["correct", "error", ""]), Account(3)).tolist()
+    [1.0, 0.0, nan]
+    """
+    codes = {**dict.fromkeys(NO, 0.0), **dict.fromkeys(YES, 1.0), **(more or {})}
+    keys = [each for each in column.keys if each is not None]
+    if set(keys) == {"-1", "1"}:
+        count = dict(zip(column.keys, column.counts.tolist(), strict=True))
+        if count["-1"] <= MOST_UNKNOWN * count["1"]:
+            raise DataError(
+                f"column {column.name!r} holds 1 and {count['-1']:,} times -1, which is wrong or no answer; say which with "
+                f"--map-values {column.name}:-1=0 or {column.name}:-1=NA"
+            )
+        codes["-1"] = 0.0
+    values = np.array([np.nan if each is None else codes.get(each, np.nan) for each in column.keys])
+    absent = _absent(column, no_answer(column))
+    odd = np.isnan(values) & ~absent
+    known = "0/wrong/no nor 1/right/yes" if more is None else "0/no/withdraw nor 1/yes/keep"
+    shown = ", ".join(repr(word.casefold()) for word in sorted(_words(column, ~absent))[:4])
+    reason = f"is neither {known}; say what words stand for, as in --map-values RIGHT=1,WRONG=0"
+    told = (
+        f"is neither {known} (it has {shown}); say what words stand for, as in --map-values RIGHT=1,WRONG=0"
+    )
+    _refuse_most(column, account, absent, [(odd, told)], MOST_UNKNOWN)
+    _leave(column, account, absent, [(odd, "unknown", reason)])
+    return values[column.code]
+
+
+def numbers(
+    column: Column, account: Account, scale: Scale | None = None, declared: bool = False, two: bool = True
+) -> Floats:
+    """Return a column as finite numbers, NaN where there is none; rows without one are noted in ``account``.
+
+    ``declared``: what scale they are on is known though it has no name; ``two``: whether a second scale is looked for.
+    Raises `DataError` where most of what is there is no number or lies outside ``scale``, where some are per cent and some
+    not, and where two scales are mixed.
+
+    >>> numbers(column("conf", ["0,5", "0,75"]), Account(2)).tolist()
+    [0.5, 0.75]
+    """
+    codes = () if scale is not None else no_answer(column)
+    absent = _absent(column, codes)
+    there = _words(column, ~absent)
+    _refuse_mixed_percent(column, there)
+    values = _values(column, there, absent)
+    unread = ~absent & np.isnan(values)
+    comma = unread & np.array([_COMMA.fullmatch(word) is not None for word in column.words], dtype=bool)
+    infinite = ~absent & ~unread & ~(np.abs(values) <= LARGEST)
+    outside = ~absent & ~unread & ~infinite
+    outside &= np.zeros_like(outside) if scale is None else (values < scale.low) | (values > scale.high)
+    if two and not any(word.endswith("%") for word in there):
+        usable = np.isfinite(values) & ~infinite & ~absent
+        counted = dict(zip(values[usable].tolist(), column.counts[usable].tolist(), strict=True))
+        if why := two_scales(counted, declared or scale is not None):
+            raise DataError(f"in column {column.name!r} {why}")
+    problems = [
+        (comma, "has a comma", "has a comma: write 0.85 and 1000, not 0,85 nor 1,000"),
+        (unread & ~comma, "is no number", "is no number; say what words stand for with --map-values"),
+        (infinite, "is not finite", f"is not a number up to {LARGEST:g}"),
+        (outside, f"is outside {scale}", f"is outside {scale}; declare another --scale"),
+    ]
+    _refuse_most(column, account, absent, [(rows, reason) for rows, _, reason in problems], MOST_ODD)
+    _leave(column, account, absent, problems)
+    bad = absent | comma | infinite | outside
+    return np.where(bad, np.nan, values)[column.code]
+
+
+def _values(column: Column, there: Sequence[str], absent: Rows) -> Floats:
+    """Return each word as a number, NaN where it is none; two words such as yes and no are 1 and 0."""
+    keys = [key(word) for word in there]
+    if there and all(each in YES or each in NO for each in keys):
+        return np.array([np.nan if each is None else float(each in YES) for each in column.keys])
+    commas = [word for word in there if _DECIMAL_COMMA.fullmatch(word)]
+    # Decimal commas are those of the whole column: no number of it has a point, and not all look like thousands.
+    decimal = commas and not any("." in word for word in there)
+    decimal = decimal and not all(_THOUSANDS.fullmatch(word) for word in commas)
+    words = [word.replace(",", ".") if decimal and word.count(",") == 1 else word for word in column.words]
+    found = [None if gone else number_of(word) for word, gone in zip(words, absent.tolist(), strict=True)]
+    return np.array([np.nan if each is None else each for each in found], dtype=np.float64)
+
+
+def _refuse_mixed_percent(column: Column, there: Sequence[str]) -> None:
+    signed = [word for word in there if word.endswith("%")]
+    bare = [word for word in there if not word.endswith("%") and number_of(word) is not None]
+    if signed and bare:
+        raise DataError(
+            f"column {column.name!r} holds per cent and plain numbers, {signed[0]!r} and {bare[0]!r}; "
+            "write all of them one way"
+        )
+
+
+def no_answer(column: Column, beside: Column | None = None) -> tuple[float, ...]:
+    """Return the numbers that stand for "no answer" in a column of numbers; ``beside``: the labels that answers have.
+
+    >>> no_answer(column("conf", [1, 2, 4, -1])), no_answer(column("resp", [-1, 1]))
+    ((-1.0,), ())
+    """
+    values = [None if each is None else number_of(each) for each in column.keys]
+    there = {value for value in values if value is not None}
+    if None in [value for value, each in zip(values, column.keys, strict=True) if each is not None]:
+        return ()  # words among them: what is a number there is a word as well
+    if beside is not None:
+        stated = [number_of(each) for each in beside.keys if each is not None]
+        labels = {each for each in stated if each is not None} - {*no_answer(beside)}
+        extra = there - labels
+        if len(labels) > 1 and extra and (labels <= there or min(labels) > 0) and extra <= {*_BESIDE}:
+            codes = extra if labels <= there else extra & {*_BELOW}
+            if len(there) > len(codes) > 0:
+                return tuple(sorted(codes))
+    below = there & {*_BELOW}
+    rest = there - below
+    if below and len(rest) > 1 and min(rest) >= 0:
+        return tuple(sorted(below))
+    above = there & {*_ABOVE}
+    rest = there - above
+    return (
+        tuple(sorted(above))
+        if above and len(rest) > 1 and 0 <= min(rest) <= max(rest) <= _LARGEST_LEVEL
+        else ()
+    )
+
+
+def _absent(column: Column, codes: Sequence[float] = ()) -> Rows:
+    keys = column.keys
+    return np.array([each is None or (bool(codes) and number_of(each) in codes) for each in keys], dtype=bool)
+
+
+def _words(column: Column, which: Rows) -> list[str]:
+    return [word for word, wanted in zip(column.words, which.tolist(), strict=True) if wanted]
+
+
+def _leave(column: Column, account: Account, absent: Rows, problems: Sequence[tuple[Rows, str, str]]) -> None:
+    codes = np.array(
+        [gone and each is not None for gone, each in zip(absent, column.keys, strict=True)], dtype=bool
+    )
+    account.leave_out((absent & ~codes)[column.code], f"{column.name} missing")
+    for word in _words(column, codes):
+        account.leave_out(
+            (codes & (np.array(column.words) == word))[column.code], f"{column.name} missing ({word})"
+        )
+    for words, label, reason in problems:
+        account.leave_out(words[column.code], f"{column.name} {label}", _reason(column, reason))
+
+
+def _reason(column: Column, reason: str) -> Callable[[int], str]:
+    return lambda row: f"{column.name} {column.words[column.code[row]][:_SHOWN]!r} {reason}"
+
+
+def _refuse_most(
+    column: Column, account: Account, absent: Rows, problems: Sequence[tuple[Rows, str]], most: float
+) -> None:
+    """Refuse a column of which most is unusable, or that says nothing at all."""
+    number = column.counts
+    there = int(number[~absent].sum())
+    if not there:
+        raise DataError(f"column {column.name!r} holds nothing; name another column")
+    words, reason = max(problems, key=lambda each: int(number[each[0]].sum()))
+    bad = int(sum(number[each].sum() for each, _ in problems))
+    if bad > most * there:
+        row = int(np.flatnonzero(words[column.code])[0])
+        raise DataError(
+            f"column {column.name!r} cannot be used in {bad:,} of {there:,} rows: {account.where(row)} holds "
+            f"{column.words[column.code[row]][:_SHOWN]!r}, which {reason}; or name another column"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Coding:
+    """Stimulus and response by row, numbers from 0 or NaN; the labels they stand for; and each column in words."""
+
+    stimulus: Floats | None
+    response: Floats | None
+    labels: tuple[str, ...]
+    shown: tuple[str, ...] = ()
+
+
+_UNUSED = Coding(None, None, ())
+
+
+def coding(
+    stimulus: Column | None,
+    response: Column | None,
+    account: Account,
+    labels: tuple[str, str] | None = None,
+    right: Floats | None = None,
+) -> Coding:
+    """Return stimulus and response as numbers; ``right``: 1, 0 or NaN by row, where correctness is known by itself.
+
+    Each column is coded by itself: 1/2 beside 0/1 are two codings of the same two labels, in their order. Where the order
+    tells nothing (left/right beside 0/1) ``right`` decides, or the table is refused (`DataError`).
+
+    >>> found = coding(column("stim", [1, 2, 2]), column("resp", [0, 1, 0]), Account(3))
+    >>> found.stimulus.tolist(), found.response.tolist()
+    ([0.0, 1.0, 1.0], [0.0, 1.0, 0.0])
+    """
+    sides = [each for each in (stimulus, response) if each is not None]
+    codes = [no_answer(stimulus)] if stimulus is not None else []
+    codes += [no_answer(response, stimulus)] if response is not None else []
+    absent = [_absent(side, own) for side, own in zip(sides, codes, strict=True)]
+    keys = [_labels(side, gone) for side, gone in zip(sides, absent, strict=True)]
+    if labels is None and max(map(len, keys)) > MOST_LABELS:
+        if right is not None:
+            return _UNUSED
+        many = sides[max(range(len(sides)), key=lambda place: len(keys[place]))]
+        raise DataError(
+            f"column {many.name!r} holds {len(keys[sides.index(many)]):,} different values, no labels of answers; "
+            "name a column of right and wrong with --correct"
+        )
+    if labels is not None:
+        maps, names = [{str(key(label)): place for place, label in enumerate(labels)}] * len(sides), labels
+    else:
+        maps, names = _maps(sides, keys, right)
+    found = []
+    for side, gone, meant in zip(sides, absent, maps, strict=True):
+        odd = ~gone & np.array([each not in meant for each in side.keys], dtype=bool)
+        reason = (
+            f"is neither {' nor '.join(names)}; say which is S1 with --labels S1,S2, or use another column"
+        )
+        _refuse_most(side, account, gone, [(odd, reason)], MOST_UNKNOWN)
+        _leave(side, account, gone, [(odd, "unknown", reason)])
+        values = [
+            np.nan if lost else meant.get(str(each), np.nan)
+            for lost, each in zip(gone, side.keys, strict=True)
+        ]
+        found.append(np.array(values, dtype=np.float64)[side.code])
+    shown = tuple(_shown(*each, len(names)) for each in zip(sides, keys, maps, strict=True))
+    first = found.pop(0) if stimulus is not None else None
+    return Coding(first, found.pop(0) if response is not None else None, tuple(names), shown)
+
+
+def _shown(side: Column, own: Mapping[str, str], meant: Mapping[str, int], labels: int) -> str:
+    called = "S" if labels <= 2 else ""
+    each = (f"{own[word]} = {called}{place + 1}" for word, place in meant.items() if word in own)
+    return f"{side.name} ({', '.join(each)})"
+
+
+def _labels(side: Column, absent: Rows) -> dict[str, str]:
+    """Return the labels of a column as they are compared, in their order, and as they stand there."""
+    there = {str(key(word)): word for word in reversed(_words(side, ~absent))}
+    numbers = {each: number_of(each) for each in there}
+    if all(value is not None for value in numbers.values()):
+        return {each: there[each] for each in sorted(there, key=lambda each: numbers[each] or 0.0)}
+    if len({S1_FIRST.get(each) for each in there} & {0, 1}) == len(there) == 2:
+        return {each: there[each] for each in sorted(there, key=S1_FIRST.__getitem__)}
+    return {each: there[each] for each in sorted(there)}
+
+
+def _maps(
+    sides: Sequence[Column], keys: Sequence[dict[str, str]], right: Floats | None
+) -> tuple[list[dict[str, int]], tuple[str, ...]]:
+    """Return the number of each label of each column, and what the labels are called."""
+    first, last = keys[0], keys[-1]
+    every = _labels(column("", [*first, *last]), np.zeros(len({*first, *last}), dtype=bool))
+    plain_codes = {"0", "1"}
+    if {*every} <= plain_codes:
+        return [{"0": 0, "1": 1}] * len(sides), ("0", "1")
+    same = [{each: place for place, each in enumerate(every)}] * len(sides)
+    called = tuple(first.get(each, last.get(each, each)) for each in every)
+    if len(sides) == 1 or {*first} <= {*last} or {*last} <= {*first}:
+        return same, called
+    numeric = all(number_of(each) is not None for each in every)
+    ordered = [{each: place for place, each in enumerate(own)} for own in keys]
+    if numeric and _counted_apart(first, last):
+        return _by_right(sides, ordered, right), tuple(max(first, last, key=len).values())
+    matched = {
+        each: [other for other in first if other.startswith(each) or each.startswith(other)] for each in last
+    }
+    if not numeric and all(len(found) == 1 for found in matched.values()):
+        return [ordered[0], {each: ordered[0][found[0]] for each, found in matched.items()}], tuple(
+            first.values()
+        )
+    if {*first} & {*last}:
+        return same, called
+    if right is not None and len(first) == len(last) == 2:
+        return _by_right(sides, ordered, right), tuple(first.values())
+    one, other = (
+        f"{side.name!r} holds {', '.join(list(own.values())[:4])}"
+        for side, own in zip(sides, keys, strict=True)
+    )
+    raise DataError(
+        f"column {one}, column {other}: which of them are the same cannot be inferred; recode one, as in "
+        f"--map-values {sides[-1].name}:{next(iter(last.values()), '')}={next(iter(first.values()), '')},…"
+    )
+
+
+def _counted_apart(first: Iterable[str], last: Iterable[str]) -> bool:
+    """Whether two columns of numbers code the same labels: two each, or one counted from 0 and the other from 1."""
+    sides = [[int(number_of(each) or 0) for each in side] for side in (first, last)]
+    zero, one = sorted(sides, key=lambda side: side[0])
+    consecutive = all(side == list(range(side[0], side[-1] + 1)) for side in sides)
+    return len(zero) == len(one) == 2 or (consecutive and zero[0] == 0 and one[0] == 1 and zero[-1] < one[-1])
+
+
+def _by_right(
+    sides: Sequence[Column], ordered: Sequence[dict[str, int]], right: Floats | None
+) -> list[dict[str, int]]:
+    """Return the maps, the second turned round where two labels agree with what is known to be right only so."""
+    maps = [dict(each) for each in ordered]
+    if right is None or len(maps[0]) != 2:
+        return maps
+    one, other = (
+        np.array([meant.get(str(each), np.nan) for each in side.keys], dtype=np.float64)[side.code]
+        for side, meant in zip(sides, maps, strict=True)
+    )
+    known = ~(np.isnan(one) | np.isnan(other) | np.isnan(right))
+    if known.any() and float(((one == other) == (right == 1))[known].mean()) < 0.5:
+        maps[1] = {each: 1 - place for each, place in maps[1].items()}
+    return maps

@@ -1,0 +1,575 @@
+"""Trials with confidence from a table that somebody else made: the one way in for `metacog fit`, scores and own questions.
+
+`read` takes columns of any kind and returns coded trials, cell by cell: stimulus and response where an answer has two
+sides, else right or wrong. Scales of confidence are those of each subject. What was taken for what, and every row that is
+not used, is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metacog_pipeline.stats import confidence_columns as columns
+from metacog_pipeline.stats import confidence_scale
+from metacog_pipeline.stats._arrays import Floats, Ints, Rows
+from metacog_pipeline.stats.confidence_columns import Account, Coding, Column, DataError
+from metacog_pipeline.stats.confidence_scale import Scale
+from metacog_pipeline.stats.confidence_words import KEPT, NO, YES
+from metacog_pipeline.stats.type2 import bin_confidence
+
+LARGEST_M = 10  # alternatives that a choice may have
+#: Whole numbers up to this are ratings as they are; more levels than `MOST_LEVELS` of anything else are cut into bins.
+LARGEST_RATING, MOST_LEVELS, BINS = 20, 10, 4
+MOST_CELLS = 10_000
+# A subject's ratings tell a scale of their own from this many on, where others go far beyond it.
+_LEAST_RATINGS, _HIGHEST_RATING = 20, 10
+_LEAST_OF_A_SUBJECT = 3  # rows, on average: a column with fewer for each value names no subjects
+_AGREEMENT = 0.95  # of right or wrong with stimulus and response; below, it is said
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a user says about a table; everything else is inferred.
+
+    Attributes
+    ----------
+    roles
+        {role: column}: stimulus, response, correct, confidence, keep, subject, item, run, alternatives.
+    by
+        Columns of which each combination of values is a cell of its own.
+    labels
+        What S1 and S2 are called.
+    words
+        {column: {word: value}}; under ``""`` words for the columns that cannot be read without them.
+    scale, ratings, bins
+        Of confidence: its ends; K of ratings 1..K; into how many quantile bins it is cut.
+    alternatives
+        Among how many each answer was chosen.
+    """
+
+    roles: Mapping[str, str] = field(default_factory=dict)
+    by: tuple[str, ...] = ()
+    labels: tuple[str, str] | None = None
+    words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    scale: Scale | None = None
+    ratings: int | None = None
+    bins: int | None = None
+    alternatives: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceData:
+    """Trials, one entry per row of the table; NaN where a row has no value.
+
+    Attributes
+    ----------
+    cells
+        The names of each cell: {column: text, or None where the column is empty}.
+    cell
+        ``(rows,)``: the cell of each row.
+    subject
+        The column of subjects, None where there is none.
+    correct
+        1 or 0.
+    stimulus, response
+        0 (S1) or 1 (S2), None where answers do not have two sides.
+    confidence, share, rating
+        As stated; from 0 to 1, NaN where its scale is not known; and 1..K for fits. None without confidence.
+    ratings
+        K, None where confidence was not cut.
+    unscaled
+        Why a cell has no share, by cell; '' where it has one.
+    m
+        Alternatives of each answer.
+    keep
+        1 where an answer was kept, None without such a column.
+    items
+        The item of each row, None where no item has several rows in a cell.
+    account, notes
+        Every row that was not used; what was taken for what.
+    """
+
+    cells: tuple[Mapping[str, str | None], ...]
+    cell: Ints
+    subject: str | None
+    correct: Floats
+    stimulus: Floats | None
+    response: Floats | None
+    confidence: Floats | None
+    share: Floats | None
+    rating: Floats | None
+    ratings: int | None
+    unscaled: tuple[str, ...]
+    m: Floats
+    keep: Floats | None
+    items: Ints | None
+    account: Account
+    notes: tuple[str, ...]
+
+    def rows(self) -> list[NDArray[np.intp]]:
+        """Return the used rows of each cell."""
+        used = np.flatnonzero(self.account.used)
+        order = used[np.argsort(self.cell[used], kind="stable")]
+        ends = np.cumsum(np.bincount(self.cell[used], minlength=len(self.cells)))
+        return np.split(order, ends[:-1])
+
+    def dropped(self) -> Ints:
+        """Return how many rows of each cell were not used."""
+        return np.bincount(self.cell[~self.account.used], minlength=len(self.cells)).astype(np.int64)
+
+
+def read(
+    table: Mapping[str, Column], given: Given | None = None, lines: Ints | None = None
+) -> ConfidenceData:
+    """Return the trials of a table.
+
+    Parameters
+    ----------
+    table
+        {name: column}, of `confidence_columns.column`; columns that are not needed may be left out.
+    given
+        What is known of the table.
+    lines
+        Shape ``(rows,)``: the number of each row in its file, for messages.
+
+    Raises
+    ------
+    DataError
+        For a table without the columns that are needed, or one that cannot be used: in one line, without the file's name.
+
+    Examples
+    --------
+    >>> cells = {"stim": [1, 1, 2, 2], "resp": [0, 1, 1, 1], "conf": [3, 1, 2, 3]}
+    >>> found = read({name: columns.column(name, values) for name, values in cells.items()})
+    >>> found.stimulus.tolist(), found.correct.tolist(), found.ratings
+    ([0.0, 0.0, 1.0, 1.0], [1.0, 0.0, 1.0, 1.0], 3)
+    """
+    given = given or Given()
+    return _Reader(table, given, columns.roles(list(table), given.roles), lines).read()
+
+
+class _Reader:
+    """Reads one table: the parts of `read`, which share its account and its notes."""
+
+    def __init__(
+        self, table: Mapping[str, Column], given: Given, roles: Mapping[str, str], lines: Ints | None
+    ) -> None:
+        self.given, self.roles = given, roles
+        self.rows = len(next(iter(table.values())).code)
+        self.account = Account(self.rows, lines)
+        self.notes: list[str] = []
+        self.taken: list[str] = []
+        self.column = _recoded(table, given, roles, self.notes)
+        self.table = table
+
+    def read(self) -> ConfidenceData:
+        cells, cell, subject = self._cells()
+        coded, correct = self._answers()
+        two_sided = coded.stimulus is not None and coded.response is not None and len(coded.labels) <= 2
+        m = self._alternatives(coded, two_sided)
+        confidence = share = rating = keep = None
+        ratings, unscaled = None, tuple([""] * len(cells))
+        subjects = cell if subject else np.zeros(self.rows, dtype=np.int64)
+        if "confidence" in self.roles:
+            confidence = self._numbers(subjects)
+            self.taken.append(f"confidence = {self.roles['confidence']}")
+            family = families(confidence, subjects, self.account.used)
+            if two_sided:
+                confidence = self._unsigned(confidence, coded.response)
+            if two_sided or self.given.bins is not None or self.given.ratings is not None:
+                rating, ratings = self._ratings(confidence, family, cell)
+            if not two_sided:
+                share, unscaled = self._shares(confidence, family, cell, len(cells))
+        if "keep" in self.roles:
+            keep = columns.truths(self.column["keep"], self.account, KEPT)
+            self.taken.append(f"kept = {self.roles['keep']}")
+        items = self._items(cell)
+        return ConfidenceData(
+            cells, cell, subject, correct, coded.stimulus if two_sided else None, coded.response if two_sided else None,
+            confidence, share, rating, ratings, unscaled, m, keep, items, self.account,
+            ("; ".join(self.taken), *self.notes),
+        )  # fmt: skip
+
+    def _cells(self) -> tuple[tuple[Mapping[str, str | None], ...], Ints, str | None]:
+        subject = self.roles.get("subject")
+        known = {*self.given.by, *self.given.roles.values()}
+        if subject not in known and self.rows < _LEAST_OF_A_SUBJECT * len(
+            self.table[subject].words if subject else ()
+        ):
+            subject = None  # the number of the row or of an item
+        names = list(dict.fromkeys([*([subject] if subject else []), *self.given.by]))
+        code, cells = np.zeros(self.rows, dtype=np.int64), [dict[str, str | None]()]
+        for name in names:
+            side = self.table[name]
+            pair = code * len(side.words) + side.code
+            found, first, code = np.unique(pair, return_index=True, return_inverse=True)
+            order = np.argsort(np.argsort(first))  # cells come in the order of their first rows
+            code = order[code]
+            if len(found) > MOST_CELLS:
+                raise DataError(
+                    f"--by {' --by '.join(names)} makes {len(found):,} groups of {self.rows:,} rows; name columns "
+                    f"with up to {MOST_CELLS:,} values"
+                )
+            pairs = pair[np.sort(first)].tolist()
+            size = len(side.words)
+            cells = [{**cells[each // size], name: side.words[each % size][:200] or None} for each in pairs]
+            if lacking := int(side.counts[[word == "" for word in side.words]].sum()):
+                self.notes.append(f"{lacking:,} rows without {name}: a group of their own, shown as N/A")
+        if subject:
+            self.taken.append(f"subject = {subject} ({len(self.table[subject].words):,})")
+        return tuple(cells), code.astype(np.int64), subject
+
+    def _answers(self) -> tuple[Coding, Floats]:
+        """Return how answers are coded and which are right."""
+        roles, account = self.roles, self.account
+        right = None
+        both = {"stimulus", "response"} <= set(roles)
+        if "correct" in roles:
+            right = self._right(both)
+        sides = [self.column.get(role) for role in ("stimulus", "response")]
+        if not any(sides):
+            assert right is not None
+            self.taken.append(f"right = {roles['correct']}")
+            return Coding(None, None, ()), right
+        coded = columns.coding(sides[0], sides[1], account, self.given.labels, right)
+        if not coded.labels:
+            unused = [roles[role] for role in ("stimulus", "response") if role in roles]
+            self.notes.append(f"not used: {' and '.join(unused)}, no labels of answers")
+        self.taken += [
+            f"{role} = {shown}"
+            for role, shown in zip(
+                [r for r in ("stimulus", "response") if r in roles], coded.shown, strict=False
+            )
+        ]
+        if coded.stimulus is not None and coded.response is not None:
+            same = (coded.stimulus == coded.response).astype(np.float64)
+            same[np.isnan(coded.stimulus) | np.isnan(coded.response)] = np.nan
+            if right is not None:
+                known = ~(np.isnan(same) | np.isnan(right))
+                off = int((same != right)[known].sum())
+                if off > (1 - _AGREEMENT) * known.sum():
+                    self.notes.append(
+                        f"{roles['correct']} disagrees with stimulus and response in {off:,} rows and is not used"
+                    )
+            return coded, same
+        if right is None:
+            raise DataError(
+                "right or wrong cannot be told: name stimulus and response, or one of them and --correct"
+            )
+        self.taken.append(f"right = {roles['correct']}")
+        if len(coded.labels) > 2 or not coded.labels:
+            return Coding(None, None, coded.labels, coded.shown), right
+        if coded.stimulus is not None:
+            return Coding(
+                coded.stimulus, np.where(right == 1, coded.stimulus, 1 - coded.stimulus), coded.labels
+            ), right
+        assert coded.response is not None
+        return Coding(
+            np.where(right == 1, coded.response, 1 - coded.response), coded.response, coded.labels
+        ), right
+
+    def _right(self, both: bool) -> Floats | None:
+        """Return the column of right and wrong; beside stimulus and response it only checks these, and may be anything."""
+        if not both:
+            return columns.truths(self.column["correct"], self.account)
+        try:
+            return columns.truths(self.column["correct"], Account(self.rows))
+        except DataError:
+            return None
+
+    def _alternatives(self, coded: Coding, two_sided: bool) -> Floats:
+        """Return the number of alternatives of each row, NaN where it is not known."""
+        name = self.roles.get("alternatives")
+        m = np.full(self.rows, np.nan)
+        if two_sided and (name or self.given.alternatives):
+            raise DataError("--alternatives is for answers known as right or wrong only; these are binary")
+        if two_sided or "confidence" not in self.roles:
+            return m
+        if name is not None:
+            m = columns.numbers(self.column["alternatives"], Account(self.rows), declared=True)
+        elif self.given.alternatives is not None:
+            m = np.full(self.rows, float(self.given.alternatives))
+        elif len(coded.labels) > 2:
+            m = np.full(self.rows, float(len(coded.labels)))
+        wrong = ~np.isnan(m) & ((m < 2) | (m > LARGEST_M) | (m != np.floor(m)))
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            where = "--alternatives" if name is None else f"{name} of {self.account.where(row)}"
+            raise DataError(f"{where} is {m[row]:g}; alternatives are whole numbers from 2 to {LARGEST_M}")
+        lacking = int((np.isnan(m) & self.account.used).sum())
+        if lacking == int(self.account.used.sum()):
+            self.notes.append("no M-ratio: say among how many with --alternatives")
+        else:
+            told = f"column {name!r}" if name else f"{m[~np.isnan(m)][0]:g}"
+            without = f", {lacking:,} rows without a number take no part in it" if lacking else ""
+            self.notes.append(f"efficiency of a choice among {told}{without}")
+        return m
+
+    def _numbers(self, subjects: Ints) -> Floats:
+        """Return confidence; what looks like two scales is looked for within each subject."""
+        given, side = self.given, self.column["confidence"]
+        confidence = columns.numbers(side, self.account, given.scale, given.ratings is not None, two=False)
+        if any(word.endswith("%") for word in side.words):
+            return confidence
+        every = np.ones(self.rows, dtype=bool)
+        for subject, own in enumerate(by_subject(confidence, subjects, every)):
+            counted = dict(zip(*(each.tolist() for each in np.unique(own, return_counts=True)), strict=True))
+            if why := confidence_scale.two_scales(
+                counted, given.ratings is not None or given.scale is not None
+            ):
+                whose = f" of {self._called(subject, subjects)}" if subjects.any() else ""
+                raise DataError(f"in column {side.name!r}{whose} {why}")
+        return confidence
+
+    def _unsigned(self, confidence: Floats, response: Floats | None) -> Floats:
+        """Return confidence without its sign where that is the response: -3 for a sure S1, 3 for a sure S2."""
+        there = self.account.used & (confidence != 0)
+        assert response is not None
+        same = (confidence > 0) == (response == 1)
+        if (
+            (confidence[there] < 0).any()
+            and (confidence[there] > 0).any()
+            and same[there].mean() >= _AGREEMENT
+        ):
+            self.notes.append("the sign of confidence is the response: its size is taken")
+            return np.abs(confidence)
+        return confidence
+
+    def _called(self, subject: int, subjects: Ints) -> str:
+        side = self.table[self.roles["subject"]]
+        return str(side.words[side.code[int(np.flatnonzero(subjects == subject)[0])]][:40])
+
+    def _ratings(self, confidence: Floats, families: Ints, cell: Ints) -> tuple[Floats, int]:
+        """Return ratings 1..K and K; rows without one are noted."""
+        given, used = self.given, self.account.used
+        if given.bins is not None:
+            return self._binned(confidence, given.bins, cell, "")
+        if given.ratings is not None:
+            return self._rated(confidence, given.ratings, f"ratings 1..{given.ratings}")
+        scale = given.scale
+        there = confidence[used]
+        whole = bool((there == np.floor(there)).all())
+        if (
+            scale is not None
+            and whole
+            and scale.low == np.floor(scale.low)
+            and scale.high - scale.low <= LARGEST_RATING
+        ):
+            return self._rated(
+                confidence - scale.low + 1, round(scale.high - scale.low + 1), f"ratings {scale}"
+            )
+        if not len(there):
+            return confidence, 1
+        made, most = np.full(self.rows, np.nan), 1
+        for family in np.unique(families[used]).tolist():
+            rows = families == family
+            own = confidence[rows & used]
+            levels = np.unique(own)
+            whose = ""
+            if families.any():
+                whose = f" of {len(np.unique(self.table[self.roles['subject']].code[rows & used]))} subjects"
+            if (own == np.floor(own)).all() and own.min() >= 1 and own.max() <= LARGEST_RATING:
+                rating, k = confidence, int(own.max())
+                self.notes.append(f"ratings 1..{k}, the largest one seen{whose}")
+            elif len(levels) <= MOST_LEVELS:
+                rating, k = np.asarray(np.searchsorted(levels, confidence) + 1, dtype=np.float64), len(levels)
+                self.notes.append(f"ratings{whose} are its {k} levels from {levels[0]:g} to {levels[-1]:g}")
+            else:
+                k = most if families.any() and 2 <= most <= MOST_LEVELS else BINS
+                rating, k = self._binned(np.where(rows, confidence, np.nan), k, cell, whose)
+            made, most = np.where(rows, rating, made), max(most, k)
+        return np.where(np.isnan(confidence), np.nan, made), most
+
+    def _binned(self, confidence: Floats, bins: int, cell: Ints, whose: str) -> tuple[Floats, int]:
+        there = ~np.isnan(confidence) & self.account.used
+        binned = bin_confidence(np.where(there, confidence, np.nan), bins, cell)
+        cells = np.unique(cell[there])
+        empty = int((binned.status[cells] != "ok").sum())
+        note = f"confidence{whose} cut into {bins} quantile bins within each cell"
+        self.notes.append(
+            note + (f", ties leaving bins empty in {empty} of {len(cells)} cells" if empty else "")
+        )
+        return np.where(binned.rating > 0, binned.rating, np.nan).astype(np.float64), bins
+
+    def _rated(self, rating: Floats, ratings: int, note: str) -> tuple[Floats, int]:
+        side = self.column["confidence"]
+        self.notes.append(note)
+        odd = ~np.isnan(rating) & ((rating < 1) | (rating > ratings) | (rating != np.floor(rating)))
+        label = f"is no rating 1..{ratings}"
+        shown = lambda row: f"{side.name} {side.words[side.code[row]][:40]!r} {label}"  # noqa: E731
+        self.account.leave_out(odd, f"{side.name} {label}", shown)
+        return rating, ratings
+
+    def _shares(
+        self, confidence: Floats, families: Ints, cell: Ints, cells: int
+    ) -> tuple[Floats, tuple[str, ...]]:
+        """Return confidence from 0 to 1 where its scale is known, and why it is not by cell."""
+        used, share, why = self.account.used, np.full(self.rows, np.nan), ["no items"] * cells
+        for family in np.unique(families[used]).tolist():
+            rows = (families == family) & used
+            scale, reason = self._scale(confidence[rows])
+            for each in np.unique(cell[rows]).tolist():
+                why[each] = reason
+            if scale is not None:
+                share[rows] = (confidence[rows] - scale.low) / (scale.high - scale.low)
+        return share, tuple(why)
+
+    def _scale(self, there: Floats) -> tuple[Scale | None, str]:
+        """Return the scale of confidences where it was declared or only one is usual, else None and the reason."""
+        given = self.given
+        low, high = float(there.min()), float(there.max())
+        usual = confidence_scale.fitting_scales(low, high, bool((there == np.floor(there)).all()))
+        scale: Scale | None = None
+        if given.scale is not None:
+            scale, why = given.scale, ""
+        elif given.ratings is not None and given.ratings > 1:
+            scale, why = Scale(1, given.ratings), ""
+        elif any(word.endswith("%") for word in self.column["confidence"].words):
+            scale, why = Scale(0, 100), " per cent"
+        elif len(usual) == 1:
+            scale, why = Scale(0, 100), ", the only usual scale it fits"
+        if scale is not None:
+            self.notes.append(f"confidence on {scale}{why}")
+            return scale, ""
+        many = f"{', '.join(usual[:-1])} and {usual[-1]} fit" if usual else "no usual one fits"
+        self.notes.append(
+            f"no calibration: confidence runs from {low:g} to {high:g}; {many}: declare its --scale"
+        )
+        return None, f"no --scale declared: {many}"
+
+    def _items(self, cell: Ints) -> Ints | None:
+        """Return the item of each row where a cell has several rows of one; rows that are there twice are rejected."""
+        if "item" not in self.roles:
+            return None
+        item, used = self.column["item"], self.account
+        used.leave_out(
+            np.array([each is None for each in item.keys], dtype=bool)[item.code], f"{item.name} missing"
+        )
+        if "run" in self.roles:
+            run = self.column["run"]
+            used.leave_out(
+                np.array([each is None for each in run.keys], dtype=bool)[run.code], f"{run.name} missing"
+            )
+            code = (cell * len(item.words) + item.code) * len(run.words) + run.code
+            first = np.unique(np.where(used.used, code, -1 - np.arange(self.rows)), return_index=True)[1]
+            again = used.used.copy()
+            again[first] = False
+            used.leave_out(
+                again,
+                "item and run there already",
+                lambda row: (
+                    f"item {item.words[item.code[row]]!r} run {run.words[run.code[row]]!r} is there already"
+                ),
+            )
+        most = int(
+            np.unique(cell[used.used] * len(item.words) + item.code[used.used], return_counts=True)[1].max(
+                initial=0
+            )
+        )
+        if most < 2:
+            return None
+        self.notes.append(f"up to {most:,} rows of an item: intervals are over items")
+        return item.code
+
+
+def _recoded(
+    table: Mapping[str, Column], given: Given, roles: Mapping[str, str], notes: list[str]
+) -> dict[str, Column]:
+    """Return the column of each role with its words replaced.
+
+    Words without a column are for the columns that cannot be read without them: one that can be read is never changed.
+    """
+    found = {role: table[name].recoded(given.words.get(name, {})) for role, name in roles.items()}
+    known = {**dict.fromkeys(YES, 1), **dict.fromkeys(NO, 0), **KEPT}
+    words = {
+        word: value
+        for word, value in given.words.get("", {}).items()
+        if known.get(word.casefold(), word) != known.get(value.casefold(), value)  # KEEP=1 is so already
+    }
+    if not words:
+        return found
+    sides = [role for role in ("stimulus", "response") if role in found]
+    keys = {role: {each for each in found[role].keys if each is not None} for role in found}
+    alike = len(sides) == 2 and (keys[sides[0]] <= keys[sides[1]] or keys[sides[1]] <= keys[sides[0]])
+    needing = []
+    for role, side in found.items():
+        coded = set().union(*(keys[each] for each in sides)) if alike and role in sides else keys[role]
+        if role in (
+            "stimulus",
+            "response",
+            "correct",
+            "keep",
+            "confidence",
+            "alternatives",
+        ) and not _readable(role, side, coded):
+            needing.append(role)
+    if not needing:
+        raise DataError(
+            "--map-values: every column can be read without it and stays as it is; name the column that is meant, as in "
+            f"--map-values {next(iter(roles.values()))}:WORD=VALUE"
+        )
+    notes.append(f"--map-values is for {' and '.join(repr(roles[role]) for role in needing)}")
+    return {role: side.recoded(words) if role in needing else side for role, side in found.items()}
+
+
+def _readable(role: str, side: Column, coded: set[str]) -> bool:
+    """Whether a column can be read without words: numbers as numbers, two sides as 0/1 or their usual words."""
+    number = dict(zip(side.keys, side.counts.tolist(), strict=True))
+    if role in ("confidence", "alternatives"):
+        return all(columns.number_of(each) is not None or "," in each for each in coded) or coded <= {
+            *YES,
+            *NO,
+        }
+    known = {"0", "1", "true", "false", "s1", "s2"} if role in ("stimulus", "response") else {*YES, *NO}
+    known |= {*KEPT} if role == "keep" else set()
+    odd = sum(n for each, n in number.items() if each is not None and each not in known)
+    if role in ("stimulus", "response"):
+        return coded <= known
+    there = int(sum(n for each, n in number.items() if each is not None))
+    return int(odd) <= columns.MOST_UNKNOWN * there
+
+
+def by_subject(confidence: Floats, subjects: Ints, used: Rows) -> list[Floats]:
+    """Return the confidences of each subject that count; arrays as in `families`.
+
+    >>> by_subject(np.array([0.5, np.nan, 1.0]), np.array([1, 1, 0]), np.ones(3, bool))
+    [array([1.]), array([0.5])]
+    """
+    rows = np.flatnonzero(used & ~np.isnan(confidence))
+    rows = rows[np.argsort(subjects[rows], kind="stable")]
+    size = np.bincount(subjects[rows], minlength=int(subjects.max(initial=0)) + 1)
+    return np.split(confidence[rows], np.cumsum(size)[:-1])
+
+
+def families(confidence: Floats, subjects: Ints, used: Rows) -> Ints:
+    """Return which scale the subject of each row rates on: 1 and 0 where some rate far beyond others, else 0 for all.
+
+    The narrow scale, 0, is shares beside numbers above 1, or whole numbers up to ten beside numbers above twenty.
+
+    Parameters
+    ----------
+    confidence, subjects, used
+        Shape ``(rows,)``: as stated, the number of the subject from 0, and whether the row counts.
+
+    Examples
+    --------
+    >>> ratings = np.tile([1.0, 2.0, 3.0, 4.0], 10)
+    >>> families(np.concatenate([ratings, 20 * ratings]), np.repeat([0, 1], 40), np.ones(80, bool))[[0, 79]]
+    array([0, 1])
+    """
+    each = by_subject(confidence, subjects, used)
+    most = max((float(own.max()) for own in each if len(own)), default=0.0)
+    wide = np.array([len(own) > 0 for own in each])
+    there = wide.copy()
+    for subject, own in enumerate(each):
+        rated = most > 2 * _HIGHEST_RATING and len(own) >= _LEAST_RATINGS and own.max() <= _HIGHEST_RATING
+        if len(own) and (
+            confidence_scale.are_shares(own.tolist()) or (rated and bool((own == np.floor(own)).all()))
+        ):
+            wide[subject] = False
+    both = wide.any() and (there & ~wide).any()
+    return (wide[subjects] if both else np.zeros(len(subjects), bool)).astype(np.int64)
