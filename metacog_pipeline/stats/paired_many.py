@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import stdtr
 
 from metacog_pipeline.stats import two_intervals
@@ -20,8 +19,6 @@ from metacog_pipeline.stats.proportions import wilson_ends
 
 # A variance this small beside those of the two shares is what is left of them by rounding.
 _ROUNDING = 1e-13
-# Whole numbers below are exact in single precision.
-_EXACT = 2**24
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,13 +65,18 @@ def paired_shares(hits: ArrayLike, asked: ArrayLike, wanted: Sequence[tuple[int,
             "an item has more right answers than answers asked for, or the tables differ in shape"
         )
     i, j = (np.array([pair[side] for pair in wanted], dtype=np.int64) for side in (0, 1))
-    # Only respondents that stand first in some pair are multiplied with those that stand second in one.
+    # Only respondents that are first in some pair are multiplied with those that are second in one.
     (firsts, at), (seconds, to) = (np.unique(each, return_inverse=True) for each in (i, j))
-    sums = _sums(given[:, firsts], runs[:, firsts], given[:, seconds], runs[:, seconds])
-    of_first, of_second, *products = sums
-    first = {name: table[at, to] for name, table in of_first.items()}
-    second = {name: table[at, to] for name, table in of_second.items()}
-    size, hh, hr, rh, rr = (table[at, to] for table in products)
+    h, r, here = _powers(given[:, firsts], runs[:, firsts])
+    g, q, there = _powers(given[:, seconds], runs[:, seconds])
+
+    def summed(one: Floats, other: Floats) -> Floats:
+        """Return sums over the items that both of a pair answered; of whole numbers, so they are exact."""
+        return np.asarray((one.T @ other)[at, to])
+
+    first = {name: summed(each, there) for name, each in _own(h, r).items()}
+    second = {name: summed(here, each) for name, each in _own(g, q).items()}
+    size, hh, hr, rh, rr = summed(here, there), summed(h, g), summed(h, q), summed(r, g), summed(r, q)
     with np.errstate(invalid="ignore", divide="ignore"):
         a, b = first["h"] / first["r"], second["h"] / second["r"]
         spread = [
@@ -94,8 +96,8 @@ def paired_shares(hits: ArrayLike, asked: ArrayLike, wanted: Sequence[tuple[int,
         low_b, high_b = _wilson(b, size, second["r"], spread[1])
         both = two_intervals.both_ends((a, low_a, high_a), (b, low_b, high_b), correlation)
         low, high = (np.where(size > 1, end, np.nan) for end in both)
-    only = [(first["h"] - hh), (second["h"] - hh)]
-    return PairedShares(_whole(size), a - b, low, high, sem, p, _whole(only[0]), _whole(only[1]))
+    only = [(each["h"] - hh).astype(np.int64) for each in (first, second)]
+    return PairedShares(size.astype(np.int64), a - b, low, high, sem, p, *only)
 
 
 def _wilson(share: Floats, items: Floats, answers: Floats, spread: Floats) -> tuple[Floats, Floats]:
@@ -106,36 +108,9 @@ def _wilson(share: Floats, items: Floats, answers: Floats, spread: Floats) -> tu
     return wilson_ends(share, n)
 
 
-def _sums(
-    hits: Ints, asked: Ints, other_hits: Ints, other_asked: Ints
-) -> tuple[dict[str, Floats], dict[str, Floats], Floats, Floats, Floats, Floats, Floats]:
-    """Return sums over the items that two respondents share, all of ``hits`` × all of ``other_hits``: of the first's hits,
-    answers, their squares and product; of the second's; the number of items; products of hits with hits, hits with
-    answers, answers with hits, answers with answers.
-    """
-    most = max(int(asked.max(initial=0)), int(other_asked.max(initial=0)))
-    exact = len(hits) * most * most < _EXACT
-    kind: type[np.floating[Any]] = np.float32 if exact else np.float64
-    h: NDArray[Any]
-    r: NDArray[Any]
-    h, r, g, q = (each.astype(kind) for each in (hits, asked, other_hits, other_asked))
-    hh, hr, rh, rr = (_product(a, b) for a, b in ((h, g), (h, q), (r, g), (r, q)))
-    if most <= 1:  # squares and products of 0 and 1 are themselves
-        return (_own(hr, rr, hr, hr, rr), _own(rh, rr, rh, rh, rr), rr, hh, hr, rh, rr)
-    here, there = (r > 0).astype(kind), (q > 0).astype(kind)
-    first = _own(*(_product(each, there) for each in (h, r, h * h, h * r, r * r)))
-    second = _own(*(_product(here, each) for each in (g, q, g * g, g * q, q * q)))
-    return first, second, _product(here, there), hh, hr, rh, rr
+def _powers(hits: Ints, asked: Ints) -> tuple[Floats, Floats, Floats]:
+    return hits.astype(np.float64), asked.astype(np.float64), (asked > 0).astype(np.float64)
 
 
-def _own(*sums: Floats) -> dict[str, Floats]:
-    return dict(zip(("h", "r", "hh", "hr", "rr"), sums, strict=True))
-
-
-def _product(first: NDArray[Any], second: NDArray[Any]) -> Floats:
-    made: Floats = (first.T @ second).astype(np.float64)
-    return made
-
-
-def _whole(values: Floats) -> NDArray[np.int64]:
-    return values.astype(np.int64)
+def _own(hits: Floats, asked: Floats) -> dict[str, Floats]:
+    return {"h": hits, "r": asked, "hh": hits * hits, "hr": hits * asked, "rr": asked * asked}
