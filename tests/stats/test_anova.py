@@ -62,17 +62,6 @@ def test_tukey_kramer_is_scipys_for_unequal_groups(data, theirs):
         assert pair.difference == pytest.approx(difference, abs=1e-9)
 
 
-@given(samples, st.randoms(use_true_random=False))
-def test_the_order_of_groups_does_not_matter(data, random):
-    assume(spread(data))
-    order = random.sample(range(len(data)), len(data))
-    one, other = of_samples(data), of_samples([data[i] for i in order])
-    assert one.f == pytest.approx(other.f, rel=1e-9, abs=1e-12)
-    by_pair = {frozenset((c.first, c.second)): c.p for c in tukey_kramer(one)}
-    for c in tukey_kramer(other):
-        assert c.p == pytest.approx(by_pair[frozenset((order[c.first], order[c.second]))], abs=1e-9)
-
-
 @given(samples)
 def test_with_two_groups_lsd_tukey_and_f_say_the_same(data):
     assume(spread(data[:2]))
@@ -114,14 +103,6 @@ def test_with_two_groups_the_studentized_range_is_students_t_far_into_the_tail()
     for q, df in itertools.product((1.0, 10.0, 20.0, 35.0), (3, 10, 1000, 10**6)):
         expected = 2 * scipy_stats.t.sf(q / math.sqrt(2), df)
         assert studentized_range_sf(q, 2, df) == pytest.approx(expected, rel=1e-6)
-
-
-def test_the_tail_falls_smoothly_from_1_to_0():
-    for k, df in [(2, 3), (100, 50), (100, 10**6)]:
-        p = np.array([studentized_range_sf(q, k, df) for q in np.linspace(0, 60, 100)])
-        assert p[0] == 1.0
-        assert (np.diff(p) <= 1e-9).all()
-        assert ((p >= 0) & (p <= 1)).all()
 
 
 def test_groups_without_spread_or_items_say_so():

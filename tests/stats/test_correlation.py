@@ -28,15 +28,6 @@ def test_the_interval_of_the_slope_is_that_of_its_t(rows):
     assert line.slope_se == pytest.approx(error, rel=1e-6)
 
 
-@given(points)
-def test_the_p_of_the_slope_is_the_p_of_r(rows):
-    x, y = columns(rows)
-    line = regression(x, y)
-    assume(line.status == "ok")
-    found = scipy_stats.pearsonr(x, y)
-    assert (line.r, line.p) == pytest.approx((found.statistic, found.pvalue), rel=1e-6, abs=1e-12)
-
-
 def test_points_on_a_line_have_r_1_and_no_error():
     line = regression([1, 2, 3, 4], [3, 5, 7, 9])
     assert (line.slope, line.intercept) == pytest.approx((2, 1))

@@ -62,14 +62,6 @@ def test_the_stated_least_numbers_are_the_first_whose_exact_p_can_reach_five_per
     assert exact.few_models(4) and exact.few_models(5) is None
 
 
-@given(st.lists(st.floats(-1, 1), min_size=1, max_size=8))
-def test_p_is_never_below_one_in_all_exchanges_and_equal_answers_have_p_of_one(values):
-    first = np.array(values)[:, None]
-    mean = lambda each: each[:, :, 0].mean(axis=1)  # noqa: E731
-    assert 2.0 ** -len(values) <= exact.paired_p(first, np.zeros_like(first), mean) <= 1
-    assert exact.paired_p(first, first, mean) == 1.0
-
-
 def test_an_exchange_without_a_value_counts_as_far_and_what_was_seen_needs_one():
     assert exact.exchange_p([1.0, np.nan, 0.5, -1.0]) == 0.75
     assert exact.exchange_p([np.nan, 1.0]) is None and exact.exchange_p([]) is None

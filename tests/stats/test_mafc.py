@@ -82,13 +82,6 @@ def test_a_rating_that_nobody_used_changes_nothing(right, wrong, place):
     assert np.array_equal(one.meta_d, two.meta_d, equal_nan=True)
 
 
-def test_more_of_the_same_counts_narrow_the_standard_error_only():
-    right, wrong = np.array([[4, 18, 26, 64, 126]]), np.array([[7, 8, 13, 15, 19]])
-    one, nine = fit.fit(right, wrong, 4), fit.fit(9 * right, 9 * wrong, 4)
-    assert nine.meta_d[0] == pytest.approx(one.meta_d[0], abs=1e-7)
-    assert nine.se_meta_d[0] == pytest.approx(one.se_meta_d[0] / 3, rel=1e-6)
-
-
 def test_strata_of_an_ideal_observer_have_a_ratio_of_one_and_pooled_they_do_not():
     parts = [ideal_counts(m, 1.5, 1.5) for m in (2, 10)]
     right, wrong = (np.stack([part[side] for part in parts]) for side in (0, 1))

@@ -48,14 +48,6 @@ def test_ratings_follow_the_normal_of_meta_d_beyond_the_relative_criterion(obser
         assert p[0, stimulus, k:] == pytest.approx(answer * given_s2, abs=1e-9)
 
 
-@given(observers)
-def test_mirroring_the_observer_swaps_the_stimuli(observer):
-    d, ratio, c, low, high = built(observer)
-    one = cell_probabilities(d, ratio, c, low, high)[0]
-    other = cell_probabilities(d, ratio, -c, -high[:, ::-1], -low[:, ::-1])[0]
-    assert other[::-1, ::-1] == pytest.approx(one, abs=1e-12)
-
-
 def test_far_tails_keep_their_digits_and_unused_ratings_are_zero():
     p = cell_probabilities(2, 10, 3, [20.0, 25.0], [31.0, np.inf])
     assert np.isfinite(p).all() and (p >= 0).all()
@@ -74,18 +66,6 @@ def test_draws_have_the_noise_of_answers_and_of_ratings():
     assert table.n_s2.mean(axis=0) == pytest.approx(expected.n_s2[0], rel=0.05)
     assert (table.n == n).all()
     assert table.n2.var() == pytest.approx(n * 0.4 * 0.6, rel=0.06)
-
-
-def test_many_different_observers_are_drawn_at_once_and_the_seed_decides():
-    rng = np.random.default_rng(0)
-    d, ratio, c = rng.uniform(0.3, 2.5, 5000), rng.uniform(0.3, 1.2, 5000), rng.normal(0, 0.3, 5000)
-    shape = (d, ratio, c, *criteria_around(ratio, c, [0.4, 0.8]))
-    one, other = simulate(*shape, 2000, seed=5), simulate(*shape, 2000, seed=5)
-    assert (one.n_s1 == other.n_s1).all() and one.cells == 5000
-    assert (simulate(*shape, 2000, seed=6).n_s1 != one.n_s1).any()
-    result = type1(one)
-    assert np.mean((result.d - d) / np.sqrt(result.var_d)) == pytest.approx(0, abs=0.1)
-    assert np.std((result.d - d) / np.sqrt(result.var_d)) == pytest.approx(1, abs=0.06)
 
 
 def test_single_trials_follow_the_same_probabilities():

@@ -37,7 +37,7 @@ def test_a_stream_is_named_by_one_function():
             r"def (stream|random_stream|sequence)\(",
             "stats/resampling/kernels.py",
             "benchmark/contract.py",
-            "stats/bayes/gate.py",
+            "stats/bayes/sampler.py",
         )
         == []
     )

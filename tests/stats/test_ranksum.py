@@ -38,13 +38,6 @@ def test_without_ties_small_samples_are_exact(values, data):
     assert found.p == pytest.approx(theirs.pvalue, abs=1e-12) and found.u == theirs.statistic
 
 
-def test_the_samples_may_change_places():
-    one, other = [0.2, 0.5, 0.9, 1.4], [0.1, 0.3, 0.4]
-    there, back = mann_whitney(one, other), mann_whitney(other, one)
-    assert there.r is not None and back.r == -there.r and there.p == back.p
-    assert mann_whitney([5, 6, 7], [1, 2]).r == 1 and mann_whitney([1], [2]).r == -1
-
-
 def test_what_cannot_be_compared_says_why():
     assert (mann_whitney([], [1]).status, mann_whitney([np.nan], [1]).p) == (EMPTY, None)
     assert mann_whitney([2, 2], [2]).status == NO_SPREAD and mann_whitney([2, 2], [2]).r == 0

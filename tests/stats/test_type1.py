@@ -10,7 +10,6 @@ from metacog_pipeline.stats.counts import counts, padded
 from metacog_pipeline.stats.type1 import (
     MEASURES,
     STATUSES,
-    d_and_c,
     type1,
     type1_from_table,
     zroc_slope,
@@ -42,19 +41,6 @@ def test_more_of_the_same_leaves_estimates_and_divides_variances(cell, times):
         if measure != "ln_beta":  # a second-order term near rates of 1/2 is divided more than once
             assert many.variance(measure)[0] == pytest.approx(one.variance(measure)[0] / times, rel=1e-9)
     assert many.variance("ln_beta")[0] <= one.variance("ln_beta")[0] / times * (1 + 1e-9)
-
-
-@given(four)
-def test_the_measures_are_those_of_the_textbook(cell):
-    hits, misses, alarms, rejections = cell
-    z_h, z_f = norm.ppf(hits / (hits + misses)), norm.ppf(alarms / (alarms + rejections))
-    result = type1_from_table(*cell)
-    assert result.d[0] == pytest.approx(z_h - z_f, abs=1e-9)
-    assert result.c[0] == pytest.approx(-(z_h + z_f) / 2, abs=1e-9)
-    assert result.ln_beta[0] == pytest.approx(result.c[0] * result.d[0], abs=1e-9)
-    assert result.accuracy[0] == pytest.approx((hits + rejections) / sum(cell))
-    if result.status[0] == "ok":
-        assert result.c_prime[0] == pytest.approx(result.c[0] / result.d[0], rel=1e-9)
 
 
 def measures_of(z_h, z_f, s):
@@ -194,10 +180,3 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say(n, d, c):
         # A product of two that may be 0 is covered more often than 95 %, whatever the interval.
         most = 1.0 if measure == "ln_beta" and abs(c * d) < 0.2 else 0.985
         assert 0.92 <= ((low <= truth) & (truth <= high)).mean() <= most, measure
-
-
-def test_d_and_c_of_resamples_are_those_of_each_to_the_bit():
-    outcomes = np.random.default_rng(1).integers(0, 200, (4, 2000)).astype(float)
-    found = type1_from_table(*outcomes, "loglinear")
-    d, c = d_and_c(*outcomes)
-    assert d.tobytes() == found.d.tobytes() and c.tobytes() == found.c.tobytes()

@@ -94,15 +94,6 @@ def test_ranks_make_the_diagnostics_blind_to_the_scale():
     assert np.allclose(ess_tail(draws), ess_tail(stretched), rtol=1e-12)
 
 
-def test_the_autocovariance_is_that_of_the_sums():
-    draws = ar1(0.6, 3, 50, 2)
-    centred = draws - draws.mean(axis=1, keepdims=True)
-    expected = [
-        (centred[:, lag:] * centred[:, : 50 - lag]).sum(axis=1).mean(axis=0) / 50 for lag in range(50)
-    ]
-    assert np.allclose(d._autocovariance(centred), expected, atol=1e-12)
-
-
 def test_a_parameter_that_stands_still_is_not_finite_or_has_few_draws_has_no_number():
     draws = ar1(0.0, 4, 100, 3)
     draws[:, :, 1] = 2.0

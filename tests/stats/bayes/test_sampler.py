@@ -63,17 +63,6 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others():
     assert first.tobytes() == again.tobytes() != other.tobytes()
 
 
-def test_after_the_warm_up_nothing_is_tuned_and_chains_go_on():
-    density = normal_target(3, 3)[1]
-    chains = warm_up(density, starts(8, 3), seed=4, warmup=50)
-    tuning = (chains.step, chains.length, chains.factor.tobytes())
-    parts = [draw(density, chains, n) for n in (30, 20)]
-    assert (chains.step, chains.length, chains.factor.tobytes()) == tuning
-    whole = sample(density, starts(8, 3), seed=4, warmup=50, draws=50)
-    assert np.concatenate(parts, axis=1).tobytes() == whole.tobytes()
-    assert 0 < chains.acceptance <= 1 and chains.gradients > 50
-
-
 def test_one_step_leaves_the_target_as_it_is():
     """Many chains started in the target stay in it, whatever the tuning: the Metropolis step is exact."""
     rng = np.random.default_rng(0)
@@ -140,9 +129,3 @@ def test_no_start_is_left_on_a_wall():
     at, factor = mode(density, np.zeros(6))
     begin = overdispersed(density, at, factor, 400, 2)
     assert (density(begin)[0] > density(at[None])[0] - 51).all()
-
-
-def test_the_mode_is_found_from_where_the_density_is_steep_and_not_concave():
-    density = log_gamma_target(5.0)
-    at, _ = mode(density, np.array([-12.0, 6.0, 0.0]))
-    assert np.allclose(at, np.log(5.0), atol=1e-4)
