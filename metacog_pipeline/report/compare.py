@@ -49,7 +49,12 @@ _KINDS = f"""{_TESTS}
 """
 _NUMBERS = ", ".join(
     f"case when isfinite({each}) then {each} end"
-    for each in ("value", "low", "high", "coalesce(p_adjusted, p)")
+    for each in (
+        "value",
+        "coalesce(low_adjusted, low)",
+        "coalesce(high_adjusted, high)",
+        "coalesce(p_adjusted, p)",
+    )
 )
 _ROWS = f"""{_TESTS}
     select first, second, kind, {_NUMBERS}, n, verdict, nullif(status, 'ok'), nullif(concat_ws('; ',
@@ -61,7 +66,7 @@ _ROWS = f"""{_TESTS}
 _ABOUT = (
     "Differences on the items both models answered, from the tests of the study: nothing is computed anew for this table. "
     "A benchmark's primary test answers its question; all others show how far the answer depends on the way of testing. "
-    "p is corrected over the family of the test."
+    "Interval and p are those of the family of the test."
 )
 
 

@@ -121,10 +121,10 @@ class Plot:
 
         self._made.append(made)
 
-    def mark(self, a: float, b: float, shape: str, colour: str, size: float) -> None:
+    def mark(self, a: float, b: float, shape: str, colour: str, size: float, *, hollow: bool = False) -> None:
         """Draw a mark of ``size`` points."""
         if self._see(a, b):
-            self._made.append(lambda x, y: _mark(x(a), y(b), shape, colour, size / 2))
+            self._made.append(lambda x, y: _mark(x(a), y(b), shape, colour, size / 2, hollow=hollow))
 
     def box(self, first: tuple[float, float], last: tuple[float, float], colour: str, alpha: float) -> None:
         """Fill a rectangle between two corners."""

@@ -19,11 +19,12 @@ _LONGEST_LABEL, _LONGEST_AXIS = 32, 46
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One value with the ends of its 95 % interval, where it has one."""
+    """One value with the ends of its 95 % interval, where it has one; ``few``: too few answers for it, drawn hollow."""
 
     value: float
     low: float | None = None
     high: float | None = None
+    few: bool = False
 
     @property
     def ends(self) -> tuple[float, float] | None:
@@ -201,7 +202,7 @@ def mark(plot: Plot, a: Point, b: Point, shape: str, shade: str, size: float) ->
         plot.line([(end, b.value) for end in a.ends], shade, 1.3)
     if b.ends:
         plot.line([(a.value, end) for end in b.ends], shade, 1.3)
-    plot.mark(a.value, b.value, shape, shade, size)
+    plot.mark(a.value, b.value, shape, shade, size, hollow=a.few or b.few)
 
 
 def name_rows(plot: Plot, names: Sequence[str]) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -28,10 +29,10 @@ from metacog_pipeline.report import (
     confidence,
     cost,
     explorer,
-    overview,
     pieces,
     printed,
     queries,
+    verdict,
 )
 from metacog_pipeline.report.escapes import escaped
 from metacog_pipeline.report.methods import write_methods
@@ -67,15 +68,9 @@ def _written(home: Home, title: str) -> Path:
 def _pages(home: Home, title: str, target: Path, explored: frozenset[str]) -> Path:
     asked = queries.asked(home)
     parts = [
-        *_whole("overview", "Overview", lambda: overview.first(home)),
-        *_whole("compare", "Compare two models", lambda: compare.parts(home, target.parent, explored)),
-        *_whole("headlines", "Headlines", lambda: overview.parts(home)),
-        *_boards(home),
-        *_whole("confidence", "Confidence", lambda: confidence.parts(home)),
-        *_whole("cost", "Cost", lambda: cost.parts(home)),
-        *_whole("printed", "Printed numbers", lambda: printed.parts(home)),
-        *(part for benchmark in asked for part in _benchmark(home, benchmark)),
-        *_notes(home),
+        *_whole("verdict", "Who knows what it knows", lambda: verdict.first(home)),
+        *_whole("questions", "The four questions", lambda: verdict.questions(home)),
+        *map(_folded, _details(home, target.parent, asked, explored)),
     ]
     try:
         made = pieces.page(
@@ -93,6 +88,24 @@ def _pages(home: Home, title: str, target: Path, explored: frozenset[str]) -> Pa
     except OSError as error:
         raise _unwritable(target, error) from None
     return target
+
+
+def _details(home: Home, report: Path, asked: Sequence[str], explored: frozenset[str]) -> Iterator[Part]:
+    """Yield what is behind a click: each benchmark's board and sections, two models, confidence, cost, printed numbers."""
+    boards = {part.about: part for part in _boards(home)}
+    for benchmark in asked:
+        yield from (part for part in [boards.pop(benchmark, None)] if part is not None)
+        yield from _benchmark(home, benchmark)
+    yield from boards.values()
+    yield from _whole("compare", "Compare two models", lambda: compare.parts(home, report, explored))
+    yield from _whole("confidence", "Confidence", lambda: confidence.parts(home))
+    yield from _whole("cost", "Cost", lambda: cost.parts(home))
+    yield from _whole("printed", "Printed numbers", lambda: printed.parts(home))
+    yield from _notes(home)
+
+
+def _folded(part: Part) -> Part:
+    return replace(part, folded=True)
 
 
 def _addresses(home: Home) -> dict[str, str]:
@@ -116,7 +129,7 @@ def _boards(home: Home) -> Iterator[Part]:
             summed_up = section.condition.rpartition(" ")[2] in board_of(benchmark).summed_up
             body += pieces.folded(section.title, made) if summed_up else made
         said = pieces.paragraph(legend(benchmark, shown_here).replace("\n", " "), "soft")
-        yield Part(f"board-{benchmark}", f"Board: {benchmark}", body + said)
+        yield Part(f"board-{benchmark}", "Board", body + said, about=benchmark)
 
 
 def _benchmark(home: Home, benchmark: str) -> Iterator[Part]:
@@ -154,5 +167,10 @@ def _folder(benchmark: str) -> Path:
 
 
 def _notes(home: Home) -> Iterator[Part]:
-    if text := notes(home):
-        yield Part("notes", "What to know", pieces.paragraph(text))
+    made = pieces.paragraph(text) if (text := notes(home)) else Markup()
+    if drifted := queries.rows(home, queries.DRIFT):
+        columns = ("model", "benchmark", "sign", "earlier", "later", "n", "changed")
+        made += pieces.paragraph("Under these names the model seems to have changed while it was asked:")
+        made += pieces.table(columns, drifted, "Signs of drift")
+    if made:
+        yield Part("notes", "What to know", made)

@@ -56,12 +56,13 @@ _LEAD: ContextVar[Lead | None] = ContextVar("lead", default=None)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of the index page; ``about`` names a benchmark, or none."""
+    """One part of the index page; ``about`` names a benchmark, or none; ``folded``: its body is behind a click."""
 
     anchor: str
     title: str
     body: Markup
     about: str = ""
+    folded: bool = False
 
 
 class Linked(Stacked):
@@ -201,6 +202,21 @@ def grid(figures: Sequence[Markup]) -> Markup:
 def chooser(models: Sequence[tuple[int, str]], chosen: tuple[int, int], contents: Markup) -> Markup:
     """Return the choice of two models, by their numbers; the page's script shows what ``contents`` (JSON) leads to."""
     return _piece("chooser", models, chosen, contents)
+
+
+def matrix(caption: str, models: Sequence[str], rows: Iterable[tuple[str, Iterable[Any]]]) -> Markup:
+    """Return the verdict as a table: a group of rows per question, a column per model; on a phone, a block per row."""
+    return _piece("matrix", caption, models, rows)
+
+
+def screen(lead: str, matrix: Markup, drawn: Markup, rest: Markup) -> Markup:
+    """Return the first screen: a sentence, the matrix with a figure at its side where there is room, what is below."""
+    return _piece("screen", lead, matrix, drawn, rest)
+
+
+def listed(lines: Iterable[str]) -> Markup:
+    """Return a list of plain texts."""
+    return _piece("listed", lines)
 
 
 def joined(pieces: Iterable[Markup], otherwise: str = "") -> Markup:

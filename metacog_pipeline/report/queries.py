@@ -51,7 +51,6 @@ OTHER_COSTS = """
     where not listed or benchmark not in (select benchmark from progress where role = 'respondent')
     group by benchmark order by all
 """
-PAID = "select model, cost_usd from models"
 BESIDE = """
     select benchmark, condition, measure, source, model, estimate, low, high, n, method from leaderboard
     where headline and source <> 'simulated' and estimate is not null

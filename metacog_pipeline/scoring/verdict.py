@@ -143,17 +143,22 @@ def verdicts(rows: Iterable[Sequence[Any]]) -> dict[str, Verdict]:
             if cell.shown:
                 key = (cell.question, cell.benchmark, cell.condition, cell.measure, cell.label)
                 found.setdefault(key, {})[cell.model] = cell
-        answers = tuple(
+        answers = [
             Answer(*key, {model: by_model[model] for model in models if model in by_model})
             for key, by_model in found.items()
-        )
-        made[source] = Verdict(source, models, answers)
+        ]
+        made[source] = Verdict(source, models, tuple(sorted(answers, key=_place)))
     return made
 
 
 def columns() -> tuple[str, ...]:
     """Return the names of `Cell`'s fields, in the order of the rows that `verdicts` takes."""
     return tuple(each.name for each in fields(Cell))
+
+
+def _place(answer: Answer) -> tuple[int, bool]:
+    """Return what orders answers: by question; those that rest on too few answers come last."""
+    return [*QUESTIONS].index(answer.question), all(each.low_n is not False for each in answer.cells.values())
 
 
 def _order(cells: Sequence[Cell]) -> tuple[str, ...]:

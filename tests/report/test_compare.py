@@ -77,7 +77,9 @@ def test_where_no_two_models_were_tested_there_is_no_choice_and_no_old_file(make
 
 def test_a_difference_without_bounds_is_left_out_and_the_rest_stays(make_home, write, tmp_path):
     home = make_home({"alpha": "measured", "beta": "measured"})
-    with_tests(home, write, compared("alpha", "beta", low=float("-inf"), high=float("inf")))
+    with_tests(
+        home, write, compared("alpha", "beta", low=float("-inf"), high=float("inf"), p=0.2, p_adjusted=0.4)
+    )
     (part,) = compare.parts(home, tmp_path)
     ((row,),) = pairs(tmp_path).values()
     found = told(part, row)

@@ -17,7 +17,7 @@ from metacog_pipeline.report.escapes import escaped, script_data
 from metacog_pipeline.report.figures import MOST_LINES, Point, ladder
 from metacog_pipeline.report.page import build_report
 from tests.report.answers import answered
-from tests.report.conftest import made_home, write
+from tests.report.conftest import estimates, made_home, write
 from tests.report.test_compare import compared
 
 #: An ampersand alone says nothing: it has to begin what a browser reads as another character.
@@ -57,6 +57,8 @@ class Page(HTMLParser):
 def report(tmp_path_factory):
     home = made_home(Home(tmp_path_factory.mktemp("marks") / "home"), dict.fromkeys(VALUES, "measured"))
     answered(home, VALUES, VALUES, lambda place: VALUES[place])
+    told = [row | {"task": None} for value in VALUES for row in estimates(value, "measured", ["confidence"])]
+    write(home, "estimates/signaldetection/models/*.parquet", told)
     tests = [compared(VALUES[0], other, note=other, task=None) for other in VALUES[1:]]
     write(home, "estimates/signaldetection/comparisons/*.parquet", tests)
     build(home)

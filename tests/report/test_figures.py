@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from metacog_pipeline import benchmarks, registry
-from metacog_pipeline.report import cost, overview
+from metacog_pipeline.report import cost
 from metacog_pipeline.report.cost import money, per_unit
 from metacog_pipeline.report.figures import MOST_LINES, Point, ladder, lines
 from metacog_pipeline.report.methods import write_methods
@@ -65,7 +65,6 @@ def test_any_number_of_models_and_steps_can_be_drawn(names):
 
 
 def test_dollars_are_told_alike_at_the_headlines_and_at_the_costs():
-    assert overview.paid_cell is cost.paid_cell
     assert [cost.paid_cell(each) for each in (0.0018, 3.0, None)] == ["$0.0018", "$3.00", None]
 
 

@@ -69,9 +69,8 @@ def test_the_page_holds_the_board_the_figures_and_the_published_numbers(make_hom
     ):
         assert needed in text, needed
     svgs = [tag for tag, _ in read(page).tags if tag == "svg"]
-    assert (
-        len(svgs) == 5
-    )  # the headline; d′ and meta-d′, and criteria, of the study's models and the published ones
+    # The first screen; the question; d′ and meta-d′, and criteria, of the study's models and the published ones.
+    assert len(svgs) == 6
 
 
 def test_the_page_runs_its_own_script_and_loads_nothing_else(make_home):
@@ -146,7 +145,7 @@ def test_simulated_observers_and_models_never_share_a_table_or_a_figure(make_hom
 
 def test_a_study_that_asks_something_else_has_no_part_about_signal_detection(make_home):
     text = words(build_report(make_home(benchmark="metamedqa", silent=True)))
-    assert "Board: metamedqa" in text
+    assert "metamedqa Board" in text
     assert "signaldetection" not in text and "meta-d′" not in text and "<svg" not in text
 
 
@@ -218,7 +217,7 @@ def test_a_figure_that_fails_leaves_its_reason_and_the_rest_of_the_page(make_hom
     monkeypatch.setattr(page.cost, "parts", gone)
     found = read(build_report(home)).text
     said = [text for text in found if "could not be made" in text]
-    assert len(said) == 2 and "KeyError" in said[0] and "ValueError: <b>no</b> such column" in said[1]
+    assert len(said) == 2 and "ValueError: <b>no</b> such column" in said[0] and "KeyError" in said[1]
     assert {section.title for section in shown} <= {text.strip() for text in found} & {
         text.strip() for text in whole
     }

@@ -86,7 +86,7 @@ def report(tmp_path_factory):
     tests = [
         compared("alpha", "beta"),
         compared("alpha", "beta", condition="B confidence", task="B", verdict="not_significant", value=-0.125,
-                 low=-0.5, high=0.25, p_adjusted=0.4),
+                 low=-0.5, high=0.25, p=0.2, p_adjusted=0.4),
         compared("alpha", MODELS[2], value=-0.5, low=-0.75, high=-0.25),
         compared("beta", "alpha", family="mcnemar", measure="accuracy", primary=False, low=None, high=None),
     ]  # fmt: skip
@@ -189,7 +189,7 @@ def test_the_report_asks_for_its_own_files_only_and_has_colours_for_light_and_da
     seen = []
     for scheme in SCHEMES:
         page = opened(browser, (report / "index.html").as_uri(), scheme=scheme)
-        page.wait_for_selector("#pairs table")
+        page.wait_for_selector("#pairs table", state="attached")
         assert page.asked == [
             (report / name).as_uri() for name in ("index.html", SCRIPT, "compare/pairs-0.js")
         ]
@@ -200,6 +200,7 @@ def test_the_report_asks_for_its_own_files_only_and_has_colours_for_light_and_da
 
 def test_two_models_chosen_either_way_round_show_the_same_tests_turned(report, browser):
     page = opened(browser, (report / "index.html").as_uri())
+    page.locator("#compare > details > summary").click()
     page.wait_for_selector("#pairs table")
     page.select_option("#one", label="beta")
     page.select_option("#other", label="alpha")
@@ -253,18 +254,18 @@ def test_a_figure_saves_its_numbers_and_itself_at_a_journals_width_with_its_capt
         return found.value.suggested_filename, Path(found.value.path()).read_bytes()
 
     name, data = saved("save the numbers of this figure as CSV")
-    assert name == "glance-1.csv" and data.decode().splitlines()[0].startswith("row,") and b"alpha" in data
+    assert name == "verdict-1.csv" and data.decode().splitlines()[0].startswith("row,") and b"alpha" in data
     box = page.locator("figure svg").first.get_attribute("viewBox").split()
     name, data = saved("save this figure as SVG, 180 mm wide")
     root = ElementTree.fromstring(data)
     below = [each for each in root if each.tag.endswith("}text")]
-    assert name == "glance-1-180mm.svg" and root.get("width") == "180mm" and b"currentColor" not in data
+    assert name == "verdict-1-180mm.svg" and root.get("width") == "180mm" and b"currentColor" not in data
     assert root[0].tag.endswith("}desc") and " ".join(str(each.text) for each in below) == root[0].text
     *_, wide, high = map(float, root.attrib["viewBox"].split())
     assert high > float(box[3]) and all(float(each.attrib["y"]) < high for each in below)
     assert all(4 * len(str(each.text)) < wide for each in below) and "n = 100 answers" in str(root[0].text)
     name, data = saved("save this figure as PNG, 88 mm wide")
-    assert name == "glance-1-88mm.png" and data[:8] == b"\x89PNG\r\n\x1a\n"
+    assert name == "verdict-1-88mm.png" and data[:8] == b"\x89PNG\r\n\x1a\n"
     width, height = struct.unpack(">II", data[16:24])
     assert height > 1.02 * width * float(box[3]) / float(box[2]), "the caption stands below the figure"
     x, y, unit = struct.unpack(">IIB", data[41:50])

@@ -1,0 +1,151 @@
+"""The first screen: who knows what it knows, how sure; below it a section for each question. All is the study's verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from markupsafe import Markup
+
+from metacog_pipeline.home import Home
+from metacog_pipeline.leaderboard.output import Stacked, fixed
+from metacog_pipeline.leaderboard.read import verdicts
+from metacog_pipeline.leaderboard.verdict_text import p_text
+from metacog_pipeline.report import figures, pieces
+from metacog_pipeline.report.figures import MOST_ROWS, Point
+from metacog_pipeline.report.pieces import WORLDS, Part
+from metacog_pipeline.scoring.verdict import QUESTIONS, WORSE, Answer, Cell, Verdict
+
+MOST_COLUMNS = 5  # models of the matrix: more do not fit a screen of 1280 pixels
+_MARKS = (
+    "Value and 95 % interval, best model first. *: the primary paired test finds it worse than the best model (p < 0.05 in "
+    "its family). °: too few answers for the interval (low_n); its mark in a figure is hollow. …: answers are missing. "
+    "N/A: no value; the board says why."
+)
+
+
+def first(home: Home) -> Iterator[Part]:
+    """Yield the verdict of models, then that of simulated respondents: one sentence, a matrix, a figure each."""
+    found = verdicts(home)
+    made = Markup().join(_screen(found[source]) for source in WORLDS if source in found)
+    if made:
+        yield Part("verdict", "Who knows what it knows", made + pieces.paragraph(_MARKS, "soft"))
+
+
+def questions(home: Home) -> Iterator[Part]:
+    """Yield a section per question: a figure and the tests against the best model for every benchmark that asks it."""
+    found = verdicts(home)
+    for question, (title, _) in QUESTIONS.items():
+        own = [
+            (source, answer) for source in WORLDS if source in found for answer in found[source].of(question)
+        ]
+        if own:
+            drawn = pieces.grid([_figure(source, answer) for source, answer in own])
+            tests = Markup().join(_tests(source, answer) for source, answer in own)
+            yield Part(question, title, drawn + pieces.folded("Values and tests", tests))
+
+
+def _screen(verdict: Verdict) -> Markup:
+    said = [*verdict.sentences()]
+    lead = said[0] if said else f"No paired test separates the {len(verdict.models)} of them yet."
+    answer = _best_tested(verdict)
+    drawn = _figure(verdict.source, answer, "first screen") if answer else Markup()
+    rest = pieces.folded("All four questions in words", pieces.listed(said)) if said[1:] else Markup()
+    return pieces.screen(f"{WORLDS[verdict.source]}. {lead}", _matrix(verdict), drawn, rest)
+
+
+def _best_tested(verdict: Verdict) -> Answer | None:
+    """Return the answer to the first question that rests on most answers."""
+    for question in QUESTIONS:
+        if found := [each for each in verdict.of(question) if any(_points(each))]:
+            return max(
+                found, key=lambda each: (sum(cell.n or 0 for cell in each.cells.values()), each.benchmark)
+            )
+    return None
+
+
+def _matrix(verdict: Verdict) -> Markup:
+    models = verdict.models[:MOST_COLUMNS]
+    rows = [
+        (
+            title,
+            [(f"{each.benchmark}, {each.condition}: {each.label}", _row(each, models)) for each in answers],
+        )
+        for question, (title, _) in QUESTIONS.items()
+        if (answers := verdict.of(question))
+    ]
+    left = len(verdict.models) - len(models)
+    more = f" The {left} models behind them stand in the sections below." if left > 0 else ""
+    return pieces.matrix(f"{WORLDS[verdict.source]}: the verdict.{more}", models, rows)
+
+
+def _row(answer: Answer, models: Sequence[str]) -> list[tuple[str, str, str, str]]:
+    """Return for each model its value with marks, its interval, the class of the cell and where it leads."""
+    made = []
+    for model in models:
+        cell = answer.cells.get(model)
+        if cell is None or cell.estimate is None:
+            made.append(("N/A" if cell else "", "", "", ""))
+            continue
+        marks = "*" * (cell.verdict == WORSE) + "°" * bool(cell.low_n) + "…" * cell.incomplete
+        lead = pieces.lead_of(benchmark=answer.benchmark, condition=answer.condition, model=model, ours=True)
+        kind = "worse" if cell.verdict == WORSE else "few" if cell.low_n else ""
+        made.append(
+            (f"{fixed(cell.estimate, 2)}{marks}", pieces.ends(cell.low, cell.high, 2) or "", kind, lead or "")
+        )
+    return made
+
+
+def _points(answer: Answer) -> list[tuple[str, Point]]:
+    return [
+        (model, Point(cell.estimate, cell.low, cell.high, few=bool(cell.low_n)))
+        for model, cell in answer.cells.items()
+        if cell.estimate is not None
+    ]
+
+
+def _figure(source: str, answer: Answer, where: str = "section") -> Markup:
+    points = _points(answer)[:MOST_ROWS]
+    title = f"{WORLDS[source]}: {answer.benchmark}, {answer.condition}: {answer.label}"
+    if not points:
+        return pieces.paragraph(f"{title}: no value yet; the board says why.", "soft")
+    drawn = figures.intervals(points, x=answer.label, label=f"{title} ({where})")
+    n = pieces.counted(cell.n for cell in answer.cells.values() if cell.estimate is not None)
+    rest = f" The first {MOST_ROWS} of {len(answer.cells)} models." if len(answer.cells) > MOST_ROWS else ""
+    return pieces.figure(drawn, f"{title}.{rest}", n=n, method="95 % intervals")
+
+
+def _tests(source: str, answer: Answer) -> Markup:
+    columns = (
+        "model",
+        answer.label,
+        "n",
+        "coverage",
+        "rank",
+        f"minus {answer.best}",
+        "p",
+        "items",
+        "verdict",
+        "note",
+    )
+    with pieces.told(benchmark=answer.benchmark, condition=answer.condition):
+        return pieces.table(
+            columns,
+            [_test(cell) for cell in answer.cells.values()],
+            f"{WORLDS[source]}: {answer.benchmark}, {answer.condition}",
+        )
+
+
+def _test(cell: Cell) -> tuple[object, ...]:
+    notes = [said for said in (cell.status, cell.test_status) if said not in (None, "ok")]
+    return (
+        cell.model,
+        pieces.interval(cell.estimate, cell.low, cell.high, low_n=cell.low_n),
+        cell.n,
+        None if cell.coverage is None else f"{cell.coverage:.0%}",
+        cell.rank,
+        pieces.interval(cell.difference, cell.difference_low, cell.difference_high),
+        Stacked(p_text(cell.p)) if cell.p is not None else None,
+        cell.n_shared,
+        cell.verdict,
+        "; ".join(map(str, dict.fromkeys(notes))),
+    )
