@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CODE = ("metacog_pipeline", "assets")
 LONGEST, MEDIAN, LONGEST_FUNCTION = 600, 150, 60
 BENCHMARK_FILES = {
-    "settings", "items", "construction", "prompts", "measures", "contrasts", "simulated", "report",
+    "items", "prompts", "measures", "contrasts", "simulated", "report",
 }  # fmt: skip
 #: From a provider's reply to a board: every hop of the way, as the modules and functions a reader follows.
 HOPS = (

@@ -11,7 +11,7 @@
 --   n_failed: items without an answer, null for published rows
 --   n_unreadable: items whose answer could not be read, null for published rows
 --   coverage: valid answers / items, 0 to 1, null for published rows
---   method: how value and interval were made; of a published row its place in the paper
+--   method: how value and interval were made; of a published row its place in the paper, and whether the prompts are reworded here
 --   status: of the estimate: ok, what the run lacks, or why there is no number or no interval
 --   rank: 1 is best, of measured and published models together, of simulated observers apart; null without a value or
 --     interval that can be ranked, and where neither end is better
@@ -61,7 +61,8 @@ with
             if(said.unit = 'percent' and said.low < 0, 0, said.low) as low,
             if(said.unit = 'percent' and said.high > 1, 1, said.high) as high,
             said.n,
-            concat_ws(' ', 'printed in', said.place) as method,
+            concat_ws('; ', concat_ws(' ', 'printed in', said.place), nullif(regexp_extract(said.note, 'prompts reworded here'), ''))
+                as method,
             if(said.value is null, 'the paper has no number here', 'ok') as status,
             said.place
         from published_values as said

@@ -52,8 +52,13 @@ OTHER_COSTS = """
     group by benchmark order by all
 """
 BESIDE = """
-    select benchmark, condition, measure, source, model, estimate, low, high, n, method from leaderboard
-    where headline and source <> 'simulated' and estimate is not null
+    select benchmark, condition, measure, source, model, estimate, low, high, n, method from leaderboard as shown
+    where source <> 'simulated' and estimate is not null and (
+        headline or not exists (  -- of a headline that no paper prints: what it prints
+            from leaderboard as other
+            where other.benchmark = shown.benchmark and other.headline and other.source = 'published'
+        ) and measure in (select measure from published_values where benchmark = shown.benchmark)
+    )
     order by benchmark, condition, measure, rank nulls last, model
 """
 CLAIMS = """

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from metacog_pipeline.benchmark import source_files
-from metacog_pipeline.benchmarks.metamedqa import sources as metamedqa
+from metacog_pipeline.benchmarks.metamedqa import items as metamedqa
 from metacog_pipeline.benchmarks.selfknowledge import sources as selfknowledge
 from metacog_pipeline.benchmarks.signaldetection.construction import sources as signaldetection
 from metacog_pipeline.errors import SourceError

@@ -14,7 +14,7 @@ import pytest
 from metacog_pipeline.asking import tasks
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
-from metacog_pipeline.benchmarks.metamedqa.asking import steps
+from metacog_pipeline.benchmarks.metamedqa.prompts import steps
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import Budget

@@ -10,29 +10,18 @@ import gzip
 import hashlib
 import json
 import os
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.benchmark.seeded_sample import seeded_sample
-from metacog_pipeline.benchmarks.metamedqa import sources
-from metacog_pipeline.benchmarks.metamedqa.construction import (
-    authoring,
-    build,
-    pipeline,
-    records,
-    reports,
-    screen,
-)
-from metacog_pipeline.benchmarks.metamedqa.construction.anomalies import corrected_edits, corrections
-from metacog_pipeline.benchmarks.metamedqa.construction.counts import derivation_counts, paper_checks
-from metacog_pipeline.benchmarks.metamedqa.construction.derive import derive
-from metacog_pipeline.benchmarks.metamedqa.construction.edit_table import edits_from_published
-from metacog_pipeline.benchmarks.metamedqa.construction.invariants import check_edits, check_parent
-from metacog_pipeline.benchmarks.metamedqa.construction.output_rules import OutputRow, check_output
+from metacog_pipeline.benchmarks.metamedqa import construction, items, report
+from metacog_pipeline.benchmarks.metamedqa.construction import edits as editing
+from metacog_pipeline.benchmarks.metamedqa.construction import rules
 from metacog_pipeline.files import shipped
 from metacog_pipeline.home import Home
+from metacog_pipeline.report import exhibits
 from metacog_pipeline.sources import content_digest, read_lines
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
@@ -68,33 +57,34 @@ def need_published(name):
 @pytest.fixture
 def any_size(monkeypatch, parents):
     """Take the number of parent rows from the fixture: a smaller set is as good a test."""
-    monkeypatch.setattr(pipeline.invariants, "MEDQA_ROWS", len(parents))
+    monkeypatch.setattr(rules, "MEDQA_ROWS", len(parents))
 
 
 @pytest.fixture(scope="module")
 def parents():
-    return records.load_parents(need(DATA, "medqa_usmle_4opt_test.jsonl.gz"))
+    return editing.load_rows(need(DATA, "medqa_usmle_4opt_test.jsonl.gz"))
 
 
 @pytest.fixture(scope="module")
 def published():
-    return records.load_choice_rows(need(DATA, "metamedqa_published.jsonl.gz"))
+    return editing.load_rows(need(DATA, "metamedqa_published.jsonl.gz"))
 
 
 @pytest.fixture(scope="module")
 def fictional():
-    return records.load_fictional(need(DATA, "glianorex_en_100.jsonl.gz"))
+    rows = editing.load_rows(need(DATA, "glianorex_en_100.jsonl.gz"))
+    return [replace(row, item_id=f"fictional-{row.place:03d}") for row in rows]
 
 
 @pytest.fixture(scope="module")
 def edits():
-    return records.load_edits(need(GOLDEN, "edits_published.jsonl.gz"))
+    return editing.load_edits(need(GOLDEN, "edits_published.jsonl.gz"))
 
 
 @pytest.fixture(scope="module")
 def quirks():
     rows = read_json("published_quirks.json")
-    return tuple(records.Quirk(r["source_index"], r["field"], r["standard"], r["published"]) for r in rows)
+    return tuple(editing.Quirk(r["source_index"], r["field"], r["standard"], r["published"]) for r in rows)
 
 
 @pytest.fixture(scope="module")
@@ -104,12 +94,12 @@ def order():
 
 @pytest.fixture(scope="module")
 def derivation(parents, published):
-    return derive(parents, published)
+    return editing.derive(parents, published)
 
 
 @pytest.fixture(scope="module")
 def screened(parents):
-    return {n.place: n for n in screen.screen((str(p.source_index), p.question) for p in parents)}
+    return {parent.place: cues for parent in parents if (cues := rules.cues(parent.question))}
 
 
 def layout(item):
@@ -117,36 +107,41 @@ def layout(item):
 
 
 def row_layout(row):
-    return row.question, row.options, row.answer_idx, row.answer, row.meta_info
+    return row.question, tuple(row.options.values()), row.answer_idx, row.answer, row.meta_info
+
+
+def built_of(parents, edits, fictional, quirks, order):
+    made = construction.items_of("published", parents, edits, fictional, quirks=quirks)
+    return construction.ordered(made, order)
 
 
 # --- the published set, from its parts ---------------------------------------------------------------------------
 
 
 def test_the_published_set_is_rebuilt_with_its_quirks(parents, published, fictional, edits, quirks, order):
-    items = build.build_items(parents, edits, fictional, build.Options(quirks=quirks), order)
-    assert [layout(item) for item in items] == [row_layout(row) for row in published]
-    assert [item.kind for item in items] == [row.kind for row in published]
+    built = built_of(parents, edits, fictional, quirks, order)
+    assert [layout(item) for item in built] == [row_layout(row) for row in published]
+    assert [item.kind for item in built] == [row.kind for row in published]
 
 
 def test_without_quirks_it_differs_in_their_cells_only(parents, published, fictional, edits, quirks, order):
-    items = build.build_items(parents, edits, fictional, build.Options(), order)
-    differing = [i for i, r in zip(items, published, strict=True) if layout(i) != row_layout(r)]
+    built = built_of(parents, edits, fictional, (), order)
+    differing = [i for i, r in zip(built, published, strict=True) if layout(i) != row_layout(r)]
     assert {i.source_index for i in differing} == {q.source_index for q in quirks if q.field != "kind"}
-    kinds = [i for i, r in zip(items, published, strict=True) if i.kind != r.kind]
+    kinds = [i for i, r in zip(built, published, strict=True) if i.kind != r.kind]
     assert {i.source_index for i in kinds} == {q.source_index for q in quirks if q.field == "kind"}
 
 
 def test_the_shipped_quirks_are_the_reference_ones(quirks):
     need_published("metamedqa_published.jsonl.gz")
-    own = records.load_quirks(shipped("data", "metamedqa", "published_quirks.json"))
+    own = editing.load_quirks(shipped("data", "metamedqa", "published_quirks.json"))
     assert sorted(own, key=str) == sorted(quirks, key=str)
 
 
 @pytest.mark.usefixtures("any_size")
 def test_the_published_order_is_derived(parents, published, fictional, order, quirks):
-    table = edits_from_published(parents, published, quirks)
-    done = pipeline.build_items("published", parents, fictional, table, order="published")
+    table = construction.edits_from_published(parents, published, quirks)
+    done = construction.build("published", parents, fictional, table, order="published")
     assert [item.item_id for item in done.items] == order
     assert [item.position for item in done.items] == list(range(len(order)))
     assert [layout(item) for item in done.items] == [row_layout(row) for row in published]
@@ -155,7 +150,7 @@ def test_the_published_order_is_derived(parents, published, fictional, order, qu
 def test_a_pool_taken_from_the_published_file_is_the_reference_pool(published, fictional):
     rows = [line.row for line in read_lines(need(DATA, "metamedqa_published.jsonl.gz"))]
     pool = [line.row for line in read_lines(need(DATA, "glianorex_en_100.jsonl.gz"))]
-    assert content_digest(sources.fictional_rows(rows)) == content_digest(pool)
+    assert content_digest(items.fictional_rows(rows)) == content_digest(pool)
     assert len(fictional) == sum(row.kind == "Fictional" for row in published)
 
 
@@ -173,7 +168,7 @@ def test_the_listed_order_says_what_the_rows_are(published):
 def test_the_quirk_cells_are_where_they_are_said_to_be(published):
     for cell in read_json("published_quirks.json"):
         row = published[cell["published_position"]]
-        found = row.kind if cell["field"] == "kind" else row.option(cell["field"][-1])
+        found = row.kind if cell["field"] == "kind" else row.options[cell["field"][-1]]
         assert found == cell["published"] != cell["standard"]
 
 
@@ -184,12 +179,12 @@ def test_the_edit_table_is_derived_record_for_record(derivation):
     path = need(GOLDEN, "edits_published.jsonl.gz")
     with gzip.open(path, "rt", encoding="utf-8") as stream:
         expected = [json.loads(line) for line in stream]
-    assert [records.edit_to_json(edit) for edit in derivation.edits] == expected
+    assert [edit.as_json() for edit in derivation.edits] == expected
 
 
 def test_it_is_derived_from_shuffled_unlabelled_rows_too(parents, published, edits):
     bare = [replace(row, place=i, kind=None) for i, row in enumerate(reversed(published))]
-    found = {edit.source_index: edit for edit in derive(parents, bare).edits}
+    found = {edit.source_index: edit for edit in editing.derive(parents, bare).edits}
     assert sorted(found) == [edit.source_index for edit in edits]
     for edit in edits:
         other = found[edit.source_index]
@@ -202,7 +197,7 @@ def test_it_is_derived_from_shuffled_unlabelled_rows_too(parents, published, edi
 
 def test_every_count_of_the_comparison_agrees(parents, published, derivation):
     expected = read_json("derived_edit_counts.json")
-    counts = derivation_counts(parents, published, derivation)
+    counts = editing.derivation_counts(parents, published, derivation)
     assert counts == {name: expected[name] for name in counts}
     assert set(expected) - set(counts) == {"paper", "paper_vs_data", "anomalies"}
 
@@ -214,15 +209,17 @@ def test_every_doubtful_match_would_be_reported(derivation):
 
 def test_the_papers_counts_agree_and_disagree_as_the_reference_says(published):
     expected = read_json("derived_edit_counts.json")
-    checks = {check.quantity: check for check in paper_checks(published)}
-    assert {name: check.paper for name, check in checks.items()} == expected["paper"]
+    counted = Counter((row.kind, row.answer_idx) for row in published)
+    flow = report.flow([(*cell, n) for cell, n in counted.items()])
+    printed = {row["count"]: int(row["paper"]) for row in exhibits.printed("metamedqa", "figure_1")}
+    assert printed == expected["paper"]
     for name, verdict in expected["paper_vs_data"].items():
-        assert checks[name].agrees == verdict.startswith("agrees"), name
+        assert (printed[name] == flow[name]) == verdict.startswith("agrees"), name
 
 
 def test_the_anomalies_are_found_by_rule(parents, derivation, quirks):
     expected = read_json("derived_edit_counts.json")["anomalies"]
-    notes = corrections(derivation.edits, quirks, records.PARENT_PREFIX)
+    notes = construction.corrections(derivation.edits, quirks, editing.PARENT_PREFIX)
     assert [(n.item_id, n.source_index) for n in notes] == [
         (a["item_id"], a["source_index"]) for a in expected
     ]
@@ -235,13 +232,15 @@ def test_the_anomalies_are_found_by_rule(parents, derivation, quirks):
 
 def test_the_rules_fire_on_the_anomalies_and_nowhere_else(parents, published, derivation, quirks):
     origin = {match.position: match.source_index for match in derivation.matches}
-    rows = [OutputRow(row, f"row-{row.place}", origin.get(row.place)) for row in published]
+    rows = [rules.OutputRow(row, f"row-{row.place}", origin.get(row.place)) for row in published]
     found = [
-        *check_parent(parents, len(parents)),
-        *check_edits(parents, derivation.edits),
-        *check_output(rows, parents, derivation.edits, len(derivation.fictional), records.PARENT_PREFIX),
+        *rules.check_parent(parents, len(parents)),
+        *rules.check_edits(parents, derivation.edits),
+        *rules.check_output(
+            rows, parents, derivation.edits, len(derivation.fictional), editing.PARENT_PREFIX
+        ),
     ]
-    notes = corrections(derivation.edits, quirks, records.PARENT_PREFIX)
+    notes = construction.corrections(derivation.edits, quirks, editing.PARENT_PREFIX)
     rule = {"options.F": "O2", "options.E": "O2", "kind": "O7"}
     expected = [("E6", n.source_index, False) for n in notes if n.action == "restored"]
     expected += [("extra_change", n.source_index, True) for n in notes if n.action == "kept"]
@@ -251,19 +250,10 @@ def test_the_rules_fire_on_the_anomalies_and_nowhere_else(parents, published, de
     assert {v.source_index for v in found} == {a["source_index"] for a in anomalies}
 
 
-def test_check_on_the_files_prints_the_same(parents, published, derivation):
-    files = [need(DATA, "metamedqa_published.jsonl.gz")]
-    report = reports.check(files, parent=need(DATA, "medqa_usmle_4opt_test.jsonl.gz"), paper_counts=True)
-    anomalies = read_json("derived_edit_counts.json")["anomalies"]
-    assert report.ok == (not anomalies)
-    assert {row["source_index"] for row in report.rows} == {a["source_index"] for a in anomalies}
-    assert any("malformed_audited" in line for line in report.lines)
-
-
 @pytest.mark.usefixtures("any_size")
 def test_the_corrected_set_breaks_no_rule(parents, published, fictional, quirks):
-    table = edits_from_published(parents, published, quirks, apply_corrections=True)
-    done = pipeline.build_items("corrected", parents, fictional, table)
+    table = construction.edits_from_published(parents, published, quirks, apply_corrections=True)
+    done = construction.build("corrected", parents, fictional, table)
     assert [v for v in done.violations if not v.advisory] == []
     tagged = {item.source_index: item for item in done.items if "anomaly" in item.tags}
     anomalies = read_json("derived_edit_counts.json")["anomalies"]
@@ -271,18 +261,17 @@ def test_the_corrected_set_breaks_no_rule(parents, published, fictional, quirks)
     for note in table.notes:
         parent, item = parents[note.source_index], tagged[note.source_index]
         if note.action == "restored":
-            assert (item.question, item.options[:4], item.target) == (
-                parent.question,
-                parent.options,
-                parent.answer_idx,
-            )
+            own = (item.question, item.options[:4], item.target)
+            assert own == (parent.question, tuple(parent.options.values()), parent.answer_idx)
         else:
             assert item.target in "EF" and item.kind != "Original"
 
 
 def test_dropping_the_corrected_items_leaves_the_other_records(edits, quirks):
-    notes = corrections(edits, quirks, records.PARENT_PREFIX)
-    dropped = {edit.item_id for edit in edits} - {edit.item_id for edit in corrected_edits(edits, notes)}
+    notes = construction.corrections(edits, quirks, editing.PARENT_PREFIX)
+    dropped = {edit.item_id for edit in edits} - {
+        edit.item_id for edit in construction.corrected_edits(edits, notes)
+    }
     assert dropped == {note.item_id for note in notes if note.action == "restored"}
 
 
@@ -303,26 +292,24 @@ def test_the_screens_classes_overlap_with_the_references(screened, record_proper
         for r in read_csv("malformed_reference.csv")
     }
     pairs = {(i, c) for i, classes in reference.items() for c in classes if c}
-    own = {(i, c) for i, nomination in screened.items() for c in nomination.classes}
-    assert {c for _, c in own} <= set(screen.CUE_CLASSES) and {c for _, c in pairs} <= set(screen.CUE_CLASSES)
-    for name in screen.CUE_CLASSES:
+    own = {(i, c) for i, cues in screened.items() for c in cues}
+    assert {c for _, c in own} <= set(rules.CUE_CLASSES) and {c for _, c in pairs} <= set(rules.CUE_CLASSES)
+    for name in rules.CUE_CLASSES:
         both = sum(c == name for _, c in own & pairs)
         record_property(name, f"{both} of {sum(c == name for _, c in pairs)}")
     assert len(own & pairs) / len(own | pairs) > 0.75
 
 
 def test_the_draw_does_not_depend_on_items_not_drawn(parents, edits):
-    ids = authoring.eligible(parents, edits)
-    assert len(ids) == len(parents) - len(edits)
+    edited = {edit.item_id for edit in edits}
+    ids = [name for p in parents if (name := editing.item_id(editing.PARENT_PREFIX, p.place)) not in edited]
     size = min(125, len(ids) - 1)
     for seed in (0, 1, 2):
-        drawn = authoring.sample(ids, size, seed)
-        undrawn = next(name for name in ids if name not in set(drawn))
-        assert (
-            seeded_sample([name for name in reversed(ids) if name != undrawn], size, seed, "modify") == drawn
-        )
+        drawn = construction.draw(parents, edits, size, seed)
         ranked = sorted(ids, key=lambda name: hashlib.sha256(f"{seed}:modify:{name}".encode()).hexdigest())
         assert drawn == ranked[:size]
+        undrawn = ranked[size]
+        assert construction.draw(parents, edits, size, seed, exclude=[undrawn]) == drawn
 
 
 # --- fetching ----------------------------------------------------------------------------------------------------
@@ -332,12 +319,12 @@ def test_the_pinned_digests_are_those_of_the_data(tmp_path):
     text = need(DATA, "SOURCE.md").read_text(encoding="utf-8")
     for name in ("medqa_usmle_4opt_test.jsonl.gz", "metamedqa_published.jsonl.gz"):
         need_published(name)
-    for source in sources.SOURCES.values():
+    for source in items.SOURCES.values():
         commit = next((p for p in (source.url_path or "").split("/") if len(p) == 40), "")
         if commit not in text:
             pytest.skip("the data is of another commit than the pinned one")
-    fetched = sources.fetch(Home(tmp_path), folder=DATA)
-    assert [f.rows for f in fetched] == [source.rows for source in sources.SOURCES.values()]
-    done = pipeline.construct(Home(tmp_path), "published")
-    published = records.load_choice_rows(need(DATA, "metamedqa_published.jsonl.gz"))
+    fetched = items.fetch(Home(tmp_path), folder=DATA)
+    assert [f.rows for f in fetched] == [source.rows for source in items.SOURCES.values()]
+    done = construction.construct(Home(tmp_path), "published")
+    published = editing.load_rows(need(DATA, "metamedqa_published.jsonl.gz"))
     assert [layout(item) for item in done.items] == [row_layout(row) for row in published]

@@ -16,9 +16,9 @@ import pytest
 
 from metacog_pipeline.asking import construction
 from metacog_pipeline.asking.session import Partition
-from metacog_pipeline.benchmarks.metamedqa import MetaMedQA, sources
-from metacog_pipeline.benchmarks.metamedqa.construction import pipeline
-from metacog_pipeline.benchmarks.metamedqa.construction.records import load_quirks
+from metacog_pipeline.benchmarks.metamedqa import MetaMedQA, items
+from metacog_pipeline.benchmarks.metamedqa import construction as built
+from metacog_pipeline.benchmarks.metamedqa.construction import edits, rules
 from metacog_pipeline.files import shipped
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
@@ -75,21 +75,24 @@ def pinned():
         if not path.exists():
             pytest.skip(f"{path} is not here; set METACOG_DATA")
     parents, published = rows_of(NAMES[0]), rows_of(NAMES[1])
-    found = {"medqa": parents, "metamedqa": published, "glianorex": sources.fictional_rows(published)}
+    found = {"medqa": parents, "metamedqa": published, "glianorex": items.fictional_rows(published)}
     names = {"medqa": (NAMES[0].removesuffix(".gz"),), "metamedqa": (NAMES[1].removesuffix(".gz"),)}
     own = {
         name: replace(
             source, digest=content_digest(found[name]), rows=len(found[name]), names=names.get(name, ())
         )
-        for name, source in sources.SOURCES.items()
+        for name, source in items.SOURCES.items()
     }
-    if own["metamedqa"].digest != sources.SOURCES["metamedqa"].digest and not QUIRKS.exists():
+    if own["metamedqa"].digest != items.SOURCES["metamedqa"].digest and not QUIRKS.exists():
         pytest.skip(f"{QUIRKS} is not here and the data is not the published set; set METACOG_GOLDEN")
-    cells = load_quirks(QUIRKS if QUIRKS.exists() else shipped("data", "metamedqa", "published_quirks.json"))
+    cells = edits.load_quirks(
+        QUIRKS if QUIRKS.exists() else shipped("data", "metamedqa", "published_quirks.json")
+    )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sources, "SOURCES", own)
-        patch.setattr(pipeline.invariants, "MEDQA_ROWS", len(parents))
-        patch.setattr(pipeline.records, "load_quirks", lambda path: cells)
+        for module in (items, built):
+            patch.setattr(module, "SOURCES", own)
+        patch.setattr(rules, "MEDQA_ROWS", len(parents))
+        patch.setattr(edits, "load_quirks", lambda path: cells)
         yield
 
 
@@ -99,7 +102,7 @@ def study(tmp_path_factory, pinned):
     (folder / "study.toml").write_text(STUDY, encoding="utf-8")
     loaded = load_study(folder / "study.toml")
     loaded.prepare()
-    sources.fetch(loaded.home, folder=DATA)
+    items.fetch(loaded.home, folder=DATA)
     benchmark = MetaMedQA.of(loaded)
     construction.build(benchmark)
     rows = published_rows()

@@ -121,7 +121,7 @@ def _estimates(model: str) -> list[Row]:
     }
     return rows(
         "measure estimate low high", ("accuracy", right / 6, right / 12, 1.0), ("unknown_recall", right / 10, 0.0, 1.0),
-        ("coverage", 1.0, None, None), **known,
+        ("d_unanswerable", right / 6, right / 12, 1.0), ("coverage", 1.0, None, None), **known,
     )  # fmt: skip
 
 

@@ -59,6 +59,13 @@ def estimates(
             "status": "ok"}  # fmt: skip
     return [
         {**told, "measure": "accuracy", "estimate": accuracy, "low": accuracy - 0.1, "high": accuracy + 0.1},
+        {
+            **told,
+            "measure": "d_unanswerable",
+            "estimate": 2 * accuracy,
+            "low": accuracy,
+            "high": 3 * accuracy,
+        },
         {**told, "measure": "coverage", "estimate": 1.0},
     ]
 

@@ -8,10 +8,8 @@ import polars as pl
 
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
-from metacog_pipeline.benchmarks.metamedqa.asking import ask_item
-from metacog_pipeline.benchmarks.metamedqa.items import Item
-from metacog_pipeline.benchmarks.metamedqa.prompts import Wording
-from metacog_pipeline.benchmarks.metamedqa.settings import Settings
+from metacog_pipeline.benchmarks.metamedqa.items import Item, Settings
+from metacog_pipeline.benchmarks.metamedqa.prompts import Wording, ask_item
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.scoring import comparisons, estimates, responses, schemas
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from metacog_pipeline.benchmarks.metamedqa.importing import Rows
-from metacog_pipeline.benchmarks.metamedqa.items import Item
-from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE, load_wording
+from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, Item
+from metacog_pipeline.benchmarks.metamedqa.prompts import load_wording
+from metacog_pipeline.benchmarks.metamedqa.read import Rows
 from metacog_pipeline.interchange.imported import Imported, ImportOptions
 from metacog_pipeline.interchange.importing import read_table
 

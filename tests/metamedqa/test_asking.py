@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from metacog_pipeline.asking.types import Answer
-from metacog_pipeline.benchmarks.metamedqa.asking import MODES, first_messages, steps
 from metacog_pipeline.benchmarks.metamedqa.items import Item
-from metacog_pipeline.benchmarks.metamedqa.prompts import Wording
+from metacog_pipeline.benchmarks.metamedqa.prompts import MODES, Wording, first_messages, steps
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import JsonObject, Message, OneOf, Status, TokenBias

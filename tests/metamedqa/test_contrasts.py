@@ -81,17 +81,6 @@ def test_same_answers_twice_differ_nowhere(answered, items):
     assert (row["value"], row["p"]) == (0.0, 1.0)
 
 
-def test_incomplete_models_are_left_out(three):
-    broken = three.with_columns(
-        status=pl.when((pl.col("model") == "mid") & (pl.col("position") == 3))
-        .then(pl.lit("not_run"))
-        .otherwise("status")
-    )
-    assert {row["a"] for row in rows(compare(broken, seed=1), "tukey_models", condition="baseline")} == {
-        "good"
-    }
-
-
 def test_measured_and_simulated_models_never_meet(three):
     mixed = three.with_columns(
         source=pl.when(pl.col("model") == "good").then(pl.lit("imported")).otherwise("source")
@@ -146,20 +135,80 @@ def test_all_pairs_of_many_models_are_compared_tukeys_with_the_best(answered, it
     assert len(rows(found, "paired_models")) == n * (n - 1) // 2
 
 
-def test_a_model_that_lacks_an_answer_is_compared_on_the_others_and_told_with_what_was_lost(three):
-    lost = (pl.col("model") == "mid") & (pl.col("condition") == "baseline") & (pl.col("position") == 0)
+def test_a_model_that_lacks_answers_is_in_every_test_and_the_row_says_so(three):
+    lost = (pl.col("model") == "mid") & (pl.col("condition") == "baseline") & (pl.col("position") < 2)
     lacking = three.with_columns(
         status=pl.when(lost).then(pl.lit("not_run")).otherwise("status"),
         correct=pl.when(~lost).then("correct"),
     )
-    found = compare(lacking, seed=1)
+    found, whole = compare(lacking, seed=1), compare(three, seed=1)
+    key = ["family", "measure", "condition", "model", "a", "b"]
+    assert set(found.select(key).iter_rows()) == set(whole.select(key).iter_rows())
     pairs = {(r["a"], r["b"]): r for r in rows(found, "paired_models", condition="baseline")}
-    assert set(pairs) == {("good", "mid"), ("good", "weak"), ("mid", "weak")}
-    assert pairs["good", "mid"]["n"] == pairs["good", "weak"]["n"] - 1 == 169
-    assert "left out: 1 items of a, 0 of b" in pairs["good", "mid"]["note"]
-    assert "left out" not in pairs["good", "weak"]["note"]
-    anova_pairs = rows(found, "tukey_models", condition="baseline")
-    assert {(r["a"], r["b"]) for r in anova_pairs} == {("good", "weak")}
+    assert pairs["good", "mid"]["n"] == pairs["good", "weak"]["n"] - 2 == 168
+    tested = found.filter(pl.col("condition") == "baseline", pl.col("family").str.ends_with("_models"))
+    without = (pl.col("a") == "good") & (pl.col("b") == "weak")
+    said = tested.filter(~without)["note"].str.contains("left out: 2 of mid without an answer")
+    assert (
+        tested.height > 30
+        and said.all()
+        and not tested.filter(without)["note"].str.contains("left out").any()
+    )
+    (anova_row,) = rows(found, "anova_models", condition="baseline")
+    assert (anova_row["n"], anova_row["df2"]) == (3 * 170 - 2, 3 * 170 - 2 - 3)
+
+
+def seen(items: Any, hits: dict[str, float], alarms: float, model: str, seed: int) -> pl.DataFrame:
+    """Return responses of a model that says E or F where it is right with these chances, elsewhere with ``alarms``."""
+    rng = np.random.default_rng(seed)
+    said = []
+    for item in items:
+        if item.target in hits:
+            said.append(item.target if rng.random() < hits[item.target] else "A")
+        else:
+            said.append("EF"[int(rng.random() < 0.5)] if rng.random() < alarms else item.target)
+    return pl.DataFrame({"item_id": [item.item_id for item in items], "answer": said, "model": model})
+
+
+def test_saying_it_more_moves_the_criterion_and_seeing_it_better_moves_d(answered, many_items):
+    frame = answered(many_items, ObserverSpec())
+    makers = {
+        "keen": seen(many_items, {"E": 0.80, "F": 0.80}, 0.20, "keen", 1),
+        "says": seen(many_items, {"E": 0.96, "F": 0.96}, 0.62, "says", 2),  # hits up, false alarms with them
+        "same": seen(many_items, {"E": 0.80, "F": 0.80}, 0.20, "same", 3),
+        "blind": seen(many_items, {"E": 0.20, "F": 0.20}, 0.40, "blind", 4),
+    }
+    made = pl.concat(
+        frame.drop("answer", "model").join(own, on="item_id").select(frame.columns).with_columns(
+            correct=(pl.col("answer") == pl.col("target")).cast(pl.Int8), status=pl.lit("ok"))
+        for own in makers.values()
+    )  # fmt: skip
+    found = compare(made, seed=1)
+
+    def row(measure: str, a: str, b: str) -> dict[str, Any]:
+        return next(r for r in rows(found, "paired_models", measure) if (r["a"], r["b"]) == (a, b))
+
+    for kind in ("missing", "unknown", "unanswerable"):
+        blind, more = row(f"d_{kind}", "blind", "keen"), row(f"c_{kind}", "keen", "says")
+        assert blind["high"] < 0 and blind["p_adjusted"] < 1e-6 and more["low"] > 0.3, kind
+        assert row(f"d_{kind}", "keen", "same")["low"] < 0 < row(f"d_{kind}", "keen", "same")["high"], kind
+        recall = {"missing": "missing_answer_recall", "unknown": "unknown_recall"}.get(kind)
+        assert recall is None or row(recall, "keen", "says")["high"] < 0  # the recall alone calls it better
+        assert abs(row(f"d_{kind}", "keen", "says")["value"]) < 0.5 < abs(blind["value"]), kind
+
+
+def test_two_constant_policies_are_not_told_apart_by_d(answered, items):
+    frame = answered(items, ObserverSpec())
+    both = [
+        frame.with_columns(
+            model=pl.lit(f"always-{letter}"),
+            answer=pl.lit(letter),
+            correct=(pl.col("target") == letter).cast(pl.Int8),
+        )
+        for letter in "AEF"
+    ]
+    for row in rows(compare(pl.concat(both), seed=1), "paired_models", "d_unanswerable"):
+        assert row["low"] < 0 < row["high"] and row["p_adjusted"] > 0.05, row
 
 
 def test_a_model_without_answers_has_a_row_with_the_reason(three):

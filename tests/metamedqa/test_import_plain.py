@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from metacog_pipeline.benchmark.bound import bound
-from metacog_pipeline.benchmarks.metamedqa.importing import IMPORTER
+from metacog_pipeline.benchmarks.metamedqa.read import IMPORTER
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange import import_plain
 from metacog_pipeline.interchange.imported import Imported, ImportOptions

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.metamedqa.importing import FIELDS
+from metacog_pipeline.benchmarks.metamedqa.read import IMPORTER
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange.imported import Imported
 from metacog_pipeline.interchange.importing import parse_mapping
@@ -206,13 +206,13 @@ def test_missing_file_and_folder_are_one_line(tmp_path, items):
 
 
 def test_map_options_are_field_equals_column():
-    assert parse_mapping(["choice=my answer", "confidence=a=b"], FIELDS) == {
+    assert parse_mapping(["choice=my answer", "confidence=a=b"], IMPORTER.fields) == {
         "choice": "my answer",
         "confidence": "a=b",
     }
     for wrong in (["choice"], ["choice="], ["nothing=x"], ["choice=a", "choice=b"]):
         with pytest.raises(StudyError, match="--map"):
-            parse_mapping(wrong, FIELDS)
+            parse_mapping(wrong, IMPORTER.fields)
 
 
 def test_columns_that_name_different_items_are_reported_and_none_is_guessed(tmp_path, items):

@@ -225,6 +225,75 @@ def test_efficiency_is_that_of_five_alternatives_with_a_band_for_four_and_six():
     assert of(frame, "m_ratio_mafc")["n"] == len(rows) - 60
 
 
+def test_d_and_criterion_are_those_of_log_linear_hits_and_false_alarms():
+    rows = [("E", "E", 3)] * 7 + [("E", "A", 3)] * 3 + [("F", "F", 3)] * 2 + [("F", "B", 3)] * 6
+    rows += [("A", "A", 3)] * 30 + [("B", "E", 3)] * 5 + [("C", "F", 3)] * 4 + [("D", None, None)]
+    found = pool(observations(rows), seed=1)
+    expected = {}
+    for name, hits, signal, alarms in (("missing", 7, 10, 5), ("unknown", 2, 8, 4)):
+        h, f = special.ndtri((hits + 0.5) / (signal + 1)), special.ndtri((alarms + 0.5) / 41)
+        expected |= {f"d_{name}": h - f, f"c_{name}": -(h + f) / 2}
+    for letter in "dc":
+        both = expected[f"{letter}_missing"], expected[f"{letter}_unknown"]
+        expected[f"{letter}_unanswerable"] = sum(both) / 2
+    for name, value in expected.items():
+        row = of(found, name)
+        assert row["estimate"] == pytest.approx(value) and row["low"] < value < row["high"], name
+    assert [of(found, f"d_{name}")["n"] for name in ("missing", "unknown", "unanswerable")] == [50, 48, 58]
+    assert (
+        of(found, "missing_answer_recall")["estimate"] == 0.7
+        and of(found, "false_alarm_E")["estimate"] == 0.125
+    )
+
+
+@pytest.mark.parametrize("letter", "ADEF")
+def test_a_policy_that_always_says_the_same_has_no_d(letter, items, transcript, table):
+    rows = [transcript(item, f"Answer: {letter}\nConfidence: 3") for item in items]
+    found = score(observe(items, table(rows), conditions=["baseline"], model="m", run=1), seed=1)
+    for name in ("d_missing", "d_unknown", "d_unanswerable"):
+        row = of(found, name)
+        assert row["low"] < 0 < row["high"], (letter, name)
+
+
+def test_without_an_item_of_a_kind_there_is_no_d_and_the_reason():
+    row = of(score(observations([("E", "E", 3), ("A", "A", 3), ("B", "B", 2)]), seed=1), "d_unanswerable")
+    assert (row["estimate"], row["status"]) == (None, "no items")
+
+
+def test_an_observer_that_sees_more_has_a_higher_d_and_one_that_says_more_a_lower_criterion(
+    many_items, answered
+):
+    def measured(**traits: float) -> dict[str, float]:
+        frame = score(answered(many_items, ObserverSpec(**traits)), seed=1)
+        return dict(zip(frame["measure"], frame["estimate"], strict=True))
+
+    blind, half, sharp = (measured(missing_awareness=a, unknown_awareness=a) for a in (0.05, 0.4, 0.9))
+    assert blind["d_unanswerable"] < half["d_unanswerable"] < sharp["d_unanswerable"]
+    assert blind["c_unanswerable"] > half["c_unanswerable"] > sharp["c_unanswerable"]
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize(("hit", "alarm"), [(0.04, 0.002), (0.4, 0.02), (0.5, 0.2), (0.9, 0.05)])
+def test_intervals_of_d_cover_on_the_published_numbers_of_items(hit, alarm):
+    """115 items keyed E, 162 keyed F, 1,096 others: 95 % intervals hold the truth in 92 % of 400 samples or more."""
+    keys = ["E"] * 115 + ["F"] * 162 + ["A"] * 1096
+    rng, held = np.random.default_rng(5), []
+    truth = float(special.ndtri(hit) - special.ndtri(alarm))
+    for _ in range(400):
+        said = [
+            key if key != "A" and rng.random() < hit
+            else "BCD"[int(rng.integers(3))] if key != "A"
+            else rng.choice(["E", "F", "A"], p=[alarm, alarm, 1 - 2 * alarm])
+            for key in keys
+        ]  # fmt: skip
+        row = of(
+            pool(observations([(key, answer, 3) for key, answer in zip(keys, said, strict=True)]), seed=1),
+            "d_unanswerable",
+        )
+        held.append(row["low"] <= truth <= row["high"])
+    assert np.mean(held) >= 0.92
+
+
 def test_overuse_of_e_is_noted_beside_the_recall():
     found = score(observations([("E", "E", 3), ("A", "E", 3), ("B", "B", 3)]), seed=1)
     assert "E is 66.7% of all choices" in of(found, "missing_answer_recall")["method"]

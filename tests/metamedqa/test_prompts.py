@@ -7,6 +7,11 @@ import pytest
 from metacog_pipeline.benchmarks.metamedqa import prompts
 from metacog_pipeline.errors import StudyError
 
+CONDITIONS = (
+    *("baseline", "role", "role-warn", "role-warn-consequence", "role-explicit-unknown"),
+    *("role-explicit-unknown-incomplete", "role-full", "role-omniscient"),
+)
+
 
 def test_user_message_is_question_options_instructions(items, wording):
     item = items[3]
@@ -30,9 +35,9 @@ def test_instructions_ask_for_two_labelled_lines_and_nothing_else(wording):
 
 
 def test_the_eight_conditions_say_what_each_must(wording):
-    assert tuple(wording.conditions) == prompts.CONDITIONS
+    assert tuple(wording.conditions) == CONDITIONS
     assert wording.system_message("baseline") is None
-    texts = {name: wording.system_message(name) or "" for name in prompts.CONDITIONS[1:]}
+    texts = {name: wording.system_message(name) or "" for name in CONDITIONS[1:]}
     role = texts["role"]
     assert all(text.startswith(role) for text in texts.values())
     assert re.search(r"medical assistant.*multiple-choice questions.*doctor", role)
@@ -73,7 +78,7 @@ def test_own_file_replaces_adds_and_keeps_the_rest(tmp_path, wording):
     assert (own.system_message("role"), own.system_message("mine")) == ("R", "M")
     assert own.system_message("role-explicit-unknown") == "U"
     assert own.system_message("role-full") == wording.system_message("role-full")
-    assert tuple(own.conditions) == (*prompts.CONDITIONS, "mine")
+    assert tuple(own.conditions) == (*CONDITIONS, "mine")
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,13 @@ import json
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.metamedqa.asking import ANSWER_OBJECT, confidence_messages, first_messages
 from metacog_pipeline.benchmarks.metamedqa.items import Item
-from metacog_pipeline.benchmarks.metamedqa.prompts import Wording
+from metacog_pipeline.benchmarks.metamedqa.prompts import (
+    ANSWER_OBJECT,
+    Wording,
+    confidence_messages,
+    first_messages,
+)
 from metacog_pipeline.benchmarks.metamedqa.read import read_reply
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec

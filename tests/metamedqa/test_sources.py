@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from metacog_pipeline import sources as generic
-from metacog_pipeline.benchmarks.metamedqa.sources import SOURCES, fetch, load_source, source_path
+from metacog_pipeline.benchmarks.metamedqa.items import SOURCES, fetch, load_source, source_path
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.home import Home
 from metacog_pipeline.sources import content_digest, download, read_lines

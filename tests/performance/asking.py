@@ -17,9 +17,8 @@ from pathlib import Path
 from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.asking.tasks import ItemChat
 from metacog_pipeline.asking.types import Ask, Task
-from metacog_pipeline.benchmarks.metamedqa.asking import ask_item
 from metacog_pipeline.benchmarks.metamedqa.items import Item
-from metacog_pipeline.benchmarks.metamedqa.prompts import load_wording
+from metacog_pipeline.benchmarks.metamedqa.prompts import ask_item, load_wording
 from metacog_pipeline.study import load_study
 
 STUDY = """

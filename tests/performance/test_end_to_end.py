@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.benchmarks.metamedqa import sources
+from metacog_pipeline.benchmarks.metamedqa import items
 from metacog_pipeline.study import load_study
 from tests.conftest import data_file
 from tests.performance.peers import HERE, PEER, peer_release
@@ -56,7 +56,7 @@ def in_turn(folder: Path, peer_python: Path) -> tuple[Spent, Spent]:
     with ServerProcess(["--latency", str(LATENCY_S), "--text", "Answer: A\nConfidence: 3"]) as server:
         study = folder / "study.toml"
         study.write_text(STUDY.format(url=server.url, in_flight=IN_FLIGHT), encoding="utf-8")
-        sources.fetch(load_study(study).home, folder=data_file("metamedqa"))
+        items.fetch(load_study(study).home, folder=data_file("metamedqa"))
         ours = spent([sys.executable, "-m", "metacog_pipeline", "run", study, "--quiet"])
         script = [HERE / "peer.py", server.url, folder / "peer", QUESTIONS, IN_FLIGHT, PROMPT_BYTES]
         theirs = spent([peer_python, *map(str, script)])

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from metacog_pipeline import registry
-from metacog_pipeline.benchmarks.metamedqa.asking import ANSWER_OBJECT
+from metacog_pipeline.benchmarks.metamedqa.prompts import ANSWER_OBJECT
 from metacog_pipeline.llm.open import Clients, open_model
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, Message, OneOf, Sampling, Status

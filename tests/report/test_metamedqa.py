@@ -1,4 +1,4 @@
-"""MetaMedQA on the page: accuracy by confidence, recalls, system messages, the printed statements."""
+"""MetaMedQA on the page: d′ and criterion, system messages, the printed statements."""
 
 import re
 from collections.abc import Callable
@@ -9,7 +9,10 @@ from metacog_pipeline.report.page import build_report
 from tests import homes
 
 MakeHome = Callable[..., Home]
-RECALLS = {"accuracy": 0.5, "missing_answer_recall": 0.4, "unknown_recall": 0.2, "coverage": 1.0}
+RECALLS = {
+    "accuracy": 0.5, "missing_answer_recall": 0.4, "unknown_recall": 0.2, "coverage": 1.0,
+    "d_missing": 1.2, "d_unknown": 0.8, "d_unanswerable": 1.0, "c_unanswerable": 0.3, "false_alarm_E": 0.1,
+}  # fmt: skip
 
 
 def medical(make_home: MakeHome, write: Callable[..., None], models: dict[str, str]) -> Home:
@@ -52,16 +55,20 @@ def section(text: str, anchor: str) -> str:
 def test_each_question_has_its_part_with_figures_and_numbers(make_home, write):
     index = build_report(medical(make_home, write, {"alpha": "measured"}))
     text = index.read_text("utf-8")
-    assert "<svg" in section(text, "metamedqa-accuracy-by-confidence") and "alpha" in section(
-        text, "metamedqa-accuracy-by-confidence"
-    )
-    recall = section(text, "metamedqa-recall-of-what-has-no-answer")
-    assert "0.400" in recall and "0.300 to 0.500" in recall and "GPT-4o" in recall
+    seen = section(text, "metamedqa-seeing-that-there-is-no-answer")
+    assert "<svg" in seen and "1.000" in seen and "0.900 to 1.100" in seen
+    for measure in ("d unanswerable", "c unanswerable", "missing answer recall", "false alarm E"):
+        assert measure in seen, measure
     prompts = section(text, "metamedqa-what-the-system-message-changes")
-    assert "role - baseline" in prompts and "0.0123" in prompts and "Table 4" in prompts
+    assert "role - baseline" in prompts and "0.0123" in prompts
+    assert "MIT" in section(text, "metamedqa-sources-and-licences")
     paper = (index.parent / "papers" / "metamedqa" / "index.html").read_text("utf-8")
     assert re.search(r"29 of 36 printed numbers hold", section(paper, "metamedqa-printed-numbers"))
-    assert "Models of this study" in section(paper, "table-4")
+    assert "Models of this study" in section(paper, "table-4") and "reworded" not in section(
+        paper, "figure-1"
+    )
+    for place in ("figure-2", "figure-3", "figure-4", "table-3", "table-4", "table-5"):
+        assert "in other words" in section(paper, place), place
 
 
 def test_published_stand_beside_measured_and_never_beside_simulated(make_home, write):
@@ -83,7 +90,7 @@ def test_the_audit_counts_every_check_of_the_benchmarks_asked(make_home):
 
 def test_nothing_answered_yet_says_so(make_home):
     text = build_report(make_home(benchmark="metamedqa", silent=True)).read_text("utf-8")
-    assert "No answers yet." in section(text, "metamedqa-accuracy-by-confidence")
+    assert "No answers yet." in section(text, "metamedqa-seeing-that-there-is-no-answer")
     assert "Asked under one system message only." in section(
         text, "metamedqa-what-the-system-message-changes"
     )

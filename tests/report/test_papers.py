@@ -16,7 +16,7 @@ from tests.report.conftest import made_home
 HOSTILE = '<script>alert(1)</script> & "x"'
 #: What the papers hold that rests on numbers.
 WANTED = {
-    "metamedqa": ("Figure of accuracy", "Figure 3", "Figure of unknown recall", "Table 3", "Table 4"),
+    "metamedqa": (*(f"Figure {n}" for n in range(1, 5)), *(f"Table {n}" for n in range(1, 6))),
     "signaldetection": ("Figure of sensitivity", "Figure of criteria", "Table S1", "Table S2"),
     "medley": (*(f"Figure {n}" for n in range(1, 5)), "Table 1", *(f"Table S{n}" for n in range(5, 11))),
     "metacogbench": ("Figures 1 to 5", *(f"Table {n}" for n in range(3, 8))),
@@ -27,7 +27,6 @@ WANTED = {
 NOT_YET: dict[str, list[str]] = {
     "medley": ["Table S1", "Table S11", "Table S2", "Table S3", "Table S4"],
     "metacogbench": ["Figure 1", "Figure 2", "Figure 3", "Figure 4", "Figure 5", "Table 1", "Table 2"],
-    "metamedqa": ["Figure 1", "Figure 2", "Figure 4", "Table 1", "Table 2", "Table 5"],
     "selfknowledge": [
         "Figure 10",
         "Figure 11",
@@ -110,11 +109,11 @@ def test_every_exhibit_of_the_paper_has_its_section_or_says_what_is_missing(repo
     for label, exhibit in declared.items():
         body = section(text, label)
         if exhibit.render is None:
-            assert exhibit.why
+            assert exhibit.why or exhibit.status == "recomputed"
         else:
             nothing = exhibits.NOBODY in body or "No values yet." in body
             assert "<figure>" in body or "<table>" in body or (exhibit.why and nothing), label
-        assert ("Missing: " in body) == bool(exhibit.why), label
+        assert ("Missing: " in body or "Differs: " in body) == bool(exhibit.why), label
         for address in re.findall(r'href="(figures/[^"]+)"', body):
             assert (report / papers.FOLDER / benchmark / address).exists()
 
@@ -125,11 +124,11 @@ def test_every_printed_table_is_there_to_the_last_digit(report, benchmark):
     for label in WANTED[benchmark]:
         stem = label.lower().replace(" ", "_")
         if (benchmark, label) in {
-            ("metamedqa", "Table 3"),
-            ("metamedqa", "Table 4"),
+            *(("metamedqa", f"Table {n}") for n in (1, 2, 5)),  # hold words, no numbers
+            *(("metamedqa", f"Table {n}") for n in (3, 4)),  # their rows are turned: a measure is a column
             ("metacogbench", "Table 4"),
         }:
-            continue  # their rows are turned: a measure is a column
+            continue
         if label.startswith("Table"):
             body = section(text, label)
             for row in exhibits.printed(benchmark, stem):

@@ -2,12 +2,20 @@
 
 Maxime Griot, Coralie Hemptinne, Jean Vanderdonckt, Demet Yuksel: "Large Language Models lack essential metacognition
 for reliable medical reasoning", Nature Communications 16:642 (2025). doi:10.1038/s41467-024-55628-6.
-Reproduces Table 3 (accuracy by confidence) and Table 4 (prompt conditions).
+Reproduces Table 3 (accuracy by confidence) and Table 4 (prompt conditions); ``report.PAPER`` lists all of the paper.
 
-Read in this order: ``benchmark`` (the class), ``items`` (what is asked), ``prompts`` (in which words), ``asking`` (in
-which calls), ``read`` (what a reply says), ``measures``, ``contrasts`` (between models and conditions).
-``simulated`` answers instead of a model, ``importing`` reads answers collected elsewhere, ``construction`` builds the
-set from its sources.
+================  ==================================================================================================
+``benchmark``     the class: what is declared to the pipeline
+``items``         settings, the item, the published sources
+``construction``  from the sources to the items: rows and edits, rules and screen, assets
+``prompts``       in which words and calls an item is asked
+``read``          what a reply says; answers collected elsewhere
+``measures``      shares, d′ and criterion of E and F, confidence, efficiency
+``contrasts``     tests between models and between conditions, and the questions they answer
+``report``        sections, the paper's manifest, its printed numbers
+``simulated``     a respondent with known parameters
+``BOARD``         how the board is printed (below)
+================  ==================================================================================================
 """
 
 from __future__ import annotations
@@ -15,15 +23,48 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from metacog_pipeline import registry
+from metacog_pipeline.benchmark.display import Board, Column
+from metacog_pipeline.benchmarks.metamedqa.items import E_SHARE_FLAG
 
 if TYPE_CHECKING:
     from metacog_pipeline.benchmarks.metamedqa.benchmark import MetaMedQA as MetaMedQA
 
-#: Imported when asked for: a command that reads the study file or prints a board loads no statistics.
+BOARD = Board(
+    columns=(
+        Column("d_unanswerable", "d′ unseen"),
+        Column("c_unanswerable", "c unseen"),
+        Column("missing_answer_recall", "missing"),
+        Column("false_alarm_E", "false E"),
+        Column("choice_share_E", "E chosen", interval=False, mark_from=E_SHARE_FLAG),
+        Column("unknown_recall", "unknown"),
+        Column("false_alarm_F", "false F"),
+        Column("accuracy", "accuracy"),
+        Column("high_confidence_accuracy", "when sure"),
+        Column("ece", "ECE"),
+        Column("auroc2", "AUROC2"),
+    ),
+    order=(("d_unanswerable",),),
+    legend=(
+        "Below each value its 95 % interval. d′ unseen: separation of questions without an answer from the others, mean\n"
+        'of "none of the above" (E) and "I don\'t know or cannot answer" (F), 0 if not at all; c unseen: below 0 it is\n'
+        "said too often, above 0 too seldom. missing, unknown: recall of E and F; false E, false F: share of E and F\n"
+        "where A to D is right; when sure: accuracy at confidence 5; N/A: no such answers.\n"
+    ),
+    marked="!: a fifth or more of all answers; the recall beside it is inflated (8.4 % of the published keys are E).\n",
+    about={
+        "published": " (two of its 115 items keyed E still offer the right answer: a respondent that never errs misses "
+        "those two)",
+        "sample": " (written for this project; not comparable with the literature)",
+        "corrected": " (the published set with its known anomalies mended; not comparable with the literature)",
+        "custom": " (the study's own)",
+    },
+)
+
+#: Imported on demand: a command that reads the study file or prints a board loads no statistics.
 PARTS = {
     "MetaMedQA": f"{__name__}.benchmark:MetaMedQA",
-    "Settings": f"{__name__}.settings:Settings",
-    "board": f"{__name__}.board:BOARD",
+    "Settings": f"{__name__}.items:Settings",
+    "board": f"{__name__}:BOARD",
     "read_row": f"{__name__}.read:read_row",
 }
 __getattr__ = registry.lazily(__name__, "MetaMedQA", PARTS)

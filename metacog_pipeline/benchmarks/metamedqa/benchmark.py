@@ -11,28 +11,21 @@ import polars as pl
 from metacog_pipeline.benchmark.contract import Benchmark, Calls, Chat, Condition, Paper, Stage, Step
 from metacog_pipeline.benchmark.display import numbered
 from metacog_pipeline.benchmark.wording import words_of
-from metacog_pipeline.benchmarks.metamedqa import read
-from metacog_pipeline.benchmarks.metamedqa import settings as settings_of
-from metacog_pipeline.benchmarks.metamedqa.asking import MODES, ask_item, steps
-from metacog_pipeline.benchmarks.metamedqa.board import BOARD
-from metacog_pipeline.benchmarks.metamedqa.construction.build import limit_items
-from metacog_pipeline.benchmarks.metamedqa.construction.pipeline import FETCHED, Dataset
-from metacog_pipeline.benchmarks.metamedqa.construction.steps import STEPS
-from metacog_pipeline.benchmarks.metamedqa.contrasts import CONTRASTS
-from metacog_pipeline.benchmarks.metamedqa.importing import IMPORTER
-from metacog_pipeline.benchmarks.metamedqa.items import NAME
+from metacog_pipeline.benchmarks.metamedqa import BOARD, read
+from metacog_pipeline.benchmarks.metamedqa import items as of_items
+from metacog_pipeline.benchmarks.metamedqa.construction import STEPS, limit_items
+from metacog_pipeline.benchmarks.metamedqa.contrasts import CONTRASTS, QUESTIONS
+from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, FETCHED, NAME, SOURCES, Dataset
 from metacog_pipeline.benchmarks.metamedqa.items import Item as Question
 from metacog_pipeline.benchmarks.metamedqa.measures import CODED, MEASURES, N_ALTERNATIVES, N_LEVELS, F, coded
-from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE, Wording, load_wording
-from metacog_pipeline.benchmarks.metamedqa.published import PUBLISHED
-from metacog_pipeline.benchmarks.metamedqa.questions import QUESTIONS
+from metacog_pipeline.benchmarks.metamedqa.prompts import MODES, Wording, ask_item, load_wording, steps
+from metacog_pipeline.benchmarks.metamedqa.report import PUBLISHED
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
-from metacog_pipeline.benchmarks.metamedqa.sources import SOURCES
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 
 
-class MetaMedQA(Benchmark[settings_of.Settings, Question, read.Response]):
+class MetaMedQA(Benchmark[of_items.Settings, Question, read.Response]):
     """Six options each: four listed answers, none of the above, and "I don't know or cannot answer"."""
 
     name, title = NAME, "MetaMedQA"
@@ -44,18 +37,18 @@ class MetaMedQA(Benchmark[settings_of.Settings, Question, read.Response]):
         url="https://doi.org/10.1038/s41467-024-55628-6",
         numbered=numbered(Figure=4, Table=5),
     )
-    Settings, Item, Response = settings_of.Settings, Question, read.Response
+    Settings, Item, Response = of_items.Settings, Question, read.Response
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
         Stage.PARSING: "5",
-        Stage.SCORING: "7",
+        Stage.SCORING: "8",
     }
     answer_modes = MODES
     unanswered, unreadable = read.UNANSWERED, read.UNREADABLE
     sources = tuple(source.declared for source in SOURCES.values())
     measures, contrasts, questions = MEASURES, CONTRASTS, QUESTIONS
     board, coded = BOARD, CODED
-    published, importer, monitored_under = PUBLISHED, IMPORTER, (BASELINE,)
+    published, importer, monitored_under = PUBLISHED, read.IMPORTER, (BASELINE,)
     trial_settings: ClassVar = {"dataset": "sample", "limit": 24, "conditions": ["baseline", "role-full"]}
 
     def construction(self) -> tuple[Step, ...]:

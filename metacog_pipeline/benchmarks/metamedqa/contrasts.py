@@ -1,44 +1,48 @@
 """Tests between models and between conditions, as the paper makes them and as shared items allow.
 
 From the paper: one-way ANOVA with Tukey-Kramer across models, ANOVA with Fisher's LSD of each condition against the
-baseline, and correlation and regression of the recalls on accuracy with and without models that overuse E. ANOVA takes
-groups as independent although every group answers the same items, and LSD is not corrected. Added here: paired
-differences with Holm's correction, McNemar, Cochran's Q.
+baseline, and regression of the recalls on accuracy with and without models that overuse E. ANOVA takes groups as
+independent although every group answers the same items, and LSD is not corrected. Added here: paired differences of shares
+with Holm's correction, McNemar, Cochran's Q, and paired differences of d′ and criterion.
 
-Unit of chance: the item. Where an item was asked in several runs its mean over runs is one observation. Models that did
-not finish are left out save on shared items, and simulated ones never meet measured ones.
+Unit of chance: the item. Where an item was asked in several runs its mean over runs is one observation. A model is in every
+test with the items it answered, and the row says how many it did not. Simulated models never meet measured ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
-from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group, lost_items
-from metacog_pipeline.benchmarks.metamedqa.board import E_SHARE_FLAG
-from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE
-from metacog_pipeline.stats import exact, paired
+from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group, Question, lost_items
+from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, E_SHARE_FLAG, NAME
+from metacog_pipeline.benchmarks.metamedqa.measures import HEADLINE, UNANSWERABLE
+from metacog_pipeline.stats import exact, paired, resampling, two_intervals
 from metacog_pipeline.stats.anova import Anova, anova, fisher_lsd, tukey_kramer
-from metacog_pipeline.stats.anova import Comparison as Pair
 from metacog_pipeline.stats.correlation import regression as line_through
 from metacog_pipeline.stats.effects import cohen_d
-from metacog_pipeline.stats.estimate import NO_ITEMS, SINGLE_ITEM
+from metacog_pipeline.stats.estimate import NO_ITEMS, OFTEN_UNDEFINED, SINGLE_ITEM
 from metacog_pipeline.stats.multiple import holm
 from metacog_pipeline.stats.paired_many import PairedShares, paired_shares
+from metacog_pipeline.stats.proportions import Z95
 from metacog_pipeline.stats.ties import largest
+from metacog_pipeline.stats.type1 import d_and_c
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Pairs = Sequence[tuple[int, int]]
 
 MOST_PAIRED = 25  # with more models Tukey's test shows each with the best one only
-# Measure -> which responses count, and their value.
+N_DRAWS = 2000  # resamples of the items, shared by all groups; p is Wald's, so that it stands up to Holm over many pairs
 _CORRECT = pl.col("correct").cast(pl.Float64)
+#: Measure -> which responses count, and their value.
 _MEASURES: dict[str, tuple[pl.Expr, pl.Expr]] = {
     "accuracy": (pl.lit(True), _CORRECT),
     "missing_answer_recall": (pl.col("target") == "E", _CORRECT),
@@ -48,137 +52,106 @@ _MEASURES: dict[str, tuple[pl.Expr, pl.Expr]] = {
     "low_confidence_accuracy": (pl.col("confidence").is_in([1, 2]), _CORRECT),
     "mean_confidence": (pl.col("confidence").is_not_null(), pl.col("confidence").cast(pl.Float64)),
 }
-_PAIRED = ("accuracy", "missing_answer_recall", "unknown_recall")
+_E = {"chosen_e": (pl.lit(True), (pl.col("answer") == "E").fill_null(False).cast(pl.Float64))}
+#: How often a letter is said where it is the key, and on items keyed A to D.
+_SAID = {
+    f"{name}.{kind}": (
+        pl.col("target").is_in(keys),
+        (pl.col("answer") == letter).fill_null(False).cast(pl.Float64),
+    )
+    for name, letter in (("missing", "E"), ("unknown", "F"))
+    for kind, keys in (("signal", [letter]), ("noise", ["A", "B", "C", "D"]))
+}
+_COUNTED = {**_MEASURES, **_E, **_SAID}
 _RECALLS = ("missing_answer_recall", "unknown_recall")
+_PAIRED = ("accuracy", *_RECALLS)
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Responses whose groups are compared, one row per group and item.
+    """Responses whose groups are compared.
 
-    For every measure ``<measure>.sum`` and ``<measure>.n`` over the item's runs; ``e`` and ``rows`` for the share of E.
-    Column ``group`` names the groups, which are ``models`` under a condition or ``conditions`` of a model; ``named`` holds
-    the fields of a comparison that say which.
+    ``frame`` has one row per group and item, for every measure ``<measure>.sum`` and ``<measure>.n`` over the item's runs.
+    The groups are ``models`` under a condition or ``conditions`` of a model; ``named`` holds the fields of a comparison
+    that say which. ``left_out`` counts the items (× runs) of each group without an answer.
     """
 
     what: str
-    frame: pl.DataFrame
     groups: tuple[str, ...]
     named: Mapping[str, str]
+    frame: pl.DataFrame
+    left_out: Mapping[str, int]
 
     @cached_property
-    def summary(self) -> dict[str, tuple[object, ...]]:
-        """By group: how many items count, their mean and their standard deviation, of each measure in turn."""
-        found: list[pl.Expr] = []
-        for measure in _MEASURES:
-            value, number = pl.col(f"{measure}.sum"), pl.col(f"{measure}.n")
-            mean = (value / number).filter(number > 0)
-            told = {"len": mean.len(), "mean": mean.mean(), "sd": mean.std()}
-            found += [each.alias(f"{measure}.{name}") for name, each in told.items()]
-        rows = self.frame.group_by("group").agg(found).select("group", pl.exclude("group"))
-        return {row[0]: row[1:] for row in rows.iter_rows()}
-
-    @cached_property
-    def places(self) -> tuple[Ints, Ints]:
-        """Of each row: the place of its group, and the number of its item."""
+    def _places(self) -> tuple[Ints, Ints]:
         place = {name: number for number, name in enumerate(self.groups)}
         group = self.frame["group"].replace_strict(place, return_dtype=pl.Int64).to_numpy()
-        return group, self.frame["item"].to_numpy().astype(np.int64)
+        return self.frame["item"].to_numpy().astype(np.int64) - 1, group
+
+    def table(self, measure: str) -> tuple[Floats, Ints]:
+        """Return sums and numbers of answers of a measure, items × groups."""
+        size = (int(self._places[0].max(initial=-1)) + 1, len(self.groups))
+        sums, numbers = np.zeros(size), np.zeros(size, dtype=np.int64)
+        sums[self._places] = self.frame[f"{measure}.sum"].to_numpy()
+        numbers[self._places] = self.frame[f"{measure}.n"].to_numpy()
+        return sums, numbers
 
     def row(
         self, family: str, measure: str, a: str | None = None, b: str | None = None, **values: Any
     ) -> Comparison:
-        """Return a comparison of two of the groups."""
-        return Comparison(f"{family}_{self.what}", measure, a, b, **{**self.named, **values})
+        """Return a comparison of two of the groups, or of all of them, with what was left out."""
+        lost = {name: self.left_out[name] for name in ([a, b] if a in self.left_out else self.groups)}  # type: ignore[index]
+        missing = ", ".join(f"{n} of {name}" for name, n in lost.items() if n)
+        said = [values.pop("note", None), f"left out: {missing} without an answer" if missing else None]
+        note = "; ".join(each for each in said if each) or None
+        return Comparison(f"{family}_{self.what}", measure, a, b, note=note, **{**self.named, **values})
 
 
-def _contrast(
-    family: str,
-    test: Callable[[Compared, int], Iterable[Comparison]],
-    words: str,
-    what: Literal["models", "conditions"] = "models",
-    *,
-    whole: bool = True,
-    unit: Literal["items", "models"] = "items",
-) -> Contrast:
-    """Return the family over all sets of models under one condition, or of conditions of one model."""
-
-    def compute(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
-        for compared in compared_sets(groups, what, whole=whole):
-            yield from test(compared, benchmark.context.seed)
-
-    return Contrast(
-        family,
-        compute,
-        correction=None,
-        within=("dataset", "source", "condition", "model", "family", "measure"),
-        paper="Statistical analysis",
-        words=words,
-        unit=unit,
-        by_model=what == "conditions",
-    )
-
-
-def compared_sets(groups: Sequence[Group], what: str, *, whole: bool = True) -> Sequence[Compared]:
-    """Return what is compared: ``models`` under each condition, or ``conditions`` of each model; ``whole``: finished."""
-    kept = [group for group in groups if not group.n_failed or (not whole and group.rows.height)]
-    return _sets(tuple(kept), what, whole or not any(group.n_failed for group in kept))
-
-
-# All families of models are of the same sets; those of conditions are computed for models that are new.
-@lru_cache(maxsize=2)
-def _sets(groups: tuple[Group, ...], what: str, whole: bool) -> tuple[Compared, ...]:
-    if not groups:
-        return ()
+def compared_sets(groups: Sequence[Group], what: str) -> Iterator[Compared]:
+    """Yield what is compared: ``models`` under each condition, or ``conditions`` of each model."""
     column, held = ("model", "condition") if what == "models" else ("condition", "model")
-    named = [
-        (group.frame if whole else group.rows).with_columns(source=pl.lit(group.source)) for group in groups
-    ]
-    ready = _per_item(pl.concat(named, how="diagonal_relaxed"))
-    found = []
+    kept = [group for group in groups if group.rows.height]
+    if not kept:
+        return
+    ready = _per_item(
+        pl.concat([g.rows.with_columns(source=pl.lit(g.source)) for g in kept], how="diagonal_relaxed")
+    )
     for key, part in ready.partition_by("dataset", "source", held, as_dict=True).items():
-        own = part.rename({column: "group"})
-        names = own["group"].unique().sort().to_list()
-        if BASELINE in names:
-            names = [BASELINE, *(name for name in names if name != BASELINE)]
-        found.append(Compared(what, own, tuple(names), {"dataset": key[0], "source": key[1], held: key[2]}))
-    return tuple(found)
+        named = {"dataset": key[0], "source": key[1], held: key[2]}
+        own = {
+            getattr(group, column): group.n_failed
+            for group in kept
+            if all(getattr(group, name) == value for name, value in named.items())
+        }
+        names = sorted(own, key=lambda name: (name != BASELINE, name))
+        yield Compared(what, tuple(names), named, part.rename({column: "group"}), own)
 
 
 def _per_item(responses: pl.DataFrame) -> pl.DataFrame:
     keys = ("dataset", "source", "condition", "model")
     found = responses.lazy().select(
         *keys,
-        "position",
         item=pl.col("item_id").rank("dense"),
-        e=(pl.col("answer") == "E").fill_null(False).cast(pl.Int64),
-        rows=pl.lit(1, dtype=pl.Int64),
-        **{name: pl.when(counts).then(value) for name, (counts, value) in _MEASURES.items()},
+        **{name: pl.when(counts).then(value) for name, (counts, value) in _COUNTED.items()},
     )
-    sums = {f"{name}.sum": pl.col(name).sum() for name in _MEASURES}
-    numbers = {f"{name}.n": pl.col(name).count().cast(pl.Int64) for name in _MEASURES}
-    if responses["run"].n_unique() <= 1:  # an item is asked once: nothing to add up
-        sums = {f"{name}.sum": pl.col(name).fill_null(0) for name in _MEASURES}
-        numbers = {f"{name}.n": pl.col(name).is_not_null().cast(pl.Int64) for name in _MEASURES}
-        once = found.select(*keys, "item", "position", "e", "rows", **sums, **numbers)
-        return once.sort(*keys, "position").drop("position").collect()
-    totals = {"e": pl.col("e").sum(), "rows": pl.col("rows").sum(), **sums, **numbers}
-    return found.group_by(*keys, "item").agg(**totals).sort(*keys, "item").collect()
+    sums = {f"{name}.sum": pl.col(name).sum() for name in _COUNTED}
+    numbers = {f"{name}.n": pl.col(name).count().cast(pl.Int64) for name in _COUNTED}
+    return found.group_by(*keys, "item").agg(**sums, **numbers).sort(*keys, "item").collect()
 
 
 # --- as in the paper --------------------------------------------------------------------------------------------------
 def variance(compared: Compared, seed: int) -> Iterator[Comparison]:
-    """Yield one-way ANOVA and its pairs: Tukey-Kramer of models, Fisher's LSD of conditions against the baseline."""
-    if len(compared.groups) < 2:
-        return
-    for measure in _MEASURES:
+    """Yield ANOVA and its pairs, Tukey-Kramer of models or Fisher's LSD against the baseline, and Cochran's Q."""
+    for measure in _MEASURES if len(compared.groups) > 1 else ():
         result, n, mean, sd = _anova(compared, measure)
         yield compared.row(
             "anova", measure, statistic=result.f, df1=result.df_between, df2=result.df_error, p=result.p, n=result.n,
             status=result.status,
         )  # fmt: skip
         tukey = compared.what == "models"
-        for pair in _tukey_pairs(result) if tukey else _against_baseline(result, compared.groups):
+        baseline = compared.groups[0] == BASELINE
+        pairs = tukey_kramer(result, _wanted(result)) if tukey else fisher_lsd(result, 0) if baseline else ()
+        for pair in pairs:
             i, j = pair.first, pair.second
             yield compared.row(
                 "tukey" if tukey else "lsd", measure, compared.groups[i], compared.groups[j],
@@ -188,126 +161,112 @@ def variance(compared: Compared, seed: int) -> Iterator[Comparison]:
                 note="family-wise p" if tukey else "p is uncorrected (LSD); p_adjusted is Holm's",
                 status=pair.status,
             )  # fmt: skip
+        hits, asked = compared.table(measure)
+        if measure in _PAIRED and int(asked.max(initial=0)) == 1:
+            q = paired.cochran_q(hits[(asked > 0).all(axis=1)].astype(np.int64))
+            yield compared.row("cochran", measure, statistic=q.q, df1=q.df, p=q.p, n=q.n, status=q.status)
 
 
 def _anova(compared: Compared, measure: str) -> tuple[Anova, list[int], list[float], list[float]]:
-    first = 3 * list(_MEASURES).index(measure)
-    rows: list[Any] = [compared.summary[name][first : first + 3] for name in compared.groups]
-    n, means, sds = ([row[place] or 0 for row in rows] for place in range(3))
-    return anova(n, means, sds), n, means, sds
+    sums, numbers = compared.table(measure)
+    n, mean, sd = [], [], []
+    for total, times in zip(sums.T, numbers.T, strict=True):
+        values = total[times > 0] / times[times > 0]
+        n.append(len(values))
+        mean.append(float(values.mean()) if len(values) else 0.0)
+        sd.append(float(values.std(ddof=1)) if len(values) > 1 else 0.0)
+    return anova(n, mean, sd), n, mean, sd
 
 
-def _tukey_pairs(result: Anova) -> list[Pair]:
-    """Return all pairs, or those with the best model where there are many; p stays family-wise over all pairs."""
+def _wanted(result: Anova) -> Pairs | None:
+    """Return the pairs with the best model where there are many; p stays family-wise over all pairs."""
     k = len(result.groups.n)
-    if k <= MOST_PAIRED:
-        return list(tukey_kramer(result))
     best = int(largest(result.groups.mean))
-    return list(tukey_kramer(result, [(min(best, i), max(best, i)) for i in range(k) if i != best]))
-
-
-def _against_baseline(result: Anova, groups: Sequence[str]) -> tuple[Pair, ...]:
-    return fisher_lsd(result, 0) if groups[0] == BASELINE else ()
+    return None if k <= MOST_PAIRED else [(min(best, i), max(best, i)) for i in range(k) if i != best]
 
 
 def regression(compared: Compared, seed: int) -> Iterator[Comparison]:
     """Yield recall on accuracy over groups: with all of them and, where some models overuse E, without those."""
-    if len(compared.groups) < 3:
-        return
-    share = compared.frame.group_by("group").agg(share=pl.col("e").sum() / pl.col("rows").sum())
-    overused = {name: f"E is {s:.1%} of all choices" for name, s in share.iter_rows() if s >= E_SHARE_FLAG}
-    exclude = overused if compared.what == "models" else {}
-    accuracy = dict(zip(compared.groups, _anova(compared, "accuracy")[2], strict=True))
+    chosen, asked = (each.sum(axis=0) for each in compared.table("chosen_e"))
+    share = chosen / asked
+    over = [at for at, each in enumerate(share) if each >= E_SHARE_FLAG and compared.what == "models"]
+    _, _, accuracy, _ = _anova(compared, "accuracy")
     for recall in _RECALLS:
         _, sizes, means, _ = _anova(compared, recall)
-        kept = [name for name, n in zip(compared.groups, sizes, strict=True) if n]
-        if len(kept) < 3:
-            continue
-        recalls = dict(zip(compared.groups, means, strict=True))
-        left_out = [name for name in kept if name in exclude]
-        x, y = [accuracy[name] for name in kept], [recalls[name] for name in kept]
-        yield _line(compared, recall, x, y, f"all {len(kept)} {compared.what}")
-        if left_out:
-            named = "; ".join(f"{name} ({exclude[name]})" for name in left_out)
-            rest = [place for place, name in enumerate(kept) if name not in exclude]
-            x, y = [x[place] for place in rest], [y[place] for place in rest]
-            yield _line(compared, recall, x, y, f"without {named}")
-
-
-def _line(compared: Compared, recall: str, x: list[float], y: list[float], note: str) -> Comparison:
-    """p is that of all orders, where there are few enough; otherwise that of t."""
-    line, p = line_through(x, y), exact.order_p(x, y)
-    return compared.row(
-        "correlation", recall, "accuracy", recall, value=line.slope, low=line.slope_low, high=line.slope_high,
-        statistic=line.r, df2=line.df, p=line.p if p is None else p, n=line.n, note=note, status=line.status,
-    )  # fmt: skip
+        kept = [at for at, n in enumerate(sizes) if n]
+        named = "; ".join(
+            f"{compared.groups[at]} (E is {share[at]:.1%} of all choices)" for at in over if at in kept
+        )
+        rest = [at for at in kept if at not in over]
+        sets = [(kept, f"all {len(kept)} {compared.what}"), *([(rest, f"without {named}")] if named else [])]
+        for own, note in sets if len(kept) >= 3 else ():
+            x, y = [accuracy[at] for at in own], [means[at] for at in own]
+            line, p = line_through(x, y), exact.order_p(x, y)  # p of all orders, where there are few enough
+            yield compared.row(
+                "correlation", recall, "accuracy", recall, value=line.slope, low=line.slope_low, high=line.slope_high,
+                statistic=line.r, df2=line.df, p=line.p if p is None else p, n=line.n, note=note, status=line.status,
+            )  # fmt: skip
 
 
 # --- over shared items ------------------------------------------------------------------------------------------------
-def shared_items(compared: Compared, seed: int) -> Iterator[Comparison]:
-    """Yield tests over shared items: Cochran's Q of all models, and each condition with the baseline."""
-    for measure in _PAIRED if len(compared.groups) > 1 else ():
-        hits, asked = answers(compared, measure)
-        if not len(hits):
-            continue
-        if int(asked.max()) == 1:
-            q = paired.cochran_q(hits[(asked > 0).all(axis=1)])
-            yield compared.row("cochran", measure, statistic=q.q, df1=q.df, p=q.p, n=q.n, status=q.status)
-        if compared.what == "conditions" and compared.groups[0] == BASELINE:
-            pairs = [(place, 0) for place in range(1, len(compared.groups))]
-            rows = list(rows_of_pairs(compared, measure, hits, asked, pairs))
-            for family in ("paired_conditions", "mcnemar_conditions"):
-                own = [row for row in rows if row.family == family]
-                adjusted = holm([row.p for row in own])
-                yield from (replace(row, p_adjusted=p) for row, p in zip(own, adjusted, strict=True))
+def against_baseline(compared: Compared, seed: int) -> Iterator[Comparison]:
+    """Yield the tests of variance, and each condition against the baseline on the items both were answered under."""
+    yield from variance(compared, seed)
+    if compared.groups[0] != BASELINE:
+        return
+    rows = list(on_shared_items(compared, [(place, 0) for place in range(1, len(compared.groups))], seed))
+    for family, measure in dict.fromkeys((row.family, row.measure) for row in rows):
+        own = [row for row in rows if (row.family, row.measure) == (family, measure)]
+        yield from (
+            replace(row, p_adjusted=p) for row, p in zip(own, holm([row.p for row in own]), strict=True)
+        )
 
 
 def between_models(
     benchmark: Any, groups: Sequence[Group], wanted: Collection[tuple[str, str]]
 ) -> Iterator[Comparison]:
     """Yield the wanted pairs of models under every condition, on the items both answered."""
-    for compared in compared_sets(groups, "models", whole=False):
+    for compared in compared_sets(groups, "models"):
         place = {name: number for number, name in enumerate(compared.groups)}
         pairs = [(place[a], place[b]) for a, b in wanted if a in place and b in place]
-        for measure in _PAIRED if pairs else ():
-            hits, asked = answers(compared, measure)
-            yield from rows_of_pairs(compared, measure, hits, asked, pairs)
+        yield from on_shared_items(compared, pairs, benchmark.context.seed)
 
 
-def answers(compared: Compared, measure: str) -> tuple[Ints, Ints]:
-    """Return right answers and answers asked, both items × groups; items that nobody was asked are left out."""
-    group, item = compared.places
-    numbers = compared.frame[f"{measure}.n"].to_numpy().astype(np.int64)
-    size = (int(item.max(initial=-1)) + 1, len(compared.groups))
-    hits, asked = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
-    hits[item, group] = compared.frame[f"{measure}.sum"].to_numpy().astype(np.int64)
-    asked[item, group] = numbers
-    here = (asked > 0).any(axis=1)
-    return hits[here], asked[here]
+def on_shared_items(compared: Compared, pairs: Pairs, seed: int) -> Iterator[Comparison]:
+    """Yield differences of shares, McNemar's test where items were asked once, and differences of d′ and criterion."""
+    for measure in _PAIRED if pairs else ():
+        sums, asked = compared.table(measure)
+        here = (asked > 0).any(axis=1)
+        if here.any():
+            yield from _shares(compared, measure, sums[here].astype(np.int64), asked[here], pairs)
+    if pairs:
+        yield from _detections(compared, pairs, seed)
 
 
-def rows_of_pairs(
-    compared: Compared, measure: str, hits: Ints, asked: Ints, pairs: Sequence[tuple[int, int]]
-) -> Iterator[Comparison]:
-    """Yield the rows of pairs of groups: the difference with its interval and, of items asked once, McNemar's test."""
-    if not len(hits) or not pairs:
-        return
+def _shares(compared: Compared, measure: str, hits: Ints, asked: Ints, pairs: Pairs) -> Iterator[Comparison]:
     found = paired_shares(hits, asked, pairs)
-    given, runs = np.ascontiguousarray(hits.T), np.ascontiguousarray(asked.T)
-    here = runs > 0
-    own, once = here.sum(axis=1).tolist(), int(runs.max()) == 1
+    here = asked > 0
+    own = here.sum(axis=0).tolist()
     for at, (i, j) in enumerate(pairs):
-        n = int(found.n[at])
-        both = here[i] & here[j]
+        n, both = int(found.n[at]), here[:, i] & here[:, j]
         if n <= exact.MOST_SWAPPED:
-            least = _exact_p(hits[both], asked[both], i, j)
+            one, other = (np.column_stack([hits[both, k], asked[both, k]]).astype(np.float64) for k in (i, j))
+            least = exact.paired_p(
+                one, other, lambda each: each[:, :, 0].sum(axis=1) / each[:, :, 1].sum(axis=1)
+            )
         else:
-            differ = ((given[i] != given[j]) | (runs[i] != runs[j])) & both
+            differ = ((hits[:, i] != hits[:, j]) | (asked[:, i] != asked[:, j])) & both
             least = exact.least_p(int(np.count_nonzero(differ)))
         names, lost = (compared.groups[i], compared.groups[j]), lost_items(own[i], own[j], n)
         yield compared.row("paired", measure, *names, n=n, **_difference(found, at, n, least, lost))
-        if once or int(runs[[i, j]][:, both].max(initial=1)) == 1:
-            yield compared.row("mcnemar", measure, *names, n=n, **_mcnemar(found, at, n))
+        if int(asked[both][:, [i, j]].max(initial=1)) == 1:
+            test = paired.mcnemar(int(found.first_only[at]), int(found.second_only[at]), n)
+            note = f"only a right {test.first_only}, only b right {test.second_only}; mid-p"
+            value = float(found.value[at]) if n else None
+            yield compared.row(
+                "mcnemar", measure, *names, n=n, value=value, statistic=test.chi2, p=test.p_mid, note=note,
+                status=test.status,
+            )  # fmt: skip
 
 
 def _difference(
@@ -333,41 +292,137 @@ def _difference(
     }
 
 
-def _mcnemar(found: PairedShares, at: int, n: int) -> dict[str, Any]:
-    test = paired.mcnemar(int(found.first_only[at]), int(found.second_only[at]), n)
-    note = f"only a right {test.first_only}, only b right {test.second_only}; mid-p"
-    value = float(found.value[at]) if n else None
-    return {"value": value, "statistic": test.chi2, "p": test.p_mid, "note": note, "status": test.status}
+def _detections(compared: Compared, pairs: Pairs, seed: int) -> Iterator[Comparison]:
+    """Yield the differences of d′ and criterion of E, of F and of their means, both sides on the same resampled items."""
+    tables = {name: compared.table(name) for name in _SAID}
+    answered = compared.table("accuracy")[1] > 0
+    stream = resampling.stream(NAME, seed, "detection", *compared.named.values())
+    drawn = resampling.weights(len(answered), N_DRAWS, stream)
+    weights = np.vstack([np.ones(len(answered)), drawn])  # the sample itself, then its resamples
+    whole = np.asarray(answered.all(axis=1))
+    known = {
+        at: _detected(tables, weights, whole, at) for at in sorted({at for pair in pairs for at in pair})
+    }
+    for i, j in pairs:
+        shared: NDArray[np.bool_] = answered[:, i] & answered[:, j]
+        same = np.array_equal(shared, whole)
+        first, second = (known[at] if same else _detected(tables, weights, shared, at) for at in (i, j))
+        numbers = {name: int((tables[name][1][shared, i] > 0).sum()) for name in _SAID}
+        lost = lost_items(int(answered[:, i].sum()), int(answered[:, j].sum()), int(shared.sum()))
+        draws, unseen = first[0] - second[0], first[1] + second[1]
+        signals = [numbers[f"{name}.signal"] for name in UNANSWERABLE]
+        kinds = [
+            *zip(UNANSWERABLE, draws, unseen, signals, strict=True),
+            ("unanswerable", draws.mean(axis=0), unseen.mean() / 2, sum(signals) if all(signals) else 0),
+        ]
+        for name, both, variance_unseen, signal in kinds:
+            n = signal + numbers["missing.noise"] if signal and numbers["missing.noise"] else 0
+            for letter, own, part in zip("dc", both.T, (1.0, 0.25), strict=True):
+                names = (compared.groups[i], compared.groups[j])
+                values = _shift(own, float(variance_unseen) * part, n, lost)
+                yield compared.row("paired", f"{letter}_{name}", *names, n=n, **values)
 
 
-def _exact_p(hits: Ints, asked: Ints, i: int, j: int) -> float | None:
-    one, other = (np.column_stack([hits[:, k], asked[:, k]]).astype(np.float64) for k in (i, j))
-    return exact.paired_p(one, other, lambda each: each[:, :, 0].sum(axis=1) / each[:, :, 1].sum(axis=1))
+def _detected(
+    tables: Mapping[str, tuple[Floats, Ints]], weights: Floats, shared: NDArray[np.bool_], at: int
+) -> tuple[Floats, Floats]:
+    """Return d′ and c of a group, kinds × draws × 2, and by kind the variance of d′ that resamples do not show."""
+    values, unseen = [], []
+    for name in UNANSWERABLE:
+        counts = [
+            weights[:, shared] @ each[shared, at]
+            for kind in ("signal", "noise")
+            for each in tables[f"{name}.{kind}"]
+        ]
+        said, signal, alarms, noise = counts
+        values.append(np.column_stack(d_and_c(said, signal - said, alarms, noise - alarms)))
+        unseen.append(_unseen(said[0], signal[0]) + _unseen(alarms[0], noise[0]))
+    return np.array(values), np.array(unseen)
 
 
-_ANOVA = "Do the groups differ? Which pairs do (Tukey-Kramer), or which from the baseline (LSD)?"
+def _unseen(k: float, n: float) -> float:
+    """Return the delta method's variance of z of a padded rate of 0 or 1: what was never seen is never drawn."""
+    if 0 < k < n or not n:
+        return 0.0
+    rate = (k + 0.5) / (n + 1)
+    return float(rate * (1 - rate) * 2 * np.pi * np.exp(ndtri(rate) ** 2) / (n + 1))
+
+
+def _shift(draws: Floats, unseen: float, n: int, lost: str | None) -> dict[str, Any]:
+    """Return what a row says of a difference: the first of ``draws`` is the sample, the others its resamples."""
+    if not n:
+        return {"note": lost, "status": NO_ITEMS}
+    found = resampling.difference(float(draws[0]), draws[1:], wald=True)
+    note = "; ".join(each for each in ("items resampled, p from the interval", lost) if each)
+    if found.low is None or found.high is None:
+        return {"value": found.value, "note": note, "status": OFTEN_UNDEFINED}
+    low, high = (
+        found.value + sign * float(np.hypot(end - found.value, Z95 * np.sqrt(unseen)))
+        for sign, end in ((-1, found.low), (1, found.high))
+    )
+    p = two_intervals.p_of(found.value, low, high)
+    same = {"status": paired.SAME_DIFFERENCE} if low == high else {}
+    return {"value": found.value, "low": low, "high": high, "p": p, "note": note, **same}
+
+
+def _contrast(
+    family: str,
+    test: Callable[[Compared, int], Iterator[Comparison]],
+    words: str,
+    what: Literal["models", "conditions"] = "models",
+    unit: Literal["items", "models"] = "items",
+) -> Contrast:
+    """Return the family over all sets of models under one condition, or of conditions of one model."""
+
+    def compute(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
+        for compared in compared_sets(groups, what):
+            yield from test(compared, benchmark.context.seed)
+
+    return Contrast(
+        family, compute, correction=None, within=("dataset", "source", "condition", "model", "family", "measure"),
+        paper="Statistical analysis", words=words, unit=unit, by_model=what == "conditions", version="2",
+    )  # fmt: skip
+
+
 _LINE = "Do those with more accuracy recall more of what has no answer?"
 CONTRASTS = (
-    _contrast("anova", variance, _ANOVA),
-    _contrast("anova_conditions", variance, _ANOVA, "conditions"),
+    _contrast("anova", variance, "Do the models differ (ANOVA, Cochran's Q)? Which pairs do (Tukey-Kramer)?"),
+    _contrast(
+        "anova_conditions",
+        against_baseline,
+        "Do the conditions differ (ANOVA, Cochran's Q)? Which from the baseline (LSD; on shared items differences of "
+        "shares, d′ and criterion, McNemar)?",
+        "conditions",
+    ),
     Contrast(
         "paired_models",
         between_models,
         "holm",
         ("dataset", "source", "condition", "family", "measure"),
-        words="Two models on the items both answered: difference of shares and McNemar's test.",
-        version="3",
+        words="Two models on the items both answered: differences of shares, d′ and criterion, and McNemar's test.",
+        version="4",
         between_models=True,
         pairs=True,
     ),
-    _contrast("cochran", shared_items, "All models on shared items: Cochran's Q.", whole=False),
-    _contrast(
-        "paired_conditions",
-        shared_items,
-        "Conditions on shared items: differences, McNemar; Cochran's Q of all conditions.",
-        "conditions",
-        whole=False,
-    ),
     _contrast("correlation", regression, _LINE, unit="models"),
     _contrast("correlation_conditions", regression, _LINE, "conditions", unit="models"),
+)
+QUESTIONS = (
+    Question(
+        "Does one model see better than another what cannot be answered?",
+        ("paired_models", HEADLINE),
+        ("mcnemar_models", "tukey_models", "anova_models", "cochran_models"),
+        verdict="unanswerable",
+    ),
+    Question(
+        "Does a model see better what cannot be answered when it is asked in another way, or does it only say so more?",
+        ("paired_conditions", HEADLINE),
+        ("mcnemar_conditions", "lsd_conditions", "anova_conditions", "cochran_conditions"),
+    ),
+    Question(
+        "Do models that are right more often also notice more questions without an answer?",
+        ("correlation_models", "unknown_recall"),
+        ("correlation_conditions",),
+        unit="models",
+    ),
 )

@@ -5,6 +5,12 @@ number is what it is. Accuracy is over all items asked: one without a letter cou
 no confidence counts everywhere except in the measures of confidence. ECE and Brier read confidence c as (c - 1)/4;
 the measures ending in ``_fifths`` read it as c/5.
 
+Knowing that a question cannot be answered is signal detection, once for E and once for F. Signal are the items with that
+key, noise the items keyed A to D; the recalls of the paper are the hits, ``false_alarm_E`` and ``false_alarm_F`` the false
+alarms. d′ separates a model that sees it from one that says so more often, which raises hits and false alarms alike; the
+criterion c says how often it says so (below 0: too often). Rates have log-linear padding, (k + 0.5) / (n + 1) (Hautus
+1995). A policy that never says it has a d′ of its padding, whose interval holds 0.
+
 Efficiency (``…_mafc``) is that of a choice among m alternatives, over the items keyed A to D that were answered A to E: E
 ("none of the above") is an answer, F ("I do not know") is none, so m is 5. Items keyed E or F have no right option whose
 evidence could be compared. The M-ratio for m = 4 and 6 stands beside it, to see what the choice of m is worth.
@@ -21,37 +27,23 @@ import polars as pl
 
 from metacog_pipeline.benchmark.contract import Estimate, Group, Measure, MeasureSet, Unit
 from metacog_pipeline.benchmark.measures import Where, holds
-from metacog_pipeline.benchmarks.metamedqa.board import E_SHARE_FLAG
-from metacog_pipeline.benchmarks.metamedqa.items import LETTERS
-from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE
+from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, E_SHARE_FLAG, LETTERS, MEDIA_ABSENT
 from metacog_pipeline.scoring import calibration as shared
 from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.stats import calibration, resampling
 from metacog_pipeline.stats.auroc import auroc_from_patterns
 from metacog_pipeline.stats.calibration import level_probability
-from metacog_pipeline.stats.estimate import NO_ITEMS, ONE_LEVEL, unavailable
+from metacog_pipeline.stats.estimate import NO_ITEMS, ONE_LEVEL, SINGLE_ITEM, unavailable
+from metacog_pipeline.stats.type1 import d_and_c, type1_from_table
 
 N_LEVELS = 5
 NOT_INFORMATIVE = "confidence analysis: not informative (one confidence level)"
-MEDIA_ABSENT = "media_absent_but_answerable"
 E, F = 5, 6  # letters are counted as 1 to 6, 0 is none
 FICTIONAL, MALFORMED, QUESTION_MODIFIED = 1, 2, 3
 LOW, MEDIUM, HIGH = 1, 2, 3
 CODED = (
-    *(
-        "correct",
-        "_letter",
-        "_lettered",
-        "_key",
-        "_ordinary",
-        "_rated",
-        "_kind",
-        "_media",
-        "_guessed",
-        "_refused",
-    ),
-)
-
+    "correct", "_letter", "_lettered", "_key", "_ordinary", "_rated", "_kind", "_media", "_guessed", "_refused",
+)  # fmt: skip
 _KINDS = {"Fictional": FICTIONAL, "Bad": MALFORMED, "Question modified": QUESTION_MODIFIED}
 _NUMBER: dict[str, int] = {letter: number for number, letter in enumerate(LETTERS, start=1)}
 _LEVEL = np.repeat(np.arange(1.0, N_LEVELS + 1), 2)  # of each of the ten cells level × (wrong, correct)
@@ -151,6 +143,79 @@ class _FictionGuess(Share):
         return resampling.share(counts.patterns, counts.where(**self.top), of)
 
 
+# --- seeing that there is no answer -----------------------------------------------------------------------------------
+UNANSWERABLE = {"missing": E, "unknown": F}
+#: What a row of its measures rests on: the items with the key, and those keyed A to D.
+_SEEN: dict[str, Where] = {
+    "missing": (("target", ("E", *_ORDINARY)),),
+    "unknown": (("target", ("F", *_ORDINARY)),),
+    "unanswerable": (("target", tuple(LETTERS)),),
+}
+_DETECTED, _WIDENED = "log-linear, item bootstrap", "log-linear, item bootstrap or delta, the wider"
+
+
+def detection(benchmark: Any, groups: Sequence[Group]) -> list[dict[str, Estimate]]:
+    """Return d′ and criterion of E, of F and their means, of each group, items resampled."""
+    return [_detection(group) for group in groups]
+
+
+def _detection(group: Group) -> dict[str, Estimate]:
+    counts, drawn, whole = group.counts, [], []
+    found: dict[str, Estimate] = {}
+    noise = counts.where(_ordinary=1)
+    for name, letter in UNANSWERABLE.items():
+        says, signal = counts.where(_letter=letter), counts.where(_key=letter)
+        cells = np.column_stack([says * signal, (1 - says) * signal, says * noise, (1 - says) * noise])
+        table = counts.totals @ cells
+        draws = np.vstack(d_and_c(*(group.draws @ cells).T))
+        h, m, a, r = table
+        made = type1_from_table(h, m, a, r, "loglinear")
+        values = np.array([made.d[0], made.c[0]])
+        spread = np.sqrt([made.var_d[0], made.var_c[0]])
+        whole.append((values, spread, table))
+        drawn.append(draws)
+        found |= _named(name, group, values, spread, draws, [table])
+    values, spreads = (np.array([each[place] for each in whole]) for place in (0, 1))
+    both = (
+        np.sqrt((spreads**2).sum(axis=0)) / 2
+    )  # the two share their noise, on which only one letter can be said
+    tables = [table for _, _, table in whole]
+    return found | _named("unanswerable", group, values.mean(axis=0), both, np.mean(drawn, axis=0), tables)
+
+
+def _named(
+    name: str,
+    group: Group,
+    values: np.ndarray,
+    spread: np.ndarray,
+    draws: np.ndarray,
+    tables: Sequence[np.ndarray],
+) -> dict[str, Estimate]:
+    """Return d′ and criterion of one kind.
+
+    What was never seen is never drawn: with a rate of 0 or 1 resamples vary in the other rate only, and the interval of the
+    delta method counts where it reaches further.
+    """
+    n = round(sum(float(table[:2].sum()) for table in tables) + float(tables[0][2:].sum()))
+    extreme = any(0 in (h, m, a, r) for h, m, a, r in tables)
+    empty = any(h + m == 0 or a + r == 0 for h, m, a, r in tables)
+    made = {}
+    for place, letter in enumerate("dc"):
+        value, half = float(values[place]), 1.96 * float(spread[place])
+        if empty:
+            estimate = unavailable(n, _DETECTED, NO_ITEMS)
+        elif group.counts.patterns.n_items < 2:
+            estimate = Estimate(value, None, None, n, _DETECTED, SINGLE_ITEM)
+        else:
+            estimate = resampling.from_draws(value, draws[place], n, _DETECTED, kind="widened")
+        if extreme and estimate.low is not None and estimate.high is not None:
+            low, high = min(estimate.low, value - half), max(estimate.high, value + half)
+            sem = max(estimate.sem or 0.0, float(spread[place]))
+            estimate = Estimate(value, low, high, n, _WIDENED, sem=sem)
+        made[f"{letter}_{name}"] = estimate
+    return made
+
+
 _RIGHT_ANSWER = {"correct": 1}
 _SHARES: dict[str, tuple[Callable[[Group], Estimate], str]] = {
     "accuracy": (share(_RIGHT_ANSWER), "Share of all items answered as keyed."),
@@ -209,11 +274,24 @@ _OF_LEVELS = {
     "eta_mafc": "AUROC2 above chance as a share of the ideal observer's with the same accuracy and use of ratings.",
     "auroc2_ideal": "AUROC2 of the ideal observer of this accuracy.",
 }
+_OF_DETECTION = {
+    f"{letter}_{name}": words.format(said)
+    for name, said in (
+        ("missing", "none of the above, where no listed answer is right"),
+        ("unknown", "I don't know or cannot answer, where the question cannot be answered"),
+        ("unanswerable", "both: the mean of the two"),
+    )
+    for letter, words in (
+        ("d", "d′ of {}: hits and false alarms on items keyed A to D."),
+        ("c", "Criterion of {}; below 0 it is said too often, above 0 too seldom."),
+    )
+}
 N_ALTERNATIVES = 5
 _OTHER_M = (4, 6)
 _EFFICIENCY = frozenset(name for name in _OF_LEVELS if name.endswith(("_mafc", "_4", "_6", "_ideal")))
 _VERDICT = {"positive_confidence": 1, "negative_confidence": 0}
 _LABELS = {
+    **{name: f"{'d′' if name[0] == 'd' else 'c'} {name[2:]}" for name in _OF_DETECTION},
     "ece": "ECE",
     "auroc2": "AUROC2",
     "d_mafc": "d′ (5 alternatives)",
@@ -227,7 +305,7 @@ _LABELS = {
 _UNITS: dict[str, tuple[Unit, tuple[float | None, float | None]]] = {
     **{f"{which}_confidence": (Unit.RATING, (1.0, 5.0)) for which in ("mean", "positive", "negative")},
     "confidence_levels": (Unit.COUNT, (0.0, float(N_LEVELS))),
-    **dict.fromkeys(("d_mafc", "meta_d_mafc"), (Unit.SD, (None, None))),
+    **dict.fromkeys(("d_mafc", "meta_d_mafc", *_OF_DETECTION), (Unit.SD, (None, None))),
     **dict.fromkeys(
         ("m_ratio_mafc", "m_ratio_mafc_4", "m_ratio_mafc_6", "eta_mafc"), (Unit.RATIO, (None, None))
     ),
@@ -238,10 +316,13 @@ _NEITHER_IS = (
     "fiction_guess",
     "commonest",
     "auroc2_ideal",
-    *_UNITS.keys() - _EFFICIENCY,
+    "c_",
+    *_UNITS.keys() - _EFFICIENCY - _OF_DETECTION.keys(),
 )
-_CONTROL = ("missing_answer_recall", "unknown_recall")
+_CONTROL = ("d_missing", "d_unknown")
+HEADLINE = "d_unanswerable"
 _TABLE_3 = ("confidence_accuracy", "_confidence")
+_TABLE_4 = ("accuracy", "missing_answer_recall", "unknown_recall")
 
 
 def _rests_on(name: str) -> Where:
@@ -262,10 +343,10 @@ def _measure(
         unit=unit,
         range=limits,
         higher_is_better=None if name.startswith(_NEITHER_IS) else not name.startswith(_LESS_IS_BETTER),
-        headline=name == "accuracy",
+        headline=name == HEADLINE,
         trait="control" if name in _CONTROL else None,
         trait_under=(BASELINE,) if name in _CONTROL else (),
-        paper="Table 3" if name.endswith(_TABLE_3) else "Table 4" if name in ("accuracy", *_CONTROL) else "",
+        paper="Table 3" if name.endswith(_TABLE_3) else "Table 4" if name in _TABLE_4 else "",
         words=words,
         rests_on=rests_on,
     )
@@ -331,5 +412,9 @@ MEASURES: tuple[Measure | MeasureSet, ...] = (
     MeasureSet(
         tuple(_measure(name, None, words, _rests_on(name)) for name, words in _OF_LEVELS.items()),
         _level_measures,
+    ),
+    MeasureSet(
+        tuple(_measure(name, None, words, _SEEN[name[2:]]) for name, words in _OF_DETECTION.items()),
+        detection,
     ),
 )

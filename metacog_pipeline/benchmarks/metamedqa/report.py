@@ -1,193 +1,596 @@
-"""MetaMedQA in the report: accuracy by confidence, the recalls, what the prompt changes, the printed numbers."""
+"""MetaMedQA in the report: its sections, the manifest of its paper, and the printed numbers with what follows from them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
 from markupsafe import Markup
+from scipy.special import stdtrit
 
-from metacog_pipeline.benchmark.contract import Section
-from metacog_pipeline.benchmarks.metamedqa import exhibits
+from metacog_pipeline.benchmark import headlines
+from metacog_pipeline.benchmark.contract import Exhibit, Published, Section
+from metacog_pipeline.benchmark.headlines import HOLDS, UNDECIDED, Row, above, claim
+from metacog_pipeline.benchmark.item_files import step_path
+from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, E_SHARE_FLAG, NAME, SOURCES
+from metacog_pipeline.benchmarks.metamedqa.prompts import load_wording
+from metacog_pipeline.files import shipped
 from metacog_pipeline.home import Home
-from metacog_pipeline.leaderboard.output import Stacked, fixed
-from metacog_pipeline.report import pieces
-from metacog_pipeline.report.figures import MOST_LINES, MOST_ROWS, Point, ladder, lines
+from metacog_pipeline.report import exhibits, pieces
+from metacog_pipeline.report.drawing import Plot
+from metacog_pipeline.report.exhibits import Column, Key
+from metacog_pipeline.report.figures import (
+    PALETTE,
+    Drawn,
+    Point,
+    finished,
+    ladder,
+    mark,
+    of_point,
+    with_data,
+)
 from metacog_pipeline.report.pieces import WORLDS
 from metacog_pipeline.report.queries import rows
+from metacog_pipeline.stats.correlation import regression
+from metacog_pipeline.stats.proportions import Z95, wilson_interval
+from metacog_pipeline.stats.ranks import fisher_interval, spearman_p
 
-_WILSON = "95 % intervals: Wilson"
-_SCALE = (1, 2, 3, 4, 5)
-_APART = 0.28  # how far around its level the models of one level stand beside each other
-_RECALLS = {
-    "accuracy": "all questions",
-    "missing_answer_recall": '"none of the above"',
-    "unknown_recall": '"I don\'t know or cannot answer"',
+REWORDED = "The printed numbers were asked in the paper's words; the prompts of this project say the same in other words."
+_UNSEEN = {
+    "missing": "none of the above",
+    "unknown": "I don't know or cannot answer",
+    "unanswerable": "mean of both",
 }
-_BASELINE = "baseline"
-_CONFIDENCE = (
-    "Who knows what it knows is right more often the surer it is: the line rises along the dashed one, which reads "
-    "confidence 1 as never and 5 as always right. Intervals are Wilson's, over answers of all runs."
-)
-_RECALL = (
-    "How often the key is found: over all questions, where no listed answer is right, and where the question cannot be "
-    "answered. Who chooses the last two letters for everything recalls them too: the board shows how often E is chosen."
-)
-_PROMPTS = (
-    "Accuracy and recalls under each system message minus those under none, on the same items. Intervals by resampling "
-    "items; p by Holm over the pairs of a measure."
-)
+_HITS = {
+    "missing": ("missing_answer_recall", "false_alarm_E"),
+    "unknown": ("unknown_recall", "false_alarm_F"),
+}
 
 
-def confidence(home: Home) -> Markup:
-    """Return the share correct at each confidence."""
+# --- sections ---------------------------------------------------------------------------------------------------------
+def unanswerable(home: Home) -> Markup:
+    """Return d′ and criterion of what cannot be answered, with hits and false alarms."""
     found = rows(
         home,
-        "select source, condition, model, position, y, low, high, n from curves where benchmark = 'metamedqa' "
-        "and curve = 'reliability' order by source, condition <> 'baseline', condition, model, position",
+        "select source, condition, model, measure, estimate, low, high, n, method from leaderboard where "
+        f"benchmark = 'metamedqa' and measure in ({', '.join(map(repr, _SEEN))}) and source <> 'published' "
+        "order by source, condition <> 'baseline', condition, rank, model",
     )
     made = []
     for (source, condition), group in groupby(found, key=lambda row: row[:2]):
-        title = f"{WORLDS[source]}: {condition}"
-        series: dict[str, list[tuple[float, Point]]] = {}
-        cells: dict[str, dict[int, object]] = {}
-        counts = Counter[str]()
-        for _, _, model, level, value, low, high, n in group:
-            counts[model] += n
-            if (point := pieces.point(value, low, high)) is not None:
-                series.setdefault(model, []).append((level, point))
-            cells.setdefault(model, {})[level] = _used(value, low, high, n)
-        rest = f" The first {MOST_LINES} models; the table has all." if len(series) > MOST_LINES else ""
-        answers = pieces.counted(counts[model] for model in list(series)[:MOST_LINES])
-        drawn = lines(
-            series,
-            x="stated confidence",
-            y="share correct",
-            diagonal="as often right as stated",
-            span=(_SCALE[0], _SCALE[-1]),
-            apart=_APART,
-        )
-        columns = ("model", *(f"confidence {level}" for level in _SCALE))
-        used = [(model, *(own.get(level) for level in _SCALE)) for model, own in cells.items()]
-        caption = f"{title}: share correct at each confidence.{rest}"
-        body = pieces.figure(drawn, caption, n=answers, method=_WILSON) + pieces.table(
-            columns, used, f"{title}: share correct; answers below"
-        )
-        made.append(body if condition == _BASELINE else pieces.folded(title, body))
-    return pieces.paragraph(_CONFIDENCE, "soft") + pieces.joined(made, "No answers yet.")
-
-
-def recall(home: Home) -> Markup:
-    """Return how often the key is found where there is an answer, and where there is none."""
-    found = rows(
-        home,
-        "select source, condition, model, measure, estimate, low, high, n from leaderboard where benchmark = 'metamedqa' "
-        "and measure in ('accuracy', 'missing_answer_recall', 'unknown_recall') "
-        "order by source, condition <> 'baseline', condition, model",
-    )
-    made = []
-    for (source, condition), group in groupby(found, key=lambda row: row[:2]):
-        title = f"{WORLDS[source]}: {condition}"
-        own_rows = list(group)
-        points = _by_model(row[2:7] for row in own_rows)
-        if not points:
-            continue
-        named = [
-            (model, {_RECALLS[name]: each for name, each in own.items()}) for model, own in points.items()
+        title, own = f"{WORLDS[source]}: {condition}", [row[2:] for row in group]
+        models = {row[0]: {each[1]: each for each in own if each[0] == row[0]} for row in own}
+        points = [
+            (model, {said: point for name, said in _UNSEEN.items() if (point := _point(values, f"d_{name}"))})
+            for model, values in models.items()
         ]
-        drawn = ladder(named, steps=list(_RECALLS.values()), x="share answered as keyed", apart=0.2)
-        cells = [(model, *(_ends(own.get(name)) for name in _RECALLS)) for model, own in points.items()]
-        n = pieces.counted((row[7] for row in own_rows), "questions of a kind")
-        drawn_ = pieces.figure(drawn, f"{title}: recall{_rest(points)}.", n=n, method=_WILSON)
-        body = drawn_ + pieces.table(("model", *_RECALLS.values()), cells, f"{title}: share found")
-        made.append(body if condition == _BASELINE else pieces.folded(title, body))
-    return pieces.paragraph(_RECALL, "soft") + pieces.joined(made, "No answers yet.")
+        known = [row for row in own if row[1].startswith("d_") and row[2] is not None]
+        if not known:
+            continue
+        drawn = ladder([each for each in points if each[1]], steps=list(_UNSEEN.values()), x="d′", apart=0.2)
+        method = pieces.methods(row[6] for row in known)
+        body = pieces.figure(
+            drawn, f"{title}: d′.", n=pieces.counted((r[5] for r in known), "items"), method=method
+        )
+        cells = [(model, *(_cell(values, name) for name in _SEEN)) for model, values in models.items()]
+        heads = ("model", *(name.replace("_", " ") for name in _SEEN))
+        body += pieces.table(heads, cells, f"{title}: d′ and criterion, hits and false alarms")
+        made.append(body if condition == BASELINE else pieces.folded(title, body))
+    return pieces.paragraph(_DETECTED, "soft") + pieces.joined(made, "No answers yet.")
+
+
+def _point(values: Mapping[str, Sequence[Any]], measure: str) -> Point | None:
+    return pieces.point(*values[measure][2:5]) if measure in values else None
+
+
+def _cell(values: Mapping[str, Sequence[Any]], measure: str) -> object:
+    return pieces.interval(*values[measure][2:5]) if measure in values else None
 
 
 def prompts(home: Home) -> Markup:
-    """Return what each system message changes, and what is printed of it."""
+    """Return what each system message changes."""
     found = rows(
         home,
-        "select source, measure, model, a, b, value, low, high, p_adjusted, n, status from comparisons "
-        "where benchmark = 'metamedqa' and family = 'paired_conditions' order by source, measure, model, a, b",
+        "select source, measure, model, a, b, value, low, high, p_adjusted, n, coalesce(nullif(status, 'ok'), note) "
+        "from comparisons where benchmark = 'metamedqa' and family = 'paired_conditions' "
+        "order by source, measure, model, a, b",
     )
     columns = ("model", "contrast", "difference", "p adjusted", "stars", "items", "note")
     figures, tables = [], []
     for (source, measure), group in groupby(found, key=lambda row: row[:2]):
         own = [row[2:] for row in group]
-        title = f"{WORLDS[source]}: {_RECALLS.get(measure, pieces.said(measure))}"
-        points = _by_model((model, a, *ends) for model, a, _, *ends, _, _, _ in own)
+        title = f"{WORLDS[source]}: {_MEASURES.get(measure, pieces.said(measure))}"
+        points: dict[str, dict[str, Point]] = {}
+        for model, a, _, *ends, _, _, _ in own:
+            if (point := pieces.point(*ends)) is not None:
+                points.setdefault(model, {})[a] = point
         if points:
             steps = list(dict.fromkeys(row[1] for row in own))
             drawn = ladder(list(points.items()), steps=steps, x="change against no message")
             n = pieces.counted((row[7] for row in own), "items")
-            said = "95 % intervals by resampling items"
-            figures.append(pieces.figure(drawn, f"{title}, change{_rest(points)}.", n=n, method=said))
+            figures.append(
+                pieces.figure(drawn, f"{title}, change.", n=n, method="95 % intervals by resampling items")
+            )
         body = [
-            (model, f"{a} - {b}", pieces.interval(*ends), pieces.p_value(p), pieces.stars(p), n,
-             "" if status == "ok" else status)
-            for model, a, b, *ends, p, n, status in own
-        ]  # fmt: skip
+            (model, f"{a} - {b}", pieces.interval(*ends), pieces.p_value(p), pieces.stars(p), n, note)
+            for model, a, b, *ends, p, n, note in own
+        ]
         tables.append(pieces.folded(f"{title}: {len(body)} tests", pieces.table(columns, body, title)))
     made = pieces.joined([pieces.grid(figures), *tables], "Asked under one system message only.")
-    return pieces.paragraph(_PROMPTS, "soft") + made + _starred(home)
+    return pieces.paragraph(_PROMPTS, "soft") + made
 
 
-PAPER = exhibits.PAPER
+def licences(home: Home) -> Markup:
+    """Return where the questions come from and on which terms."""
+    body = [(each.name, each.rows, each.licence) for each in SOURCES.values()]
+    return pieces.table(("source", "rows", "licence"), body, "Sources of the published questions")
+
+
+_DETECTED = (
+    "Hits: the recall of the two last letters where they are the key. False alarms: how often they are said where one of A "
+    "to D is right. d′ is how well a model separates the two, 0 if not at all; the criterion c is below 0 where it says "
+    "them too often and above 0 where too seldom. Saying them more raises both and leaves d′ alone."
+)
+_PROMPTS = (
+    "Values under each system message minus those under none, on the same items. A message that raises d′ makes a model "
+    "see more of what has no answer; one that lowers the criterion alone makes it say so more. Intervals by resampling "
+    "items; p by Holm over the messages of a model."
+)
+_SEEN = (
+    *(f"{letter}_{name}" for name in ("unanswerable", "missing", "unknown") for letter in "dc"),
+    *(name for pair in _HITS.values() for name in pair),
+)
+_MEASURES = {
+    "accuracy": "accuracy",
+    **{f"{letter}_{name}": f"{word} of {said}" for name, said in _UNSEEN.items()
+       for letter, word in (("d", "d′"), ("c", "criterion"))},
+    **{hits: f"hits of {_UNSEEN[name]}" for name, (hits, _) in _HITS.items()},
+}  # fmt: skip
 SECTIONS = (
-    Section("Accuracy by confidence", confidence),
-    Section("Recall of what has no answer", recall),
+    Section("Seeing that there is no answer", unanswerable),
     Section("What the system message changes", prompts),
+    Section("Sources and licences", licences),
 )
 
 
-def _starred(home: Home) -> Markup:
-    """Return what the paper prints of prompts: its table 4, with its marks."""
+# --- the paper --------------------------------------------------------------------------------------------------------
+_TABLE_3 = {
+    "mean_confidence": "mean confidence, 1 to 5",
+    "high_confidence_accuracy": "right at high confidence, %",
+    "medium_confidence_accuracy": "right at medium confidence, %",
+    "low_confidence_accuracy": "right at low confidence, %",
+}
+_TABLE_4 = {
+    "accuracy": "accuracy, %",
+    **{name: label for name, label in _TABLE_3.items() if name != "mean_confidence"},
+    "missing_answer_recall": '"none of the above", %',
+    "unknown_recall": '"I don\'t know or cannot answer", %',
+}
+
+
+def _columns(named: Mapping[str, str]) -> list[Column]:
+    return [
+        Column(label, name, name, times=1.0 if name == "mean_confidence" else 100.0, digits=2)
+        for name, label in named.items()
+    ]
+
+
+def _stated(place: str, measures: Iterable[str]) -> list[dict[str, str]]:
+    """Return the stated numbers of a place, a row per model and prompt, each with its half width or its mark."""
+    marks = {(r["condition"], r["measure"]): r["stars"] for r in exhibits.printed(NAME, "significance")}
+    found: dict[Key, dict[str, str]] = {}
+    for row in exhibits.printed(NAME, "figures"):
+        if row["place"] == place and row["measure"] in measures and row["stated"]:
+            key = (row["model"], row["condition"])
+            own = found.setdefault(key, {"model": key[0], "condition": key[1]})
+            ends = f" ± {row['half_width']}" if row["half_width"] else ""
+            star = marks.get((row["condition"], row["measure"]), "") if place == "table 4" else ""
+            own[row["measure"]] = f"{row['stated']}{ends} {star}".strip()
+    return list(found.values())
+
+
+def table_3(home: Home) -> Markup:
+    """Return how sure models are, and how often they are right when they are."""
+    found = exhibits.own(home, NAME, _TABLE_3, f"condition = '{BASELINE}'")
+    printed = _stated("table 3", _TABLE_3)
+    return exhibits.tables(
+        NAME, found, printed, _columns(_TABLE_3), keys={"model": "model"}, caption=REWORDED
+    )
+
+
+def table_4(home: Home) -> Markup:
+    """Return what system messages change."""
+    return exhibits.tables(
+        NAME, exhibits.own(home, NAME, _TABLE_4), _stated("table 4", _TABLE_4), _columns(_TABLE_4),
+        keys={"condition": "system message", "model": "model"}, key_of=lambda key: (key[2], key[0]),
+        caption=f"* p < 0.05, ** < 0.01, *** < 0.001, **** < 0.0001 against no message. {REWORDED}",
+    )  # fmt: skip
+
+
+def bars(home: Home, measure: str, label: str) -> Markup:
+    """Return a figure of one measure under no system message: models whose value the text states, and the study's own."""
+    column, printed, counts = Column(label, measure, measure, times=100.0), [], set()
+    for row in exhibits.printed(NAME, "figures"):
+        if row["place"] == "text" and row["measure"] == measure:
+            value, half = float(row["stated"]), 1.96 * float(row["sem"]) if row["sem"] else None
+            ends = (None, None) if half is None else (value - half, value + half)
+            printed.append((row["model"], {label: Point(value, *ends)}))
+            counts.add(row["n"])
+    found = exhibits.own(home, NAME, [measure], f"condition = '{BASELINE}'")
+    drawn = exhibits.forests(
+        printed, found, [column], x=label, n=f"n = {' or '.join(sorted(counts))} questions",
+        method="95 % intervals from the stated standard errors",
+    )  # fmt: skip
+    return pieces.grid(drawn) + pieces.paragraph(REWORDED, "soft")
+
+
+def flow(cells: Iterable[tuple[str, str, int]]) -> dict[str, int]:
+    """Return the counts of Figure 1 of questions by kind and key. Kind ``Original`` with key E is a modification."""
+    kinds, keys = Counter[str](), Counter[str]()
+    for kind, key, n in cells:
+        kinds[kind] += n
+        keys[key] += n
+    total, fictional, malformed = kinds.total(), kinds["Fictional"], kinds["Bad"]
+    unchanged = sum(keys[letter] for letter in "ABCD")
+    return {
+        "fictional": fictional,
+        "malformed_audited": malformed,
+        "modified": total - unchanged - fictional - malformed,
+        "unchanged": unchanged,
+        "none_of_the_above": keys["E"],
+        "dont_know": keys["F"],
+        "total": total,
+    }
+
+
+def figure_1(home: Home) -> Markup:
+    """Return the flow of the construction: what the paper counts, what its data hold, and the items of this study."""
+    sql = "select kind, key, count(*) from items where benchmark = 'metamedqa' group by all"
+    own = flow((kind, key, n) for kind, key, n in rows(home, sql))
+    body = [
+        (row["step"], row["from"], row["paper"], row["data"], own[row["count"]])
+        for row in exhibits.printed(NAME, "figure_1")
+    ]
+    columns = ("step", "from", "the paper", "its published data", "items of this study")
+    return pieces.table(columns, body, "Construction: questions at each step")
+
+
+def examples(home: Home, kinds: Sequence[str]) -> Markup:
+    """Return one question of this study of each kind; the paper shows examples of its own data."""
+    listed = ", ".join(f"'{kind}'" for kind in kinds)
     found = rows(
         home,
-        "select condition, model, measure, value, regexp_extract(note, 'printed mark ([*]+)', 1) "
-        "from published_values where benchmark = 'metamedqa' and place = 'table 4' and value is not null "
-        "order by condition <> 'baseline', condition, measure",
+        "select kind, question, key, facts from items where benchmark = 'metamedqa' and "
+        f"kind in ({listed}) qualify row_number() over (partition by kind order by position) = 1 order by kind",
     )
-    if not found:
-        return Markup()
-    measures = list(dict.fromkeys(row[2] for row in found))
-    body = []
-    for (condition, model), group in groupby(found, key=lambda row: row[:2]):
-        values = {row[2]: Stacked(f"{fixed(row[3], 3)} {row[4] or ''}".strip()) for row in group}
-        body.append((condition, model, *(values.get(name) for name in measures)))
-    said = (
-        "Printed in table 4; *: p < 0.05, **: < 0.01, ***: < 0.001, ****: < 0.0001 against no system message."
+    body = [(kind, question, _options(facts), key) for kind, question, key, facts in found]
+    heads = ("kind", "question", "options", "key")
+    return pieces.table(heads, body, "One question of this study of each kind") if body else _none()
+
+
+def _options(facts: str | None) -> str:
+    import json
+
+    options = json.loads(facts or "{}").get("options") or []
+    return "\n".join(f"{letter}. {text}" for letter, text in zip("ABCDEF", options, strict=False))
+
+
+def changes(home: Home) -> Markup:
+    """Return what edits changed in this study's questions: the text before and after, one example of each kind."""
+    path = step_path(home, NAME, "edits")
+    if not path.exists():
+        return _none()
+    frame = pl.read_parquet(path, glob=False).filter(pl.col("changes").list.len() > 0)
+    first = frame.unique("edit_kind", keep="first", maintain_order=True)
+    body = [
+        (row["edit_kind"].replace("_", " "), row["item_id"], each["field"], each["before"] or each["find"],
+         each["after"] if each["find"] is None else each["replace"], row["answer_after"])
+        for row in first.iter_rows(named=True) for each in row["changes"]
+    ]  # fmt: skip
+    heads = ("edit", "item", "field", "before", "after", "key after")
+    return pieces.table(heads, body, "One edit of this study of each kind")
+
+
+def table_5(home: Home) -> Markup:
+    """Return the system messages of this project."""
+    body = [(name, text or "(no system message)") for name, text in load_wording().conditions.items()]
+    return pieces.table(("identifier", "this project's words"), body, f"System messages. {REWORDED}")
+
+
+def _none() -> Markup:
+    return pieces.paragraph(exhibits.NOBODY, "soft")
+
+
+def figure_4(home: Home) -> Markup:
+    """Return the recalls on accuracy over the models of the study, with the line and its 95 % band."""
+    made = []
+    for measure, label in (
+        ("missing_answer_recall", '"none of the above"'),
+        ("unknown_recall", '"I don\'t know or cannot answer"'),
+    ):
+        found = exhibits.own(home, NAME, ["accuracy", measure, "choice_share_E"], f"condition = '{BASELINE}'")
+        for title, groups in found.items():
+            points = [
+                (key[0], values["accuracy"].point(100), values[measure].point(100), _overuses(values))
+                for key, values in groups.items()
+                if {"accuracy", measure} <= values.keys()
+            ]
+            if points:
+                drawn = _scatter(points, f"recall of {label}, %")
+                caption = f"{title}: recall of {label} on accuracy, line and 95 % band without models that overuse E."
+                method = "intervals of the models: Wilson"
+                made.append(pieces.figure(drawn, caption, n=f"n = {len(points)} models", method=method))
+    printed = [(r["measure"].replace("_", " "), r["models"], r["r"], r["slope"], r["slope_interval"])
+               for r in exhibits.printed(NAME, "correlations")]  # fmt: skip
+    heads = ("recall on accuracy", "models", "Pearson's r", "slope", "95 % interval of the slope")
+    return pieces.grid(made) + pieces.table(heads, printed, f"As printed. {REWORDED}")
+
+
+def _overuses(values: Mapping[str, exhibits.Own]) -> bool:
+    return "choice_share_E" in values and values["choice_share_E"].value >= E_SHARE_FLAG
+
+
+def _scatter(points: Sequence[tuple[str, Point, Point, bool]], y: str) -> Drawn:
+    """Return models as marks with their intervals; from three models on the regression line with its 95 % band."""
+    plot = Plot(3.9)
+    kept = np.array([(a.value, b.value) for _, a, b, over in points if not over]).reshape(-1, 2)
+    line = regression(*kept.T) if len(kept) > 2 else None
+    if line is not None and line.slope is not None and line.intercept is not None:
+        x = np.linspace(kept[:, 0].min(), kept[:, 0].max(), 50)
+        middle, centred = line.intercept + line.slope * x, kept[:, 0] - kept[:, 0].mean()
+        rest = kept[:, 1] - line.intercept - line.slope * kept[:, 0]
+        error = np.sqrt((rest @ rest) / (len(kept) - 2))
+        spread = np.sqrt(1 / len(kept) + (x - kept[:, 0].mean()) ** 2 / (centred @ centred))
+        half = float(stdtrit(len(kept) - 2, 0.975)) * error * spread
+        for at in range(len(x) - 1):
+            plot.box((x[at], (middle - half)[at]), (x[at + 1], (middle + half)[at]), PALETTE[0], 0.15)
+        plot.line(list(zip(x.tolist(), middle.tolist(), strict=True)), PALETTE[0], 1.5)
+    for name, a, b, over in points:
+        mark(plot, a, b, "s" if over else "o", PALETTE[1 if over else 0], 6)
+        plot.words(a.value, b.value, name, 7, moved=(5, 4))
+    plot.entry("o", PALETTE[0], "model")
+    plot.entry("s", PALETTE[1], "overuses E")
+    data = [(name, *a.cells, *b.cells, over) for name, a, b, over in points]
+    columns = ("model", *of_point("accuracy, %"), *of_point(y), "overuses E")
+    return with_data(finished(plot, "accuracy, %", y), columns, data)
+
+
+_UNPRINTED = "the bars of the other models are drawn there without numbers."
+_OWN = "select model, measure, estimate, low, high from leaderboard where benchmark = 'metamedqa'"
+PAPER = (
+    Exhibit(
+        "Figure 1", "How the questions are built", figure_1, status="differs", places=("counts",),
+        why="the paper counts 55 malformed questions, three more than its data hold; with 52 its sums add up.",
+        data="figure_1.csv; items",
+        query="select kind, key, count(*) from items where benchmark = 'metamedqa' group by all",
+    ),
+    Exhibit(
+        "Figure 2", "Accuracy on all questions", partial(bars, measure="accuracy", label="accuracy, %"),
+        f"the text states four of twelve models; {_UNPRINTED} So p = 0.0142 (Yi 1.5 34B, Meerkat 7B) cannot be computed.",
+        data="figures.csv; leaderboard", query=f"{_OWN} and measure = 'accuracy' and condition = 'baseline'",
+    ),
+    Exhibit(
+        "Figure 3", 'Recall of "none of the above"',
+        partial(bars, measure="missing_answer_recall", label="missing-answer recall, %"),
+        f"the text states two of twelve models; {_UNPRINTED} So p = 0.012 (Meerkat 7B, Qwen2 7B) cannot be computed.",
+        data="figures.csv; leaderboard", query=f"{_OWN} and measure = 'missing_answer_recall' and condition = 'baseline'",
+    ),
+    Exhibit(
+        "Figure 4", "Recalls on accuracy, with the regression and its band", figure_4,
+        "the points are drawn there without numbers, and the stated intervals of both slopes do not follow from r and n.",
+        status="differs", data="correlations.csv; leaderboard; comparisons", places=("correlation", "regression"),
+        query="from comparisons where benchmark = 'metamedqa' and family like 'correlation%'",
+    ),
+    Exhibit(
+        "Table 1", "Fictional and malformed questions", partial(examples, kinds=("Fictional", "Bad")),
+        "questions of this study; the paper's are among the published set, which is fetched and not shipped.",
+        data="items", query="from items where benchmark = 'metamedqa' and kind in ('Fictional', 'Bad')",
+    ),
+    Exhibit(
+        "Table 2", "Questions before and after a modification", changes,
+        "edits of this study; the paper's are among the published set, which is fetched and not shipped.",
+        data="items/metamedqa/edits.parquet",
+    ),
+    Exhibit(
+        "Table 3", "Confidence, and accuracy by confidence", table_3, data="figures.csv; leaderboard",
+        query=f"{_OWN} and measure like '%confidence%' and condition = 'baseline'",
+    ),
+    Exhibit(
+        "Table 4", "What system messages change (GPT-4o)", table_4, status="differs",
+        why="p = 0.07 of the gain in missing-answer recall does not follow: Fisher's LSD gives 0.23.",
+        data="figures.csv, significance.csv; leaderboard, comparisons",
+        query="from comparisons where benchmark = 'metamedqa' and family in ('lsd_conditions', 'paired_conditions')",
+    ),
+    Exhibit(
+        "Table 5", "The eight system messages", table_5, REWORDED + " A file named by `wording` gives the exact ones.",
+        data="data/metamedqa/prompts.toml",
+    ),
+    Exhibit(
+        "Text: differences between models", "Standard errors, effect sizes and Tukey's tests of the text",
+        status="recomputed", places=("standard error", "effect size", "Tukey"), data="claims.csv",
+        query="from comparisons where benchmark = 'metamedqa' and family in ('anova_models', 'tukey_models')",
+    ),
+    Exhibit(
+        "Text: choice of E", 'How often "none of the above" is chosen at all', status="recomputed", data="claims.csv",
+        places=("choice share",), query=f"{_OWN} and measure in ('choice_share_E', 'false_alarm_E', 'd_missing')",
+    ),
+    Exhibit(
+        "Text: unknown analysis", 'Recall of "I don\'t know or cannot answer"',
+        partial(bars, measure="unknown_recall", label="unknown recall, %"),
+        "the text states three of twelve models and that the others are at 0.", data="figures.csv; leaderboard",
+        query=f"{_OWN} and measure in ('unknown_recall', 'false_alarm_F', 'd_unknown')", places=("recall",),
+    ),
+    Exhibit(
+        "Text: prompt engineering", "Gains once a prompt says that some questions cannot be answered",
+        status="recomputed", places=("text", headlines.PLACE), data="claims.csv, significance.csv",
+        why="p < 0.0001 of the gain in accuracy does not follow: Table 4 gives 0.013, 0.017 and 0.0009.",
+        query="from comparisons where benchmark = 'metamedqa' and family = 'paired_conditions'",
+    ),
+)  # fmt: skip
+
+
+# --- printed numbers --------------------------------------------------------------------------------------------------
+def values(benchmark: Any) -> pl.DataFrame:
+    """Return the printed numbers; intervals are the printed half widths, or 1.96 printed standard errors."""
+    marks = _table("significance").with_columns(place=pl.lit("table 4"))
+    printed = _table("figures").join(marks, on=["place", "condition", "measure"], how="left")
+    stated, half_width, sem = (pl.col(name).cast(pl.Float64) for name in ("stated", "half_width", "sem"))
+    scale = pl.when(unit="percent").then(0.01).otherwise(1.0)
+    half = pl.coalesce(half_width, 1.96 * sem)
+    chance = "printed p " + pl.col("p_stated").cast(pl.String)
+    return printed.with_columns(
+        dataset=pl.lit("published"),
+        value=(stated * scale).round(6),
+        low=((stated - half) * scale).round(6),
+        high=((stated + half) * scale).round(6),
+        note=_joined(
+            pl.col("note"), "printed mark " + pl.col("stars"), chance, pl.lit("prompts reworded here")
+        ),
     )
-    columns = ("system message", "model", *map(pieces.said, measures))
-    return pieces.folded(
-        "The same as printed", pieces.paragraph(said, "soft") + pieces.table(columns, body, "Table 4")
+
+
+def claims(benchmark: Any) -> pl.DataFrame:
+    """Return the statements that were computed again and the ledger of headline claims."""
+    told = _table("claims").with_columns(pl.all().cast(pl.String))
+    checked = told.select(
+        place="topic",
+        subject="subject",
+        quantity="claim",
+        method=pl.lit("counts that fit the printed figures"),
+        published=pl.col("stated").cast(pl.Float64, strict=False),
+        recomputed=pl.col("recomputed").cast(pl.Float64, strict=False),
+        verdict="verdict",
+        note=_joined(
+            "printed " + pl.col("stated"), "computed " + pl.col("recomputed"), pl.col("explanation")
+        ),
+    )
+    return pl.concat([checked, ledger(shipped("data", "published", NAME))], how="diagonal_relaxed")
+
+
+def _table(stem: str) -> pl.DataFrame:
+    return pl.read_csv(
+        shipped("data", "published", NAME, f"{stem}.csv"), infer_schema_length=None, glob=False
     )
 
 
-def _by_model(found: Any) -> dict[str, dict[str, Point]]:
-    """Return model → name → value, from rows of model, name, value, low, high."""
-    made: dict[str, dict[str, Point]] = {}
-    for model, name, *ends in found:
-        if (point := pieces.point(*ends)) is not None:
-            made.setdefault(model, {})[name] = point
-    return made
+def _joined(*parts: pl.Expr) -> pl.Expr:
+    text = pl.concat_str(parts, separator=" | ", ignore_nulls=True)
+    return pl.when(text != "").then(text)
 
 
-def _rest(rows_: Mapping[str, object] | Sequence[object]) -> str:
-    return (
-        f"; the first {MOST_ROWS} in the order of the table, which has all" if len(rows_) > MOST_ROWS else ""
+_GPT, _FULL, _N = "GPT-4o-2024-05-13", "role-full", {"all": 1373, "missing": 115, "unknown": 162}
+_NO_EFFECT = "0 without an effect of the prompt"
+
+
+def ledger(data: Path) -> pl.DataFrame:
+    """Return what the paper leads with, each claim against the numbers it prints in the tables of ``data``."""
+    figures = pl.read_csv(data / "figures.csv", infer_schema_length=None, glob=False)
+    correlations = pl.read_csv(data / "correlations.csv", glob=False)
+    return headlines.ledger([*_of_gpt(figures), *_of_models(figures, correlations)])
+
+
+def _claim(
+    subject: str, text: str, method: str, ends: tuple[float, float, float], expected: str, **more: Any
+) -> Row:
+    """Return a claim that something lies above 0; ``ends``: its value with the ends of its interval."""
+    value, low, high = ends
+    verdict = more.pop("verdict", above(low, high))
+    return claim(subject, text, method, verdict, value, low=low, high=high, expected=expected, **more)
+
+
+def _share(figures: pl.DataFrame, model: str, condition: str, measure: str) -> float:
+    found = figures.filter(model=model, condition=condition, measure=measure)
+    return float(found["stated"].drop_nulls()[0]) / 100
+
+
+def _of_gpt(figures: pl.DataFrame) -> Iterator[Row]:
+    """Yield what is said of GPT-4o: an absent answer, and what a full prompt gains."""
+    accuracy, missing, unknown = (
+        {name: _share(figures, _GPT, name, measure) for name in (BASELINE, _FULL)}
+        for measure in ("accuracy", "missing_answer_recall", "unknown_recall")
     )
+    low, high = wilson_interval(missing[BASELINE], _N["missing"])
+    yield _claim(
+        "text, GPT-4o", "an absent answer goes unseen more often than a present one", "recall of 'none of the above'",
+        (missing[BASELINE], low, high), f"{accuracy[BASELINE]:.3f}, its accuracy, if that were no harder",
+        verdict=above(-high, -low, -accuracy[BASELINE]),
+    )  # fmt: skip
+    for shares, n, text, note in (
+        (unknown, _N["unknown"], "a full prompt lets a model say that it cannot answer",
+         "how often it says so where an answer exists is not printed"),
+        (missing, _N["missing"], "a full prompt lets a model see that no option is right", None),
+    ):  # fmt: skip
+        ends = headlines.difference(*(headlines.of_share(shares[name], n) for name in (_FULL, BASELINE)))
+        yield _claim(
+            "table 4, GPT-4o", text, "recall under role-full minus baseline", ends, _NO_EFFECT, note=note
+        )
+    # Answers to the questions whose key is not "I don't know": the others are counted above.
+    others = _N["all"] - _N["unknown"]
+    both = {name: round(_N["all"] * accuracy[name]) for name in (_FULL, BASELINE)}
+    right = {name: both[name] - round(_N["unknown"] * unknown[name]) for name in both}
+    more = both[_FULL] - both[BASELINE]
+    yield _claim(
+        "table 4, GPT-4o", "a full prompt makes a model more accurate",
+        f"accuracy under role-full minus baseline, {others:,} questions with another key",
+        headlines.difference(*(headlines.of_share(right[name] / others, others) for name in (_FULL, BASELINE))),
+        "0 if only questions without an answer are gained", published=accuracy[_FULL] - accuracy[BASELINE],
+        note=f"of {more} right answers more, {more - (right[_FULL] - right[BASELINE])} are 'I don't know'",
+    )  # fmt: skip
 
 
-def _ends(point: Point | None) -> object:
-    return None if point is None else pieces.interval(point.value, point.low, point.high)
+def _of_models(figures: pl.DataFrame, correlations: pl.DataFrame) -> Iterator[Row]:
+    """Yield what is said of several models."""
+    known = figures.filter(measure="unknown_recall", condition=BASELINE)
+    most = float(known["stated"].max()) / 100  # type: ignore[arg-type]
+    low, high = wilson_interval(most, _N["unknown"])
+    yield _claim(
+        f"text, {known['model'].n_unique()} models", "models do not see that a question cannot be answered",
+        "largest recall of 'I don't know or cannot answer'", (most, low, high),
+        "1 in 6 if an option is picked at random", verdict=above(-high, -low, -1 / 6),
+    )  # fmt: skip
+    found = []
+    for _, own in (
+        figures.filter(place="table 3").drop_nulls("half_width").group_by("model", maintain_order=True)
+    ):
+        at = {
+            r["measure"]: (r["stated"] / 100, r["half_width"] / 100 / Z95) for r in own.iter_rows(named=True)
+        }
+        found.append(headlines.difference(at["high_confidence_accuracy"], at["medium_confidence_accuracy"]))
+    yield _claim(
+        "table 3, three models", "answers given with high confidence are right more often",
+        "smallest difference of accuracy, high minus medium confidence", min(found), "0 if confidence said nothing",
+        note=f"{sum(each[1] > 0 for each in found)} of {len(found)} models; nine models are not printed",
+    )  # fmt: skip
+    for row in correlations.iter_rows(named=True):
+        kind, share = (
+            ("absent answers", 8)
+            if row["measure"].startswith("missing")
+            else ("questions without an answer", 12)
+        )
+        r, p = fisher_interval(row["r"], row["models"]), spearman_p(row["r"], row["models"])
+        yield _claim(
+            f"text, {row['models']} models", f"{kind} are seen by accurate models", "printed Pearson's r with accuracy",
+            (row["r"], r.low or -1.0, r.high or 1.0), f"0 if unrelated; {share} % of accuracy is that recall",
+            published=row["r"], verdict=HOLDS if p < 0.05 else UNDECIDED, note=f"Student's t: p = {p:.2g}",
+        )  # fmt: skip
+    sizes = (
+        headlines.of_share(_share(figures, f"Qwen2-{n}", BASELINE, "accuracy"), _N["all"])
+        for n in ("72B", "7B")
+    )
+    yield _claim(
+        "text, Qwen2", "larger models are more accurate", "accuracy of 72B minus 7B", headlines.difference(*sizes),
+        "0 without an effect of size", note="the only series with two printed sizes",
+    )  # fmt: skip
+    yield headlines.waiting(
+        "most models use one value of the confidence scale", "ratings of single answers",
+        "ratings are printed as means and halves of three models", "five values in use",
+    )  # fmt: skip
 
 
-def _used(value: object, low: object, high: object, n: int) -> object:
-    if not isinstance(value, float):
-        return None
-    ends = pieces.ends(low, high, 2)
-    return Stacked(f"{fixed(value, 3)}\n{f'{ends}; ' if ends else ''}n {n}")
+PUBLISHED = Published(values, claims)

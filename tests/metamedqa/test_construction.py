@@ -1,0 +1,513 @@
+"""From parent rows, edit records and fictional questions to the items: exact, ordered, every rule named."""
+
+import gzip
+import json
+import random
+import shutil
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.benchmark.seeded_sample import seeded_sample
+from metacog_pipeline.benchmarks.metamedqa import construction
+from metacog_pipeline.benchmarks.metamedqa.construction import edits as editing
+from metacog_pipeline.benchmarks.metamedqa.construction import rules
+from metacog_pipeline.benchmarks.metamedqa.construction.edits import Change, EditRecord, Quirk, Row
+from metacog_pipeline.benchmarks.metamedqa.items import CANNOT_ANSWER, NONE_OF_THE_ABOVE
+from metacog_pipeline.errors import SourceError
+from metacog_pipeline.files import shipped
+from metacog_pipeline.home import Home
+from metacog_pipeline.sources import Line, read_lines, write_rows
+from tests.tables import every
+
+SAMPLE = shipped("data", "metamedqa", "sample")
+
+
+def row(place, question, texts, key, **more):
+    return Row(place, question, dict(zip("ABCDEF", texts, strict=False)), key, **more)
+
+
+PARENTS = [
+    row(0, "Which planet is largest?", ("Jupiter", "Mars", "Venus", "Earth"), "A", answer="Jupiter"),
+    row(1, "Which metal is liquid?", ("Iron", "Mercury", "Gold", "Lead"), "B", answer="Mercury"),
+    row(2, "Which gas is in the picture?", ("Neon", "Argon", "Xenon", "Radon"), "C", answer="Xenon"),
+    row(3, "How many legs has an ant?", ("Two", "Four", "Six", "Eight"), "C", answer="Six"),
+]
+REPLACED = EditRecord("p-0000", 0, "answer_replaced", (Change("options.A", "Jupiter", "Pluto"),), "A", "E")
+QUESTION = Change("question", PARENTS[3].question, "How many?")
+ALTERED = EditRecord("p-0003", 3, "question_altered", (QUESTION,), "C", "F")
+MALFORMED = EditRecord("p-0002", 2, "malformed", (), "C", "F")
+EDITS = [REPLACED, MALFORMED, ALTERED]
+FICTIONAL = [
+    row(0, "What does the zorb do?", ("Hum", "Spin", "Glow", "Rest"), "B", item_id="f-0", language="en")
+]
+PARENT = {"question": "Which?", "options": dict(zip("ABCD", "wxyz", strict=True)), "answer_idx": "A"}
+EDIT = {
+    "item_id": "x-0003",
+    "source_index": 3,
+    "edit_kind": "answer_altered",
+    "changes": [{"field": "options.A", "before": "Oxygen", "after": "Ozone"}],
+    "answer_before": "A",
+    "answer_after": "E",
+}
+
+
+# --- records ----------------------------------------------------------------------------------------------------------
+def test_plain_and_gzip_files_read_alike(tmp_path):
+    text = json.dumps({**PARENT, "question": "one\u2028two"}, ensure_ascii=False) + "\n\n"
+    (tmp_path / "p.jsonl").write_text(text, encoding="utf-8")
+    (tmp_path / "p.jsonl.gz").write_bytes(gzip.compress(text.encode()))
+    (read,) = editing.load_rows(tmp_path / "p.jsonl")
+    assert read.question == "one\u2028two" and [read] == editing.load_rows(tmp_path / "p.jsonl.gz")
+
+
+@every(
+    ("change", "says"),
+    [
+        ({"question": None}, "field 'question'"),
+        ({"options": "x"}, "field 'options'"),
+        ({"options": {"A": 1}}, "field 'options.A"),
+        ({"answer_idx": "Z"}, "field 'answer_idx'"),
+        ({"realidx": 5}, "field 'realidx' is 5 but this is row 0"),
+        ({"question": "\ud800"}, "surrogate"),
+    ],
+)
+def test_a_bad_field_of_a_row_is_named_with_file_and_line(change, says):
+    with pytest.raises(SourceError) as caught:
+        editing.parse_row(Line("p.jsonl", 2, {**PARENT, **change}), 0)
+    assert says in str(caught.value) and "p.jsonl:2" in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_bad_field_of_an_edit_is_named_with_its_id():
+    with pytest.raises(SourceError, match=r"e:7 \(x-0003\): field 'edit_kind' must be .* got 'invented'"):
+        editing.parse_edit(Line("e", 7, {**EDIT, "edit_kind": "invented"}))
+    with pytest.raises(SourceError, match="'before' and 'after', or 'find' and 'replace'"):
+        editing.parse_edit(Line("e", 7, {**EDIT, "changes": [{"field": "question", "find": "x"}]}))
+
+
+def test_an_edit_survives_a_round_trip_and_unknown_fields_stay_unknown():
+    change = {"field": "question", "find": "gas", "replace": "", "count": 2}
+    known = {**EDIT, "changes": [*EDIT["changes"], change], "status": "accepted", "reason": "r"}
+    for given_row in (EDIT, known):
+        assert editing.parse_edit(Line("e", 1, given_row)).as_json() == given_row
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=150)
+@given(st.dictionaries(st.sampled_from([*PARENT, *EDIT, "kind", "language"]), json_values))
+def test_parsing_any_object_gives_a_record_or_one_line(given_row):
+    for parse in (lambda line: editing.parse_row(line, 0), editing.parse_edit):
+        try:
+            parse(Line("f", 1, given_row))
+        except SourceError as error:
+            assert "\n" not in str(error)
+
+
+# --- edits ------------------------------------------------------------------------------------------------------------
+def test_a_change_replaces_exactly_the_named_field_and_changes_apply_in_their_order():
+    steps = (Change("options.A", "Jupiter", "2"), Change("options.A", "2", "II"))
+    texts = editing.apply_edit(PARENTS[0], replace(REPLACED, changes=steps))
+    assert texts == {**PARENTS[0].texts(), "options.A": "II"}
+
+
+def test_before_that_does_not_match_names_id_field_and_both_texts():
+    long = "word " * 300
+    parent = replace(PARENTS[0], question=long + "end!")
+    wrong = replace(REPLACED, changes=(Change("question", long + "end?", "x"),))
+    with pytest.raises(SourceError, match=r"p-0000: question: .*end\?.*end!") as caught:
+        editing.apply_edit(parent, wrong)
+    assert len(str(caught.value)) < 700
+
+
+@pytest.mark.parametrize(("count", "fits"), [(1, False), (2, True), (3, False)])
+def test_find_must_occur_exactly_count_times(count, fits):
+    parent = replace(PARENTS[0], question="Pulse 80, pulse 80. Why?")
+    edit = replace(REPLACED, changes=(Change("question", find="ulse 80", replace="ulse 90", count=count),))
+    if fits:
+        assert editing.apply_edit(parent, edit)["question"] == "Pulse 90, pulse 90. Why?"
+    else:
+        with pytest.raises(SourceError, match="occurs 2 times"):
+            editing.apply_edit(parent, edit)
+
+
+def test_keys_follow_the_kind_of_edit():
+    assert editing.edited_key(PARENTS[1], None) == "B"
+    assert editing.edited_key(PARENTS[2], MALFORMED) == "F"
+    with pytest.raises(SourceError, match="malformed leads to F"):
+        editing.edited_key(PARENTS[2], replace(MALFORMED, answer_after="E"))
+    with pytest.raises(SourceError, match="answer_before is B"):
+        editing.edited_key(PARENTS[0], replace(REPLACED, answer_before="B"))
+
+
+ACCEPTED = {"status": "accepted", "auditor": "Ada", "reason": "why", "created": "2026-01-31"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        [REPLACED, REPLACED],
+        [replace(REPLACED, source_index=9)],
+        [replace(REPLACED, item_id="y-0000")],
+        *([replace(REPLACED, **{**ACCEPTED, name: " "})] for name in ("auditor", "reason", "created")),
+    ],
+)  # fmt: skip
+def test_records_name_a_row_once_by_its_id_and_accepted_ones_say_who_why_and_when(wrong):
+    assert editing.edits_by_index(PARENTS, [REPLACED, replace(REPLACED, status="proposed")], "p-") == {
+        0: REPLACED
+    }
+    with pytest.raises(SourceError):
+        editing.edits_by_index(PARENTS, wrong, "p-")
+
+
+# --- rules ------------------------------------------------------------------------------------------------------------
+def output(edits=EDITS, changed=None, **changes):
+    made = construction.items_of("test", PARENTS, edits, FICTIONAL, "p-")
+    found = [rules.OutputRow(construction.item_row(i), i.item_id, i.source_index) for i in made]
+    return [replace(r, row=replace(r.row, **changes)) if i == changed else r for i, r in enumerate(found)]
+
+
+def broken(found, advisory=False):
+    named = [(v.rule, v.source_index) for v in found if v.advisory is advisory]
+    return sorted(named, key=lambda pair: (pair[0], -1 if pair[1] is None else pair[1]))
+
+
+def checked(rows, edits=EDITS):
+    return broken(rules.check_output(rows, PARENTS, edits, len(FICTIONAL), "p-"))
+
+
+def test_a_sound_set_breaks_no_rule():
+    assert rules.check_parent(PARENTS, 4, "p-") == rules.check_edits(PARENTS, EDITS, "p-") == []
+    assert checked(output()) == [] and broken(rules.check_parent(PARENTS, 1273, "p-")) == [("P1", None)]
+
+
+@every(
+    ("rule", "change"),
+    [
+        ("P2", {"options": dict(zip("ABCD", ("Jupiter", "jupiter. ", "Venus", "Earth"), strict=True))}),
+        ("P2", {"options": dict(zip("ABCD", ("Jupiter", " ", "Venus", "Earth"), strict=True))}),
+        ("P2", {"options": {"A": "Jupiter", "B": "Mars"}}),
+        ("P3", {"answer": "Mars"}),
+        ("P3", {"answer_idx": None}),
+        ("P4", {"question": "WHICH metal is  liquid?"}),
+    ],
+)
+def test_rules_on_the_parent(rule, change):
+    parents = [replace(PARENTS[0], **change), *PARENTS[1:]]
+    assert {v.rule for v in rules.check_parent(parents, 4, "p-")} == {rule}
+
+
+SAME = Change("question", PARENTS[0].question, PARENTS[0].question)
+
+
+@every(
+    ("rule", "edit"),
+    [
+        ("E1", replace(REPLACED, item_id="p-0009")),
+        ("E1", replace(REPLACED, item_id="p-0099", source_index=99)),
+        ("E2", replace(REPLACED, changes=(Change("options.A", "jupiter", "Pluto"),))),
+        ("E2", replace(REPLACED, changes=(Change("options.A", find="u", replace="o", count=2),))),
+        ("E2", replace(MALFORMED, answer_before="A")),
+        ("E3", replace(REPLACED, changes=(*REPLACED.changes, SAME))),
+        ("E3", replace(REPLACED, changes=(Change("options.A", "Jupiter", " "),))),
+        ("E4", replace(REPLACED, answer_after="F")),
+        ("E4", replace(MALFORMED, answer_after="E")),
+        ("E5", replace(ALTERED, changes=())),
+        ("E5", replace(MALFORMED, changes=(Change("options.A", "Neon", "Krypton"),))),
+        ("E6", replace(REPLACED, changes=(Change("options.B", "Mars", "Pluto"),))),
+        ("E7", replace(REPLACED, changes=(Change("options.A", "Jupiter", "MARS."),))),
+        ("E7", replace(REPLACED, changes=(Change("options.A", "Jupiter", "none of the above"),))),
+        ("E8", EditRecord("p-0001", 1, "question_altered", (), "B", "B")),
+        ("A1", replace(REPLACED, status="proposed", changes=(Change("options.A", "Jupiter", "JUPITER."),))),
+    ],
+)
+def test_rules_on_edits(rule, edit):
+    assert rule in {v.rule for v in rules.check_edits(PARENTS, [edit], "p-") if not v.advisory}
+    assert rules.check_edits(PARENTS, [replace(edit, status="rejected")], "p-") == []
+
+
+def test_two_records_of_one_item_break_e1_and_a_further_change_is_noted():
+    assert broken(rules.check_edits(PARENTS, [REPLACED, REPLACED], "p-")) == [("E1", 0)]
+    extra = replace(REPLACED, changes=(*REPLACED.changes, Change("options.B", "Mars", "Ceres")))
+    found = rules.check_edits(PARENTS, [extra], "p-")
+    assert broken(found) == [] and broken(found, advisory=True) == [("extra_change", 0)]
+
+
+METALS = dict(zip("ABCD", ("Iron", "Mercury", "Gold", "Lead"), strict=True))
+
+
+@every(
+    ("expected", "changes"),
+    [
+        ([("O1", 1)], {"options": {**METALS, "F": CANNOT_ANSWER, "E": NONE_OF_THE_ABOVE}}),
+        ([("O2", 1)], {"options": {**METALS, "E": NONE_OF_THE_ABOVE, "F": "AR"}}),
+        ([("O3", 1)], {"answer": "Gold"}),
+        ([("O6", 1)], {"question": "Which metal is liquid"}),
+        ([("O7", 1)], {"kind": "Bad"}),
+        ([("E8", 1), ("O3", 1)], {"answer_idx": "C"}),
+        ([("E8", 1), ("O3", 1), ("O4", None), ("O7", 1)], {"answer_idx": "E"}),
+        ([("O5", 1), ("O6", 1)], {"question": "Which planet is largest?"}),
+    ],
+)
+def test_rules_on_the_finished_set(expected, changes):
+    assert checked(output(changed=1, **changes)) == expected
+    assert ("O4", 1) in checked([each for each in output() if each.source_index != 1])
+
+
+def test_an_edit_that_was_not_applied_is_seen_in_text_and_key():
+    assert {rule for rule, _ in checked(output(edits=[MALFORMED, ALTERED]))} >= {"O4", "O6", "E8"}
+
+
+def test_the_corrected_set_restores_keeps_or_repairs_by_rule():
+    misses = replace(REPLACED, changes=(Change("options.B", "Mars", "Pluto"),))
+    more = (Change("options.B", "Mercury", "Tin"), Change("options.A", "Iron", "Zinc"))
+    extra = EditRecord("p-0001", 1, "answer_replaced", more, "B", "E")
+    notes = construction.corrections([misses, extra, MALFORMED], [Quirk(2, "options.F", "x", "AR")], "p-")
+    assert [(n.source_index, n.action) for n in notes] == [(0, "restored"), (1, "kept"), (2, "repaired")]
+    kept = construction.corrected_edits([misses, extra, MALFORMED], notes)
+    items = construction.items_of("corrected", PARENTS, kept, [], "p-")
+    assert (items[0].target, items[0].kind) == ("A", "Original") and kept == (extra, MALFORMED)
+    tags = construction.item_tags(items, PARENTS, notes)
+    assert tags == {"p-0000": ("anomaly", "restored"), "p-0001": ("anomaly",), "p-0002": ("anomaly",)}
+
+
+# --- comparing two sets -----------------------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory):
+    home = Home(tmp_path_factory.mktemp("home"))
+    parents = construction.load_parent(home, "sample")
+    table = construction.load_edit_table(home, "sample", parents)
+    return parents, construction.load_fictional(home, "sample"), table
+
+
+@pytest.fixture(scope="module")
+def modified(sample):
+    return [construction.item_row(item) for item in construction.build("sample", *sample).items]
+
+
+def outcome(parents, edit):
+    return (
+        edit.item_id,
+        edit.answer_before,
+        edit.answer_after,
+        editing.apply_edit(parents[edit.source_index], edit),
+    )
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_a_built_set_in_any_order_gives_back_its_edits(sample, modified, labelled):
+    parents, _, table = sample
+    mixed = [replace(r, place=n) for n, r in enumerate(random.Random(1).sample(modified, len(modified)))]
+    rows = mixed if labelled else [replace(each, kind=None, item_id=None) for each in mixed]
+    found = editing.derive(parents, rows, "sample-")
+    assert [outcome(parents, e) for e in found.edits] == [
+        outcome(parents, e) for e in table.edits if e.counts
+    ]
+    assert len(found.fictional) == len(rows) - len(parents) and not found.missing and not found.reports
+    kinds = {
+        e.item_id: e.edit_kind for e in table.edits if labelled or e.edit_kind not in editing.ANSWER_EDITS
+    }
+    assert {e.item_id: e.edit_kind for e in found.edits if e.item_id in kinds} == kinds
+
+
+def test_without_any_label_fictional_rows_resemble_nothing_and_a_lost_parent_is_missing(sample, modified):
+    parents, _, _ = sample
+    bare = [replace(each, kind=None, meta_info="", item_id=None) for each in modified]
+    found = editing.derive(parents, bare, "sample-")
+    assert [m.source_index for m in found.matches] == list(range(len(parents)))
+    assert len(found.reports) == len(modified) - len(parents)
+    assert editing.derive(parents, modified[1:], "sample-").missing == (0,)
+    with pytest.raises(SourceError, match="parent rows are not in it"):
+        construction.edits_from_published(parents, modified[40:], prefix="sample-")
+
+
+def test_close_rivals_and_low_matches_are_reported():
+    parents = [row(i, f"A man aged {i}{i} has pain. Why?", "abcd", "A") for i in range(2)]
+    rows = [row(i, f"A man aged {i}{i} has pains. Why?", "abcdef", "F") for i in range(2)]
+    found = editing.derive(parents, rows)
+    assert [m.source_index for m in found.matches] == [0, 1]
+    assert len(found.reports) == 2 and "within 10 points" in found.reports[0]
+    low = editing.derive([row(0, "abcdefghij", "abcd", "A")], [row(0, "qrstuvwxij", "abcdef", "F")])
+    assert not low.missing and "below 60" in low.reports[0]
+
+
+@every(
+    ("changes", "kind"),
+    [
+        ((), "malformed"),
+        ((Change("question", "a", "b"),), "question_altered"),
+        ((Change("question", "a", "b"), Change("options.B", "a", "b")), "question_altered"),
+        ((Change("options.A", "raises blood pressure", "lowers blood pressure"),), "answer_altered"),
+        ((Change("options.A", "raises blood pressure", "a tumour of the lung"),), "answer_replaced"),
+        ((Change("question", "a", "b"), Change("options.A", "one", "two")), "answer_replaced"),
+    ],
+)
+def test_the_kind_of_an_unlabelled_edit_is_inferred(changes, kind):
+    assert editing.infer_kind(changes, "A") == kind
+
+
+@settings(max_examples=150)
+@given(st.text("abcd ", max_size=30), st.text("abcd ", max_size=30))
+def test_similarity_is_symmetric_bounded_and_one_hundred_only_for_equal_texts(a, b):
+    value = editing.similarity(a, b)
+    assert value == editing.similarity(b, a) and 0.0 <= value <= 100.0 and (value == 100.0) == (a == b)
+
+
+@pytest.mark.parametrize(("a", "b"), [("↑ TSH", "↓ TSH"), ("+2", "-2"), ("a.b", "ab"), ("IL-4", "IL 4")])
+def test_folding_keeps_arrows_signs_and_inner_punctuation(a, b):
+    assert editing.fold(a) != editing.fold(b) and editing.fold(f"  {a.upper()}.\n") == editing.fold(a)
+
+
+# --- items ------------------------------------------------------------------------------------------------------------
+def test_every_item_offers_the_two_standard_choices_and_fictional_ones_keep_the_pools_key(sample):
+    done = construction.build("sample", *sample)
+    for item in done.items:
+        assert item.options[4:] == (NONE_OF_THE_ABOVE, CANNOT_ANSWER) and item.dataset == "sample"
+        if item.kind == "Fictional":
+            assert item.target == "F" and item.source_target in "ABCD" and item.source_index is None
+    indices = [item.source_index for item in done.items]
+    fictional = len(indices) - len(sample[0])
+    assert indices == [*range(len(sample[0])), *[None] * fictional] and done.violations == ()
+    facts = done.manifest
+    assert facts["items"] == sum(facts["counts_by_kind"].values()) == sum(facts["counts_by_key"].values())
+
+
+def test_the_order_wanted_is_kept_and_anything_else_refused(sample):
+    items = construction.build("sample", *sample).items
+    mixed = random.Random(3).sample([item.item_id for item in items], len(items))
+    assert [item.item_id for item in construction.ordered(items, mixed)] == mixed
+    for wrong in (mixed[1:], [*mixed, mixed[0]], [*mixed[1:], "nobody"]):
+        with pytest.raises(SourceError, match="order"):
+            construction.ordered(items, wrong)
+    with pytest.raises(SourceError, match="published"):
+        construction.build("sample", *sample, order="published")
+
+
+def test_building_twice_gives_the_same(sample):
+    one, two = (construction.build("sample", *sample, seed=5, fictional_count=7) for _ in "ab")
+    assert one.items == two.items and json.dumps(one.manifest) == json.dumps(two.manifest)
+
+
+def test_a_published_layout_is_rebuilt_in_its_own_order(sample, modified):
+    backwards = [replace(each, place=n) for n, each in enumerate(reversed(modified))]
+    table = construction.edits_from_published(sample[0], backwards, prefix="sample-")
+    again = construction.build("sample", sample[0], sample[1], table)
+    assert [item.question for item in again.items] == [each.question for each in backwards]
+
+
+def test_quirk_cells_are_set_and_must_find_the_standard_text(sample):
+    parents, _, table = sample
+    index = next(e.source_index for e in table.edits if e.edit_kind == "answer_replaced")
+    quirk = Quirk(index, "options.F", CANNOT_ANSWER, "AR")
+    both = (quirk, Quirk(index, "kind", "Answer removed", "Original"))
+    items = construction.items_of("x", parents, table.edits, [], table.prefix, both)
+    assert (items[index].options[5], items[index].kind, items[index].target) == ("AR", "Original", "E")
+    with pytest.raises(SourceError, match="quirk"):
+        wrong = (replace(quirk, standard="other"),)
+        construction.items_of("x", parents, table.edits, [], table.prefix, wrong)
+
+
+def test_a_broken_rule_stops_the_build_in_one_line(sample):
+    parents, fictional, table = sample
+    doubled = [*parents, replace(parents[0], place=len(parents))]
+    for wrong in (doubled, [replace(parents[0], options={"A": "x"}), *parents[1:]]):
+        with pytest.raises(SourceError, match="broken rule") as caught:
+            construction.build("sample", wrong, fictional, table)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_limit_keeps_order_and_positions_and_grows_by_adding(sample):
+    items = construction.build("sample", *sample).items
+    ten, twenty = construction.limit_items(items, 10, 0), construction.limit_items(items, 20, 0)
+    assert len(ten) == 10 and set(ten) < set(twenty) < set(items)
+    assert [i.position for i in ten] == sorted(i.position for i in ten)
+    assert construction.limit_items(items, None, 0) == list(items)
+
+
+@pytest.mark.parametrize(
+    ("seed", "drawn"),
+    [
+        (0, ["item-17", "item-01", "item-07", "item-02", "item-03"]),
+        (1, ["item-14", "item-12", "item-02", "item-08", "item-00"]),
+        (2, ["item-17", "item-14", "item-13", "item-19", "item-16"]),
+    ],
+)
+def test_draws_are_those_stored(seed, drawn):
+    # Stored from `printf SEED:modify:ID | sha256sum`, sorted, not from this code.
+    assert seeded_sample([f"item-{i:02d}" for i in range(20)], 5, seed, "modify") == drawn
+
+
+def test_edited_and_excluded_items_are_not_drawn_again_and_rejected_ones_are():
+    edits = [replace(REPLACED, status="proposed"), replace(ALTERED, status="rejected")]
+    assert set(construction.draw(PARENTS, edits, 2, 0, "p-", exclude=["p-0001"])) == {"p-0002", "p-0003"}
+    with pytest.raises(SourceError, match="3 items asked for, 2"):
+        construction.draw(PARENTS, edits, 3, 0, "p-", exclude=["p-0001"])
+
+
+def test_fictional_rows_are_drawn_by_language_in_pool_order():
+    pool = [replace(FICTIONAL[0], place=i, item_id=f"f-{i:03d}") for i in range(30)]
+    mixed = [*pool, *[replace(each, item_id=f"fr-{each.place}", language="fr") for each in pool[:5]]]
+    chosen = construction.select_fictional("sample", mixed, 10, 1)
+    assert len(chosen) == 10 and [each.place for each in chosen] == sorted(each.place for each in chosen)
+    assert construction.select_fictional("sample", mixed, None, 1) == pool
+    assert construction.select_fictional("sample", mixed, 10, 2) != chosen
+    with pytest.raises(SourceError, match="31 questions asked for, 30"):
+        construction.select_fictional("sample", mixed, 31, 1)
+    with pytest.raises(SourceError, match="twice"):
+        construction.select_fictional("sample", [*pool, pool[0]], 2, 0)
+
+
+# --- files of a data set ----------------------------------------------------------------------------------------------
+@pytest.fixture
+def custom(tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for name in ("parent", "edits", "fictional"):
+        shutil.copy(SAMPLE / f"{name}.jsonl", folder)
+    return folder
+
+
+def test_a_custom_set_comes_from_a_folder_and_keeps_its_ids(tmp_path, custom):
+    done = construction.construct(Home(tmp_path), "custom", folder=custom, fictional_count=5)
+    assert done.items[0].item_id == "sample-0000" and done.items[0].dataset == "custom"
+    assert sum(item.kind == "Fictional" for item in done.items) == 5
+    first = read_lines(custom / "fictional.jsonl")[0].row
+    write_rows(
+        custom / "fictional.jsonl", [{**first, "question": f"What does zorb {i} do?"} for i in range(130)]
+    )
+    kinds = construction.construct(Home(tmp_path), "custom", folder=custom).manifest["counts_by_kind"]
+    assert kinds["Fictional"] == 100
+    (custom / "fictional.jsonl").unlink()
+    (custom / "edits.jsonl").write_text("")
+    done = construction.construct(Home(tmp_path), "custom", folder=custom)
+    assert {item.kind for item in done.items} == {"Original"} and done.items[3].item_id == "custom-0003"
+
+
+def test_proposed_and_rejected_records_change_nothing(tmp_path, custom):
+    lines = [line.row for line in read_lines(custom / "edits.jsonl")]
+    stated = [{**lines[0], "status": "proposed"}, {**lines[1], "status": "rejected"}, *lines[2:]]
+    write_rows(custom / "edits.jsonl", stated)
+    done = construction.construct(Home(tmp_path), "custom", folder=custom)
+    edited = {item.source_index for item in done.items if item.edit_kind is not None}
+    assert edited == {each["source_index"] for each in lines[2:]}
+    assert done.manifest["edit_records_by_status"] == {
+        "accepted": len(lines) - 2, "proposed": 1, "rejected": 1,
+    }  # fmt: skip
+
+
+def test_files_that_are_not_there_are_named(tmp_path, custom):
+    (custom / "parent.jsonl").unlink()
+    with pytest.raises(SourceError, match=r"no parent\.jsonl"):
+        construction.construct(Home(tmp_path), "custom", folder=custom)
+    with pytest.raises(SourceError, match="needs a folder"):
+        construction.construct(Home(tmp_path), "custom")
+    for dataset in ("published", "corrected"):
+        with pytest.raises(SourceError, match="metacog doctor STUDY --fetch"):
+            construction.construct(Home(tmp_path), dataset)
