@@ -19,7 +19,7 @@ MOST_DRAWN = 1e18
 
 
 def floats(name: str, values: ArrayLike, ndim: int = 1, *, gaps: bool = False) -> Floats:
-    """Return ``values`` as a finite float array of ``ndim`` dimensions; with ``gaps`` NaN may stand in it."""
+    """Return ``values`` as a finite float array of ``ndim`` dimensions; with ``gaps`` it may hold NaN."""
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:

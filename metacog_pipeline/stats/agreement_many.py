@@ -2,7 +2,7 @@
 
 Fleiss (1971), *Psychol. Bull.* 76, for kappa of many raters; Krippendorff (2011), "Computing Krippendorff's
 alpha-reliability", for alpha with missing ratings and nominal, ordinal or interval categories. Intervals are percentiles
-over resampled units. Where all resamples give the value itself, as in full agreement, they do not tell how far it may be
+over resampled units. Where all resamples give the value itself, as in full agreement, they do not show how far it may be
 off: there is no interval, and the status says so.
 """
 

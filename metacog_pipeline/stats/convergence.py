@@ -23,7 +23,6 @@ LEAST = 4  # respondents without which no correlation is given
 ENOUGH = 10  # respondents from which on its interval is worth reading
 CONSTANT = "one measure is the same for all"
 UNRELIABLE = "no reliability: the spread between respondents is no larger than the noise"
-_HELD = 8_000_000  # numbers of all measures that are resampled at once (64 MB)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,11 +133,8 @@ def _of_pairs(
     found: dict[tuple[int, int], tuple[float, Floats]] = {}
     if live:
         rows = resampling.indices(n, n_boot, seed)
-        ends = np.cumsum([*resampling.blocks(n_boot, n * len(used), _HELD)])
-        parts = [of_rows(each) for each in np.split(rows, ends[:-1])]
         alone = [float(each[0]) for each in of_rows(np.arange(n)[None])]
-        draws = [np.concatenate(each) for each in zip(*parts, strict=True)]
-        found = dict(zip(live, zip(alone, draws, strict=True), strict=True))
+        found = dict(zip(live, zip(alone, of_rows(rows), strict=True), strict=True))
         why |= {pair: UNRELIABLE for pair, (value, _) in found.items() if not np.isfinite(value)}
     status = OK if n >= ENOUGH else f"few respondents: {n}"
     return [

@@ -1,4 +1,4 @@
-"""How many bits confidence tells about correctness: meta-I and its relatives, model-free.
+"""The information, in bits, that confidence has about correctness: meta-I and its relatives, model-free.
 
 Source: P. Dayan (2023), "Metacognitive information theory", *Open Mind* 7; the signed form and RMI as the R package
 statConfR documents them. With A correctness, C confidence, R response, S stimulus, a = P(A = 1), h the binary entropy in
@@ -31,7 +31,7 @@ from metacog_pipeline.stats.estimate import NO_ITEMS, OK
 from metacog_pipeline.stats.type1 import Texts, type1
 from metacog_pipeline.stats.type2 import outcome_status
 
-# Nodes of the quadrature behind meta-I₁ʳ: relative error below 1e-10 for |d'| from 1e-6 to 16.
+# Nodes of the quadrature of meta-I₁ʳ: relative error below 1e-10 for |d'| from 1e-6 to 16.
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
 
 
@@ -134,7 +134,7 @@ def _information(joint: Floats) -> Floats:
 
 
 def _mutual(first: Floats, second: Floats) -> Floats:
-    """Bits a column tells about the row of a table of two rows; each column adds its divergence, 0 or more."""
+    """Bits that a column has about the row of a table of two rows; each column adds its divergence, 0 or more."""
     column = first + second
     total = column.sum(axis=-1)
     result = np.zeros(total.shape)

@@ -17,7 +17,7 @@ from metacog_pipeline.stats import two_intervals
 from metacog_pipeline.stats._arrays import Floats, Ints, counts
 from metacog_pipeline.stats.proportions import wilson_ends
 
-# A variance this small beside those of the two shares is what is left of them by rounding.
+# A variance this small against those of the two shares is what is left of them by rounding.
 _ROUNDING = 1e-13
 
 

@@ -1,4 +1,4 @@
-"""The type-2 ROC curve, the densities behind it, and the difference of two areas over the same items.
+"""The type-2 ROC curve, its densities, and the difference of two areas over the same items.
 
 Sources: Fawcett (2006), *Pattern Recognition Letters* 27, for the curve; DeLong, DeLong & Clarke-Pearson (1988),
 *Biometrics* 44, for correlated areas, with whole items as clusters (Obuchowski 1997, *Biometrics* 53); Zou & Donner
@@ -168,7 +168,7 @@ def area_difference(first: MovedArea, second: MovedArea) -> Estimate:
     spread = math.sqrt(float(influences[0] @ influences[0]) * float(influences[1] @ influences[1]))
     together = float(influences[0] @ influences[1]) / spread if spread > 0 else 0.0
     low, high, _ = two_intervals.difference(first.area, second.area, together)
-    # Areas of 0 and of 1 have no influence of any item; their own intervals still tell how sure they are.
+    # Areas of 0 and of 1 have no influence of any item; their own intervals still show how sure they are.
     return Estimate(value, low, high, n, PAIRED, sem=sem if sem > 1e-12 else None)
 
 

@@ -92,7 +92,7 @@ class Type1:
     def interval(self, measure: str, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return low and high, value ± z √variance; NaN where there is no variance.
 
-        The variance of ln β does not vanish where both rates are 1/2 and ln β is flat: the slope alone would tell nothing
+        The variance of ln β does not vanish where both rates are 1/2 and ln β is flat: the slope alone would say nothing
         of how far it may be off there.
         """
         z = normal_quantile(level)

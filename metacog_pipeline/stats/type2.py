@@ -44,7 +44,7 @@ class Type2Rates:
 
 
 def type2_rates(table: Counts) -> Type2Rates:
-    """Return hit and false-alarm rates of confidence of ``table``, for each response apart.
+    """Return hit and false-alarm rates of confidence of ``table``, for each response.
 
     >>> type2_rates(Counts(np.array([[60.0, 40, 25, 15]]), np.array([[10.0, 20, 45, 65]]))).hr2_rs1.round(2)
     array([[0.6]])
@@ -132,7 +132,7 @@ def bin_confidence(confidence: ArrayLike, bins: int, groups: ArrayLike | None = 
     """Cut a continuous confidence into bins of about equal size, within each group, over all its trials.
 
     Equal confidences share a bin: a run of ties goes, whole, to the bin its middle rank lies in (rank (i - 1/2) / n times
-    the number of bins, rounded down, plus 1). So bins may come out unequal or empty, which is told, never an error;
+    the number of bins, rounded down, plus 1). So bins may come out unequal or empty, which the status says, never an error;
     any rising change of scale leaves the ratings as they are, and correct and wrong trials share the cuts.
 
     Parameters

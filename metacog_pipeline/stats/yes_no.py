@@ -1,8 +1,7 @@
-"""Yes/no against right/wrong, as the literature on self-knowledge counts it: a clipped d', information, graded yes.
+"""Yes/no against right/wrong, as the literature on self-knowledge counts it.
 
-What `type2_dprime` gives with corrections of its own stands there. Here: d' of rates cut off at a fixed distance from 0 and
-1, which is no correction for small numbers (with no false alarm it is z(hits) + 3.72 however few items there were); the
-share of the uncertainty about being right that the yes removes; and the graded yes of token logits.
+d' of rates cut off at a fixed distance from 0 and 1, which is no correction for small numbers (with no false alarm it is
+z(hits) + 3.72 however few items there were), and the share of the uncertainty about being right that the yes removes.
 """
 
 from __future__ import annotations
@@ -55,9 +54,9 @@ def relative_information(
     entropy = entropy_bits(right, wrong)
     left = np.zeros(len(hits))
     for some_right, some_wrong in ((hits, alarms), (right - hits, wrong - alarms)):
-        share = ratio(some_right + some_wrong, right + wrong)
+        portion = ratio(some_right + some_wrong, right + wrong)
         left = left + np.where(
-            some_right + some_wrong > 0, share * np.nan_to_num(entropy_bits(some_right, some_wrong)), 0.0
+            some_right + some_wrong > 0, portion * np.nan_to_num(entropy_bits(some_right, some_wrong)), 0.0
         )
-    told = np.clip(ratio(entropy - left, np.where(entropy > 0, entropy, 0.0)), 0.0, 1.0)
-    return np.where(np.isnan(entropy), np.nan, np.where(entropy > 0, told, 0.0))
+    share = np.clip(ratio(entropy - left, np.where(entropy > 0, entropy, 0.0)), 0.0, 1.0)
+    return np.where(np.isnan(entropy), np.nan, np.where(entropy > 0, share, 0.0))

@@ -35,6 +35,17 @@ def test_cochrans_q_of_two_models_is_mcnemars_chi_square(rows):
     assert (q.status == "ok") == (m.status == "ok")
 
 
+def test_as_many_right_on_either_side_have_a_mid_p_of_one_less_half_of_that_outcome():
+    assert paired.mcnemar(3, 3).p_mid == pytest.approx(1 - comb(6, 3) / 2**6 / 2)
+    assert paired.mcnemar(1, 1).p_mid == pytest.approx(0.75)
+
+
+def test_cochrans_p_is_exact_up_to_twelve_items_that_differ_and_chi_squares_beyond():
+    twelve, thirteen = ([[1, 0]] * n + [[0, 1]] * 3 for n in (9, 10))
+    assert paired.cochran_q(twelve).p == pytest.approx(paired.mcnemar(9, 3).p_exact, abs=1e-15)
+    assert paired.cochran_q(thirteen).p == pytest.approx(paired.mcnemar(10, 3).p_chi2, abs=1e-15)
+
+
 def test_cochrans_q_worked_by_hand():
     table = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 1], [1, 0, 0], [0, 0, 0], [1, 1, 0]])
     result = paired.cochran_q(table)

@@ -14,7 +14,7 @@ Two exact rewritings make it easy to sample:
 - ε and σ_δ enter as their product only, σ_logM = ε σ_δ, and are one unidentified direction too many. Integrating ε out
   leaves the prior p(σ) = E₁(σ²/2) / √(2 π) of the product (E₁ the exponential integral). The expansion was a means to
   make a Gibbs sampler move; the prior it implies is what belongs to the model, and it is kept.
-- log Mᵢ = μ_logM + σ_logM zᵢ with zᵢ ~ N(0, 1), so that a σ_logM near 0 leaves no funnel. d₁ᵢ and c₁ᵢ stand between
+- log Mᵢ = μ_logM + σ_logM zᵢ with zᵢ ~ N(0, 1), so that a σ_logM near 0 leaves no funnel. d₁ᵢ and c₁ᵢ lie between
   this form and their own value, x = μ + σ^(1-a) (u - a μ) with u ~ N(a μ, σ^(2a)): a near 1 for a subject whose data
   outweigh the population, near 0 for one with few trials (Gorinova, Moore & Hoffman 2020, *ICML*). Any a is the same model.
 
@@ -124,7 +124,7 @@ class GroupPosterior:
     def efficiency(self) -> Estimate:
         """Return the group's M-ratio exp(μ_logM): exp of the mean and of the ends of the interval of μ_logM.
 
-        Without convergence it has no value and tells the status; n is the number of subjects.
+        Without convergence it has the status and no value; n is the number of subjects.
         """
         if not self.converged:
             return unavailable(self.subjects, METHOD_EFFICIENCY, self.status)
@@ -140,31 +140,13 @@ def bayes_metad_group(
     table: Counts, *, seed: int, label: str = "", draws: int = DRAWS,
     chains: int = CHAINS, warmup: int = WARMUP, rounds: int = ROUNDS, least_ess: float = LEAST_ESS,
 ) -> GroupPosterior:  # fmt: skip
-    """Return the posterior of a group.
+    """Return the posterior of a group, by the parameters of `bayes_metad`.
 
-    Parameters
-    ----------
-    table
-        Counts, one subject per cell, not padded: the model needs no correction. All subjects rate on the same scale,
-        which is what a table of counts holds; build it with :func:`group_counts` from subjects' own vectors.
-    seed, label
-        0 or more, and a name of the group; with the counts they determine the random numbers. Two groups never share
-        random numbers unless they are the same in all three.
-    draws, chains, warmup
-        Kept iterations a chain in the first round, chains, iterations for tuning in the first round.
-    rounds
-        How often sampling may be tried, each time from where the chains stand with twice the iterations and shorter steps.
-    least_ess
-        What bulk and tail effective sample sizes must exceed, 400 or more.
+    ``table`` has one subject per cell, not padded, all on one scale of ratings (`group_counts` builds it). ``seed``
+    and ``label`` with the counts determine the random numbers; draws, chains, warmup, rounds and least_ess are as
+    there. Padded counts, a negative seed, fewer than 4 chains or draws, a threshold below 400, or more draws than fit
+    into memory are a ValueError.
 
-    Raises
-    ------
-    ValueError
-        For padded counts, a negative seed, fewer than 4 chains or draws, a threshold below 400, or more draws than
-        fit into memory.
-
-    Examples
-    --------
     >>> one = Counts(np.array([[9.0, 4, 3, 2]]), np.array([[2.0, 3, 5, 8]]))
     >>> bayes_metad_group(one, seed=1).status
     'few_subjects'
@@ -194,17 +176,9 @@ def bayes_metad_group(
 
 
 def group_counts(subjects_s1: list[Floats], subjects_s2: list[Floats]) -> Counts:
-    """Return the table of a group from its subjects' count vectors, each of length 2 K.
+    """Return the table of a group from its subjects' counts after S1 and after S2, one vector of length 2 K for each.
 
-    Parameters
-    ----------
-    subjects_s1, subjects_s2
-        Counts after S1 and after S2, one vector for each subject, the same order of subjects.
-
-    Raises
-    ------
-    ValueError
-        For subjects that rated on scales of different length: the group model has one.
+    ``subjects_s1`` and ``subjects_s2`` have one order. Scales of different length are a ValueError: the model has one.
 
     >>> group_counts([np.ones(4)] * 3, [np.ones(4)] * 3).cells
     3

@@ -86,7 +86,7 @@ class Sampled:
 class Chains:
     """Chains ready to be drawn from."""
 
-    # position, value, gradient: where the chains stand: (chains, dim), the log density (chains,) and its gradient
+    # position, value, gradient: where the chains are: (chains, dim), the log density (chains,) and its gradient
     position: Floats
     value: Floats
     gradient: Floats
@@ -261,7 +261,7 @@ class _Move:
 
 
 def _move(density: Density, chains: Chains) -> _Move:
-    """Propose one trajectory for every chain, accept or reject each (Metropolis), and tell what happened."""
+    """Propose one trajectory for every chain, accept or reject each (Metropolis), and return both ends."""
     rng, factor = chains.rng, chains.factor
     share = float(rng.uniform(*JITTER))
     steps = min(max(int(np.ceil(share * chains.length / chains.step)), 1), chains.max_steps)
@@ -394,5 +394,5 @@ def _curvature(density: Density, point: Floats) -> tuple[Floats, Floats]:
     hessian = (gradients[:dim] - gradients[dim:]) / (2 * DIFFERENCE)
     hessian = np.where(np.isfinite(hessian), hessian, 0.0)
     values, vectors = np.linalg.eigh(-(hessian + hessian.T) / 2)
-    # Where the density is not concave the curvature's size still tells how far a step is safe.
+    # Where the density is not concave the curvature's size still shows how far a step is safe.
     return vectors, 1 / np.maximum(np.abs(values), WIDEST**-2)

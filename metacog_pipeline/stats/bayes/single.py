@@ -22,8 +22,8 @@ outwards, mirrored below c₁; Σu is their Jacobian. A rating nobody uses makes
 towards -∞ in which the other coordinates move freely. Counts may be fractions (the likelihood's continuous extension).
 
 A posterior yields numbers only when every parameter, c₁, each criterion and the ratio included, passes the gate of
-:mod:`~metacog_pipeline.stats.bayes.sampler`: an unused rating beside c₁ slows one-at-a-time samplers so much that a default
-run stops far from the posterior.
+:mod:`~metacog_pipeline.stats.bayes.sampler`: an unused rating next to c₁ slows one-at-a-time samplers so much that a
+default run stops far from the posterior.
 
 The random numbers follow from the seed, the label, the counts and the kind of model. Two different cells never share random
 numbers even under one seed: a contrast of their draws would have a wrong interval. Cells with equal counts need different
@@ -181,12 +181,10 @@ def bayes_metad(
     seed, label
         0 or more, and a name of the cell; with the counts they determine the random numbers.
     draws, chains, warmup
-        Kept iterations a chain in the first round, chains, iterations for tuning in the first round.
-    rounds
-        How often sampling may be tried, each time from where the chains stand with twice the iterations of both kinds;
-        fewer times where the density takes very many steps.
-    least_ess
-        What bulk and tail effective sample sizes must exceed, 400 or more.
+        Kept iterations a chain, chains, and iterations for tuning in the first round.
+    rounds, least_ess
+        How often sampling may be tried, each time with twice the iterations of both kinds, fewer times where the
+        density takes very many steps; what bulk and tail effective sample sizes must exceed, 400 or more.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Accuracy of the ideal observer of a choice among m, and the sensitivity behind an accuracy.
+"""Accuracy of the ideal observer of a choice among m, and the sensitivity that gives an accuracy.
 
     A_m(d) = int phi(x - d) Phi(x)^(m-1) dx          d'_m = A_m^{-1}(share correct), in m-AFC units
 

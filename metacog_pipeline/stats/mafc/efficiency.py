@@ -1,6 +1,6 @@
 """Metacognitive efficiency of answers chosen among m alternatives, with intervals and the reasons where there is none.
 
-What is compared is how well confidence tells right from wrong answers with how well an ideal observer of the same
+Compared are how well confidence separates right from wrong answers, and how well that of an ideal observer of the same
 accuracy would. Items of different numbers of alternatives are strata. An M-ratio is a number only where its denominator
 is one: with fewer than five right or wrong answers, or an accuracy not clearly above chance, there is its interval and the
 reason.

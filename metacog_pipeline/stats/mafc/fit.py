@@ -2,7 +2,7 @@
 
 All that is used of an answer is whether it was right, its confidence, and how many alternatives its question had.
 meta-d' is the sensitivity of the ideal observer whose type-2 ROC fits the confidence of right and wrong answers best;
-``M = meta-d' / d'`` compares it with the sensitivity behind the accuracy. M is 1 for an observer whose confidence rises
+``M = meta-d' / d'`` compares it with the sensitivity of the accuracy. M is 1 for an observer whose confidence rises
 with the posterior of what it chose, and not more than 1 where all questions are equally hard for it; questions of mixed
 difficulty raise it (Rahnev & Fleming 2019), so an M above 1 is no error.
 
@@ -204,11 +204,11 @@ def _weak(right: Floats, wrong: Floats, m: Ints) -> NDArray[np.bool_]:
 
 
 def groups(right: Floats, wrong: Floats) -> Ints:
-    """Return the rating, from 0, that each of L rising confidences belongs to; ``right`` and ``wrong`` have shape ``(L,)``.
+    """Return the rating, from 0, of each of L rising confidences with ``right`` and ``wrong`` answers ``(L,)``.
 
-    Neighbours that hold only right, or only wrong, answers are joined: the likelihood does not tell them apart (Metz,
-    Herman & Shen 1998). More than 20 that remain become the 20 quantile groups of all answers. A confidence nobody used
-    goes with the one below it.
+    Neighbours that hold only right, or only wrong, answers are joined: the likelihood does not distinguish them
+    (Metz, Herman & Shen 1998). More than 20 that remain become the 20 quantile groups of all answers. A confidence
+    nobody used goes with the one below it.
 
     >>> groups(np.array([0.0, 1, 0, 2, 1]), np.array([1.0, 1, 0, 0, 0])).tolist()
     [0, 1, 1, 2, 2]

@@ -51,7 +51,7 @@ class Problem:
 
 
 def pack(right: Floats, wrong: Floats, m: Ints) -> Problem:
-    """Return the problem of counts ``(N, S, K)`` as they came; strata that tell nothing are emptied."""
+    """Return the problem of counts ``(N, S, K)`` as they came; strata without information are emptied."""
     present = (right + wrong) > 0
     used = present.sum(axis=2)
     order = np.argsort(~present, axis=2, kind="stable")
@@ -67,7 +67,7 @@ class Slopes:
     """Value, gradient ``(N, P)`` and Hessian at a point; the last of the P parameters is d.
 
     A criterion is tied to its neighbours in its stratum and to d, to nothing else. So of the Hessian there are ``bands``
-    ``(N, P, 3)``: its diagonal, what stands beside it, and its last column.
+    ``(N, P, 3)``: its diagonal, the one next to it, and its last column.
     """
 
     value: Floats

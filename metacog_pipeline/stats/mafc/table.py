@@ -85,7 +85,7 @@ class Table:
         return np.asarray(0.5 + np.sign(d) * (self._scalar(0, m, np.abs(d)) - 0.5))
 
     def meta_information(self, m: ArrayLike, d: ArrayLike) -> Floats:
-        """Return the bits that the observer's confidence tells about being right."""
+        """Return the information, in bits, of the observer's confidence about being right."""
         return self._scalar(1, m, np.abs(np.asarray(d, float)))
 
     def _scalar(self, which: int, m: ArrayLike, d: Floats) -> Floats:

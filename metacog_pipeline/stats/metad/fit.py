@@ -195,22 +195,11 @@ def bootstrap_metad(
 ) -> list[dict[str, Estimate]]:
     """Return the `MEASURES` of every cell with percentile intervals (Efron & Tibshirani 1993, chapter 13), by name.
 
-    Parameters
-    ----------
-    table, s, padding
-        As in :func:`fit_metad`. Raw trials are drawn again, either stimulus keeping its number; a replicate is padded as
-        the table is.
-    n_boot, seed
-        Replicates, 1,000 are usual, and the seed of their draws.
+    ``table``, ``s`` and ``padding`` are as in :func:`fit_metad`. Raw trials are drawn again ``n_boot`` times by
+    ``seed``, either stimulus keeping its number; a replicate is padded as the table is. One whose meta-d' has no
+    finite estimate counts as beyond all others; where an end is one of these, and where the number is withheld
+    (`MetaD.withheld`), there is no interval.
 
-    Returns
-    -------
-    list
-        By cell. A replicate whose meta-d' has no finite estimate counts as one beyond all others; where an end is one of
-        these there is no interval. A cell whose number is withheld (`MetaD.withheld`) has none.
-
-    Examples
-    --------
     >>> table = Counts(np.array([[60.0, 40, 25, 15]]), np.array([[10.0, 20, 45, 65]]))
     >>> found = bootstrap_metad(table, 200, seed=1)[0]["m_ratio"]
     >>> round(found.low, 1), round(found.high, 1), found.status

@@ -81,7 +81,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Collapsed:
-    """Counts by side with unused ratings moved behind the used ones."""
+    """Counts by side with the used ratings first."""
 
     counts: Floats  # (2, 2, K, C): side, row, rating, cell; unused ratings at the end, with zeros
     rank: Ints  # (2, K, C): number of used ratings up to and with each original rating

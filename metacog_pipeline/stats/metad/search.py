@@ -243,7 +243,7 @@ def search(problem: Problem, x: Floats) -> tuple[Optimum, Evaluation]:
 def _rises_elsewhere(problem: Problem, x: Floats, value: Floats, exact: bool) -> Mask:
     """Return where the profile rises away from the peak found at ``x``, or is higher, at a few points of the range.
 
-    Two steps over the edges mostly tell the sign of the slope; where they say that it rises, ``exact`` asks again.
+    Two steps over the edges mostly show the sign of the slope; where they say that it rises, ``exact`` asks again.
     """
     points: Floats = np.sinh((_COARSE * np.arcsinh(0.8 * problem.bound)).ravel())
     repeated = problem.take(np.tile(np.arange(len(x)), len(_COARSE)))
