@@ -140,7 +140,7 @@ def bayes_metad_group(
     table: Counts, *, seed: int, label: str = "", draws: int = DRAWS,
     chains: int = CHAINS, warmup: int = WARMUP, rounds: int = ROUNDS, least_ess: float = LEAST_ESS,
 ) -> GroupPosterior:  # fmt: skip
-    """Return the posterior of a group, by the parameters of `bayes_metad`.
+    """Return the posterior of a group; parameters are those of `bayes_metad`.
 
     ``table`` has one subject per cell, not padded, all on one scale of ratings (`group_counts` builds it). ``seed``
     and ``label`` with the counts determine the random numbers; draws, chains, warmup, rounds and least_ess are as
