@@ -16,6 +16,7 @@
 --     SQL: write it in double quotes
 --   question: which question of the verdict the primary test answers: knows, calibrated, unanswerable, judgement; else null
 --   low_n: whether either side has too few answers for its own interval, or fewer than 30 items are shared; null without one
+--   n_left_out: items asked and not answered by a model it names, where the test is about them; null of published tests
 --   note: what was left out, counts behind the test
 select
     test.benchmark,
@@ -48,7 +49,8 @@ select
     test.n,
     test.note,
     test.status,
-    test.low_n
+    test.low_n,
+    test.n_left_out
 from stg_comparisons as test
 left join asked on asked.benchmark = test.benchmark and asked.dataset = test.dataset and asked.task = coalesce(test.task, '')
 where asked.benchmark is not null or test.source = 'published'

@@ -36,6 +36,7 @@ from metacog_pipeline.benchmark.declarations import (
     Importer,
     Inputs,
     Judging,
+    Ladder,
     Made,
     Question,
     Respondent,
@@ -51,7 +52,8 @@ from metacog_pipeline.benchmark.declarations import (
 from metacog_pipeline.benchmark.display import PLAIN, Board, Column, Exhibit, Paper, Published, Section
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.item import Item
-from metacog_pipeline.benchmark.measures import Measure, MeasureSet, Unit
+from metacog_pipeline.benchmark.measures import HitRate, Measure, MeasureSet, Unit
+from metacog_pipeline.benchmark.policies import Probe
 from metacog_pipeline.benchmark.schema import Flag, Small, schema_of
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.home import Home
@@ -66,8 +68,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PLAIN", "Benchmark", "Board", "Call", "Calls", "Chat", "Check", "Checked", "Choice", "Column",
-    "Comparison", "Condition", "Context", "Contrast", "Estimate", "Exhibit", "Flag", "Group", "Importer",
-    "Inputs", "Item", "Judging", "Made", "Measure", "MeasureSet", "Paper", "Published", "Question",
+    "Comparison", "Condition", "Context", "Contrast", "Estimate", "Exhibit", "Flag", "Group", "HitRate", "Importer",
+    "Inputs", "Item", "Judging", "Ladder", "Made", "Measure", "MeasureSet", "Paper", "Probe", "Published", "Question",
     "Respondent", "Response", "Role", "Scored", "Section", "Settings", "Small", "Source", "Stage", "Step",
     "Table", "TrainingStep", "Unit", "lost_items", "schema_of", "setting",
 ]  # fmt: skip
@@ -133,6 +135,12 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
         Steps that train a model on the benchmark's task, where the study has ``[training]``.
     trial_settings
         Keys of its table that need no download and few items: what `check_benchmark` tries it with.
+    ladders
+        Simulated respondents that differ in one trait, and the measure that has to put them in order.
+    contrary
+        Pairs of words of tests and tables that cannot both hold of one respondent.
+    gate_settings
+        Keys laid over ``trial_settings`` for the validity gate: enough items to tell respondents, and policies, apart.
     """
 
     name: ClassVar[str]
@@ -160,6 +168,27 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     importer: ClassVar[Importer | None] = None
     training: ClassVar[tuple[TrainingStep, ...]] = ()
     trial_settings: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    ladders: ClassVar[tuple[Ladder, ...]] = ()
+    contrary: ClassVar[tuple[tuple[str, str], ...]] = ()
+    gate_settings: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        """Refuse a class that shows a hit rate alone, or compares columns of different bases."""
+        super().__init_subclass__(**more)
+        declared = [each for each in cls.measures if isinstance(each, Measure | MeasureSet)]
+        known = {one.name: one for each in declared for one in getattr(each, "measures", (each,))}
+        for measure in known.values():
+            if lacking := [each for each in measure.hit_rate or () if each not in known]:
+                raise TypeError(
+                    f"{cls.__name__}: measure {measure.name} rises with every yes; declare {', '.join(lacking)} with it"
+                )
+        for contrast in (each for each in cls.contrasts if isinstance(each, Contrast)):
+            bases = {known[name].bases.get(where, "") for name, where in contrast.compares if name in known}
+            if len(bases) > 1:
+                raise TypeError(
+                    f"{cls.__name__}: contrast {contrast.family} compares columns scored by {sorted(bases)}; compare "
+                    "columns of one basis"
+                )
 
     def __init__(self, settings: SettingsT, context: Context) -> None:
         self.settings = settings
@@ -209,10 +238,14 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
         found: Sequence[ItemT] = item_files.load_items(self.context.home, self.name, self.Item)
         return found
 
+    def probes(self) -> Iterable[Probe]:
+        """Return the scored choices of the study's items, so that policies that do not read the question can be tried."""
+        return ()
+
     # asking
-    @abc.abstractmethod
     def conditions(self) -> tuple[Condition, ...]:
-        """Return the arms these settings ask, in order."""
+        """Return the arms these settings ask, in order: by default one, ``asked``."""
+        return (Condition("asked"),)
 
     def modes(self, spec: ModelSpec) -> tuple[str, ...]:
         """Return the answer modes to try with a model, best first."""
@@ -220,9 +253,9 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
             return (spec.answer_mode,)
         return ("text",) if spec.provider == "simulated" else self.answer_modes
 
-    @abc.abstractmethod
     def steps(self, condition: str, mode: str = "text") -> tuple[str, ...]:
-        """Return the names of the calls one item takes."""
+        """Return the names of the calls one item takes: by default one, ``answer``."""
+        return ("answer",)
 
     def worded_by(self, condition: str) -> Any:
         """Return what decides the words of a condition besides items and settings: digests of wording files."""
@@ -262,13 +295,12 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     def harmonise(self, responses: pl.DataFrame) -> pl.DataFrame:
         """Return readable responses with ``correct`` (0/1), ``confidence`` (0..1) and ``n_alternatives``.
 
-        Those columns beside the ones of the responses; empty (the default) where nothing is right or wrong.
+        By default the columns ``correct`` and ``confidence`` as they were read; empty where nothing is right or wrong.
         """
-        return responses.clear().with_columns(
-            correct=pl.lit(None, pl.Float64),
-            confidence=pl.lit(None, pl.Float64),
-            n_alternatives=pl.lit(None, pl.Int32),
-        )
+        there = {"correct", "confidence"} <= set(responses.columns)
+        found = responses.filter(status="ok") if there else responses.clear()
+        blank = [pl.lit(None, pl.Float64).alias(name) for name in ("correct", "confidence")]
+        return found.with_columns(*([] if there else blank), n_alternatives=pl.lit(None, pl.Int32))
 
     def trait_estimates(self, estimates: pl.DataFrame) -> pl.DataFrame:
         """Return pooled estimates with values added that only correlations between benchmarks use."""

@@ -188,13 +188,15 @@ class Condition:
     """An experimental arm over the same items: ``items`` selects those it asks, ``after`` by earlier answers.
 
     ``shared`` are {another condition: its steps} that are worded the same here: an answer given there counts here too,
-    where this condition has none of its own.
+    where this condition has none of its own. ``content`` names what is asked where that is not what the others ask, such as
+    another language: only under conditions of one content does one reply get one score.
     """
 
     name: str
     items: Callable[[Sequence[Any]], Sequence[Any]] = _all_of_them
     after: Choice | None = None
     shared: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    content: str = ""
 
 
 class Chat(Ask, Protocol):
@@ -237,8 +239,9 @@ class Response:
 class Comparison:
     """One result of a test of a against b. Empty where there is no number; ``status`` says why.
 
-    The pipeline fills ``n_tests``, ``primary``, ``question`` and ``low_n``: the size of its family, whether it is the test
-    that answers a `Question`, which question of the verdict that is, whether its interval rests on too few answers.
+    The pipeline fills ``n_tests``, ``primary``, ``question``, ``low_n`` and ``n_left_out``: the size of its family, whether
+    it is the test that answers a `Question`, which question of the verdict that is, whether its interval rests on too few
+    answers, and how many items were asked and not answered by a model it names.
     """
 
     family: str
@@ -271,6 +274,7 @@ class Comparison:
     primary: bool = False
     question: str | None = None
     low_n: bool | None = None
+    n_left_out: int | None = None
 
 
 def lost_items(first: int, second: int, shared: int) -> str | None:
@@ -311,6 +315,31 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class Ladder:
+    """Simulated respondents that differ in one trait, and the measure that has to put them in order.
+
+    Attributes
+    ----------
+    measure, parameter
+        The measure that claims the trait, and the trait: a parameter of the simulated observer.
+    low, high
+        Its values for two respondents who are alike in everything else. ``high`` is to be better, or higher where neither
+        end of the measure is better.
+    conditions
+        Under which they are told apart; () means all under which the measure has a value.
+    others
+        Parameters that both have besides.
+    """
+
+    measure: str
+    parameter: str
+    low: Any
+    high: Any
+    conditions: tuple[str, ...] = ()
+    others: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Contrast:
     """A definition of a family of tests over all groups.
 
@@ -341,6 +370,9 @@ class Contrast:
         Regions of practical equivalence, half width by measure: they decide the verdict of corrected rows.
     version
         Raised when the same responses would give other rows.
+    compares
+        Columns, as (measure, condition), that rows compare with each other. A class whose contrast compares columns of
+        more than one basis cannot be declared.
     """
 
     family: str
@@ -356,6 +388,7 @@ class Contrast:
     by_model: bool = False
     rope: Mapping[str, float] = field(default_factory=dict)
     version: str = "1"
+    compares: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
@@ -60,6 +60,14 @@ def always(condition: str) -> bool:
     return True
 
 
+class HitRate(NamedTuple):
+    """What belongs to a rate that saying yes more often raises: names of its false alarms, d' and criterion."""
+
+    false_alarms: str
+    d_prime: str
+    criterion: str
+
+
 @dataclass(frozen=True, slots=True)
 class Measure:
     """A definition of a number.
@@ -99,6 +107,11 @@ class Measure:
         The column that says which answers are right.
     withheld
         Whether an incomplete group has no value of it unless the study allows; counts of what happened have one.
+    hit_rate
+        The measures without which it must not be read, where saying yes more often raises it.
+    bases
+        By what a reply is scored under a condition, where that is not alike under all: ``{"json": "fields"}``. Columns of
+        different bases are never compared.
     """
 
     name: str
@@ -120,6 +133,8 @@ class Measure:
     shared: bool = False
     right: str = "correct"
     withheld: bool = True
+    hit_rate: HitRate | None = None
+    bases: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def basis(self) -> Where:

@@ -19,21 +19,32 @@ import polars as pl
 from metacog_pipeline import registry
 from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.asking.session import Partition, query_partition
+from metacog_pipeline.asking.states import Profile
+from metacog_pipeline.asking.step import sampling_for
 from metacog_pipeline.asking.types import Answer
-from metacog_pipeline.benchmark.contract import Benchmark, Estimate, Item, MeasureSet, Scored
+from metacog_pipeline.benchmark.contract import (
+    Benchmark,
+    Estimate,
+    Item,
+    MeasureSet,
+    Respondent,
+    Scored,
+)
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.item_files import unusable
 from metacog_pipeline.conformance.usable import faults
 from metacog_pipeline.errors import MetacogError, one_line
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import ChatRequest, Completion, Message, Sampling, Status
+from metacog_pipeline.llm.types import ChatRequest, Completion, Message, Status
 from metacog_pipeline.scoring import files
 from metacog_pipeline.scoring.comparisons import comparisons
 from metacog_pipeline.scoring.estimates import estimates, groups_of
-from metacog_pipeline.scoring.responses import FAILED_READING, read_responses
+from metacog_pipeline.scoring.responses import CALL_COLUMNS, FAILED_READING, read_responses
 from metacog_pipeline.study import Study, StudySection
+from metacog_pipeline.transcripts.lines import encode_logprobs
 
 RESPONDENTS = {"careful": 0.85, "hasty": 0.55}  # name → accuracy: far enough apart to be compared
+ENDS = ("low", "high")  # of a ladder
 SEED = 1
 _OURS = __name__.partition(".")[0]
 SOME_ITEMS = 3  # of those looked at one by one
@@ -69,11 +80,14 @@ def held(what: str, to_do: str) -> Iterator[None]:
 class Tried:
     """A benchmark bound to a small study whose two simulated respondents have answered.
 
-    ``calls`` are those of the first session and of a second one, in which nothing is left to ask.
+    ``calls`` are those of the first session and of a second one, in which nothing is left to ask; ``settings`` the keys
+    of its table.
     """
 
     benchmark: Benchmark[Any, Any, Any]
     calls: tuple[int, int]
+    settings: Mapping[str, Any]
+    given: Mapping[str, pl.DataFrame] | None = None  # answers that no session has kept
 
     @property
     def name(self) -> str:
@@ -91,21 +105,34 @@ class Tried:
         return tasks.partitions(self.benchmark)
 
     @cached_property
-    def responses(self) -> pl.DataFrame:
-        """The responses of both respondents; Broken where the reader has failed at any of them."""
-        asked = tasks.asked(self.benchmark)
-        made = [
-            read_responses(
-                self.benchmark,
-                files.current_transcripts(self.benchmark, each),
-                asked,
-                model=each.spec.name,
-                run=each.run,
-                source="simulated",
-            )
-            for each in self.partitions
+    def transcripts(self) -> Mapping[str, pl.DataFrame]:
+        """The answers of each respondent."""
+        if self.given is not None:
+            return self.given
+        return {each.spec.name: files.current_transcripts(self.benchmark, each) for each in self.partitions}
+
+    def read(
+        self,
+        transcripts: Mapping[str, pl.DataFrame],
+        conditions: Sequence[str] | None = None,
+        items: Sequence[str] | None = None,
+    ) -> pl.DataFrame:
+        """Return the responses as these answers give them, under all conditions or some, to all items or some."""
+        asked = [
+            (name, [each for each in own if items is None or each.item_id in items])
+            for name, own in tasks.asked(self.benchmark)
+            if conditions is None or name in conditions
         ]
-        found = pl.concat(made)
+        read = (
+            read_responses(self.benchmark, frame, asked, model=model, run=1, source="simulated")
+            for model, frame in transcripts.items()
+        )
+        return pl.concat(read)
+
+    @cached_property
+    def responses(self) -> pl.DataFrame:
+        """The responses of all respondents; Broken where the reader has failed at any of them."""
+        found = self.read(self.transcripts)
         failed = found.filter(pl.col("status") == FAILED_READING)
         if failed.height:
             raise Broken(
@@ -156,6 +183,18 @@ class Tried:
         return Scored(self.scored, self.groups, None, self.estimates)
 
     @cached_property
+    def gate(self) -> Tried:
+        """The same for the validity gate: its settings, and two respondents for each ladder after an ordinary one."""
+        settings = {**self.settings, **self.benchmark.gate_settings}
+        found: dict[str, Mapping[str, Any]] = {"careful": {"accuracy": RESPONDENTS["careful"], "seed": 1}}
+        for place, ladder in enumerate(self.benchmark.ladders):
+            for end, value in zip(ENDS, (ladder.low, ladder.high), strict=True):
+                found[f"{end}-{place}"] = {**ladder.others, ladder.parameter: value, "seed": 1}
+        study = small_study(type(self.benchmark), self.study.path.parent / "gate", settings, found)
+        bound = _built(type(self.benchmark), study)
+        return Tried(bound, (0, 0), settings, {spec.name: _answers(bound, spec) for spec in study.models})
+
+    @cached_property
     def elsewhere(self) -> subprocess.CompletedProcess[str]:
         """A process of its own: modules loaded with the benchmark's, and by what its first items are asked and scored.
 
@@ -188,31 +227,68 @@ def faults_of(benchmark: Any) -> list[str]:
     ]
 
 
-def try_benchmark(benchmark: type[Any], folder: Path, settings: Mapping[str, Any] | None = None) -> Tried:
-    """Make a small study of ``benchmark`` in ``folder``, build its items and have two simulated respondents answer.
+def try_benchmark(
+    benchmark: type[Any],
+    folder: Path,
+    settings: Mapping[str, Any] | None = None,
+    respondents: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Tried:
+    """Make a small study of ``benchmark`` in ``folder``, build its items and have simulated respondents answer.
 
-    Raises `Broken` where that much cannot be done.
+    ``respondents`` are their parameters by name: two that differ in accuracy where none are given. Raises `Broken` where
+    that much cannot be done.
     """
     if found := faults_of(benchmark):
         raise Broken("; ".join(found))
     name = benchmark.__name__
     with held(f"{name}.trial_settings", "let it hold keys of Settings with values they take"):
-        study = small_study(benchmark, folder, benchmark.trial_settings if settings is None else settings)
-    study.prepare()
-    with held(f"{name}: to bind it to a study", "leave __init__ as it is, or call it"):
-        bound = benchmark.of(study)
-    with held(f"{name}.construction()", "let each Step.make return Made with rows of what the step writes"):
-        construction.build(bound)
-        items = bound.items
-    if (why := unusable(items)) is not None:
-        raise Broken(f"{name}: {why}")
+        keys = dict(benchmark.trial_settings if settings is None else settings)
+        study = small_study(benchmark, folder, keys, respondents)
+    bound = _built(benchmark, study)
     _rehearse(bound, study)
     with held(
         f"{name}: to ask its observer", "let observer() return the text of an answer for every request"
     ):
         first = sum(_ask(bound, each) for each in tasks.partitions(bound))
         again = sum(_ask(bound, each) for each in tasks.partitions(bound))
-    return Tried(bound, (first, again))
+    return Tried(bound, (first, again), keys)
+
+
+def _built(benchmark: type[Any], study: Study) -> Benchmark[Any, Any, Any]:
+    """Return the benchmark bound to a study, with its items."""
+    name = benchmark.__name__
+    study.prepare()
+    with held(f"{name}: to bind it to a study", "leave __init__ as it is, or call it"):
+        bound: Benchmark[Any, Any, Any] = benchmark.of(study)
+    with held(f"{name}.construction()", "let each Step.make return Made with rows of what the step writes"):
+        construction.build(bound)
+        items = bound.items
+    if (why := unusable(items)) is not None:
+        raise Broken(f"{name}: {why}")
+    return bound
+
+
+def _answers(benchmark: Benchmark[Any, Any, Any], spec: ModelSpec) -> pl.DataFrame:
+    """Return the calls of a simulated respondent, in the columns of transcripts that are read, without a session."""
+    chat = _Recorder(spec, respond=benchmark.observer(spec.observer))
+    rows: list[tuple[str | None, ...]] = []
+
+    async def ask() -> None:
+        for condition, items in tasks.asked(benchmark, spec):
+            for item in items:
+                start = len(chat.requests)
+                await benchmark.ask(item, condition, chat)
+                for request, said in zip(chat.requests[start:], chat.answers[start:], strict=True):
+                    kept = said.status.value, said.text, encode_logprobs(said.logprobs)
+                    rows.append((item.item_id, condition, request.step, *kept))
+
+    asyncio.run(ask())
+    names = ("item_id", "condition", "step", "status", "text", "logprobs_json")
+    found = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
+    absent = {name: pl.lit(None, pl.String) for name in CALL_COLUMNS if name not in names}
+    return found.with_columns(**absent, started_at=pl.int_range(pl.len())).with_columns(
+        mode=pl.lit(chat.mode), answer_id=pl.lit("")
+    )
 
 
 def _rehearse(benchmark: Benchmark[Any, Any, Any], study: Study) -> None:
@@ -242,22 +318,34 @@ def _rehearse(benchmark: Benchmark[Any, Any, Any], study: Study) -> None:
 
 @dataclass
 class _Recorder:
-    """A `contract.Chat` that records every call and gives each the same reply."""
+    """A `contract.Chat` that records every call; each is answered by a simulated respondent, or alike."""
 
     spec: ModelSpec
     mode: str = "text"
+    respond: Respondent | None = None
     requests: list[ChatRequest] = field(default_factory=list)
+    answers: list[Completion] = field(default_factory=list)
 
     async def __call__(self, step: str, messages: Sequence[Message], **how: Any) -> Answer:
-        sampling = Sampling(seed=SEED, top_logprobs=how.get("top_logprobs"))
+        sampling = sampling_for(self.spec, Profile(self.mode), SEED, how)  # type: ignore[arg-type]
         self.requests.append(ChatRequest(tuple(messages), sampling, how.get("constraint"), step, 1))
-        return Answer(Status.OK, "42")
+        said = "42" if self.respond is None else self.respond(self.requests[-1])
+        whole = Completion(Status.OK, said) if isinstance(said, str) else said
+        self.answers.append(whole)
+        return Answer(whole.status, whole.text, whole.logprobs)
 
 
 def rehearsed(benchmark: Any, item: Item, condition: str, spec: ModelSpec) -> list[ChatRequest]:
     """Return the calls one item takes under a condition."""
     chat = _Recorder(spec)
     asyncio.run(benchmark.ask(item, condition, chat))
+    return chat.requests
+
+
+def rehearsed_task(task: Any, spec: ModelSpec) -> list[ChatRequest]:
+    """Return the calls one task takes."""
+    chat = _Recorder(spec)
+    asyncio.run(task.run(chat, "text"))
     return chat.requests
 
 
@@ -280,14 +368,21 @@ def _shown(value: object) -> str:
     return one_line(f"{value!r} ({type(value).__name__})", 80)
 
 
-def small_study(benchmark: type[Any], folder: Path, settings: Mapping[str, Any]) -> Study:
-    """Return a study of one benchmark and two simulated respondents, one run each; its home is below ``folder``."""
-    specs = [
-        {
-            "name": name, "provider": "simulated", "family": name, "observer": {"accuracy": accuracy, "seed": place},
-        }
+def small_study(
+    benchmark: type[Any],
+    folder: Path,
+    settings: Mapping[str, Any],
+    respondents: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Study:
+    """Return a study of one benchmark and simulated respondents, one run each; its home is below ``folder``."""
+    usual = {
+        name: {"accuracy": accuracy, "seed": place}
         for place, (name, accuracy) in enumerate(RESPONDENTS.items(), 1)
-    ]  # fmt: skip
+    }
+    specs = [
+        {"name": name, "provider": "simulated", "family": name, "observer": parameters}
+        for name, parameters in (respondents or usual).items()
+    ]
     # Not through the registry: a class is checked before its package is installed.
     return Study.model_validate(
         {

@@ -58,7 +58,8 @@ _NUMBERS = ", ".join(
 )
 _ROWS = f"""{_TESTS}
     select first, second, kind, {_NUMBERS}, n, verdict, nullif(status, 'ok'), nullif(concat_ws('; ',
-        case when low_n then 'low_n: too few answers for this interval' end, note), '')
+        case when low_n then 'low_n: too few answers for this interval' end,
+        case when n_left_out > 0 then n_left_out || ' items without an answer are left out' end, note), '')
     from tests
     inner join kinds on {" and ".join(f"kinds.{each} is not distinct from tests.{each}" for each in _OF_KIND)}
     order by least(first, second), kind, first, second

@@ -27,7 +27,7 @@ from metacog_pipeline.stats import exact
 from metacog_pipeline.stats.decisions import verdicts
 from metacog_pipeline.stats.multiple import bonferroni, holm
 
-VERSION = "10"  # of what all tests have in common: comparisons made by another are stale
+VERSION = "11"  # of what all tests have in common: comparisons made by another are stale
 LEVEL = 0.05
 #: What every benchmark with right and wrong answers and a confidence is asked, where its own questions do not ask it.
 OF_CONFIDENCE = (
@@ -88,7 +88,7 @@ def _tested(benchmark: Bound, contrast: Contrast, groups: Sequence[Group]) -> pl
     try:
         rows = rows_of(benchmark, contrast, groups)
         rows = finished(benchmark, contrast, rows)
-        return pl.concat([rows, as_table(benchmark, not_compared(contrast, groups, rows))])
+        return left_out(groups, pl.concat([rows, as_table(benchmark, not_compared(contrast, groups, rows))]))
     except Exception as error:  # one family that fails leaves its own row
         return as_table(benchmark, _failed(contrast, error, groups, {}))
 
@@ -264,6 +264,32 @@ def not_compared(contrast: Contrast, groups: Iterable[Group], rows: pl.DataFrame
             continue
         n, why = group.rows["item_id"].n_unique(), group.incomplete or "no answer"
         yield Comparison(contrast.family, "", a=group.model, n=n, status=f"not compared: {why}", **place)
+
+
+def left_out(groups: Iterable[Group], rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows with ``n_left_out``: items asked and not answered by a model they name, where they are about.
+
+    Nobody leaves a test without a word: one that was made of fewer items than were asked says of how many fewer.
+    """
+    missing: dict[tuple[str, str], dict[str, set[str]]] = {}
+    for group in groups:
+        place = missing.setdefault((group.dataset, group.model), {}).setdefault(group.condition, set())
+        if group.n_failed:
+            unanswered = pl.col("status").is_in(group.benchmark.unanswered)
+            place.update(group.frame.filter(unanswered)["item_id"])
+    counts = []
+    for dataset, condition, *sides in rows.select("dataset", "condition", "model", "a", "b").iter_rows():
+        own = [missing[dataset, side] for side in sides if (dataset, side) in missing]
+        named = {condition, *sides} & {each for by_condition in own for each in by_condition}
+        items = {
+            item
+            for by_condition in own
+            for name, lacking in by_condition.items()
+            if not named or name in named
+            for item in lacking
+        }
+        counts.append(len(items) if own else None)
+    return rows.with_columns(n_left_out=pl.Series(counts, dtype=pl.Int64))
 
 
 def without_few(rows: pl.DataFrame, unit: str = "items") -> pl.DataFrame:

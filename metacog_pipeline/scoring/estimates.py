@@ -6,7 +6,8 @@ without those items and labelled; they are never scored as wrong.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import copy
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -118,6 +119,14 @@ def _known(each: Measure | MeasureSet, group: Group, known: Known) -> bool:
         return False
     names = [measure.name for measure in members(each) if measure.conditions(group.condition)]
     return bool(names) and all((*_key(group), name) in known for name in names)
+
+
+def narrowed(benchmark: Bound, names: Collection[str]) -> Bound:
+    """Return the benchmark with the measures ``names`` alone, and with those of the sets they are computed in."""
+    found = copy(benchmark)
+    holding = (each for each in benchmark.measures if any(one.name in names for one in members(each)))
+    found.measures = tuple(holding)  # type: ignore[misc]
+    return found
 
 
 def members(each: Measure | MeasureSet) -> tuple[Measure, ...]:

@@ -8,7 +8,6 @@ a benchmark's own tables. `scoring.staleness` compares the digests; a file that 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -29,7 +28,7 @@ from metacog_pipeline.reading.calls import AGAIN
 from metacog_pipeline.scoring import comparisons as comparing
 from metacog_pipeline.scoring import reader_error
 from metacog_pipeline.scoring.comparisons import comparisons, failures_in, of_confidence, questions_of, table
-from metacog_pipeline.scoring.estimates import COVERAGE, estimates, groups_of, measures_of, members
+from metacog_pipeline.scoring.estimates import COVERAGE, estimates, groups_of, measures_of, narrowed
 from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.scoring.responses import FAILED_READING, read_responses
 from metacog_pipeline.scoring.schemas import ESTIMATE
@@ -260,9 +259,7 @@ def _first_reply_estimates(
     if not any(each.asked_again for each in runs):
         return ESTIMATE.to_frame()
     names = {COVERAGE.name, *(each.name for each in measures_of(benchmark) if each.headline)}
-    narrow = copy(benchmark)  # no other measure is computed a second time
-    holding = (each for each in benchmark.measures if names & {one.name for one in members(each)})
-    narrow.measures = tuple(holding)  # type: ignore[misc]
+    narrow = narrowed(benchmark, names)  # no other measure is computed a second time
     scored = pl.concat([each.derived(change, first=True) for each in runs], how="diagonal_relaxed")
     found = estimates(narrow, groups_of(narrow, scored, by_run=by_run))
     return found.filter(pl.col("measure").is_in(names)).with_columns(pl.col("measure") + FIRST_REPLY)

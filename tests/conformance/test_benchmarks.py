@@ -7,7 +7,7 @@ Every table is built of a few of those respondents, each empty row with why; a t
 import pytest
 
 from metacog_pipeline import registry
-from metacog_pipeline.conformance import CHECKS, name_of, try_benchmark
+from metacog_pipeline.conformance import CHECKS, gate, name_of, try_benchmark
 from tests import degenerate as odd
 from tests.draws import few_draws
 
@@ -27,6 +27,14 @@ def tried(request, tmp_path_factory):
 @pytest.mark.parametrize("check", CHECKS, ids=name_of)
 def test_it_fulfils_the_contract(check, tried):
     check(tried)
+
+
+def test_the_validity_gate_finds_what_is_listed_and_nothing_else(tried):
+    """Mending an instrument takes its row out of data/red_instruments.csv."""
+    found = {(red.rule, red.instrument): red.why for red in gate.reds(tried)}
+    listed = gate.listed(tried.benchmark.name)
+    assert found.keys() == listed.keys(), (found, listed)
+    assert all(listed.values())
 
 
 def test_the_changes_change_something(tried):

@@ -37,7 +37,7 @@ BROKEN = {
         "asked_and_scored_by() gives something else each time",
     ),
     "unread": (
-        "parse = lambda self, item, condition, calls: toy.Response(1, 1, 90, 'fine', None)",
+        "parse = lambda self, item, condition, calls: toy.Response(1, 1, 0.9, 'fine', None)",
         "12 of 12 replies are not read: the reader failed: status 'fine'",
     ),
     "lossy": ("derive = lambda self, responses, judged: responses.head(1)", "lossy.derive returns 1 of 12 responses"),
@@ -115,12 +115,10 @@ def test_the_sound_ones_are_published_whole(rows, name):
     found = rows(
         f"select model, measure from leaderboard where benchmark = '{name}' and estimate is not null"
     )
-    measures = [
-        (model, each) for model in ("careful", "hasty") for each in ("accuracy", "confidence", "coverage")
-    ]
+    measures = [(model, each) for model in ("careful", "hasty") for each in ("accuracy", "coverage")]
     assert sorted(found) == measures
     assert rows(f"select count(*) from responses where benchmark = '{name}'") == [(24,)]
-    assert rows(f"select count(*) from comparisons where benchmark = '{name}'") == [(1,)]
+    assert rows(f"select count(*) > 0 from comparisons where benchmark = '{name}'") == [(True,)]
 
 
 def test_one_that_is_left_out_is_on_no_table(rows):

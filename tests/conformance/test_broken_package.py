@@ -43,7 +43,7 @@ WRONG_MODULE = {
     "class shaky: pass": "is no benchmark; let the entry point name a subclass",
     "class other: pass": "cannot be imported: AttributeError",
     "from metacog_pipeline.benchmark.contract import Benchmark\nclass shaky(Benchmark): name = 'shaky'": (
-        "shaky does not define ask, conditions, construction, observer, parse, steps; define them on the class"
+        "shaky does not define ask, construction, observer, parse; define them on the class"
     ),
     "import nowhere_at_all": "cannot be imported: ModuleNotFoundError",
     "raise RuntimeError('no\\nGPU')": "cannot be imported: RuntimeError: no GPU",

@@ -33,8 +33,13 @@ def broken_rules(benchmark: type[Any], folder: Path, *, elsewhere: bool = False)
 
 
 def test_the_toy_is_small_and_fulfils_the_contract(toy, tmp_path):
-    assert len(Path(toy.__file__).read_text("utf-8").splitlines()) <= 150
+    assert len(Path(toy.__file__).read_text("utf-8").splitlines()) <= 120
     check_benchmark(toy.SomeTrivia, tmp_path)
+
+
+def test_the_toy_is_the_example_of_the_documentation(toy):
+    page = (Path(__file__).parents[2] / "docs" / "own_benchmark.md").read_text("utf-8")
+    assert f"```python\n{Path(toy.__file__).read_text('utf-8')}```" in page
 
 
 def test_a_reader_that_is_not_total_is_told_the_reply_and_the_way_out(toy, tmp_path):
@@ -59,7 +64,7 @@ def test_a_hash_that_is_not_stable_is_found(toy, tmp_path, monkeypatch):
     [
         ((), "no Question names the family models"),
         ((("Which?", ("other", "accuracy")),), "no Question names the family models"),
-        ((("Which?", ("models", "ece")),), "models of ece is made by no contrast"),
+        ((("Which?", ("models", "nothing")),), "models of nothing is made by no contrast"),
         ((("Which?", ("models", "accuracy")), ("Which?", ("models", "ece"))), "stands there twice"),
         ((("Which?", ("models", "accuracy")), ("What?", ("models", "ece"))), "models bears on two questions"),
     ],
@@ -94,3 +99,58 @@ def test_a_measure_out_of_range_is_named_with_its_value(toy, tmp_path):
 
     said = broken_rules(Wide, tmp_path)
     assert "accuracy is 100.0" in said and "outside 0.0 to 1.0" in said
+
+
+def red(benchmark: type[Any], folder: Path) -> str:
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(ExceptionGroup) as caught:
+        patch.setattr(conformance, "CHECKS", ())
+        check_benchmark(benchmark, folder)
+    return "\n".join(str(error) for error in caught.value.exceptions)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"probes": lambda self: ()}, "probes() returns nothing"),
+        ({"ladders": ()}, "accuracy: no Ladder has it"),
+        ({"text": lambda n: f"it is {n}, which is certain" if n else "it is not"}, "option words gets"),
+        ({"text": lambda n: f"it is {'so ' * 9 if n else ''}", "balanced": True}, "longest option gets"),
+        ({"ladder": ("accuracy", 0.9, 0.2)}, "accuracy 0.9 and 0.2 give"),
+        ({"measure": {"answer": 1}}, "lifts it to 1"),
+    ],
+)
+def test_an_instrument_that_measures_something_else_is_told(toy, tmp_path, given, said):
+    class Odd(toy.SomeTrivia):
+        def probes(self) -> Any:
+            for n, item in enumerate(self.items):
+                options = [given["text"](k == n % 2) for k in (0, 1)] if "text" in given else ["a", "b"]
+                right, balanced = (n % 2,), given.get("balanced", False)
+                yield toy.c.Probe("choice", item.item_id, tuple(options), right, balanced=balanced)
+
+        if "probes" in given:
+            probes = given["probes"]
+        if "ladders" in given:
+            ladders = given["ladders"]
+        if "ladder" in given:
+            ladders = (toy.c.Ladder("accuracy", *given["ladder"]),)
+        if "measure" in given:
+            coded = ("correct", "answer")
+            measures = (
+                *toy.SomeTrivia.measures,
+                toy.c.Measure("even", "even", toy.share({"answer": 1}), words="x"),
+            )
+
+            def derive(self, responses: Any, judgements: Any) -> Any:
+                return responses.with_columns(answer=(toy.pl.col("said") % 2 == 0).cast(toy.pl.Int8))
+
+    assert said in red(Odd, tmp_path)
+
+
+def test_what_cannot_be_compared_or_shown_alone_is_refused_when_it_is_declared(toy):
+    with pytest.raises(TypeError, match="rises with every yes; declare false_alarms, d, c with it"):
+        hits = toy.c.HitRate("false_alarms", "d", "c")
+        type("Alone", (toy.SomeTrivia,), {"measures": (toy.c.Measure("hits", "hits", hit_rate=hits),)})
+    measure = toy.c.Measure("passed", "passed", bases={"json": "fields"})
+    contrast = toy.c.Contrast("formats", tuple, compares=(("passed", "json"), ("passed", "free")))
+    with pytest.raises(TypeError, match=r"scored by \['', 'fields'\]; compare"):
+        type("Mixed", (toy.SomeTrivia,), {"measures": (measure,), "contrasts": (contrast,)})

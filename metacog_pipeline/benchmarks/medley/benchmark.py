@@ -16,7 +16,9 @@ from metacog_pipeline.benchmark.contract import (
     Chat,
     Choice,
     Condition,
+    Ladder,
     Paper,
+    Probe,
     Respondent,
     Source,
     Stage,
@@ -48,6 +50,7 @@ from metacog_pipeline.benchmarks.medley.presentation import (
     STRIPPED,
     Masking,
     applicable,
+    direction,
 )
 from metacog_pipeline.benchmarks.medley.prompts import B_PRIVATE, B_SOCIAL, STEP_A, Wording
 from metacog_pipeline.benchmarks.medley.published import PUBLISHED
@@ -124,6 +127,33 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
         "limit": 4,
         "conditions": ["normal", "adversarial", "stripped"],
     }
+    ladders = (
+        Ladder("mms", "character", "hedger", "argument-follower"),
+        Ladder("t2", "character", "crowd-follower", "argument-follower"),
+        Ladder("t2", "character", "stubborn", "argument-follower"),
+    )
+    contrary = (
+        ("independent", "crowd-follower"),
+        ("statistics-follower", "argument-follower"),
+        ("statistics-follower", "stubborn"),
+        ("consensus-dependent", "argument-follower"),
+        ("consensus-dependent", "stubborn"),
+        ("counter-consensus", "crowd-follower"),
+    )
+    gate_settings: ClassVar = {"limit": None}
+
+    def probes(self) -> Iterable[Probe]:
+        """Return the side on which `brier_score_change` scores a rating best, with what is shown of the consensus."""
+        for item in self.items:
+            for claim in item.claims:
+                share = item.consensus.claim_confidences.get(claim.claim_id)
+                if isinstance(share, int | float) and share != 0.5:
+                    named = f"{item.item_id} {claim.claim_id}"
+                    shown = direction(item.consensus, claim.claim_id)
+                    yield Probe(
+                        "brier_score_change", named, ("opposes", "supports"), (int(share > 0.5),), claim.claim_text,
+                        shown, balanced=True,
+                    )  # fmt: skip
 
     @property
     def scorings(self) -> tuple[str | None, ...]:  # type: ignore[override]

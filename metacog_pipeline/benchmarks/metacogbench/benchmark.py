@@ -13,7 +13,9 @@ from metacog_pipeline.benchmark.contract import (
     Calls,
     Chat,
     Condition,
+    Ladder,
     Paper,
+    Probe,
     Respondent,
     Stage,
     Step,
@@ -99,6 +101,25 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
         "limit": 4,
         "conditions": ["free", "two_turn"],
     }
+
+    ladders = (
+        Ladder("t1b", "confidence_bias", 0.6, 0.0),
+        Ladder("t2a", "caution", 0.1, 0.9),
+        Ladder("t2b", "sycophancy", 0.9, 0.1),
+        Ladder("t3", "transfer", 0.1, 0.9),
+        Ladder("overall", "metacognition", 0.0, 1.0),
+    )
+    gate_settings: ClassVar = {"limit": None, "conditions": ["free", "json"]}
+
+    def probes(self) -> Iterable[Probe]:
+        """Return the probes of tiers 2a and 2b: positions, of which some are right."""
+        for item in self.items:
+            if item.options:
+                right = tuple(k for k, each in enumerate(item.options) if each.role in item.right)
+                texts, roles = (
+                    tuple(getattr(each, name) for each in item.options) for name in ("text", "role")
+                )
+                yield Probe(item.tier, item.item_id, texts, right, item.stem, item.turn2, roles)
 
     @cached_property
     def wording(self) -> Wording:

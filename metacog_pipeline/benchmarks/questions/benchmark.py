@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 import polars as pl
 
 from metacog_pipeline.benchmark import contract
-from metacog_pipeline.benchmark.contract import Calls, Chat, Condition, Paper, Respondent, Stage, Step
+from metacog_pipeline.benchmark.contract import Calls, Chat, Condition, Paper, Probe, Respondent, Stage, Step
 from metacog_pipeline.benchmark.seeded_sample import seeded_sample
 from metacog_pipeline.benchmark.wording import words_of
 from metacog_pipeline.benchmarks.questions import asking, confidence, items, measures, names, read
 from metacog_pipeline.benchmarks.questions.board import BOARD
+from metacog_pipeline.benchmarks.questions.items import LETTERS
 from metacog_pipeline.benchmarks.questions.items import Item as Question
 from metacog_pipeline.benchmarks.questions.settings import Settings
 from metacog_pipeline.benchmarks.questions.simulated import SimulatedRespondent
@@ -40,6 +41,11 @@ class OwnQuestions(contract.Benchmark[Settings, Question, read.Response]):
     board, importer, judging = BOARD, importer_of(QuestionRows), names.JUDGING
     trial_settings: ClassVar = {"items": ["sample"], "samples": 3, "conditions": ["verbal_percent", "p_true"]}
 
+    ladders = (
+        contract.Ladder("accuracy", "accuracy", 0.3, 0.9),
+        contract.Ladder("auroc2", "metacognition", 0.0, 1.0, ("verbal_percent",)),
+    )
+
     def construction(self) -> tuple[Step, ...]:
         """Return the one step that reads the files."""
         return items.STEPS
@@ -52,6 +58,13 @@ class OwnQuestions(contract.Benchmark[Settings, Question, read.Response]):
             return every
         drawn = set(seeded_sample((each.item_id for each in every), k, self.context.seed, self.name))
         return [each for each in every if each.item_id in drawn]
+
+    def probes(self) -> Iterable[Probe]:
+        """Return each question with its options, or with the answers that are accepted."""
+        for item in self.items:
+            places = [LETTERS.index(item.answer)] if item.options else []
+            right = tuple(places) or (item.answer, *item.accept)
+            yield Probe(item.task, item.item_id, item.options, right, item.question, cluster=item.cluster)
 
     @property
     def wording(self) -> asking.Words:

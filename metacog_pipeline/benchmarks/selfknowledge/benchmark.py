@@ -81,7 +81,21 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, respons
     training = TRAINING
     trial_settings: ClassVar = {"limit": 12, "languages": ["en", "es"]}
 
+    ladders = (
+        contract.Ladder("accuracy", "accuracy", 0.3, 0.9),
+        contract.Ladder("d_type2", "d_type2", 0.0, 2.5),
+        contract.Ladder("yes_ratio", "yes_bias", -1.0, 1.0),
+    )
+    gate_settings: ClassVar = {"limit": 100, "languages": ["en"]}
+
     # items
+    def probes(self) -> Iterable[contract.Probe]:
+        """Return each answerable question in English with the answers that are accepted."""
+        for item in self.items:
+            if accepted := item.accepted():
+                text = item.question() or ""
+                yield contract.Probe("answers", item.item_id, (), accepted, text, cluster=item.cluster)
+
     def construction(self) -> tuple[contract.Step, ...]:
         """Sources, then items."""
         return STEPS
@@ -116,7 +130,14 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, respons
         leave = {LANGUAGE_OF[name]: name for name in CONDITIONS if prompts.gives_leave(name)}
         names = [duals[language] for language in self.settings.languages]
         names += [leave[language] for language in self.settings.idk_languages]
-        return tuple(contract.Condition(name, lambda every, name=name: asked(every, name)) for name in names)  # type: ignore[misc]
+        return tuple(
+            contract.Condition(
+                name,
+                lambda every, name=name: asked(every, name),  # type: ignore[misc]
+                content=LANGUAGE_OF[name],
+            )
+            for name in names
+        )
 
     def modes(self, spec: ModelSpec) -> tuple[str, ...]:
         """Text, unless the model's row asks for a mode there is: what a model says of its own accord is measured."""

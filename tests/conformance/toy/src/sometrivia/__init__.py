@@ -3,17 +3,15 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from metacog_pipeline.benchmark import contract as c
 from metacog_pipeline.llm.types import Message
+from metacog_pipeline.scoring.confident_answers import between_models
 from metacog_pipeline.scoring.measures import share
-from metacog_pipeline.stats import resampling
-from metacog_pipeline.stats.estimate import unavailable
 
 REPLY = re.compile(r"\s*(-?\d{1,9})\s*,\s*(\d{1,3})\s*%?\s*")
 
@@ -35,11 +33,11 @@ class Item(c.Item):
 class Response(c.Response):
     """What was said."""
 
-    said: Annotated[int | None, "the sum as it was given"] = None
+    said: int | None = None
     correct: c.Flag = None
-    sure: c.Small = None
+    confidence: float | None = None
     status: str = "not_run"
-    reason: str | None = "not asked yet"
+    reason: str | None = "no answer"
 
 
 @dataclass(slots=True)
@@ -68,27 +66,12 @@ class Observer:
 
 
 def make(benchmark: Any, inputs: c.Inputs) -> c.Made:
-    draw = np.random.default_rng(benchmark.context.seed)
-    numbers = draw.integers(10, 99, (benchmark.settings.sums, 2)).tolist()
+    chance = np.random.default_rng(benchmark.context.seed)
     sums = [
         Item(item_id=f"sum-{n}", dataset="sums", position=n, question=f"Sum {n}: {a} + {b} = ?", answer=a + b)
-        for n, (a, b) in enumerate(numbers)
+        for n, (a, b) in enumerate(chance.integers(10, 99, (benchmark.settings.sums, 2)).tolist())
     ]
-    return c.Made(rows=sums, checks={"sums_add_up": c.Checked(True)})
-
-
-def mean_confidence(group: c.Group) -> c.Estimate:
-    sure, _, clusters = group.graded("sure")
-    return resampling.mean(sure / 100, clusters) if len(sure) else unavailable(0, "mean", "no items")
-
-
-def between_models(benchmark: Any, groups: Sequence[c.Group]) -> Iterator[c.Comparison]:
-    for a, b in combinations([group for group in groups if group.complete], 2):
-        rates = [group.rows["correct"].mean() for group in (a, b)]
-        held = {"dataset": a.dataset, "source": a.source, "condition": a.condition}
-        yield c.Comparison(
-            "models", "accuracy", a.model, b.model, value=rates[0] - rates[1], p=0.5, n=9, **held
-        )
+    return c.Made(rows=sums)
 
 
 def mistakes(benchmark: Any, scored: c.Scored) -> pl.DataFrame:
@@ -102,45 +85,36 @@ class SomeTrivia(c.Benchmark[Settings, Item, Response]):
     Settings, Item, Response = Settings, Item, Response
     coded, unreadable, monitored_under = ("correct",), ("unreadable", "refused"), ("asked",)
     measures = (
-        c.Measure("accuracy", "accuracy", share({"correct": 1}), headline=True, words="Share of right sums."),
-        c.Measure("confidence", "sure", mean_confidence, higher_is_better=None, words="Mean confidence."),
+        c.Measure("accuracy", "accuracy", share({"correct": 1}), headline=True, words="Share right."),
     )
-    contrasts = (c.Contrast("models", between_models, words="Two models on the sums both answered."),)
+    contrasts = (between_models("models"),)
     questions = (c.Question("Is one model right more often than another?", ("models", "accuracy")),)
     tables = (c.Table("mistakes", Mistake, mistakes, "Sums that were got wrong."),)
-    board = c.Board((c.Column("accuracy", "accuracy"), c.Column("confidence", "sure")), legend="Sums.\n")
-    trial_settings: ClassVar = {"sums": 10}
+    board = c.Board((c.Column("accuracy", "accuracy"),), legend="Sums.\n")
+    trial_settings: ClassVar = {"sums": 20}
+    ladders = (c.Ladder("accuracy", "accuracy", 0.3, 0.9),)
 
     @classmethod
     def sections(cls) -> tuple[c.Section, ...]:
         return (c.Section("Sums", lambda home: "Sums that were <asked>."),)
 
     def construction(self) -> tuple[c.Step, ...]:
-        checks = {"sums_add_up": c.Check("They add up.")}
-        return (c.Step("items", "Sums to finish.", make, writes=Item, checks=checks),)
+        return (c.Step("items", "Sums to finish.", make, writes=Item),)
 
-    def conditions(self) -> tuple[c.Condition, ...]:
-        return (c.Condition("asked"),)
-
-    def steps(self, condition: str, mode: str = "text") -> tuple[str, ...]:
-        return ("answer",)
+    def probes(self) -> Iterator[c.Probe]:
+        for item in self.items:
+            yield c.Probe("sums", item.item_id, (), (str(item.answer),), item.question)
 
     async def ask(self, item: Any, condition: str, chat: c.Chat) -> None:
         await chat("answer", (Message("system", "Answer: sum, confidence %"), Message("user", item.question)))
 
     def parse(self, item: Any, condition: str, calls: c.Calls) -> Any:
         call = calls.get("answer")
-        if call is None:
-            return Response()
-        if call.status == "failed":
-            return Response(status="transport_error", reason=call.error or "failed")
+        if call is None or call.status == "failed":
+            return Response(status="transport_error" if call else "not_run")
         if (found := REPLY.fullmatch(call.text)) is None or int(found[2]) > 100:
             return Response(status="unreadable", reason="neither a sum nor a confidence")
-        return Response(int(found[1]), int(int(found[1]) == item.answer), int(found[2]), "ok", None)
-
-    def harmonise(self, responses: pl.DataFrame) -> pl.DataFrame:
-        read = responses.filter(status="ok")
-        return read.with_columns(confidence=pl.col("sure") / 100, n_alternatives=pl.lit(None, pl.Int32))
+        return Response(int(found[1]), int(int(found[1]) == item.answer), int(found[2]) / 100, "ok", None)
 
     def observer(self, parameters: Any) -> Observer:
         return Observer(self.items, parameters)

@@ -1,0 +1,263 @@
+"""Policies that do not read the question, and whether one of them does better than chance on an instrument.
+
+An instrument that such a policy passes measures its own form. A benchmark gives its scored choices as `Probe`; every policy
+here sees the options, the challenge, the order and the keys of other items, and never the item's own question.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+LEVEL = 0.05  # of all policies of an instrument together: each is held to its share of it
+#: Chance of a free answer where keys hardly repeat: below one in twenty a fixed answer says nothing about the items.
+FREE = 0.05
+_SEEN_TWICE = 2  # a word of one option alone is no evidence about another
+_LENGTH_STEP = 15  # characters per class of length
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One scored choice, as somebody meets it who does not read the question.
+
+    Attributes
+    ----------
+    instrument, item
+        Probes of one instrument are judged together; the item it belongs to.
+    options, right
+        Texts in the order they are shown, and the places of those that score. Without options the answer is free, and
+        ``right`` are the texts that score.
+    stem, context
+        The question; what is shown besides it: a challenge, what others say. Empty where there is no such thing.
+    roles
+        What each option is, where options of different items are of one kind (``keep``, ``give``); their texts otherwise.
+    cluster
+        Items that hang together, such as variants of one question: they are left out together, and count as one.
+    balanced
+        Whether every kind of right answer weighs the same in the score (d', balanced accuracy), however often it is right.
+    """
+
+    instrument: str
+    item: str
+    options: tuple[str, ...]
+    right: tuple[int | str, ...]
+    stem: str = ""
+    context: str = ""
+    roles: tuple[str, ...] = ()
+    cluster: str = ""
+    balanced: bool = False
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What each option is."""
+        return self.roles or self.options
+
+    @property
+    def unit(self) -> str:
+        """What is left out together."""
+        return self.cluster or self.item
+
+
+class Verdict(NamedTuple):
+    """How one policy does on one instrument; it ``wins`` where ``value`` lies above ``high``, the end of chance."""
+
+    instrument: str
+    policy: str
+    n: int
+    value: float
+    chance: float
+    high: float
+
+    @property
+    def wins(self) -> bool:
+        """Whether the policy does better than chance."""
+        return self.value > self.high + 1e-12
+
+
+Scores = NDArray[np.float64]  # of the options of a probe, best highest; equal ones share the choice
+Policy = Callable[[Probe, int], Scores]
+
+
+def verdicts(probes: Iterable[Probe]) -> list[Verdict]:
+    """Return how every policy does on every instrument.
+
+    The interval of chance is that of a guess among the options, exact over clusters, at 95 % for all policies of an
+    instrument together.
+
+    >>> options = [("yes", "no, not at all"), ("no, never ever", "yes"), ("it is", "it is certainly not so")] * 7
+    >>> long = [Probe("length", str(n), o, (int(len(o[1]) > len(o[0])),)) for n, o in enumerate(options)]
+    >>> {each.policy for each in verdicts(long) if each.wins} >= {"longest option"}
+    True
+    """
+    found: dict[str, list[Probe]] = defaultdict(list)
+    for probe in probes:
+        found[probe.instrument].append(probe)
+    return [verdict for own in found.values() for verdict in _of_instrument(own)]
+
+
+def _of_instrument(probes: Sequence[Probe]) -> list[Verdict]:
+    closed = [_closed(probes, each) for each in probes]
+    weights = _weights(closed)
+    chance = np.array([len(each.right) / len(each.options) for each in closed])
+    if not probes[0].options:
+        chance = np.maximum(chance, FREE)
+    policies = _policies(closed, weights)
+    high = _end_of_chance(closed, chance, weights, LEVEL / 2 / len(policies))
+    found = []
+    for name, policy in policies.items():
+        hits = [_hit(each, policy(each, place)) for place, each in enumerate(closed)]
+        value = float(np.dot(weights, hits))
+        found.append(Verdict(closed[0].instrument, name, len(closed), value, float(weights @ chance), high))
+    return found
+
+
+def _closed(probes: Sequence[Probe], probe: Probe) -> Probe:
+    """Return a probe with options: of a free answer those are the answers that score in any item."""
+    if probe.options:
+        return probe
+    every = tuple(dict.fromkeys(str(text) for each in probes for text in each.right[:1]))
+    return replace(probe, options=every, right=tuple(every.index(str(text)) for text in probe.right[:1]))
+
+
+def _weights(probes: Sequence[Probe]) -> NDArray[np.float64]:
+    """Return what each probe adds to the score, in sum 1."""
+    kinds = [
+        "|".join(sorted(each.kinds[int(k)] for k in each.right)) if each.balanced else "" for each in probes
+    ]
+    times = Counter(kinds)
+    return np.array([1 / times[kind] / len(times) for kind in kinds])
+
+
+def _hit(probe: Probe, scores: Scores) -> float:
+    best = np.flatnonzero(scores >= scores.max() - 1e-9)
+    return float(np.isin(best, probe.right).mean())
+
+
+def _end_of_chance(
+    probes: Sequence[Probe], chance: NDArray[np.float64], weights: NDArray[np.float64], tail: float
+) -> float:
+    """Return the highest score that a guess exceeds with probability ``tail`` at most.
+
+    The items of a cluster are right or wrong together. Scores are counted in steps of a 2000th, rounded up.
+    """
+    _, cluster = np.unique([each.unit for each in probes], return_inverse=True)
+    steps = np.rint(np.bincount(cluster, weights) * 2000).astype(int)
+    rates = np.bincount(cluster, chance) / np.bincount(cluster)
+    mass = np.ones(1)
+    for step, rate in zip(steps, rates, strict=True):
+        longer = np.zeros(len(mass) + step)
+        longer[: len(mass)] += mass * (1 - rate)
+        longer[step:] += mass * rate
+        mass = longer
+    above = 1 - np.cumsum(mass)
+    return float(np.argmax(above <= tail + 1e-12)) / max(steps.sum(), 1)
+
+
+# --- the policies -----------------------------------------------------------------------------------------------------
+def _policies(probes: Sequence[Probe], weights: NDArray[np.float64]) -> dict[str, Policy]:
+    texts = Counter(text for each in probes for text in each.options)
+    shifted = [*probes[1:], *probes[:1]]
+    always = [text for text, times in texts.items() if times == len(probes)]
+    found: dict[str, Policy] = {
+        "longest option": lambda probe, _: np.array([float(len(text)) for text in probe.options]),
+        "shortest option": lambda probe, _: np.array([-float(len(text)) for text in probe.options]),
+        "option of most items": lambda probe, _: np.array([float(texts[text]) for text in probe.options]),
+        "option of fewest items": lambda probe, _: np.array([-float(texts[text]) for text in probe.options]),
+        "position": _learned(probes, weights, lambda probe, k: (str(k),)),
+        "option words": _learned(probes, weights, lambda probe, k: _features(probe.options[k])),
+        "another item's question": lambda probe, place: _overlap(shifted[place].stem, probe),
+    }
+    if len(always) == len(probes[0].options):  # the same options everywhere: a constant answer
+        found["constant answer"] = _learned(
+            probes, weights, lambda probe, k: (probe.options[k],), left_out=False
+        )
+    if any(each.context for each in probes):
+        found["challenge words"] = _learned(
+            probes,
+            weights,
+            lambda probe, k: tuple(f"{probe.kinds[k]} {word}" for word in _features(probe.context)),
+        )
+        found["option most like the challenge"] = lambda probe, _: _overlap(probe.context, probe)
+        found["option least like the challenge"] = lambda probe, _: -_overlap(probe.context, probe)
+    return found
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+def _features(text: str) -> tuple[str, ...]:
+    """Return words, pairs of words, the first word and the length of a text."""
+    words = _words(text)
+    pairs = map("_".join, pairwise(words))
+    return tuple(
+        {*words, *pairs, f"first {words[0] if words else ''}", f"length {len(text) // _LENGTH_STEP}"}
+    )
+
+
+def _overlap(text: str, probe: Probe) -> Scores:
+    """Return how many different words each option shares with a text."""
+    own = {word for word in _words(text) if len(word) > 2}
+    return np.array([float(len(own & set(_words(option)))) for option in probe.options])
+
+
+def _learned(
+    probes: Sequence[Probe],
+    weights: NDArray[np.float64],
+    features: Callable[[Probe, int], Sequence[str]],
+    *,
+    left_out: bool = True,
+) -> Policy:
+    """Return naive Bayes over the features of single options, learned from the items of other clusters.
+
+    An option is as good as its features are more frequent in right than in wrong options of other items, each item by its
+    weight in the score.
+    """
+    seen = [[set(features(each, k)) for k in range(len(each.options))] for each in probes]
+    scaled = weights * len(probes)
+    total, own = _Counts(), defaultdict(_Counts)
+    for place, each in enumerate(probes):
+        for k, found in enumerate(seen[place]):
+            for counts in (total, own[each.unit]) if left_out else (total,):
+                counts.add(found, k in each.right, scaled[place])
+
+    def policy(probe: Probe, place: int) -> Scores:
+        mine = own[probe.unit]
+        return np.array([total.evidence(found, mine) for found in seen[place]])
+
+    return policy
+
+
+class _Counts:
+    """How often each feature occurs, and by weight in right and in wrong options."""
+
+    def __init__(self) -> None:
+        self.times: Counter[str] = Counter()
+        self.weight: tuple[dict[str, float], dict[str, float]] = (defaultdict(float), defaultdict(float))
+        self.size = [0.0, 0.0]
+
+    def add(self, found: Iterable[str], right: bool, weight: float) -> None:
+        """Count an option."""
+        self.times.update(found)
+        self.size[right] += weight
+        for feature in found:
+            self.weight[right][feature] += weight
+
+    def evidence(self, found: Iterable[str], without: _Counts) -> float:
+        """Return the log odds that an option with these features is right, ``without`` some options."""
+        score = 0.0
+        for feature in sorted(found):  # in one order: the last digits of a sum depend on it
+            if self.times[feature] - without.times[feature] < _SEEN_TWICE:
+                continue
+            for right, sign in ((1, 1), (0, -1)):
+                here = self.weight[right].get(feature, 0.0) - without.weight[right].get(feature, 0.0)
+                score += sign * float(np.log((here + 0.5) / (self.size[right] - without.size[right] + 1)))
+        return score
