@@ -8,14 +8,24 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from metacog_pipeline.benchmark.contract import Benchmark, Calls, Chat, Condition, Paper, Stage, Step
+from metacog_pipeline.benchmark.contract import (
+    Benchmark,
+    Calls,
+    Chat,
+    Condition,
+    Ladder,
+    Paper,
+    Probe,
+    Stage,
+    Step,
+)
 from metacog_pipeline.benchmark.display import numbered
 from metacog_pipeline.benchmark.wording import words_of
 from metacog_pipeline.benchmarks.metamedqa import BOARD, read
 from metacog_pipeline.benchmarks.metamedqa import items as of_items
 from metacog_pipeline.benchmarks.metamedqa.construction import STEPS, limit_items
 from metacog_pipeline.benchmarks.metamedqa.contrasts import CONTRASTS, QUESTIONS
-from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, FETCHED, NAME, SOURCES, Dataset
+from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, FETCHED, LETTERS, NAME, SOURCES, Dataset
 from metacog_pipeline.benchmarks.metamedqa.items import Item as Question
 from metacog_pipeline.benchmarks.metamedqa.measures import CODED, MEASURES, N_ALTERNATIVES, N_LEVELS, F, coded
 from metacog_pipeline.benchmarks.metamedqa.prompts import MODES, Wording, ask_item, load_wording, steps
@@ -138,3 +148,29 @@ class MetaMedQA(Benchmark[of_items.Settings, Question, read.Response]):
             n_alternatives=pl.when(chosen).then(N_ALTERNATIVES).cast(pl.Int32),
             response=pl.col("answer"),
         )
+
+    # the validity gate
+    ladders = (
+        Ladder("accuracy", "accuracy", 0.4, 0.9),
+        Ladder("d_missing", "missing_awareness", 0.1, 0.9, (BASELINE,)),
+        Ladder("d_unknown", "unknown_awareness", 0.1, 0.9, (BASELINE,)),
+        Ladder("d_unanswerable", "unknown_awareness", 0.1, 0.9, (BASELINE,)),
+    )
+    gate_settings: ClassVar = {"limit": None}
+
+    def probes(self) -> Iterable[Probe]:
+        """Return the choice among the listed answers, and for E and F whether it is the key, with what is listed.
+
+        The fictional questions are about one organ, whose name gives all of them away: they count as one cluster.
+        """
+        for item in self.items:
+            key, listed = LETTERS.index(item.target), item.options[:4]
+            cluster = item.kind if item.kind == "Fictional" else item.cluster
+            if key < len(listed):
+                yield Probe("listed answer", item.item_id, listed, (key,), item.question)
+            for place, instrument in ((4, "none of the above"), (5, "cannot be answered")):
+                right, shown = (int(key == place),), " ".join(listed)
+                yield Probe(
+                    instrument, item.item_id, ("no", "yes"), right, item.question, shown,
+                    cluster=cluster, balanced=True,
+                )  # fmt: skip

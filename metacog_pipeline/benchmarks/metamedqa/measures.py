@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from metacog_pipeline.benchmark.contract import Estimate, Group, Measure, MeasureSet, Unit
+from metacog_pipeline.benchmark.contract import Estimate, Group, HitRate, Measure, MeasureSet, Unit
 from metacog_pipeline.benchmark.measures import Where, holds
 from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, E_SHARE_FLAG, LETTERS, MEDIA_ABSENT
 from metacog_pipeline.scoring import calibration as shared
@@ -332,6 +332,12 @@ def _rests_on(name: str) -> Where:
     return (*_RATED, ("correct", (_VERDICT[name],))) if name in _VERDICT else _RATED
 
 
+_MISSING = HitRate("false_alarm_E", "d_missing", "c_missing")
+_UNKNOWN = HitRate("false_alarm_F", "d_unknown", "c_unknown")
+#: Raised by every F.
+_HITS_OF_F = ("unknown_recall", "fictional_accuracy", "malformed_accuracy", "altered_question_recall")
+
+
 def _measure(
     name: str, compute: Callable[[Group], Estimate] | None, words: str, rests_on: Where = ()
 ) -> Measure:
@@ -349,6 +355,7 @@ def _measure(
         paper="Table 3" if name.endswith(_TABLE_3) else "Table 4" if name in _TABLE_4 else "",
         words=words,
         rests_on=rests_on,
+        hit_rate=_MISSING if name == "missing_answer_recall" else _UNKNOWN if name in _HITS_OF_F else None,
     )
 
 

@@ -118,3 +118,20 @@ class SignalDetection(contract.Benchmark[Settings, Trial, read.Response]):
     def scored_by(self) -> Any:
         """Return K, which the counts are made over."""
         return self.wording.ratings
+
+    # the validity gate
+    ladders = (
+        contract.Ladder("d", "d", 0.5, 2.5),
+        contract.Ladder("c", "criterion", -0.8, 0.8),
+        contract.Ladder("m_ratio", "m_ratio", 0.2, 1.2, others={"d": 2.0}),
+        contract.Ladder("criterion_shift", "risk_shift", 0.0, 1.2),
+    )
+    gate_settings: ClassVar = {"trials": 40}
+
+    def probes(self) -> Iterable[contract.Probe]:
+        """Return the decision between both labels of each text."""
+        for item in self.items:
+            labels = ("label 0", "label 1")
+            yield contract.Probe(
+                f"task {item.task}", item.item_id, labels, (item.stimulus,), item.text, balanced=True
+            )
