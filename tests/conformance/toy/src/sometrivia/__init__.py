@@ -81,7 +81,7 @@ def mistakes(benchmark: Any, scored: c.Scored) -> pl.DataFrame:
 class SomeTrivia(c.Benchmark[Settings, Item, Response]):
     """Sums, and how sure of them."""
 
-    name, title, paper = "sometrivia", "Some trivia", c.Paper("Some trivia", "A. Stranger", 2026, "nowhere")
+    name, title, paper = "sometrivia", "Some trivia", c.Paper("Some trivia", "A. Author", 2026, "nowhere")
     Settings, Item, Response = Settings, Item, Response
     coded, unreadable, monitored_under = ("correct",), ("unreadable", "refused"), ("asked",)
     measures = (
