@@ -7,6 +7,7 @@ too many would be rejected the column is the wrong one and the table is refused 
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metacog_pipeline.stats._arrays import LARGEST, Floats, Ints, Rows
-from metacog_pipeline.stats.confidence_scale import Scale, two_scales
+from metacog_pipeline.stats.confidence_scale import Scale
 from metacog_pipeline.stats.confidence_words import MISSING, NAMES, NO, S1_FIRST, YES
 
 MOST_LABELS = 10  # alternatives a stimulus or a response may have; a column with more is something else
@@ -112,7 +113,7 @@ class Account:
     def __init__(self, rows: int, lines: Ints | None = None) -> None:
         self.lines, self._word = (np.arange(1, rows + 1), "row") if lines is None else (lines, "line")
         self._code = np.zeros(rows, dtype=np.int64)
-        self._labels = ["used"]
+        self._labels: dict[str, int] = {}
         self.rejected: list[tuple[int, str]] = []
 
     @property
@@ -124,28 +125,18 @@ class Account:
         """Note ``rows`` under ``label`` unless something else was found before; ``reason`` makes them rejected ones."""
         new = np.flatnonzero(rows & (self._code == 0))
         if len(new):
-            self._code[new] = len(self._labels)
-            self._labels.append(label)
-            if reason is not None:
-                self.rejected += [(int(self.lines[row]), reason(row)) for row in new.tolist()]
+            self._code[new] = self._labels.setdefault(label, len(self._labels) + 1)
+        if reason is not None:
+            self.rejected += [(int(self.lines[row]), reason(row)) for row in new.tolist()]
 
     def where(self, row: int) -> str:
         """Return what people call a row."""
         return f"{self._word} {int(self.lines[row])}"
 
     def counts(self) -> dict[str, int]:
-        """Return how many rows were left out, by reason.
-
-        >>> account = Account(3)
-        >>> account.leave_out(np.array([True, False, False]), "conf missing")
-        >>> account.counts(), int(account.used.sum())
-        ({'conf missing': 1}, 2)
-        """
-        number = np.bincount(self._code, minlength=len(self._labels)).tolist()
-        found: dict[str, int] = {}
-        for label, n in zip(self._labels[1:], number[1:], strict=True):
-            found[label] = found.get(label, 0) + n
-        return found
+        """Return how many rows were left out, by reason."""
+        number = np.bincount(self._code, minlength=len(self._labels) + 1).tolist()
+        return {label: number[code] for label, code in self._labels.items()}
 
 
 def plain(name: str) -> str:
@@ -260,55 +251,47 @@ def truths(column: Column, account: Account, more: Mapping[str, int] | None = No
         codes["-1"] = 0.0
     values = np.array([np.nan if each is None else codes.get(each, np.nan) for each in column.keys])
     absent = _absent(column, no_answer(column))
-    odd = np.isnan(values) & ~absent
     known = "0/wrong/no nor 1/right/yes" if more is None else "0/no/withdraw nor 1/yes/keep"
     shown = ", ".join(repr(word.casefold()) for word in sorted(_words(column, ~absent))[:4])
-    reason = f"is neither {known}; say what words stand for, as in --map-values RIGHT=1,WRONG=0"
-    told = (
+    reason = (
         f"is neither {known} (it has {shown}); say what words stand for, as in --map-values RIGHT=1,WRONG=0"
     )
-    _refuse_most(column, account, absent, [(odd, told)], MOST_UNKNOWN)
-    _leave(column, account, absent, [(odd, "unknown", reason)])
+    _note(column, account, absent, [(np.isnan(values) & ~absent, "unknown", reason)], MOST_UNKNOWN)
     return values[column.code]
 
 
-def numbers(
-    column: Column, account: Account, scale: Scale | None = None, declared: bool = False, two: bool = True
-) -> Floats:
+def numbers(column: Column, account: Account, scale: Scale | None = None) -> Floats:
     """Return a column as finite numbers, NaN where there is none; rows without one are noted in ``account``.
 
-    ``declared``: what scale they are on is known though it has no name; ``two``: whether a second scale is looked for.
-    Raises `DataError` where most of what is there is no number or lies outside ``scale``, where some are per cent and some
-    not, and where two scales are mixed.
+    Raises `DataError` where most of what is there is no number or lies outside ``scale``, and where some are per cent and
+    some not.
 
     >>> numbers(column("conf", ["0,5", "0,75"]), Account(2)).tolist()
     [0.5, 0.75]
     """
-    codes = () if scale is not None else no_answer(column)
-    absent = _absent(column, codes)
+    absent = _absent(column, no_answer(column) if scale is None else ())
     there = _words(column, ~absent)
-    _refuse_mixed_percent(column, there)
+    signed = [word for word in there if word.endswith("%")]
+    bare = [word for word in there if not word.endswith("%") and number_of(word) is not None]
+    if signed and bare:
+        raise DataError(
+            f"column {column.name!r} holds per cent and plain numbers, {signed[0]!r} and {bare[0]!r}; "
+            "write all of them one way"
+        )
     values = _values(column, there, absent)
     unread = ~absent & np.isnan(values)
     comma = unread & np.array([_COMMA.fullmatch(word) is not None for word in column.words], dtype=bool)
     infinite = ~absent & ~unread & ~(np.abs(values) <= LARGEST)
     outside = ~absent & ~unread & ~infinite
     outside &= np.zeros_like(outside) if scale is None else (values < scale.low) | (values > scale.high)
-    if two and not any(word.endswith("%") for word in there):
-        usable = np.isfinite(values) & ~infinite & ~absent
-        counted = dict(zip(values[usable].tolist(), column.counts[usable].tolist(), strict=True))
-        if why := two_scales(counted, declared or scale is not None):
-            raise DataError(f"in column {column.name!r} {why}")
     problems = [
         (comma, "has a comma", "has a comma: write 0.85 and 1000, not 0,85 nor 1,000"),
         (unread & ~comma, "is no number", "is no number; say what words stand for with --map-values"),
         (infinite, "is not finite", f"is not a number up to {LARGEST:g}"),
         (outside, f"is outside {scale}", f"is outside {scale}; declare another --scale"),
     ]
-    _refuse_most(column, account, absent, [(rows, reason) for rows, _, reason in problems], MOST_ODD)
-    _leave(column, account, absent, problems)
-    bad = absent | comma | infinite | outside
-    return np.where(bad, np.nan, values)[column.code]
+    _note(column, account, absent, problems, MOST_ODD)
+    return np.where(absent | comma | infinite | outside, np.nan, values)[column.code]
 
 
 def _values(column: Column, there: Sequence[str], absent: Rows) -> Floats:
@@ -325,45 +308,32 @@ def _values(column: Column, there: Sequence[str], absent: Rows) -> Floats:
     return np.array([np.nan if each is None else each for each in found], dtype=np.float64)
 
 
-def _refuse_mixed_percent(column: Column, there: Sequence[str]) -> None:
-    signed = [word for word in there if word.endswith("%")]
-    bare = [word for word in there if not word.endswith("%") and number_of(word) is not None]
-    if signed and bare:
-        raise DataError(
-            f"column {column.name!r} holds per cent and plain numbers, {signed[0]!r} and {bare[0]!r}; "
-            "write all of them one way"
-        )
-
-
 def no_answer(column: Column, beside: Column | None = None) -> tuple[float, ...]:
     """Return the numbers that stand for "no answer" in a column of numbers; ``beside``: the labels that answers have.
 
     >>> no_answer(column("conf", [1, 2, 4, -1])), no_answer(column("resp", [-1, 1]))
     ((-1.0,), ())
     """
-    values = [None if each is None else number_of(each) for each in column.keys]
-    there = {value for value in values if value is not None}
-    if None in [value for value, each in zip(values, column.keys, strict=True) if each is not None]:
+    stated, shown = _numbers(column), set[float]() if beside is None else _numbers(beside)
+    if stated is None or shown is None:
         return ()  # words among them: what is a number there is a word as well
-    if beside is not None:
-        stated = [number_of(each) for each in beside.keys if each is not None]
-        labels = {each for each in stated if each is not None} - {*no_answer(beside)}
-        extra = there - labels
-        if len(labels) > 1 and extra and (labels <= there or min(labels) > 0) and extra <= {*_BESIDE}:
-            codes = extra if labels <= there else extra & {*_BELOW}
-            if len(there) > len(codes) > 0:
-                return tuple(sorted(codes))
-    below = there & {*_BELOW}
-    rest = there - below
-    if below and len(rest) > 1 and min(rest) >= 0:
-        return tuple(sorted(below))
-    above = there & {*_ABOVE}
-    rest = there - above
-    return (
-        tuple(sorted(above))
-        if above and len(rest) > 1 and 0 <= min(rest) <= max(rest) <= _LARGEST_LEVEL
-        else ()
-    )
+    labels = shown - {*no_answer(beside)} if beside is not None else shown
+    extra = stated - labels
+    if len(labels) > 1 and extra and extra <= {*_BESIDE} and (labels <= stated or min(labels) > 0):
+        codes = extra if labels <= stated else extra & {*_BELOW}
+        if codes and codes < stated:
+            return tuple(sorted(codes))
+    for codes, most in ((stated & {*_BELOW}, math.inf), (stated & {*_ABOVE}, _LARGEST_LEVEL)):
+        rest = stated - codes
+        if codes and len(rest) > 1 and 0 <= min(rest) <= max(rest) <= most:
+            return tuple(sorted(codes))
+    return ()
+
+
+def _numbers(column: Column) -> set[float] | None:
+    """Return the distinct numbers of a column; None where it holds words."""
+    found = [number_of(each) for each in column.keys if each is not None]
+    return None if None in found else {each for each in found if each is not None}
 
 
 def _absent(column: Column, codes: Sequence[float] = ()) -> Rows:
@@ -375,39 +345,34 @@ def _words(column: Column, which: Rows) -> list[str]:
     return [word for word, wanted in zip(column.words, which.tolist(), strict=True) if wanted]
 
 
-def _leave(column: Column, account: Account, absent: Rows, problems: Sequence[tuple[Rows, str, str]]) -> None:
-    codes = np.array(
-        [gone and each is not None for gone, each in zip(absent, column.keys, strict=True)], dtype=bool
-    )
-    account.leave_out((absent & ~codes)[column.code], f"{column.name} missing")
-    for word in _words(column, codes):
-        account.leave_out(
-            (codes & (np.array(column.words) == word))[column.code], f"{column.name} missing ({word})"
+def _note(
+    column: Column, account: Account, absent: Rows, problems: Sequence[tuple[Rows, str, str]], most: float
+) -> None:
+    """Note rows that say nothing or have a problem: (words, label, reason).
+
+    Raises `DataError` where more than the share ``most`` of what is there has one, or nothing is there.
+    """
+    number, name = column.counts, column.name
+    there = int(number[~absent].sum())
+    if not there:
+        raise DataError(f"column {name!r} holds nothing; name another column")
+    words, _, reason = max(problems, key=lambda each: int(number[each[0]].sum()))
+    bad = int(sum(number[each].sum() for each, _, _ in problems))
+    if bad > most * there:
+        row = int(np.flatnonzero(words[column.code])[0])
+        raise DataError(
+            f"column {name!r} cannot be used in {bad:,} of {there:,} rows: {account.where(row)} holds "
+            f"{column.words[column.code[row]][:_SHOWN]!r}, which {reason}; or name another column"
         )
+    for place in np.flatnonzero(absent).tolist():
+        code = "" if column.keys[place] is None else f" ({column.words[place]})"
+        account.leave_out(column.code == place, f"{name} missing{code}")
     for words, label, reason in problems:
-        account.leave_out(words[column.code], f"{column.name} {label}", _reason(column, reason))
+        account.leave_out(words[column.code], f"{name} {label}", _reason(column, reason))
 
 
 def _reason(column: Column, reason: str) -> Callable[[int], str]:
     return lambda row: f"{column.name} {column.words[column.code[row]][:_SHOWN]!r} {reason}"
-
-
-def _refuse_most(
-    column: Column, account: Account, absent: Rows, problems: Sequence[tuple[Rows, str]], most: float
-) -> None:
-    """Refuse a column of which most is unusable, or that says nothing at all."""
-    number = column.counts
-    there = int(number[~absent].sum())
-    if not there:
-        raise DataError(f"column {column.name!r} holds nothing; name another column")
-    words, reason = max(problems, key=lambda each: int(number[each[0]].sum()))
-    bad = int(sum(number[each].sum() for each, _ in problems))
-    if bad > most * there:
-        row = int(np.flatnonzero(words[column.code])[0])
-        raise DataError(
-            f"column {column.name!r} cannot be used in {bad:,} of {there:,} rows: {account.where(row)} holds "
-            f"{column.words[column.code[row]][:_SHOWN]!r}, which {reason}; or name another column"
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -418,9 +383,6 @@ class Coding:
     response: Floats | None
     labels: tuple[str, ...]
     shown: tuple[str, ...] = ()
-
-
-_UNUSED = Coding(None, None, ())
 
 
 def coding(
@@ -446,7 +408,7 @@ def coding(
     keys = [_labels(side, gone) for side, gone in zip(sides, absent, strict=True)]
     if labels is None and max(map(len, keys)) > MOST_LABELS:
         if right is not None:
-            return _UNUSED
+            return Coding(None, None, ())
         many = sides[max(range(len(sides)), key=lambda place: len(keys[place]))]
         raise DataError(
             f"column {many.name!r} holds {len(keys[sides.index(many)]):,} different values, no labels of answers; "
@@ -462,8 +424,7 @@ def coding(
         reason = (
             f"is neither {' nor '.join(names)}; say which is S1 with --labels S1,S2, or use another column"
         )
-        _refuse_most(side, account, gone, [(odd, reason)], MOST_UNKNOWN)
-        _leave(side, account, gone, [(odd, "unknown", reason)])
+        _note(side, account, gone, [(odd, "unknown", reason)], MOST_UNKNOWN)
         values = [
             np.nan if lost else meant.get(str(each), np.nan)
             for lost, each in zip(gone, side.keys, strict=True)
@@ -500,6 +461,8 @@ def _maps(
     plain_codes = {"0", "1"}
     if {*every} <= plain_codes:
         return [{"0": 0, "1": 1}] * len(sides), ("0", "1")
+    if _few_beyond(sides, keys):
+        every = first
     same = [{each: place for place, each in enumerate(every)}] * len(sides)
     called = tuple(first.get(each, last.get(each, each)) for each in every)
     if len(sides) == 1 or {*first} <= {*last} or {*last} <= {*first}:
@@ -512,21 +475,31 @@ def _maps(
         each: [other for other in first if other.startswith(each) or each.startswith(other)] for each in last
     }
     if not numeric and all(len(found) == 1 for found in matched.values()):
-        return [ordered[0], {each: ordered[0][found[0]] for each, found in matched.items()}], tuple(
-            first.values()
-        )
+        meant = {each: ordered[0][found[0]] for each, found in matched.items()}
+        return [ordered[0], meant], tuple(first.values())
     if {*first} & {*last}:
         return same, called
     if right is not None and len(first) == len(last) == 2:
         return _by_right(sides, ordered, right), tuple(first.values())
     one, other = (
-        f"{side.name!r} holds {', '.join(list(own.values())[:4])}"
-        for side, own in zip(sides, keys, strict=True)
+        f"{side.name!r} holds {', '.join([*own.values()][:4])}" for side, own in zip(sides, keys, strict=True)
     )
     raise DataError(
         f"column {one}, column {other}: which of them are the same cannot be inferred; recode one, as in "
         f"--map-values {sides[-1].name}:{next(iter(last.values()), '')}={next(iter(first.values()), '')},…"
     )
+
+
+def _few_beyond(sides: Sequence[Column], keys: Sequence[dict[str, str]]) -> bool:
+    """Whether all labels of the stimulus are answers, and few answers are others: these are no labels."""
+    if len(keys[0]) < 2 or not {*keys[0]} < {*keys[-1]}:
+        return False
+    number = [
+        (each in keys[0], n)
+        for each, n in zip(sides[-1].keys, sides[-1].counts.tolist(), strict=True)
+        if each
+    ]
+    return sum(n for known, n in number if not known) <= MOST_UNKNOWN * sum(n for _, n in number)
 
 
 def _counted_apart(first: Iterable[str], last: Iterable[str]) -> bool:

@@ -8,7 +8,7 @@ not used, is said.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,88 +27,49 @@ LARGEST_RATING, MOST_LEVELS, BINS = 20, 10, 4
 MOST_CELLS = 10_000
 # A subject's ratings tell a scale of their own from this many on, where others go far beyond it.
 _LEAST_RATINGS, _HIGHEST_RATING = 20, 10
+_WITH_WORDS = ("stimulus", "response", "correct", "keep", "confidence", "alternatives")
 _LEAST_OF_A_SUBJECT = 3  # rows, on average: a column with fewer for each value names no subjects
 _AGREEMENT = 0.95  # of right or wrong with stimulus and response; below, it is said
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a user says about a table; everything else is inferred.
+    """What a user says about a table; everything else is inferred."""
 
-    Attributes
-    ----------
-    roles
-        {role: column}: stimulus, response, correct, confidence, keep, subject, item, run, alternatives.
-    by
-        Columns of which each combination of values is a cell of its own.
-    labels
-        What S1 and S2 are called.
-    words
-        {column: {word: value}}; under ``""`` words for the columns that cannot be read without them.
-    scale, ratings, bins
-        Of confidence: its ends; K of ratings 1..K; into how many quantile bins it is cut.
-    alternatives
-        Among how many each answer was chosen.
-    """
-
+    #: {role: column}: stimulus, response, correct, confidence, keep, subject, item, run, alternatives.
     roles: Mapping[str, str] = field(default_factory=dict)
-    by: tuple[str, ...] = ()
-    labels: tuple[str, str] | None = None
+    by: tuple[str, ...] = ()  # columns of which each combination of values is a cell
+    labels: tuple[str, str] | None = None  # what S1 and S2 are called
+    #: {column: {word: value}}; under "" words for the columns that cannot be read without them.
     words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    scale: Scale | None = None
-    ratings: int | None = None
-    bins: int | None = None
-    alternatives: int | None = None
+    scale: Scale | None = None  # of confidence
+    ratings: int | None = None  # K: confidence is a rating 1..K
+    bins: int | None = None  # into how many quantile bins confidence is cut
+    alternatives: int | None = None  # among how many an answer was chosen
 
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceData:
-    """Trials, one entry per row of the table; NaN where a row has no value.
+    """Trials: arrays of shape ``(rows,)`` with NaN where a row has no value; None where the table has no such thing."""
 
-    Attributes
-    ----------
-    cells
-        The names of each cell: {column: text, or None where the column is empty}.
-    cell
-        ``(rows,)``: the cell of each row.
-    subject
-        The column of subjects, None where there is none.
-    correct
-        1 or 0.
-    stimulus, response
-        0 (S1) or 1 (S2), None where answers do not have two sides.
-    confidence, share, rating
-        As stated; from 0 to 1, NaN where its scale is not known; and 1..K for fits. None without confidence.
-    ratings
-        K, None where confidence was not cut.
-    unscaled
-        Why a cell has no share, by cell; '' where it has one.
-    m
-        Alternatives of each answer.
-    keep
-        1 where an answer was kept, None without such a column.
-    items
-        The item of each row, None where no item has several rows in a cell.
-    account, notes
-        Every row that was not used; what was taken for what.
-    """
-
-    cells: tuple[Mapping[str, str | None], ...]
-    cell: Ints
-    subject: str | None
-    correct: Floats
-    stimulus: Floats | None
+    cells: tuple[
+        Mapping[str, str | None], ...
+    ]  # the names of each cell: {column: text, None where it is empty}
+    cell: Ints  # of each row
+    subject: str | None  # the column of subjects
+    correct: Floats  # 1 or 0
+    stimulus: Floats | None  # 0 (S1) or 1 (S2), as the response; None where answers do not have two sides
     response: Floats | None
-    confidence: Floats | None
-    share: Floats | None
-    rating: Floats | None
-    ratings: int | None
-    unscaled: tuple[str, ...]
-    m: Floats
-    keep: Floats | None
-    items: Ints | None
-    account: Account
-    notes: tuple[str, ...]
+    confidence: Floats | None  # as stated
+    share: Floats | None  # confidence from 0 to 1, NaN where its scale is not known
+    rating: Floats | None  # 1..K
+    ratings: int | None  # K
+    unscaled: tuple[str, ...]  # why a cell has no share, '' where it has one
+    m: Floats  # alternatives
+    keep: Floats | None  # 1 where an answer was kept
+    items: Ints | None  # None where no item has several rows in a cell
+    account: Account  # of rows that are not used
+    notes: tuple[str, ...]  # what was taken for what
 
     def rows(self) -> list[NDArray[np.intp]]:
         """Return the used rows of each cell."""
@@ -196,11 +157,9 @@ class _Reader:
 
     def _cells(self) -> tuple[tuple[Mapping[str, str | None], ...], Ints, str | None]:
         subject = self.roles.get("subject")
-        known = {*self.given.by, *self.given.roles.values()}
-        if subject not in known and self.rows < _LEAST_OF_A_SUBJECT * len(
-            self.table[subject].words if subject else ()
-        ):
-            subject = None  # the number of the row or of an item
+        if subject is not None and subject not in (*self.given.by, *self.given.roles.values()):
+            most = self.rows / len(self.table[subject].words)
+            subject = subject if most >= _LEAST_OF_A_SUBJECT else None  # the number of the row or of an item
         names = list(dict.fromkeys([*([subject] if subject else []), *self.given.by]))
         code, cells = np.zeros(self.rows, dtype=np.int64), [dict[str, str | None]()]
         for name in names:
@@ -225,52 +184,37 @@ class _Reader:
 
     def _answers(self) -> tuple[Coding, Floats]:
         """Return how answers are coded and which are right."""
-        roles, account = self.roles, self.account
-        right = None
-        both = {"stimulus", "response"} <= set(roles)
-        if "correct" in roles:
-            right = self._right(both)
-        sides = [self.column.get(role) for role in ("stimulus", "response")]
-        if not any(sides):
-            assert right is not None
-            self.taken.append(f"right = {roles['correct']}")
-            return Coding(None, None, ()), right
-        coded = columns.coding(sides[0], sides[1], account, self.given.labels, right)
-        if not coded.labels:
-            unused = [roles[role] for role in ("stimulus", "response") if role in roles]
-            self.notes.append(f"not used: {' and '.join(unused)}, no labels of answers")
-        self.taken += [
-            f"{role} = {shown}"
-            for role, shown in zip(
-                [r for r in ("stimulus", "response") if r in roles], coded.shown, strict=False
-            )
-        ]
+        roles, none = self.roles, Coding(None, None, ())
+        sides = [role for role in ("stimulus", "response") if role in roles]
+        right = self._right(len(sides) == 2) if "correct" in roles else None
+        coded = none
+        if sides:
+            both = (self.column.get(role) for role in ("stimulus", "response"))
+            coded = columns.coding(*both, self.account, self.given.labels, right)
+            self.taken += [f"{role} = {shown}" for role, shown in zip(sides, coded.shown, strict=False)]
+            if not coded.labels:
+                self.notes.append(f"not used: {' and '.join(map(roles.get, sides))}, no labels of answers")
         if coded.stimulus is not None and coded.response is not None:
-            same = (coded.stimulus == coded.response).astype(np.float64)
-            same[np.isnan(coded.stimulus) | np.isnan(coded.response)] = np.nan
-            if right is not None:
-                known = ~(np.isnan(same) | np.isnan(right))
-                off = int((same != right)[known].sum())
-                if off > (1 - _AGREEMENT) * known.sum():
-                    self.notes.append(
-                        f"{roles['correct']} disagrees with stimulus and response in {off:,} rows and is not used"
-                    )
+            unknown = np.isnan(coded.stimulus) | np.isnan(coded.response)
+            same = np.where(unknown, np.nan, coded.stimulus == coded.response)
+            self._check_right(same, right)
             return coded, same
-        if right is None:
-            raise DataError(
-                "right or wrong cannot be told: name stimulus and response, or one of them and --correct"
-            )
+        assert right is not None
         self.taken.append(f"right = {roles['correct']}")
-        if len(coded.labels) > 2 or not coded.labels:
-            return Coding(None, None, coded.labels, coded.shown), right
-        if coded.stimulus is not None:
-            return Coding(
-                coded.stimulus, np.where(right == 1, coded.stimulus, 1 - coded.stimulus), coded.labels
-            ), right
-        assert coded.response is not None
-        return Coding(
-            np.where(right == 1, coded.response, 1 - coded.response), coded.response, coded.labels
-        ), right
+        side = coded.response if coded.stimulus is None else coded.stimulus
+        if side is None or len(coded.labels) > 2:
+            return replace(coded, stimulus=None, response=None), right
+        other = np.where(np.isnan(right), np.nan, np.where(right == 1, side, 1 - side))
+        stimulus, response = (other, side) if coded.stimulus is None else (side, other)
+        return replace(coded, stimulus=stimulus, response=response), right
+
+    def _check_right(self, same: Floats, right: Floats | None) -> None:
+        """Note where right or wrong is not that of stimulus and response, which are used."""
+        known = np.zeros(self.rows, dtype=bool) if right is None else ~(np.isnan(same) | np.isnan(right))
+        off = int((same != right)[known].sum()) if known.any() else 0
+        if off > (1 - _AGREEMENT) * known.sum():
+            name = self.roles["correct"]
+            self.notes.append(f"{name} disagrees with stimulus and response in {off:,} rows and is not used")
 
     def _right(self, both: bool) -> Floats | None:
         """Return the column of right and wrong; beside stimulus and response it only checks these, and may be anything."""
@@ -290,7 +234,7 @@ class _Reader:
         if two_sided or "confidence" not in self.roles:
             return m
         if name is not None:
-            m = columns.numbers(self.column["alternatives"], Account(self.rows), declared=True)
+            m = columns.numbers(self.column["alternatives"], Account(self.rows))
         elif self.given.alternatives is not None:
             m = np.full(self.rows, float(self.given.alternatives))
         elif len(coded.labels) > 2:
@@ -312,7 +256,7 @@ class _Reader:
     def _numbers(self, subjects: Ints) -> Floats:
         """Return confidence; what looks like two scales is looked for within each subject."""
         given, side = self.given, self.column["confidence"]
-        confidence = columns.numbers(side, self.account, given.scale, given.ratings is not None, two=False)
+        confidence = columns.numbers(side, self.account, given.scale)
         if any(word.endswith("%") for word in side.words):
             return confidence
         every = np.ones(self.rows, dtype=bool)
@@ -328,16 +272,13 @@ class _Reader:
     def _unsigned(self, confidence: Floats, response: Floats | None) -> Floats:
         """Return confidence without its sign where that is the response: -3 for a sure S1, 3 for a sure S2."""
         there = self.account.used & (confidence != 0)
-        assert response is not None
-        same = (confidence > 0) == (response == 1)
-        if (
-            (confidence[there] < 0).any()
-            and (confidence[there] > 0).any()
-            and same[there].mean() >= _AGREEMENT
-        ):
-            self.notes.append("the sign of confidence is the response: its size is taken")
-            return np.abs(confidence)
-        return confidence
+        above = confidence[there] > 0
+        if response is None or above.all() or not above.any():
+            return confidence
+        if (above == (response[there] == 1)).mean() < _AGREEMENT:
+            return confidence
+        self.notes.append("the sign of confidence is the response: its size is taken")
+        return np.abs(confidence)
 
     def _called(self, subject: int, subjects: Ints) -> str:
         side = self.table[self.roles["subject"]]
@@ -445,31 +386,31 @@ class _Reader:
         """Return the item of each row where a cell has several rows of one; rows that are there twice are rejected."""
         if "item" not in self.roles:
             return None
-        item, used = self.column["item"], self.account
-        used.leave_out(
-            np.array([each is None for each in item.keys], dtype=bool)[item.code], f"{item.name} missing"
-        )
-        if "run" in self.roles:
-            run = self.column["run"]
-            used.leave_out(
-                np.array([each is None for each in run.keys], dtype=bool)[run.code], f"{run.name} missing"
+        account, sides = self.account, [self.column[role] for role in ("item", "run") if role in self.roles]
+        code = cell
+        for side in sides:
+            account.leave_out(
+                np.array([each is None for each in side.keys])[side.code], f"{side.name} missing"
             )
-            code = (cell * len(item.words) + item.code) * len(run.words) + run.code
-            first = np.unique(np.where(used.used, code, -1 - np.arange(self.rows)), return_index=True)[1]
-            again = used.used.copy()
-            again[first] = False
-            used.leave_out(
+            code = code * len(side.words) + side.code
+        if len(sides) > 1:
+            # A row that is not used has a code of its own: it is no repetition, and is none's first.
+            first = np.unique(np.where(account.used, code, -1 - np.arange(self.rows)), return_index=True)[1]
+            again = account.used & ~np.isin(np.arange(self.rows), first)
+            account.leave_out(
                 again,
                 "item and run there already",
                 lambda row: (
-                    f"item {item.words[item.code[row]]!r} run {run.words[run.code[row]]!r} is there already"
+                    " ".join(
+                        f"{name} {side.words[side.code[row]]!r}"
+                        for name, side in zip(("item", "run"), sides, strict=True)
+                    )
+                    + " is there already"
                 ),
             )
-        most = int(
-            np.unique(cell[used.used] * len(item.words) + item.code[used.used], return_counts=True)[1].max(
-                initial=0
-            )
-        )
+        item = sides[0]
+        of_cell = (cell * len(item.words) + item.code)[account.used]
+        most = int(np.unique(of_cell, return_counts=True)[1].max(initial=0))
         if most < 2:
             return None
         self.notes.append(f"up to {most:,} rows of an item: intervals are over items")
@@ -492,21 +433,11 @@ def _recoded(
     }
     if not words:
         return found
-    sides = [role for role in ("stimulus", "response") if role in found]
-    keys = {role: {each for each in found[role].keys if each is not None} for role in found}
-    alike = len(sides) == 2 and (keys[sides[0]] <= keys[sides[1]] or keys[sides[1]] <= keys[sides[0]])
-    needing = []
-    for role, side in found.items():
-        coded = set().union(*(keys[each] for each in sides)) if alike and role in sides else keys[role]
-        if role in (
-            "stimulus",
-            "response",
-            "correct",
-            "keep",
-            "confidence",
-            "alternatives",
-        ) and not _readable(role, side, coded):
-            needing.append(role)
+    keys = {role: {each for each in side.keys if each is not None} for role, side in found.items()}
+    one, other = keys.get("stimulus", set()), keys.get("response", set())
+    if one <= other or other <= one:  # one coding of both: what one needs the other needs
+        keys |= {role: one | other for role in ("stimulus", "response") if role in keys}
+    needing = [role for role in found if role in _WITH_WORDS and not _readable(role, found[role], keys[role])]
     if not needing:
         raise DataError(
             "--map-values: every column can be read without it and stays as it is; name the column that is meant, as in "
@@ -518,19 +449,19 @@ def _recoded(
 
 def _readable(role: str, side: Column, coded: set[str]) -> bool:
     """Whether a column can be read without words: numbers as numbers, two sides as 0/1 or their usual words."""
-    number = dict(zip(side.keys, side.counts.tolist(), strict=True))
     if role in ("confidence", "alternatives"):
-        return all(columns.number_of(each) is not None or "," in each for each in coded) or coded <= {
-            *YES,
-            *NO,
-        }
-    known = {"0", "1", "true", "false", "s1", "s2"} if role in ("stimulus", "response") else {*YES, *NO}
-    known |= {*KEPT} if role == "keep" else set()
-    odd = sum(n for each, n in number.items() if each is not None and each not in known)
+        number = all(columns.number_of(each) is not None or "," in each for each in coded)
+        return number or coded <= {*YES, *NO}
     if role in ("stimulus", "response"):
-        return coded <= known
-    there = int(sum(n for each, n in number.items() if each is not None))
-    return int(odd) <= columns.MOST_UNKNOWN * there
+        return coded <= {"0", "1", "true", "false", "s1", "s2"}
+    known = {*YES, *NO, *(KEPT if role == "keep" else ())}
+    there = [
+        (n, each in known)
+        for each, n in zip(side.keys, side.counts.tolist(), strict=True)
+        if each is not None
+    ]
+    odd = sum(n for n, is_known in there if not is_known)
+    return bool(odd <= columns.MOST_UNKNOWN * sum(n for n, _ in there))
 
 
 def by_subject(confidence: Floats, subjects: Ints, used: Rows) -> list[Floats]:

@@ -55,44 +55,22 @@ Estimates = dict[str, Estimate]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to fit.
+    """How to fit."""
 
-    Attributes
-    ----------
-    padding
-        Added to each of the 4 K counts; ``"auto"`` is 1 / (2 K); None adds nothing.
-    s
-        sd(S1) / sd(S2), or ``"zroc"`` for the slope of each cell's zROC.
-    conditional
-        Whether to fit either response alone as well.
-    n_boot, seed
-        Resamples for percentile intervals, 0 for the delta method; and the seed of these and of posteriors.
-    bayes
-        Whether to add the posterior of the single-subject model, d' estimated.
-    """
-
-    padding: float | Literal["auto"] | None = None
-    s: float | Literal["zroc"] = 1.0
-    conditional: bool = False
-    n_boot: int = 0
-    seed: int = 0
-    bayes: bool = False
+    padding: float | Literal["auto"] | None = None  # added to each of the 4 K counts; "auto" is 1 / (2 K)
+    s: float | Literal["zroc"] = 1.0  # sd(S1) / sd(S2), or the slope of each cell's zROC
+    conditional: bool = False  # whether to fit either response alone as well
+    n_boot: int = 0  # resamples for percentile intervals, 0 for the delta method
+    seed: int = 0  # of resamples and posteriors
+    bayes: bool = False  # whether to add the posterior of the single-subject model
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Cells of a yes/no task with one K to be fitted.
+    """Cells of a yes/no task with one K: their names, {column: text}, and their raw counts.
 
-    Attributes
-    ----------
-    names
-        {column: text} of each cell.
-    table
-        Their counts, raw.
-    areas
-        AUROC2 of confidence before it was cut, one per cell; None where the counts are all there is.
-    patterns
-        Where items have several trials: the items of each cell over its 4 K counts, S1 first.
+    ``areas`` is AUROC2 of confidence before it was cut, None where counts are all there is; ``patterns``, where items have
+    several trials, the items of each cell over its 4 K counts, S1 first.
     """
 
     names: Sequence[Mapping[str, str | None]]
