@@ -17,7 +17,15 @@ from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange.answer_files import AnswerFile
 from metacog_pipeline.interchange.columns import WIDE_KEY, Shape, cell, path_of
 from metacog_pipeline.stats import confidence_fit
-from metacog_pipeline.stats.confidence_columns import Column, DataError, as_text, column, roles, wide_patterns
+from metacog_pipeline.stats.confidence_columns import (
+    MOST_LABELS,
+    Column,
+    DataError,
+    as_text,
+    column,
+    roles,
+    wide_patterns,
+)
 from metacog_pipeline.stats.confidence_data import ConfidenceData, Given, read
 from metacog_pipeline.stats.confidence_fit import Cells, Estimates, Options
 from metacog_pipeline.stats.counts import Counts, count_columns, read_counts
@@ -58,6 +66,7 @@ def read_columns(file: AnswerFile, names: Sequence[str]) -> TableColumns:
 
     Raises `StudyError` for a file that cannot be read or has no rows, and a column of objects or lists.
     """
+    names = [*dict.fromkeys(names)]
     known: dict[str, dict[Any, int]] = {name: {} for name in names}
     codes = {name: array("q") for name in names}
     lines, broken = array("q"), []
@@ -224,17 +233,25 @@ def read_trials(
     there = file.columns
     pooled = given.roles.get("subject") == _POOLED and _POOLED not in there
     check_names(path, there, [name for name in asked if not (pooled and name == _POOLED)])
-    found = roles([name for name in there if name], {**given.roles, **({"subject": ""} if pooled else {})})
+    names = [name for name in there if name]
+    known = {**given.roles, **({"subject": ""} if pooled else {})}
+    extra = [*given.by, *([WIDE_KEY] if patterns else [])]
+    found = roles(names, known)
+    table = read_columns(file, [*filter(None, found.values()), *extra])
+    shown = table.columns.get(found.get("stimulus", ""))
+    if shown is not None and "stimulus" not in given.roles and len(shown.words) > 2 * MOST_LABELS:
+        # Not labels but names of pictures, say: another column may say which answer was the right one.
+        again = roles([name for name in names if name != shown.name], known, strict=False)
+        if "stimulus" in again:
+            found, table = again, read_columns(file, [*filter(None, again.values()), *extra])
     found = {role: name for role, name in found.items() if name}
-    extra = [WIDE_KEY] if patterns else []
-    table = read_columns(file, list(dict.fromkeys([*found.values(), *given.by, *extra])))
     by = given.by
     if patterns and not _one_row_each(table, found.get("subject")):
         by = (*given.by, *[name for name in extra if name not in given.by])
-    known = {name: table.columns[name] for name in [*found.values(), *by]}
-    explicit = {role: name for role, name in given.roles.items() if name in known}
-    data = read(known, replace(given, roles=explicit, by=by), table.lines)
-    unused = [name for name in there if name and name not in known and name != WIDE_KEY]
+    used = {name: table.columns[name] for name in [*found.values(), *by]}
+    explicit = {role: name for role, name in given.roles.items() if name in used}
+    data = read(used, replace(given, roles=explicit, by=by), table.lines)
+    unused = [name for name in there if name and name not in used and name != WIDE_KEY]
     notes = [f"columns not used: {', '.join(unused)[:200]}"] if unused and not asked else []
     if patterns and not wide:
         notes.append(f"columns side by side are {' and '.join(patterns)}")

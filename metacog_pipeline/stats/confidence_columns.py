@@ -17,7 +17,7 @@ import numpy as np
 
 from metacog_pipeline.stats._arrays import LARGEST, Floats, Ints, Rows
 from metacog_pipeline.stats.confidence_scale import Scale
-from metacog_pipeline.stats.confidence_words import MISSING, NAMES, NO, S1_FIRST, YES
+from metacog_pipeline.stats.confidence_words import DETECTED, MISSING, NAMES, NO, S1_FIRST, YES
 
 MOST_LABELS = 10  # alternatives a stimulus or a response may have; a column with more is something else
 # Of the cells that are there: more that are no number, or neither of two words, and the column is another one. Of two
@@ -145,11 +145,13 @@ def plain(name: str) -> str:
     return "_".join(re.findall(r"[^\W_]+", parted.casefold()))
 
 
-def roles(names: Sequence[str], given: Mapping[str, str] | None = None) -> dict[str, str]:
+def roles(
+    names: Sequence[str], given: Mapping[str, str] | None = None, *, strict: bool = True
+) -> dict[str, str]:
     """Return which column holds what, by their names: {role: column}; ``given`` ones are as they are.
 
     Of stimulus, response and correctness that were given the others are found only where they are needed. Raises
-    `DataError` where two columns have one name.
+    `DataError` where two columns have one name, and with ``strict`` where right and wrong or confidence cannot be found.
 
     >>> roles(["Subj_idx", "Stimulus", "Response", "Confidence", "RT_conf"])["confidence"]
     'Confidence'
@@ -174,7 +176,8 @@ def roles(names: Sequence[str], given: Mapping[str, str] | None = None) -> dict[
                 break
         else:
             found |= _by_part(role, free)
-    _require(found, names)
+    if strict:
+        _require(found, names)
     return found
 
 
@@ -479,7 +482,7 @@ def _maps(
         return [ordered[0], meant], tuple(first.values())
     if {*first} & {*last}:
         return same, called
-    if right is not None and len(first) == len(last) == 2:
+    if len(first) == len(last) == 2 and (right is not None or {*first, *last} <= DETECTED):
         return _by_right(sides, ordered, right), tuple(first.values())
     one, other = (
         f"{side.name!r} holds {', '.join([*own.values()][:4])}" for side, own in zip(sides, keys, strict=True)

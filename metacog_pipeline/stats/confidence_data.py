@@ -313,7 +313,8 @@ class _Reader:
             whose = ""
             if families.any():
                 whose = f" of {len(np.unique(self.table[self.roles['subject']].code[rows & used]))} subjects"
-            if (own == np.floor(own)).all() and own.min() >= 1 and own.max() <= LARGEST_RATING:
+            whole = bool((own == np.floor(own)).all()) and own.min() >= 1
+            if whole and own.max() <= (LARGEST_RATING if len(levels) > MOST_LEVELS else MOST_LEVELS):
                 rating, k = confidence, int(own.max())
                 self.notes.append(f"ratings 1..{k}, the largest one seen{whose}")
             elif len(levels) <= MOST_LEVELS:

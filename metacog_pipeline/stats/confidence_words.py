@@ -26,6 +26,10 @@ S1_FIRST: Mapping[str, int] = {
         ("yes", "y", "true", "t", "present", "signal", "old", "right", "s2", "same", "correct"), 1
     ),
 }
+#: Labels of which it is known which says that something is there: pairs of different words of them are the same.
+DETECTED = frozenset({
+    "no", "yes", "n", "y", "false", "true", "absent", "present", "noise", "signal", "0", "1",
+})  # fmt: skip
 #: Names of columns by what they hold, in the order in which they are looked for; compared by `confidence_columns.plain`.
 NAMES: Mapping[str, tuple[str, ...]] = {
     "confidence": (

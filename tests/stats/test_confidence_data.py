@@ -43,6 +43,8 @@ def refused(columns, *parts, **given):
         (["absent", "present", "present", "absent"], ["absent", "present", "absent", "present"]),
         (["new", "old", "old", "new"], ["new", "old", "new", "old"]),
         (["no", "yes", "yes", "no"], ["no", "yes", "no", "yes"]),
+        (["absent", "present", "present", "absent"], ["no", "yes", "no", "yes"]),
+        (["noise", "signal", "signal", "noise"], [0, 1, 0, 1]),
         (["s1", "S2", "S2", "s1"], ["S1", "S2", "S1", "S2"]),
         ([False, True, True, False], ["false", "true", "false", "true"]),
         ("AXXA", "AXAX"),
@@ -117,6 +119,7 @@ def test_a_stimulus_that_is_a_quantity_is_not_used_where_right_and_wrong_are_kno
             {"resp missing": 2, "conf missing": 1},
         ),
         ({"ok": [1, 0, -1, 1], "conf": RATED}, {"ok missing (-1)": 2}),
+        ({"stim": ["L", "R"], "resp": ["L", "R"] * 6 + ["timeout"], "conf": RATED}, {"resp unknown": 1}),
     ],
 )
 def test_codes_for_no_answer_are_missing_and_counted(columns, left):
@@ -209,6 +212,7 @@ def test_words_that_no_column_needs_are_refused():
         ([0, 1, 2], {}, [1, 2, 3], 3, "its 3 levels from 0 to 2"),
         ([0.5, 0.75, 1.0], {}, [1, 2, 3], 3, "its 3 levels"),
         ([0, 25, 100], {}, [1, 2, 3], 3, "its 3 levels"),
+        ([5, 10, 20], {}, [1, 2, 3], 3, "its 3 levels"),
         (np.linspace(0, 1, 12).tolist(), {}, [1] * 3 + [2] * 3 + [3] * 3 + [4] * 3, 4, "4 quantile bins"),
         ([0, 1, 2], {"scale": Scale(0, 4)}, [1, 2, 3], 5, "ratings 0..4"),
         ([1, 2, 3], {"ratings": 6}, [1, 2, 3], 6, "ratings 1..6"),

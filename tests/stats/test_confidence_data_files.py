@@ -368,3 +368,11 @@ def test_a_wide_table_with_a_row_for_each_subject_is_fitted_by_subject(metacog, 
 def test_a_preview_says_what_is_taken_for_what_and_fits_nothing(metacog, tmp_path):
     result = metacog("fit", written(tmp_path, database(), ".csv"), "--preview")
     assert (result.code, result.out) == (0, "") and "confidence = Confidence" in result.err
+
+
+def test_a_stimulus_that_names_pictures_gives_way_to_the_right_answer(metacog, tmp_path):
+    frame = database().rename({"Stimulus": "correct_response"})
+    frame = frame.with_columns(Stimulus=pl.format("picture {}", pl.int_range(pl.len())))
+    result = metacog("fit", written(tmp_path, frame, ".csv"), "--preview")
+    assert "stimulus = correct_response (1 = S1, 2 = S2)" in result.err
+    assert "columns not used: RT_dec, Stimulus" in result.err
