@@ -17,9 +17,7 @@ from tests.tables import every
 ROOT = Path(__file__).resolve().parents[1]
 CODE = ("metacog_pipeline", "assets")
 LONGEST, MEDIAN, LONGEST_FUNCTION = 600, 150, 60
-BENCHMARK_FILES = {
-    "items", "prompts", "measures", "contrasts", "simulated", "report",
-}  # fmt: skip
+BENCHMARK_FILES = {"items", "prompts", "measures", "contrasts", "simulated", "report"}
 #: From a provider's reply to a board: every hop of the way, as the modules and functions a reader follows.
 HOPS = (
     "metacog_pipeline.llm.client:HttpChatModel.complete",

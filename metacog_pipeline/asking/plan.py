@@ -55,8 +55,9 @@ def plan_study(study: Study) -> Plan:
     """Return what running ``study`` would take. Items are built where nobody who is paid must answer first."""
     study.prepare()
     found: dict[tuple[str, str], list[tuple[Partition, ModelSpec, Counter[str]]]] = {}
-    not_made = []
+    not_made, advice = [], []
     for benchmark in enabled(study):
+        advice += benchmark.advice()
         for each in left_to_ask(benchmark):
             found.setdefault((each[0].benchmark, each[1].name), []).append(each)
         if not construction.items_current(benchmark):
@@ -65,7 +66,7 @@ def plan_study(study: Study) -> Plan:
                 "is not in this plan: run `metacog plan` again after the items."
             )
     rows = tuple(_row(study, name, every) for (name, _), every in found.items())
-    return Plan(rows, (*_notes(study, rows, whole=not not_made), *not_made))
+    return Plan(rows, (*_notes(study, rows, whole=not not_made), *not_made, *advice))
 
 
 def left_to_ask(benchmark: Bound) -> Iterator[tuple[Partition, ModelSpec, Counter[str]]]:

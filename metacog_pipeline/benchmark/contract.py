@@ -243,6 +243,10 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
         return ()
 
     # asking
+    def advice(self) -> Iterable[str]:
+        """Return what `metacog plan` says of these settings, one line each: too few items for what is asked of them."""
+        return ()
+
     def conditions(self) -> tuple[Condition, ...]:
         """Return the arms these settings ask, in order: by default one, ``asked``."""
         return (Condition("asked"),)

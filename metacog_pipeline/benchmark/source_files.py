@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from metacog_pipeline.benchmark.declarations import Source
 from metacog_pipeline.errors import SourceError
-from metacog_pipeline.files import write_text
+from metacog_pipeline.files import replacing, sha256_hex, write_text
 from metacog_pipeline.home import Home
-from metacog_pipeline.sources import MAX_SOURCE_BYTES, download, named_files
+from metacog_pipeline.sources import MAX_SOURCE_BYTES, download, named_files, read_bytes
 
 if TYPE_CHECKING:
     import httpx
@@ -110,3 +112,132 @@ def read_note(path: Path) -> Mapping[str, object]:
     except (OSError, ValueError, RecursionError):
         return {}
     return note if isinstance(note, dict) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedFile:
+    """One published file, kept unpacked in a home with a note of its origin and digest.
+
+    Attributes
+    ----------
+    benchmark, name, url, licence
+        Whose source it is, what it is called, where it is, under which terms.
+    kept_as
+        Its file name in the home; the note beside it ends in ``.json``.
+    digest
+        SHA-256 of its bytes. None where none is published: the first file fetched pins it, its digest is noted, and from
+        then on only the same file is accepted in this home.
+    names
+        File names looked for in a folder, each also with ``.gz``.
+    rows
+        Returns how many rows a file has; SourceError where one is not as it must be.
+    limit
+        The most bytes it may have.
+    """
+
+    benchmark: str
+    name: str
+    url: str
+    licence: str
+    kept_as: str
+    digest: str | None
+    names: tuple[str, ...]
+    rows: Callable[[Path], int]
+    limit: int = MAX_SOURCE_BYTES
+
+    @property
+    def declared(self) -> Source:
+        """The source as the contract has it."""
+        return Source(self.name, (self.url,), self.licence, self.fetch, self.kept_digest)
+
+    def path(self, home: Home) -> Path:
+        """Return where it is kept."""
+        return sources_folder(home, self.benchmark) / self.kept_as
+
+    def expected(self, home: Home) -> str | None:
+        """Return the digest it must have; None where nothing is pinned yet."""
+        found = self.digest or read_note(self._note(home)).get("digest")
+        return None if found is None else str(found)
+
+    def kept_digest(self, home: Home) -> str | None:
+        """Return the digest the kept file must have, without reading it; None where no file is kept."""
+        return self.expected(home) if self.path(home).exists() else None
+
+    def load(self, home: Home) -> Path:
+        """Return the path of the kept file after checking it against its digest."""
+        path = self.path(home)
+        if self.kept_digest(home) is None:
+            what = "the note with its digest is gone" if path.exists() else "it is not fetched"
+            raise SourceError(
+                f"{path}: source {self.name!r}: {what}; run `metacog doctor STUDY --fetch`, or add `--from DIR` with a copy"
+            )
+        self._require(home, sha256_hex(read_bytes(path, self.limit)), str(path))
+        return path
+
+    def fetch(
+        self,
+        home: Home,
+        folder: Path | None = None,
+        transport: httpx.BaseTransport | None = None,
+        progress: Progress | None = None,
+    ) -> Fetched:
+        """Take the file from ``folder`` or below, else download it; a file that is kept and right is left alone."""
+        noted = read_note(self._note(home))
+        digest, rows = noted.get("digest"), noted.get("rows")
+        if isinstance(digest, str) and isinstance(rows, int):
+            with contextlib.suppress(SourceError):
+                return Fetched(self.name, self.load(home), rows, digest, "already here")
+        if folder is not None:
+            if not folder.is_dir():
+                raise SourceError(f"--from {folder}: no such folder")
+            return first_right(self.name, self.names, folder, lambda path: self._keep(home, path, str(path)))
+        return downloaded(
+            self.name, self.url, self.path(home).with_suffix(".download"),
+            lambda path: self._keep(home, path, self.url),
+            transport=transport, progress=progress, limit=self.limit,
+        )  # fmt: skip
+
+    def _note(self, home: Home) -> Path:
+        return self.path(home).with_suffix(".json")
+
+    def _keep(self, home: Home, file: Path, origin: str) -> Fetched:
+        data = read_bytes(file, self.limit)
+        digest = sha256_hex(data)
+        self._require(home, digest, origin)
+        rows = self.rows(file)
+        with replacing(self.path(home)) as temporary:
+            temporary.write_bytes(data)
+        write_note(self._note(home), {"digest": digest, "origin": origin, "rows": rows, "source": self.name})
+        return Fetched(self.name, self.path(home), rows, digest, origin)
+
+    def _require(self, home: Home, digest: str, where: str) -> None:
+        expected = self.expected(home)
+        if expected is None or digest == expected:
+            return
+        what, instead = "that of", "replace it or run `metacog doctor STUDY --fetch`"
+        if self.digest is None:
+            what = "the one first fetched here as"
+            instead = f"if the new file is meant, delete {self._note(home)} and fetch again"
+        raise SourceError(
+            f"{where}: the content is not {what} source {self.name!r}: expected sha256 {expected}, found {digest}; "
+            f"{instead}"
+        )
+
+
+def fetch(
+    sources: Mapping[str, PinnedFile],
+    home: Home,
+    names: Sequence[str] = (),
+    *,
+    folder: Path | None = None,
+    transport: httpx.BaseTransport | None = None,
+    progress: Progress | None = None,
+) -> list[Fetched]:
+    """Bring the named ones of a benchmark's ``sources`` (all when empty) into ``home``, verified.
+
+    SourceError for an unknown name, a file that is not there or cannot be downloaded, or one that is not the pinned one.
+    """
+    benchmark = next(iter(sources.values())).benchmark
+    return fetch_each(
+        benchmark, home, sources, names, lambda each: each.fetch(home, folder, transport, progress)
+    )

@@ -10,7 +10,7 @@ import shutil
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.signaldetection.published_notes import TOLERANCE
+from metacog_pipeline.benchmarks.signaldetection.published import TOLERANCE
 from tests.golden.agreed import need, rows
 from tests.signaldetection.scored import published_posteriors, refit_tables
 
@@ -56,7 +56,7 @@ def test_posterior_means_are_those_of_the_converged_posterior(metad, agreed):
     checked = 0
     for (task, model, method, quantity), row in metad.items():
         expected = agreed.get((task, model, AGREED[quantity]))
-        if method != "bayes" or expected is None:
+        if method != "as the paper" or expected is None:
             continue
         sd = float(expected["sd"])
         # What the gate guarantees of ours: an effective sample size of 400.
@@ -77,7 +77,7 @@ def test_table_s1_follows_where_the_agreed_posterior_says_so(metad, agreed):
             continue
         off = {q: abs(float(means[q]["mean"]) - float(printed[PRINTED[q]])) for q in AGREED}
         for quantity, distance in off.items():
-            row = metad[(*cell, "bayes", quantity)]
+            row = metad[(*cell, "as the paper", quantity)]
             assert row["published"] == float(printed[PRINTED[quantity]])
             # A distance close to the tolerance may fall on either side of it.
             sampling = float(means[quantity]["sd"]) / 20
@@ -89,7 +89,7 @@ def test_table_s1_follows_where_the_agreed_posterior_says_so(metad, agreed):
 
 def test_a_cell_far_from_its_printed_number_says_why(metad, agreed):
     for (task, model, method, quantity), row in metad.items():
-        if method != "bayes" or row["published"] is None:
+        if method != "as the paper" or row["published"] is None:
             continue
         excluded = not row["low"] <= row["published"] <= row["high"]
         if excluded and not row["follows"]:

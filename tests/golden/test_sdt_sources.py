@@ -13,12 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.benchmarks.signaldetection.construction import build, sources
-from metacog_pipeline.benchmarks.signaldetection.construction.deletion import matches
-from metacog_pipeline.benchmarks.signaldetection.construction.invariants import violations
-from metacog_pipeline.benchmarks.signaldetection.construction.texts import read_sst2, read_table
-from metacog_pipeline.benchmarks.signaldetection.items import TASKS
-from metacog_pipeline.benchmarks.signaldetection.prompts import CONDITIONS, load_wording, user_message
+from metacog_pipeline.benchmarks.signaldetection import items as sources
+from metacog_pipeline.benchmarks.signaldetection.items import (
+    TASKS,
+    build,
+    matches,
+    read_sst2,
+    read_table,
+    violations,
+)
+from metacog_pipeline.benchmarks.signaldetection.prompts import CONDITIONS, load_wording, messages
 from metacog_pipeline.home import Home
 from tests.signaldetection.scored import construct
 
@@ -58,7 +62,7 @@ def test_published_file_is_the_pinned_one(parquet, sst2, tmp_path):
     pinned = sources.SOURCES["sst2"]
     if hashlib.sha256(parquet.read_bytes()).hexdigest() != pinned.digest:
         pytest.skip(f"{parquet} is not the published file")
-    (found,) = sources.fetch(Home(tmp_path), ["sst2"], folder=DATA)
+    found = pinned.fetch(Home(tmp_path), DATA)
     assert (found.rows, found.digest) == (67_349, pinned.digest)
     assert [sum(label == wanted for label in sst2.labels) for wanted in (0, 1)] == [29_780, 37_569]
     lengths = [len(sentence) for sentence in sst2.sentences]
@@ -72,8 +76,8 @@ def test_published_file_is_the_pinned_one(parquet, sst2, tmp_path):
 
 
 def test_every_published_sentence_with_the_word_gives_a_sound_item(sst2):
-    items = build(None, sst2, tasks=("C",), trials=len(sst2), seed=1)
-    assert violations(items, [sst2]) == []
+    items = build({"test4plus": sst2}, {"C": len(sst2)}, seed=1)
+    assert violations(items, {"sst2": sst2}) == []
     assert len(items) == sum(bool(matches(text)) and text.strip().lower() != "the" for text in sst2.sentences)
     changed = sum(item.stimulus for item in items)
     assert abs(changed - len(items) / 2) < 2 * len(items) ** 0.5
@@ -82,7 +86,7 @@ def test_every_published_sentence_with_the_word_gives_a_sound_item(sst2):
 def test_published_prompts_are_used_byte_for_byte(sst2):
     need("prompt_metad_A.txt")
     wording = load_wording(DATA)
-    (item,) = build(sst2, None, tasks=("A",), trials=1)
+    (item,) = build({"sst2": sst2}, {"A": 1})
     for (task, condition), text in wording.prompts.items():
         name = (
             f"prompt_metad_{task}.txt"
@@ -91,7 +95,7 @@ def test_published_prompts_are_used_byte_for_byte(sst2):
         )
         assert text.encode() == (DATA / name).read_bytes()
         if task == "A":
-            assert user_message(item, condition, wording) == f'{text}\n\n"{item.text}"'
+            assert messages(item, condition, wording)[-1].content == f'{text}\n\n"{item.text}"'
     present = sum(path.name.startswith("prompt_") for path in DATA.iterdir())
     assert len(wording.prompts) == present <= len(TASKS) * len(CONDITIONS)
 
@@ -109,8 +113,8 @@ def test_shipped_prompts_are_not_copied_from_the_published_ones():
 
 
 def test_oral_and_written_sentences_build_sound_items():
-    sentences = read_table(need("Test4Plus_Raw.txt"), "test4plus", sources.MAX_BYTES)
-    items = build(None, sentences, tasks=("B", "C"), trials=5_000, seed=3)
-    assert violations(items, [sentences]) == []
+    sentences = read_table(need("Test4Plus_Raw.txt"), "test4plus")
+    items = build({"test4plus": sentences}, {"B": 5_000, "C": 5_000}, seed=3)
+    assert violations(items, {"test4plus": sentences}) == []
     labels = {(task, i.stimulus) for task, i in itertools.product(TASKS, items) if i.task == task}
     assert labels == {("B", 0), ("B", 1), ("C", 0), ("C", 1)}

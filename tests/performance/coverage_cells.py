@@ -15,10 +15,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from metacog_pipeline.benchmarks.signaldetection.grid import Counts, Grid
-from metacog_pipeline.benchmarks.signaldetection.measures.confidence import confidence_estimates
-from metacog_pipeline.benchmarks.signaldetection.measures.meta_d import meta_d_estimates
-from metacog_pipeline.benchmarks.signaldetection.measures.type1 import type1_estimates
+from metacog_pipeline.benchmarks.signaldetection.counts import Counts, Grid
+from metacog_pipeline.benchmarks.signaldetection.measures import (
+    confidence_estimates,
+    meta_d_estimates,
+    type1_estimates,
+)
 from metacog_pipeline.scoring import calibration as shared
 from metacog_pipeline.scoring import model_pairs
 from metacog_pipeline.scoring.harmonised_measures import PREFIX
@@ -175,10 +177,10 @@ def yes_no(counts: np.ndarray) -> Found:
     n = len(place)
     names = pl.Series([f"i{number}" for number in range(n)])
     group = Counts(grid, names, np.arange(n), place, np.ones(n, dtype=np.int64), 1)
-    information = confidence_estimates([group])[0]["meta_information"]
+    information = confidence_estimates(group)["meta_information"]
     return {
-        **meta_d_estimates([group])[0],
-        **type1_estimates([group])[0],
+        **meta_d_estimates(group),
+        **type1_estimates(group),
         "meta_information": information,
     }
 

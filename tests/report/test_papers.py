@@ -17,7 +17,15 @@ HOSTILE = '<script>alert(1)</script> & "x"'
 #: What the papers hold that rests on numbers.
 WANTED = {
     "metamedqa": (*(f"Figure {n}" for n in range(1, 5)), *(f"Table {n}" for n in range(1, 6))),
-    "signaldetection": ("Figure of sensitivity", "Figure of criteria", "Table S1", "Table S2"),
+    "signaldetection": (
+        "Figure 1",
+        "Figure 2",
+        "Figure S1",
+        "Figure S2",
+        "Figure S3",
+        "Table S1",
+        "Table S2",
+    ),
     "medley": (*(f"Figure {n}" for n in range(1, 5)), "Table 1", *(f"Table S{n}" for n in range(5, 11))),
     "metacogbench": ("Figures 1 to 5", *(f"Table {n}" for n in range(3, 8))),
     "selfknowledge": (*(f"Figure {n}" for n in range(1, 5)), *(f"Table {n}" for n in range(1, 8))),
@@ -43,7 +51,6 @@ NOT_YET: dict[str, list[str]] = {
         "Figure 8",
         "Figure 9",
     ],
-    "signaldetection": ["Figure 1", "Figure 2", "Figure S1", "Figure S2", "Figure S3"],
 }
 
 

@@ -1,6 +1,5 @@
 """Ledgers of headline claims: each paper's claims against its own tables, with what would be seen without them."""
 
-import json
 from functools import cache
 
 import pytest
@@ -10,8 +9,7 @@ from metacog_pipeline.benchmarks.medley import headline_claims as of_medley
 from metacog_pipeline.benchmarks.metacogbench import headline_claims as of_metacogbench
 from metacog_pipeline.benchmarks.metamedqa import report as of_metamedqa
 from metacog_pipeline.benchmarks.selfknowledge import headline_claims as of_selfknowledge
-from metacog_pipeline.benchmarks.signaldetection import headline_claims as of_signaldetection
-from metacog_pipeline.benchmarks.signaldetection import refitted
+from metacog_pipeline.benchmarks.signaldetection import published as of_signaldetection
 from metacog_pipeline.files import shipped
 from tests.tables import every
 
@@ -24,11 +22,8 @@ PAPERS = (*TABLES, "signaldetection")
 @cache
 def ledger(name):
     data = shipped("data", "published", name)
-    if name in TABLES:
-        frame = TABLES[name].ledger(data)
-    else:
-        digest = json.loads((data / refitted.FILE).read_text("utf-8"))["made_from"]
-        frame = of_signaldetection.ledger(refitted.read(data, digest))
+    given = data if name in TABLES else of_signaldetection.read_refit(data)
+    frame = TABLES.get(name, of_signaldetection).ledger(given)
     return {row["quantity"]: row for row in frame.to_dicts()}
 
 

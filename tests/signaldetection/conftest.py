@@ -8,11 +8,8 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.asking.tasks import ItemChat
-from metacog_pipeline.benchmarks.signaldetection.asking import ask
-from metacog_pipeline.benchmarks.signaldetection.construction import build
-from metacog_pipeline.benchmarks.signaldetection.construction.texts import Texts, read_table
-from metacog_pipeline.benchmarks.signaldetection.items import Item
-from metacog_pipeline.benchmarks.signaldetection.prompts import load_wording
+from metacog_pipeline.benchmarks.signaldetection.items import Item, Texts, build, read_table
+from metacog_pipeline.benchmarks.signaldetection.prompts import ask, load_wording
 from metacog_pipeline.benchmarks.signaldetection.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.scoring.responses import read_responses
@@ -33,7 +30,7 @@ def sentences():
 
 @pytest.fixture(scope="session")
 def items(reviews, sentences):
-    return build(reviews, sentences, dataset="sample", trials=40)
+    return build({"sst2": reviews, "test4plus": sentences}, dict.fromkeys("ABC", 40), dataset="sample")
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +39,7 @@ def many_items():
     texts = Texts(
         "numbers", [n % 2 for n in range(8000)], [f"Film number {n} is what it is." for n in range(8000)]
     )
-    return build(texts, None, tasks=("A",), trials=8000)
+    return build({"sst2": texts}, {"A": 8000})
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmark.contract import Comparison, Group, schema_of
-from metacog_pipeline.benchmarks.signaldetection import SignalDetection, grid, published
+from metacog_pipeline.benchmarks.signaldetection import SignalDetection, counts, published
 from metacog_pipeline.benchmarks.signaldetection.items import Item
 from metacog_pipeline.home import Home
 from metacog_pipeline.scoring.comparisons import comparisons
@@ -74,11 +74,11 @@ def responses(
 @contextmanager
 def fewer(n_boot: int) -> Iterator[None]:
     """Draw ``n_boot`` resamples only: most tests look at values, not at the ends of intervals."""
-    usual, grid.N_BOOT = grid.N_BOOT, n_boot
+    usual, counts.N_BOOT = counts.N_BOOT, n_boot
     try:
         yield
     finally:
-        grid.N_BOOT = usual
+        counts.N_BOOT = usual
 
 
 def groups(frame: pl.DataFrame, **how: Any) -> list[Group]:
@@ -153,5 +153,5 @@ def published_posteriors(factory: pytest.TempPathFactory) -> Path:
 def refit_tables(data: Path, seed: int, posteriors: Path) -> RefitFrames:
     """The refit of the files of ``data``."""
     found = published.refit_tables(data, seed, posteriors)
-    rows = pl.DataFrame([{**asdict(each), "difference": each.difference} for each in found.claims])
-    return RefitFrames(rows.filter(place="table S1"), rows.filter(place="table S2"), table(found.contrasts))
+    rows = pl.DataFrame(found.claims, infer_schema_length=None)
+    return RefitFrames(rows.filter(place="table S1"), rows.filter(place="table S2"), table(found.tests))

@@ -9,18 +9,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from metacog_pipeline.benchmarks.signaldetection.contrasts import CONTRASTS, criteria, paired
-from metacog_pipeline.benchmarks.signaldetection.contrasts.criteria import RISKS
-from metacog_pipeline.benchmarks.signaldetection.contrasts.influence import all_influences, influences
-from metacog_pipeline.benchmarks.signaldetection.grid import Grid, Totals, counts_of, numbered
-from metacog_pipeline.benchmarks.signaldetection.measures import meta_d
-from metacog_pipeline.benchmarks.signaldetection.measures.type1 import type1_of
+from metacog_pipeline.benchmarks.signaldetection.contrasts import (
+    CONTRASTS,
+    RISKS,
+    criteria,
+    influences_of,
+    tables_of,
+)
+from metacog_pipeline.benchmarks.signaldetection.counts import counts_of
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.scoring import comparisons
 from metacog_pipeline.scoring.schemas import COMPARISON
-from metacog_pipeline.stats import exact, resampling
+from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.multiple import holm
 from metacog_pipeline.stats.resampling.products import shared_draws
+from metacog_pipeline.stats.type1 import type1_from_table
 from tests.signaldetection.scored import bound, compare, fewer, groups, pool, responses, table
 
 STEPS = np.array([0.35, 0.7, 1.1, 1.6])
@@ -30,19 +33,13 @@ VERDICTS = {"not_significant", "significant", "negligible", "inconclusive", None
 def criterion(frame: pl.DataFrame) -> pl.DataFrame:
     """The criterion families."""
     found = groups(frame)
-    return table(
-        [
-            row
-            for family in (criteria.independent, criteria.paired, criteria.order)
-            for row in family(bound(), found)
-        ]
-    )
+    return table([row for paired in (False, True) for row in criteria(bound(), found, paired=paired)])
 
 
 def between_models(frame: pl.DataFrame, n_boot: int) -> pl.DataFrame:
     """The families that pair models item by item."""
     bench, found = bound(), groups(frame)
-    own = [each for each in CONTRASTS if each.family in ("models_paired", "mcnemar")]
+    own = [each for each in CONTRASTS if each.family == "models_paired"]
     with fewer(n_boot):
         return pl.concat(
             [comparisons.adjusted(each, comparisons.rows_of(bench, each, found)) for each in own]
@@ -131,12 +128,8 @@ def test_every_row_says_what_it_compares(efficient, shifted):
             .item()
             == 0
         )
-    assert set(efficient["family"]) == {
-        "bayes_optimality", "bayes_models", "bayes_tasks", "models_paired", "mcnemar",
-    }  # fmt: skip
-    assert set(shifted["family"]) == {
-        "criterion_z", "criterion_paired", "criterion_order", "models_paired", "mcnemar",
-    }  # fmt: skip
+    assert set(efficient["family"]) == {"bayes_optimality", "bayes_models", "bayes_tasks", "models_paired"}
+    assert set(shifted["family"]) == {"criterion_z", "criterion_paired", "models_paired"}
 
 
 def test_blurred_confidence_is_found_below_the_optimum_and_below_its_rival(efficient):
@@ -165,12 +158,10 @@ def test_paired_differences_are_those_of_the_board(folder):
         (row["model"], row["measure"]): row["estimate"]
         for row in pool(frame, seed=1, home=folder, n_boot=20).iter_rows(named=True)
     }
-    for measure in ("meta_d", "m_ratio", "auroc2", "d", "c"):
+    for measure in ("meta_d", "m_ratio", "d", "c"):
         (row,) = rows(found, "models_paired", measure)
         assert row["value"] == pytest.approx(board["a", measure] - board["b", measure]), measure
         assert row["low"] <= row["value"] <= row["high"]
-    (row,) = rows(found, "mcnemar")
-    assert row["value"] == pytest.approx(board["a", "accuracy"] - board["b", "accuracy"])
 
 
 def test_sharing_items_narrows_a_difference(folder):
@@ -192,7 +183,7 @@ def test_the_shared_resample_is_an_item_bootstrap_of_each_model():
     found = groups(pl.concat([model(items, seed=seed, model=f"m{seed}") for seed in (1, 2)]))
     counts = [counts_of(group) for group in found]
     with fewer(4000):
-        (pair,) = shared_draws(paired.tables_of(counts), [(0, 1)], 4000, 5)
+        (pair,) = shared_draws(tables_of(counts), [(0, 1)], 4000, 5)
     for own, draws in zip(counts, [side.drawn for side in pair.sides], strict=True):
         assert (draws.sum(axis=1) == 200).all()
         plain = resampling.patterns(own.patterns, 4000, 6)
@@ -210,11 +201,6 @@ def test_a_heeded_risk_moves_the_criterion_as_predicted(shifted):
         assert all(row["verdict"] == "not_significant" for row in rows(shifted, family, "c", model="deaf"))
         notes = [row["note"] for row in rows(shifted, family, "c_prime")]
         assert all("d′ did not move" in note for note in notes)
-    (order,) = rows(shifted, "criterion_order", model="heeds")
-    assert order["statistic"] == 2 and order["verdict"] == "significant"
-    assert order["note"].startswith("as predicted: c is risk_s1 -")
-    (order,) = rows(shifted, "criterion_order", model="deaf")
-    assert order["verdict"] == "not_significant"
 
 
 def test_the_paired_criterion_test_is_that_of_the_joint_table(shifted):
@@ -241,9 +227,9 @@ def test_the_paired_criterion_test_is_that_of_the_joint_table(shifted):
 def test_variances_are_those_of_the_delta_method_with_one_run():
     frame = pl.concat([model(items_of(100 + 20 * k), d=k, c=0.3, seed=k, model=f"m{k}") for k in range(1, 4)])
     counts = [counts_of(group) for group in groups(frame)]
-    expected = type1_of(np.array([each.totals for each in counts]), counts[0].grid)
-    for place, own in enumerate(counts):
-        found = influences(own, own.item)
+    for own in counts:
+        expected = type1_from_table(*own.grid.outcomes(own.totals[None]), "loglinear")
+        found, place = influences_of(own, own.item, len(own.names)), 0
         np.testing.assert_allclose(
             found.value, [expected.c[place], expected.d[place], expected.c_prime[place]], rtol=1e-12
         )
@@ -279,7 +265,7 @@ def test_measured_and_simulated_never_meet(folder):
         [model(items, seed=k, model=f"{source}-{k}", source=source) for source in ("measured", "simulated") for k in (1, 2)]
     )  # fmt: skip
     found = compare(frame, seed=1, home=folder, n_boot=50)
-    between = found.filter(pl.col("family").is_in(["bayes_models", "models_paired", "mcnemar"]))
+    between = found.filter(pl.col("family").is_in(["bayes_models", "models_paired"]))
     assert between.height and (between["a"].str.head(8) == between["b"].str.head(8)).all()
     assert (between["a"].str.head(8) == between["source"].str.head(8)).all()
 
@@ -295,7 +281,7 @@ def test_incomplete_models_are_compared_on_the_items_both_answered(folder):
     frame = pl.concat([model(items, seed=k, model=f"m{k}") for k in (1, 2, 3)])
     found = compare(lacking(frame, "m2", 5, 6), seed=1, home=folder, n_boot=50)
     assert found.filter(pl.col("status").str.starts_with("not compared")).is_empty()
-    between = found.filter(pl.col("family").is_in(["models_paired", "mcnemar"]))
+    between = found.filter(pl.col("family") == "models_paired")
     for row in between.iter_rows(named=True):
         short = "m2" in (row["a"], row["b"])
         assert row["n"] == (198 if short else 200) and row["p"] is not None
@@ -334,7 +320,7 @@ def test_holm_is_over_all_pairs_of_one_measure():
     items = items_of(60)
     few = pl.concat([model(items, d=0.5 + k / 3, seed=k, model=f"m{k}") for k in range(4)])
     found = between_models(few, 100)
-    for measure in ("d", "auroc2"):
+    for measure in ("d", "c"):
         pairs = rows(found, "models_paired", measure)
         assert len(pairs) == 6
         assert [row["p_adjusted"] for row in pairs] == pytest.approx(list(holm([row["p"] for row in pairs])))
@@ -367,7 +353,6 @@ def test_degenerate_models_get_a_reason_not_a_verdict(kind, folder):
     match kind:
         case "same":
             assert meta["value"] == 0 and meta["p"] == 1.0
-            assert rows(found, "mcnemar", condition="confidence")[0]["value"] == 0
         case "perfect" | "one rating":
             assert meta["status"] != "ok" and meta["verdict"] is None and c[0]["status"] == "ok"
         case _:
@@ -386,13 +371,10 @@ def test_a_model_without_meta_d_empties_its_own_rows_only(folder):
     usual = ten([0, 1, 0, 1, 1, 1, 0, 0, 0, 1], [5, 4, 3, 2, 1, 1, 2, 3, 4, 5], "usual")
     found = compare(pl.concat([undefined, usual]), seed=0, home=folder, n_boot=200)
     of = {row["measure"]: row for row in rows(found, "models_paired")}
-    assert of.keys() == {"d", "c", "meta_d", "m_ratio", "auroc2"}
+    assert of.keys() == {"d", "c", "meta_d", "m_ratio"}
     for measure in ("meta_d", "m_ratio"):
         assert "d' is 0" in of[measure]["status"] and of[measure]["p"] is of[measure]["value"] is None
     assert all(of[name]["status"] == "ok" and of[name]["p"] is not None for name in ("d", "c"))
-    # Two errors: one resample in nine has none, and no area; score intervals need no resamples.
-    area = of["auroc2"]
-    assert area["low"] < area["value"] < area["high"] and area["note"] == exact.NOTE and area["low_n"]
     resampled = pool(undefined, seed=0, home=folder, n_boot=200).filter(measure="meta_d")
     assert resampled["estimate"].item() is None and "d' is 0" in resampled["status"].item()
 
@@ -407,8 +389,6 @@ def test_repeated_runs_count_items_not_answers():
     for family in ("criterion_z", "criterion_paired"):
         for one, three in zip(rows(single, family), rows(tripled, family), strict=True):
             assert three["se"] == pytest.approx(one["se"], rel=0.03)
-    models = pl.concat([copies, copies.with_columns(model=pl.lit("n"))])
-    assert not rows(between_models(models, 40), "mcnemar")
 
 
 def test_comparisons_repeat_byte_for_byte(folder):
@@ -460,38 +440,7 @@ def test_from_replies_to_verdicts_over_two_runs(answered, many_items, folder):
         row = board[condition, "c"]
         assert abs(row["estimate"] - c) < 3.3 * row["sem"], condition
     found = compare(frame, seed=1, home=folder, n_boot=200)
-    (order,) = rows(found, "criterion_order")
-    assert order["statistic"] == 2 and order["verdict"] == "significant"
     for one, two in zip(rows(found, "criterion_z", "c"), rows(found, "criterion_paired", "c"), strict=True):
         assert two["value"] == one["value"] and two["se"] < one["se"]
         assert 0.8 < two["value"] / (1.0 if two["b"] == "risk_s1" and two["a"] == "risk_s2" else 0.5) < 1.2
     assert all(row["verdict"] == "significant" for row in rows(found, "bayes_optimality"))
-
-
-def test_influences_of_groups_together_are_those_of_each_alone():
-    items = items_of(150)
-    frames = [model(items, d=0.4 * k, c=0.2 * k, seed=k, model=f"m{k}") for k in range(5)]
-    frames[1] = frames[1].filter(pl.col("position") > 9)  # on other items
-    unread = pl.col("position").is_in([3, 4, 140])
-    frames[2] = frames[2].with_columns(response=pl.when(~unread).then("response"))
-    frames[3] = frames[3].with_columns(response=pl.lit(1, pl.Int8))  # has no d′
-    repeated = pl.concat([frames[4], frames[4].with_columns(run=pl.lit(2, pl.Int32))])
-    counts = [counts_of(group) for group in groups(pl.concat([*frames[:4], repeated]))]
-    numbers, _ = numbered(counts)
-    for place, together in enumerate(all_influences(counts, numbers)):
-        alone = influences(counts[place], numbers[place])
-        for name in ("value", "variance", "items", "influence"):
-            assert getattr(alone, name).tobytes() == getattr(together, name).tobytes(), name
-    assert [len(each.items) for each in all_influences(counts, numbers)] == [150, 140, 147, 0, 150]
-
-
-def test_what_tells_nothing_is_found_together_as_alone():
-    rng, grid = np.random.default_rng(3), Grid(3)
-    totals = rng.integers(0, 3, (200, grid.places)) * rng.integers(0, 2, (200, grid.places))
-    totals[:40, grid.width :] = 0
-    totals[40:80, 3:6] = totals[40:80, grid.width + 3 : grid.width + 6] = 0
-    cells = [Totals(grid, each) for each in totals.astype(float)]
-    together = meta_d.untold(cells)
-    meta_d._UNTOLD.clear()
-    assert together == [(meta_d.no_confidence(each), meta_d.no_meta_d(each)) for each in cells]
-    assert len({why for _, why in together}) > 4

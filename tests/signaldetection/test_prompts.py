@@ -1,14 +1,22 @@
 """What a model is sent, and what a user's own wording may change."""
 
+import asyncio
 import itertools
+import json
 import re
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
+from metacog_pipeline.asking.tasks import ItemChat
+from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmarks.signaldetection import prompts
-from metacog_pipeline.benchmarks.signaldetection.items import TASKS
+from metacog_pipeline.benchmarks.signaldetection.items import TASKS, Item
+from metacog_pipeline.benchmarks.signaldetection.prompts import Wording, ask, constraint
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.llm.types import Message
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import JsonObject, Message, Status
 from tests.signaldetection.scored import bound
 from tests.tables import every
 
@@ -43,7 +51,7 @@ def test_every_text_has_the_ingredients(task, condition, wording):
 
 @pytest.mark.parametrize("task", TASKS)
 def test_risk_arms_differ_in_the_two_sentences_about_errors_only(task, wording):
-    none, s1, s2 = (wording.text(task, condition).splitlines() for condition in prompts.RISK_CONDITIONS)
+    none, s1, s2 = (wording.text(task, condition).splitlines() for condition in prompts.CONDITIONS[1:])
     for arm in (s1, s2):
         extra = [line for line in arm if line not in none]
         assert len(extra) == 1 and [line for line in arm if line in none and line] == [x for x in none if x]
@@ -93,7 +101,7 @@ def test_a_folder_in_the_published_layout_is_used_byte_for_byte(tmp_path, items)
     assert set(found.prompts) == set(KEYS) and found.system == "" and found.ratings == 5
     item = next(item for item in items if item.task == "C")
     expected = f'  prompt_taskC_risk_configuration_S1.txt\r\n\tdecide {{x}} \n\n"{item.text}"'
-    assert prompts.user_message(item, "risk_s1", found) == expected
+    assert prompts.messages(item, "risk_s1", found)[-1].content == expected
 
 
 def test_a_folder_is_never_mixed_with_the_shipped_words(tmp_path):
@@ -138,3 +146,49 @@ def test_unreadable_files_are_refused_in_one_line(tmp_path):
     (tmp_path / "prompt_metad_A.txt").write_bytes(b"\xff\xfe\xff")
     with pytest.raises(StudyError, match=r"prompt_metad_A\.txt cannot be read"):
         prompts.load_wording(tmp_path)
+
+
+# --- the call ----
+SPEC = ModelSpec(name="m", provider="openai", model="x")
+Call = tuple[str, tuple[Message, ...], dict[str, Any]]
+
+
+def asked(item: Item, condition: str, mode: str, wording: Wording) -> list[Call]:
+    calls: list[Call] = []
+
+    async def kept(step: str, messages: Sequence[Message], **options: Any) -> Answer:
+        calls.append((step, tuple(messages), options))
+        return Answer(Status.OK, "")
+
+    asyncio.run(ask(item, condition, ItemChat(kept, mode, SPEC), wording))
+    return calls
+
+
+def test_schema_asks_decision_before_confidence_and_confidence_where_it_is_asked():
+    both, alone = (constraint("json_schema", condition, 5) for condition in ("confidence", "risk_s1"))
+    assert isinstance(both, JsonObject) and isinstance(alone, JsonObject) and both.name != alone.name
+    schema = json.loads(both.schema_json)
+    assert list(schema["properties"]) == schema["required"] == ["decision", "confidence"]
+    assert schema["properties"]["decision"] == {"type": "string", "enum": ["0", "1"]}
+    assert schema["properties"]["confidence"] == {"type": "integer", "enum": [1, 2, 3, 4, 5]}
+    assert schema["additionalProperties"] is False
+    assert list(json.loads(alone.schema_json)["properties"]) == ["decision"]
+
+
+def test_schema_follows_the_scale_of_the_words(items, wording):
+    four = Wording("four", wording.prompts, ratings=4)
+    ((_, _, options),) = asked(items[0], "confidence", "json_schema", four)
+    schema = json.loads(options["constraint"].schema_json)
+    assert schema["properties"]["confidence"]["enum"] == [1, 2, 3, 4]
+
+
+def test_text_mode_is_not_constrained(items, wording):
+    ((_, _, options),) = asked(items[0], "confidence", "text", wording)
+    assert options["constraint"] is None
+
+
+def test_unknown_modes_and_conditions_are_refused_before_anything_is_asked(items, wording):
+    with pytest.raises(StudyError, match="unknown answer mode 'choice'"):
+        asked(items[0], "confidence", "choice", wording)
+    with pytest.raises(StudyError, match="no text for task A under baseline"):
+        asked(items[0], "baseline", "text", wording)

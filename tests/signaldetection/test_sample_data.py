@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.benchmarks.signaldetection.construction.texts import read_table
+from metacog_pipeline.benchmarks.signaldetection.items import read_table
 from tests.signaldetection.scored import construct
 
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "signaldetection" / "sample"

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from scipy.special import ndtri
 
-from metacog_pipeline.benchmarks.signaldetection.measures import posteriors as kept
-from metacog_pipeline.benchmarks.signaldetection.measures.bayes import BAYES
+from metacog_pipeline.benchmarks.signaldetection import measures as kept
+from metacog_pipeline.benchmarks.signaldetection.measures import BAYES
 from metacog_pipeline.scoring.schemas import ESTIMATE
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.counts import counts_from_trials, padded
@@ -166,7 +166,6 @@ def test_incomplete_cells_are_withheld_unless_allowed(status, tmp_path):
         rest = [row for name, row in rows.items() if name != "coverage"]
         assert all(row["estimate"] is None and row["status"] == said for row in rest)
         assert all(row["n_failed"] == 3 for row in rest)
-    assert not (tmp_path / "cache").exists()  # nothing was fitted for numbers nobody sees
     allowed = values(score(frame, seed=1, allow_incomplete=True, n_boot=20))
     assert allowed["d"]["estimate"] is not None and allowed["d"]["status"] == said
     expected = values(score(frame.filter(pl.col("position") >= 3), seed=1, n_boot=20))
@@ -283,8 +282,8 @@ def test_posteriors_are_kept_once_and_survive_damage(tmp_path, monkeypatch):
     frame = observer(n=200)
     first = pool(frame, seed=1, home=tmp_path, n_boot=20)
     (file,) = (tmp_path / "cache" / "posteriors").iterdir()
-    drawn = pl.read_parquet(file)
-    assert drawn.columns == ["about", "d1", "c1", "meta_d", "m_ratio"] and len(drawn["d1"][0]) == 4000
+    with np.load(file) as drawn:
+        assert list(drawn) == ["about", "d1", "c1", "meta_d", "m_ratio"] and len(drawn["d1"]) == 4000
     written = file.stat().st_mtime_ns
     sampled = []
     sample = kept.bayes_metad
@@ -311,7 +310,8 @@ def test_a_posterior_that_has_not_converged_gives_a_status_and_no_number(tmp_pat
             assert rows[name]["estimate"] is None and rows[name]["low"] is None
             assert rows[name]["status"].startswith("posterior not_converged: ")
     (file,) = (tmp_path / "cache" / "posteriors").iterdir()
-    assert pl.read_parquet(file)["d1"].list.len().to_list() == [0]
+    with np.load(file) as drawn:
+        assert list(drawn) == ["about"]
 
 
 def test_another_number_of_ratings_is_as_good(tmp_path):

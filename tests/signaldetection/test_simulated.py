@@ -7,11 +7,8 @@ import polars as pl
 import pytest
 from pydantic import ValidationError
 
-from metacog_pipeline.benchmarks.signaldetection.asking import constraint
-from metacog_pipeline.benchmarks.signaldetection.construction import build
-from metacog_pipeline.benchmarks.signaldetection.construction.texts import Texts
-from metacog_pipeline.benchmarks.signaldetection.items import Item
-from metacog_pipeline.benchmarks.signaldetection.prompts import CONDITIONS, Wording, messages
+from metacog_pipeline.benchmarks.signaldetection.items import Item, Texts, build
+from metacog_pipeline.benchmarks.signaldetection.prompts import CONDITIONS, Wording, constraint, messages
 from metacog_pipeline.benchmarks.signaldetection.read import WORDS, fields
 from metacog_pipeline.benchmarks.signaldetection.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec
@@ -124,7 +121,7 @@ def test_unknown_text_is_answered_without_confidence(text, items):
 
 
 def test_one_sentence_in_two_tasks_is_two_items(sentences, wording):
-    both = build(None, sentences, dataset="sample", trials=144)
+    both = build({"test4plus": sentences}, {"B": 144, "C": 144}, dataset="sample")
     twice = {i.text for i in both if i.task == "B"} & {i.text for i in both if i.task == "C"}
     assert len(twice) > 20
     respond = SimulatedRespondent(both, ObserverSpec(d=10))
@@ -134,7 +131,7 @@ def test_one_sentence_in_two_tasks_is_two_items(sentences, wording):
 
 def test_quotes_and_line_breaks_in_an_item_do_not_hide_it(wording):
     source = Texts("x", [0, 1, 0, 1], ['say "yes"', '"', "a\n\nb", '"quoted" "'])
-    odd = build(source, None, tasks=("A",))
+    odd = build({"sst2": source}, {"A": 100})
     respond = SimulatedRespondent(odd, ObserverSpec(d=10))
     assert len(odd) == 4
     for item in odd:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.signaldetection import grid
-from metacog_pipeline.benchmarks.signaldetection.measures.meta_d import meta_d_estimates
+from metacog_pipeline.benchmarks.signaldetection import counts as grid
+from metacog_pipeline.benchmarks.signaldetection.measures import meta_d_estimates
 from metacog_pipeline.stats import identifiability, mafc, metad
 from metacog_pipeline.stats.confidence_fit import Cells, Options, fit_cells
 from metacog_pipeline.stats.counts import counts, padded
@@ -49,7 +49,7 @@ def test_a_fit_of_any_table_withholds_them(n_s1, n_s2, status, options):
 
 @CASES
 def test_the_scores_of_signal_detection_withhold_them(n_s1, n_s2, status):
-    (found,) = meta_d_estimates([group(n_s1, n_s2)])
+    found = meta_d_estimates(group(n_s1, n_s2))
     for name, estimate in found.items():
         assert estimate.value is None and estimate.status not in ("", "ok"), name
 

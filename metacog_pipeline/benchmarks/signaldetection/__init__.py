@@ -1,13 +1,20 @@
 """Signal detection: how well does a model discriminate, does its confidence know, and does its criterion heed risk?
 
 Richard Servajean, Philippe Servajean: "Measuring the metacognition of AI" (2026), arXiv:2603.29693.
-Reproduces Table S1 (d′, meta-d′ and M-ratio of three models on three tasks) and Table S2 (criteria under three risk
-configurations).
 
-Start with ``benchmark``, which names everything: ``construction`` builds the three tasks from published
-sentences, ``prompts`` and ``asking`` say how they are asked, ``read`` what a reply says, ``grid`` how responses are
-counted, ``measures`` and ``contrasts`` what is computed from the counts, ``published`` what the printed numbers come to
-when computed again. ``simulated`` answers instead of a model.
+==============  ============================================================================================================
+``benchmark``   the class: what it declares to the pipeline
+``settings``    its table of the study file
+``items``       the item, its sources, and how the three tasks are made
+``prompts``     the words, and the one call an item takes
+``read``        reading a reply, and rows of answers made elsewhere
+``counts``      responses of a group counted over stimulus, response and confidence
+``measures``    d′, c, meta-d′ by maximum likelihood and by posterior, confidence
+``contrasts``   tests between conditions, models and tasks
+``published``   the printed numbers computed again from the published counts, and the verdicts of the text
+``report``      the board, the figures, and the manifest of the paper
+``simulated``   respondents of known sensitivity, efficiency and criteria
+==============  ============================================================================================================
 """
 
 from __future__ import annotations
@@ -23,7 +30,7 @@ if TYPE_CHECKING:
 PARTS = {
     "SignalDetection": f"{__name__}.benchmark:SignalDetection",
     "Settings": f"{__name__}.settings:Settings",
-    "board": f"{__name__}.board:BOARD",
+    "board": f"{__name__}.report:BOARD",
     "read_row": f"{__name__}.read:read_row",
 }
 __getattr__ = registry.lazily(__name__, "SignalDetection", PARTS)

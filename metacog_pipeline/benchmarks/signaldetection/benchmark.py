@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -10,16 +10,13 @@ import polars as pl
 
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Calls, Chat, Condition, Paper, Respondent, Stage, Step
-from metacog_pipeline.benchmark.display import numbered
 from metacog_pipeline.benchmark.wording import words_of
-from metacog_pipeline.benchmarks.signaldetection import asking, board, published, read
-from metacog_pipeline.benchmarks.signaldetection.construction import STEPS, sources, wanted
-from metacog_pipeline.benchmarks.signaldetection.contrasts import CONTRASTS
-from metacog_pipeline.benchmarks.signaldetection.importing import IMPORTER
+from metacog_pipeline.benchmarks.signaldetection import prompts, published, read, report
+from metacog_pipeline.benchmarks.signaldetection.contrasts import CONTRASTS, QUESTIONS
+from metacog_pipeline.benchmarks.signaldetection.items import SOURCES, STEPS, wanted
 from metacog_pipeline.benchmarks.signaldetection.items import Item as Trial
 from metacog_pipeline.benchmarks.signaldetection.measures import MEASURES, rated
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE, Wording, load_wording
-from metacog_pipeline.benchmarks.signaldetection.questions import QUESTIONS
 from metacog_pipeline.benchmarks.signaldetection.settings import Settings
 from metacog_pipeline.benchmarks.signaldetection.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec
@@ -32,24 +29,25 @@ class SignalDetection(contract.Benchmark[Settings, Trial, read.Response]):
     title = "Signal detection"
     paper = Paper(
         "Measuring the metacognition of AI", "Richard Servajean, Philippe Servajean", 2026, "arXiv:2603.29693",
-        "https://arxiv.org/abs/2603.29693", numbered(Figure=2, Figure_S=3, Table_S=2),
+        "https://arxiv.org/abs/2603.29693",
+        numbered=("Figure 1", "Figure 2", "Figure S1", "Figure S2", "Figure S3", "Table S1", "Table S2"),
     )  # fmt: skip
     Settings, Item, Response = Settings, Trial, read.Response
-    answer_modes = asking.MODES
+    answer_modes = prompts.MODES
     unreadable = read.UNREADABLE
     grouped_by = ("task",)
-    sources = sources.declared()
+    sources = tuple(each.declared for each in SOURCES.values())
     measures = MEASURES
     contrasts = CONTRASTS
     questions = QUESTIONS
     published = published.PUBLISHED
-    board = board.BOARD
-    importer = IMPORTER
+    board = report.BOARD
+    importer = read.IMPORTER
     trial_settings: ClassVar = {"dataset": "sample", "trials": 6}
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
         Stage.PARSING: "4",
-        Stage.SCORING: "6",
+        Stage.SCORING: "7",
     }
 
     def construction(self) -> tuple[Step, ...]:
@@ -73,9 +71,26 @@ class SignalDetection(contract.Benchmark[Settings, Trial, read.Response]):
         """Return the study's conditions; each asks every item."""
         return tuple(Condition(name) for name in self.settings.conditions)
 
+    def advice(self) -> Iterator[str]:
+        """Yield a line for each task with fewer trials than it takes to find a difference of 0.1 in M-ratio."""
+        from metacog_pipeline.stats.power import (
+            Design,
+            approximate_trials,
+        )  # loads scipy.optimize: for `plan` alone
+
+        if CONFIDENCE not in self.settings.conditions:
+            return
+        for task, d in published.SENSITIVITY.items():
+            needed = approximate_trials(Design("mratio", d, 0.8, -0.1, ratings=self.wording.ratings), 0.8)
+            if task in self.settings.tasks and (trials := self.settings.trials_of(task)) < (needed or 0):
+                yield (
+                    f"signaldetection, task {task}: {trials:,} trials; M-ratios of 0.8 and 0.7 differ with a power of 80 % "
+                    f'from about {needed:,} on (d′ {d:g}, as in the paper); raise trials, or preset = "paper".'
+                )
+
     def steps(self, condition: str, mode: str = "text") -> tuple[str, ...]:
         """Return the one call an item takes: decision and confidence in one object."""
-        return (asking.STEP,)
+        return (prompts.STEP,)
 
     def worded_by(self, condition: str) -> Any:
         """Return the texts of the condition."""
@@ -88,21 +103,22 @@ class SignalDetection(contract.Benchmark[Settings, Trial, read.Response]):
 
     async def ask(self, item: Trial, condition: str, chat: Chat) -> None:
         """Ask one call."""
-        await asking.ask(item, condition, chat, self.wording)
+        await prompts.ask(item, condition, chat, self.wording)
 
     def observer(self, parameters: ObserverSpec) -> Respondent:
         """Return an observer of known sensitivity, metacognitive efficiency and criteria."""
         return SimulatedRespondent(self.items, parameters, self.wording)
 
+    def _ratings(self, condition: str) -> int | None:
+        return self.wording.ratings if rated(condition) else None
+
     def parse(self, item: Trial, condition: str, calls: Calls) -> read.Response:
         """Read the one call; a confidence counts only where it was asked for."""
-        return read.read_response(item, calls, self.wording.ratings if rated(condition) else None)
+        return read.read_response(item, calls, self._ratings(condition))
 
     def again(self, item: Trial, condition: str, calls: Calls) -> Iterable[tuple[str, str]]:
         """Return the step to ask once more and the form to ask for."""
-        return read.again(
-            self.parse(item, condition, calls), self.wording.ratings if rated(condition) else None
-        )
+        return read.again(self.parse(item, condition, calls), self._ratings(condition))
 
     def harmonise(self, responses: pl.DataFrame) -> pl.DataFrame:
         """Return the rated responses; k of K is the probability 0.5 + (k-1)/(2(K-1)) of two alternatives."""

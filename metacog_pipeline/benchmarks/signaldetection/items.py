@@ -1,31 +1,61 @@
-"""The item of the signal-detection benchmark: one text, one of two labels.
+"""The item, the sources of its texts, and the steps that make the items of the three tasks.
 
-=====  =========================================  ==============  ======================
-task   question                                   0 (S1)          1 (S2)
-=====  =========================================  ==============  ======================
-``A``  what a sentence of a film review feels     negative        positive
-``B``  where a sentence comes from                oral speech     a written source
-``C``  whether one "the" was deleted              unchanged       one "the" deleted
-=====  =========================================  ==============  ======================
+=====  =========================================  ==============  ======================  =============
+task   question                                   0 (S1)          1 (S2)                  source
+=====  =========================================  ==============  ======================  =============
+``A``  sentiment of a sentence of a film review   negative        positive                ``sst2``
+``B``  origin of a sentence                       oral speech     a written source        ``test4plus``
+``C``  was one "the" deleted?                     unchanged       one "the" deleted       ``test4plus``
+=====  =========================================  ==============  ======================  =============
+
+Rows are drawn uniformly without replacement, in the order of the SHA-256 of seed, task and item id: more trials add items
+and change none. Nothing balances the labels, as in the paper. Two things give task C away to a reader who knows them, and
+are part of the published construction: a space before a comma or two spaces in a row survive in unchanged texts only, and
+a deleted "The" at the start leaves a sentence that begins with a small letter.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, cast
 
-from metacog_pipeline.benchmark import contract
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-Task = Literal["A", "B", "C"]
+from metacog_pipeline.benchmark import contract, source_files
+from metacog_pipeline.benchmark.contract import Benchmark, Check, Checked, Inputs, Made, Step
+from metacog_pipeline.benchmark.seeded_sample import seeded_sample
+from metacog_pipeline.benchmark.source_files import PinnedFile
+from metacog_pipeline.benchmarks.signaldetection.settings import Task
+from metacog_pipeline.errors import SourceError
+from metacog_pipeline.files import sha256_hex, shipped
+from metacog_pipeline.sources import read_bytes
+
+Bound = Benchmark[Any, Any, Any]
 TASKS: tuple[Task, ...] = ("A", "B", "C")
 S1, S2 = 0, 1
+REVIEWS, SENTENCES = "sst2", "test4plus"
+SOURCE_OF: Mapping[Task, str] = {"A": REVIEWS, "B": SENTENCES, "C": SENTENCES}
+P_DELETE = 0.5
+MAX_BYTES = 1024**3
+_PREFIXES = {"published": "sdt", "sample": "sample-sdt"}
+_SAMPLE_FILES = {REVIEWS: "reviews.tsv", SENTENCES: "sentences.tsv"}
+# The word in any case, without an ASCII letter beside it. No IGNORECASE: with it the ranges would take in the long s, the
+# Kelvin sign and the dotless i.
+_THE = re.compile(r"(?<![A-Za-z])[Tt][Hh][Ee](?![A-Za-z])")
 
 
 class Item(contract.Item):
-    """One trial's text and its true label.
+    """One text and its true label, ``stimulus``: 0 (S1) or 1 (S2).
 
-    ``stimulus`` is 0 (S1) or 1 (S2); ``source`` the name of the file the text comes from and ``source_row`` its
-    0-based row there; ``position`` the 0-based place among the items of its task in the order they were drawn, which
-    a larger number of trials does not change.
+    ``source_row`` is the 0-based row in the file ``source``; ``position`` the 0-based place among the items of the task.
     """
 
     task: Task
@@ -37,3 +67,288 @@ class Item(contract.Item):
     def asked_and_scored_by(self) -> Any:
         """Return task, text and label."""
         return [self.task, self.text, self.stimulus]
+
+
+# --- sources ------------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The rows of a source in file order: labels 0 or 1, and sentences exactly as they are there."""
+
+    name: str
+    labels: Sequence[int]
+    sentences: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+def read_table(path: Path, name: str) -> Texts:
+    """Read a UTF-8 file of lines ``label<TAB>sentence`` without a header; ``.gz`` is unpacked, empty lines are no rows.
+
+    Raises SourceError with file and line: not UTF-8, no tab, a label other than 0 and 1, no sentence; or no row of a label.
+    """
+    rows: list[tuple[int, str]] = []
+    for number, raw in enumerate(io.BytesIO(read_bytes(path, MAX_BYTES)), start=1):
+        try:
+            line = raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise SourceError(
+                f"{path}:{number}: not UTF-8 ({error.reason}); convert a copy to UTF-8 and fetch it with --from DIR"
+            ) from None
+        label, tab, sentence = line.partition("\t")
+        if tab and label.strip() in ("0", "1") and sentence.strip():
+            rows.append((int(label), sentence))
+        elif line:
+            raise SourceError(
+                f"{path}:{number}: expected 0 or 1, a tab and a sentence, found {line[:60]!r}; replace or mend the file"
+            )
+    return _both_labels(path, name, rows)
+
+
+def read_sst2(path: Path, name: str) -> Texts:
+    """Read the Parquet file of SST-2; SourceError where it is none, a label is not 0 or 1, or a sentence is empty."""
+    kinds = {"sentence": pa.string(), "label": pa.int64()}
+    try:
+        table = pq.read_table(pa.BufferReader(read_bytes(path)), columns=list(kinds))
+    except (OSError, KeyError, pa.ArrowException) as error:
+        raise SourceError(f"{path}: not a readable Parquet file of SST-2 ({error}); replace it") from None
+    for column, kind in kinds.items():
+        if column not in table.column_names or table.schema.field(column).type != kind:
+            raise SourceError(f"{path}: no column {column!r} of type {kind}; replace the file")
+    rows = list(zip(table["label"].to_pylist(), table["sentence"].to_pylist(), strict=True))
+    for number, (label, sentence) in enumerate(rows):
+        if label not in (0, 1) or not (sentence or "").strip():
+            raise SourceError(
+                f"{path}: row {number} has label {label!r} and sentence {sentence!r}; expected 0 or 1 and a text"
+            )
+    return _both_labels(path, name, rows)
+
+
+def _both_labels(path: Path, name: str, rows: Sequence[tuple[int, str]]) -> Texts:
+    labels = [label for label, _ in rows]
+    for label in (0, 1):
+        if label not in labels:
+            raise SourceError(f"{path}: no row has label {label}; replace the file")
+    return Texts(name, labels, [sentence for _, sentence in rows])
+
+
+SOURCES: Mapping[str, PinnedFile] = {
+    each.name: each
+    for each in (
+        PinnedFile(
+            "signaldetection",
+            REVIEWS,
+            "https://raw.githubusercontent.com/sshrichard/metacognition-of-AI/8746b30bb0383b9a97cd4bf6cf899dc68e3a90aa"
+            "/train-00000-of-00001.parquet",
+            "SST-2 (Socher et al. 2013) is given for research; the copy states no licence",
+            "sst2.parquet",
+            "c7921283b75a42e685f50edecb96798607ea0fcbfd0739ee8975f22c12d55f09",
+            ("train-00000-of-00001.parquet", "sst2.parquet"),
+            lambda path: len(read_sst2(path, REVIEWS)),
+        ),
+        PinnedFile(
+            "signaldetection",
+            SENTENCES,
+            "https://zenodo.org/records/7694423/files/Test4Plus_Raw.txt?download=1",
+            "as stated in the Zenodo record 7694423",
+            "test4plus.tsv",
+            None,  # no digest is published: the first file fetched pins it
+            ("Test4Plus_Raw.txt", "test4plus.tsv"),
+            lambda path: len(read_table(path, SENTENCES)),
+            MAX_BYTES,
+        ),
+    )
+}
+
+
+fetch = partial(source_files.fetch, SOURCES)
+
+
+# --- construction -------------------------------------------------------------------------------------------------------
+def build(
+    texts: Mapping[str, Texts], trials: Mapping[Task, int], seed: int = 0, dataset: str = "published"
+) -> list[Item]:
+    """Return the items of the tasks that ``trials`` names, in the order A, B, C, from ``texts`` by name of the source.
+
+    A source with fewer rows gives all it has. ``seed`` decides which rows are drawn and, in task C, whether and where a
+    word is deleted. Texts of A and B are those of the source, byte for byte.
+    """
+    return [
+        item
+        for task in TASKS
+        if task in trials
+        for item in _of_task(task, texts[SOURCE_OF[task]], trials[task], seed, dataset)
+    ]
+
+
+def _of_task(task: Task, source: Texts, trials: int, seed: int, dataset: str) -> Iterator[Item]:
+    prefix = _PREFIXES.get(dataset, dataset)
+    rows = (row for row, text in enumerate(source.sentences) if task != "C" or can_be_asked(text))
+    by_name = {f"{prefix}-{task}-{row:06d}": row for row in rows}
+    for position, name in enumerate(seeded_sample(by_name, trials, seed, f"signaldetection-{task}")):
+        row = by_name[name]
+        label, text = source.labels[row], source.sentences[row]
+        if task == "C":
+            label, text = int(_uniform(seed, "delete", name) < P_DELETE), text.strip()
+            if label:
+                places = matches(text)
+                text = delete(text, places[int(_uniform(seed, "place", name) * len(places))])
+        yield Item(
+            item_id=name, dataset=dataset, position=position, task=task, stimulus=cast(Literal[0, 1], label),
+            text=text, source=source.name, source_row=row,
+        )  # fmt: skip
+
+
+def _uniform(seed: int, purpose: str, name: str) -> float:
+    digest = sha256_hex(f"{seed}:signaldetection-{purpose}:{name}")
+    return int(digest[:13], 16) / float(16**13)
+
+
+def matches(sentence: str) -> list[tuple[int, int]]:
+    """Return the places (start, end) of the word "the" in ``sentence``, in order."""
+    return [match.span() for match in _THE.finditer(sentence)]
+
+
+def can_be_asked(sentence: str) -> bool:
+    """Whether the word is in ``sentence`` and something would be left without it."""
+    return _THE.search(sentence) is not None and len(sentence.strip()) > len("the")
+
+
+def delete(sentence: str, place: tuple[int, int]) -> str:
+    """Return ``sentence`` without the characters at ``place``, white space tidied; the next word keeps its case."""
+    start, end = place
+    rest = re.sub(r"\s{2,}", " ", sentence[:start] + sentence[end:])
+    return re.sub(r"\s+([,;:.!?)])", r"\1", rest).strip()
+
+
+def violations(items: Sequence[Item], texts: Mapping[str, Texts]) -> list[str]:
+    """Return one line per item that is not what its source and its label say; empty when all holds.
+
+    Checked without the code that deletes: a changed text of task C is its source row without one "the", white space apart.
+    """
+    by_name = {each.name: each for each in texts.values()}
+    ids = Counter(item.item_id for item in items)
+    rows = Counter((item.task, item.source, item.source_row) for item in items)
+    lines = [f"{name}: the item id is used {n} times" for name, n in ids.items() if n > 1]
+    lines += [
+        f"task {t}, row {row} of {name}: drawn {n} times" for (t, name, row), n in rows.items() if n > 1
+    ]
+    for task in TASKS:
+        places = [item.position for item in items if item.task == task]
+        if places != list(range(len(places))):
+            lines.append(f"task {task}: positions do not count from 0")
+    return lines + [f"{item.item_id}: {why}" for item in items if (why := _fault(item, by_name))]
+
+
+def _fault(item: Item, texts: Mapping[str, Texts]) -> str | None:
+    if item.task not in TASKS or item.stimulus not in (0, 1) or not item.text.strip():
+        return f"task {item.task!r}, label {item.stimulus!r}, text {item.text[:40]!r}"
+    source = texts.get(item.source)
+    if source is None or not 0 <= item.source_row < len(source):
+        return f"no row {item.source_row} in source {item.source!r}"
+    original, label = source.sentences[item.source_row], source.labels[item.source_row]
+    if item.task != "C":
+        same = (item.text, item.stimulus) == (original, label)
+        return None if same else "text or label is not that of its source row"
+    if item.stimulus == S1:
+        return None if item.text == original.strip() else "marked as unchanged, but changed"
+    left = "".join(item.text.split())
+    for match in re.finditer("the", original, re.IGNORECASE | re.ASCII):
+        before, behind = original[: match.start()], original[match.end() :]
+        a_word = not any(c.isascii() and c.isalpha() for c in before[-1:] + behind[:1])
+        if a_word and "".join((before + behind).split()) == left:
+            return None
+    return 'marked as changed, but not by taking out one "the"'
+
+
+# --- steps --------------------------------------------------------------------------------------------------------------
+def wanted(tasks: Sequence[Task]) -> tuple[str, ...]:
+    """Return the names of the sources that ``tasks`` are built from."""
+    return tuple(dict.fromkeys(SOURCE_OF[task] for task in TASKS if task in tasks))
+
+
+def _sample(name: str) -> Path:
+    return shipped("data", "signaldetection", "sample", _SAMPLE_FILES[name])
+
+
+def input_digests(benchmark: Bound) -> dict[str, str]:
+    """Return the SHA-256 of every file the items are built from; a source that is not fetched is left out."""
+    names = wanted(benchmark.settings.tasks)
+    if benchmark.settings.dataset == "sample":
+        return {name: sha256_hex(_sample(name).read_bytes()) for name in names}
+    found = {name: SOURCES[name].kept_digest(benchmark.context.home) for name in names}
+    return {name: digest for name, digest in found.items() if digest is not None}
+
+
+def texts_of(benchmark: Bound) -> dict[str, Texts]:
+    """Return the sources by name, verified; SourceError where one is missing or not the pinned one."""
+    names, home = wanted(benchmark.settings.tasks), benchmark.context.home
+    if benchmark.settings.dataset == "sample":
+        return {name: read_table(_sample(name), _sample(name).stem) for name in names}
+    read = {REVIEWS: read_sst2, SENTENCES: read_table}
+    return {name: read[name](SOURCES[name].load(home), name) for name in names}
+
+
+def bring_sources(benchmark: Bound, inputs: Inputs) -> Made:
+    """Bring the texts that the study's tasks need home."""
+    origins = [benchmark.settings.dataset]
+    if needed := benchmark.needed_sources():
+        origins = [found.origin for found in fetch(benchmark.context.home, needed)]
+    read = texts_of(benchmark).values()
+    rows = [
+        {"source": each.name, "label": label, "sentence": sentence}
+        for each in read
+        for label, sentence in zip(each.labels[:5], each.sentences[:5], strict=True)
+    ]
+    facts = {"origin": "; ".join(origins), "sentences": sum(len(each) for each in read)}
+    return Made(frame=pl.DataFrame(rows), facts=facts)
+
+
+def make_items(benchmark: Bound, inputs: Inputs) -> Made:
+    """Build the items and check them against the sources."""
+    read, chosen = texts_of(benchmark), benchmark.settings
+    trials = {task: chosen.trials_of(task) for task in TASKS if task in chosen.tasks}
+    items = build(read, trials, benchmark.context.seed, chosen.dataset)
+    counts = Counter(f"{item.task}{item.stimulus}" for item in items)
+    by_label = {f"{task}{label}": counts[f"{task}{label}"] for task in trials for label in (0, 1)}
+    broken = violations(items, read)
+    sound = Checked(not broken, {"violations": len(broken), "first": "; ".join(broken[:5])})
+    return Made(
+        rows=items,
+        facts={"dataset": chosen.dataset, **by_label},
+        checks={"invariants_hold": sound, "both_labels": Checked(all(by_label.values()), by_label)},
+    )
+
+
+STEPS = (
+    Step(
+        "sources",
+        "Labelled sentences: film reviews (task A), oral and written sentences (tasks B and C), or the sample's.",
+        bring_sources,
+        inputs=input_digests,
+    ),
+    Step(
+        "items",
+        "The trials of the tasks: a text and one of two labels, the same for every model, run and condition.",
+        make_items,
+        needs=("sources",),
+        writes=Item,
+        checks={
+            "invariants_hold": Check(
+                "Every text is its source's, and lacks one 'the' exactly where its label says so.",
+                blocking=True,
+            ),
+            "both_labels": Check(
+                "Each task has trials of both labels; without, nothing can be discriminated."
+            ),
+        },
+        inputs=input_digests,
+    ),
+)
+
+
+def sample_items(seed: int = 0) -> list[Item]:
+    """Return every item of the sample that ships with the package; ``seed`` decides what task C deletes."""
+    read = {name: read_table(_sample(name), _sample(name).stem) for name in _SAMPLE_FILES}
+    every = max(map(len, read.values()))
+    return build(read, dict.fromkeys(TASKS, every), seed, "sample")

@@ -1,35 +1,36 @@
-"""The words a model is sent: one user message per item, task and condition; at most one system message for all."""
+"""The words a model is sent and the one call an item takes: decision and confidence in one JSON object.
+
+One user message per item, task and condition: the words, an empty line, the item in double quotes. A strict schema is asked
+for where the provider keeps to one, plain text otherwise; the words ask for the same object either way.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from metacog_pipeline.benchmark.wording import (
-    read_words,
-    require_known,
-    require_text,
-    system_text,
-)
+from metacog_pipeline.benchmark.contract import Chat
+from metacog_pipeline.benchmark.wording import read_words, require_known, require_text, system_text
 from metacog_pipeline.benchmarks.signaldetection.items import TASKS, Item
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import shipped
-from metacog_pipeline.llm.types import Message
+from metacog_pipeline.llm.types import Constraint, JsonObject, Message
 
 CONFIDENCE = "confidence"
-RISK_CONDITIONS = ("risk_none", "risk_s1", "risk_s2")
-CONDITIONS = (CONFIDENCE, *RISK_CONDITIONS)
+CONDITIONS = (CONFIDENCE, "risk_none", "risk_s1", "risk_s2")
+MODES = ("json_schema", "text")
+STEP = "answer"
 RATINGS = 5
 MAX_RATINGS = 9  # one digit
-_KEYS = ("id", "ratings", "system", "prompts")
 # File names of a folder of prompts in the grid in which the authors published theirs; "0" is no risk.
 _FILE_NAMES: Mapping[tuple[str, str], str] = {
-    (task, condition): f"prompt_metad_{task}.txt"
-    if condition == CONFIDENCE
-    else f"prompt_task{task}_risk_configuration_{configuration}.txt"
+    (task, condition): f"prompt_task{task}_risk_configuration_{risk}.txt"
+    if risk
+    else f"prompt_metad_{task}.txt"
     for task in TASKS
-    for condition, configuration in zip(CONDITIONS, ("", "0", "S1", "S2"), strict=True)
+    for condition, risk in zip(CONDITIONS, ("", "0", "S1", "S2"), strict=True)
 }
 
 
@@ -47,7 +48,7 @@ class Wording:
     ratings: int = RATINGS
 
     def text(self, task: str, condition: str) -> str:
-        """Return what is said before the item; raise `StudyError` where nothing is worded."""
+        """Return the words before the item; raise StudyError where there are none."""
         found = self.prompts.get((task, condition))
         if found is None:
             raise StudyError(
@@ -57,15 +58,31 @@ class Wording:
         return found
 
 
-def user_message(item: Item, condition: str, wording: Wording) -> str:
-    """Return the words, an empty line, and the item in double quotes."""
-    return f'{wording.text(item.task, condition)}\n\n"{item.text}"'
-
-
 def messages(item: Item, condition: str, wording: Wording) -> tuple[Message, ...]:
-    """Return the messages of an item's only call; raise `StudyError` for a condition without words."""
-    user = Message("user", user_message(item, condition, wording))
+    """Return the messages of an item's only call; raise StudyError for a condition without words."""
+    user = Message("user", f'{wording.text(item.task, condition)}\n\n"{item.text}"')
     return (Message("system", wording.system), user) if wording.system else (user,)
+
+
+def constraint(mode: str, condition: str, ratings: int) -> Constraint | None:
+    """Return the schema of the answer: an object with ``decision`` and, where it is asked for, ``confidence``."""
+    if mode not in MODES:
+        raise StudyError(f"signaldetection: unknown answer mode {mode!r}; allowed are: {', '.join(MODES)}")
+    if mode == "text":
+        return None
+    properties: dict[str, object] = {"decision": {"type": "string", "enum": ["0", "1"]}}
+    if condition == CONFIDENCE:
+        properties["confidence"] = {"type": "integer", "enum": list(range(1, ratings + 1))}
+    schema = {
+        "type": "object", "properties": properties, "required": list(properties), "additionalProperties": False,
+    }  # fmt: skip
+    return JsonObject(name="_with_".join(properties), schema_json=json.dumps(schema))
+
+
+async def ask(item: Item, condition: str, chat: Chat, wording: Wording) -> None:
+    """Ask the one step of ``item``. Raises StudyError for an unknown mode or condition."""
+    held = constraint(chat.mode, condition, wording.ratings)
+    await chat(STEP, messages(item, condition, wording), constraint=held)
 
 
 def load_wording(path: Path | None = None) -> Wording:
@@ -74,8 +91,8 @@ def load_wording(path: Path | None = None) -> Wording:
     ``path`` is a TOML file: its texts replace those shipped, the rest is kept. Keys: ``id``, ``ratings`` (2 to 9),
     ``system``, and tables ``[prompts.A]``, ``[prompts.B]``, ``[prompts.C]`` of texts by condition. Or a folder of text
     files named as the authors of the benchmark named theirs (``prompt_metad_A.txt``,
-    ``prompt_taskA_risk_configuration_S1.txt``, ``…_0.txt`` for no risk, and so on): each is used as it is, byte for byte,
-    and nothing shipped is mixed in.
+    ``prompt_taskA_risk_configuration_S1.txt``, ``…_0.txt`` for no risk): each is used as it is, byte for byte, and nothing
+    shipped is mixed in.
     """
     if path is not None and path.is_dir():
         return _from_folder(path)
@@ -89,16 +106,13 @@ def load_wording(path: Path | None = None) -> Wording:
 def _from_folder(folder: Path) -> Wording:
     prompts = {}
     for key, name in _FILE_NAMES.items():
-        file = folder / name
-        if file.exists():
+        if (file := folder / name).exists():
             try:
-                prompts[key] = file.read_bytes().decode("utf-8-sig")
+                prompts[key] = require_text(str(file), file.read_bytes().decode("utf-8-sig"))
             except (OSError, UnicodeDecodeError) as error:
-                said = getattr(error, "strerror", None) or f"byte {getattr(error, 'start', 0)} is not UTF-8"
                 raise StudyError(
-                    f"prompt file {file} cannot be read: {said}; give a UTF-8 text file"
+                    f"prompt file {file} cannot be read: {error}; give a UTF-8 text file"
                 ) from None
-            require_text(str(file), prompts[key])
     if not prompts:
         raise StudyError(
             f"{folder}: no prompt file in this folder; expected names are {', '.join(_FILE_NAMES.values())}"
@@ -109,7 +123,7 @@ def _from_folder(folder: Path) -> Wording:
 def _read(path: Path, base: Wording | None = None) -> Wording:
     """Read one TOML file; what it leaves out is taken from ``base``, its prompts excepted."""
     data = read_words(path)
-    require_known(str(path), data, _KEYS)
+    require_known(str(path), data, ("id", "ratings", "system", "prompts"))
     name = data.get("id", f"own:{path.stem}")
     system = system_text(path, data, base.system if base else "")
     ratings = data.get("ratings", base.ratings if base else RATINGS)
@@ -117,15 +131,12 @@ def _read(path: Path, base: Wording | None = None) -> Wording:
         raise StudyError(
             f"{path}: ratings = {ratings!r} must be a whole number from 2 to {MAX_RATINGS}; mend it"
         )
-    return Wording(require_text(f"{path}: id", name), _prompts(path, data), system, ratings)
-
-
-def _prompts(path: Path, data: Mapping[str, object]) -> dict[tuple[str, str], str]:
-    found = {}
-    for task, texts in _table(f"{path}: prompts", data.get("prompts", {}), TASKS).items():
-        for condition, text in _table(f"{path}: prompts.{task}", texts, CONDITIONS).items():
-            found[task, condition] = require_text(f"{path}: prompts.{task}.{condition}", text)
-    return found
+    prompts = {
+        (task, condition): require_text(f"{path}: prompts.{task}.{condition}", text)
+        for task, texts in _table(f"{path}: prompts", data.get("prompts", {}), TASKS).items()
+        for condition, text in _table(f"{path}: prompts.{task}", texts, CONDITIONS).items()
+    }
+    return Wording(require_text(f"{path}: id", name), prompts, system, ratings)
 
 
 def _table(where: str, value: object, allowed: tuple[str, ...]) -> Mapping[str, object]:

@@ -1,17 +1,21 @@
-"""What a reply says: one decision, 0 or 1, and a confidence from 1 to K, or why there is none."""
+"""Reading a reply (one decision, 0 or 1, and a confidence from 1 to K), and rows of tables of answers made elsewhere."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Calls, Flag
-from metacog_pipeline.benchmarks.signaldetection.asking import STEP
-from metacog_pipeline.benchmarks.signaldetection.items import Item
-from metacog_pipeline.benchmarks.signaldetection.prompts import RATINGS
+from metacog_pipeline.benchmarks.signaldetection.items import Item, sample_items
+from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE, RATINGS, STEP
+from metacog_pipeline.interchange.columns import Scale
+from metacog_pipeline.interchange.import_cells import RowError, shown, whole
+from metacog_pipeline.interchange.import_rules import NONE, RowRules
+from metacog_pipeline.interchange.importing import importer_of
 from metacog_pipeline.reading import rows
 from metacog_pipeline.reading.calls import NOT_RUN, REFUSED, ended, read_step, reading_of, said, why
 from metacog_pipeline.reading.fields import Binary, Confidence, Field
@@ -25,27 +29,18 @@ WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "1": ("written", "a written source", "written source", "writing"),
     },
     "C": {
-        "0": (
-            "unchanged",
-            "intact",
-            "not deleted",
-            "not removed",
-            "nothing removed",
-            "no deletion",
-            "as it was",
-        ),
+        "0": ("unchanged", "intact", "not deleted", "not removed", "nothing removed", "no deletion", "as it was"),
         "1": ("deleted", "removed", "changed", "missing", "taken out", "deletion"),
     },
-}
+}  # fmt: skip
 
 
 @dataclass(slots=True)
 class Response(contract.Response):
-    """One item under one condition: its label, what was answered, and how sure.
+    """One item under one condition: its label, response and confidence.
 
-    ``response`` and ``correct`` are None without a readable decision; a reply whose decision can be read and whose
-    confidence cannot is ``confidence_unparsed`` and keeps its response. ``confidence`` is None, and not missed, in the
-    conditions that do not ask for it.
+    ``response`` and ``correct`` are None without a readable decision; a reply whose confidence alone cannot be read is
+    ``confidence_unparsed`` and keeps its response. ``confidence`` is None in the conditions that do not ask for it.
     """
 
     stimulus: Annotated[Flag, "the true label, 0 (S1) or 1 (S2)"]
@@ -57,7 +52,7 @@ class Response(contract.Response):
 
 
 def fields(words: Mapping[str, tuple[str, ...]], ratings: int | None) -> tuple[Field, ...]:
-    """Return what is asked for: a decision, and a confidence where ``ratings``, K of the scale, is given."""
+    """Return the fields of a reply: a decision, and a confidence where ``ratings``, K of the scale, is given."""
     decision = Binary(words)
     return (decision,) if ratings is None else (decision, Confidence(1, ratings, whole=True))
 
@@ -103,29 +98,92 @@ def read_row(row: Mapping[str, Any]) -> dict[str, Any]:
         digit: (*WORDS.get(task, {}).get(digit, ()), *own[int(digit) : int(digit) + 1])
         for digit in ("0", "1")
     }
-    calls = rows.calls_of(row, (STEP,), STEP)
-    ratings = _ratings(row)
-    reading = reading_of(calls, STEP, fields(words, ratings))
+    given = row.get("ratings") or RATINGS
+    ratings = int(given) if str(given).isascii() and str(given).isdigit() else 0
+    if ratings < 2:
+        raise rows.BadRow(f"ratings is {str(given)[:20]!r}; give the steps of the scale, 2 or more")
+    reading = reading_of(rows.calls_of(row, (STEP,), STEP), STEP, fields(words, ratings))
     key = (item.stimulus,) if item else rows.answers_of(row)
     correct = None if not key else str(said(reading["decision"])) == str(key[0])
     return rows.result(reading, correct=correct, scale=(1, ratings))
 
 
-def _ratings(row: Mapping[str, Any]) -> int:
-    """Return K, the steps of the scale of a row."""
-    given = row.get("ratings") or RATINGS
-    try:
-        ratings = int(given)
-    except (TypeError, ValueError, OverflowError):
-        ratings = 0
-    if ratings < 2:
-        raise rows.BadRow(f"ratings is {str(given)[:20]!r}; give the steps of the scale, 2 or more")
-    return ratings
-
-
 @cache
 def _shipped() -> Mapping[str, Item]:
-    """Return the items of the sample that ships with the package, by id."""
-    from metacog_pipeline.benchmarks.signaldetection.construction import sample_items
-
     return {item.item_id: item for item in sample_items()}
+
+
+# --- answers made elsewhere -----------------------------------------------------------------------------------------------
+_LABELS: Mapping[str, int] = {"0": 0, "1": 1, "s1": 0, "s2": 1, "false": 0, "true": 1}
+
+
+class Rows(RowRules):
+    """A decision with a confidence, or the raw reply. Positions count within a task; a ``key`` is the label.
+
+    A ``decision`` is 0 or 1, S1 or S2, or a word of the task; a bare 0 or 1 as a raw reply is one, too.
+    """
+
+    condition = CONFIDENCE
+    own: ClassVar = {
+        "decision": ("decision", "choice", "prediction", "predicted", "pred", "model_answer", "answer", "judgment"),
+        "confidence": ("confidence", "conf", "rating", "certainty", "confidence_score"),
+    }  # fmt: skip
+    usual: ClassVar = {
+        "key": ("stimulus", "key", "gold", "target", "true_label", "ground_truth", "correct_answer"),
+        "question": ("question", "text", "sentence"),
+    }
+    rated = ("confidence",)
+    whole_ratings = True
+    item_word = "trial"
+    also: ClassVar = {"trial_id": "item_id"}
+    options = ("0", "1")
+    grouped = "task"
+
+    @property
+    def scale(self) -> Scale:  # type: ignore[override]
+        """The ratings 1 to K that the prompts ask for."""
+        return Scale(1, self.benchmark.wording.ratings)
+
+    def questions(self, item: Item) -> Iterable[str]:
+        """Return the sentence shown."""
+        return (item.text,)
+
+    def bare(self, value: Any) -> str | None:
+        """Return ``decision`` for a bare label."""
+        return "decision" if whole(value) in (0, 1) or str(value).strip().casefold() in ("s1", "s2") else None
+
+    def replies(self, item: Item, condition: str, said: Mapping[str, Any]) -> dict[str, str]:
+        """Return the object a model is asked for."""
+        if "decision" not in said:
+            raise RowError(f"there is no decision on trial {item.item_id}")
+        made: dict[str, Any] = {"decision": str(self.option(item, said["decision"]))}
+        if "confidence" in said and condition == CONFIDENCE:
+            stated = said["confidence"]
+            made["confidence"] = int(stated) if stated.lstrip("-").isdecimal() else stated
+        return {STEP: json.dumps(made)}
+
+    def answer(self, response: Response) -> int:
+        """Return the label answered."""
+        return NONE if response.response is None else int(response.response)
+
+    def target(self, item: Item) -> int:
+        """Return the true label."""
+        return item.stimulus
+
+    def option(self, item: Item, value: Any) -> int:
+        """Return the label a cell names."""
+        number = whole(value)
+        text = str(value).strip().casefold() if number is None else str(number)
+        named = {word: int(digit) for digit, words in WORDS[item.task].items() for word in words}
+        if (found := _LABELS.get(text, named.get(text))) is None:
+            raise RowError(
+                f"decision {shown(value)} is none of 0, 1, S1, S2, {', '.join(named)}; see --map-values"
+            )
+        return found
+
+    def states_confidence(self, text: str) -> bool:
+        """Return whether the object has one."""
+        return '"confidence": ' in text
+
+
+IMPORTER = importer_of(Rows)

@@ -1,134 +1,406 @@
-"""Signal detection in the report: d′ and meta-d′, how far criteria move under risk, and the published numbers again."""
+"""Signal detection on screen: the board, the parts of the report, and the manifest of the paper.
+
+Nothing here imports statistics before it is drawn: a board is printed without them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import groupby
+from typing import Any
+
 from markupsafe import Markup
 
-from metacog_pipeline.benchmark.contract import Section
-from metacog_pipeline.benchmarks.signaldetection import exhibits
+from metacog_pipeline.benchmark.display import Board, Column, Exhibit, Section
+from metacog_pipeline.errors import one_line
 from metacog_pipeline.home import Home
-from metacog_pipeline.report import pieces
-from metacog_pipeline.report.figures import Point, ladder, scatter
+from metacog_pipeline.report import exhibits, pieces
+from metacog_pipeline.report.exhibits import Key
+from metacog_pipeline.report.figures import Point, intervals, ladder, lines, scatter
 from metacog_pipeline.report.pieces import WORLDS
 from metacog_pipeline.report.queries import rows
 
-_STEPS = {
-    "risk_s1": "saying 0 wrongly is punished",
-    "risk_none": "no risk",
-    "risk_s2": "saying 1 wrongly is punished",
-}
+_NAME = "signaldetection"
+_RISKS = {
+    "risk_s1": "saying 0 wrongly is punished", "risk_none": "no risk", "risk_s2": "saying 1 wrongly is punished",
+}  # fmt: skip
+_PRINTED_RISK = {"S1": "risk_s1", "None": "risk_none", "S2": "risk_s2"}
 _TASKS = 'Task A: sentiment of a film review. B: oral or written. C: was one "the" deleted.'
-_SHIFTS = (
-    "Intervals are at the level of the whole family of tests (Bonferroni), and the verdicts rest on them. Significant: "
-    "a change of at least 0.1; negligible: of less than 0.1; inconclusive: a change, perhaps of less than 0.1. The "
-    "paired test knows that both conditions were answered on the same items."
-)
 _DIGITS = 4
-# The numbers of the study beside the printed ones, each with its world; published d′ and meta-d′ are posterior means.
+_NOTHING = "No values yet."
+
+
+# --- the board ----------------------------------------------------------------------------------------------------------
+def notes(read: Callable[[str], Sequence[tuple[Any, ...]]]) -> Iterator[str]:
+    """Yield the M-ratio of the population of each task, then how far each criterion moved, and what that amounts to."""
+    for task, source, n, note in read(
+        "select task, source, n, note from comparisons where benchmark = 'signaldetection' and family = 'bayes_group' "
+        "and status = 'ok' and source <> 'published' order by source, task"
+    ):
+        whose = "simulated observers" if source == "simulated" else "models"
+        yield f"{task}, group fit over {n} {whose}: {note} (95 % interval)"
+    found = read(
+        "select task, model, source, a, b, difference, verdict, paired_verdict from signaldetection_criterion_shifts "
+        "where measure = 'c' and source <> 'published' and 'risk_none' in (a, b) order by source, task, model, b desc"
+    )
+    if found:
+        yield "Criterion shifts (change of c, predicted to be up: from risk_s1 to no risk, from no risk to risk_s2):"
+    for (task, model, source), pairs in groupby(found, key=lambda row: row[:3]):
+        said = []
+        for *_, a, b, difference, verdict, paired in pairs:
+            size = f"{difference:+.2f}" if isinstance(difference, float) else "no number"
+            other = f" ({_word(paired)} when paired by item)" if paired not in (None, verdict) else ""
+            said.append(f"{_word(b)} to {_word(a)} {size} {_word(verdict)}{other}")
+        whose = " (simulated)" if source == "simulated" else ""
+        yield "  " + one_line(f"{task}, {model}{whose}: {'; '.join(said)}")
+
+
+def _word(name: str | None) -> str:
+    known = {"risk_none": "no risk", "not_significant": "not significant"}
+    return "untested" if name is None else known.get(name, name)
+
+
+BOARD = Board(
+    columns=(
+        Column("d", "d′", instead="d_bayes"),
+        Column("c", "c"),
+        Column("meta_d", "meta-d′", instead="meta_d_bayes"),
+        Column("m_ratio", "M-ratio"),
+        Column("m_ratio_bayes", "posterior"),
+        Column("auroc2", "AUROC2"),
+        Column("ece", "ECE"),
+        Column("accuracy", "accuracy"),
+    ),
+    order=(("m_ratio_bayes", "m_ratio"), ("d", "d_bayes"), ("accuracy",)),
+    legend=(
+        'Below each value its 95 % interval. A: sentiment, B: oral or written, C: was one "the" deleted.\n'
+        "d′: how well the responses discriminate the labels; c: below 0 label 1 is said too often; meta-d′: the d′ that\n"
+        "the confidence shows; M-ratio: meta-d′ / d′, 1 is optimal; posterior: its posterior mean.\n"
+        "risk_s1, risk_s2: wrongly saying label 0, label 1 is punished. N/A: no value, table estimates says why.\n"
+    ),
+    stands_in="*: a posterior mean; the paper prints no other.\n",
+    about={
+        "published": " (drawn from the sources the paper names, by this study's seed)",
+        "sample": " (written for this project; not comparable with the literature)",
+    },
+    summed_up=tuple(_RISKS),
+    notes=notes,
+)
+
+# --- figures ------------------------------------------------------------------------------------------------------------
+# The numbers of the study and the printed ones, each with its world; published d′ and meta-d′ are posterior means.
 _VALUES = """
     with every as (
-        select source, task, condition, model, measure, estimate, low, high
+        select source, task, condition, model, measure, estimate, low, high, n
         from estimates where benchmark = 'signaldetection'
         union all
-        select 'published', task, condition, model, replace(measure, '_bayes', ''), value, low, high
+        select 'published', task, condition, model, replace(measure, '_bayes', ''), value, low, high, n
         from published_values where benchmark = 'signaldetection'
     )
-    select source, task, replace(condition, task || ' ', '') as condition, model, measure, estimate, low, high
-    from every where measure in ('c', 'd', 'meta_d') order by source, task, model, condition
+    select source, task, replace(condition, task || ' ', '') as condition, model, measure, estimate, low, high, n
+    from every order by source, task, model, condition
 """
-Values = dict[tuple[str, str, str], dict[str, Point]]  # (task, model, condition) → measure → value
+Cell = tuple[str, str, str]  # task, model, condition
+Values = Mapping[Cell, Mapping[str, tuple[Point, int]]]
+
+
+def _values(home: Home, *measures: str) -> Iterator[tuple[str, Values]]:
+    """Yield the title of each world and its cells that have all ``measures``."""
+    for source, own in groupby(rows(home, _VALUES), key=lambda row: row[0]):
+        cells: dict[Cell, dict[str, tuple[Point, int]]] = {}
+        for _, task, condition, model, measure, *ends, n in own:
+            if measure in measures and (point := pieces.point(*ends)) is not None:
+                cells.setdefault((task, model, condition), {})[measure] = point, n
+        whole = {key: found for key, found in cells.items() if len(found) == len(measures)}
+        if whole:
+            yield WORLDS[source], whole
+
+
+def _against(home: Home, x: tuple[str, str], y: tuple[str, str], line: str, said: str) -> list[Markup]:
+    """Return a figure per world of one measure against another, a point per model and task."""
+    figures = []
+    for title, cells in _values(home, x[0], y[0]):
+        points = [
+            (model, f"task {task}", found[x[0]][0], found[y[0]][0])
+            for (task, model, condition), found in cells.items()
+            if condition == "confidence"
+        ]
+        if points:
+            drawn = scatter(points, x=f"{x[1]}, {title.lower()}", y=y[1], line=line)
+            made = "posterior means" if title == WORLDS["published"] else "95 % intervals: item bootstrap"
+            n = pieces.counted(found[x[0]][1] for found in cells.values())
+            figures.append(pieces.figure(drawn, f"{title}: {said}", n=n, method=made))
+    return figures
 
 
 def sensitivity(home: Home) -> Markup:
     """Return meta-d′ against d′."""
-    figures = []
-    for title, values in _values(home).items():
-        points = [
-            (model, f"task {task}", found["d"], found["meta_d"])
-            for (task, model, condition), found in values.items()
-            if condition == "confidence" and {"d", "meta_d"} <= found.keys()
-        ]
-        if points:
-            drawn = scatter(points, x=f"d′, {title.lower()}", y="meta-d′", line="optimal: meta-d′ = d′")
-            printed = title == WORLDS["published"]
-            made = "posterior means" if printed else "maximum likelihood, 95 % intervals: item bootstrap"
-            said = f"{title}: meta-d′ against d′. Below the line confidence knows less than the answers."
-            figures.append(pieces.figure(drawn, said, n=_trials(home, title), method=made))
-    return pieces.paragraph(_TASKS, "soft") + pieces.joined([pieces.grid(figures)], "No values yet.")
+    said = "meta-d′ against d′. Below the line confidence knows less than the answers."
+    figures = _against(home, ("d", "d′"), ("meta_d", "meta-d′"), "optimal: meta-d′ = d′", said)
+    return pieces.paragraph(_TASKS, "soft") + pieces.joined([pieces.grid(figures)], _NOTHING)
 
 
-def criteria(home: Home) -> Markup:
-    """Return criteria under each risk, and how far they move."""
+def model_free(home: Home) -> Markup:
+    """Return the model-free measures of confidence against the M-ratio."""
+    area = "AUROC2 against M-ratio: the area also rises with d′, which the ratio takes out."
+    bits = "meta-information against M-ratio: bits that confidence tells of being right, at this accuracy."
+    figures = [
+        *_against(home, ("m_ratio", "M-ratio"), ("auroc2", "AUROC2"), "AUROC2 = M-ratio, to guide the eye", area),
+        *_against(home, ("m_ratio", "M-ratio"), ("meta_information", "meta-I"), "meta-I = M-ratio, to guide the eye", bits),
+    ]  # fmt: skip
+    return pieces.joined([pieces.grid(figures)], _NOTHING)
+
+
+def criteria(home: Home, measure: str = "c") -> Markup:
+    """Return c or c′ under each risk."""
     figures = []
-    for title, values in _values(home).items():
+    worlds = [] if measure == "c" else [(WORLDS["published"], _c_prime())]
+    for title, cells in (*_values(home, measure), *worlds):
         points: dict[str, dict[str, Point]] = {}
-        for (task, model, condition), found in values.items():
-            if condition in _STEPS and "c" in found:
-                points.setdefault(f"{task} {model}", {})[_STEPS[condition]] = found["c"]
+        for (task, model, condition), found in cells.items():
+            if condition in _RISKS:
+                points.setdefault(f"{task} {model}", {})[_RISKS[condition]] = found[measure][0]
         if points:
-            steps = list(_STEPS.values())
-            drawn = ladder(list(points.items()), steps=steps, x=f"criterion c, {title.lower()}")
+            steps, name = list(_RISKS.values()), {"c": "criterion c", "c_prime": "c′ = c / d′"}[measure]
+            drawn = ladder(list(points.items()), steps=steps, x=f"{name}, {title.lower()}")
             said = f"{title}: below 0 label 1 is said too often. Predicted from left to right: {', '.join(steps)}."
             made = "95 % intervals of normal theory, from the rates of hits and false alarms"
-            figures.append(pieces.figure(drawn, said, n=_trials(home, title), method=made))
-    return pieces.joined([pieces.grid(figures)], "No values yet.") + shifts(home)
+            n = pieces.counted(found[measure][1] for found in cells.values())
+            figures.append(pieces.figure(drawn, said, n=n, method=made))
+    return pieces.joined([pieces.grid(figures)], _NOTHING)
 
 
-PAPER = exhibits.PAPER
-SECTIONS = (
-    Section("What confidence knows: d′ and meta-d′", sensitivity),
-    Section("Criteria under risk", criteria),
+def _c_prime() -> Values:
+    """Return c′ of the published counts, which the paper shows in a figure only."""
+    from metacog_pipeline.benchmarks.signaldetection import published
+
+    cells = published._table(published.folder(), "criterion_counts.csv")
+    found = published.type1_of(cells)
+    low, high = found.interval("c_prime")
+    return {
+        (row["task"], row["model"], _PRINTED_RISK[row["risk_configuration"]]): {
+            "c_prime": (Point(float(found.c_prime[k]), float(low[k]), float(high[k])), row["total"])
+        }
+        for k, row in enumerate(cells.iter_rows(named=True))
+    }
+
+
+_SHIFTS = (
+    "Intervals are at the level of the whole family of tests (Bonferroni), and the verdicts rest on them. Significant: "
+    "a change of at least 0.1; negligible: of less than 0.1; inconclusive: a change, perhaps of less than 0.1. The "
+    "paired test knows that both conditions were answered on the same items; those of published counts are not known."
 )
-
-
-def _values(home: Home) -> dict[str, Values]:
-    """Return title of a world → its values, in the order of tasks and models."""
-    made: dict[str, Values] = {title: {} for title in WORLDS.values()}
-    for source, task, condition, model, measure, *ends in rows(home, _VALUES):
-        if (point := pieces.point(*ends)) is not None:
-            made[WORLDS[source]].setdefault((task, model, condition), {})[measure] = point
-    return made
-
-
-def _trials(home: Home, title: str) -> str:
-    """Return how many answers each number of a world rests on."""
-    if title == WORLDS["published"]:
-        sql = "select n from published_values where benchmark = 'signaldetection'"
-    else:
-        sql = "select n from estimates where benchmark = 'signaldetection' and measure in ('d', 'c')"
-    return pieces.counted(n for (n,) in rows(home, sql))
-
-
-def _interval(parts: tuple[object, ...]) -> object:
-    value, low, high = parts
-    return pieces.interval(value, low, high, digits=_DIGITS)
 
 
 def shifts(home: Home) -> Markup:
     """Return how far each stated risk moves the criterion, and the verdicts."""
     found = rows(
         home,
-        "select source, model, task, b, a, difference, low_adjusted, high_adjusted, z, p_adjusted, verdict, as_predicted, "
+        "select source, model, task, b, a, difference, low_adjusted, high_adjusted, p_adjusted, verdict, as_predicted, "
         "paired_difference, paired_low_adjusted, paired_high_adjusted, paired_verdict "
         "from signaldetection_criterion_shifts where measure = 'c' order by source, task, model, b desc, a",
     )
-    columns = (
-        "model", "task", "from", "to", "change of c", "Z", "p adjusted", "verdict", "as predicted", "paired change",
-        "paired verdict",
-    )  # fmt: skip
-    made = []
+    heads = (
+        "model",
+        "task",
+        "from",
+        "to",
+        "change of c",
+        "p adjusted",
+        "verdict",
+        "as predicted",
+        "paired change",
+        "paired",
+    )
+    made = [
+        pieces.table(
+            heads,
+            [(*row[1:5], pieces.interval(*row[5:8], digits=_DIGITS), pieces.p_value(row[8]), pieces.said(row[9]), row[10],
+              pieces.interval(*row[11:14], digits=_DIGITS), pieces.said(row[14])) for row in own],
+            f"{title}: change of the criterion between conditions",
+        )
+        for title, own in pieces.by_world(found)
+    ]  # fmt: skip
+    return pieces.joined(made, "No criterion shifts measured yet.") + pieces.paragraph(_SHIFTS, "soft")
+
+
+def _by_rating(home: Home) -> Iterator[tuple[str, str, Mapping[str, Mapping[int, tuple[int, int]]]]]:
+    """Yield world, task, and by model and rating how many answers were right and wrong."""
+    found: list[tuple[Any, ...]] = []
+    for row in exhibits.printed(_NAME, "counts"):
+        s1, s2 = ([int(n) for n in row[name].split(";")] for name in ("nR_S1", "nR_S2"))
+        k = len(s1) // 2
+        for level in range(1, k + 1):
+            right, wrong = s1[k - level] + s2[k + level - 1], s2[k - level] + s1[k + level - 1]
+            found.append(("published", row["task"], row["model"], level, right, wrong))
+    found += rows(
+        home,
+        "select source, task, model, confidence, sum(correct)::bigint, (count(*) - sum(correct))::bigint "
+        "from signaldetection_responses where condition = 'confidence' and confidence is not null "
+        "group by all order by all",
+    )
+    for (source, task), own in groupby(found, key=lambda row: row[:2]):
+        models: dict[str, dict[int, tuple[int, int]]] = {}
+        for _, _, model, level, right, wrong in own:
+            models.setdefault(model, {})[level] = right, wrong
+        yield WORLDS[source], task, models
+
+
+def by_rating(home: Home, of: str) -> Markup:
+    """Return accuracy by rating, or how often each rating is given."""
+    figures = []
+    for title, task, models in _by_rating(home):
+        series: dict[str, list[tuple[float, Point]]] = {}
+        for model, levels in models.items():
+            whole = sum(map(sum, levels.values()))
+            for level, (right, wrong) in levels.items():
+                if right + wrong:
+                    share = right / (right + wrong) if of == "accuracy" else (right + wrong) / whole
+                    series.setdefault(model, []).append((float(level), Point(share)))
+        last = max(level for levels in models.values() for level in levels)
+        name = f"{of}, task {task}, {title.lower()}"
+        drawn = lines(series, x="rating", y=of, diagonal=None, span=(1.0, float(last)), label=name)
+        n = pieces.counted(sum(map(sum, levels.values())) for levels in models.values())
+        figures.append(pieces.figure(drawn, f"{title}, task {task}: {of} by rating.", n=n, method="shares"))
+    return pieces.joined([pieces.grid(figures)], _NOTHING)
+
+
+def precision(home: Home) -> Markup:
+    """Return how wide the interval of an M-ratio of 0.8 is by number of trials."""
+    from metacog_pipeline.benchmarks.signaldetection.published import SENSITIVITY, half_width
+
+    series = {
+        f"task {task}: d′ {d:g}": [(n / 1000, Point(half_width(d, n))) for n in range(1000, 21_000, 1000)]
+        for task, d in SENSITIVITY.items()
+    }
+    said = "Half width of the 95 % interval of an M-ratio of 0.8, by number of trials"
+    drawn = lines(series, x="trials, thousands", y="half width", diagonal=None, span=(1.0, 20.0), label=said)
+    return pieces.figure(drawn, f"{said}.", n="expected counts", method="maximum likelihood, standard errors")
+
+
+# --- tables and verdicts ------------------------------------------------------------------------------------------------
+_SENSITIVITY = (
+    exhibits.Column("d′", "dprime", "d_bayes", digits=_DIGITS),
+    exhibits.Column("meta-d′", "meta_d", "meta_d_bayes", digits=_DIGITS),
+    exhibits.Column("M-ratio", "M_ratio", "m_ratio_bayes", digits=_DIGITS),
+)
+_KEYS = {"task": "task", "model": "model"}
+
+
+def _task_and_model(key: Key) -> tuple[str, str]:
+    return key[2].split(" ")[0], key[0]
+
+
+def table_s1(home: Home) -> Markup:
+    """Return d′, meta-d′ and M-ratio, posterior means."""
+    found = exhibits.own(home, _NAME, [column.measure for column in _SENSITIVITY])
+    said = "Posterior means, as in the paper; d′ and meta-d′ of the boards are of maximum likelihood, so they differ."
+    printed = exhibits.printed(_NAME, "table_s1")
+    return pieces.paragraph(said, "soft") + exhibits.tables(
+        _NAME, found, printed, _SENSITIVITY, keys=_KEYS, key_of=_task_and_model
+    )
+
+
+def table_s2(home: Home) -> Markup:
+    """Return the criteria under each risk."""
+    printed: dict[tuple[str, str], dict[str, str]] = {}
+    for row in exhibits.printed(_NAME, "table_s2"):
+        own = printed.setdefault((row["task"], row["model"]), {"task": row["task"], "model": row["model"]})
+        own[_PRINTED_RISK[row["risk_configuration"]]] = f"{row['c']} ± {row['ci_half']}"
+    worlds: dict[str, dict[Key, dict[str, exhibits.Own]]] = {}
+    for title, groups in exhibits.own(home, _NAME, ["c"], "condition like '% risk%'").items():
+        for (model, _, condition), values in groups.items():
+            task, _, risk = condition.partition(" ")
+            worlds.setdefault(title, {}).setdefault((model, task), {})[risk] = values["c"]
+    columns = [exhibits.Column(label, risk, risk, digits=_DIGITS) for risk, label in _RISKS.items()]
+    return exhibits.tables(
+        _NAME, worlds, list(printed.values()), columns, keys=_KEYS, key_of=lambda key: (key[1], key[0])
+    )
+
+
+def efficiency(home: Home) -> Markup:
+    """Return d′, meta-d′ and M-ratio by task and model, with the intervals the paper draws, and accuracy by rating."""
+    refit = rows(
+        home,
+        "select subject, quantity, recomputed, low, high from published_claims where benchmark = 'signaldetection' "
+        "and place = 'table S1' and method = 'as the paper' and recomputed is not null order by quantity, subject",
+    )
+    figures = []
+    for quantity, own in groupby(refit, key=lambda row: row[1]):
+        points = [(subject.removesuffix(", confidence"), Point(*ends)) for subject, _, *ends in own]
+        said = f"{quantity}, refitted from the published counts"
+        drawn = intervals(points, x=quantity, label=said)
+        method = "posterior means, 95 % equal-tailed intervals"
+        figures.append(pieces.figure(drawn, f"{said}.", n="n = 10000 to 20000 answers", method=method))
+    return sensitivity(home) + pieces.grid(figures) + by_rating(home, "accuracy")
+
+
+def tests(home: Home, place: str) -> Markup:
+    """Return the verdicts of the text in one place, and the same tests of the study's own models."""
+    stated = [row for row in exhibits.printed(_NAME, "verdicts") if row["place"] == place]
+    heads = ("task", "model", "a", "b", "verdict")
+    body: list[Sequence[object]] = [
+        (*(row[name] or None for name in heads[:-1]), pieces.said(row["verdict"])) for row in stated
+    ]
+    made = pieces.table(heads, body, "As the text has it")
+    first = stated[0]
+    found = rows(
+        home,
+        "select source, task, model, a, b, value, low, high, n, coalesce(verdict, status) from comparisons where "
+        f"benchmark = 'signaldetection' and source <> 'published' and family = '{first['family']}' "
+        f"and measure = '{first['measure']}' order by all limit 500",
+    )
     for title, own in pieces.by_world(found):
-        body = [
-            (*place, _interval(change), pieces.shown(z, 2), pieces.p_value(p),
-             pieces.said(verdict), predicted, _interval(paired), pieces.said(paired_verdict))
-            for place, change, z, p, verdict, predicted, paired, paired_verdict in (
-                (row[1:5], row[5:8], *row[8:12], row[12:15], row[15]) for row in own
-            )
-        ]  # fmt: skip
-        # The items behind the published counts are not known, so those cannot be paired.
-        width = len(columns) if any(row[-2] is not None for row in body) else len(columns) - 2
-        caption = f"{title}: change of the criterion between conditions"
-        made.append(pieces.table(columns[:width], [row[:width] for row in body], caption))
-    if not made:
-        return pieces.paragraph("No criterion shifts measured yet.", "soft")
-    return pieces.joined(made) + pieces.paragraph(_SHIFTS, "soft")
+        body = [(*row[1:5], pieces.interval(*row[5:8]), row[8], pieces.said(row[9])) for row in own]
+        made += pieces.table(
+            (*heads[:-1], "difference", "answers", "verdict"), body, f"{title}: the same tests, at most 500"
+        )
+    return made
+
+
+# --- declarations -------------------------------------------------------------------------------------------------------
+SECTIONS = (
+    Section("What confidence knows: d′ and meta-d′", sensitivity),
+    Section("AUROC2 and meta-information against the M-ratio", model_free),
+    Section("Criteria under risk", lambda home: criteria(home) + shifts(home)),
+)
+_COUNTS, _RISK_COUNTS = "counts.csv, responses", "criterion_counts.csv, estimates"
+_REVERSED = (
+    "task C, GPT-5 and DeepSeek: inconclusive in the text, significant from the counts. The printed cell of DeepSeek is of "
+    "chains stopped early (M-ratio 0.706); chains that converge give 0.626."
+)
+_COMPARISONS = "from comparisons where benchmark = 'signaldetection' and family = '{}' and measure = '{}'"
+
+
+def _verdict(what: str, title: str, family: str, measure: str, **more: str) -> Exhibit:
+    number = f"Text: {what}"
+    return Exhibit(
+        number, title, partial(tests, place=number), data="verdicts.csv, counts.csv, comparisons",
+        query=_COMPARISONS.format(family, measure), **{"status": "recomputed", **more},
+    )  # fmt: skip
+
+
+PAPER = (
+    Exhibit("Figure 1", "d′, meta-d′ and M-ratio by model and task; accuracy by rating", efficiency, data=_COUNTS),
+    Exhibit("Figure 2", "Criterion c under each risk", lambda home: criteria(home) + pieces.folded("Tests", shifts(home)),
+            data=_RISK_COUNTS),
+    Exhibit("Figure S1", "How often each rating is given", partial(by_rating, of="share of answers"), data=_COUNTS),
+    Exhibit("Figure S2", "Relative criterion c′ under each risk", partial(criteria, measure="c_prime"), data=_RISK_COUNTS),
+    Exhibit("Figure S3", "Precision by number of trials, simulated", precision, data="expected counts of observers",
+            why="the observers of the paper's simulation are not stated: these have the d′ of its three tasks."),
+    Exhibit("Table S1", "d′, meta-d′ and M-ratio", table_s1, data="table_s1.csv, counts.csv, estimates"),
+    Exhibit("Table S2", "Criterion c under each risk, with 95 % half widths", table_s2, data="table_s2.csv, estimates"),
+    _verdict("efficiency and the optimum", "M-ratio of each model and task with 1", "bayes_optimality", "m_ratio"),
+    _verdict("efficiency of two models", "M-ratio of two models on one task", "bayes_models", "m_ratio", status="differs",
+             why=_REVERSED),
+    _verdict("efficiency in two tasks", "M-ratio of one model on two tasks", "bayes_tasks", "m_ratio"),
+    _verdict("sensitivity of two models", "d′ of two models on one task", "bayes_models", "d", status="differs",
+             why="task C, DeepSeek and Mistral differ once DeepSeek's chains converge."),
+    _verdict("criteria under two risks", "c of one model under two risks", "criterion_z", "c"),
+    _verdict("sensitivity under two risks", "d′ of one model under two risks", "criterion_z", "d"),
+    _verdict("relative criteria where sensitivity moved", "c′ of four pairs", "criterion_z", "c_prime"),
+    Exhibit("Methods: prompts", "The prompts of three tasks under four instructions", data="prompts.toml",
+            why="the authors' words are not shipped: ours ask for the same; a folder of theirs is used byte for byte "
+                "(`wording`)."),
+)  # fmt: skip

@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 from metacog_pipeline.benchmark.seeded_sample import uniforms
-from metacog_pipeline.benchmarks.signaldetection import untidy_replies
 from metacog_pipeline.benchmarks.signaldetection.items import S1, S2, Item
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE, Wording, load_wording
 from metacog_pipeline.files import canonical_json
@@ -36,11 +35,36 @@ _WEIGHTS = math.sqrt(COMMON), math.sqrt(OWN), math.sqrt(1 - COMMON - OWN)
 _SHIFTS: Mapping[str, int] = {"risk_s1": -1, "risk_s2": +1}
 _NORMAL = NormalDist()
 _SMALLEST = 1e-300
+# Replies that leave the asked form, (with confidence, without); some can be read. Fields: decision (0 or 1), other (the
+# other one), rating (1-K), percent (up to 100).
+FORMS = (
+    ('```json\n{{\n  "decision": "{decision}",\n  "confidence": {rating}\n}}\n```',
+     '```json\n{{"decision": "{decision}"}}\n```'),
+    ('{{"decision": {decision}, "confidence": "{rating}"}}', '{{"decision": {decision}}}'),
+    ('Here is my judgment: {{"confidence": {rating}, "decision": "{decision}"}}. I hope it helps.',
+     'Here is my judgment: {{"decision": "{decision}"}}. I hope it helps.'),
+    ('<think>At first {{"decision": "{other}"}} looks right.</think>\n{{"decision":"{decision}","confidence":{rating}}}',
+     '<think>At first {{"decision": "{other}"}} looks right.</think>\n{{"decision":"{decision}"}}'),
+    ('{{"decision": "{decision}", "confidence": {rating}.0}}', '{{"decision": {decision}.0}}'),
+    ('{{"decision":"{decision}"}}', 'Decision: {decision}'),
+    ('{{"decision":"{decision}","confidence":"{percent}%"}}', '{decision}'),
+    ('{{"decision":"{decision}","confidence":{rating}', '{{"decision":"{decision}"'),
+    ("{{'decision': '{decision}', 'confidence': {rating}}}", "{{'decision': '{decision}'}}"),
+    ('{{"decision":"{decision}","confidence":{rating}}} or {{"decision":"{other}","confidence":1}}',
+     '{{"decision":"{decision}"}} or {{"decision":"{other}"}}'),
+    ('It could be either; I lean towards {decision}.', 'It could be either; I lean towards {decision}.'),
+    ('', ''),
+)  # fmt: skip
+REFUSALS = (
+    "I'm sorry, but I can't judge that.",
+    "I am not able to help with that request.",
+    "Sorry. As an assistant I do not take sides.",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What the observer arrived at: a decision, a rating from 1, and how it will word them."""
+    """A decision, a rating from 1, and how they will be worded."""
 
     decision: int
     rating: int
@@ -80,7 +104,8 @@ class SimulatedRespondent:
             case JsonObject() as wanted:
                 return _json_object(wanted, state)
             case OneOf(options):
-                return _one_of(options, state)
+                wanted = (str(state.decision), str(state.rating), *options[:1])
+                return next((option for option in wanted if option in options), "")
             case _:
                 return self._reply(state, rated=rated)
 
@@ -109,7 +134,7 @@ class SimulatedRespondent:
         beyond = self._beyond(sign, decision, c, _NORMAL.cdf(place))
         rating = 1 + sum(beyond > criterion for criterion in spec.criteria)
         call = parts[2]
-        form = int(call[4] * len(untidy_replies.FORMS)) if call[3] < spec.untidiness else None
+        form = int(call[4] * len(FORMS)) if call[3] < spec.untidiness else None
         return _State(decision, min(rating, self._ratings), call[2] < spec.refusal, form)
 
     def _beyond(self, sign: int, decision: int, c: float, rank: float) -> float:
@@ -125,38 +150,28 @@ class SimulatedRespondent:
 
     def _reply(self, state: _State, *, rated: bool) -> str:
         if state.refuses:
-            return untidy_replies.REFUSALS[state.rating % len(untidy_replies.REFUSALS)]
+            return REFUSALS[state.rating % len(REFUSALS)]
         if state.form is not None:
-            return untidy_replies.FORMS[state.form][0 if rated else 1].format(
+            return FORMS[state.form][0 if rated else 1].format(
                 decision=state.decision,
                 other=1 - state.decision,
                 rating=state.rating,
                 percent=round(100 * state.rating / self._ratings),
             )
-        if rated:
-            return f'{{"decision":"{state.decision}","confidence":{state.rating}}}'
-        return f'{{"decision":"{state.decision}"}}'
+        rating = f',"confidence":{state.rating}' if rated else ""
+        return f'{{"decision":"{state.decision}"{rating}}}'
 
 
 def _json_object(wanted: JsonObject, state: _State) -> str:
     """Return an object with the properties of the schema in its order: decision and rating where they are admitted."""
-    held = {name: _json_value(name, rule, state) for name, rule in wanted.properties.items()}
+    held: dict[str, object] = {}
+    for name, rule in wanted.properties.items():
+        fields: Mapping[str, object] = rule if isinstance(rule, Mapping) else {}
+        number, admitted = state.rating if name == "confidence" else state.decision, fields.get("enum")
+        held[name] = number if fields.get("type") in ("integer", "number") else str(number)
+        if isinstance(admitted, list) and admitted and held[name] not in admitted:
+            held[name] = admitted[0]
     return json.dumps(held or {"decision": str(state.decision), "confidence": state.rating})
-
-
-def _json_value(name: str, rule: object, state: _State) -> object:
-    fields: Mapping[str, object] = rule if isinstance(rule, Mapping) else {}
-    number = state.rating if name == "confidence" else state.decision
-    admitted = fields.get("enum")
-    if isinstance(admitted, list) and admitted:
-        return next((wanted for wanted in (number, str(number)) if wanted in admitted), admitted[0])
-    return number if fields.get("type") in ("integer", "number") else str(number)
-
-
-def _one_of(options: Sequence[str], state: _State) -> str:
-    """Return the decision where it is an option, else the rating, else the first option."""
-    wanted = (str(state.decision), str(state.rating), *options[:1])
-    return next((option for option in wanted if option in options), "")
 
 
 def _mixed(parts: Sequence[float]) -> float:

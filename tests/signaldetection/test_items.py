@@ -1,0 +1,320 @@
+"""The three tasks: sources that arrive verified, the word and its deletion, the draw, what every item holds."""
+
+import gzip
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import httpx
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.benchmarks.signaldetection import items as own
+from metacog_pipeline.benchmarks.signaldetection.items import (
+    Texts,
+    build,
+    can_be_asked,
+    delete,
+    input_digests,
+    matches,
+    read_sst2,
+    read_table,
+    texts_of,
+    violations,
+    wanted,
+)
+from metacog_pipeline.benchmarks.signaldetection.settings import PAPER, Settings
+from metacog_pipeline.errors import MetacogError, SourceError
+from metacog_pipeline.files import sha256_hex
+from metacog_pipeline.home import Home
+from tests.signaldetection.scored import bound, construct
+from tests.tables import every
+
+LINES = "".join(f"{n % 2}\tSentence {n} of the é file.\n" for n in range(300)).encode()
+
+
+# --- the word -----------------------------------------------------------------------------------------------------
+HOLDS = [
+    ("the", [0]), ("The cat", [0]), ("THE tHe thE", [0, 4, 8]), ("(the)", [1]), ("the-the", [0, 4]),
+    ("the's 1the2 _the_", [0, 7, 13]), ("\tthe\n", [1]), ("thethe the", [7]),
+    ("éthe theé ſthe theſ \u212athe ıthe", [1, 5, 11, 15, 21, 26]),  # long s, Kelvin sign, dotless i
+]  # fmt: skip
+LACKS = ["", "then", "other", "bathe", "thé", "t he", "ｔｈｅ", "thethe", "theX", "Zthe", "teh"]
+DELETED = [
+    ("The cat sat.", 0, "cat sat."), ("In the end.", 0, "In end."), ("the cat and the dog", 1, "the cat and dog"),
+    ("Is this the ?", 0, "Is this?"), ("one the , two ; three : four .", 0, "one, two; three: four."),
+    ("a  wide   gap in the road", 0, "a wide gap in road"), ("tab\t\tthe\nline", 0, "tab line"),
+    ("a quote “the ” (  the )", 1, "a quote “the ” ()"), ("single\tspace\nkept the end", 0, "single\tspace\nkept end"),
+    ("go to the", 0, "go to"), ("the-best", 0, "-best"), ("wide\u00a0\u2003the gap", 0, "wide gap"),
+]  # fmt: skip
+WORDS = st.lists(
+    st.sampled_from(["the", "The", "cat", "then", "a", ",", ".", " ", "  ", "\t", "\n", "(", ")", "-", "é", "5"]),
+    min_size=1, max_size=20,
+).map("".join)  # fmt: skip
+
+
+def test_the_word_is_three_letters_without_an_ascii_letter_beside_them():
+    for sentence, starts in HOLDS:
+        assert matches(sentence) == [(start, start + 3) for start in starts], sentence
+    for sentence in LACKS:
+        assert matches(sentence) == [] and not can_be_asked(sentence), sentence
+    assert not can_be_asked("the") and not can_be_asked(" The\n") and can_be_asked("the.")
+
+
+@every(("sentence", "which", "left"), DELETED)
+def test_deletion_takes_one_word_and_tidies_white_space(sentence, which, left):
+    assert delete(sentence, matches(sentence)[which]) == left
+
+
+@settings(max_examples=200, deadline=None)
+@given(WORDS, st.data())
+def test_deletion_removes_the_chosen_letters_and_white_space_only(sentence, data):
+    if places := matches(sentence):
+        start, end = data.draw(st.sampled_from(places))
+        left = delete(sentence, (start, end))
+        assert "".join(left.split()) == "".join((sentence[:start] + sentence[end:]).split())
+        assert left == left.strip() and not re.search(r"\s\s|\s[,;:.!?)]", left)
+
+
+# --- the draw and the tasks ---------------------------------------------------------------------------------------
+def test_items_of_a_and_b_are_rows_of_their_source_byte_for_byte(reviews, sentences):
+    spaced = Texts("x", [0, 1] * 30, [f" odd  spacing , {n} " for n in range(60)])
+    for task, source in (("A", reviews), ("B", sentences), ("A", spaced)):
+        made = build({own.SOURCE_OF[task]: source}, {task: 50}, 1)
+        assert len({item.source_row for item in made}) == 50
+        for item in made:
+            assert item.text == source.sentences[item.source_row]
+            assert item.stimulus == source.labels[item.source_row] and item.source == source.name
+
+
+def test_half_of_c_is_changed_every_place_has_its_chance_and_unchanged_texts_keep_their_spacing():
+    source = Texts("x", [n % 2 for n in range(6000)], [f" the {n} the b , the  c " for n in range(6000)])
+    made = build({"test4plus": source}, {"C": 6000})
+    changed = [item for item in made if item.stimulus == 1]
+    assert abs(len(changed) - 3000) < 5 * 38.7
+    whole = [text.strip() for text in source.sentences]
+    starts = [
+        sum(delete(whole[i.source_row], matches(whole[i.source_row])[k]) == i.text for i in changed)
+        for k in range(3)
+    ]
+    assert sum(starts) == len(changed) and all(abs(n - len(changed) / 3) < 5 * 26 for n in starts)
+    assert {item.source_row % 2 for item in changed} == {0, 1}  # the origin does not matter in C
+    assert all(item.text == whole[item.source_row] for item in made if item.stimulus == 0)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**24 - 1])
+def test_more_trials_add_items_and_change_none(seed, reviews, sentences):
+    texts = {"sst2": reviews, "test4plus": sentences}
+    few, many = (build(texts, dict.fromkeys("ABC", n), seed) for n in (20, 77))
+    assert [item for item in many if item.position < 20] == few
+    assert len(few) == 60 and len(many) == 231
+    assert len({item.item_id for item in (*many, *build(texts, {"A": 77}, seed, "sample"))}) == 308
+
+
+def test_seeds_draw_other_rows_uniformly_and_delete_elsewhere(sentences):
+    one, two = (build({"test4plus": sentences}, {"C": 500}, seed) for seed in (0, 1))
+    assert [i.source_row for i in one] != [i.source_row for i in two]
+    by_row = {item.source_row: item.text for item in two}
+    assert sum(by_row[item.source_row] != item.text for item in one) > 30
+    source, times = Texts("x", [0, 1] * 50, [f"s{n}" for n in range(100)]), [0] * 100
+    for seed in range(400):
+        for item in build({"sst2": source}, {"A": 10}, seed):
+            times[item.source_row] += 1
+    # Each row is drawn Binomial(400, 0.1) times: chi-square with 99 degrees of freedom, far tail.
+    assert 50 < sum((n - 40) ** 2 / 36 for n in times) < 165
+
+
+def test_a_source_with_fewer_rows_gives_all_it_has():
+    source = Texts("x", [0, 1, 1], ["a", "b", "the c"])
+    assert len(build({"sst2": source, "test4plus": source}, {"A": 100, "C": 100})) == 4
+
+
+@pytest.mark.parametrize(
+    ("task", "changed", "said"),
+    [
+        ("A", {"position": 5}, "positions do not count"), ("B", {"text": " "}, "text ' '"),
+        ("A", {"stimulus": 2}, "label 2"),
+        ("A", {"text": "other"}, "not that of its source"), ("B", {"of": 1, "stimulus": 0}, "not that of its source"),
+        ("A", {"source_row": 99999}, "no row 99999"), ("A", {"source": "elsewhere"}, "in source 'elsewhere'"),
+        ("C", {"of": 1, "stimulus": 0}, "marked as unchanged"), ("C", {"of": 0, "stimulus": 1}, "marked as changed"),
+        ("C", {"of": 1, "text": "the other"}, "marked as changed"), ("A", {"item_id": "sdt-B"}, None),
+    ],
+)  # fmt: skip
+def test_what_an_item_must_hold_is_seen_when_broken(task, changed, said, reviews, sentences):
+    texts = {"sst2": reviews, "test4plus": sentences}
+    made = build(texts, dict.fromkeys("ABC", 30))
+    assert violations(made, texts) == []
+    of = changed.pop("of", None)
+    place = next(i for i, item in enumerate(made) if item.task == task and of in (None, item.stimulus))
+    made[place] = made[place].model_copy(update=changed)
+    found = violations(made, texts)
+    assert any(said in line for line in found) if said else found == []
+    twice = violations([*made, made[-1]], texts)
+    assert any("used 2 times" in line for line in twice) and any("drawn 2 times" in line for line in twice)
+
+
+# --- the study file and the steps -----------------------------------------------------------------------------------
+def test_trials_are_one_number_one_for_each_task_or_those_of_the_paper():
+    assert Settings(trials=7).trials_of("B") == 7
+    each = Settings(trials={"A": 5, "C": 3}, tasks=("A", "C"))
+    assert (each.trials_of("A"), each.trials_of("C")) == (5, 3)
+    paper = Settings(preset="paper")
+    assert (
+        {task: paper.trials_of(task) for task in "ABC"}
+        == dict(PAPER)
+        == {"A": 20_000, "B": 10_000, "C": 10_000}
+    )
+    for wrong in ({"preset": "paper", "trials": 5}, {"preset": "other"}, {"trials": 1}, {"trials": {"D": 5}}):
+        with pytest.raises(ValueError, match=r"preset|trials"):
+            Settings(**wrong)
+    with pytest.raises(MetacogError, match="names no number for task C"):
+        bound(trials="{A = 5, B = 5}")
+
+
+def test_plan_warns_of_tasks_with_fewer_trials_than_a_difference_of_a_tenth_takes(tmp_path):
+    few = list(bound(tmp_path, trials="{A = 20000, B = 50000, C = 100}").advice())
+    assert [line.partition(":")[0] for line in few] == ["signaldetection, task C"] and "100 trials" in few[0]
+    assert not list(bound(tmp_path, trials="50000").advice())
+    assert not list(bound(tmp_path, conditions='["risk_none"]').advice())
+
+
+def test_the_sample_is_built_and_the_same_bytes_every_time(tmp_path):
+    items = construct(tmp_path, "sample", trials=100, seed=0).items
+    hashes = "".join(f"{item.item_id}{item.item_hash}" for item in items)
+    assert sha256_hex(hashes) == "4e2d43e1316ef7471e733b14b3106f6a1d49e9b896ae25a01fe80febdb608832"
+    assert set(input_digests(bound(tasks='["A", "C"]'))) == {"sst2", "test4plus"}
+    assert input_digests(bound(tmp_path, dataset='"published"', tasks='["A"]')) == {}
+
+
+def test_tasks_b_and_c_are_built_from_the_published_file_and_a_source_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(MetacogError, match="metacog doctor STUDY --fetch"):
+        texts_of(bound(tmp_path, dataset='"published"', tasks='["B"]'))
+    assert bound(dataset='"published"', tasks='["B", "C"]').needed_sources() == ("test4plus",)
+    assert bound().needed_sources() == () and wanted("A") == ("sst2",)
+    (tmp_path / "Test4Plus_Raw.txt").write_bytes(LINES)
+    own.fetch(Home(tmp_path), ["test4plus"], folder=tmp_path)
+    built = construct(tmp_path, "published", tasks="BC", trials=200, seed=2)
+    assert sum(built.counts.values()) == 400 and min(built.counts.values()) > 60
+
+
+# --- sources --------------------------------------------------------------------------------------------------------
+def parquet(path: Path, labels: list[object], sentences: list[object]) -> bytes:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table({"sentence": sentences, "label": labels}), path)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "from" / "deep").mkdir(parents=True)
+    (tmp_path / "from" / "deep" / "Test4Plus_Raw.txt").write_bytes(LINES)
+    return tmp_path / "from"
+
+
+@pytest.fixture
+def home(tmp_path):
+    return Home(tmp_path / "home")
+
+
+def test_a_source_is_found_below_a_folder_packed_or_not_and_kept_with_a_note(home, folder):
+    path = folder / "deep" / "Test4Plus_Raw.txt"
+    path.with_name(path.name + ".gz").write_bytes(gzip.compress(path.read_bytes()))
+    path.unlink()
+    (found,) = own.fetch(home, ["test4plus"], folder=folder)
+    assert found.rows == 300 and found.path.read_bytes() == LINES and found.digest == sha256_hex(LINES)
+    noted = {"digest": found.digest, "origin": found.origin, "rows": 300, "source": "test4plus"}
+    assert json.loads(found.path.with_suffix(".json").read_text()) == noted
+    source, stamp = own.SOURCES["test4plus"], found.path.stat().st_mtime_ns
+    assert source.load(home) == found.path and source.kept_digest(home) == found.digest
+    (again,) = own.fetch(home, ["test4plus"])
+    assert again.origin == "already here" and found.path.stat().st_mtime_ns == stamp
+
+
+def test_another_file_than_the_pinned_one_is_refused_with_both_digests(home, folder):
+    digest = sha256_hex(parquet(folder / "sst2.parquet", [0, 1], ["a", "b"]))
+    with pytest.raises(SourceError) as caught:
+        own.fetch(home, ["sst2"], folder=folder)
+    pinned = own.SOURCES["sst2"]
+    assert str(pinned.digest) in str(caught.value) and digest in str(caught.value)
+    assert "\n" not in str(caught.value) and not pinned.path(home).exists()
+    assert replace(pinned, digest=digest).fetch(home, folder).rows == 2
+
+
+def test_the_first_file_fetched_pins_the_source_that_has_no_digest(home, folder):
+    (first,) = own.fetch(home, ["test4plus"], folder=folder)
+    source, path = own.SOURCES["test4plus"], folder / "deep" / "Test4Plus_Raw.txt"
+    path.write_bytes(LINES + b"1\tOne more.\n")
+    first.path.write_bytes(b"1\tdamaged\n")
+    with pytest.raises(SourceError, match=r"metacog doctor STUDY --fetch|delete"):
+        source.load(home)
+    with pytest.raises(SourceError, match=r"first fetched here.*delete .*test4plus\.json"):
+        source.fetch(home, folder)
+    first.path.with_suffix(".json").unlink()
+    with pytest.raises(SourceError, match="note with its digest is gone"):
+        source.load(home)
+    assert source.fetch(home, folder).rows == 301
+
+
+def test_a_download_is_verified_and_kept(home):
+    transport = httpx.MockTransport(
+        lambda request: httpx.Response(200, content=iter([LINES]), request=request)
+    )
+    (found,) = own.fetch(home, ["test4plus"], transport=transport)
+    assert found.rows == 300 and found.origin == own.SOURCES["test4plus"].url
+    kept = sorted(path.name for path in (home / "sources" / "signaldetection").iterdir())
+    assert kept == ["test4plus.json", "test4plus.tsv"]
+    for source in own.SOURCES.values():
+        assert source.url.startswith("https://") and (source.digest is None or len(source.digest) == 64)
+
+
+def test_lines_are_read_as_they_are(tmp_path):
+    (tmp_path / "x.tsv").write_bytes('\ufeff0\t a  b \r\n1\tc\td\u2028e\x0cf\x85g\n\n 1 \t"q"\n'.encode())
+    found = read_table(tmp_path / "x.tsv", "x")
+    assert list(found.labels) == [0, 1, 1]
+    assert list(found.sentences) == [" a  b ", "c\td\u2028e\x0cf\x85g", '"q"']
+
+
+@every(
+    ("data", "where"),
+    [
+        (b"0\ta\n1\tb\n2\tc\n", ":3"), (b"label\tsentence\n0\ta\n", ":1"), (b"0 a\n", ":1"), (b"0\ta\n1\t \n", ":2"),
+        (b"0\ta\n1\t\xff\n", ":2"), (b"0\ta\n-1\tb\n", ":2"), (b"0\ta\n\xd9\xa1\tb\n", ":2"), (b"0\ta\n0\tb\n", "label 1"),
+        (b"", "label 0"), (b"\x00\x01\x02", ":1"), (b"\x1f\x8b\x08broken", "cannot be read"),
+    ],
+)  # fmt: skip
+def test_any_wrong_line_is_named(data, where, tmp_path):
+    (tmp_path / "x.tsv").write_bytes(data)
+    with pytest.raises(SourceError) as caught:
+        read_table(tmp_path / "x.tsv", "x")
+    assert where in str(caught.value) and "\n" not in str(caught.value) and len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize(
+    ("labels", "sentences", "said"),
+    [
+        ([0, 2], ["a", "b"], "row 1 has label 2"), ([0, None], ["a", "b"], "row 1 has label None"),
+        ([0, 1], ["a", None], "row 1"), ([0, 1], ["a", " "], "row 1"), ([0, 0], ["a", "b"], "no row has label 1"),
+        (["0", "1"], ["a", "b"], "no column 'label' of type int64"),
+        ([0, 1], [1, 2], "no column 'sentence' of type string"),
+    ],
+)  # fmt: skip
+def test_any_wrong_row_of_sst2_is_named(labels, sentences, said, tmp_path):
+    path = tmp_path / "x.parquet"
+    parquet(path, labels, sentences)
+    with pytest.raises(SourceError, match=said):
+        read_sst2(path, "sst2")
+
+
+@pytest.mark.parametrize("data", [b"", b"PAR1", b"not parquet at all", None])
+def test_a_file_that_is_not_sst2_is_one_line(data, tmp_path):
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"text": ["a"], "label": [1]}), path)
+    if data is not None:
+        path.write_bytes(data)
+    with pytest.raises(SourceError, match=r"sentence|SST-2") as caught:
+        read_sst2(path, "sst2")
+    assert "\n" not in str(caught.value)
