@@ -54,13 +54,6 @@ def test_every_kind_of_file_gives_the_same_numbers(metacog, tmp_path, kind):
     assert (made["auroc2"]["value"], made["auroc2"]["n"]) == (pytest.approx(expected), N // 2)
 
 
-def test_groups_by_several_columns_are_one_for_each_combination(metacog, tmp_path):
-    frame = answers(condition=["x", "x", "y", "y"] * (N // 4))
-    path = written(tmp_path, frame, ".csv")
-    rows = json.loads(metacog("fit", path, *OK_CONF, "--group", "model", "--group", "condition").out)
-    assert {(row["model"], row["condition"]) for row in rows} == {(m, c) for m in "ab" for c in "xy"}
-
-
 def test_a_group_without_a_name_is_a_group_of_its_own(metacog, tmp_path):
     frame = answers().with_columns(
         pl.when(pl.int_range(pl.len()) < 9).then(None).otherwise("model").alias("model")

@@ -4,9 +4,11 @@ import gzip
 
 import pytest
 
+from tests.cli.conftest import file, metacog
 from tests.cli.conftest import fitted as found
 from tests.tables import every
 
+__all__ = ["file", "metacog"]  # fixtures
 CONF = ("--correct", "ok", "--confidence", "conf")
 GOOD = [
     *zip(
@@ -42,29 +44,6 @@ def test_a_confidence_that_is_none_is_one_rejected_row(metacog, file, value, sai
     first = result.err.splitlines()[0]
     assert "line 13: not used: conf" in first and said in first
     assert said in path.with_name("t.csv.rejected.csv").read_text()
-
-
-@pytest.mark.parametrize("value", ["", " ", "NaN", "nan", "NA", "null", "None", "n/a"])
-def test_a_confidence_that_is_missing_is_counted_and_not_rejected(metacog, file, value):
-    path = file("t.csv", table([*GOOD, (1, value)]))
-    result = metacog("fit", path, *CONF, "--format", "json")
-    assert found(result)["accuracy"]["dropped"] == 1
-    assert "conf missing 1" in result.err and not path.with_name("t.csv.rejected.csv").exists()
-
-
-@pytest.mark.parametrize(
-    ("column", "said"),
-    [
-        (["A", "B", "C"] * 4, "'a', 'b', 'c'"),
-        ([0.37, 0.5, 0.91] * 4, "'0.37'"),
-        ([1, 2] * 6, "'1', '2'"),
-        ([0, 1, 1, 1, 2, 1] * 2, "'0', '1', '2'"),
-        (["kyllä", "ei"] * 6, "--map-values"),
-    ],
-)
-def test_a_correctness_that_is_neither_right_nor_wrong_is_refused(metacog, file, column, said):
-    rows = [(value, 0.5 + place / 100) for place, value in enumerate(column)]
-    metacog("fit", file("t.csv", table(rows)), *CONF).refused_in_one_line("'ok'", said)
 
 
 def test_a_column_that_is_not_there_is_answered_with_the_nearest(metacog, file):
@@ -141,13 +120,6 @@ def test_a_group_all_of_whose_rows_are_left_out_still_has_its_rows(metacog, file
     assert found(metacog("fit", kept, *options), who="gone")["d_type2"]["status"] == "no items"
 
 
-def test_names_of_groups_are_text_whatever_they_hold(metacog, file):
-    rows = [(*row, name) for name in ("=cmd()", '"a\x1b[31m,b"', "x" * 500) for row in GOOD]
-    path = file("t.csv", table(rows, "ok,conf,who"))
-    result = metacog("fit", path, *CONF, "--group", "who", "--format", "csv")
-    assert result.code == 0 and "'=cmd()" in result.out and "x" * 201 not in result.out
-
-
 def test_a_group_for_every_row_is_refused(metacog, file):
     rows = [(place % 2, 0.5, f"id{place}") for place in range(10_001)]
     metacog("fit", file("t.csv", table(rows, "ok,conf,id")), *CONF, "--group", "id").refused_in_one_line(
@@ -175,13 +147,6 @@ def test_where_the_list_of_rejected_rows_cannot_be_written_every_row_is_shown(me
     (tmp_path / "t.csv.rejected.csv").mkdir()
     result = metacog("fit", path, *CONF)
     assert result.code == 0 and result.err.count("not used: conf 'x' is no number") == 5
-
-
-@pytest.mark.parametrize("scale", [(), ("--scale", "0..100")])
-def test_a_confidence_on_two_scales_is_refused(metacog, file, scale):
-    rows = [(ok, conf * (100 if place % 2 else 1)) for place, (ok, conf) in enumerate(GOOD)]
-    result = metacog("fit", file("t.csv", table(rows)), *CONF, *scale)
-    assert result.code == 2 and "two scales seem to be mixed" in result.err
 
 
 def test_a_table_of_counts_with_the_index_of_a_data_frame_gives_the_same(metacog, file):
