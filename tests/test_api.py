@@ -100,7 +100,7 @@ def test_two_models_are_compared_on_what_both_answered(study):
 
 
 def test_the_statistics_are_there_by_module(monkeypatch):
-    assert mp.stats.proportions.proportion(9, 10).value == 0.9
+    assert mp.stats.intervals.proportion(9, 10).value == 0.9
     assert {"calibration", "metad", "resampling", "type1"} <= set(dir(mp.stats))
     assert not [name for name in dir(mp.stats) if name.startswith("_")]
     with pytest.raises(AttributeError, match="no attribute 'propotions'"):

@@ -31,7 +31,7 @@ with
         select
             benchmark, condition, listed.model, 'coverage' as measure, 0.0 as estimate, null::double as low,
             null::double as high, 0 as n, coalesce(failures.n_failed, 0) as n_failed, 0 as n_unreadable, 0.0 as coverage,
-            'readable / asked' as method, 'ok' as status, listed.source
+            'readable / asked' as method, 'count' as status, listed.source
         from listed
         cross join conditions
         left join failures using (benchmark, model)
@@ -91,7 +91,7 @@ with
             whole.*,
             said.higher_is_better,
             coalesce(said.headline and said.headline_condition = whole.condition, false) as headline,
-            status = 'ok' or starts_with(status, 'incomplete') as plain,
+            status in ('ok', 'count') or starts_with(status, 'incomplete') as plain,
             -- The reason against a ratio is its denominator; without an interval all of an open range is possible.
             estimate is not null and not plain and (
                 coalesce(said.unit, 'ratio') = 'ratio' or (low is null and (said.min is null or said.max is null))

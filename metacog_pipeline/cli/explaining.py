@@ -63,6 +63,7 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
         "method": board["method"],
         "n": "not stated" if board["n"] is None else f"{board['n']:,}",
         "asked": again and f"{found['asked']:,} responses, {f'not ok: {lacking}' if lacking else 'all ok'}",
+        "coverage": found["coverage"],
         "low_n": few if again and board["low_n"] else None,
     }
     yield " · ".join(str(found[name]) for name in ("benchmark", "condition", "model", "measure"))

@@ -16,6 +16,7 @@ from metacog_pipeline.leaderboard.database import identifier, text
 from metacog_pipeline.leaderboard.glossary import formulas, terms
 from metacog_pipeline.scoring.harmonised_measures import PREFIX
 from metacog_pipeline.scoring.recount import Recount, recount
+from metacog_pipeline.stats.coverage import nearest
 from metacog_pipeline.study import Study
 
 TABLES = (
@@ -43,7 +44,7 @@ def explain(study: Study, benchmark: str, condition: str, model: str, measure: s
         **_definition(home, benchmark, measure),
         "board": {name: row.get(name) for name in (*COMPARED, "method", "low_n")},
         "sql": [f"from {table} where {_where({name: row[name] for name in NAMES})}"],
-        **dict.fromkeys(("recount", "differs", "asked")),
+        **dict.fromkeys(("recount", "differs", "asked", "coverage")),
         "not_ok": {},
     }
     if row["source"] == "published":
@@ -56,9 +57,27 @@ def explain(study: Study, benchmark: str, condition: str, model: str, measure: s
         "recount": again,
         "differs": _difference(found["board"], again),
         "asked": anew.asked.height,
+        "coverage": _coverage(measure, anew),
         "not_ok": _not_ok(anew.asked),
         "sql": [*found["sql"], _sql_of_answers(home, anew, row)],
     }
+
+
+def _coverage(measure: str, anew: Recount) -> str | None:
+    """Return how often such intervals were measured to hold the truth; None of a number without an interval."""
+    made, asked = anew.made, anew.asked
+    if made.value is None or made.low is None:
+        return None
+    rarer = None
+    if "correct" in asked.columns:
+        verdicts = asked["correct"].drop_nulls()
+        rarer = min(int(verdicts.sum() or 0), len(verdicts) - int(verdicts.sum() or 0))
+    several = asked["item_id"].n_unique() < asked.height
+    cell = nearest(measure, made.method, made.value, made.n, rarer, several=several)
+    if cell is None or cell.samples == cell.without:
+        return "not measured"
+    runs = f" × {cell.runs} runs" if cell.runs > 1 else ""
+    return f"{cell.coverage:.1f} % of {cell.samples} samples of {cell.n}{runs} answers at accuracy {cell.accuracy:g}"
 
 
 def _not_ok(asked: pl.DataFrame) -> dict[str, int]:

@@ -77,7 +77,7 @@ class _Line:
     def status(self, measure: str) -> str:
         """Return what is said of the number besides that the run is not complete; "" where nothing is."""
         said = str(self.measures.get(measure, {}).get("status") or "ok")
-        return "" if said == "ok" or said.startswith("incomplete") else said
+        return "" if said in ("ok", "count") or said.startswith("incomplete") else said
 
     def place(self, measures: Sequence[str]) -> tuple[bool, float, str]:
         """Return what orders lines by the first of ``measures`` this one has: best first, those without a value last."""

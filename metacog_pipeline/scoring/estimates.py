@@ -20,8 +20,8 @@ from metacog_pipeline.benchmark.measures import holds
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.scoring.schemas import ESTIMATE
-from metacog_pipeline.stats import measured_coverage
-from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
+from metacog_pipeline.stats.coverage import SHARED_PREFIX, low_n
+from metacog_pipeline.stats.estimate import COUNT, OK, Estimate, unavailable
 
 WITHHELD = "withheld"
 Known = Mapping[tuple[Any, ...], float | None]  # group and measure → value
@@ -194,7 +194,7 @@ def _rows(
     """Yield the rows of a group; of a benchmark that computes no coverage of its own, that of all answers."""
     kept = (*_key(group), COVERAGE.name)
     if COVERAGE.name not in values and kept not in known:
-        covered = Estimate(group.coverage, None, None, group.asked, "readable / asked")
+        covered = Estimate(group.coverage, None, None, group.asked, "readable / asked", COUNT)
         values = {COVERAGE.name: covered, **values}
     coverage = values[COVERAGE.name].value if COVERAGE.name in values else known[kept]
     among: dict[object, Group] = {None: group}
@@ -243,9 +243,9 @@ def _row(
     # A value of an incomplete run says so, after what else is said of it; one that cannot be formed says why.
     status = estimate.status
     if missing is not None and estimate.value is not None and not status.startswith("incomplete"):
-        status = missing if status == OK else f"{status}; {missing}"
-    few = measured_coverage.low_n(
-        measured_coverage.SHARED_PREFIX + name if measure.shared else name,
+        status = missing if status in (OK, COUNT) else f"{status}; {missing}"
+    few = low_n(
+        SHARED_PREFIX + name if measure.shared else name,
         *(estimate.method, estimate.value, estimate.low, estimate.n, basis.rarer),
         several=basis.n > basis.n_items,
     )

@@ -32,7 +32,7 @@ from metacog_pipeline.scoring.estimates import COVERAGE, estimates, groups_of, m
 from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.scoring.responses import FAILED_READING, read_responses
 from metacog_pipeline.scoring.schemas import ESTIMATE
-from metacog_pipeline.stats import measured_coverage
+from metacog_pipeline.stats import coverage
 from metacog_pipeline.study.frames import mark_of, read_frame, read_frames, write_frame
 
 
@@ -112,7 +112,7 @@ def _rules(benchmark: Bound) -> list[Any]:
     settings = benchmark.settings.affecting(Stage.SCORING)
     known = [benchmark.versions[Stage.SCORING], benchmark.context.seed, settings, benchmark.scored_by()]
     # It marks rows with too few answers.
-    return [*known, measured_coverage.digest(), *reader_error.error_digest(benchmark)]
+    return [*known, coverage.digest(), *reader_error.error_digest(benchmark)]
 
 
 def _digest(depends: Any) -> str:

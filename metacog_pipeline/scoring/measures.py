@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from metacog_pipeline.benchmark.groups import Counts, Floats, Group
 from metacog_pipeline.benchmark.measures import Where
-from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats import intervals
 from metacog_pipeline.stats.estimate import NO_ITEMS, Estimate, unavailable
 
 Compute = Callable[[Group], Estimate | None]
@@ -49,5 +49,5 @@ def share(
 
 def ratio(counts: Counts, top: Floats, bottom: Floats, why: str = NO_ITEMS) -> Estimate:
     """Return the share of the responses weighted by ``bottom`` that are weighted by ``top`` as well."""
-    found = resampling.ratio(counts.patterns, top * bottom, bottom)
+    found = intervals.ratio(counts.patterns, top * bottom, bottom)
     return found if found.value is not None else unavailable(0, found.method, why)

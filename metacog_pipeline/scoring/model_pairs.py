@@ -1,10 +1,10 @@
 """Paired comparison of two models on the items both answered: is one better, and by how much.
 
 Items are the unit: one counts with all its runs under both models, so what makes an item hard for everybody cancels.
-Differences of accuracy and AUROC2 have the interval and the p of their two score intervals and what the items make of both
-(`stats.two_intervals`): resamples of few errors cover too little. The others have those of the bootstrap. The p of
-accuracy, where both answered every item as often, and every p up to 12 items is that of all exchanges. Where a p of 0.05 or
-more has an interval that just leaves out 0, the interval is drawn to 0.
+All but the difference of ECE have the interval and the p of the two models' own intervals and what the items make of both
+(`stats.intervals.difference`): resamples of few errors cover too little. ECE has those of the bootstrap. The p of accuracy,
+where both answered every item as often, and every p up to 12 items is that of all exchanges. Where a p of 0.05 or more has
+an interval that just leaves out 0, the interval is drawn to 0.
 
 Items that either of the two answered are drawn, with the same draws for all models on as many items: a model is resampled
 once for all its pairs, and no pair depends on who else was asked.
@@ -12,8 +12,8 @@ once for all its pairs, and no pair depends on who else was asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -24,10 +24,11 @@ from numpy.typing import NDArray
 
 from metacog_pipeline.benchmark.contract import Comparison, lost_items
 from metacog_pipeline.scoring.harmonised_measures import PREFIX
-from metacog_pipeline.stats import exact, measured_coverage, resampling, two_intervals
+from metacog_pipeline.stats import coverage, exact, intervals, resampling
 from metacog_pipeline.stats._arrays import Floats, Ints
 from metacog_pipeline.stats.auroc import auroc_from_patterns, influences
-from metacog_pipeline.stats.confidence_grid import CELLS, STATISTICS, SUMS, cells_at, of_sums
+from metacog_pipeline.stats.calibration import brier_loss, turned
+from metacog_pipeline.stats.confidence_grid import CELLS, SHARE, STATISTICS, SUMS, cells_at, of_sums
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, Estimate
 from metacog_pipeline.stats.resampling.products import item_weights, products
 
@@ -36,8 +37,14 @@ FEW_ITEMS = 10
 NOTHING_SHARED = "no item was answered by both"
 UNSTATED = "no item was answered with a confidence by both"
 _STATED = tuple(name for name in STATISTICS if name != "accuracy")  # measures of answers with a confidence
-_BY_SCORE = ("accuracy", "auroc2")  # with score intervals of their own
+_DRAWN = ("ece",)  # without a linear share of each item
 _ALPHA = 0.05
+#: What an answer in each of so many cells, level × (wrong, right), adds to a mean.
+_VALUES: Mapping[str, Callable[[int], Floats]] = {
+    "accuracy": lambda n_cells: np.tile([0.0, 1.0], n_cells // 2),
+    "mean_confidence": lambda n_cells: np.repeat(SHARE, 2),
+    "brier": lambda n_cells: brier_loss(SHARE),
+}
 FAMILY = "confidence_models"
 Row = dict[str, Any]
 Place = tuple[str, str, str]  # data set, condition, model
@@ -94,6 +101,7 @@ class Side:
     seed: int
     n_boot: int
     n_all: int  # items before those that the other model did not answer are left out
+    known: dict[str, tuple[Estimate, Floats]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, item: NDArray[Any], cell: Ints, n_cells: int, seed: int, n_boot: int) -> Side:
@@ -110,7 +118,7 @@ class Side:
         here, drawn = np.isin(self.items, other.items), np.union1d(self.items, other.items)
         items = self.items[here]
         place = np.searchsorted(drawn, items)
-        return replace(self, items=items, counts=self.counts[here], place=place, n_drawn=len(drawn))
+        return replace(self, items=items, counts=self.counts[here], place=place, n_drawn=len(drawn), known={})
 
     @cached_property
     def totals(self) -> Floats:
@@ -120,21 +128,29 @@ class Side:
 
     @cached_property
     def draws(self) -> dict[str, Floats]:
-        """Mean confidence, ECE and Brier score of every resample, ``(n_boot,)`` each."""
+        """ECE, and what else is a sum, of every resample, ``(n_boot,)`` each."""
         sums = np.zeros((self.n_drawn, SUMS.shape[1]), dtype=np.int64)
         sums[self.place] = self.counts @ SUMS
         return of_sums(products(item_weights(self.n_drawn, self.n_boot, (self.seed,)), sums))
 
     @cached_property
-    def by_score(self) -> tuple[Estimate, Floats]:
-        """AUROC2, or accuracy of answers without confidence, with its score interval, and how far each item moves it."""
-        counts, each = self.counts.astype(np.int64), np.ones(len(self.counts), np.int64)
-        patterns, totals = resampling.merge_patterns(counts, each), counts.sum(axis=0)
-        if len(totals) == CELLS:
-            return auroc_from_patterns(patterns), influences(counts, totals)
-        right = np.array([0.0, 1.0])
-        moved = counts @ right - counts.sum(axis=1) * float(totals @ right) / float(totals.sum())
-        return resampling.ratio(patterns, right, np.ones(2)), moved
+    def patterns(self) -> resampling.Patterns:
+        """The items by their distinct answers."""
+        return resampling.merge_patterns(self.counts.astype(np.int64), np.ones(len(self.counts), np.int64))
+
+    def scored(self, name: str) -> tuple[Estimate, Floats]:
+        """Return a measure with its own interval, and how far each item moves it, ``(items,)``."""
+        if name not in self.known:
+            counts, n_cells = self.counts.astype(np.int64), self.counts.shape[1]
+            if name == "auroc2":
+                self.known[name] = auroc_from_patterns(self.patterns), influences(counts, counts.sum(axis=0))
+            else:
+                values = _VALUES[name](n_cells)
+                outcome = turned(n_cells) if name != "mean_confidence" else None
+                found = intervals.ratio(self.patterns, values, np.ones(n_cells), outcome)
+                mean = float(self.totals @ values) / float(self.totals.sum())
+                self.known[name] = found, counts @ values - counts.sum(axis=1) * mean
+        return self.known[name]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -176,8 +192,8 @@ def _compared(sides: tuple[Side, Side], names: Iterable[str], why: str) -> list[
     found = []
     for name in names:
         row = {"n_items": n_items, "note": lost, **_difference(name, first, second)}
-        of = (f"difference_{name}", "paired", row["low"], row["low"], 0, int(answers.min()))
-        found.append({**row, "low_n": measured_coverage.low_n(*of, several=n_a + n_b > 2 * n_items)})
+        of = (f"difference_{name}", "paired", row["low"], row["low"], min(n_a, n_b), int(answers.min()))
+        found.append({**row, "low_n": coverage.low_n(*of, several=n_a + n_b > 2 * n_items)})
     return found
 
 
@@ -186,7 +202,7 @@ def _difference(name: str, first: Side, second: Side) -> Row:
     value_a, value_b = (float(statistic(side.totals[None])[0]) for side in (first, second))
     if not (np.isfinite(value_a) and np.isfinite(value_b)):
         return _empty(name, "undefined: all correct or all wrong" if name == "auroc2" else "undefined")
-    if name in _BY_SCORE:
+    if name not in _DRAWN:
         low, high, p, why = _by_score(name, first, second)
     else:
         draws = first.draws[name] - second.draws[name]
@@ -204,12 +220,12 @@ def _difference(name: str, first: Side, second: Side) -> Row:
 
 
 def _by_score(name: str, first: Side, second: Side) -> tuple[float | None, float | None, float | None, str]:
-    """Return the interval and the p that follow from the score intervals of the two models, or why there are none."""
-    (of_a, moved_a), (of_b, moved_b) = first.by_score, second.by_score
+    """Return the interval and the p that follow from the intervals of the two models, or why there are none."""
+    (of_a, moved_a), (of_b, moved_b) = first.scored(name), second.scored(name)
     spread = float(np.sqrt((moved_a @ moved_a) * (moved_b @ moved_b)))
     correlation = float(moved_a @ moved_b) / spread if spread > 0 else 0.0
     one, two = first.counts, second.counts
-    low, high, p = two_intervals.difference(of_a, of_b, correlation, int((one != two).any(axis=1).sum()))
+    low, high, p = intervals.difference(of_a, of_b, correlation, int((one != two).any(axis=1).sum()))
     if name == "accuracy" and p is not None and np.array_equal(one.sum(axis=1), two.sum(axis=1)):
         p = exact.sum_p((one - two)[:, 1])
     if low is not None and high is not None and p is not None and p >= _ALPHA:

@@ -23,7 +23,7 @@ from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.scoring.estimates import measures_of
 from metacog_pipeline.stats import resampling
-from metacog_pipeline.stats.resampling.intervals import Z95
+from metacog_pipeline.stats.resampling import Z95
 
 NOT_AUDITED = "the reader model is not audited"
 DRAWS = 10  # each takes as long as scoring does; the spread of so many varies by a quarter from one set to the next

@@ -9,13 +9,13 @@ It never reads a file, sees a data frame, knows a benchmark or prints; it needs 
 holds it to that). It never draws clusters but through `resampling`, and never makes a p value of draws but through
 `resampling.p_value`. Examples in the docstrings are tests.
 
-Start with `estimate` (what a number is here), `resampling` (the unit of chance) and `proportions`; then the measure you
+Start with `estimate` (what a number is here), `resampling` (the unit of chance) and `intervals`; then the measure you
 need. Modules are imported, ``from metacog_pipeline.stats import resampling``, or functions from theirs.
 
 =================  ==================================================================================
 estimate           one number with its interval, or the reason there is none
-proportions        means and shares of independent items: Wilson, SEM
-resampling         clusters as the unit of chance: draws, intervals, shares and ratios, pairs, p values
+intervals          the one family: shares, means, areas, errors and their differences, by name and source
+resampling         clusters as the unit of chance: draws, percentiles, pairs, p values
 calibration        the expected calibration error, Brier score, reliability
 auroc, roc         area under the type-2 ROC curve; its points, and differences of areas
 trials             answers as counts with their resamples and folds: what the next four share
@@ -52,7 +52,7 @@ from types import ModuleType
 
 
 def __getattr__(name: str) -> ModuleType:
-    """Import a module of the statistics when it is first named, as in ``stats.proportions.proportion(9, 10)``."""
+    """Import a module of the statistics when it is first named, as in ``stats.intervals.proportion(9, 10)``."""
     if name in __dir__():
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from metacog_pipeline.stats._arrays import Floats, counts, same_length
 from metacog_pipeline.stats.estimate import NO_ITEMS, SINGLE_ITEM, Estimate, unavailable
-from metacog_pipeline.stats.proportions import Z95
+from metacog_pipeline.stats.resampling import Z95
 
 ONE_CATEGORY = "one category used by both"
 ADDED = 2.0  # units that the interval adds, spread over the cells

@@ -3,7 +3,7 @@
 Value: the chance that a correct answer carries more confidence than a wrong one, ties counting half (Bamber 1975).
 Standard error: DeLong, DeLong & Clarke-Pearson (1988), *Biometrics* 44; with several runs per item its extension to
 clusters, Obuchowski (1997), *Biometrics* 53, which equals DeLong's where every item has one run. Interval: the scaled score
-interval of `score_interval`, because DeLong's own covers 39 to 95 % where errors are few, the usual case with good models.
+interval of `intervals.scaled_score`: DeLong's own covers 39 to 95 % where errors are few, the usual case with good models.
 """
 
 from __future__ import annotations
@@ -14,18 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
 from metacog_pipeline.stats._arrays import Floats, Ints, binary, floats, ratio, same_length
 from metacog_pipeline.stats.estimate import ALL_CORRECT, ALL_WRONG, NO_ITEMS, ONE_LEVEL, Estimate, unavailable
+from metacog_pipeline.stats.intervals import SCALED, scaled_score
 from metacog_pipeline.stats.resampling import Patterns
 
-METHOD = "scaled score"
-TWO_LEVELS = f"{METHOD}, two levels"
-FEW = 5.0  # answers of the rarer kind at which their own variance and the model's count alike
-LEAST_SCALE = 0.25  # of the model's variance: few answers can agree by chance
-_Z2 = float(special.ndtri(0.975)) ** 2
-_HALVINGS = 60
+TWO_LEVELS = f"{SCALED}, two levels"
 
 
 def auroc_statistic(totals: Floats) -> Floats:
@@ -58,45 +53,6 @@ def delong(right: Floats, wrong: Floats) -> Floats:
         two = np.where(n >= 2, n * (n - 1), 0.0)[..., 0]
         parts.append(ratio(np.asarray((one * excess**2).sum(axis=-1)), two))
     return np.asarray(parts[0] + parts[1])
-
-
-def score_interval(
-    area: ArrayLike, n_right: ArrayLike, n_wrong: ArrayLike, variance: ArrayLike
-) -> tuple[Floats, Floats]:
-    """Return the ends of the 95 % interval of areas, arrays of one shape.
-
-    A score interval with the variance of Hanley & McNeil in the form of Newcombe (2006, *Statistics in Medicine* 25,
-    method 5), scaled by how DeLong's variance compares with it: the more, the more answers of the rarer kind there are.
-    Coverage is 92 to 99 % from three wrong answers on, whatever the accuracy, where confidence has five levels that are all
-    used, as an ideal observer uses them. It is less where few levels hold nearly all answers of a kind: the wrong answers
-    then often fall on one level, and DeLong's variance does not know that they need not. Of two levels, exactly and in the
-    worst of 66 pairs of shares: 76 % with 3 wrong answers, 71 to 86 % with 5 to 10, 75 to 89 % with 15 to 30, 93 % with 100
-    (`TWO_LEVELS` is the method's name then, and the boards mark fewer); the middle of those pairs has 95 to 98 %. Of three
-    to five levels of random shares: 73 to 99 % with 3, 91 to 96 % with 20.
-    """
-    theta, right, wrong, seen = np.broadcast_arrays(
-        *(np.asarray(each, float) for each in (area, n_right, n_wrong, variance))
-    )
-    half = (right + wrong) / 2 - 1
-
-    def model(t: Floats) -> Floats:
-        return np.asarray(t * (1 - t) * (1 + half * (1 - t) / (2 - t) + half * t / (1 + t)) / (right * wrong))
-
-    rarer = np.minimum(right, wrong)
-    weight = np.where(np.isfinite(seen), rarer / (rarer + FEW), 0.0)
-    edge = 1 / (2 * right * wrong)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scale = weight * np.nan_to_num(seen) / model(np.clip(theta, edge, 1 - edge)) + 1 - weight
-    scale = np.maximum(scale, np.where((theta <= 0) | (theta >= 1), 1.0, LEAST_SCALE))
-    ends = []
-    for far in (0.0, 1.0):
-        outside, inside = np.full(theta.shape, far), theta.astype(float)
-        for _ in range(_HALVINGS):
-            middle = (outside + inside) / 2
-            beyond = (theta - middle) ** 2 > _Z2 * scale * model(middle)
-            outside, inside = np.where(beyond, middle, outside), np.where(beyond, inside, middle)
-        ends.append((outside + inside) / 2)
-    return ends[0], ends[1]
 
 
 def influences(counts: Ints, totals: Ints) -> Floats:
@@ -219,7 +175,7 @@ def _of_patterns(patterns: Patterns) -> _Scored | Estimate:
 
 
 def _method(table: Ints, clustered: bool) -> str:
-    name = TWO_LEVELS if np.count_nonzero(table[0::2] + table[1::2]) == 2 else METHOD
+    name = TWO_LEVELS if np.count_nonzero(table[0::2] + table[1::2]) == 2 else SCALED
     return f"{name}, clustered" if clustered else name
 
 
@@ -280,7 +236,7 @@ def _with_intervals(scored: Sequence[_Scored]) -> list[Estimate]:
         for name in ("value", "right", "wrong", "variance")
     )
     found = []
-    for each, *ends in zip(scored, *score_interval(value, right, wrong, variance), strict=True):
+    for each, *ends in zip(scored, *scaled_score(value, right, wrong, variance), strict=True):
         low, high = map(float, ends)
         # Perfect separation has no spread at all: a standard error of 0 would claim too much.
         sem = None if math.isnan(each.variance) or each.value in (0.0, 1.0) else math.sqrt(each.variance)

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metacog_pipeline.stats import calibration_interval, resampling
+from metacog_pipeline.stats import intervals, resampling
 from metacog_pipeline.stats._arrays import (
     Floats,
     Ints,
@@ -182,7 +182,7 @@ def ece_statistic(probability: ArrayLike, bins: int = 10, edges: Edges = "levels
 def ece_estimate(
     patterns: Patterns, probability: ArrayLike, draws: Floats, bins: int = 10, edges: Edges = "levels"
 ) -> Estimate:
-    """Return the expected calibration error with the interval of `calibration_interval`.
+    """Return the expected calibration error with the interval of `intervals.of_totals`.
 
     The value itself is the usual one. Percentiles of resamples, moved to the value, cover 58 to 79 %.
 
@@ -207,14 +207,14 @@ def ece_estimate(
     table = _table(patterns.totals.reshape(-1, 2))
     stated = _probability(probability, len(table))
     statistic = ece_statistic(stated, bins, edges)
-    n, method = int(table.sum()), calibration_interval.METHOD
+    n, method = int(table.sum()), intervals.INVERTED
     if n == 0:
         return unavailable(0, method, NO_ITEMS)
     value = min(float(statistic(table.reshape(1, -1).astype(np.float64))[0]), 1.0)
     if patterns.n_items < 2:
         return Estimate(value, None, None, n, method, SINGLE_ITEM)
     member = _member(stated, bins, edges)
-    low, high = calibration_interval.of_totals(table.astype(np.float64).ravel(), draws, stated, member)
+    low, high = intervals.of_totals(table.astype(np.float64).ravel(), draws, stated, member)
     return Estimate(value, low, high, n, method, sem=float(np.nanstd(statistic(draws))))
 
 
@@ -245,7 +245,7 @@ def ece_clustered(
     """
     plain = ece(confidence, correct, bins)
     stated, right = _stated(confidence), binary("correct", correct)
-    method = f"ece, {bins} bins, {calibration_interval.METHOD}"
+    method = f"ece, {bins} bins, {intervals.INVERTED}"
     if plain.value is None:
         return unavailable(0, method, plain.status)
     _, place = np.unique(np.asarray(clusters), return_inverse=True)
@@ -262,7 +262,7 @@ def ece_clustered(
         drawn.append([weights @ part for part in parts])
     hits, said, number = (np.concatenate(each) for each in zip(*drawn, strict=True))
     whole = [part.sum(axis=0) for part in parts]
-    low, high = calibration_interval.inverted(whole[0], whole[1], whole[2], (hits, said, number))
+    low, high = intervals.of_gaps(whole[0], whole[1], whole[2], (hits, said, number))
     sem = float((np.abs(hits - said).sum(axis=1) / number.sum(axis=1)).std())
     return Estimate(plain.value, low, high, plain.n, method, sem=sem)
 
@@ -311,11 +311,38 @@ def brier_from_patterns(patterns: Patterns, probability: ArrayLike) -> Estimate:
     0.125
     """
     loss = brier_loss(_probability(probability, patterns.counts.shape[1] // 2))
-    return resampling.ratio(patterns, loss, np.ones(len(loss)))
+    return intervals.ratio(patterns, loss, np.ones(len(loss)), turned(len(loss)))
+
+
+def brier(confidence: ArrayLike, correct: ArrayLike, clusters: ArrayLike) -> Estimate:
+    """Return the Brier score of ``confidence`` 0..1 and ``correct`` 0/1, ``(N,)``; ``clusters`` are whole numbers from 0.
+
+    >>> found = brier([0.9, 0.9, 0.6, 0.6], [1, 1, 1, 0], [0, 1, 2, 3])
+    >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)
+    (0.135, 0.086, 0.524)
+    """
+    stated, right = _stated(confidence), binary("correct", correct)
+    same_length(confidence=stated, correct=right)
+    return intervals.mean((stated - right) ** 2, clusters, turned=(stated - 1 + right) ** 2)
+
+
+def turned(n_cells: int) -> Ints:
+    """Return of each cell level × (wrong, correct) the one that the other outcome leads to, shape ``(2 L,)``.
+
+    ``n_cells`` is 2 L.
+
+    >>> turned(4)
+    array([1, 0, 3, 2])
+    """
+    return np.arange(n_cells) ^ 1
 
 
 def brier_loss(probability: ArrayLike) -> Floats:
-    """Return (probability - outcome)² of each cell level × (wrong, correct), shape ``(2 L,)``."""
+    """Return (probability - outcome)² of each cell level × (wrong, correct), shape ``(2 L,)``.
+
+    >>> brier_loss([0.5, 1.0])
+    array([0.25, 0.25, 1.  , 0.  ])
+    """
     stated = floats("probability", probability)
     return np.column_stack([stated**2, (1 - stated) ** 2]).ravel()
 
@@ -323,7 +350,7 @@ def brier_loss(probability: ArrayLike) -> Floats:
 def brier_statistic(probability: ArrayLike) -> Statistic:
     """Return the function ``(B, 2 L) -> (B,)`` of the Brier score of totals, for a bootstrap."""
     loss = brier_loss(probability)
-    return resampling.ratio_statistic(loss, np.ones(len(loss)))
+    return lambda totals: ratio(totals @ loss, totals.sum(axis=1))
 
 
 #: The parts of `brier_parts`.

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, stdtrit
 
-from metacog_pipeline.stats import calibration_interval, estimate, resampling, two_intervals
+from metacog_pipeline.stats import estimate, intervals, resampling
 from metacog_pipeline.stats._arrays import Floats, floats, ratio, whole
+from metacog_pipeline.stats.calibration import turned
 from metacog_pipeline.stats.trials import Trials
 
 CLIP = 0.005  # half of a percent: the largest odds a whole percent below 1 can round to
-APART = 4  # items without a correlation, as if added: none that missed so far leaves about 3 / n, not nothing
 MOST_LEVERAGE = 0.9  # of an item: beyond, its residual would be blown up more than tenfold
 _STEPS, _NEAR, _HALVINGS = 100, 1e-10, 30
 
@@ -83,29 +83,10 @@ def _separated(x: Floats, wrong: Floats, right: Floats) -> NDArray[np.bool_]:
 
 
 def in_the_large(made: Trials) -> estimate.Estimate:
-    """Return mean confidence minus the share correct, -1..1; confidences are 0..1.
-
-    Interval: that of the difference of two estimates (MOVER; Zou & Donner 2008, *Statistics in Medicine* 27), Wilson's
-    for the share and the mean's own, with their correlation over items; so it holds where few answers are wrong.
-    """
-    method, items = "mover of sem and wilson", made.patterns
-    if made.n == 0:
-        return estimate.unavailable(0, method, estimate.NO_ITEMS)
-    one = np.ones(items.counts.shape[1])
-    stated, right = np.tile(np.repeat(made.grouped, 2), made.folds), np.tile([0.0, 1.0], len(one) // 2)
-    mean, share = resampling.ratio(items, stated, one), resampling.share(items, right, one)
-    if None in (mean.value, mean.low, mean.high, share.value, share.low, share.high):
-        value = float((stated - right) @ items.totals) / made.n
-        return estimate.Estimate(value, None, None, made.n, method, estimate.SINGLE_ITEM)
-    m, p = float(mean.value or 0.0), float(share.value or 0.0)
-    u, v = (items.by_pattern(each - centre) for each, centre in ((stated, m), (right, p)))
-    uu, uv, vv = (float(items.weights @ (x * y)) for x, y in ((u, u), (u, v), (v, v)))
-    k = made.n_items
-    r = uv / math.sqrt(uu * vv) * k / (k + APART) if uu > 0 and vv > 0 else 0.0
-    ends = [(each.value or 0.0, each.low or 0.0, each.high or 0.0) for each in (mean, share)]
-    low, high = map(float, two_intervals.both_ends(ends[0], ends[1], r))
-    sem = math.sqrt(max(uu - 2 * uv + vv, 0.0) * k / (k - 1)) / made.n
-    return estimate.Estimate(m - p, max(low, -1.0), min(high, 1.0), made.n, method, estimate.OK, sem)
+    """Return mean confidence minus the share correct, -1..1; confidences are 0..1."""
+    stated = np.tile(np.repeat(made.grouped, 2), made.folds)
+    gap = stated - np.tile([0.0, 1.0], len(stated) // 2)
+    return intervals.ratio(made.patterns, gap, np.ones(len(gap)), turned(len(gap)))
 
 
 def slope(made: Trials) -> estimate.Estimate:
@@ -179,39 +160,14 @@ def _mass_bins(stated: Floats, totals: Floats, bins: int) -> tuple[Floats, Float
 
 
 def mass_ece(made: Trials, bins: int = 10) -> estimate.Estimate:
-    """Return the calibration error over bins of equal mass; interval of `calibration_interval.inverted`."""
-    method = f"ece, {bins} bins of equal mass, {calibration_interval.METHOD}"
+    """Return the calibration error over bins of equal mass; interval of `intervals.of_gaps`."""
+    method = f"ece, {bins} bins of equal mass, {intervals.INVERTED}"
     if made.n == 0:
         return estimate.unavailable(0, method, estimate.NO_ITEMS)
     value = float(mass_ece_statistic(made.stated, bins)(made.totals[None].astype(np.float64))[0])
     if made.n_items < 2:
         return estimate.Estimate(value, None, None, made.n, method, estimate.SINGLE_ITEM)
     right, said, number = (part[0] for part in _mass_bins(made.grouped, made.folded.sum(axis=0)[None], bins))
-    low, high = calibration_interval.inverted(right, said, number, _mass_bins(made.grouped, made.draws, bins))
+    low, high = intervals.of_gaps(right, said, number, _mass_bins(made.grouped, made.draws, bins))
     sem = float(np.std(mass_ece_statistic(made.grouped, bins)(made.draws)))
     return estimate.Estimate(value, min(low, value), max(high, value), made.n, method, estimate.OK, sem)
-
-
-def error_interval(
-    value: float, draws: Floats, n: int, method: str, status: str = estimate.OK
-) -> estimate.Estimate:
-    """Return a sum of absolute gaps, 0..1, with an interval that allows for its own bias.
-
-    Such an error is larger in a sample than in the population, and larger still in a resample: by b, the mean of the
-    draws less the value. Percentiles of the draws are moved down by b at the upper end and by 4 b at the lower, because
-    b understates the bias of a sample whose true error is near 0. That was chosen for errors of confidences as they are:
-    draws moved by b at both ends cover 48 to 96 % of those. It serves errors after a map, and draws do not show the noise
-    of the map. Measured (``measured_coverage.csv``; 100 to 1,373 answers, accuracies of 0.75 to 0.97): after Platt's
-    map 88 to 99 %, after isotonic steps 63 to 75 % of 100 answers, 86 to 87 % of 300 and 96 to 100 % of 1,373; with three
-    runs of each item 76 to 99 % and 48 to 100 %. The boards mark where that is too little.
-    """
-    bias = float(np.nanmean(draws)) - value
-    low, high = resampling.interval(draws)
-    if low is None or high is None:
-        return estimate.Estimate(value, None, None, n, method, estimate.OFTEN_UNDEFINED)
-    if low == high == value:  # right and wrong answers are apart: no resample differs
-        return estimate.Estimate(
-            value, None, None, n, method, estimate.PERFECT if status == estimate.OK else status
-        )
-    low, high = max(min(low - 4 * bias, value), 0.0), min(max(high - bias, value), 1.0)
-    return estimate.Estimate(value, low, high, n, method, status, float(np.nanstd(draws)))

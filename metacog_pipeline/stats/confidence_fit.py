@@ -16,22 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from metacog_pipeline.stats import confidence_measures, identifiability, measured_coverage, resampling
+from metacog_pipeline.stats import confidence_measures, coverage, identifiability, intervals, resampling
 from metacog_pipeline.stats._arrays import Floats, Ints
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.bayes.single import METHOD as BAYES_METHOD
 from metacog_pipeline.stats.bayes.single import bayes_metad
-from metacog_pipeline.stats.calibration import ece, ece_estimate
+from metacog_pipeline.stats.calibration import brier, ece, ece_estimate
 from metacog_pipeline.stats.confidence_columns import DataError
 from metacog_pipeline.stats.confidence_data import ConfidenceData
 from metacog_pipeline.stats.counts import Counts, counts_from_trials, padded
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
+from metacog_pipeline.stats.intervals import wilson_interval
 from metacog_pipeline.stats.mafc import efficiency
 from metacog_pipeline.stats.mafc.fit import groups
 from metacog_pipeline.stats.metad import REASONS, MetaD, fit_metad
-from metacog_pipeline.stats.proportions import wilson_interval
-from metacog_pipeline.stats.resampling import Patterns, patterns_of
-from metacog_pipeline.stats.resampling.intervals import Z95
+from metacog_pipeline.stats.resampling import Z95, Patterns, patterns_of
 from metacog_pipeline.stats.trials import FOLDS, trials
 from metacog_pipeline.stats.type1 import type1, zroc_slope
 from metacog_pipeline.stats.type2 import auroc2
@@ -39,8 +38,6 @@ from metacog_pipeline.stats.type2_dprime import SHARES, Type2Dprime, type2_dprim
 
 NOT_BINARY = "no Bayesian model of answers known as right or wrong only"
 BY_CORRECTION = "a rate is 0 or 1: its size is the correction's"
-#: Trials of a cell, or subjects of an average, below which every interval is marked.
-FEWEST = 20
 SCALED = (*confidence_measures.SCALED, "mean_confidence", "brier", "ece")
 KEPT = ("d_type2", "d_type2_raw", *(name for name in SHARES if name != "accuracy"))
 _CORRECTIONS = {"d_type2": "loglinear", "d_type2_raw": "none"}
@@ -238,7 +235,7 @@ def _accuracy(cells: Cells, cell: int) -> Estimate:
     if cells.patterns is not None:
         k = table.ratings
         right = np.concatenate([np.ones(k), np.zeros(2 * k), np.ones(k)])
-        return resampling.share(cells.patterns[cell], right, np.ones(4 * k))
+        return intervals.share(cells.patterns[cell], right, np.ones(4 * k))
     share = min(1.0, float(table.hits[cell] + table.correct_rejections[cell]) / n)
     return Estimate(share, *wilson_interval(share, n), round(n), "wilson")
 
@@ -278,9 +275,7 @@ def _of_answers(data: ConfidenceData, own: NDArray[np.intp], cell: int, options:
     items = None if data.items is None else data.items[own]
     table = patterns_of(np.arange(len(own)) if items is None else items, right, 2)
     found = {
-        "accuracy": resampling.share(table, [0, 1], [1, 1])
-        if len(own)
-        else unavailable(0, "wilson", NO_ITEMS)
+        "accuracy": intervals.share(table, [0, 1], [1, 1]) if len(own) else unavailable(0, "wilson", NO_ITEMS)
     }
     if data.confidence is not None and data.share is not None:
         stated, why = data.confidence[own], data.unscaled[cell]
@@ -307,8 +302,7 @@ def _confidence(
     if share is None:
         return found | {name: unavailable(made.n, "none", why) for name in SCALED}
     rows = np.arange(len(right)) if items is None else np.unique(items, return_inverse=True)[1]
-    for name, values in (("mean_confidence", share), ("brier", (share - right) ** 2)):
-        found[name] = resampling.mean(values, rows)
+    found |= {"mean_confidence": intervals.mean(share, rows), "brier": brier(share, right, rows)}
     # Ten bins of equal width; the value is that of the confidences as they are, resamples are of grouped levels.
     whole, totals = ece(share, right), made.folded.sum(axis=0).astype(np.int64)
     if whole.value is None or made.n_items < 2:
@@ -360,7 +354,7 @@ def _kept(right: Ints, keep: Ints, items: Ints | None, n_boot: int, seed: int) -
     for name in KEPT[2:]:
         made = plain.estimate(name)
         if table is not None and made.value is not None:
-            made = resampling.share(table, *_TOP_AND_BOTTOM[name])
+            made = intervals.share(table, *_TOP_AND_BOTTOM[name])
             made = made if table.n_items > 1 else replace(made, low=None, high=None, status=SINGLE_ITEM)
         found[name] = made
     return found
@@ -402,15 +396,13 @@ def rarer(data: ConfidenceData) -> list[int]:
 
 
 def low_n(measure: str, found: Estimate, fewer: int, several: bool) -> bool | None:
-    """Return whether an interval rests on too little: under `FEWEST` trials, or as its coverage was measured.
+    """Return `coverage.low_n` of an estimate of ``fewer`` right or wrong answers.
 
     >>> low_n("d", Estimate(1.0, 0.2, 1.8, 19, "delta, correction none"), 8, False)
     True
     """
-    marked = measured_coverage.low_n(
-        measure, found.method, found.value, found.low, found.n, fewer, several=several
-    )
-    return marked if marked is None else marked or found.n < FEWEST
+    of = (measure, found.method, found.value, found.low, found.n, fewer)
+    return coverage.low_n(*of, several=several)
 
 
 def average(subjects: Sequence[Estimates]) -> Estimates:

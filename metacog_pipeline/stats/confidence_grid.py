@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from metacog_pipeline.stats import calibration_interval, resampling
+from metacog_pipeline.stats import intervals
 from metacog_pipeline.stats._arrays import Floats, Ints, ratio
 from metacog_pipeline.stats.auroc import auroc_from_patterns, auroc_statistic
 from metacog_pipeline.stats.calibration import (
@@ -97,16 +97,17 @@ def measures(patterns: Patterns, drawn: Floats) -> dict[str, Estimate]:
 
     Examples
     --------
+    >>> from metacog_pipeline.stats import resampling
     >>> cells = cells_at(np.array([0.9, 0.6]), np.array([1, 0]))
     >>> patterns = resampling.patterns_of(np.arange(2), cells, CELLS)
     >>> round(measures(patterns, resampling.patterns(patterns, 50, 1))["brier"].value, 3)
     0.185
     """
-    error, share = calibration_error(patterns, drawn), resampling.ratio(patterns, _RIGHT, _EVERY)
+    error, share = calibration_error(patterns, drawn), intervals.ratio(patterns, _RIGHT, _EVERY)
     return {
         "accuracy": share,
         "mean_confidence": few_items(
-            resampling.ratio(patterns, np.repeat(SHARE, 2), _EVERY), patterns.n_items
+            intervals.ratio(patterns, np.repeat(SHARE, 2), _EVERY), patterns.n_items
         ),
         "ece": error,
         "brier": few_items(brier_from_patterns(patterns, SHARE), patterns.n_items),
@@ -119,6 +120,7 @@ def measures(patterns: Patterns, drawn: Floats) -> dict[str, Estimate]:
 def calibration_error(patterns: Patterns, drawn: Floats) -> Estimate:
     """Return the ECE over ten bins of equal width, 0..1, of ``patterns`` over the cells; ``drawn`` are resamples.
 
+    >>> from metacog_pipeline.stats import resampling
     >>> patterns = resampling.patterns_of(np.arange(2), np.array([101, 101]), CELLS)
     >>> calibration_error(patterns, resampling.patterns(patterns, 20, 1)).value
     0.5
@@ -149,8 +151,8 @@ def _parts(patterns: Patterns, drawn: Floats, error: Estimate, share: Estimate) 
         if name != "uncertainty":
             if error.low is not None:
                 stated = SHARE if name == "reliability" else None
-                low, high = calibration_interval.of_totals(totals, drawn, stated, squared=True)
-            how = f"{_LEVELS}; {calibration_interval.METHOD}"
+                low, high = intervals.of_totals(totals, drawn, stated, squared=True)
+            how = f"{_LEVELS}; {intervals.INVERTED}"
             found[f"brier_{name}"] = replace(error, value=value, low=low, high=high, sem=None, method=how)
             continue
         if share.low is not None and share.high is not None:
@@ -167,7 +169,7 @@ def _debiased(drawn: Floats, error: Estimate) -> Estimate:
     if error.n == 0:
         return unavailable(0, _LEVELS, NO_ITEMS)
     less = debiased(float(error.value or 0.0), STATISTICS["ece"](drawn))
-    how = f"ece, 10 bins, less the mean excess of {len(drawn)} resamples, {calibration_interval.METHOD}"
+    how = f"ece, 10 bins, less the mean excess of {len(drawn)} resamples, {intervals.INVERTED}"
     if less is None or error.low is None or error.high is None:
         return Estimate(less, None, None, error.n, how, error.status)
     return Estimate(less, min(error.low, less), max(error.high, less), error.n, how, error.status)

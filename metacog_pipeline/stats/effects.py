@@ -11,7 +11,7 @@ import math
 from metacog_pipeline.stats._arrays import LARGEST, whole
 from metacog_pipeline.stats.anova import NO_SPREAD
 from metacog_pipeline.stats.estimate import NO_ITEMS, Estimate, unavailable
-from metacog_pipeline.stats.proportions import sem_interval
+from metacog_pipeline.stats.intervals import sem_interval
 
 TOO_FEW = "fewer than three items"
 # Beyond this many standard deviations the spread is rounding error.

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 OK = "ok"
+COUNT = "count"  # of what was asked or said: nothing was sampled, so there is no interval
 NO_ITEMS = "no items"
 SINGLE_ITEM = "single item"
 ONE_LEVEL = "one confidence level"
@@ -31,8 +32,8 @@ class Estimate:
     method
         How value and interval were made, for a table's footnote: ``"wilson"``, ``"sem"``, ``"delong"``, …
     status
-        ``"ok"``, or why the value or its interval is missing: ``"no items"``, ``"single item"``,
-        ``"one confidence level"``, ``"all correct"``, ``"all wrong"``, …
+        ``"ok"``; ``"count"`` of a number that has no error; or why the value or its interval is missing: ``"no items"``,
+        ``"single item"``, ``"one confidence level"``, ``"all correct"``, ``"all wrong"``, …
     sem
         Standard error of the value, same unit, or None.
 

@@ -99,10 +99,14 @@ def gated(ratio: Estimate, low: float | None, high: float | None) -> Estimate:
     >>> shown.value, gated(shown, -0.2, 0.3).value, gated(shown, -0.2, 0.3).status
     (0.8, None, "d' may be 0")
     """
-    sure = low is not None and high is not None and (low > 0 or high < 0) and ratio.status != RATIO_UNSTABLE
-    if sure or ratio.value is None:
+    if ratio.value is None or not (may_be_zero(low, high) or ratio.status == RATIO_UNSTABLE):
         return ratio
     return unavailable(ratio.n, ratio.method, RATIO_UNSTABLE)
+
+
+def may_be_zero(low: float | None, high: float | None) -> bool:
+    """Whether the 95 % interval of a d', ``low`` to ``high``, holds 0, or there is none."""
+    return low is None or high is None or low <= 0 <= high
 
 
 def by_response(n_s1: Floats, n_s2: Floats, pad: float = 0.0) -> tuple[Floats, Floats]:

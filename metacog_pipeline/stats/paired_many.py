@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtr
 
-from metacog_pipeline.stats import two_intervals
+from metacog_pipeline.stats import intervals
 from metacog_pipeline.stats._arrays import Floats, Ints, counts
-from metacog_pipeline.stats.proportions import wilson_ends
+from metacog_pipeline.stats.intervals import wilson_ends
 
 # A variance this small against those of the two shares is what is left of them by rounding.
 _ROUNDING = 1e-13
@@ -94,14 +94,14 @@ def paired_shares(hits: ArrayLike, asked: ArrayLike, wanted: Sequence[tuple[int,
         correlation = cross / (first["r"] * second["r"]) / np.sqrt(spread[0] * spread[1])
         low_a, high_a = _wilson(a, size, first["r"], spread[0])
         low_b, high_b = _wilson(b, size, second["r"], spread[1])
-        both = two_intervals.both_ends((a, low_a, high_a), (b, low_b, high_b), correlation)
+        both = intervals.both_ends((a, low_a, high_a), (b, low_b, high_b), correlation)
         low, high = (np.where(size > 1, end, np.nan) for end in both)
     only = [(each["h"] - hh).astype(np.int64) for each in (first, second)]
     return PairedShares(size.astype(np.int64), a - b, low, high, sem, p, *only)
 
 
 def _wilson(share: Floats, items: Floats, answers: Floats, spread: Floats) -> tuple[Floats, Floats]:
-    """Return Wilson's interval on as many independent items as have the error of these (`~.resampling.ratio`)."""
+    """Return Wilson's interval on as many independent items as have the error of these (`~.intervals.ratio`)."""
     error = items / (items - 1) * spread
     n = np.clip(share * (1 - share) / error + 1, 1.0, answers)
     n = np.where(share * (1 - share) > 0, np.where(error > 0, n, answers), items)

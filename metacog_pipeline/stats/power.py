@@ -26,9 +26,9 @@ from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, whole
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import Estimate
+from metacog_pipeline.stats.intervals import proportion
 from metacog_pipeline.stats.metad import fit_metad
 from metacog_pipeline.stats.observers import expected_counts, simulate
-from metacog_pipeline.stats.proportions import proportion
 from metacog_pipeline.stats.type1 import type1
 
 Quantity = Literal["mratio", "optimality", "dprime", "criterion"]

@@ -20,7 +20,7 @@ from scipy.special import gamma, stdtr
 
 from metacog_pipeline.stats._arrays import Floats, Ints, floats, mean_ranks, same_length, whole
 from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
-from metacog_pipeline.stats.proportions import Z95
+from metacog_pipeline.stats.resampling import Z95
 
 LEAST_PAIRS = 3
 TOO_FEW = "fewer than three pairs"

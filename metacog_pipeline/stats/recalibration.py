@@ -13,16 +13,17 @@ noise of a map is part of the error, so that with few items some is left where n
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import expit, logit
 
-from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats import intervals
 from metacog_pipeline.stats._arrays import Floats
-from metacog_pipeline.stats.calibration import brier_loss, ece_statistic
-from metacog_pipeline.stats.calibration_line import CLIP, error_interval, logistic
-from metacog_pipeline.stats.estimate import OK, PERFECT, Estimate, unavailable
-from metacog_pipeline.stats.trials import Trials, positive_interval
+from metacog_pipeline.stats.calibration import bin_index, brier_loss, ece_statistic, turned
+from metacog_pipeline.stats.calibration_line import CLIP, logistic
+from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
+from metacog_pipeline.stats.trials import Trials
 
 BINS = 10
 LEAST_FOR_STEPS = (
@@ -69,8 +70,8 @@ def recalibrated(made: Trials) -> Mapping[str, Estimate]:
     """Return ECE and Brier score, 0..1 and 0 is best, after either map; confidences are 0..1."""
     folds, few = f"cross-fitted in {made.folds} folds of items", made.few
     methods = {
-        "ece": f"ece, {BINS} bins, {folds}, item bootstrap, debiased",
-        "brier": f"brier, {folds}, t of the logarithm",
+        "ece": f"ece, {BINS} bins, {folds}, {intervals.INVERTED}",
+        "brier": f"brier, {folds}, {intervals.TWO_POINT}",
     }
     status = made.why_not
     if status is None and made.n_items < LEAST_PER_FOLD * made.folds:
@@ -88,12 +89,17 @@ def recalibrated(made: Trials) -> Mapping[str, Estimate]:
         value = float(statistic(by_fold.reshape(1, -1))[0])
         rough = name == "isotonic" and made.n_items < LEAST_FOR_STEPS
         marked = few or (f"few items: {made.n_items}" if rough else OK)
-        found[f"ece_{name}"] = error_interval(value, statistic(made.drawn), made.n, methods["ece"], marked)
+        found[f"ece_{name}"] = _error(made, probability, value, methods["ece"], marked)
         loss = brier_loss(probability)
-        score = resampling.ratio(made.patterns, loss, np.ones(len(loss)))
-        low, high = positive_interval(score.value or 0.0, score.sem or 0.0, made.rarer)
-        status, sem = (PERFECT, None) if low is None else (score.status, score.sem)
-        found[f"brier_{name}"] = Estimate(
-            score.value, low, high, made.n, methods["brier"], few or status, sem
-        )
+        score = intervals.ratio(made.patterns, loss, np.ones(len(loss)), turned(len(loss)))
+        found[f"brier_{name}"] = replace(score, method=methods["brier"], status=few or score.status)
     return found
+
+
+def _error(made: Trials, probability: Floats, value: float, method: str, status: str) -> Estimate:
+    """Return the calibration error after a map, over bins of what the map gives."""
+    member = (bin_index(probability, BINS)[:, None] == np.arange(BINS)).astype(np.float64)
+    totals = made.folded.ravel()
+    low, high = intervals.of_totals(totals, made.drawn, probability, member)
+    spread = float(np.nanstd(ece_statistic(probability, BINS, "equal")(made.drawn)))
+    return Estimate(value, min(low, value), max(high, value), made.n, method, status, spread)

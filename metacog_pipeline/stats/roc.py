@@ -2,7 +2,7 @@
 
 Sources: Fawcett (2006), *Pattern Recognition Letters* 27, for the curve; DeLong, DeLong & Clarke-Pearson (1988),
 *Biometrics* 44, for correlated areas, with whole items as clusters (Obuchowski 1997, *Biometrics* 53); Zou & Donner
-(2008), *Statistics in Medicine* 27, for the interval of their difference (`two_intervals`), because DeLong's covers too
+(2008), *Statistics in Medicine* 27, for the interval of their difference (`intervals.difference`), as DeLong's covers too
 little where errors are few.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metacog_pipeline.stats import two_intervals
+from metacog_pipeline.stats import intervals
 from metacog_pipeline.stats._arrays import Floats, Ints, binary, floats, ratio, same_length, whole
 from metacog_pipeline.stats.auroc import area_of, auroc
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, Estimate, unavailable
@@ -167,7 +167,7 @@ def area_difference(first: MovedArea, second: MovedArea) -> Estimate:
         return Estimate(value, None, None, n, PAIRED, NO_SPREAD)
     spread = math.sqrt(float(influences[0] @ influences[0]) * float(influences[1] @ influences[1]))
     together = float(influences[0] @ influences[1]) / spread if spread > 0 else 0.0
-    low, high, _ = two_intervals.difference(first.area, second.area, together)
+    low, high, _ = intervals.difference(first.area, second.area, together)
     # Areas of 0 and of 1 have no influence of any item; their own intervals still show how sure they are.
     return Estimate(value, low, high, n, PAIRED, sem=sem if sem > 1e-12 else None)
 

@@ -30,9 +30,9 @@ from scipy.special import digamma
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, Ints, ratio, whole
 from metacog_pipeline.stats.estimate import OK, PERFECT, Estimate, unavailable
-from metacog_pipeline.stats.trials import Trials, positive_interval
+from metacog_pipeline.stats.intervals import LOSS, loss_ends
+from metacog_pipeline.stats.trials import Trials
 
-METHOD = "item bootstrap, t of the logarithm"
 POINTS = 100
 
 
@@ -142,13 +142,13 @@ def _drawn_risk(draws: Floats, coverage: Floats) -> Floats:
 
 
 def _estimate(made: Trials, statistic: resampling.Statistic) -> Estimate:
-    """Return an area with its `positive_interval`; none where the order is perfect."""
+    """Return an area with its `loss_ends`; none where the order is perfect."""
     if made.why_not is not None:
-        return unavailable(made.n, METHOD, made.why_not)
+        return unavailable(made.n, LOSS, made.why_not)
     value = float(statistic(made.totals[None].astype(np.float64))[0])
     drawn = statistic(made.draws)
     spread = float(np.nanstd(drawn))
-    low, high = positive_interval(value, spread, made.rarer)
+    low, high = loss_ends(value, spread, made.rarer)
     if low is None:
-        return Estimate(value, None, None, made.n, METHOD, made.few or PERFECT)
-    return Estimate(value, low, high, made.n, METHOD, made.few or OK, spread)
+        return Estimate(value, None, None, made.n, LOSS, made.few or PERFECT)
+    return Estimate(value, low, high, made.n, LOSS, made.few or OK, spread)

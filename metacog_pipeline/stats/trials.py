@@ -7,12 +7,10 @@ drawn in `BLOCKS` random groups: items are exchangeable, and a thousand groups t
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit
 
 from metacog_pipeline.stats import auroc as areas
 from metacog_pipeline.stats import resampling
@@ -181,15 +179,3 @@ def _patterns(item: Ints, fold: Ints, cell: Ints, n_cells: int, rng: np.random.G
     folds = int(fold.max()) + 1
     block = rng.integers(0, BLOCKS // folds, n_items)[item]
     return resampling.patterns_of(fold * (BLOCKS // folds) + block, cell, n_cells)
-
-
-def positive_interval(value: float, error: float, rarer: int) -> tuple[float | None, float | None]:
-    """Return the 95 % interval of a loss of 0..1: value · exp(± t error / value), t of ``rarer`` - 1 degrees of freedom.
-
-    Few items of the rarer kind make nearly all of such a loss and of its standard error, and its draws are skewed:
-    percentiles of them cover 80 to 90 % where fewer than ten are wrong, this 91 to 99 %.
-    """
-    if value <= 0 or rarer < 2:
-        return None, None
-    far = float(stdtrit(rarer - 1, 0.975)) * error / value
-    return value * math.exp(-far), min(value * math.exp(min(far, 700.0)), max(value, 1.0))

@@ -23,6 +23,7 @@ from scipy.special import ndtri
 from metacog_pipeline.stats._arrays import Floats, floats
 from metacog_pipeline.stats.counts import Counts, check_correction, corrected_rate
 from metacog_pipeline.stats.estimate import Estimate
+from metacog_pipeline.stats.intervals import both_ends
 
 STATUSES = {
     "ok": "",
@@ -92,14 +93,30 @@ class Type1:
     def interval(self, measure: str, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return low and high, value ± z √variance; NaN where there is no variance.
 
-        The variance of ln β does not vanish where both rates are 1/2 and ln β is flat: the slope alone would say nothing
-        of how far it may be off there.
+        ln β is half the difference of two squares and flat where both rates are 1/2: there a slope says nothing of how far
+        off it may be. Its ends are those of the difference of the two squares (`intervals.both_ends`).
         """
         z = normal_quantile(level)
+        if measure == "ln_beta":
+            return self._ln_beta_ends(z)
         variance = self.variance(measure)
         half = z * np.sqrt(variance)
         value = np.where(np.isfinite(half), getattr(self, measure), np.nan)
         return value - half, value + half
+
+    def _ln_beta_ends(self, far: float) -> tuple[Floats, Floats]:
+        with np.errstate(invalid="ignore"):  # of infinite z there is no interval
+            both, one = self.var_c * (1 + self.s) ** 2, self.cov_d_c * (1 + self.s)
+            v_h = (both - one) / (1 + 1 / self.s)
+            z_f = -self.c - self.s * self.d / (1 + self.s)
+            z_h = -self.c * (1 + self.s) - z_f
+            sides = []
+            for z, variance in ((z_f, both - v_h), (z_h, v_h)):
+                reach = far * np.sqrt(variance)
+                nearest, farthest = np.maximum(np.abs(z) - reach, 0.0), np.abs(z) + reach
+                sides.append((z**2 / 2, nearest**2 / 2, farthest**2 / 2))
+            low, high = both_ends(*sides, 0.0)
+        return low + np.log(self.s), high + np.log(self.s)
 
     def estimate(self, measure: str, cell: int = 0, level: float = 0.95) -> Estimate:
         """Return one cell's measure as an estimate; where it has no finite value the status says why."""

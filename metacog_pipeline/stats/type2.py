@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from metacog_pipeline.stats._arrays import Floats, Ints, floats, ratio, same_length, whole
 from metacog_pipeline.stats._arrays import counts as whole_counts
-from metacog_pipeline.stats.auroc import METHOD, area_of, delong, score_interval
+from metacog_pipeline.stats.auroc import area_of, delong
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import (
     ALL_CORRECT,
@@ -28,6 +28,7 @@ from metacog_pipeline.stats.estimate import (
     Estimate,
     unavailable,
 )
+from metacog_pipeline.stats.intervals import SCALED, scaled_score
 from metacog_pipeline.stats.type1 import Texts
 
 
@@ -110,9 +111,9 @@ def auroc2(table: Counts, plus_one: bool = False) -> Auroc2:
     variance = np.maximum(delong(right, wrong), 0.0)
     low, high = (np.full(value.shape, np.nan) for _ in range(2))
     some = status == OK
-    low[some], high[some] = score_interval(value[some], n_right[some], n_wrong[some], variance[some])
+    low[some], high[some] = scaled_score(value[some], n_right[some], n_wrong[some], variance[some])
     sem = np.where(some & (value > 0) & (value < 1), np.sqrt(variance), np.nan)
-    method = f"{METHOD}, plus one" if plus_one else METHOD
+    method = f"{SCALED}, plus one" if plus_one else SCALED
     return Auroc2(
         value, np.minimum(low, value), np.maximum(high, value), sem, n_right, n_wrong, status, method
     )

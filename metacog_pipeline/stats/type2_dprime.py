@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from metacog_pipeline.stats._arrays import Floats, floats, ratio, same_length
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, Estimate
-from metacog_pipeline.stats.proportions import Z95, wilson_interval
+from metacog_pipeline.stats.intervals import wilson_interval
 from metacog_pipeline.stats.type1 import STATUSES, Texts, normal_quantile, type1_from_table
 from metacog_pipeline.stats.type2 import outcome_status
 
@@ -91,7 +91,7 @@ class Type2Dprime:
             return Estimate(value, float(low[cell]), float(high[cell]), round(n), method, reason, sem)
         if not np.isfinite(value) or n <= 0:
             return Estimate(None, None, None, 0, "wilson", NO_ITEMS)
-        return Estimate(value, *wilson_interval(value, float(n), Z95), round(n), "wilson")
+        return Estimate(value, *wilson_interval(value, float(n)), round(n), "wilson")
 
     def _n(self, measure: str) -> Floats:
         everything = self.n_correct + self.n_wrong

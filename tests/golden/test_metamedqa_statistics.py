@@ -19,11 +19,12 @@ from scipy.special import stdtrit
 from metacog_pipeline.stats.anova import Groups, anova, fisher_lsd, tukey_kramer
 from metacog_pipeline.stats.correlation import regression
 from metacog_pipeline.stats.effects import cohen_d
-from metacog_pipeline.stats.proportions import Z95, proportion
+from metacog_pipeline.stats.intervals import mean as mean_of_items
+from metacog_pipeline.stats.intervals import proportion
 from metacog_pipeline.stats.ranks import spearman_p
-from metacog_pipeline.stats.resampling import mean as mean_of_items
 from tests.tables import every
 
+Z95 = 1.96  # as the paper has it
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(os.environ.get("METACOG_GOLDEN") or ROOT.parent / "shared" / "golden") / "metamedqa"
 VECTORS = FOLDER / "stats_vectors.json"
@@ -254,7 +255,7 @@ def rating_half_widths(mean, n_high, n_medium, n_low):
             counts = (n_low - twos, twos, n_medium - fours, fours, n_high)
             if round(sum(k * (i + 1) for i, k in enumerate(counts)) / N, 2) == mean:
                 ratings = [i + 1 for i, k in enumerate(counts) for _ in range(k)]
-                widths.append(Z95 * mean_of_items(ratings, range(len(ratings))).sem)
+                widths.append(Z95 * mean_of_items(ratings, range(len(ratings)), (1, 5)).sem)
     return widths
 
 

@@ -17,9 +17,9 @@ from metacog_pipeline.scoring.calibration import with_curves
 from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.calibration import ece
+from metacog_pipeline.stats.coverage import low_n
 from metacog_pipeline.stats.mafc import accuracy as type1
 from metacog_pipeline.stats.mafc import table
-from metacog_pipeline.stats.measured_coverage import low_n
 from tests.metamedqa.engine import ESTIMATES, RESPONSES, bound, observe, pool, score
 
 Answered = Callable[..., pl.DataFrame]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats._arrays import ratio
 from metacog_pipeline.stats.auroc import auroc_statistic
 from metacog_pipeline.stats.paired_many import paired_shares
 from metacog_pipeline.stats.resampling.products import shared_draws
@@ -25,7 +26,10 @@ def test_all_pairs_of_a_hundred_models_and_ten_thousand_items(figure):
     asked, pairs = np.ones_like(hits), list(combinations(range(MODELS), 2))
     start = time.process_time()
     shares = paired_shares(hits, asked, pairs)
-    share = resampling.ratio_statistic([1.0, 0.0], [0.0, 1.0])
+
+    def share(totals):
+        return ratio(totals[:, 0], totals[:, 1])
+
     drawn = shared_draws(np.stack([hits, asked], axis=2), pairs, DRAWS, 1)
     ends = resampling.intervals(np.stack([pair.difference("share", share)[1] for pair in drawn]))
     taken = time.process_time() - start

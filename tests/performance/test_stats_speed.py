@@ -12,9 +12,9 @@ from metacog_pipeline.stats.calibration import (
     ece_estimate,
     level_probability,
 )
+from metacog_pipeline.stats.intervals import ratio as ratio_estimate
 from metacog_pipeline.stats.resampling import patterns as resample
 from metacog_pipeline.stats.resampling import patterns_of
-from metacog_pipeline.stats.resampling import ratio as ratio_estimate
 
 pytestmark = pytest.mark.bench
 
@@ -61,7 +61,7 @@ def one_model(items, kind, choice, level, correct, rows, seed):
     draws = resample(coarse, DRAWS, seed)
     p = level_probability(LEVELS)
     weight, right = np.repeat(np.arange(1.0, 6.0), 2), np.tile([0.0, 1.0], 5)
-    estimates.append(ratio_estimate(coarse, weight * right, weight, draws))
+    estimates.append(ratio_estimate(coarse, weight * right, weight))
     estimates += [ece_estimate(coarse, p, draws), brier_from_patterns(coarse, p), auroc_from_patterns(coarse)]
     return estimates
 

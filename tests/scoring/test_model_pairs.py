@@ -12,7 +12,7 @@ from metacog_pipeline.scoring import model_pairs
 from metacog_pipeline.scoring.harmonised import LACKING
 from metacog_pipeline.scoring.harmonised_measures import PREFIX
 from metacog_pipeline.scoring.schemas import HARMONISED
-from metacog_pipeline.stats import exact, measured_coverage
+from metacog_pipeline.stats import coverage, exact
 from metacog_pipeline.stats.confidence_grid import CELLS, STATISTICS, SUMS, of_sums
 from metacog_pipeline.stats.paired import mcnemar
 
@@ -171,7 +171,7 @@ def test_areas_of_few_errors_have_an_interval_where_resamples_have_none():
 
 def test_a_difference_of_fewer_errors_than_its_coverage_was_good_with_is_marked(monkeypatch):
     monkeypatch.setattr(
-        measured_coverage,
+        coverage,
         "least",
         lambda: {("difference_accuracy", False): 9.0, ("difference_auroc2", False): 3.0},
     )

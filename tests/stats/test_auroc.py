@@ -11,8 +11,8 @@ from metacog_pipeline.stats.auroc import (
     auroc_from_patterns,
     auroc_statistic,
     aurocs_from_patterns,
-    score_interval,
 )
+from metacog_pipeline.stats.intervals import scaled_score
 from metacog_pipeline.stats.resampling import Patterns, patterns_of
 from metacog_pipeline.stats.resampling import patterns as resample
 
@@ -157,7 +157,7 @@ def test_the_interval_covers_where_errors_are_few(n_wrong, gap):
         (counts * (place - area[:, None]) ** 2).sum(axis=1) / (total - 1) / total
         for counts, place, total in ((right, beats, 200), (wrong, beaten, n_wrong))
     ]
-    low, high = score_interval(area, 200, n_wrong, spread[0] + spread[1])
+    low, high = scaled_score(area, 200, n_wrong, spread[0] + spread[1])
     assert 0.92 <= np.mean((low <= truth) & (truth <= high)) <= 0.995
 
 
@@ -166,8 +166,8 @@ def test_the_interval_of_one_area_is_that_of_many():
     area = np.concatenate([[0.0, 1.0, 0.5], draw.random(60)])
     right, wrong = (draw.integers(1, 300, area.size).astype(float) for _ in range(2))
     variance = np.where(draw.random(area.size) < 0.2, np.nan, 0.01 * draw.random(area.size))
-    many = score_interval(area, right, wrong, variance)
-    alone = [score_interval(*each) for each in zip(area, right, wrong, variance, strict=True)]
+    many = scaled_score(area, right, wrong, variance)
+    alone = [scaled_score(*each) for each in zip(area, right, wrong, variance, strict=True)]
     assert [list(map(float, ends)) for ends in alone] == np.transpose(many).tolist()
 
 

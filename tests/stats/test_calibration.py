@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metacog_pipeline.stats import calibration, resampling
+from metacog_pipeline.stats import calibration, intervals, resampling
 from metacog_pipeline.stats.resampling import Patterns, patterns_of
 from metacog_pipeline.stats.resampling import patterns as resample
 
@@ -113,7 +113,7 @@ def test_the_error_of_clusters_is_the_frozen_one_and_its_interval_holds_the_trut
 def test_brier_is_the_same_from_answers_and_from_patterns(rows):
     level, correct = map(np.array, zip(*rows, strict=True))
     p = calibration.level_probability(5)
-    direct = resampling.mean((p[level - 1] - correct) ** 2, np.arange(len(rows)))
+    direct = intervals.mean((p[level - 1] - correct) ** 2, np.arange(len(rows)))
     patterns = patterns_of(np.arange(len(rows)), 2 * (level - 1) + correct, 10)
     counted = calibration.brier_from_patterns(patterns, p)
     assert counted.value == pytest.approx(direct.value, abs=1e-12)

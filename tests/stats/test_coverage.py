@@ -1,15 +1,13 @@
 """Simulated respondents have the values they are made with; coverage counts intervals that hold them; the rule of low_n."""
 
-import csv
-
 import numpy as np
 import pytest
 
-from metacog_pipeline.stats import calibration, measured_coverage, resampling
+from metacog_pipeline.stats import calibration, coverage, resampling
 from metacog_pipeline.stats.estimate import Estimate, unavailable
+from metacog_pipeline.stats.intervals import proportion
 from metacog_pipeline.stats.mafc.fit import fit
-from metacog_pipeline.stats.proportions import proportion
-from tests.performance import respondents
+from tests.proofs import coverage_grid, respondents
 
 
 @pytest.mark.parametrize(
@@ -89,20 +87,27 @@ def test_the_interval_of_a_calibration_error_holds_the_value_and_stays_within_0_
         assert 0 <= found.low <= found.value <= found.high <= 1
 
 
+@pytest.mark.parametrize(("n", "accuracy", "runs"), [(20, 0.94, 1), (60, 0.8, 3)])
+def test_intervals_of_a_few_cells_cover_or_are_marked(n, accuracy, runs):
+    for row in coverage_grid.measured("levels", n, accuracy, runs, scale=0.5):
+        marked = row["rarer"] < coverage.least()[row["measure"], runs > 1]
+        assert marked or 88.5 <= row["coverage"] <= 100, row  # 120 samples: 92 less three standard errors
+
+
 def test_low_n_follows_from_the_measured_table(monkeypatch):
-    assert all(each > 0 for each in measured_coverage.least().values())
+    assert all(each > 0 for each in coverage.least().values())
     known = {
         ("accuracy", False): 3.0, ("auroc2", False): 10.0, ("auroc2", True): 30.0, ("brier", False): float("inf"),
         ("trimmed_mean", False): 60.0, ("rmi", False): 9.0, ("meta_information", False): 20.0, ("m_ratio", False): 5.0,
     }  # fmt: skip
-    monkeypatch.setattr(measured_coverage, "least", lambda: known)
-    few = measured_coverage.low_n
+    monkeypatch.setattr(coverage, "least", lambda: known)
+    few = coverage.low_n
     assert few("accuracy", "wilson", 0.97, 0.9, 100, None) is False
     assert few("hit_rate", "wilson", 0.98, 0.9, 100, 50) is True  # of its own rarer kind: 2
     assert few("auroc2", "scaled score", 0.8, 0.7, 100, 9) is True
     assert few("harmonised_auroc2", "scaled score", 0.8, 0.7, 100, 10) is False
     assert few("auroc2", "scaled score, clustered", 0.8, 0.7, 100, 10, several=True) is True
-    assert few("brier", "sem", 0.1, 0.05, 5000, 2000) is True
+    assert few("brier", "two-point score", 0.1, 0.05, 5000, 2000) is True
     assert few("auroc2", "scaled score", 0.8, None, 100, 9) is None
     assert few("mms", "trimmed_mean, item bootstrap", 0.8, 0.7, 59, 2000, several=True) is True
     assert few("mms", "trimmed_mean, item bootstrap", 0.8, 0.7, 60, None, several=True) is False
@@ -111,19 +116,20 @@ def test_low_n_follows_from_the_measured_table(monkeypatch):
     assert few("rmi", "plug-in, less its mean excess", 0.2, 0.1, 100, 10) is True
 
 
+def test_fewer_answers_than_the_smallest_cell_are_marked_whatever_the_measure():
+    few = coverage.low_n
+    assert few("accuracy", "wilson", 0.5, 0.3, coverage.FEWEST - 1, None) is True
+    assert few("accuracy", "wilson", 0.5, 0.3, coverage.FEWEST, None) is False
+    assert few("d", "delta, correction none", 1.0, -0.1, 19, 9) is True
+
+
+def test_the_error_of_a_simulation_is_no_matter_of_few_answers():
+    assert coverage.low_n("ece_pre_excess_p", f"drawn, {coverage.MONTE_CARLO}", 0.4, 0.3, 5, None) is False
+
+
 def test_an_interval_whose_coverage_was_not_measured_does_not_look_certain():
-    few = measured_coverage.low_n
+    few = coverage.low_n
     assert few("unheard_of", "magic", 0.8, 0.7, 100, 9) is True
     assert few("m_ratio_bayes", "bayes, d' estimated; posterior mean", 0.8, 0.7, 5000, 2000) is True
-    assert few("brier", "sem", 0.1, 0.05, 5000, None) is True  # nothing says how many were wrong
+    assert few("brier", "two-point score", 0.1, 0.05, 5000, None) is True  # nothing says how many were wrong
     assert few("unheard_of", "magic", 0.8, None, 100, 9) is None
-
-
-def test_every_row_of_the_table_says_how_many_samples_it_rests_on_and_its_standard_error():
-    with measured_coverage.FILE.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
-    assert rows and all(int(row["samples"]) >= 100 for row in rows)
-    for row in rows:
-        judged = int(row["samples"]) - int(row["without"])
-        assert (row["error"] == "") == (judged == 0)
-        assert judged == 0 or 0 < float(row["error"]) <= 50

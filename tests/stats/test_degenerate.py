@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.stats.auroc import auroc_from_patterns
 from metacog_pipeline.stats.calibration import brier_from_patterns, ece_estimate, level_probability
+from metacog_pipeline.stats.intervals import ratio as ratio_estimate
 from metacog_pipeline.stats.resampling import patterns as resample
 from metacog_pipeline.stats.resampling import patterns_of
-from metacog_pipeline.stats.resampling import ratio as ratio_estimate
 
 LEVEL, RIGHT, ONE = np.repeat(np.arange(1.0, 6.0), 2), np.tile([0.0, 1.0], 5), np.ones(10)
 few_cells = st.lists(st.integers(0, 9), min_size=1, max_size=3)
@@ -24,7 +24,7 @@ def test_every_estimate_has_a_value_or_a_reason_and_an_interval_around_it(cells,
         ratio_estimate(patterns, RIGHT, ONE),
         ratio_estimate(patterns, RIGHT * high, high),
         ratio_estimate(patterns, LEVEL * RIGHT, RIGHT),
-        ratio_estimate(patterns, LEVEL * RIGHT, LEVEL, draws),
+        ratio_estimate(patterns, LEVEL * RIGHT, LEVEL),
         ratio_estimate(patterns, LEVEL, ONE),
         ece_estimate(patterns, level_probability(5), draws),
         brier_from_patterns(patterns, level_probability(5)),

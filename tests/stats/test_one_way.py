@@ -50,7 +50,7 @@ def test_a_benchmark_names_its_streams_by_itself_and_the_seed_of_the_study():
 
 
 def test_one_constant_says_how_many_resamples_need_a_value():
-    assert found(r"^[A-Z_]*USABLE[A-Z_]* =", "stats/resampling/intervals.py") == []
+    assert found(r"^[A-Z_]*USABLE[A-Z_]* =", "stats/resampling/percentiles.py") == []
 
 
 def test_one_module_says_how_few_errors_are_too_few():
@@ -59,7 +59,9 @@ def test_one_module_says_how_few_errors_are_too_few():
 
 def test_p_of_resamples_is_made_by_one_function():
     assert (
-        found(r"\+ 1\) / \(.*(len|draws|B|n_boot).*\+ 1\)", "stats/resampling/intervals.py", "stats/exact.py")
+        found(
+            r"\+ 1\) / \(.*(len|draws|B|n_boot).*\+ 1\)", "stats/resampling/percentiles.py", "stats/exact.py"
+        )
         == []
     )
 
@@ -82,7 +84,7 @@ def test_a_brier_score_is_made_by_one_function():
 
 def test_calibration_errors_are_those_of_one_room():
     """MEDLEY's are formulas of its paper, over answers before and after; the others only call the room."""
-    room = ("stats/calibration.py", "stats/calibration_line.py", "stats/calibration_interval.py")
+    room = ("stats/calibration.py", "stats/calibration_line.py", "stats/intervals.py")
     callers = (
         "stats/confidence_fit.py",
         "benchmarks/metacogbench/run_estimates.py",

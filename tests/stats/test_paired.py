@@ -25,6 +25,19 @@ def test_exact_mcnemar_is_the_binomial_test_and_mid_p_lies_below_it(b, c):
     assert result.p_chi2 == pytest.approx(chi2.sf(result.chi2, 1))
 
 
+@pytest.mark.parametrize("b", [1, 4, 30])
+def test_mid_p_of_an_even_split_takes_half_of_the_middle_outcome_off(b):
+    assert paired.mcnemar(b, b).p_mid == pytest.approx(1 - comb(2 * b, b) / 2 ** (2 * b + 1))
+
+
+@pytest.mark.parametrize(("differ", "p_of"), [(12, "p_exact"), (13, "p_chi2")])
+def test_cochrans_q_counts_every_way_up_to_twelve_items_that_differ(differ, p_of):
+    first = np.array([1] * (differ - 2) + [0] * 2 + [1] * 5)
+    second = np.array([0] * (differ - 2) + [1] * 2 + [1] * 5)
+    expected = getattr(paired.mcnemar_from_data(first, second), p_of)
+    assert paired.cochran_q(np.column_stack([first, second])).p == pytest.approx(expected, rel=1e-12)
+
+
 @given(pairs)
 def test_cochrans_q_of_two_models_is_mcnemars_chi_square(rows):
     a, b = zip(*rows, strict=True)

@@ -8,12 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from metacog_pipeline.stats import resampling, two_intervals
+from metacog_pipeline.stats import intervals, resampling
+from metacog_pipeline.stats._arrays import ratio
 from metacog_pipeline.stats.paired_many import paired_shares
-from metacog_pipeline.stats.resampling import ratio_statistic
 from metacog_pipeline.stats.resampling.products import shared_draws
 
-SHARE = ratio_statistic([1.0, 0.0], [0.0, 1.0])
+
+def hit_share(totals):
+    return ratio(totals[:, 0], totals[:, 1])
+
+
 SIZES = st.tuples(st.integers(1, 40), st.integers(2, 6), st.integers(0, 2**32 - 1))
 
 
@@ -63,7 +67,7 @@ def test_differences_are_those_of_two_respondents_on_their_shared_items(size, ru
         assert pair.lost == (((asked[:, i] > 0) & ~both).sum(), ((asked[:, j] > 0) & ~both).sum())
         if not both.any():
             continue
-        assert pair.difference("share", SHARE)[0] == pytest.approx(value)
+        assert pair.difference("share", hit_share)[0] == pytest.approx(value)
         assert many.value[0] == pytest.approx(value)
         if both.sum() > 1:
             assert many.sem[0] == pytest.approx(sem, abs=1e-9)
@@ -74,14 +78,14 @@ def test_differences_are_those_of_two_respondents_on_their_shared_items(size, ru
                 assert np.isnan(many.p[0]) if abs(value) > 1e-12 else many.p[0] == 1.0
             sides = [resampling.Patterns(np.column_stack([h, a - h])[both], np.ones(both.sum(), dtype=int))
                      for h, a in ((hits[:, i], asked[:, i]), (hits[:, j], asked[:, j]))]  # fmt: skip
-            one, two = (resampling.ratio(side, [1.0, 0.0], [1.0, 1.0]) for side in sides)
+            one, two = (intervals.ratio(side, [1.0, 0.0], [1.0, 1.0]) for side in sides)
             moved = [
                 side.counts[:, 0] - each.value * side.counts.sum(axis=1)
                 for side, each in zip(sides, (one, two), strict=True)
             ]
             together = np.sqrt((moved[0] @ moved[0]) * (moved[1] @ moved[1]))
             r = (moved[0] @ moved[1]) / together if together > 0 else 0.0
-            low, high, _ = two_intervals.difference(one, two, r)
+            low, high, _ = intervals.difference(one, two, r)
             assert (many.low[0], many.high[0]) == pytest.approx((low, high), abs=1e-6)
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from metacog_pipeline.stats import ranks
+from metacog_pipeline.stats.resampling import Z95
 
 pairs = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=9)
 
@@ -65,8 +66,8 @@ def test_the_guard_gives_zero_and_a_reason():
 
 def test_the_interval_goes_through_fishers_z():
     found = ranks.fisher_interval(0.5, 28)
-    assert found.low == pytest.approx(np.tanh(np.arctanh(0.5) - 1.96 / 5))
-    assert found.high == pytest.approx(np.tanh(np.arctanh(0.5) + 1.96 / 5))
+    assert found.low == pytest.approx(np.tanh(np.arctanh(0.5) - Z95 / 5))
+    assert found.high == pytest.approx(np.tanh(np.arctanh(0.5) + Z95 / 5))
     assert (
         ranks.fisher_interval(1.0, 10).status == ranks.PERFECT and ranks.fisher_interval(1.0, 10).low is None
     )

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from metacog_pipeline.stats import calibration, paired, power, ranks, resampling, robust
+from metacog_pipeline.stats import calibration, intervals, paired, power, ranks, resampling, robust
 from metacog_pipeline.stats.agreement import cohen_kappa, kappa_from_table
 from metacog_pipeline.stats.agreement_many import category_counts, fleiss_kappa, krippendorff_alpha
 from metacog_pipeline.stats.anova import anova, fisher_lsd
@@ -17,13 +17,13 @@ from metacog_pipeline.stats.correlation import regression
 from metacog_pipeline.stats.counts import Counts, check_correction, counts, counts_from_trials, padded
 from metacog_pipeline.stats.decisions import compare, hdi, rope, symmetric_interval, z_test
 from metacog_pipeline.stats.effects import cohen_d
+from metacog_pipeline.stats.intervals import proportion, wilson_interval
 from metacog_pipeline.stats.mafc.fit import fit as fit_mafc
 from metacog_pipeline.stats.metad import bootstrap_metad, fit_metad
 from metacog_pipeline.stats.multiple import holm
 from metacog_pipeline.stats.observers import simulate
 from metacog_pipeline.stats.paired_many import paired_shares
 from metacog_pipeline.stats.pca import pca
-from metacog_pipeline.stats.proportions import proportion, wilson_interval
 from metacog_pipeline.stats.resampling import Patterns, merge_patterns, patterns_of
 from metacog_pipeline.stats.resampling.products import shared_draws
 from metacog_pipeline.stats.trials import trials
@@ -62,7 +62,7 @@ def estimated_ece(table, probability):
 
 
 def estimated_ratio(top, bottom):
-    return resampling.ratio(Patterns(np.eye(10, dtype=int), np.ones(10, dtype=int)), top, bottom)
+    return intervals.ratio(Patterns(np.eye(10, dtype=int), np.ones(10, dtype=int)), top, bottom)
 
 
 def drawn_together(tables, answered=None):

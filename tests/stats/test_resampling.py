@@ -236,3 +236,10 @@ def test_differences_together_are_those_alone_to_the_bit(wald, kinds):
             assert found.statistic is None or found.p == min(
                 1.0, 2 * (min(below, above) + 1) / (len(known) + 1)
             )
+
+
+@pytest.mark.parametrize(("level", "ends"), [(0.5, (25.0, 75.0)), (0.8, (10.0, 90.0)), (0.95, (2.5, 97.5))])
+def test_an_interval_holds_the_central_share_that_was_asked_for(level, ends):
+    draws = np.random.default_rng(3).permutation(np.arange(101.0))
+    assert resampling.interval(draws, level=level) == pytest.approx(ends)
+    assert resampling.intervals(draws[None], level=level)[0] == pytest.approx(ends)

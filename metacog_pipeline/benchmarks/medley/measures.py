@@ -39,7 +39,7 @@ from metacog_pipeline.benchmarks.medley.rule_based.measures import MEASURES as C
 from metacog_pipeline.benchmarks.medley.rule_based.panel import Floats
 from metacog_pipeline.scoring.estimates import COVERAGE
 from metacog_pipeline.stats.agreement_many import TOO_FEW_RATERS, krippendorff_alpha
-from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
+from metacog_pipeline.stats.estimate import COUNT, OK, Estimate, unavailable
 from metacog_pipeline.stats.robust import N_BOOT, Location, location_estimates
 
 MMS: Mapping[str, Location] = {
@@ -85,7 +85,7 @@ def locations(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
 
 def _coverage(group: Group) -> Estimate:
     share = averages(group).covered / group.asked if group.asked else 0.0
-    return Estimate(share, None, None, group.asked, "scored / asked")
+    return Estimate(share, None, None, group.asked, "scored / asked", COUNT)
 
 
 def means(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:

@@ -19,7 +19,7 @@ from metacog_pipeline.benchmarks.metacogbench.response import UNANSWERED
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.stats.agreement import cohen_kappa
 from metacog_pipeline.stats.estimate import Estimate
-from metacog_pipeline.stats.proportions import proportion
+from metacog_pipeline.stats.intervals import proportion
 
 TIERS_BY_CUES = ("2a", "2b")
 #: What a rater decides, yes or no, of a reply of each tier.

@@ -13,8 +13,8 @@ from scipy.special import stdtrit
 
 from metacog_pipeline.benchmark import headlines
 from metacog_pipeline.benchmark.headlines import FAILS, HOLDS, UNDECIDED, Row, above, claim
+from metacog_pipeline.stats.intervals import wilson_interval
 from metacog_pipeline.stats.paired import mcnemar
-from metacog_pipeline.stats.proportions import wilson_interval
 from metacog_pipeline.stats.ranks import spearman
 
 RUNS = 3

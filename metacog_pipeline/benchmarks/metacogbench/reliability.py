@@ -16,7 +16,7 @@ from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
 from metacog_pipeline.benchmarks.metacogbench.run_estimates import BINS
 from metacog_pipeline.benchmarks.metacogbench.tier_groups import TierGroup, tier_groups
 from metacog_pipeline.stats import calibration
-from metacog_pipeline.stats.proportions import wilson_interval
+from metacog_pipeline.stats.intervals import wilson_interval
 
 if TYPE_CHECKING:
     from metacog_pipeline.benchmarks.metacogbench import MetaCogBench

@@ -2,7 +2,8 @@
 
 A measure over several runs is the mean of its runs. Resamples draw items with all their runs; a measure that moves when
 items are drawn twice, as the calibration error does, has its resamples moved back to the value (recentred) where others are
-made from it; its own interval is found by test inversion, because recentred percentiles cover too little.
+made from it. Means and calibration errors have the intervals of `stats.intervals`, what is made of several tiers has those
+of its resamples.
 """
 
 from __future__ import annotations
@@ -15,15 +16,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from metacog_pipeline.benchmarks.metacogbench.tier_groups import Floats, TierGroup
-from metacog_pipeline.stats import calibration, calibration_interval, resampling
+from metacog_pipeline.stats import calibration, intervals, resampling
 from metacog_pipeline.stats.calibration import Edges
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
-from metacog_pipeline.stats.proportions import wilson_interval
 
 MEAN = "item bootstrap"
 RECENTRED = "item bootstrap, recentred"
 INVERTED = "item bootstrap, test inversion"
-EVERY_ITEM_EQUAL = "wilson, every item alike"
 BINS = 5
 NULL_DRAWS = 2_000
 
@@ -33,16 +32,14 @@ class RunEstimate:
     """A measure of one tier, or of several together, that rests on ``n`` items.
 
     ``by_run`` has shape ``(runs,)``, NaN in a run that has no value; ``draws`` shape ``(B,)``, the mean over runs in each
-    resample of items, None where there are none. ``share``: it is a share of items, so that an interval exists where all
-    are equal. ``status`` is ``ok`` or why there is no value; ``flag`` ``ok`` or what to know about the value; ``ends`` are
-    those of the interval, where it is not that of the draws.
+    resample of items, None where there are none. ``status`` is ``ok`` or why there is no value; ``flag`` ``ok`` or what to
+    know about the value; ``ends`` are those of the interval, where it is not that of the draws.
     """
 
     by_run: Floats
     draws: Floats | None
     n: int
     method: str = MEAN
-    share: bool = False
     status: str = OK
     flag: str = OK
     ends: tuple[float, float] | None = None
@@ -62,9 +59,6 @@ class RunEstimate:
             return Estimate(value, None, None, self.n, self.method, self.flag)
         if self.n < 2:
             return Estimate(value, None, None, self.n, self.method, SINGLE_ITEM)
-        if self.share and value in (0.0, 1.0):
-            low, high = wilson_interval(value, self.n)
-            return Estimate(value, low, high, self.n, EVERY_ITEM_EQUAL, self.flag)
         found = resampling.from_draws(value, self.draws, self.n, self.method, self.flag, kind="widened")
         if self.ends is None or found.low is None:
             return found
@@ -100,24 +94,55 @@ def absent(n_runs: int, why: str, method: str = MEAN) -> RunEstimate:
     return RunEstimate(np.full(max(n_runs, 1), np.nan), None, 0, method, status=why)
 
 
-def mean(tier: TierGroup, values: Floats, *, share: bool = False) -> RunEstimate:
-    """Return the mean of ``values`` ``(items, runs)`` over items, NaN left out."""
-    return weighted_mean(tier.weights(), values, share=share)
+def mean(
+    tier: TierGroup,
+    values: Floats,
+    within: tuple[float, float] = (0.0, 1.0),
+    turned: Floats | None = None,
+) -> RunEstimate:
+    """Return the mean of ``values`` ``(items, runs)`` over items, NaN left out.
+
+    ``within`` holds every possible value, ``turned`` are the values had the outcomes been the other ones.
+    """
+    return weighted_mean(tier.weights(), values, None, within, turned)
 
 
-def weighted_mean(weights: Floats, values: Floats, method: str = MEAN, *, share: bool = False) -> RunEstimate:
+def weighted_mean(
+    weights: Floats,
+    values: Floats,
+    method: str | None = None,
+    within: tuple[float, float] = (0.0, 1.0),
+    turned: Floats | None = None,
+) -> RunEstimate:
     """Return the mean of ``values`` ``(units, runs)``, resampled by ``weights`` ``(B, units)``; NaN left out."""
     here = ~np.isnan(values)
     known, n = np.where(here, values, 0.0), here.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         by_run = known.sum(axis=0) / n
         drawn = (weights @ known) / (weights @ here.astype(np.float64))
-    return RunEstimate(by_run, drawn.mean(axis=1), int(here.any(axis=1).sum()), method, share)
+    return _mean(by_run, drawn.mean(axis=1), values, method, within, turned)
+
+
+def _mean(
+    by_run: Floats,
+    draws: Floats,
+    values: Floats,
+    method: str | None = None,
+    within: tuple[float, float] = (0.0, 1.0),
+    turned: Floats | None = None,
+) -> RunEstimate:
+    """Return a mean with the interval it has everywhere; its draws serve what is made of it."""
+    unit, run = np.nonzero(~np.isnan(values))
+    other = None if turned is None else turned[unit, run]
+    found = intervals.mean(values[unit, run], unit, within, other)
+    ends = None if found.low is None or found.high is None else (found.low, found.high)
+    n = len(np.unique(unit))
+    return RunEstimate(by_run, draws, n, method or found.method, ends=ends)
 
 
 def rate(tier: TierGroup, name: str) -> RunEstimate:
     """Return the share of items for which column ``name`` holds; one that words alone do not decide is left out."""
-    return mean(tier, rate_values(tier, name), share=True)
+    return mean(tier, rate_values(tier, name))
 
 
 def rates(tiers: Sequence[TierGroup], name: str) -> list[RunEstimate]:
@@ -129,11 +154,9 @@ def rates(tiers: Sequence[TierGroup], name: str) -> list[RunEstimate]:
         return [rate(tier, name) for tier in tiers]
     n = len(passed)
     by_run, drawn = passed.sum(axis=0) / n, (passed.T @ weights.T) / n
+    every = (slice(start, start + runs) for start in range(0, len(by_run), runs))
     return [
-        RunEstimate(by_run[own], np.ascontiguousarray(drawn[own].T).mean(axis=1), n, share=True)
-        if runs > 1
-        else RunEstimate(by_run[own], drawn[own.start], n, share=True)
-        for own in (slice(start, start + runs) for start in range(0, len(by_run), runs))
+        _mean(by_run[own], np.ascontiguousarray(drawn[own].T).mean(axis=1), passed[:, own]) for own in every
     ]
 
 
@@ -173,7 +196,7 @@ def _inverted(stated: Floats, correct: Floats, weights: Floats, edges: Edges) ->
     columns = [np.hstack(each) for each in zip(*parts, strict=True)]
     seen = [each.sum(axis=0) for each in columns]
     drawn = weights @ columns[0], weights @ columns[1], weights @ columns[2]
-    return calibration_interval.inverted(seen[0], seen[1], seen[2], drawn)
+    return intervals.of_gaps(seen[0], seen[1], seen[2], drawn)
 
 
 def ece(percent: Floats, correct: Floats, bins: int = BINS, edges: Edges = "floor") -> float:

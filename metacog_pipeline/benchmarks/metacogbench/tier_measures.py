@@ -27,7 +27,10 @@ from metacog_pipeline.benchmarks.metacogbench.run_estimates import (
 from metacog_pipeline.benchmarks.metacogbench.tier_groups import Floats, TierGroup
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.calibration import Edges
-from metacog_pipeline.stats.estimate import Estimate, unavailable
+from metacog_pipeline.stats.coverage import MONTE_CARLO
+from metacog_pipeline.stats.estimate import COUNT, Estimate, unavailable
+from metacog_pipeline.stats.intervals import mean as interval_of_mean
+from metacog_pipeline.stats.intervals import wilson_interval
 
 #: The rungs of each ladder, from easy to hard.
 LADDERS: Mapping[str, tuple[str, ...]] = {
@@ -38,7 +41,8 @@ SCORED_BETS = ("know", "ramp")  # what a proper score is formed over
 UNANSWERABLE = ("unknowable", "insufficient")
 BOTH_EDGES: Mapping[str, Edges] = {"": "floor", "_ceil": "equal"}  # ends of names, and of bins
 LOW_COVERAGE = 0.90  # of predictions that can be read; below, the headline is flagged
-NULL_METHOD = "correctness drawn from the model's own confidences"
+NULL_METHOD = f"correctness drawn from the model's own confidences, {MONTE_CARLO}"
+BY_RUN = "one number of each run: no interval"
 Found = dict[str, RunEstimate | Estimate]
 
 
@@ -50,14 +54,16 @@ def betting(tier: TierGroup) -> Found:
     scored = np.isin(rules, SCORED_BETS)[:, None]
     found: Found = {
         "t1a": rate(tier, "passed"),
-        "proper_score": mean(tier, np.where(scored, 1 - (bet - right) ** 2, np.nan)),
-        "accuracy_1a": mean(tier, np.where(scored, right, np.nan), share=True),
+        "proper_score": mean(
+            tier, np.where(scored, 1 - (bet - right) ** 2, np.nan), turned=1 - (bet - 1 + right) ** 2
+        ),
+        "accuracy_1a": mean(tier, np.where(scored, right, np.nan)),
         "mean_bet": mean(tier, bet),
         "twin_discrimination": _twins(tier, bet, rules),
     }
     for family in FAMILIES:
         own = (families == family)[:, None]
-        found[f"t1a_{family}"] = mean(tier, np.where(own, passed, np.nan), share=True)
+        found[f"t1a_{family}"] = mean(tier, np.where(own, passed, np.nan))
         found[f"mean_bet_{family}"] = mean(tier, np.where(own, bet, np.nan))
     for family, rungs in LADDERS.items():
         own = (families == family)[:, None]
@@ -69,7 +75,9 @@ def betting(tier: TierGroup) -> Found:
         n = int((~np.isnan(bet) & ~np.isnan(steps)).any(axis=1).sum())
         why = "ok" if n == 0 else "one bet, or one level, in a run"
         taus = along_runs(steps, tau_b, bet)
-        found[f"bet_tau_{family}"] = RunEstimate(taus, None, n, "Kendall's tau-b in each run", status=why)
+        found[f"bet_tau_{family}"] = RunEstimate(
+            taus, None, n, "Kendall's tau-b in each run", status=why, flag=BY_RUN
+        )
     found["n_no_bet"] = counted([tier], pl.col("bet").is_null())
     return found
 
@@ -88,7 +96,9 @@ def predictions(tier: TierGroup) -> Found:
         for suffix, edges in BOTH_EDGES.items():
             error(f"ece_{name}{suffix}", stated, right, edges)
         found[f"mean_{name}"] = mean(tier, stated / 100)
-        found[f"brier_{name}"] = mean(tier, (stated / 100 - right) ** 2)
+        found[f"brier_{name}"] = mean(
+            tier, (stated / 100 - right) ** 2, turned=(stated / 100 - 1 + right) ** 2
+        )
         found[f"auroc_{name}"] = _area(stated, right)
     answered = ~np.isnan(tier.column("_answered"))
     lacking = answered & np.isnan(pre)
@@ -96,7 +106,7 @@ def predictions(tier: TierGroup) -> Found:
     error("ece_pre_in_order", np.where(tier.column("order_ok") != 0, pre, np.nan), right)
     found |= errors
     head = changed(errors["ece_pre"], lambda value: 1 - value, f"1 - ECE, {INVERTED}")
-    read = mean(tier, np.where(answered, (~np.isnan(pre)).astype(float), np.nan), share=True)
+    read = mean(tier, np.where(answered, (~np.isnan(pre)).astype(float), np.nan))
     if read.value is not None and read.value < LOW_COVERAGE:
         head = replace(head, flag=f"only {100 * read.value:.0f} % of the predictions could be read")
     both = {name: errors[name] for name in ("ece_pre", "ece_post")}
@@ -104,13 +114,13 @@ def predictions(tier: TierGroup) -> Found:
         "pre_coverage": read,
         "t1b": head,
         "ece_delta": joined(both, lambda before, after: before - after, f"ECE before - after, {RECENTRED}"),
-        "mean_shift": mean(tier, (post - pre) / 100),
+        "mean_shift": mean(tier, (post - pre) / 100, (-1.0, 1.0)),
         "accuracy_1b": rate(tier, "correct"),
     }
     difficulty = np.array(tier.fact("difficulty"))
     for level in DIFFICULTIES:
         own = (difficulty == level)[:, None]
-        found[f"accuracy_1b_{level}"] = mean(tier, np.where(own, right, np.nan), share=True)
+        found[f"accuracy_1b_{level}"] = mean(tier, np.where(own, right, np.nan))
         found[f"mean_pre_{level}"] = mean(tier, np.where(own, pre / 100, np.nan))
         found[f"mean_post_{level}"] = mean(tier, np.where(own, post / 100, np.nan))
     found["n_out_of_order"] = counted([tier], pl.col("order_ok") == 0)
@@ -123,7 +133,7 @@ def caution(tier: TierGroup) -> Found:
     return {
         "t2a": rate(tier, "passed"),
         **_beside_the_probe(tier, "2a"),
-        **{name: mean(tier, tier.column(column)) for name, column in numbers.items()},
+        **{name: _count(tier, tier.column(column)) for name, column in numbers.items()},
     }
 
 
@@ -141,9 +151,9 @@ def _beside_the_probe(tier: TierGroup, name: str) -> Found:
     return {
         f"t{name}_keywords": rate(tier, "passed_keywords"),
         f"t{name}_keywords_v1": rate(tier, "passed_keywords_v1"),
-        f"probe_agreement_{name}": mean(tier, both, share=True),
-        f"keywords_only_{name}": mean(tier, only, share=True),
-        f"t{name}_controls": mean(tier, control, share=True),
+        f"probe_agreement_{name}": mean(tier, both),
+        f"keywords_only_{name}": mean(tier, only),
+        f"t{name}_controls": mean(tier, control),
     }
 
 
@@ -153,7 +163,7 @@ def transfer(tier: TierGroup) -> Found:
     return {
         "t3": rate(tier, "passed"),
         "t3_core": rate(tier, "core_ok"),
-        "t3_core_required": mean(tier, passed * (core == 1), share=True),
+        "t3_core_required": mean(tier, passed * (core == 1)),
         "field_accuracy": mean(tier, tier.column("n_ok") / tier.column("n_fields")),
     }
 
@@ -166,7 +176,7 @@ def counted(tiers: list[TierGroup], condition: pl.Expr) -> Estimate:
     """Return how many replies meet ``condition``, over all runs."""
     replies = sum(tier.asked - tier.n_failed for tier in tiers)
     total = float(sum(tier.count(condition) for tier in tiers))
-    return Estimate(total, None, None, replies, "count of replies, all runs")
+    return Estimate(total, None, None, replies, "count of replies, all runs", COUNT)
 
 
 def tau_b(first: Floats, second: Floats) -> float | None:
@@ -186,10 +196,28 @@ def _against_chance(
     if found.value is None:
         return dict.fromkeys(names, unavailable(0, NULL_METHOD, found.estimate().status))
     null = null_errors(stated, seed, edges=edges)
-    reached = (1 + int((null >= found.value - 1e-12).sum())) / (1 + len(null))
-    facts = (float(null.mean()), float(np.quantile(null, 0.95)), reached)
-    made = (Estimate(fact, None, None, found.n, NULL_METHOD) for fact in facts)
-    return dict(zip(names, made, strict=True))
+    n, b = found.n, len(null)
+    reached = 1 + int((null >= found.value - 1e-12).sum())
+    mean = interval_of_mean(null, np.arange(b))
+    # Ranks between which the percentile of the distribution lies, not that of these draws.
+    around = np.quantile(null, (0.95, *wilson_interval(0.95, b)))
+    p = wilson_interval(reached / (1 + b), 1 + b)
+    return dict(
+        zip(
+            names,
+            (
+                Estimate(mean.value, mean.low, mean.high, n, NULL_METHOD, sem=mean.sem),
+                Estimate(*around.tolist(), n, NULL_METHOD),
+                Estimate(reached / (1 + b), *p, n, NULL_METHOD),
+            ),
+            strict=True,
+        )
+    )
+
+
+def _count(tier: TierGroup, values: Floats) -> RunEstimate:
+    """Return the mean of counts; the largest that was seen, or 1, ends its range."""
+    return mean(tier, values, (0.0, float(np.nanmax(values, initial=1.0))))
 
 
 def _twins(tier: TierGroup, bet: Floats, rules: Floats) -> RunEstimate:
@@ -204,7 +232,7 @@ def _twins(tier: TierGroup, bet: Floats, rules: Floats) -> RunEstimate:
     if not pairs:
         return absent(tier.n_runs, "no twins")
     known, unknown = np.array(sorted(pairs)).T
-    return weighted_mean(tier.weights(len(known)), bet[known] - bet[unknown], "bootstrap of pairs")
+    return weighted_mean(tier.weights(len(known)), bet[known] - bet[unknown], within=(-1.0, 1.0))
 
 
 def _area(stated: Floats, right: Floats) -> Estimate:

@@ -24,14 +24,14 @@ from scipy.special import ndtri
 from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group, Question, lost_items
 from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, E_SHARE_FLAG, NAME
 from metacog_pipeline.benchmarks.metamedqa.measures import HEADLINE, UNANSWERABLE
-from metacog_pipeline.stats import exact, paired, resampling, two_intervals
+from metacog_pipeline.stats import exact, intervals, paired, resampling
 from metacog_pipeline.stats.anova import Anova, anova, fisher_lsd, tukey_kramer
 from metacog_pipeline.stats.correlation import regression as line_through
 from metacog_pipeline.stats.effects import cohen_d
 from metacog_pipeline.stats.estimate import NO_ITEMS, OFTEN_UNDEFINED, SINGLE_ITEM
 from metacog_pipeline.stats.multiple import holm
 from metacog_pipeline.stats.paired_many import PairedShares, paired_shares
-from metacog_pipeline.stats.proportions import Z95
+from metacog_pipeline.stats.resampling import Z95
 from metacog_pipeline.stats.ties import largest
 from metacog_pipeline.stats.type1 import d_and_c
 
@@ -360,7 +360,7 @@ def _shift(draws: Floats, unseen: float, n: int, lost: str | None) -> dict[str, 
         found.value + sign * float(np.hypot(end - found.value, Z95 * np.sqrt(unseen)))
         for sign, end in ((-1, found.low), (1, found.high))
     )
-    p = two_intervals.p_of(found.value, low, high)
+    p = intervals.p_of(found.value, low, high)
     same = {"status": paired.SAME_DIFFERENCE} if low == high else {}
     return {"value": found.value, "low": low, "high": high, "p": p, "note": note, **same}
 

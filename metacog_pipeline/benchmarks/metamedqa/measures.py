@@ -30,10 +30,10 @@ from metacog_pipeline.benchmark.measures import Where, holds
 from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, E_SHARE_FLAG, LETTERS, MEDIA_ABSENT
 from metacog_pipeline.scoring import calibration as shared
 from metacog_pipeline.scoring.harmonised import harmonised
-from metacog_pipeline.stats import calibration, resampling
+from metacog_pipeline.stats import calibration, intervals, resampling
 from metacog_pipeline.stats.auroc import auroc_from_patterns
 from metacog_pipeline.stats.calibration import level_probability
-from metacog_pipeline.stats.estimate import NO_ITEMS, ONE_LEVEL, SINGLE_ITEM, unavailable
+from metacog_pipeline.stats.estimate import COUNT, NO_ITEMS, ONE_LEVEL, SINGLE_ITEM, unavailable
 from metacog_pipeline.stats.type1 import d_and_c, type1_from_table
 
 N_LEVELS = 5
@@ -109,7 +109,7 @@ class Share:
     def __call__(self, group: Group) -> Estimate:
         """Return the share of a group."""
         counts = group.counts
-        return resampling.share(counts.patterns, counts.where(**self.top), counts.where(**self.only))
+        return intervals.share(counts.patterns, counts.where(**self.top), counts.where(**self.only))
 
 
 def share(top: Mapping[str, int], /, **only: int) -> Share:
@@ -140,7 +140,7 @@ class _FictionGuess(Share):
         """Return the share of a group."""
         counts = group.counts
         of = counts.where(**self.only) * counts.known("_guessed")
-        return resampling.share(counts.patterns, counts.where(**self.top), of)
+        return intervals.share(counts.patterns, counts.where(**self.top), of)
 
 
 # --- seeing that there is no answer -----------------------------------------------------------------------------------
@@ -391,19 +391,19 @@ def _confidence(patterns: resampling.Patterns, draws: np.ndarray) -> dict[str, E
     quarters, fifths = level_probability(N_LEVELS), level_probability(N_LEVELS, "c/L")
 
     def mean(where: np.ndarray) -> Estimate:
-        return resampling.ratio(patterns, _LEVEL * where, where)
+        return intervals.ratio(patterns, _LEVEL * where, where)
 
     def read_as(how: str, found: Estimate) -> Estimate:
         return replace(found, method=f"{found.method}; c as {how}")
 
     use, n = calibration.level_use(table), int(table.sum())
     auroc = auroc_from_patterns(patterns)
-    status = NO_ITEMS if n == 0 else "ok" if use.informative else NOT_INFORMATIVE
+    status = NO_ITEMS if n == 0 else COUNT if use.informative else NOT_INFORMATIVE
     return {
         "mean_confidence": mean(_ALL),
         "positive_confidence": mean(_RIGHT),
         "negative_confidence": mean(1 - _RIGHT),
-        "weighted_accuracy": resampling.ratio(patterns, _LEVEL * _RIGHT, _LEVEL, draws),
+        "weighted_accuracy": intervals.ratio(patterns, _LEVEL * _RIGHT, _LEVEL),
         "ece": read_as("(c-1)/4", calibration.ece_estimate(patterns, quarters, draws)),
         "ece_fifths": read_as("c/5", calibration.ece_estimate(patterns, fifths, draws)),
         "brier": read_as("(c-1)/4", calibration.brier_from_patterns(patterns, quarters)),

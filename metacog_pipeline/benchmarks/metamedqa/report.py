@@ -38,8 +38,9 @@ from metacog_pipeline.report.figures import (
 from metacog_pipeline.report.pieces import WORLDS
 from metacog_pipeline.report.queries import rows
 from metacog_pipeline.stats.correlation import regression
-from metacog_pipeline.stats.proportions import Z95, wilson_interval
+from metacog_pipeline.stats.intervals import wilson_interval
 from metacog_pipeline.stats.ranks import fisher_interval, spearman_p
+from metacog_pipeline.stats.resampling import Z95
 
 REWORDED = "The printed numbers were asked in the paper's words; the prompts of this project say the same in other words."
 _UNSEEN = {

@@ -32,7 +32,7 @@ from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group, los
 from metacog_pipeline.benchmark.groups import Counts, Floats, Ints, counted
 from metacog_pipeline.benchmarks.selfknowledge.measures import log_linear, outcomes
 from metacog_pipeline.benchmarks.selfknowledge.prompts import IDK, gives_leave
-from metacog_pipeline.stats import exact, resampling, two_intervals
+from metacog_pipeline.stats import exact, intervals, resampling
 from metacog_pipeline.stats.auroc import auroc_statistic
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED
 from metacog_pipeline.stats.paired import mcnemar
@@ -375,7 +375,7 @@ def _graded_difference(pair: Pair) -> Fields | None:
         names, cluster = np.unique(np.concatenate([first[2], second[2]]), return_inverse=True)
         p, of = _exact_area_p((first, second), cluster, len(names)), exact.NOTE
     else:
-        p, of = two_intervals.p_of(found.value, found.low, found.high, found.n), "p of the interval"
+        p, of = intervals.p_of(found.value, found.low, found.high, found.n), "p of the interval"
     known = {"se": found.sem, "low": found.low, "high": found.high, "statistic": found.value / found.sem}
     return {**row, **known, "p": p, "note": f"{found.method}; {of}"}
 

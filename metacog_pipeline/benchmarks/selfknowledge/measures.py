@@ -35,9 +35,9 @@ from metacog_pipeline.benchmark.measures import Where
 from metacog_pipeline.benchmarks.selfknowledge.prompts import IDK, gives_leave
 from metacog_pipeline.scoring.calibration import draws
 from metacog_pipeline.scoring.measures import Compute, Resting, ratio, share
-from metacog_pipeline.stats import confidence_grid, resampling
+from metacog_pipeline.stats import confidence_grid, intervals, resampling
 from metacog_pipeline.stats.auroc import auroc
-from metacog_pipeline.stats.calibration import ece_clustered
+from metacog_pipeline.stats.calibration import brier, ece_clustered
 from metacog_pipeline.stats.estimate import ALL_CORRECT, ALL_WRONG, NO_ITEMS, SINGLE_ITEM, unavailable
 from metacog_pipeline.stats.type1 import d_and_c
 from metacog_pipeline.stats.type2_dprime import type2_dprime
@@ -294,11 +294,11 @@ MEASURES: tuple[Measure, ...] = (
     *(_measure(f"{name}_threshold", f"{label} at D > ½", where_graded(outcome_share(top, of, why, THRESHOLD)), words,
                better=better)
       for name, label, top, of, why, better, words in _SHARES[:3]),
-    _measure("mean_confidence", "confidence", graded(lambda group, d, right, at: resampling.mean(d, at)),
+    _measure("mean_confidence", "confidence", graded(lambda group, d, right, at: intervals.mean(d, at)),
         "Mean of D.", better=None),
     _measure("ece", "ECE", graded(calibration_error), "Expected calibration error of D over ten equal bins.",
         better=False),
-    _measure("brier", "Brier", graded(lambda group, d, right, at: resampling.mean((d - right) ** 2, at)),
+    _measure("brier", "Brier", graded(lambda group, d, right, at: brier(d, right, at)),
         "Mean squared difference of D and being right.", better=False),
     _measure("idk_accuracy", "IDK acc.", share({"correct": 1}), "Accuracy with leave to abstain.", on=gives_leave,
         paper="table 2"),

@@ -30,7 +30,7 @@ from metacog_pipeline.benchmarks.signaldetection.counts import Counts, Grid, cou
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE
 from metacog_pipeline.files import canonical_json, replacing, sha256_hex
 from metacog_pipeline.scoring import calibration as shared
-from metacog_pipeline.stats import identifiability, resampling
+from metacog_pipeline.stats import identifiability, intervals, resampling
 from metacog_pipeline.stats._arrays import Floats
 from metacog_pipeline.stats.auroc import auroc_from_patterns
 from metacog_pipeline.stats.bayes.sampler import CONVERGED
@@ -40,9 +40,9 @@ from metacog_pipeline.stats.counts import Counts as RatedCounts
 from metacog_pipeline.stats.counts import padded
 from metacog_pipeline.stats.estimate import NO_ITEMS, OFTEN_UNDEFINED, unavailable
 from metacog_pipeline.stats.identifiability import gated
+from metacog_pipeline.stats.intervals import sem_interval
 from metacog_pipeline.stats.meta_information import meta_information
 from metacog_pipeline.stats.metad import REASONS, conditional_fits, fit_metad
-from metacog_pipeline.stats.proportions import sem_interval
 from metacog_pipeline.stats.type1 import type1_from_table
 
 Bound = Benchmark[Any, Any, Any]
@@ -165,7 +165,7 @@ def confidence_estimates(counts: Counts) -> dict[str, Estimate]:
         "auroc2": auroc_from_patterns(patterns),
         "ece": replace(ece, method=f"{ece.method}; {read_as}"),
         "brier": replace(brier, method=f"{brier.method}; {read_as}"),
-        "mean_confidence": resampling.ratio(patterns, np.repeat(np.arange(1.0, k + 1), 2), np.ones(2 * k)),
+        "mean_confidence": intervals.ratio(patterns, np.repeat(np.arange(1.0, k + 1), 2), np.ones(2 * k)),
         **_information(counts),
     }
 
@@ -393,7 +393,7 @@ def _share(top: Callable[[Grid], Floats], bottom: Callable[[Grid], Floats]) -> C
 
     def compute(group: Group) -> Estimate:
         counts = counts_of(group)
-        return resampling.ratio(counts.patterns, top(counts.grid), bottom(counts.grid))
+        return intervals.ratio(counts.patterns, top(counts.grid), bottom(counts.grid))
 
     return compute
 

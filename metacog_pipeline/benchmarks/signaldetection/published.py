@@ -30,7 +30,7 @@ from metacog_pipeline.stats import decisions
 from metacog_pipeline.stats.counts import Counts, counts, padded
 from metacog_pipeline.stats.metad import fit_metad
 from metacog_pipeline.stats.observers import expected_counts
-from metacog_pipeline.stats.resampling.intervals import Z95
+from metacog_pipeline.stats.resampling import Z95
 from metacog_pipeline.stats.type1 import Type1, type1_from_table
 
 Bound = Benchmark[Any, Any, Any]

@@ -2,8 +2,8 @@
 
 Compared are how well confidence separates right from wrong answers, and how well that of an ideal observer of the same
 accuracy would. Items of different numbers of alternatives are strata. An M-ratio is a number only where its denominator
-is one: with fewer than five right or wrong answers, or an accuracy not clearly above chance, there is its interval and the
-reason.
+is one: with fewer than five right or wrong answers, or a d' that may be 0 (`identifiability`), there is its interval and
+the reason.
 """
 
 from __future__ import annotations
@@ -17,17 +17,16 @@ from numpy.typing import NDArray
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, Ints
 from metacog_pipeline.stats.estimate import NO_ITEMS, Estimate, unavailable
-from metacog_pipeline.stats.identifiability import FEW_ERRORS
+from metacog_pipeline.stats.identifiability import FEW_ERRORS, RATIO_UNSTABLE, gated, may_be_zero
+from metacog_pipeline.stats.intervals import wilson_interval
 from metacog_pipeline.stats.mafc import accuracy as type1
 from metacog_pipeline.stats.mafc import fit, intervals
 from metacog_pipeline.stats.mafc.table import table
-from metacog_pipeline.stats.proportions import wilson_interval
-from metacog_pipeline.stats.resampling.intervals import Z95
+from metacog_pipeline.stats.resampling import Z95
 
 #: What is measured of choices.
 MEASURES = ("d_mafc", "meta_d_mafc", "m_ratio_mafc", "eta_mafc", "auroc2_ideal")
 NO_ALTERNATIVES = "no answers chosen among 2 to 10 alternatives"
-NEAR_CHANCE = "accuracy not clearly above chance"
 NO_STRATUM = "right and wrong answers in no stratum together"
 #: Resamples of clustered items. Of 2,000 an end of the interval varies by 1.5 % of its width with the seed, of 400 by
 #: 3.5 %.
@@ -105,13 +104,13 @@ def efficiency(group: Choices) -> dict[str, Estimate]:
     status = str(found.status[0])
     unfitted = fit.REASONS[status]
     without_fit = "ok" if status.startswith("boundary") else unfitted or "ok"  # what needs no finite meta-d'
+    d = _sensitivity(group, found)
     against = fit.REASONS[cell.status] or few
-    if against == "ok" and found.weak_sensitivity[0]:
-        against = NEAR_CHANCE
+    if against == "ok" and may_be_zero(d.low, d.high):
+        against = RATIO_UNSTABLE
     ratio = _bounded(cell.m_ratio_interval(), group.n, method, against)
     if ratio.value is not None:
         ratio = replace(ratio, sem=_finite(float(found.se_m_ratio[0])))
-    d = _sensitivity(group, found)
     made = {
         "d_mafc": d,
         "meta_d_mafc": _bounded(cell.meta_d_interval(), group.n, method, unfitted or few),
@@ -122,7 +121,9 @@ def efficiency(group: Choices) -> dict[str, Estimate]:
         ),
         "auroc2_ideal": _ideal(group, d, without_fit),
     }
-    return made if group.draws is None else _clustered(made, group, group.draws)
+    made = made if group.draws is None else _clustered(made, group, group.draws)
+    d = made["d_mafc"]
+    return {**made, "m_ratio_mafc": gated(made["m_ratio_mafc"], d.low, d.high)}
 
 
 def _sensitivity(group: Choices, found: fit.Efficiency) -> Estimate:

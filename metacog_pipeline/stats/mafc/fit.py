@@ -25,7 +25,6 @@ from metacog_pipeline.stats.identifiability import BOUNDARY_DOWN, BOUNDARY_UP, O
 from metacog_pipeline.stats.mafc import accuracy as type1
 from metacog_pipeline.stats.mafc.likelihood import Found, Problem, climb, criteria, evaluate, pack, solved
 from metacog_pipeline.stats.mafc.table import LARGEST_M, table
-from metacog_pipeline.stats.proportions import wilson_ends
 
 NO_SENSITIVITY = "no_sensitivity"
 REASONS = {**identifiability.REASONS, NO_SENSITIVITY: "accuracy at chance or below: there is no ratio"}
@@ -48,7 +47,6 @@ class Efficiency:
     se_m_ratio: Floats
     log_likelihood: Floats
     few_errors: NDArray[np.bool_]
-    weak_sensitivity: NDArray[np.bool_]
 
 
 def fit(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Efficiency:
@@ -90,9 +88,9 @@ def fit(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Efficiency:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(status == OK, meta / d, np.nan)
         se_ratio = np.sqrt((se_meta / d) ** 2 + (ratio * se_d / d) ** 2)
-    few, weak = identifiability.few_errors(correct, errors), _weak(correct, errors, alternatives)
+    few = identifiability.few_errors(correct, errors)
     se_ratio = np.where(status == OK, se_ratio, np.nan)
-    return Efficiency(status.astype(np.str_), d, se_d, meta, se_meta, ratio, se_ratio, value, few, weak)
+    return Efficiency(status.astype(np.str_), d, se_d, meta, se_meta, ratio, se_ratio, value, few)
 
 
 def checked(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> tuple[Floats, Floats, Ints]:
@@ -191,16 +189,6 @@ def type1_of(right: Floats, wrong: Floats, m: Ints) -> tuple[Floats, Floats]:
         share, error, slope, _ = type1.shares(d[at, None], m[at])
         se[at] = 1 / np.sqrt((n[at] * slope**2 / np.maximum(share * error, 1e-300)).sum(axis=1))
     return d, se
-
-
-def _weak(right: Floats, wrong: Floats, m: Ints) -> NDArray[np.bool_]:
-    """Whether the accuracy is not clearly above chance: of all strata, where the shares of m alternatives are pooled."""
-    n = (right + wrong).sum(axis=2)
-    total = n.sum(axis=1)
-    chance = np.divide((n / m).sum(axis=1), total, out=np.zeros_like(total), where=total > 0)
-    share = np.divide(right.sum(axis=(1, 2)), total, out=np.zeros_like(total), where=total > 0)
-    lower = np.where(total > 0, wilson_ends(share, np.where(total > 0, total, 1.0))[0], 0.0)
-    return np.asarray(lower <= chance)
 
 
 def groups(right: Floats, wrong: Floats) -> Ints:

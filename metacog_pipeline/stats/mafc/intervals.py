@@ -23,13 +23,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from metacog_pipeline.stats._arrays import Floats, Ints
-from metacog_pipeline.stats.auroc import area_of, delong, score_interval
+from metacog_pipeline.stats.auroc import area_of, delong
 from metacog_pipeline.stats.identifiability import BOUNDARY_DOWN, BOUNDARY_UP, OK
+from metacog_pipeline.stats.intervals import scaled_score, wilson_interval
 from metacog_pipeline.stats.mafc import accuracy as type1
 from metacog_pipeline.stats.mafc.fit import checked, fit, one_cell, turn
 from metacog_pipeline.stats.mafc.likelihood import Problem, climb, pack, shares_to_criteria
 from metacog_pipeline.stats.mafc.table import table
-from metacog_pipeline.stats.proportions import wilson_interval
 
 DROP = 3.841458820694124 / 2  # half the 95 % point of chi-squared with one degree of freedom
 LOWEST, HIGHEST, POINTS = -3.0, 5.95, 42  # of meta-d'; constant beyond
@@ -166,14 +166,14 @@ def auroc2(right: ArrayLike, wrong: ArrayLike) -> Floats:
 
 
 def auroc2_interval(right: ArrayLike, wrong: ArrayLike) -> Interval:
-    """Return the area of one cell, counts ``(K,)``, with its interval (see `score_interval`)."""
+    """Return the area of one cell, counts ``(K,)``, with its interval (see `scaled_score`)."""
     correct, errors, _ = one_cell(right, wrong, 2)
     c, e = correct[0, 0], errors[0, 0]
     n_right, n_wrong = float(c.sum()), float(e.sum())
     if n_right == 0 or n_wrong == 0:
         return Interval(math.nan, math.nan, math.nan)
     theta = float(_areas(correct, errors)[0][0, 0])
-    low, high = score_interval(theta, n_right, n_wrong, float(delong(c, e)))
+    low, high = scaled_score(theta, n_right, n_wrong, float(delong(c, e)))
     return Interval(theta, min(float(low), theta), max(float(high), theta))
 
 

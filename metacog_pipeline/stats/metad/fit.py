@@ -15,7 +15,7 @@ from metacog_pipeline.stats.estimate import Estimate, unavailable
 from metacog_pipeline.stats.metad.likelihood import Collapsed, Mask, by_side, collapse, problem_of, restore
 from metacog_pipeline.stats.metad.search import largest_gradient, search
 from metacog_pipeline.stats.metad.standard_errors import sensitivity, two_stage
-from metacog_pipeline.stats.resampling.intervals import LEVEL
+from metacog_pipeline.stats.resampling import LEVEL
 from metacog_pipeline.stats.type1 import Texts, Type1, type1
 
 OK = "ok"

@@ -12,8 +12,7 @@ the package draws clusters.
 `weights`                                      draw how often each cluster occurs
 `indices`, `occurrences`                       draw clusters by number; the same as weights
 `table`                                        draw independent trials over the bins of a table
-`interval`, `intervals`, `from_draws`          percentile, recentred or widened; with the value, an `Estimate`
-`share`, `mean`, `ratio`, `ratio_statistic`    estimates over clusters with their own standard errors
+`interval`, `intervals`, `from_draws`          percentiles, widened to hold the value; with the value, an `Estimate`
 `joint`                                        groups on the same clusters
 `usable`                                       the draws that have a value, where 95 % of them do; else nothing is read
 `difference`, `p_value`, `wald_p`              the p of draws, 2 (1 + k) / (1 + B); Wald's, named wherever it is used
@@ -21,20 +20,6 @@ the package draws clusters.
 """
 
 from metacog_pipeline.stats.resampling.counting import Patterns, merge_patterns, patterns_of
-from metacog_pipeline.stats.resampling.estimates import mean, ratio, ratio_statistic, share
-from metacog_pipeline.stats.resampling.intervals import (
-    N_TESTED,
-    Difference,
-    Kind,
-    difference,
-    differences,
-    from_draws,
-    interval,
-    intervals,
-    p_value,
-    usable,
-    wald_p,
-)
 from metacog_pipeline.stats.resampling.kernels import (
     Stream,
     blocks,
@@ -47,11 +32,25 @@ from metacog_pipeline.stats.resampling.kernels import (
     table,
     weights,
 )
+from metacog_pipeline.stats.resampling.percentiles import (
+    LEVEL,
+    N_TESTED,
+    Z95,
+    Difference,
+    Kind,
+    difference,
+    differences,
+    from_draws,
+    interval,
+    intervals,
+    p_value,
+    usable,
+    wald_p,
+)
 from metacog_pipeline.stats.resampling.products import Statistic, joint
 
 __all__ = [
-    "N_TESTED", "Difference", "Kind", "Patterns", "Statistic", "Stream", "blocks", "difference", "differences",
-    "from_draws", "generator", "indices", "interval", "intervals", "joint", "mean",
-    "merge_patterns", "occurrences", "p_value", "patterns", "patterns_of", "ratio", "ratio_statistic", "sequence",
-    "share", "stream", "table", "usable", "wald_p", "weights",
+    "LEVEL", "N_TESTED", "Z95", "Difference", "Kind", "Patterns", "Statistic", "Stream", "blocks", "difference",
+    "differences", "from_draws", "generator", "indices", "interval", "intervals", "joint", "merge_patterns", "occurrences",
+    "p_value", "patterns", "patterns_of", "sequence", "stream", "table", "usable", "wald_p", "weights",
 ]  # fmt: skip

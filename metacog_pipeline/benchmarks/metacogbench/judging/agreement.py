@@ -22,7 +22,7 @@ from metacog_pipeline.benchmarks.metacogbench.read import NOT_READ
 from metacog_pipeline.benchmarks.metacogbench.tier_groups import Floats, item_weights
 from metacog_pipeline.stats.agreement import ONE_CATEGORY
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, OK, SINGLE_ITEM
-from metacog_pipeline.stats.proportions import wilson_interval
+from metacog_pipeline.stats.intervals import wilson_interval
 from metacog_pipeline.stats.resampling import interval
 
 if TYPE_CHECKING:

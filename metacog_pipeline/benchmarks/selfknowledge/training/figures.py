@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from metacog_pipeline.benchmarks.selfknowledge.measures import BY_CORRECTION, undefined
 from metacog_pipeline.benchmarks.selfknowledge.training.rewards import NOTHING, EpisodeReward
 from metacog_pipeline.stats.estimate import Estimate, unavailable
-from metacog_pipeline.stats.proportions import Z95
+from metacog_pipeline.stats.resampling import Z95
 from metacog_pipeline.stats.type2_dprime import type2_dprime
 
 if TYPE_CHECKING:

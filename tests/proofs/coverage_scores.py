@@ -1,8 +1,9 @@
 """Coverage where nothing is rated: scores of instances (MEDLEY), tiers (MetaCog-Bench), yes and no (SelfKnowledge).
 
-The names are those under which `measured_coverage` looks for intervals of one method: many measures share each.
+The names are those under which `coverage` looks for intervals of one method: many measures share each.
 """
 
+import functools
 from collections.abc import Mapping
 
 import numpy as np
@@ -11,11 +12,11 @@ from scipy.special import ndtr, ndtri
 
 from metacog_pipeline.benchmarks.medley.means import resampled_means
 from metacog_pipeline.benchmarks.metacogbench import composites, run_estimates
-from metacog_pipeline.benchmarks.metacogbench.tier_groups import TierGroup
+from metacog_pipeline.benchmarks.metacogbench.tier_groups import TierGroup, item_weights
 from metacog_pipeline.benchmarks.selfknowledge import measures as yes_no
 from metacog_pipeline.stats import resampling, robust
 from metacog_pipeline.stats.estimate import Estimate
-from tests.performance import respondents
+from tests.proofs import respondents
 
 Found = Mapping[str, Estimate]
 #: Levels of confidence of a tier's predictions, and what they say.
@@ -40,14 +41,14 @@ def of_instances(
     rng = resampling.generator(seed)
     everything = scores(mean, steady, N_POPULATION, rng)[None]
     true = {name: float(robust.location(everything, name)[0]) for name in robust.LOCATIONS}
-    true["resampled_mean"] = true.pop("mean")
+    true["mean_score"] = true.pop("mean")
     return true, [_located(scores(mean, steady, n, rng)) for _ in range(count)]
 
 
 def _located(values: np.ndarray) -> Found:
     made = robust.location_estimates(values, ("trimmed_mean", "median", "double_step"), seed=1)
     mean = resampled_means(values[:, None], robust.N_BOOT, 1).estimate(0, "mean, instance bootstrap", "")
-    return {**made, "resampled_mean": mean}
+    return {**made, "mean_score": mean}
 
 
 # --- MetaCog-Bench ----------------------------------------------------------------------------------------------------
@@ -79,14 +80,26 @@ def _predicted(
     return said[level], (rng.random(n) < right[level]).astype(float)
 
 
+class _Tier(TierGroup):
+    """A tier that draws once for all samples of as many items."""
+
+    def weights(self, n: int | None = None) -> np.ndarray:
+        return _weights(self.tier, n or self.n_items)
+
+
+@functools.lru_cache(maxsize=len(TIERS))
+def _weights(tier: str, n: int) -> np.ndarray:
+    return item_weights(tier, n, 1)
+
+
 def _tiers(accuracy: float, right: np.ndarray, said: np.ndarray, n: int, rng: np.random.Generator) -> Found:
     tiers = {
-        name: TierGroup(name, 1, tuple(f"i{place}" for place in range(n)), 1, n, 0, pl.DataFrame())
+        name: _Tier(name, 1, tuple(f"i{place}" for place in range(n)), 1, n, 0, pl.DataFrame())
         for name in TIERS
     }
     found = {
         composites.TIER_MEASURES[name]: run_estimates.mean(
-            tier, (rng.random((n, 1)) < accuracy).astype(float), share=True
+            tier, (rng.random((n, 1)) < accuracy).astype(float)
         )
         for name, tier in tiers.items()
         if name != "1b"

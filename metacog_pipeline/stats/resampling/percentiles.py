@@ -21,7 +21,7 @@ from scipy.special import ndtr, stdtr
 from metacog_pipeline.stats._arrays import Floats
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, OK, Estimate
 
-Kind = Literal["percentile", "recentred", "widened"]
+Kind = Literal["percentile", "widened"]
 
 LEVEL = 0.95
 # Half width of a 95 % interval of a normal distribution, in standard deviations.
@@ -88,11 +88,9 @@ def interval(
     draws
         Shape ``(B,)``, not finite where a resample has no value.
     value
-        The value of the sample; needed by all kinds but ``"percentile"``.
+        The value of the sample; needed by ``"widened"``.
     kind
         ``"percentile"``: the percentiles. ``"widened"``: moved out, where needed, so as to hold ``value``.
-        ``"recentred"``: the draws are first moved by the difference between ``value`` and their mean and cut at 0 and 1,
-        for errors that are larger in a resample than in the sample, and the ends widened.
     level
         Share of the draws inside, 0..1.
 
@@ -113,8 +111,6 @@ def interval(
     known = usable(draws)
     if known is None:
         return None, None
-    if kind == "recentred" and value is not None:
-        known = np.clip(known + value - float(known.mean()), 0.0, 1.0)
     low, high = _ends(known, level).tolist()
     if kind == "percentile":
         return low, high
@@ -166,7 +162,7 @@ def from_draws(
     method, status
         What the estimate says of itself.
     kind
-        Percentile, recentred or widened, as of `interval`.
+        Percentile or widened, as of `interval`.
 
     Examples
     --------

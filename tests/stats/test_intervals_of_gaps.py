@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 from metacog_pipeline.stats import calibration, resampling
-from metacog_pipeline.stats.calibration_interval import of_totals
 from metacog_pipeline.stats.calibration_line import mass_ece
+from metacog_pipeline.stats.intervals import of_totals
 from metacog_pipeline.stats.resampling import Patterns
 from metacog_pipeline.stats.trials import trials
 

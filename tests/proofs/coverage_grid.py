@@ -1,0 +1,343 @@
+"""The grid of coverage: answers × accuracy × runs, every measure of a board, and the difference of two models.
+
+A cell is one number of items, accuracy and number of runs; in it answer four respondents, of two M-ratios, calibrated and
+overconfident. `rows` are those of ``stats/coverage.csv``.
+"""
+
+import os
+import subprocess
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from scipy.special import ndtri
+
+from metacog_pipeline.benchmarks.signaldetection.counts import Counts, Grid
+from metacog_pipeline.benchmarks.signaldetection.measures import (
+    confidence_estimates,
+    meta_d_estimates,
+    type1_estimates,
+)
+from metacog_pipeline.scoring import harmonised_measures as shared
+from metacog_pipeline.scoring import model_pairs
+from metacog_pipeline.scoring.schemas import HARMONISED
+from metacog_pipeline.stats import (
+    calibration,
+    confidence_grid,
+    confidence_measures,
+    coverage,
+    intervals,
+    observers,
+    resampling,
+)
+from metacog_pipeline.stats.auroc import auroc_from_patterns
+from metacog_pipeline.stats.estimate import Estimate
+from metacog_pipeline.stats.mafc import efficiency
+from metacog_pipeline.stats.meta_information import meta_information
+from metacog_pipeline.stats.resampling import Patterns
+from metacog_pipeline.stats.trials import trials
+from tests.observers import criteria_around
+from tests.proofs import coverage_scores, respondents
+
+NUMBERS, ACCURACIES, RUNS = (20, 60, 200, 1000), (0.5, 0.8, 0.94), (1, 3)
+ALTERNATIVES, LEVELS, RATINGS = 4, 5, 4
+N_DRAWS = 400
+REPEATED = 0.5  # how often a run gives the answer of the first run of its item
+Found = Mapping[str, Estimate]
+
+
+class Respondent(NamedTuple):
+    """One way to answer in one cell of the grid."""
+
+    n: int
+    accuracy: float
+    runs: int
+    m_ratio: float
+    overconfident: float
+
+    def seed(self, *more: object) -> int:
+        return resampling.stream("coverage", *self, *more)
+
+
+def cell_of(n: int, accuracy: float, runs: int) -> list[Respondent]:
+    """Return the four respondents of a cell."""
+    return [Respondent(n, accuracy, runs, *how) for how in product((1.0, 0.5), (0.0, 0.5))]
+
+
+# --- answers on levels of confidence ----------------------------------------------------------------------------------
+def _levels(who: Respondent, m_ratio: float | None = None, accuracy: float | None = None) -> np.ndarray:
+    return respondents.respondent(accuracy or who.accuracy, m_ratio or who.m_ratio, ALTERNATIVES)
+
+
+def _stated(cells: np.ndarray, overconfident: float) -> np.ndarray:
+    """Return what each level stands for, in whole per cent: how often it is right, moved towards 1."""
+    right = cells[1::2] / (cells[0::2] + cells[1::2])
+    return np.round(right + overconfident * (1 - right), 2)
+
+
+def levels(patterns: Patterns, says: np.ndarray) -> Found:
+    """Estimates of a benchmark that counts levels."""
+    ones, right = np.ones(2 * LEVELS), np.tile([0.0, 1.0], LEVELS)
+    level = np.repeat(np.arange(1.0, LEVELS + 1), 2)
+    return {
+        "accuracy": intervals.ratio(patterns, right, ones),
+        "mean_confidence": intervals.ratio(patterns, np.repeat(says, 2), ones),
+        "weighted_accuracy": intervals.ratio(patterns, level * right, level),
+        "brier": calibration.brier_from_patterns(patterns, says),
+        "ece": calibration.ece_estimate(patterns, says, resampling.patterns(patterns, N_DRAWS, 1)),
+        "auroc2": auroc_from_patterns(patterns),
+    }
+
+
+def harmonised(patterns: Patterns, says: np.ndarray) -> Found:
+    """Estimates of the table that all benchmarks share, but for the fits."""
+    counts = np.repeat(patterns.counts, patterns.weights, axis=0)
+    item, cell = np.nonzero(counts)
+    item, cell = np.repeat(item, counts[item, cell]), np.repeat(cell, counts[item, cell])
+    drawn = trials(says[cell // 2], cell % 2, item, stream=1, n_draws=N_DRAWS)
+    table = resampling.patterns_of(
+        item, confidence_grid.cells_at(says[cell // 2], cell % 2), confidence_grid.CELLS
+    )
+    made = {
+        **confidence_grid.measures(table, resampling.patterns(table, N_DRAWS, 1)),
+        **confidence_measures.of_trials(drawn),
+    }
+    return {shared.PREFIX + name: each for name, each in made.items()}
+
+
+def choices(patterns: Patterns, says: np.ndarray) -> Found:
+    """Estimates of the efficiency of a choice among m."""
+    counts = np.repeat(patterns.counts, patterns.weights, axis=0)
+    item, cell = np.nonzero(counts)
+    item, cell = np.repeat(item, counts[item, cell]), np.repeat(cell, counts[item, cell])
+    several = 1 if len(item) > len(counts) else None
+    m = np.full(len(cell), ALTERNATIVES)
+    return efficiency.efficiency(efficiency.choices(cell // 2, cell % 2, m, item, several, LEVELS, N_DRAWS))
+
+
+def answers(patterns: Patterns, says: np.ndarray, model: str) -> pl.DataFrame:
+    """Return answers in the form that all benchmarks share."""
+    counts = np.repeat(patterns.counts, patterns.weights, axis=0)
+    if model == "a":
+        counts = np.random.default_rng(len(counts)).permutation(counts)
+    item, cell = np.nonzero(counts)
+    item, cells = np.repeat(item, counts[item, cell]), np.repeat(cell, counts[item, cell])
+    items = [f"i{place}" for place in item]
+    named = {"benchmark": "b", "dataset": "d", "condition": "c", "model": model, "source": "simulated"}
+    frame = pl.DataFrame(
+        {
+            "correct": (cells % 2).astype(float),
+            "confidence": says[cells // 2],
+            "item_id": items,
+            "cluster": items,
+        }
+    ).with_columns(
+        **{name: pl.lit(value) for name, value in named.items()},
+        run=1,
+        n_alternatives=ALTERNATIVES,
+        response=pl.lit(""),
+    )
+    return frame.select(pl.col(name).cast(kind) for name, kind in HARMONISED.items())
+
+
+def _of_tables(estimate: Callable[[Patterns, np.ndarray], Found], who: Respondent, samples: int):
+    cells = _levels(who)
+    says = _stated(cells, who.overconfident)
+    truth = _values(estimate(respondents.population(cells, 100_000), says))
+    if shared.PREFIX + "ece" in truth:  # the debiased error estimates the error itself
+        truth[shared.PREFIX + "ece_debiased"] = truth[shared.PREFIX + "ece"]
+    drawn = respondents.samples(cells, who.n, samples, who.seed(), runs=who.runs, repeated=REPEATED)
+    return truth, [estimate(each, says) for each in drawn]
+
+
+def of_levels(who: Respondent, samples: int):
+    """Return the true values of `levels` and the estimates of samples."""
+    return _of_tables(levels, who, samples)
+
+
+def of_harmonised(who: Respondent, samples: int):
+    """Return the same of `harmonised`."""
+    return _of_tables(harmonised, who, samples)
+
+
+def of_choices(who: Respondent, samples: int):
+    """Return the same of `choices`; of the population without resamples."""
+    return _of_tables(choices, who, samples)
+
+
+def of_pairs(who: Respondent, samples: int):
+    """Return the true differences of two models that answered the same items, and the estimates of samples."""
+    both = _levels(who), _levels(who, 0.75, who.accuracy - 0.03)
+    says = _stated(both[0], who.overconfident)
+    alone = [_values(levels(respondents.population(each, 100_000), says)) for each in both]
+    bins = [_values(harmonised_ece(respondents.population(each, 100_000), says)) for each in both]
+    truth = {f"difference_{name}": alone[0][name] - alone[1][name] for name in alone[0]} | {
+        "difference_ece": bins[0]["ece"] - bins[1]["ece"]
+    }
+    drawn = zip(
+        *(
+            respondents.samples(each, who.n, samples, who.seed(side), runs=who.runs, repeated=REPEATED)
+            for side, each in enumerate(both)
+        ),
+        strict=True,
+    )
+    known = {f"difference_{name}" for name in model_pairs.STATISTICS}
+    return {name: value for name, value in truth.items() if name in known}, [
+        _difference(one, two, says) for one, two in drawn
+    ]
+
+
+def harmonised_ece(patterns: Patterns, says: np.ndarray) -> Found:
+    """Return the error over ten equal bins, which two models are compared in."""
+    drawn = resampling.patterns(patterns, 2, 1)
+    return {"ece": calibration.ece_estimate(patterns, says, drawn, 10, "equal")}
+
+
+def _difference(first: Patterns, second: Patterns, says: np.ndarray) -> Found:
+    frame = pl.concat([answers(first, says, "a"), answers(second, says, "b")])
+    rows = model_pairs.between_models(frame, seed=1, n_boot=N_DRAWS)
+    return {
+        f"difference_{row.measure.removeprefix(shared.PREFIX)}": Estimate(
+            row.value, row.low, row.high, row.n, "paired", row.status
+        )
+        for row in rows
+    }
+
+
+# --- yes and no with ratings ------------------------------------------------------------------------------------------
+def of_yes_no(who: Respondent, samples: int):
+    """Return the true values of an observer of yes/no signal detection, and the estimates of samples."""
+    d, c = 2 * float(ndtri(who.accuracy)), 0.3 if who.overconfident else 0.0
+    below, above = criteria_around(who.m_ratio, c, np.array([0.35, 0.8, 1.35]))
+    expected = observers.expected_counts(d, who.m_ratio, c, below, above, 2)
+    shares = np.vstack([expected.n_s1, expected.n_s2]) / 2
+    whole = observers.simulate(d, who.m_ratio, c, below, above, 4_000_000, seed=1, cells=1)
+    meta = d * who.m_ratio
+    truth = {
+        "d": d, "c": c, "ln_beta": c * d, "meta_d": meta, "m_diff": meta - d, "meta_d_rs1": meta, "meta_d_rs2": meta,
+        "meta_information": float(meta_information(whole).meta_i_signed[0]),
+    }  # fmt: skip
+    if d:
+        truth |= {"c_prime": c / d, "m_ratio": who.m_ratio, "log_m_ratio": float(np.log(who.m_ratio))}
+    rng = resampling.generator(who.seed())
+    return truth, [
+        _yes_no(_trials(shares / shares.sum(axis=1, keepdims=True), who, rng)) for _ in range(samples)
+    ]
+
+
+def _trials(shares: np.ndarray, who: Respondent, rng: np.random.Generator) -> Counts:
+    """Return one sample: items of either stimulus, and runs that repeat the first answer half of the time."""
+    grid = Grid(RATINGS)
+    stimulus = (rng.random(who.n) < 0.5).astype(int)
+    upto = shares.cumsum(axis=1)[:, :-1]
+    drawn = (rng.random((who.n, who.runs, 1)) > upto[stimulus][:, None, :]).sum(axis=2)
+    drawn = np.where(rng.random(drawn.shape) < REPEATED, drawn[:, :1], drawn)
+    place = (drawn + (stimulus * grid.width)[:, None]).ravel()
+    names = pl.Series([f"i{number}" for number in range(who.n)])
+    item = np.repeat(np.arange(who.n), who.runs)
+    return Counts(grid, names, item, place, np.ones(len(place), dtype=np.int64), 1)
+
+
+def _yes_no(group: Counts) -> Found:
+    information = confidence_estimates(group)["meta_information"]
+    return {**meta_d_estimates(group), **type1_estimates(group), "meta_information": information}
+
+
+# --- scores, tiers, yes and no without ratings ------------------------------------------------------------------------
+def of_scores(who: Respondent, samples: int):
+    """Return the true locations of scores, and the estimates of samples; there are no runs of them."""
+    return coverage_scores.of_instances(who.accuracy, who.m_ratio == 1.0, who.n, samples, who.seed())
+
+
+def of_tiers(who: Respondent, samples: int):
+    """Return the true values of tiers and composites, and the estimates of samples."""
+    n = who.n * len(coverage_scores.TIERS)
+    return coverage_scores.of_tiers(who.accuracy, who.overconfident, n, samples, who.seed())
+
+
+def of_yes(who: Respondent, samples: int):
+    """Return the true values of a yes that goes with being right, and the estimates of samples."""
+    of = (who.accuracy, 2 * who.m_ratio, who.n, samples, who.seed())
+    return coverage_scores.of_yes_and_no(*of, runs=who.runs)
+
+
+Way = Callable[[Respondent, int], tuple[dict[str, float], list[Found]]]
+#: How to measure, and how many samples of each of the four respondents of a cell.
+WAYS: Mapping[str, tuple[Way, int]] = {
+    "levels": (of_levels, 60),
+    "harmonised": (of_harmonised, 25),
+    "choices": (of_choices, 25),
+    "pairs": (of_pairs, 40),
+    "yes_no": (of_yes_no, 25),
+    "scores": (of_scores, 50),
+    "tiers": (of_tiers, 50),
+    "yes": (of_yes, 100),
+}
+#: Ways whose measures have no runs, or the same with any number of them.
+WITHOUT_RUNS = ("scores", "tiers")
+
+
+def _values(true: Found) -> dict[str, float]:
+    return {name: each.value for name, each in true.items() if each.value is not None}
+
+
+def measured(way: str, n: int, accuracy: float, runs: int, scale: float = 1.0) -> list[dict[str, object]]:
+    """Return a row per measure of one cell, over its respondents."""
+    sums: dict[str, list[respondents.Coverage]] = {}
+    compute, samples = WAYS[way]
+    for who in cell_of(n, accuracy, runs):
+        truth, found = compute(who, max(2, round(samples * scale)))
+        for name, value in truth.items():
+            sums.setdefault(name, []).append(respondents.covered(value, [each.get(name) for each in found]))
+    return [_row(name, n, accuracy, runs, own) for name, own in sums.items()]
+
+
+def _row(
+    name: str, n: int, accuracy: float, runs: int, parts: list[respondents.Coverage]
+) -> dict[str, object]:
+    held, samples, without = (
+        sum(getattr(each, of) for each in parts) for of in ("held", "samples", "without")
+    )
+    rarer = n if name in coverage.BY_ITEMS else round(n * runs * min(accuracy, 1 - accuracy))
+    percent = respondents.Coverage(held, samples, without).percent
+    return {
+        "measure": name, "n": n, "accuracy": accuracy, "runs": runs, "rarer": rarer,
+        "coverage": percent, "samples": samples, "without": without,
+    }  # fmt: skip
+
+
+def jobs() -> list[tuple[str, int, float, int]]:
+    """Return the cells of every way, the long ones first."""
+    every = product(WAYS, NUMBERS, ACCURACIES, RUNS)
+    return [job for job in every if not (job[0] in WITHOUT_RUNS and job[3] > 1)][::-1]
+
+
+def _of(job: tuple[str, int, float, int]) -> list[dict[str, object]]:
+    return measured(*job)
+
+
+def rows(workers: int | None = None) -> list[dict[str, object]]:
+    """Return the whole grid."""
+    with ProcessPoolExecutor(workers or os.cpu_count() or 1) as pool:
+        return [row for found in pool.map(_of, jobs()) for row in found]
+
+
+COLUMNS = coverage.Cell._fields
+
+
+def write(found: Iterable[Mapping[str, object]]) -> None:
+    """Write the grid with the commit it was made from."""
+    root = Path(__file__).parents[2]
+    commit = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=root, text=True).strip()
+    head = f"# Made by METACOG_WRITE_COVERAGE=1 pytest tests/proofs/test_coverage.py from commit {commit}\n"
+    ordered = sorted(found, key=lambda row: (row["measure"], row["runs"], row["n"], row["accuracy"]))
+    lines = (",".join(_written(row[name]) for name in COLUMNS) for row in ordered)
+    coverage.FILE.write_text(head + ",".join(COLUMNS) + "\n" + "\n".join(lines) + "\n", "utf-8")
+
+
+def _written(value: object) -> str:
+    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,213 @@
+"""The one family of intervals: Wilson's for shares, the same on two nodes for means, inside the range, clustered."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from metacog_pipeline.stats import calibration, intervals
+from metacog_pipeline.stats.estimate import Estimate, unavailable
+from metacog_pipeline.stats.intervals import mean, proportion, ratio, sem_interval, wilson_interval
+from metacog_pipeline.stats.resampling import Patterns, patterns_of
+from metacog_pipeline.stats.resampling import patterns as resample
+
+LEVEL = np.repeat(np.arange(1, 6), 2).astype(float)
+RIGHT = np.tile([0.0, 1.0], 5)
+ONE = np.ones(10)
+tables = st.lists(st.integers(0, 30), min_size=10, max_size=10)
+
+
+def one_run(counts):
+    return Patterns(np.eye(10, dtype=int), np.array(counts))
+
+
+@given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_wilson_agrees_with_scipy_and_stays_inside_0_and_1(case):
+    k, n = case
+    theirs = binomtest(k, n).proportion_ci(confidence_level=0.95, method="wilson")
+    low, high = wilson_interval(k / n, n)
+    assert (low, high) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
+    assert 0.0 <= low <= k / n <= high <= 1.0
+
+
+@given(st.integers(2, 2000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_swapping_right_and_wrong_mirrors_the_estimate(case):
+    k, n = case
+    one, other = proportion(k, n), proportion(n - k, n)
+    assert one.value == pytest.approx(1 - other.value)
+    assert (one.low, one.high) == pytest.approx((1 - other.high, 1 - other.low))
+    assert one.sem == pytest.approx(other.sem)
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=40), st.integers(1, 3))
+def test_the_interval_of_a_mean_lies_between_the_smallest_and_the_largest_value(values, runs):
+    clusters = np.repeat(np.arange(len(values)), runs)
+    found = mean(np.repeat(values, runs), clusters)
+    assert 0.0 <= found.low <= found.value <= found.high <= 1.0
+    if max(values) - min(values) > 1e-6:
+        assert min(values) - 1e-9 <= found.low and found.high <= max(values) + 1e-9
+
+
+@given(st.lists(st.floats(0.01, 0.99), min_size=3, max_size=40), st.floats(0.1, 50), st.floats(-20, 20))
+def test_a_mean_on_another_scale_has_the_interval_of_that_scale(values, stretch, shift):
+    clusters = range(len(values))
+    one = mean(values, clusters)
+    other = mean(stretch * np.array(values) + shift, clusters, (shift - 1e-9, stretch + shift + 1e-9))
+    assert other.low == pytest.approx(stretch * one.low + shift, abs=1e-4 * stretch)
+    assert other.high == pytest.approx(stretch * one.high + shift, abs=1e-4 * stretch)
+
+
+def test_a_mean_of_equal_values_hides_what_the_rule_of_three_says():
+    found = mean([0.75] * 20, range(20))
+    hidden = 1 - 0.025 ** (1 / 20)
+    assert (found.low, found.high) == pytest.approx((0.75 * (1 - hidden), 0.75 + 0.25 * hidden))
+
+
+def test_values_beyond_the_range_are_refused():
+    with pytest.raises(ValueError, match=r"values of 0\.5 to 3 are outside 0 to 1"):
+        mean([0.5, 3.0], [0, 1])
+
+
+@pytest.mark.parametrize(("accuracy", "n"), [(0.94, 20), (0.94, 60), (0.8, 20), (0.5, 20), (0.97, 100)])
+def test_the_interval_of_a_brier_score_covers_and_never_leaves_0_to_1(accuracy, n):
+    rng, said = np.random.default_rng(4), np.array([0.6, 0.8, 0.95])
+    shares = np.array([0.2, 0.3, 0.5])
+    right = accuracy + (said - said @ shares) * min(1.0, 4 * (1 - accuracy))
+    cells = np.column_stack([shares * (1 - right), shares * right]).ravel()
+    truth = float(cells @ np.column_stack([said**2, (1 - said) ** 2]).ravel())
+    held = 0
+    for table in rng.multinomial(n, cells, 500):
+        found = calibration.brier_from_patterns(Patterns(np.eye(6, dtype=int), table), said)
+        assert 0 <= found.low <= found.high <= 1
+        held += found.low <= truth <= found.high
+    assert 0.92 <= held / 500 <= 0.985
+
+
+def test_without_errors_a_brier_score_is_not_certain():
+    found = calibration.brier([0.9] * 20, [1] * 20, range(20))
+    assert found.value == pytest.approx(0.01)
+    assert found.low >= 0 and found.high > 0.1
+    assert found.high == pytest.approx(
+        calibration.brier_from_patterns(Patterns(np.eye(2, dtype=int), np.array([0, 20])), [0.9]).high
+    )
+
+
+@given(tables)
+def test_a_share_over_one_run_is_the_plain_proportion(counts):
+    high = (LEVEL == 5).astype(float)
+    estimate = ratio(one_run(counts), high * RIGHT, high)
+    expected = proportion(counts[9], counts[8] + counts[9])
+    assert (estimate.value, estimate.n, estimate.status) == (expected.value, expected.n, expected.status)
+    if expected.sem is not None:
+        assert (estimate.low, estimate.high) == pytest.approx((expected.low, expected.high))
+        assert estimate.sem == pytest.approx(expected.sem)
+
+
+@given(tables)
+def test_a_mean_over_one_run_is_the_plain_mean(counts):
+    estimate = ratio(one_run(counts), LEVEL, ONE)
+    said = np.repeat(LEVEL, counts)
+    expected = mean(said, np.arange(len(said)), (1.0, 5.0))
+    assert (estimate.n, estimate.status, estimate.method) == (expected.n, expected.status, expected.method)
+    if expected.sem is not None:
+        assert estimate.value == pytest.approx(expected.value)
+        assert estimate.sem == pytest.approx(expected.sem, abs=1e-9)
+        assert (estimate.low, estimate.high) == pytest.approx((expected.low, expected.high))
+
+
+@given(tables, st.integers(2, 5), st.sampled_from([RIGHT, LEVEL]))
+def test_repeating_every_run_alike_changes_neither_value_nor_interval(counts, runs, values):
+    once = ratio(one_run(counts), values, ONE)
+    again = ratio(Patterns(runs * np.eye(10, dtype=int), np.array(counts)), values, ONE)
+    assert again.value == pytest.approx(once.value)
+    assert again.n == runs * once.n
+    if once.sem is not None:
+        assert again.sem == pytest.approx(once.sem)
+        assert (again.low, again.high) == pytest.approx((once.low, once.high))
+
+
+def test_runs_that_disagree_within_items_narrow_the_interval():
+    rng = np.random.default_rng(5)
+    items, right = np.repeat(np.arange(500), 4), rng.integers(0, 2, 2000)
+    clustered = ratio(patterns_of(items, right, 2), [0, 1], [1, 1])
+    single = ratio(patterns_of(np.arange(500), right[::4], 2), [0, 1], [1, 1])
+    assert clustered.method == "wilson, clustered"
+    assert clustered.high - clustered.low == pytest.approx((single.high - single.low) / 2, rel=0.1)
+
+
+def test_the_clustered_standard_error_is_that_of_resampled_items():
+    rng = np.random.default_rng(8)
+    items = np.repeat(np.arange(300), 3)
+    right = (rng.random(900) < np.repeat(rng.random(300), 3)).astype(int)
+    patterns = patterns_of(items, right, 2)
+    drawn = resample(patterns, 4000, 2)
+    spread = (drawn[:, 1] / drawn.sum(axis=1)).std()
+    assert ratio(patterns, [0, 1], [1, 1]).sem == pytest.approx(spread, rel=0.05)
+
+
+def test_weighted_accuracy_has_about_the_interval_of_resampled_items():
+    patterns = one_run([1, 0, 4, 2, 30, 20, 40, 60, 20, 90])
+    drawn = resample(patterns, 4000, 1)
+    found = ratio(patterns, LEVEL * RIGHT, LEVEL)
+    assert found.value == pytest.approx((2 * 2 + 3 * 20 + 4 * 60 + 5 * 90) / (LEVEL @ patterns.totals))
+    ends = np.quantile((drawn @ (LEVEL * RIGHT)) / (drawn @ LEVEL), [0.025, 0.975])
+    assert (found.low, found.high) == pytest.approx(ends, abs=0.01)
+
+
+def test_degenerate_sets_say_why():
+    nobody = one_run([0] * 10)
+    assert ratio(nobody, RIGHT, ONE).status == "no items"
+    assert ratio(one_run([3] + [0] * 9), [0] * 10, [0] * 10).status == "no items"
+    lone = ratio(one_run([0] * 9 + [1]), RIGHT, ONE)
+    assert (lone.value, lone.low, lone.status) == (1.0, None, "single item")
+    one_item = ratio(Patterns(np.array([[1, 2]]), np.array([1])), [0, 1], [1, 1])
+    assert (one_item.value, one_item.low, one_item.n) == (pytest.approx(2 / 3), None, 3)
+
+
+def test_nothing_and_one_item_have_no_interval_and_say_why():
+    assert proportion(0, 0) == unavailable(0, "wilson", "no items")
+    assert mean([], []) == unavailable(0, "two-point score", "no items")
+    for lone in (proportion(1, 1), mean([0.5], [0])):
+        assert lone.value is not None
+        assert (lone.low, lone.high, lone.sem, lone.status) == (None, None, None, "single item")
+
+
+def test_an_even_split_on_every_item_has_no_more_weight_than_its_answers():
+    estimate = ratio(Patterns(np.array([[1, 1]]), np.array([50])), [0, 1], [1, 1])
+    expected = proportion(50, 100)
+    assert (estimate.low, estimate.high) == pytest.approx((expected.low, expected.high))
+
+
+@pytest.mark.parametrize(("k", "n", "sem"), [(1, 2, 0.5), (1, 6, 1 / 6), (90, 100, 0.03 / math.sqrt(0.99))])
+def test_the_standard_error_of_a_share_has_n_minus_1(k, n, sem):
+    assert proportion(k, n).sem == pytest.approx(sem, rel=1e-12)
+
+
+def test_what_has_no_range_is_not_clipped():
+    found = proportion(1, 6)
+    low, high = sem_interval(found.value, found.sem)
+    assert round(100 * (high - low) / 2, 2) == 32.67  # as published
+    assert low < 0 < found.low
+
+
+def test_an_estimate_never_holds_nan_half_an_interval_or_numpy_types():
+    with pytest.raises(ValueError, match="value of an estimate is nan"):
+        Estimate(math.nan, None, None, 1, "m")
+    with pytest.raises(ValueError, match="two ends or none"):
+        Estimate(0.5, 0.1, None, 1, "m")
+    with pytest.raises(ValueError, match="upside down"):
+        Estimate(0.5, 0.6, 0.4, 1, "m")
+    with pytest.raises(ValueError, match="below 0"):
+        Estimate(0.5, 0.4, 0.6, -1, "m")
+    made = Estimate(np.float64(0.5), np.float32(0.25), np.float64(1), np.int64(3), "m", sem=np.float64(0.5))
+    assert [type(x) for x in (made.value, made.low, made.high, made.sem)] == [float] * 4
+    assert type(made.n) is int
+
+
+def test_every_kind_of_interval_is_named_with_its_source():
+    assert all(kind.of and kind.source for kind in intervals.FAMILY.values())
+    named = [each.method.split(",")[0] for each in (proportion(1, 2), mean([0.2, 0.4], [0, 1]))]
+    assert set(named) <= set(intervals.FAMILY)
