@@ -1,5 +1,6 @@
 """The boards of all benchmarks: the leaderboard file with all its tables, and the report."""
 
+import base64
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,9 +9,13 @@ import dagster as dg
 from metacog_assets.stages import ROWS, URI
 from metacog_assets.steps import checked, one_line
 from metacog_assets.study_file import StudyResource, current_study
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import BuildResult
+from metacog_pipeline.leaderboard.read import verdicts
 from metacog_pipeline.leaderboard.replayed import build_boards
+from metacog_pipeline.leaderboard.verdict_text import verdict_markdown
 from metacog_pipeline.report.page import build_report
+from metacog_pipeline.report.verdict import picture
 from metacog_pipeline.scoring import staleness
 
 HOLDS = (
@@ -30,10 +35,15 @@ def board_assets(benchmarks: Sequence[str]) -> list[dg.AssetsDefinition]:
         owners=owners,
     )
     def leaderboard(context: dg.AssetExecutionContext, study: StudyResource) -> dg.MaterializeResult:
-        """The DuckDB file of all tables; readers keep the old file until the new one is whole and tested."""
+        """Who knows what it knows: the verdict of the study, and the DuckDB file with every table behind it.
+
+        Readers keep the old file until the new one is whole and tested.
+        """
         with one_line(context, study):
-            result, faults = build_boards(study.load())
-        return dg.MaterializeResult(metadata=_facts(result), check_results=[checked("computed", faults)])
+            own = study.load()
+            result, faults = build_boards(own)
+            facts = {**_verdict(own.home), **_facts(result)}
+        return dg.MaterializeResult(metadata=facts, check_results=[checked("computed", faults)])
 
     @dg.asset(group_name="boards", deps=[leaderboard], owners=owners)
     def report(context: dg.AssetExecutionContext, study: StudyResource) -> dg.MaterializeResult:
@@ -45,6 +55,17 @@ def board_assets(benchmarks: Sequence[str]) -> list[dg.AssetsDefinition]:
         return dg.MaterializeResult(metadata={URI: page.as_uri(), "bytes": page.stat().st_size})
 
     return [leaderboard, report]
+
+
+def _verdict(home: Home) -> dict[str, Any]:
+    """Return the verdict as the UI shows it: sentences, a table, and the figure of the report's first screen."""
+    found = verdicts(home)
+    shown = {"verdict": dg.MetadataValue.md(verdict_markdown(found))}
+    if drawn := picture(found):
+        # An image of its own page has no ink of the page around it.
+        data = base64.b64encode(drawn.replace("currentColor", "#57606a").encode()).decode()
+        shown["figure"] = dg.MetadataValue.md(f"![verdict](data:image/svg+xml;base64,{data})")
+    return shown
 
 
 def _facts(result: BuildResult) -> dict[str, Any]:

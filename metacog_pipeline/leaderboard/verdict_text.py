@@ -31,6 +31,17 @@ def verdict_text(found: Mapping[str, Verdict]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def verdict_markdown(found: Mapping[str, Verdict]) -> str:
+    """Return the verdict as Markdown: the sentences, and a table per kind of respondent."""
+    parts = []
+    for source, verdict in found.items():
+        shown = verdict.models[:MOST_MODELS]
+        rows = [(QUESTIONS[answer.question][1], *_row(answer, shown)) for answer in verdict.answers]
+        table = to_markdown(Rows(("question", WORLDS[source], *shown), tuple(rows)))
+        parts += [*(f"- {printable(said)}" for said in verdict.sentences()), "", table]
+    return "\n".join([*parts, *_LEGEND]) if parts else NOTHING
+
+
 def compared_text(found: Rows, a: str, b: str, form: Format) -> str:
     """Return the tests of two models for people: those that answer a question of the verdict first, then all others."""
     rows = [dict(zip(found.columns, row, strict=True)) for row in found.rows]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from markupsafe import Markup
 
@@ -42,6 +42,17 @@ def questions(home: Home) -> Iterator[Part]:
             drawn = pieces.grid([_figure(source, answer) for source, answer in own])
             tests = Markup().join(_tests(source, answer) for source, answer in own)
             yield Part(question, title, drawn + pieces.folded("Values and tests", tests))
+
+
+def picture(found: Mapping[str, Verdict]) -> str:
+    """Return the figure of the first screen as SVG, of models where there are any; nothing before the first value."""
+    verdict = next((found[source] for source in WORLDS if source in found), None)
+    answer = _best_tested(verdict) if verdict else None
+    if answer is None:
+        return ""
+    return figures.intervals(
+        _points(answer)[:MOST_ROWS], x=f"{answer.benchmark}, {answer.condition}: {answer.label}"
+    )
 
 
 def _screen(verdict: Verdict) -> Markup:
