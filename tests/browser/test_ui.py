@@ -74,6 +74,10 @@ def test_the_graph_shows_benchmark_and_boards_and_how_far_the_models_are(page):
 def test_a_person_sees_what_the_last_run_of_an_asset_found(page):
     page.goto("/assets/leaderboard")
     visible(page, "main.estimates").first.wait_for()
+    page.get_by_text("Who knows what it knows").first.wait_for()
+    assert page.locator('img[src^="data:image/svg"]').count() == 1
+    if folder := os.environ.get("METACOG_SCREENSHOTS"):
+        page.screenshot(path=Path(folder) / "leaderboard.png")
 
 
 def test_clicking_materialize_asks_the_waiting_model_and_it_succeeds(page, study):
