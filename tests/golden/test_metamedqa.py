@@ -141,7 +141,7 @@ def test_the_shipped_quirks_are_the_reference_ones(quirks):
 @pytest.mark.usefixtures("any_size")
 def test_the_published_order_is_derived(parents, published, fictional, order, quirks):
     table = construction.edits_from_published(parents, published, quirks)
-    done = construction.build("published", parents, fictional, table, order="published")
+    done = construction.build("published", parents, fictional, table)
     assert [item.item_id for item in done.items] == order
     assert [item.position for item in done.items] == list(range(len(order)))
     assert [layout(item) for item in done.items] == [row_layout(row) for row in published]

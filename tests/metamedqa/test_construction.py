@@ -386,8 +386,6 @@ def test_the_order_wanted_is_kept_and_anything_else_refused(sample):
     for wrong in (mixed[1:], [*mixed, mixed[0]], [*mixed[1:], "nobody"]):
         with pytest.raises(SourceError, match="order"):
             construction.ordered(items, wrong)
-    with pytest.raises(SourceError, match="published"):
-        construction.build("sample", *sample, order="published")
 
 
 def test_building_twice_gives_the_same(sample):

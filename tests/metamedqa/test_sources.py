@@ -9,7 +9,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import httpx
 import pytest
 
-from metacog_pipeline import sources as generic
 from metacog_pipeline.benchmarks.metamedqa.items import SOURCES, fetch, load_source, source_path
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.home import Home
@@ -239,8 +238,3 @@ def test_an_unreachable_host_is_a_one_line_error(tmp_path):
 
     with pytest.raises(SourceError, match=r"--from DIR"):
         download("https://here.invalid/f", tmp_path / "f", transport=httpx.MockTransport(fail))
-
-
-def test_an_empty_file_has_no_rows(tmp_path):
-    (tmp_path / "e.jsonl").write_bytes(b"")
-    assert generic.read_lines(tmp_path / "e.jsonl") == []

@@ -43,7 +43,6 @@ MEDIA_ABSENT = "media_absent_but_answerable"
 E_SHARE_FLAG = 0.20  # above this share of E the missing-answer recall says little (base rate 8.4 %)
 Kind = Literal["Original", "Answer removed", "Answer modified", "Question modified", "Bad", "Fictional"]
 Dataset = Literal["published", "corrected", "sample", "custom"]
-Order = Literal["default", "published", "parent"]
 FETCHED = ("published", "corrected")
 RAW_GITHUB = "https://raw.githubusercontent.com"
 
@@ -57,7 +56,6 @@ class Settings(sections.Settings):
 
     limit: int | None = setting(Stage.ASKING, None, ge=1, strict=True)
     dataset: Dataset = setting(Stage.ITEMS, "published")
-    order: Order = setting(Stage.ITEMS, "default")
     conditions: Annotated[tuple[str, ...], Field(min_length=1)] = setting(Stage.ASKING, (BASELINE,))
     folder: sections.PathText | None = setting(Stage.ITEMS, None)
 

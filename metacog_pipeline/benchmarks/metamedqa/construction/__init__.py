@@ -39,14 +39,12 @@ from metacog_pipeline.benchmarks.metamedqa.items import (
     SOURCES,
     Dataset,
     Item,
-    Order,
     fetch,
     load_source,
 )
 from metacog_pipeline.errors import SourceError
-from metacog_pipeline.files import canonical_json, sha256_hex, shipped
+from metacog_pipeline.files import sha256_hex, shipped
 from metacog_pipeline.home import Home
-from metacog_pipeline.sources import JsonRow
 
 if TYPE_CHECKING:
     from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
@@ -216,19 +214,15 @@ def load_edit_table(
     return edits_from_published(parents, rows, quirks, apply_corrections=dataset == "corrected")
 
 
-def item_order(order: Order, table: EditTable, items: Sequence[Item]) -> list[str] | None:
-    """Return the item ids in the published order, or None for the parent's order, then the fictional rows."""
-    if order == "parent" or (order == "default" and not table.order):
-        return None
-    if not table.order:
-        raise SourceError('order "published" is known for the published data only; use "default"')
+def item_order(table: EditTable, items: Sequence[Item]) -> list[str] | None:
+    """Return the item ids in the published order where there is one, else None: the parent's, then the fictional rows."""
     by_question = {item.question: item.item_id for item in items if item.source_index is None}
     listed = [
         item_id(table.prefix, place) if isinstance(place, int) else by_question.get(place, "")
         for place in table.order
     ]
-    known = set(listed)
-    return [name for name in listed if name] + [each.item_id for each in items if each.item_id not in known]
+    rest = [each.item_id for each in items if each.item_id not in set(listed)]
+    return [name for name in listed if name] + rest if listed else None
 
 
 # --- items ------------------------------------------------------------------------------------------------------------
@@ -348,7 +342,6 @@ def construct(
     home: Home,
     dataset: Dataset,
     *,
-    order: Order = "default",
     seed: int = 0,
     fictional_count: int | None = None,
     folder: Path | None = None,
@@ -356,7 +349,7 @@ def construct(
     """Return the finished data set of files that are at home, shipped, or in ``folder``."""
     parents, pool = load_parent(home, dataset, folder), load_fictional(home, dataset, folder)
     table = load_edit_table(home, dataset, parents, folder)
-    return build(dataset, parents, pool, table, order=order, seed=seed, fictional_count=fictional_count)
+    return build(dataset, parents, pool, table, seed=seed, fictional_count=fictional_count)
 
 
 def build(
@@ -365,14 +358,12 @@ def build(
     pool: Sequence[Row],
     table: EditTable,
     *,
-    order: Order = "default",
     seed: int = 0,
     fictional_count: int | None = None,
 ) -> Build:
     """Return the finished data set with its manifest, every rule checked.
 
-    Raises SourceError if an edit does not fit, an order is not known, or a rule is broken by an item that is not known to
-    be anomalous.
+    Raises SourceError if an edit does not fit, or a rule is broken by an item that is not known to be anomalous.
     """
     chosen = select_fictional(dataset, pool, fictional_count, seed)
     expected = rules.MEDQA_ROWS if dataset in FETCHED else None
@@ -384,26 +375,22 @@ def build(
     made = items_of(dataset, parents, table.edits, chosen, table.prefix, table.quirks)
     tags = item_tags(made, parents, table.notes)
     made = [item.model_copy(update={"tags": tags.get(item.item_id, ())}) for item in made]
-    items = ordered(made, item_order(order, table, made))
+    items = ordered(made, item_order(table, made))
     violations += rules.check_edits(parents, table.edits, table.prefix)
     rows = [OutputRow(item_row(item), item.item_id, item.source_index) for item in items]
     violations += rules.check_output(rows, parents, table.edits, len(chosen), table.prefix)
     known = {note.item_id for note in table.notes} if dataset != "corrected" else set()
     proposed = {edit.item_id for edit in table.edits if edit.status == "proposed"}
     _refuse(dataset, [each for each in violations if each.item_id not in known | proposed])
-    inputs = {"parent": parents, "edits": table.edits, "fictional": chosen, "fictional_pool": pool}
     manifest = {
         "dataset": dataset,
         "seed": seed,
-        "order": order if order != "default" else ("published" if table.order else "parent"),
         "items": len(items),
         "counts_by_key": editing.sorted_counts(item.target for item in items),
         "counts_by_kind": editing.sorted_counts(item.kind for item in items),
         "counts_by_kind_and_key": editing.kind_by_key((item.kind, item.target) for item in items),
         "tags": editing.sorted_counts(tag for item in items for tag in item.tags),
         "edit_records_by_status": editing.sorted_counts(edit.status or "unknown" for edit in table.edits),
-        "inputs": {name: _digest(rows) for name, rows in inputs.items()},
-        "items_digest": sha256_hex(canonical_json([[item.item_id, item.item_hash] for item in items])),
         "anomalies": [asdict(note) for note in table.notes],
         "violations": [asdict(violation) for violation in violations],
     }
@@ -415,10 +402,6 @@ def _refuse(dataset: str, violations: Iterable[Violation]) -> None:
         raise SourceError(
             f"{dataset} data set: {len(broken)} broken rule(s), first {broken[0].render()}; mend its files"
         )
-
-
-def _digest(rows: Sequence[Any]) -> str:
-    return sha256_hex(canonical_json([asdict(row) for row in rows]))
 
 
 def item_row(item: Item) -> Row:
@@ -434,13 +417,6 @@ def item_row(item: Item) -> Row:
         item.kind,
         item.item_id,
     )
-
-
-def published_layout(item: Item) -> JsonRow:
-    """Return the item in the layout of the published file, with its id and source row."""
-    own_key = {"source_answer_idx": item.source_target} if item.kind == "Fictional" else {}
-    row = {name: value for name, value in asdict(item_row(item)).items() if name not in ("place", "language")}
-    return {**row, "source_index": item.source_index, **own_key}
 
 
 # --- new edits --------------------------------------------------------------------------------------------------------
@@ -499,9 +475,7 @@ def _fictional(benchmark: MetaMedQA, inputs: Inputs) -> Made:
 
 def _items(benchmark: MetaMedQA, inputs: Inputs) -> Made:
     home, dataset, folder = benchmark.files
-    done = construct(
-        home, dataset, order=benchmark.settings.order, seed=benchmark.context.seed, folder=folder
-    )
+    done = construct(home, dataset, seed=benchmark.context.seed, folder=folder)
     counts = {key: value for key, value in done.manifest.items() if "count" in key}
     known = [violation.render() for violation in done.violations]
     return Made(
