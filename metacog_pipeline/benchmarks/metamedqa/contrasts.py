@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group, Question, lost_items
-from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, E_SHARE_FLAG, NAME
+from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, E_SHARE_FLAG
 from metacog_pipeline.benchmarks.metamedqa.measures import HEADLINE, UNANSWERABLE
 from metacog_pipeline.stats import exact, intervals, paired, resampling
 from metacog_pipeline.stats.anova import Anova, anova, fisher_lsd, tukey_kramer
@@ -296,7 +296,7 @@ def _detections(compared: Compared, pairs: Pairs, seed: int) -> Iterator[Compari
     """Yield the differences of d′ and criterion of E, of F and of their means, both sides on the same resampled items."""
     tables = {name: compared.table(name) for name in _SAID}
     answered = compared.table("accuracy")[1] > 0
-    stream = resampling.stream(NAME, seed, "detection", *compared.named.values())
+    stream = resampling.stream("metamedqa", seed, "detection", *compared.named.values())
     drawn = resampling.weights(len(answered), N_DRAWS, stream)
     weights = np.vstack([np.ones(len(answered)), drawn])  # the sample itself, then its resamples
     whole = np.asarray(answered.all(axis=1))
