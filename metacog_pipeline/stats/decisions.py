@@ -141,20 +141,6 @@ def symmetric_interval(draws: ArrayLike, q: float = 0.95) -> tuple[float, float]
     return low, high
 
 
-def rope(low: float, high: float, half_width: float, significant: bool) -> Verdict:
-    """Return the verdict of `verdicts` on one interval ``low`` .. ``high``, ``significant`` or not by its test.
-
-    An end that is no number, an interval upside down and a negative ``half_width`` are a ValueError.
-
-    >>> rope(0.2, 0.4, 0.1, significant=True), rope(-0.02, 0.05, 0.1, significant=True)
-    ('significant', 'negligible')
-    """
-    if math.isnan(low) or math.isnan(high) or low > high:
-        raise ValueError(f"interval {low} to {high} is upside down or has an end that is no number")
-    (found,) = verdicts(np.array([low]), np.array([high]), half_width, np.array([significant])).tolist()
-    return cast(Verdict, found)
-
-
 def verdicts(
     low: Floats, high: Floats, half_width: float, significant: NDArray[np.bool_]
 ) -> NDArray[np.str_]:
@@ -382,10 +368,11 @@ def _compared(first: Floats, second: Floats, half_width: float, scale: Scale, le
         ratio, (log_low, log_high) = float(logs.mean()), symmetric_interval(logs, level)
         judged = (log_low, log_high) if scale == "log_ratio" else ends
     differs = judged[0] > 0 or judged[1] < 0
+    (verdict,) = verdicts(*np.array(judged)[:, None], half_width, np.array([differs])).tolist()
     above = np.count_nonzero(delta > 0) / len(delta) + np.count_nonzero(delta == 0) / len(delta) / 2
     return Comparison(
         len(delta), half_width, scale if positive else "difference", ratio, log_low, log_high, float(delta.mean()),
-        *ends, above, differs, rope(*judged, half_width, differs), OK if positive else NO_LOG,
+        *ends, above, differs, cast(Verdict, verdict), OK if positive else NO_LOG,
     )  # fmt: skip
 
 

@@ -13,8 +13,8 @@ from metacog_pipeline.stats.decisions import (
     contrasts,
     criterion_shift,
     hdi,
-    rope,
     symmetric_interval,
+    verdicts,
     z_test,
 )
 from metacog_pipeline.stats.ties import TIE
@@ -65,7 +65,8 @@ def test_the_hdi_takes_any_shape_and_leans_to_the_dense_side():
     ],
 )
 def test_the_verdict_is_where_the_interval_lies(low, high, significant, verdict):
-    assert rope(low, high, 0.1, significant) == verdict
+    found = verdicts(np.array([low]), np.array([high]), 0.1, np.array([significant]))
+    assert found.tolist() == [verdict]
 
 
 # --- Z tests -----------------------------------------------------------------------------------------------------

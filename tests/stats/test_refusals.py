@@ -15,7 +15,7 @@ from metacog_pipeline.stats.bayes.diagnostics import of_each
 from metacog_pipeline.stats.bayes.single import bayes_metad
 from metacog_pipeline.stats.correlation import regression
 from metacog_pipeline.stats.counts import Counts, check_correction, counts, counts_from_trials, padded
-from metacog_pipeline.stats.decisions import compare, hdi, rope, symmetric_interval, z_test
+from metacog_pipeline.stats.decisions import compare, hdi, symmetric_interval, verdicts, z_test
 from metacog_pipeline.stats.effects import cohen_d
 from metacog_pipeline.stats.intervals import proportion, wilson_interval
 from metacog_pipeline.stats.mafc.fit import fit as fit_mafc
@@ -133,10 +133,8 @@ REFUSED = {
         lambda: calibration.level_probability(1),
         lambda: regression([1, 2, 3], [1, 2]),
         lambda: regression([1, 2, NAN], [1, 2, 3]),
-        lambda: rope(1.0, 0.0, 0.1, True),
-        lambda: rope(NAN, 1.0, 0.1, True),
-        lambda: rope(0.0, 1.0, -0.1, True),
-        lambda: rope(0.0, 1.0, NAN, True),
+        lambda: verdicts(DRAWS, DRAWS, -0.1, DRAWS > 0),
+        lambda: verdicts(DRAWS, DRAWS, NAN, DRAWS > 0),
         lambda: cohen_d(5, NAN, 1, 5, 0, 1),
         lambda: cohen_d(5, 1, -1, 5, 0, 1),
         lambda: cohen_d(-5, 1, 1, 5, 0, 1),

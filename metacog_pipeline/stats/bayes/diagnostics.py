@@ -10,7 +10,7 @@ autocorrelations ends at Geyer's (1992, *Statistical Science* 7) initial monoton
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -114,20 +114,21 @@ def of_each(draws: ArrayLike) -> tuple[Floats, Floats, Floats]:
     scores = _normal_scores(_split(table))
     folded = _normal_scores(_split(np.abs(table - np.median(table, axis=(0, 1)))))
     tails = [_ess_quantile(table, probability) for probability in TAILS]
-    return np.maximum(_rhat(scores), _rhat(folded)), _ess(scores), np.minimum(*tails)
+    largest = np.maximum(*(_of_moving(_rhat, each) for each in (scores, folded)))
+    return largest, _of_moving(_ess, scores), np.minimum(*tails)
 
 
 def _ess_quantile(table: Floats, probability: float) -> Floats:
     """Return the effective number of draws for one quantile, of the indicator that a draw lies below it."""
     below = (table <= np.quantile(table, probability, axis=(0, 1))).astype(np.float64)
     below[:, :, ~np.isfinite(table).all(axis=(0, 1))] = np.nan
-    return _ess(_split(below))
+    return _of_moving(_ess, _split(below))
 
 
 def mcse_mean(draws: ArrayLike) -> Floats:
     """Return the Monte Carlo standard error of the mean, in the unit of the parameter."""
     table = _table(draws)
-    result: Floats = table.std(axis=(0, 1), ddof=1) / np.sqrt(_ess(_split(table)))
+    result: Floats = table.std(axis=(0, 1), ddof=1) / np.sqrt(_of_moving(_ess, _split(table)))
     return result
 
 
@@ -171,10 +172,8 @@ def _normal_scores(table: Floats) -> Floats:
     flat = table.reshape(-1, table.shape[2])
     n = len(flat)
     scores = np.full(flat.shape, np.nan)
-    # Of the ranks 1, 1.5, 2 .. n, all that there can be: one quantile for each, not for each draw of each parameter.
-    known = ndtri((np.arange(2, 2 * n + 1) / 2 - 0.375) / (n + 0.25))
     finite = np.isfinite(flat).all(axis=0)
-    scores[:, finite] = known[(2 * mean_ranks(flat[:, finite].T)).astype(np.int64) - 2].T
+    scores[:, finite] = ndtri((mean_ranks(flat[:, finite].T).T - 0.375) / (n + 0.25))
     return scores.reshape(table.shape)
 
 
@@ -188,28 +187,22 @@ def _moving(chains: Floats) -> NDArray[np.bool_]:
     return moves
 
 
-def _rhat(chains: Floats) -> Floats:
-    result = np.full(chains.shape[2], np.nan)
-    moves = _moving(chains)
-    n = chains.shape[1]
+def _of_moving(measure: Callable[[Floats], Floats], chains: Floats) -> Floats:
+    """Return the measure of each parameter that moves, NaN for the others."""
+    result, moves = np.full(chains.shape[2], np.nan), _moving(chains)
     if moves.any():
-        moving = chains[:, :, moves]
-        within = moving.var(axis=1, ddof=1).mean(axis=0)
-        between = moving.mean(axis=1).var(axis=0, ddof=1)
-        with np.errstate(divide="ignore"):  # chains that each stand still at a place of their own: infinite
-            result[moves] = np.sqrt((n - 1) / n + between / within)
+        result[moves] = measure(chains[:, :, moves])
     return result
+
+
+def _rhat(chains: Floats) -> Floats:
+    n = chains.shape[1]
+    within, between = chains.var(axis=1, ddof=1).mean(axis=0), chains.mean(axis=1).var(axis=0, ddof=1)
+    with np.errstate(divide="ignore"):  # chains that never leave different places: infinite
+        return np.asarray(np.sqrt((n - 1) / n + between / within))
 
 
 def _ess(chains: Floats) -> Floats:
-    result = np.full(chains.shape[2], np.nan)
-    moves = _moving(chains)
-    if moves.any():
-        result[moves] = _ess_of_moving(chains[:, :, moves])
-    return result
-
-
-def _ess_of_moving(chains: Floats) -> Floats:
     m, n, _ = chains.shape
     centred = chains - chains.mean(axis=1, keepdims=True)
     covariance = _autocovariance(centred)

@@ -128,7 +128,9 @@ def _interval(
     heights = height(grid)
     top = int(heights.argmax())
     level = heights[top] - DROP
-    low, high = _crossings(height, grid, heights < level, top, level)
+    below = heights < level
+    low = _crossing(height, level, grid[: top + 1][::-1], below[: top + 1][::-1], -math.inf)
+    high = _crossing(height, level, grid[top:], below[top:], math.inf)
     if status == BOUNDARY_UP:
         high = math.inf
     elif status == BOUNDARY_DOWN:
@@ -136,26 +138,16 @@ def _interval(
     return Interval(value if status == OK else math.nan, low, high)
 
 
-def _crossings(
-    height: Callable[[Floats], Floats], grid: Floats, below: NDArray[np.bool_], top: int, level: float
-) -> tuple[float, float]:
-    """Return where the likelihood first falls below ``level`` downwards and upwards from ``grid[top]``; infinite where
-    it never does. Both are looked for in one go: a call costs as much as what it computes.
-    """
-    down, up = np.flatnonzero(below[:top]), np.flatnonzero(below[top:])
-    ends = [-math.inf, math.inf]
-    first = {side: place for side, place in ((0, down[-1:]), (1, top + up[:1])) if len(place)}
-    if not first:
-        return ends[0], ends[1]
-    outside = grid[np.concatenate([*first.values()])]
-    inside = grid[np.concatenate([place + (1, -1)[side] for side, place in first.items()])]
-    for _ in range(50):
-        middle = (inside + outside) / 2
-        lower = height(middle) < level
-        inside, outside = np.where(lower, inside, middle), np.where(lower, middle, outside)
-    for side, found in zip(first, (inside + outside) / 2, strict=True):
-        ends[side] = float(found)
-    return ends[0], ends[1]
+def _crossing(
+    height: Callable[[Floats], Floats], level: float, away: Floats, below: NDArray[np.bool_], never: float
+) -> float:
+    """Return where the likelihood first falls below ``level`` on the way ``away`` from its maximum, or ``never``."""
+    from scipy.optimize import brentq  # late: few commands need it
+
+    if not below.any():
+        return never
+    first = int(below.argmax())
+    return float(brentq(lambda x: float(height(np.array([x]))[0]) - level, away[first - 1], away[first]))
 
 
 def auroc2(right: ArrayLike, wrong: ArrayLike) -> Floats:
@@ -197,7 +189,7 @@ def _matched(correct: Floats, errors: Floats, m: Ints, d: Floats) -> Floats:
     # Of a negative d the roles of right and wrong are exchanged.
     turned = np.where(d[:, None, None] < 0, 1 - share, share)
     zeta = shares_to_criteria(np.where(real, above, 0.5), turned, alternatives, size)
-    lift = table().along(alternatives, zeta, size)[0]
+    lift = table().lift(alternatives, zeta, size)[0]
     area, pairs = _areas(*(_shares(np.where(real, special.ndtr(each), 0.0)) for each in (zeta + lift, zeta)))
     area = np.where(d[:, None] < 0, 1 - area, area)
     weight = problem.right.sum(axis=2) * problem.wrong.sum(axis=2)

@@ -225,7 +225,7 @@ def shares_to_criteria(above: Floats, right: Floats, m: Ints, d: Floats, precise
     low, high = np.full(above.shape, -40.0), np.full(above.shape, 40.0)
     zeta, last = special.ndtri(above), np.full(above.shape, np.inf)
     for _ in range(STARTS):
-        lift, by_z = table().along(m, zeta, d)
+        lift, by_z, *_ = table().lift(m, zeta, d)
         value = right * special.ndtr(zeta + lift) + (1 - right) * special.ndtr(zeta) - above
         slope = right * _phi(zeta + lift) * (1 + by_z) + (1 - right) * _phi(zeta)
         low, high = np.where(value < 0, zeta, low), np.where(value >= 0, zeta, high)

@@ -38,46 +38,30 @@ class Table:
 
         ``m`` and ``d`` broadcast to it; a ``d`` with fewer numbers is worked out once for all that share it.
         """
-        cubic, x, inside, owner = self._cubic(m, zeta, d, 3)
-        value, by_d, by_dd = _at(cubic, x)
-        slope, slope_by_d, _ = _slope_at(cubic, x) * inside
-        bends = (6 * cubic[0, :, 0] * x + 2 * cubic[0, :, 1]) * inside
-        dd = d.ravel()[owner]
-        found = dd * np.stack([value, slope, by_d, bends, slope_by_d, by_dd])
-        found[2] += value
-        found[4] += slope
-        found[5] += 2 * by_d
-        return tuple(each.reshape(zeta.shape) for each in found)
-
-    def along(self, m: Ints, zeta: Floats, d: Floats) -> tuple[Floats, Floats]:
-        """Return D and D_z of `lift` alone, in half the time."""
-        cubic, x, inside, owner = self._cubic(m, zeta, d, 1)
-        dd = d.ravel()[owner]
-        value, slope = dd * _at(cubic, x)[0], dd * (_slope_at(cubic, x)[0] * inside)
-        return value.reshape(zeta.shape), slope.reshape(zeta.shape)
-
-    def _cubic(self, m: Ints, zeta: Floats, d: Floats, orders: int) -> tuple[Floats, Floats, Floats, Ints]:
-        """Return the cubics in zeta of P and of ``orders`` - 1 derivatives by d, of each point where in its interval it is,
-        whether it is inside the table, and which d is its own.
-        """
         m = np.broadcast_to(m, zeta.shape)
         owner = np.broadcast_to(np.arange(d.size).reshape(d.shape), zeta.shape).ravel()
-        order = self.spline.shape[-1]
-        series = _series(np.clip(d.ravel(), 0.0, LARGEST_D), orders).transpose(1, 2, 0)
         width = 2 * Z_END / (Z_NODES - 1)
         place = np.clip(zeta.ravel(), -Z_END, Z_END)
         interval = np.clip(((place + Z_END) / width).astype(int), 0, Z_NODES - 2)
         x = place - (interval * width - Z_END)
         inside = (np.abs(zeta.ravel()) < Z_END).astype(float)
         pieces = self.spline[m.ravel() - 2, interval]
-        if zeta.size and d.shape == (
-            len(zeta),
-            *[1] * (zeta.ndim - 1),
-        ):  # one product for all points of a cell
-            cubic = (pieces.reshape(len(zeta), -1, order) @ series).reshape(-1, 4, orders)
+        series = _series(np.clip(d.ravel(), 0.0, LARGEST_D)).transpose(1, 2, 0)
+        # Cubics in zeta of P and its derivatives by d: one product for all points of a cell where they share its d.
+        if zeta.size and d.shape == (len(zeta), *[1] * (zeta.ndim - 1)):
+            cubic = (pieces.reshape(len(zeta), -1, D_NODES) @ series).reshape(-1, 4, 3)
         else:
             cubic = pieces @ series[owner]
-        return cubic.transpose(2, 0, 1), x, inside, owner
+        a, b, c, e = cubic.transpose(1, 2, 0)
+        value, by_d, by_dd = ((a * x + b) * x + c) * x + e
+        slope, slope_by_d, _ = ((3 * a * x + 2 * b) * x + c) * inside
+        bends = (6 * a[0] * x + 2 * b[0]) * inside
+        dd = d.ravel()[owner]
+        found = dd * np.stack([value, slope, by_d, bends, slope_by_d, by_dd])
+        found[2] += value
+        found[4] += slope
+        found[5] += 2 * by_d
+        return tuple(each.reshape(zeta.shape) for each in found)
 
     def auroc2(self, m: ArrayLike, d: ArrayLike) -> Floats:
         """Return the area under the type-2 ROC at sensitivity ``d``; of -d it is one minus that of d."""
@@ -95,18 +79,10 @@ class Table:
         return np.asarray(found.reshape(sensitivities.shape))
 
 
-def _at(cubic: Floats, x: Floats) -> Floats:
-    return np.asarray(((cubic[..., 0] * x + cubic[..., 1]) * x + cubic[..., 2]) * x + cubic[..., 3])
-
-
-def _slope_at(cubic: Floats, x: Floats) -> Floats:
-    return np.asarray((3 * cubic[..., 0] * x + 2 * cubic[..., 1]) * x + cubic[..., 2])
-
-
-def _series(d: Floats, orders: int = 1) -> Floats:
-    """Return the Chebyshev polynomials of d on 0 .. 6, and their first and second derivatives, ``(orders, d, order)``."""
+def _series(d: Floats) -> Floats:
+    """Return the Chebyshev polynomials of d on 0 .. 6, and their first and second derivatives, ``(3, d, order)``."""
     first = chebyshev.chebvander(2 * d / LARGEST_D - 1, D_NODES - 1)
-    return np.stack([first, *(first @ each for each in _derivatives()[: orders - 1])])
+    return np.stack([first, *(first @ each for each in _derivatives())])
 
 
 @functools.cache
