@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 LEVEL = 0.05  # of all policies of an instrument together: each is held to its share of it
 #: Chance of a free answer where keys hardly repeat: below one in twenty a fixed answer says nothing about the items.
 FREE = 0.05
+MOST = 2_000  # items of an instrument that are tried, evenly spaced: a leak shows in fewer
 _SEEN_TWICE = 2  # a word of one option alone is no evidence about another
 _LENGTH_STEP = 15  # characters per class of length
 _WORD = re.compile(r"[^\W_]+")
@@ -97,34 +98,46 @@ def verdicts(probes: Iterable[Probe]) -> list[Verdict]:
     >>> {each.policy for each in verdicts(long) if each.wins} >= {"longest option"}
     True
     """
-    found: dict[str, list[Probe]] = defaultdict(list)
+    found: dict[tuple[str, bool], list[Probe]] = defaultdict(list)
     for probe in probes:
-        found[probe.instrument].append(probe)
+        if probe.right:  # where nothing is right nobody is scored
+            found[probe.instrument, bool(probe.options)].append(probe)
     return [verdict for own in found.values() for verdict in _of_instrument(own)]
 
 
-def _of_instrument(probes: Sequence[Probe]) -> list[Verdict]:
-    closed = [_closed(probes, each) for each in probes]
-    weights = _weights(closed)
-    chance = np.array([len(each.right) / len(each.options) for each in closed])
+def _of_instrument(every: Sequence[Probe]) -> list[Verdict]:
+    probes = every[:: -(-len(every) // MOST)]
     if not probes[0].options:
-        chance = np.maximum(chance, FREE)
-    policies = _policies(closed, weights)
-    high = _end_of_chance(closed, chance, weights, LEVEL / 2 / len(policies))
+        return _of_free_answers(probes)
+    weights = _weights(probes)
+    chance = np.array([len(each.right) / len(each.options) for each in probes])
+    policies = _policies(probes, weights)
+    high = _end_of_chance(probes, chance, weights, LEVEL / 2 / len(policies))
     found = []
     for name, policy in policies.items():
-        hits = [_hit(each, policy(each, place)) for place, each in enumerate(closed)]
+        hits = [_hit(each, policy(each, place)) for place, each in enumerate(probes)]
         value = float(np.dot(weights, hits))
-        found.append(Verdict(closed[0].instrument, name, len(closed), value, float(weights @ chance), high))
+        found.append(Verdict(probes[0].instrument, name, len(probes), value, float(weights @ chance), high))
     return found
 
 
-def _closed(probes: Sequence[Probe], probe: Probe) -> Probe:
-    """Return a probe with options: of a free answer those are the answers that score in any item."""
-    if probe.options:
-        return probe
-    every = tuple(dict.fromkeys(str(text) for each in probes for text in each.right[:1]))
-    return replace(probe, options=every, right=tuple(every.index(str(text)) for text in probe.right[:1]))
+def _of_free_answers(probes: Sequence[Probe]) -> list[Verdict]:
+    """Return how often the commonest answer is right, and the answer to another item's question."""
+    n, weights = len(probes), np.full(len(probes), 1 / len(probes))
+    first = Counter(str(each.right[0]) for each in probes)
+    chance = np.full(n, max(FREE, 1 / len(first)))
+    high = _end_of_chance(probes, chance, weights, LEVEL / 2 / 2)
+    common = max(first.items(), key=lambda each: (each[1], each[0]))[0]
+    guesses = {
+        "constant answer": [common] * n,
+        "another item's question": [str(each.right[0]) for each in (*probes[1:], *probes[:1])],
+    }
+    found = []
+    for name, said in guesses.items():
+        hits = [text in map(str, each.right) for text, each in zip(said, probes, strict=True)]
+        value = float(np.mean(hits))
+        found.append(Verdict(probes[0].instrument, name, n, value, float(chance[0]), high))
+    return found
 
 
 def _weights(probes: Sequence[Probe]) -> NDArray[np.float64]:

@@ -18,9 +18,9 @@ from metacog_pipeline.asking import tasks
 from metacog_pipeline.benchmark import policies
 from metacog_pipeline.benchmark.contract import Unit
 from metacog_pipeline.conformance.case import ENDS, Broken, Tried, rehearsed_task
-from metacog_pipeline.files import shipped
 from metacog_pipeline.scoring.comparisons import PLACE, comparisons, table
 from metacog_pipeline.scoring.estimates import COVERAGE, estimates, groups_of, measures_of, narrowed
+from metacog_pipeline.scoring.instruments import BLIND
 
 WHOLE = 0.95  # a rate that one fixed reply lifts to this says nothing
 FEWEST = 3  # answers that it has to rest on
@@ -41,15 +41,9 @@ def reds(tried: Tried) -> list[Red]:
     return [red for rule in RULES for red in rule(tried)]
 
 
-def listed(benchmark: str) -> dict[tuple[str, str], str]:
-    """Return the known faults of a benchmark of this package, the reason by rule and instrument."""
-    rows = pl.read_csv(shipped("data", "red_instruments.csv"), glob=False).filter(benchmark=benchmark)
-    return {(rule, instrument): why for _, rule, instrument, why in rows.iter_rows()}
-
-
 def no_policy_passes_that_does_not_read_the_question(tried: Tried) -> Iterator[Red]:
     """Options, positions, challenges or another item's question alone give no more than chance."""
-    rule, found = "blind policy", defaultdict(list)
+    rule, found = BLIND, defaultdict(list)
     probes = [*tried.gate.benchmark.probes()]
     if not probes:
         yield Red(rule, "probes", "probes() returns nothing; return a Probe for each scored choice")

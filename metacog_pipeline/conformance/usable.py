@@ -20,7 +20,7 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _WORDS = "lower-case letters, digits and underscores, at most 40"
 #: Names of assets and folders that every benchmark has.
 TAKEN = frozenset(
-    ("transcripts", "responses", "judgements", "run_estimates", "estimates", "comparisons", "published")
+    ("transcripts", "responses", "judgements", "run_estimates", "estimates", "comparisons", "published", "instruments")
 ) | frozenset(("models", "runs"))  # fmt: skip
 
 

@@ -120,6 +120,7 @@ _SHAPES: tuple[tuple[str, Mapping[str, Any], tuple[str, ...]], ...] = (
         schemas.COMPARISON,
         ("estimates/*/comparisons/*.parquet", f"{_PRINTED}/contrasts.parquet"),
     ),
+    ("instruments", schemas.INSTRUMENT, ("estimates/*/instruments/*.parquet",)),
     ("harmonised", schemas.HARMONISED, ("harmonised/**/*.parquet",)),
     ("calibration", schemas.CALIBRATION, ("cross_benchmark/calibration.parquet",)),
     ("correlations", schemas.CORRELATION, ("cross_benchmark/correlations.parquet",)),

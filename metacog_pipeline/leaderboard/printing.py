@@ -29,6 +29,11 @@ select distinct benchmark, dataset from items where {only}
 union select distinct benchmark, dataset from estimates where {only} and benchmark not in (select benchmark from items)
 order by all
 """
+_RED = """
+select benchmark, rule, instrument, any_value(reason), string_agg(
+    format('{} {:.2f}, chance up to {:.2f}', policy, value, high), '; ' order by policy)
+from instruments where red and {only} group by all order by all
+"""
 _PROGRESS = """
 select benchmark, model, run, state, n_answered, n_expected, message
 from progress where {only} order by model, run, benchmark
@@ -226,8 +231,15 @@ def notes(home: Home, benchmark: str | None = None) -> str:
             lines += [] if own is None else own(read)
         except MetacogError as error:  # the board stands all the same
             lines.append(one_line(f"{name}: no notes ({error})"))
+    lines += _red(read(_RED))
     lines += _progress(read(_PROGRESS))
     return "".join(f"{line}\n" for line in lines)
+
+
+def _red(rows: Sequence[tuple[Any, ...]]) -> Iterator[str]:
+    """Yield a line per instrument that fails a rule of the validity gate."""
+    for benchmark, rule, instrument, reason, won in rows:
+        yield one_line(f"Red: {instrument} of {benchmark} ({rule}): {reason or won}")
 
 
 def _progress(states: Sequence[tuple[Any, ...]]) -> Iterator[str]:

@@ -27,13 +27,23 @@ from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.reading.calls import AGAIN
 from metacog_pipeline.scoring import comparisons as comparing
 from metacog_pipeline.scoring import reader_error
-from metacog_pipeline.scoring.comparisons import comparisons, failures_in, of_confidence, questions_of, table
+from metacog_pipeline.scoring.comparisons import (
+    comparisons,
+    failures_in,
+    left_out,
+    of_confidence,
+    questions_of,
+    table,
+)
 from metacog_pipeline.scoring.estimates import COVERAGE, estimates, groups_of, measures_of, narrowed
 from metacog_pipeline.scoring.harmonised import harmonised
+from metacog_pipeline.scoring.instruments import instruments
 from metacog_pipeline.scoring.responses import FAILED_READING, read_responses
 from metacog_pipeline.scoring.schemas import ESTIMATE
 from metacog_pipeline.stats import coverage
 from metacog_pipeline.study.frames import mark_of, read_frame, read_frames, write_frame
+
+INSTRUMENTS = "instruments"
 
 
 class Compared(NamedTuple):
@@ -66,7 +76,7 @@ def table_path(benchmark: Bound, name: str) -> Path:
 
 def compared_paths(benchmark: Bound) -> dict[str, Path]:
     """Return where the comparisons and the benchmark's own tables are kept, by name."""
-    names = ("comparisons", *(each.name for each in benchmark.tables))
+    names = ("comparisons", INSTRUMENTS, *(each.name for each in benchmark.tables))
     return {name: table_path(benchmark, name) for name in names}
 
 
@@ -318,9 +328,16 @@ def compare(benchmark: Bound) -> Compared:
     groups, pooled = groups_of(benchmark, scored, by_run=False), pooled_estimates(benchmark)
     everything = Scored(scored, groups, judged, pooled)
     answers = read_frames([each.below("harmonised") for each in partitions])
-    tests = pl.concat([comparisons(benchmark, groups, pooled), of_confidence(benchmark, scored, answers)])
+    tests = pl.concat(
+        [
+            comparisons(benchmark, groups, pooled),
+            left_out(groups, of_confidence(benchmark, scored, answers)),
+        ]
+    )
     failures = [f"{benchmark.name}_comparisons: {why}" for why in failures_in(tests)]
     made = {"comparisons": tests}
+    made[INSTRUMENTS], why = instruments(benchmark)
+    failures += [why] if why is not None else []
     for each in benchmark.tables:
         made[each.name], why = table(benchmark, each, everything)
         failures += [why] if why is not None else []

@@ -45,6 +45,14 @@ _ORDER = (
 COMPARISON = pl.Schema(
     {"benchmark": pl.String(), **{name: schema_of(Comparison)[name] for name in dict.fromkeys(_ORDER)}}
 )
+#: One rule that an instrument is held to, and whether it fails it.
+INSTRUMENT = table_of(
+    "String benchmark instrument rule policy",
+    "Float64 value chance high",
+    "Int64 n",
+    "Boolean red",
+    "String reason",
+)
 #: One number a paper prints, in the units and names of the boards.
 PUBLISHED_VALUE = table_of(
     "String benchmark place dataset task condition model measure",

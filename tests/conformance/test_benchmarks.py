@@ -8,6 +8,7 @@ import pytest
 
 from metacog_pipeline import registry
 from metacog_pipeline.conformance import CHECKS, gate, name_of, try_benchmark
+from metacog_pipeline.scoring import instruments
 from tests import degenerate as odd
 from tests.draws import few_draws
 
@@ -32,7 +33,7 @@ def test_it_fulfils_the_contract(check, tried):
 def test_the_validity_gate_finds_what_is_listed_and_nothing_else(tried):
     """Mending an instrument takes its row out of data/red_instruments.csv."""
     found = {(red.rule, red.instrument): red.why for red in gate.reds(tried)}
-    listed = gate.listed(tried.benchmark.name)
+    listed = instruments.listed(tried.benchmark.name)
     assert found.keys() == listed.keys(), (found, listed)
     assert all(listed.values())
 

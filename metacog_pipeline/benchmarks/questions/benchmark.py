@@ -62,9 +62,16 @@ class OwnQuestions(contract.Benchmark[Settings, Question, read.Response]):
     def probes(self) -> Iterable[Probe]:
         """Return each question with its options, or with the answers that are accepted."""
         for item in self.items:
-            places = [LETTERS.index(item.answer)] if item.options else []
-            right = tuple(places) or (item.answer, *item.accept)
-            yield Probe(item.task, item.item_id, item.options, right, item.question, cluster=item.cluster)
+            right: tuple[int | str, ...] = (item.answer, *item.accept)
+            if item.options:
+                right = tuple(
+                    k for k, letter in enumerate(LETTERS[: len(item.options)]) if letter == item.answer
+                )
+            instrument = f"{item.task}, choices" if item.options else item.task
+            if item.answer:
+                yield Probe(
+                    instrument, item.item_id, item.options, right, item.question, cluster=item.cluster
+                )
 
     @property
     def wording(self) -> asking.Words:
