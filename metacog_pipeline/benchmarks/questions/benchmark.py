@@ -61,17 +61,11 @@ class OwnQuestions(contract.Benchmark[Settings, Question, read.Response]):
 
     def probes(self) -> Iterable[Probe]:
         """Return each question with its options, or with the answers that are accepted."""
-        for item in self.items:
-            right: tuple[int | str, ...] = (item.answer, *item.accept)
-            if item.options:
-                right = tuple(
-                    k for k, letter in enumerate(LETTERS[: len(item.options)]) if letter == item.answer
-                )
+        for item in (each for each in self.items if each.answer):
+            texts, letter = (item.answer, *item.accept), item.options and (LETTERS.index(item.answer),)
             instrument = f"{item.task}, choices" if item.options else item.task
-            if item.answer:
-                yield Probe(
-                    instrument, item.item_id, item.options, right, item.question, cluster=item.cluster
-                )
+            named = (instrument, item.item_id, item.options, letter or texts, item.question)
+            yield Probe(*named, cluster=item.cluster)
 
     @property
     def wording(self) -> asking.Words:
