@@ -179,6 +179,23 @@ def last_asked(prompt: Any) -> str | None:
     return next((each for each in reversed(said) if isinstance(each, str)), None)
 
 
+def text_of(content: Any) -> tuple[str, bool]:
+    """Return the text of a message, of parts, or of the user's messages, and whether there is more than text."""
+    if isinstance(content, str):
+        return content, False
+    texts, more = [], False
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, dict) and "role" in part:
+            text, other = text_of(part.get("content"))
+            texts += [text] if part["role"] == "user" else []
+            more = more or other
+        elif isinstance(part, dict) and part.get("type") in ("text", None):
+            texts.append(str(part.get("text") or ""))
+        elif not (isinstance(part, dict) and part.get("type") == "reasoning"):
+            more = True
+    return "\n".join(each for each in texts if each), more
+
+
 # --- values -----------------------------------------------------------------------------------------------------------
 def verdict(value: Any) -> bool | None:
     """Return what a score says: right, wrong, or neither."""

@@ -17,9 +17,10 @@ Entries = dict[str, Any]
 
 def entries_of(path):
     """Return every entry of an ``.eval`` file as JSON."""
-    with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+    with zipfile.ZipFile(path) as archive:
         return {
-            each.filename: json.loads(inspect_log._content(path, file, each)) for each in archive.infolist()
+            each.filename: json.loads(inspect_log.unpacked(path, archive, each))
+            for each in archive.infolist()
         }
 
 

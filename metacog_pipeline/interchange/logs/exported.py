@@ -135,6 +135,8 @@ def _results(path: Path) -> Iterator[dict[str, Any]]:
 
 def _samples(path: Path) -> Iterator[dict[str, Any]]:
     for name, data in inspect_log.entries(path):
+        if name == "header.json":
+            continue
         found = samples.parsed(data, f"{path}: {name}")
         yield from _calls(path, samples.mapping(samples.mapping(found).get("metadata")).get(CALLS))
 
