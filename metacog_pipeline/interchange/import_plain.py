@@ -8,7 +8,7 @@ table. So both ways take, refuse and say the same; where too many rows need the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,6 +27,7 @@ LEAST_BYTES = 1_000_000  # of a file: a shorter one is read row by row in no tim
 MOST_OTHER = 1_000  # rows that need a look of their own
 MOST_ANSWERS = 2_000  # different answers
 _ROW, _LINE, _ID = "_row", "_line", "_id"
+_NAMES = [each.name for each in fields(Record)]
 
 
 class Answer(NamedTuple):
@@ -51,14 +52,16 @@ class Plain:
     def records(self, first: Record, identity: Sequence[object]) -> list[Record]:
         """Return the records, which are as ``first`` but for item and text; ``identity`` is that of ``first``."""
         at = identity.index(first.item_id)
+        values = [getattr(first, each.name) for each in fields(Record)]
+        places = [_NAMES.index(name) for name in ("answer_id", "item_id", "item_hash", "text")]
         made = []
         for item, item_hash, number in self.rows.select("item_id", "item_hash", "_answer").iter_rows():
             text = self.answers[number].text
             after = (text if part == first.text else part for part in identity[at + 1 :])
-            parts = [*identity[:at], item, *after]
-            made.append(
-                replace(first, answer_id=identified(parts), item_id=item, item_hash=item_hash, text=text)
-            )
+            own = identified([*identity[:at], item, *after]), item, item_hash, text
+            for place, value in zip(places, own, strict=True):
+                values[place] = value
+            made.append(Record(*values))
         return made
 
 

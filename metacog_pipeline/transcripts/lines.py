@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from operator import attrgetter
 from types import UnionType
 from typing import Any, get_type_hints
 
@@ -39,6 +40,8 @@ _TYPES = {name: _json_type(name) for name in FIELDS}
 _BITS = {
     name: ARROW_SCHEMA.field(name).type.bit_width - 1 for name, kind in _TYPES.items() if kind == int | None
 }
+_VALUES = attrgetter(*FIELDS)
+_ASCII = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 _MEASURED = tuple(name for name in FIELDS if pa.types.is_floating(ARROW_SCHEMA.field(name).type))
 
 
@@ -49,7 +52,7 @@ def encode_line(record: Record) -> bytes:
     as one, so such a line carries them raw. What no provider can mean (a count beyond 64 bits, a cost or a time that
     is not a number) is kept as null, or 0 where the column has none, rather than losing the answer.
     """
-    row: dict[str, Any] = {name: getattr(record, name) for name in FIELDS}
+    row: dict[str, Any] = dict(zip(FIELDS, _VALUES(record), strict=True))
     started = record.started_at if record.started_at.tzinfo else record.started_at.replace(tzinfo=UTC)
     row["started_at"] = started.astimezone(UTC).isoformat()
     for name in _MEASURED:
@@ -58,8 +61,9 @@ def encode_line(record: Record) -> bytes:
     for name, bits in _BITS.items():
         if row[name] is not None and not -(2**bits) <= row[name] < 2**bits:
             row[name] = None
-    split = any(isinstance(each, str) and _SPLIT_PAIR.search(each) for each in row.values())
-    line = json.dumps(row, ensure_ascii=not split, separators=(",", ":"), allow_nan=False)
+    line = _ASCII.encode(row)
+    if "\\ud" in line and any(isinstance(each, str) and _SPLIT_PAIR.search(each) for each in row.values()):
+        line = json.dumps(row, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return seal(line.encode("utf-8", "surrogatepass"))
 
 

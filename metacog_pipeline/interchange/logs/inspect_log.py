@@ -76,6 +76,8 @@ def entries(path: Path) -> Iterator[tuple[str, bytes]]:
 
 def unpacked(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     """Return an entry, unpacked to the size it names and no further."""
+    if entry.compress_type not in (_ZSTD, zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
+        raise StudyError(f"{path}: packed in a way that is not known; nothing was kept")
     try:
         if entry.compress_type != _ZSTD:
             with archive.open(entry) as file:
@@ -88,8 +90,6 @@ def unpacked(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> by
         data = pa.decompress(packed, decompressed_size=entry.file_size, codec="zstd", asbytes=True)
         if zlib.crc32(data) == entry.CRC:
             return bytes(data)
-    except NotImplementedError:
-        raise StudyError(f"{path}: packed in a way that is not known; nothing was kept") from None
     except (zipfile.BadZipFile, zlib.error, pa.ArrowException, OSError, EOFError, RuntimeError, struct.error):
         pass
     raise StudyError(f"{path}: {entry.filename} is damaged; nothing was kept; copy the file again")
