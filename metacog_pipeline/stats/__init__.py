@@ -1,7 +1,7 @@
 """Statistics on plain arrays.
 
-This room holds every number's formula: measures of accuracy, confidence and agreement, signal detection, meta-d′ by maximum
-likelihood and Bayes, and the resampling behind the intervals. A function takes arrays (or n, mean, sd) and returns a frozen
+The formulas of all numbers: measures of accuracy, confidence and agreement, signal detection, meta-d′ by maximum
+likelihood and Bayes, and the resampling of the intervals. A function takes arrays (or n, mean, sd) and returns a frozen
 dataclass. Where there is no number a ``status`` says why; no NaN, warning or exception comes out of degenerate data. Wrong
 shapes, values out of range and non-finite numbers are a ValueError. Whatever draws random numbers takes a seed.
 
@@ -35,10 +35,10 @@ multiple           Holm's and Bonferroni's corrections
 counts             trials of a binary task with ratings -> counts; corrections, named and never implicit
 type1, type2       d', c, c', ln beta with delta-method variances; rates and AUROC by confidence
 type2_dprime       d'type2 and its companions from yes/no × correct/wrong; yes_no: the same with clipped rates
-meta_information   bits confidence tells about correctness: meta-I, RMI, bias correction
+meta_information   the information of confidence about correctness in bits: meta-I, RMI
 metad              meta-d' and M-ratio by maximum likelihood, many cells at once, and their bootstrap
 mafc               the same for a choice among m: right or wrong and confidence are all it needs
-bayes              meta-d' by Markov chains, of one cell (single) and of a population (group)
+bayes              meta-d' by Markov chains, of one cell (single) and of a group (group, population)
 decisions          practical equivalence, HDI, Z tests of a family, contrasts of draws, criterion shifts
 observers, power   simulated observers; simulated power of M-ratio, d' and criterion differences
 =================  ==================================================================================
