@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from metacog_pipeline.benchmark.declarations import Source
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import replacing, sha256_hex, write_text
 from metacog_pipeline.home import Home
@@ -17,6 +16,8 @@ from metacog_pipeline.sources import MAX_SOURCE_BYTES, download, named_files, re
 
 if TYPE_CHECKING:
     import httpx
+
+    from metacog_pipeline.benchmark.declarations import Source
 
 SourceT = TypeVar("SourceT")
 KeptT = TypeVar("KeptT")
@@ -148,6 +149,8 @@ class PinnedFile:
     @property
     def declared(self) -> Source:
         """The source as the contract has it."""
+        from metacog_pipeline.benchmark.declarations import Source  # loads Polars; settings are read without
+
         return Source(self.name, (self.url,), self.licence, self.fetch, self.kept_digest)
 
     def path(self, home: Home) -> Path:

@@ -13,7 +13,9 @@ from metacog_assets.study_file import current_study
 from tests.provider.faults import FaultPlan
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
-QUESTIONS = {f"metamedqa_{step}" for step in ("medqa", "glianorex", "edits", "fictional", "items")}
+QUESTIONS = {
+    f"metamedqa_{step}" for step in ("medqa", "screened", "glianorex", "edits", "fictional", "items")
+}
 ANSWERS = {"metamedqa_transcripts"}
 NUMBERS = {"metamedqa_responses", "metamedqa_run_estimates"}
 BOARDS = {"metamedqa_comparisons", "leaderboard", "report"}
