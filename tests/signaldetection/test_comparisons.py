@@ -17,7 +17,6 @@ from metacog_pipeline.benchmarks.signaldetection.contrasts import (
     tables_of,
 )
 from metacog_pipeline.benchmarks.signaldetection.counts import counts_of
-from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.scoring import comparisons
 from metacog_pipeline.scoring.schemas import COMPARISON
 from metacog_pipeline.stats import resampling
@@ -259,17 +258,6 @@ def test_a_family_is_every_pair_of_a_measure_within_its_source():
                 assert row["low_adjusted"] < row["low"] < row["high"] < row["high_adjusted"]
 
 
-def test_measured_and_simulated_never_meet(folder):
-    items = items_of(200)
-    frame = pl.concat(
-        [model(items, seed=k, model=f"{source}-{k}", source=source) for source in ("measured", "simulated") for k in (1, 2)]
-    )  # fmt: skip
-    found = compare(frame, seed=1, home=folder, n_boot=50)
-    between = found.filter(pl.col("family").is_in(["bayes_models", "models_paired"]))
-    assert between.height and (between["a"].str.head(8) == between["b"].str.head(8)).all()
-    assert (between["a"].str.head(8) == between["source"].str.head(8)).all()
-
-
 def lacking(frame: pl.DataFrame, name: str, *positions: int) -> pl.DataFrame:
     """The same with items that a model did not answer."""
     lost = (pl.col("model") == name) & pl.col("position").is_in(positions)
@@ -391,14 +379,6 @@ def test_repeated_runs_count_items_not_answers():
             assert three["se"] == pytest.approx(one["se"], rel=0.03)
 
 
-def test_comparisons_repeat_byte_for_byte(folder):
-    items = items_of(150)
-    frame = pl.concat([model(items, seed=k, model=f"m{k}") for k in (1, 2)])
-    first = compare(frame, seed=3, home=folder, n_boot=60)
-    again = compare(frame.sample(fraction=1.0, shuffle=True, seed=2), seed=3, home=folder, n_boot=60)
-    assert_frame_equal(first, again)
-
-
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(
@@ -421,26 +401,3 @@ def test_criterion_tests_are_total(answers):
         assert row["verdict"] in VERDICTS and (row["verdict"] is None or row["status"] == "ok")
         for name in ("value", "se", "low", "high", "statistic", "p", "p_adjusted"):
             assert row[name] is None or np.isfinite(row[name])
-
-
-def test_from_replies_to_verdicts_over_two_runs(answered, many_items, folder):
-    observer = ObserverSpec(d=1.6, m_ratio=0.7, criterion=0.1, risk_shift=0.5, untidiness=0.05, seed=4)
-    asked = many_items[:2500]
-    frame = pl.concat(
-        [answered(asked, observer, run=run, conditions=("confidence", *RISKS)) for run in (1, 2)]
-    )
-    board = {
-        (row["condition"], row["measure"]): row
-        for row in pool(frame, seed=1, home=folder, n_boot=300).iter_rows(named=True)
-    }
-    for measure, truth in (("d", 1.6), ("c", 0.1), ("meta_d", 1.12), ("m_ratio", 0.7)):
-        row = board["confidence", measure]
-        assert abs(row["estimate"] - truth) < 3.3 * row["sem"], measure
-    for condition, c in zip(RISKS, (-0.4, 0.1, 0.6), strict=True):
-        row = board[condition, "c"]
-        assert abs(row["estimate"] - c) < 3.3 * row["sem"], condition
-    found = compare(frame, seed=1, home=folder, n_boot=200)
-    for one, two in zip(rows(found, "criterion_z", "c"), rows(found, "criterion_paired", "c"), strict=True):
-        assert two["value"] == one["value"] and two["se"] < one["se"]
-        assert 0.8 < two["value"] / (1.0 if two["b"] == "risk_s1" and two["a"] == "risk_s2" else 0.5) < 1.2
-    assert all(row["verdict"] == "significant" for row in rows(found, "bayes_optimality"))

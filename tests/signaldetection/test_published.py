@@ -113,6 +113,14 @@ def test_printed_values_have_their_trials_and_the_shipped_files_are_whole():
     assert (outcomes.sum_horizontal() == cells["total"]).all()
 
 
+def test_the_model_free_measures_of_the_published_cells_are_those_of_their_counts():
+    found = {(task, model): (n, own) for task, model, n, own in published.model_free()}
+    assert len(found) == 9
+    n, own = found["A", "GPT-5-2025-08-07"]
+    assert n == 20_000 and own["m_ratio"] == pytest.approx(0.8565, abs=0.002)
+    assert all(0.5 < each["auroc2"] < 1 and 0 < each["meta_information"] < 0.5 for _, each in found.values())
+
+
 def test_half_the_interval_of_an_m_ratio_shrinks_with_the_root_of_the_trials():
     one, four = (published.half_width(2.0, n) for n in (2000, 8000))
     assert one / four == pytest.approx(2, rel=0.02) and 0.1 < one < 0.13

@@ -8,14 +8,13 @@ on the items both answered; measured and simulated models are never compared.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Contrast, Group, Question, lost_items
 from metacog_pipeline.benchmarks.signaldetection import counts as counting
@@ -36,6 +35,7 @@ from metacog_pipeline.stats import decisions, exact, resampling
 from metacog_pipeline.stats._arrays import Floats, Ints
 from metacog_pipeline.stats.bayes.population import population_efficiency
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED
+from metacog_pipeline.stats.item_influences import QUANTITIES, ItemInfluences, item_influences
 from metacog_pipeline.stats.resampling.products import Pair, Side, shared_draws
 
 Bound = Benchmark[Any, Any, Any]
@@ -46,7 +46,6 @@ RISKS = ("risk_s1", "risk_none", "risk_s2")  # from the lowest predicted criteri
 ROPES = {"m_ratio": 0.05, "log_m_ratio": 0.05, "d": 0.1, "c": 0.1, "c_prime": 0.1}
 OPTIMAL = "optimal (M-ratio 1)"
 LEAST_MODELS = 3  # of a group fit: two models say nothing of a population
-QUANTITIES = ("c", "d", "c_prime")
 
 
 def _joined(*notes: str | None) -> str | None:
@@ -54,48 +53,15 @@ def _joined(*notes: str | None) -> str | None:
 
 
 # --- criteria under risk ------------------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class Influences:
-    """How much each item moves c, d′ and c′ of one group (the infinitesimal jackknife: Efron & Tibshirani 1993, ch. 21).
+def influences_of(counts: Counts, item: Ints, n_items: int) -> ItemInfluences:
+    """Return the influences of the items of a group, no value where it has no d′; ``item`` numbers those of all groups."""
 
-    To first order an item moves z of a rate by (y - rate · m) / (N φ(z)), with m its readable responses and y those that
-    say S2. The squares add up to the variance over items, the products of two conditions to their covariance. The half
-    answers of the log-linear correction count as one item more, so with one answer per item the variances are those of
-    the delta method. ``value`` and ``variance`` are ``(3,)``, ``influence`` is ``(items, 3)``; ``answered`` says which
-    items have a readable response.
-    """
+    def on(stimulus: int, response: int) -> Floats:
+        weights = counts.number * counts.grid.where(stimulus, response)[counts.place]
+        return np.bincount(item, weights=weights, minlength=n_items)
 
-    value: Floats
-    variance: Floats
-    influence: Floats
-    answered: Ints
-
-
-def influences_of(counts: Counts, item: Ints, n_items: int) -> Influences:
-    """Return the influences of the items of a group, NaN where it has no d′; ``item`` numbers the items of all groups."""
-    grid, nothing = counts.grid, np.full(3, np.nan)
-    if no_type1(counts) is not None:
-        return Influences(nothing, nothing, np.zeros((n_items, 3)), np.zeros(n_items, dtype=np.int64))
-    z, moved, spread, answered = np.empty(2), np.empty((n_items, 2)), np.empty(2), np.zeros(n_items)
-    for side, stimulus in enumerate((1, 0)):  # hits, then false alarms
-        said = grid.where(stimulus, 1)
-        y, m = (
-            np.bincount(item, weights=counts.number * weight[counts.place], minlength=n_items)
-            for weight in (said, said + grid.where(stimulus, 0))
-        )
-        n = m.sum() + 1
-        rate = (y.sum() + 0.5) / n
-        z[side] = ndtri(rate)
-        scale = n * np.exp(-(z[side] ** 2) / 2) / np.sqrt(2 * np.pi)
-        moved[:, side] = (y - rate * m) / scale
-        correction = 0.5 * ((1 - rate) ** 2 + rate**2) / scale**2
-        spread[side] = (moved[:, side] ** 2).sum() + correction
-        answered += m
-    d, both = z[0] - z[1], z[0] + z[1]
-    c_prime = [z[1] / d**2, -z[0] / d**2] if d != 0 else [np.nan, np.nan]
-    gradients = np.array([[-0.5, -0.5], [1.0, -1.0], c_prime])
-    value = np.array([-both / 2, d, -both / (2 * d) if d != 0 else np.nan])
-    return Influences(value, gradients**2 @ spread, moved @ gradients.T, (answered > 0).astype(np.int64))
+    found = item_influences(*(on(*each) for each in ((1, 1), (1, 0), (0, 1), (0, 0))))
+    return found if no_type1(counts) is None else replace(found, value=np.full(3, np.nan))
 
 
 def criteria(benchmark: Bound, groups: Sequence[Group], *, paired: bool = False) -> Iterator[Comparison]:
@@ -193,11 +159,11 @@ def compared(
         parameter, rope = "d1" if measure == "d" else "m_ratio", ROPES[measure]
         scale: decisions.Scale = "log_ratio" if measure == "log_m_ratio" else "difference"
         if b is None:
-            found = decisions.against_optimality(a.drawn(parameter), rope, scale=scale)
+            found = decisions.against_optimality(a.draws[parameter], rope, scale=scale)
         else:
             own = (family, a.dataset, a.source, a.task, a.model, b.task, b.model, measure)
             stream = resampling.stream("signaldetection", seed, *own)
-            found = decisions.compare(a.drawn(parameter), b.drawn(parameter), rope, scale=scale, seed=stream)
+            found = decisions.compare(a.draws[parameter], b.draws[parameter], rope, scale=scale, seed=stream)
         row = replace(row, statistic=found.probability)
         if measure != "log_m_ratio":
             ends = found.difference, found.low, found.high
@@ -245,7 +211,7 @@ def populations(fits: Sequence[Fitted], seed: int) -> Iterator[Comparison]:
     """Yield ``bayes_group``: the M-ratio, minus 1, of the population that the models of a task come from."""
     for (*_, task), own in _by(fits, "task").items():
         logs = [
-            np.log(fit.drawn("m_ratio")) for fit in own if fit.why is None and fit.drawn("m_ratio").min() > 0
+            np.log(fit.draws["m_ratio"]) for fit in own if fit.why is None and fit.draws["m_ratio"].min() > 0
         ]
         if len(logs) < LEAST_MODELS:
             continue
@@ -264,26 +230,15 @@ _ROUNDING = 1e-12
 Values = Mapping[str, tuple[float, Floats, str | None]]  # value, resamples, why there is none
 
 
-@dataclass(frozen=True)
-class Models:
-    """The models of one data set, source, task and condition that answered anything, in one order, and the pairs wanted."""
+def differences(benchmark: Bound, groups: Sequence[Group], wanted: Wanted) -> Iterator[Comparison]:
+    """Yield ``models_paired``: d′ and c under every condition; meta-d′ and M-ratio where confidence is asked for.
 
-    groups: Sequence[Group]
-    grid: Grid
-    tables: Ints  # items × models × places, answers only
-    pairs: Sequence[tuple[int, int]]
-
-    def row(self, pair: tuple[int, int], family: str, measure: str, n: int, **found: Any) -> Comparison:
-        """Return a row of a pair."""
-        a, b = (self.groups[place] for place in pair)
-        return Comparison(
-            family, measure, a.model, b.model, dataset=a.dataset, task=a.task, condition=a.condition, source=a.source,
-            n=n, **found,
-        )  # fmt: skip
-
-
-def _together(groups: Sequence[Group], wanted: Wanted) -> Iterator[Models]:
-    """Yield the models of each source, data set, task and condition, complete or not, of which pairs are wanted."""
+    Every resample draws items once and takes each model's answers to them, so what makes an item easy for all models leaves
+    their difference alone. p is that of 10,000 resamples. Meta-d′ and M-ratio are fitted again in 1,000 of them; there p is
+    Wald's, the error being the width of the percentile interval over 3.92 (M-ratios have tails that a standard deviation
+    would follow). Up to 12 shared items p is that of all exchanges between the two. Accuracy and AUROC2 are compared as in
+    all benchmarks (family ``confidence_models``).
+    """
     together: dict[tuple[str | None, ...], list[Group]] = {}
     for group in groups:
         if group.rows.height:
@@ -291,10 +246,38 @@ def _together(groups: Sequence[Group], wanted: Wanted) -> Iterator[Models]:
             together.setdefault(key, []).append(group)
     for own in together.values():
         place = {group.model: number for number, group in enumerate(own)}
-        pairs = [(place[a], place[b]) for a, b in wanted if a in place and b in place]
-        if pairs:
-            counts = [counts_of(group) for group in own]
-            yield Models(own, counts[0].grid, tables_of(counts), pairs)
+        if pairs := [(place[a], place[b]) for a, b in wanted if a in place and b in place]:
+            yield from _paired(benchmark, own, pairs)
+
+
+def _paired(
+    benchmark: Bound, groups: Sequence[Group], pairs: Sequence[tuple[int, int]]
+) -> Iterator[Comparison]:
+    """Yield the rows of the models of one source, data set, task and condition, complete or not."""
+    counts, first = [counts_of(group) for group in groups], groups[0]
+    grid, tables = counts[0].grid, tables_of(counts)
+    draws = partial(
+        shared_draws, wanted=pairs, n_draws=resampling.N_TESTED, answered=tables.any(axis=2),
+        stream=benchmark.stream("paired", first.dataset, first.task, first.condition),
+    )  # fmt: skip
+    outcomes = np.stack(grid.outcomes(tables), axis=2).astype(np.int64)
+    families: list[tuple[Iterator[Pair], tuple[str, ...], Callable[[Side], Values]]]
+    families = [(draws(outcomes), ("d", "c"), _type1)]
+    if rated(first.condition):
+        fits = partial(_fits, grid, benchmark.context.cache("fits"))
+        families.append((draws(tables, kept=counting.N_BOOT), FITTED, fits))
+    for drawn, names, measured in families:
+        for pair in drawn:
+            a, b = groups[pair.first], groups[pair.second]
+            lost = lost_items(pair.n_items + pair.lost[0], pair.n_items + pair.lost[1], pair.n_items)
+            row = Comparison(
+                "models_paired", "", a.model, b.model, dataset=a.dataset, task=a.task, condition=a.condition,
+                source=a.source, n=pair.n_items, note=lost,
+            )  # fmt: skip
+            one, two = (side.once("measured", measured) for side in pair.sides)
+            both = tables[:, [pair.first, pair.second]]
+            for name in names:
+                yield _difference(replace(row, measure=name), one[name], two[name], grid, both)
 
 
 def tables_of(counts: Sequence[Counts]) -> Ints:
@@ -306,32 +289,6 @@ def tables_of(counts: Sequence[Counts]) -> Ints:
         tables[item, model, each.place] = each.number  # an item is once at each place
     tables[:, :, grid.answered() == 0] = 0
     return tables
-
-
-def differences(benchmark: Bound, groups: Sequence[Group], wanted: Wanted) -> Iterator[Comparison]:
-    """Yield ``models_paired``: d′ and c under every condition; meta-d′ and M-ratio where confidence is asked for.
-
-    Every resample draws items once and takes each model's answers to them, so what makes an item easy for all models leaves
-    their difference alone. p is that of 10,000 resamples. Meta-d′ and M-ratio are fitted again in 1,000 of them; there p is
-    Wald's, the error being the width of the percentile interval over 3.92 (M-ratios have tails that a standard deviation
-    would follow). Up to 12 shared items p is that of all exchanges between the two. Accuracy and AUROC2 are compared as in
-    all benchmarks (family ``confidence_models``).
-    """
-    for models in _together(groups, wanted):
-        first = models.groups[0]
-        draws = partial(
-            shared_draws, wanted=models.pairs, n_draws=resampling.N_TESTED, answered=models.tables.any(axis=2),
-            stream=benchmark.stream("paired", first.dataset, first.task, first.condition),
-        )  # fmt: skip
-        outcomes = np.stack(models.grid.outcomes(models.tables), axis=2).astype(np.int64)
-        for pair in draws(outcomes):
-            for name in ("d", "c"):
-                yield _difference(models, pair, name, _type1)
-        if rated(first.condition):
-            fits = partial(_fits, models.grid, benchmark.context.cache("fits"))
-            for pair in draws(models.tables, kept=counting.N_BOOT):
-                for name in FITTED:
-                    yield _difference(models, pair, name, fits)
 
 
 def _type1(side: Side) -> Values:
@@ -356,40 +313,46 @@ def _fits(grid: Grid, folder: Path, side: Side) -> Values:
     }
 
 
-def _difference(models: Models, pair: Pair, name: str, measured: Callable[[Side], Values]) -> Comparison:
-    one, two = (side.once("measured", measured)[name] for side in pair.sides)
-    why = (one[2] or two[2]) if pair.n_items else NO_SHARED
-    lost = lost_items(pair.n_items + pair.lost[0], pair.n_items + pair.lost[1], pair.n_items)
-    row = models.row((pair.first, pair.second), "models_paired", name, pair.n_items, note=lost)
+def _difference(
+    row: Comparison,
+    one: tuple[float, Floats, str | None],
+    two: tuple[float, Floats, str | None],
+    grid: Grid,
+    both: Ints,
+) -> Comparison:
+    """Return ``row`` with the difference of two models; ``both`` are their answers, items × 2 × places."""
+    why = (one[2] or two[2]) if row.n else NO_SHARED
     if why is not None:
         return replace(row, status=why)
+    fitted_again = row.measure in FITTED
     found = resampling.difference(
-        one[0] - two[0], one[1] - two[1], "percentile", tolerance=_ROUNDING, wald=name in FITTED
+        one[0] - two[0], one[1] - two[1], "percentile", tolerance=_ROUNDING, wald=fitted_again
     )
     if found.low is None:
         return replace(row, value=found.value, status=OFTEN_UNDEFINED)
-    row = replace(row, value=found.value, se=found.se, low=found.low, high=found.high)
+    row = replace(
+        row,
+        value=found.value,
+        se=found.se,
+        low=found.low,
+        high=found.high,
+        statistic=found.statistic,
+        p=found.p,
+    )
     if found.statistic is None:
-        return replace(
-            row, p=found.p, **({"status": SAME} if found.p is None else {"note": _joined(SAME, lost)})
-        )
-    p, note = found.p, f"paired item bootstrap, {found.usable_note}"
-    if pair.n_items <= exact.MOST_SWAPPED:
-        p, note = _exact_p(models, pair, name), exact.NOTE
-    return replace(row, p=p, statistic=found.statistic, note=_joined(note, lost))
-
-
-def _exact_p(models: Models, pair: Pair, name: str) -> float | None:
-    """Return the p of all exchanges of items."""
-    own, grid = models.tables[:, [pair.first, pair.second]], models.grid
-    both = own[own.any(axis=2).all(axis=1)].astype(np.float64)
+        return replace(row, status=SAME) if found.p is None else replace(row, note=_joined(SAME, row.note))
+    if row.n > exact.MOST_SWAPPED:
+        return replace(row, note=_joined(f"paired item bootstrap, {found.usable_note}", row.note))
 
     def statistic(items: Floats) -> Floats:
         totals = items.sum(axis=1)
-        drawn = meta_d_draws(grid, totals) if name in FITTED else type1_draws(*grid.outcomes(totals))
-        return drawn[name]
+        return (meta_d_draws(grid, totals) if fitted_again else type1_draws(*grid.outcomes(totals)))[
+            row.measure
+        ]
 
-    return exact.paired_p(both[:, 0], both[:, 1], statistic)
+    shared = both[both.any(axis=2).all(axis=1)].astype(np.float64)
+    p = exact.paired_p(shared[:, 0], shared[:, 1], statistic)
+    return replace(row, p=p, note=_joined(exact.NOTE, row.note))
 
 
 # --- declarations -------------------------------------------------------------------------------------------------------

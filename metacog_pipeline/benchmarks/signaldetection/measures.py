@@ -306,10 +306,6 @@ class Fitted:
     estimates: Mapping[str, Estimate] = field(default_factory=dict)
     draws: Mapping[str, Floats] = field(default_factory=dict)
 
-    def drawn(self, name: str) -> Floats:
-        """Return the draws of a parameter."""
-        return self.draws[name]
-
 
 def fitted_counts(
     names: tuple[str, str, str, str], table: RatedCounts, seed: int, folder: Path, keep: int = DRAWS

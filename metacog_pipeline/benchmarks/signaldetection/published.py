@@ -28,10 +28,13 @@ from metacog_pipeline.files import canonical_json, sha256_hex, shipped, write_te
 from metacog_pipeline.scoring.schemas import PUBLISHED_CLAIM, PUBLISHED_VALUE
 from metacog_pipeline.stats import decisions
 from metacog_pipeline.stats.counts import Counts, counts, padded
+from metacog_pipeline.stats.item_influences import QUANTITIES
+from metacog_pipeline.stats.meta_information import meta_information
 from metacog_pipeline.stats.metad import fit_metad
 from metacog_pipeline.stats.observers import expected_counts
 from metacog_pipeline.stats.resampling import Z95
 from metacog_pipeline.stats.type1 import Type1, type1_from_table
+from metacog_pipeline.stats.type2 import auroc2
 
 Bound = Benchmark[Any, Any, Any]
 Row = dict[str, Any]
@@ -107,9 +110,7 @@ def write_refit(data: Path, digest: str, found: Refit) -> None:
 def refit_tables(data: Path, seed: int, posteriors: Path) -> Refit:
     """Return the refit of the four files of ``data``, posteriors kept in ``posteriors``."""
     cells, risks, s1, s2 = (_table(data, name) for name in FILES)
-    raw = counts(
-        *(np.array([list(map(float, text.split(";"))) for text in cells[n]]) for n in ("nR_S1", "nR_S2"))
-    )
+    raw = _raw(cells)
     names = list(cells.select("task", "model").iter_rows())
     fits = [
         fitted_counts((DATASET, SOURCE, *own), raw.take(k), seed, posteriors, KEEP)
@@ -120,6 +121,13 @@ def refit_tables(data: Path, seed: int, posteriors: Path) -> Refit:
     )  # fmt: skip
     tests = [*_shifts(risks), *(row for family in families for row in family(fits, seed))]
     return Refit([*_sensitivity(raw, fits, s1), *_criteria(risks, s2)], tests)
+
+
+def _raw(cells: pl.DataFrame) -> Counts:
+    """Return the counts of cells, by stimulus, response and rating."""
+    return counts(
+        *(np.array([list(map(float, text.split(";"))) for text in cells[n]]) for n in ("nR_S1", "nR_S2"))
+    )
 
 
 # --- table S1 ---------------------------------------------------------------------------------------------------------
@@ -222,8 +230,7 @@ def _shifts(cells: pl.DataFrame) -> Iterator[Comparison]:
     risk = [_CONDITION[name] for name in cells["risk_configuration"]]
     first, second = decisions.condition_pairs(groups, risk, contrasts.RISKS)
     values, variances = (
-        np.stack([getattr(table, f"{of}{name}") for name in contrasts.QUANTITIES], axis=1)
-        for of in ("", "var_")
+        np.stack([getattr(table, f"{of}{name}") for name in QUANTITIES], axis=1) for of in ("", "var_")
     )
     rows = [
         Comparison(
@@ -234,6 +241,23 @@ def _shifts(cells: pl.DataFrame) -> Iterator[Comparison]:
     ]  # fmt: skip
     se = np.sqrt(variances[first] + variances[second])
     return contrasts.shifts(rows, first, second, values[second] - values[first], se)
+
+
+def model_free() -> Iterator[tuple[str, str, int, Mapping[str, float]]]:
+    """Yield task, model, trials, and M-ratio, AUROC2 and meta-information of each published cell."""
+    found, cells = read_refit(folder()), _table(folder(), "counts.csv")
+    claims = [] if found is None else found.claims
+    ratio = {
+        (r["task"], r["model"]): r["recomputed"]
+        for r in claims
+        if (r["quantity"], r["method"]) == ("m_ratio", _AS_PAPER)
+    }
+    raw = _raw(cells)
+    area, bits = auroc2(raw).value, meta_information(raw).meta_i_signed
+    for k, (task, model) in enumerate(cells.select("task", "model").iter_rows()):
+        if (own := ratio.get((task, model))) is not None:
+            values = {"m_ratio": own, "auroc2": float(area[k]), "meta_information": float(bits[k])}
+            yield task, model, int(raw.n[k]), values
 
 
 def half_width(d: float, trials: int, m_ratio: float = 0.8) -> float:

@@ -117,39 +117,53 @@ def _values(home: Home, *measures: str) -> Iterator[tuple[str, Values]]:
             yield WORLDS[source], whole
 
 
-def _against(home: Home, x: tuple[str, str], y: tuple[str, str], line: str, said: str) -> list[Markup]:
-    """Return a figure per world of one measure against another, a point per model and task."""
+def _against(
+    home: Home, x: tuple[str, str], y: Mapping[str, str], label: str, line: str, said: str
+) -> Markup:
+    """Return a figure per world of the measures ``y`` against ``x``: a colour per model, a mark per task or measure."""
     figures = []
-    for title, cells in _values(home, x[0], y[0]):
+    published = _model_free() if len(y) > 1 else {}
+    worlds = {WORLDS["published"]: published} if published else {}
+    for title, cells in [*worlds.items(), *_values(home, x[0], *y)]:
         points = [
-            (model, f"task {task}", found[x[0]][0], found[y[0]][0])
+            (model, f"task {task}" if len(y) == 1 else name, found[x[0]][0], found[measure][0])
             for (task, model, condition), found in cells.items()
+            for measure, name in y.items()
             if condition == "confidence"
         ]
         if points:
-            drawn = scatter(points, x=f"{x[1]}, {title.lower()}", y=y[1], line=line)
+            drawn = scatter(points, x=f"{x[1]}, {title.lower()}", y=label, line=line)
             made = "posterior means" if title == WORLDS["published"] else "95 % intervals: item bootstrap"
             n = pieces.counted(found[x[0]][1] for found in cells.values())
             figures.append(pieces.figure(drawn, f"{title}: {said}", n=n, method=made))
-    return figures
+    return pieces.joined([pieces.grid(figures)], _NOTHING)
 
 
 def sensitivity(home: Home) -> Markup:
     """Return meta-d′ against d′."""
     said = "meta-d′ against d′. Below the line confidence knows less than the answers."
-    figures = _against(home, ("d", "d′"), ("meta_d", "meta-d′"), "optimal: meta-d′ = d′", said)
-    return pieces.paragraph(_TASKS, "soft") + pieces.joined([pieces.grid(figures)], _NOTHING)
+    made = _against(home, ("d", "d′"), {"meta_d": "meta-d′"}, "meta-d′", "optimal: meta-d′ = d′", said)
+    return pieces.paragraph(_TASKS, "soft") + made
 
 
 def model_free(home: Home) -> Markup:
     """Return the model-free measures of confidence against the M-ratio."""
-    area = "AUROC2 against M-ratio: the area also rises with d′, which the ratio takes out."
-    bits = "meta-information against M-ratio: bits that confidence tells of being right, at this accuracy."
-    figures = [
-        *_against(home, ("m_ratio", "M-ratio"), ("auroc2", "AUROC2"), "AUROC2 = M-ratio, to guide the eye", area),
-        *_against(home, ("m_ratio", "M-ratio"), ("meta_information", "meta-I"), "meta-I = M-ratio, to guide the eye", bits),
-    ]  # fmt: skip
-    return pieces.joined([pieces.grid(figures)], _NOTHING)
+    said = (
+        "AUROC2 and meta-information (bits) against the M-ratio. Both also rise with d′, which the ratio takes out: at one "
+        "M-ratio they differ between tasks."
+    )
+    measures = {"auroc2": "AUROC2", "meta_information": "meta-information, bits"}
+    return _against(home, ("m_ratio", "M-ratio"), measures, "AUROC2, bits", "as large as the M-ratio", said)
+
+
+def _model_free() -> Values:
+    """Return M-ratio, AUROC2 and meta-information of the published counts; the paper prints the first alone."""
+    from metacog_pipeline.benchmarks.signaldetection import published
+
+    return {
+        (task, model, "confidence"): {name: (Point(value), n) for name, value in found.items()}
+        for task, model, n, found in published.model_free()
+    }
 
 
 def criteria(home: Home, measure: str = "c") -> Markup:
@@ -202,17 +216,8 @@ def shifts(home: Home) -> Markup:
         "from signaldetection_criterion_shifts where measure = 'c' order by source, task, model, b desc, a",
     )
     heads = (
-        "model",
-        "task",
-        "from",
-        "to",
-        "change of c",
-        "p adjusted",
-        "verdict",
-        "as predicted",
-        "paired change",
-        "paired",
-    )
+        "model", "task", "from", "to", "change of c", "p adjusted", "verdict", "as predicted", "paired change", "paired",
+    )  # fmt: skip
     made = [
         pieces.table(
             heads,
