@@ -66,34 +66,42 @@ def read_columns(file: AnswerFile, names: Sequence[str]) -> TableColumns:
 
     Raises `StudyError` for a file that cannot be read or has no rows, and a column of objects or lists.
     """
-    names = [*dict.fromkeys(names)]
-    known: dict[str, dict[Any, int]] = {name: {} for name in names}
+    names, path = [*dict.fromkeys(names)], file.path
+    known = {name: _Codes() for name in names}
     codes = {name: array("q") for name in names}
-    lines, broken = array("q"), []
-    path = file.path
-    for row in file:
-        if row.broken is not None:
-            broken.append((row.number, row.broken))
-            continue
-        lines.append(row.number)
-        for name in names:
-            value = row.cells[name] if name in row.cells else cell(row.cells, name)
-            if isinstance(value, dict | list):
-                raise StudyError(
-                    f"{path}: column {name!r} holds objects or lists; one number or label a row is needed, of objects name "
-                    "a path such as answer.confidence or answers[0]"
-                )
-            codes[name].append(known[name].setdefault(value, len(known[name])))
+    plan = [(name, len(path_of(name)) > 1, known[name], codes[name].append) for name in names]
+    lines, broken, name = array("q"), [], ""
+    try:
+        for number, cells, why in file:
+            if why is not None:
+                broken.append((number, why))
+                continue
+            lines.append(number)
+            for name, nested, own, append in plan:
+                append(own[cell(cells, name) if nested else cells.get(name)])
+    except TypeError:  # a list or an object is no key
+        raise StudyError(
+            f"{path}: column {name!r} holds objects or lists; one number or label a row is needed, of objects name a path "
+            "such as answer.confidence or answers[0]"
+        ) from None
     if not lines:
         first = f"line {broken[0][0]}: {broken[0][1]}" if broken else "there is no row in it"
         raise StudyError(f"{path}: cannot be read: {first}; check the file")
     made = {name: _column(name, known[name], codes[name]) for name in names}
     for name in names:
-        if name not in row.cells and len(path_of(name)) > 1 and made[name].words == ("",):
+        if name not in file.columns and made[name].words == ("",):
             raise StudyError(
                 f"{path}: {name} leads nowhere in any row; {path_of(name)[0]} holds no such thing"
             )
     return TableColumns(made, np.array(lines, dtype=np.int64), tuple(broken))
+
+
+class _Codes(dict[Any, int]):
+    """Numbers the distinct values of a column in the order in which they come."""
+
+    def __missing__(self, value: Any) -> int:
+        self[value] = code = len(self)
+        return code
 
 
 def _column(name: str, known: Mapping[Any, int], codes: array[int]) -> Column:

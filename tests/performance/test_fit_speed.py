@@ -36,7 +36,7 @@ def table(tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("options", "most"),
-    [(CHOICES, 10), (REALS, 10), (BINARY, 10), (MIXED, 30)],
+    [(CHOICES, 15), (REALS, 15), (BINARY, 15), (MIXED, 35)],  # of which 2 to 4 s are reading, row by row
     ids=["choices", "choices of six decimals", "binary", "2 to 10 alternatives, mixed"],
 )
 def test_a_million_trials_of_33_models_with_a_thousand_resamples(table, options, most, figure, request):
