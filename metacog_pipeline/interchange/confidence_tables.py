@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange.answer_files import AnswerFile
 from metacog_pipeline.interchange.columns import WIDE_KEY, Shape, cell, path_of
-from metacog_pipeline.stats import confidence_fit
+from metacog_pipeline.stats import confidence_fit, coverage
 from metacog_pipeline.stats.confidence_columns import (
     MOST_LABELS,
     Column,
@@ -292,7 +292,7 @@ def _over_subjects(
             made["group"] = confidence_fit.group(table.take(own), seed, repr(key))
         for level, estimates in made.items():
             for measure, one in estimates.items():
-                few = None if one.low is None else one.n < confidence_fit.FEWEST
+                few = None if one.low is None else one.n < coverage.FEWEST
                 yield (None, *key, level, measure, *_numbers(one, few, lost))
 
 
