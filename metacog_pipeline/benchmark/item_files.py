@@ -23,7 +23,7 @@ from metacog_pipeline.study.frames import MARK
 
 HASH = "item_hash"
 _READ = 10_000  # rows made at once
-_TRIED = 20  # rows that are read back before those at hand are taken for all
+_TRIED = 20  # items whose hash is made twice
 _PLAIN = frozenset((str, int, float, bool))
 _UNSTABLE = "{}.asked_and_scored_by() gives something else each time; leave dates, random numbers, hash() and id() out"
 
@@ -53,10 +53,6 @@ def write_rows(path: Path, rows: Sequence[BaseModel], row: type[BaseModel], made
     table = pa.Table.from_pylist([_plain(value) for value in values], schema=schema)
     with replacing(path) as temporary:
         pq.write_table(table.replace_schema_metadata({MARK: made_from}), temporary, compression="zstd")
-        written = temporary.stat().st_mtime_ns
-    if issubclass(row, Item) and not kept_as_json(row) and all(type(each) is row for each in rows):
-        _at_hand.clear()
-        _at_hand[path, written, row] = tuple(rows)
 
 
 def read_rows(path: Path, row: type[BaseModel], only: Iterable[str] | None = None) -> list[Any]:
@@ -119,24 +115,9 @@ def items_digest(home: Home, benchmark: str, row: type[Item]) -> str:
     return _digest(path, path.stat().st_mtime_ns, row)
 
 
-_at_hand: dict[
-    tuple[Path, int, type], tuple[Any, ...]
-] = {}  # the items written last, until they are asked for
-
-
 @functools.lru_cache(maxsize=16)  # every partition of a study asks the same items
 def _items(path: Path, changed: int, row: type[Item]) -> tuple[Any, ...]:
-    """Return the items of a file; those this process has just written are not read back, but for the first."""
-    made = _at_hand.pop((path, changed, row), None)
-    if made and [*made[:_TRIED]] == [_row(path, row, value) for value in _head(path)]:
-        return made
     return tuple(read_rows(path, row))
-
-
-def _head(path: Path) -> list[dict[str, Any]]:
-    with pq.ParquetFile(path) as file:
-        found: list[dict[str, Any]] = next(file.iter_batches(_TRIED)).to_pylist()
-        return found
 
 
 @functools.lru_cache(maxsize=16)

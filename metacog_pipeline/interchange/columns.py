@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from metacog_pipeline.benchmark.cells import MISSING as MISSING
-from metacog_pipeline.benchmark.cells import TRUTHS as TRUTHS
-from metacog_pipeline.benchmark.cells import absent as absent
-from metacog_pipeline.benchmark.cells import compared_name as compared_name
-from metacog_pipeline.benchmark.cells import missing as missing
-from metacog_pipeline.benchmark.cells import number as number
-from metacog_pipeline.benchmark.cells import truth as truth
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.interchange.cells import MISSING as MISSING
+from metacog_pipeline.interchange.cells import TRUTHS as TRUTHS
+from metacog_pipeline.interchange.cells import absent as absent
+from metacog_pipeline.interchange.cells import compared_name as compared_name
+from metacog_pipeline.interchange.cells import missing as missing
+from metacog_pipeline.interchange.cells import number as number
+from metacog_pipeline.interchange.cells import truth as truth
 from metacog_pipeline.stats.confidence_scale import USUAL_SCALES as USUAL_SCALES
 from metacog_pipeline.stats.confidence_scale import Scale as Scale
 from metacog_pipeline.stats.confidence_scale import fitting_scales as fitting_scales

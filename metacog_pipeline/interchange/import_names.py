@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from metacog_pipeline.benchmark.cells import absent
+from metacog_pipeline.interchange.cells import absent
 from metacog_pipeline.interchange.import_cells import RowError, shown, whole
 from metacog_pipeline.interchange.import_rules import ITEM_FIELDS, RowRules
 

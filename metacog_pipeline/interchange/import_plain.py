@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from metacog_pipeline.benchmark.cells import absent
 from metacog_pipeline.interchange import answer_files
 from metacog_pipeline.interchange.answer_files import FileRow
+from metacog_pipeline.interchange.cells import absent
 from metacog_pipeline.interchange.import_cells import RowError, whole
 from metacog_pipeline.interchange.import_rules import RowRules
 from metacog_pipeline.interchange.imported import identified

@@ -10,10 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from metacog_pipeline.benchmark.cells import absent
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.interchange import columns as named
 from metacog_pipeline.interchange.answer_files import FileRow
+from metacog_pipeline.interchange.cells import absent
 from metacog_pipeline.interchange.import_cells import RowError, none_stated, reply_text, shown, whole
 from metacog_pipeline.interchange.import_checks import Answered, Checked, Checks, Claim
 from metacog_pipeline.interchange.import_columns import used_columns

@@ -14,8 +14,8 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from metacog_pipeline.benchmark.cells import number
 from metacog_pipeline.errors import StudyError, one_line
+from metacog_pipeline.interchange.cells import number
 from metacog_pipeline.interchange.question_rows import quantity, ungrouped
 from metacog_pipeline.llm.types import Completion, Status, TokenLogprob
 from metacog_pipeline.llm.wire import values

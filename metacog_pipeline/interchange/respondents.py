@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from metacog_pipeline.benchmark.bound import Bound
-from metacog_pipeline.benchmark.cells import missing
 from metacog_pipeline.errors import SourceError, StudyError, one_line
 from metacog_pipeline.interchange.answer_files import AnswerFile, chosen
+from metacog_pipeline.interchange.cells import missing
 from metacog_pipeline.interchange.columns import cell
 from metacog_pipeline.interchange.import_columns import fields_of, parse_mapping, resolved, used_columns
 from metacog_pipeline.interchange.import_reader import Reader

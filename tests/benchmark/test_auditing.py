@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmark.published_checks import AUDIT_SCHEMA, audit_frame, check
+from metacog_pipeline.scoring.published import AUDIT_SCHEMA, audit_frame, check
 
 FINITE = st.floats(-1e6, 1e6)
 

@@ -1,4 +1,4 @@
-"""Items just written are not read back; of a sample of inspect_ai only the fields that are used are decoded."""
+"""Items come back as they were written; of a sample of inspect_ai only the fields that are used are decoded."""
 
 from typing import Annotated, Any
 
@@ -14,12 +14,12 @@ def items(n, **changes):
     return [made[0].model_copy(update=changes), *made[1:]] if changes else made
 
 
-def test_items_just_written_are_taken_as_they_are_and_those_changed_since_are_read(tmp_path):
+def test_items_are_read_as_written_and_again_when_the_file_changed(tmp_path):
     path = item_files.items_path(Home(tmp_path), "questions")
     made = items(30)
     item_files.write_rows(path, made, Question, "mark")
     taken = item_files.load_items(Home(tmp_path), "questions", Question)
-    assert all(one is other for one, other in zip(taken, made, strict=True))
+    assert all(one == other for one, other in zip(taken, made, strict=True))
     assert item_files.read_rows(path, Question) == made
     item_files.write_rows(path, made, Question, "mark")
     other = tmp_path / "other.parquet"

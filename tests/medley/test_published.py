@@ -5,9 +5,9 @@ import shutil
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmark.published_checks import AUDIT_SCHEMA
 from metacog_pipeline.benchmarks.medley.published_audit import FILES, audit_tables
 from metacog_pipeline.files import shipped
+from metacog_pipeline.scoring.published import AUDIT_SCHEMA
 
 
 @pytest.fixture(scope="module")

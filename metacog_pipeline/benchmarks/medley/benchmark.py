@@ -25,7 +25,6 @@ from metacog_pipeline.benchmark.contract import (
     Step,
 )
 from metacog_pipeline.benchmark.display import numbered
-from metacog_pipeline.benchmark.wording import words_of
 from metacog_pipeline.benchmarks.medley import asking, importing, reference_wording, responses, sources
 from metacog_pipeline.benchmarks.medley.board import BOARD
 from metacog_pipeline.benchmarks.medley.construction import authored, given
@@ -63,6 +62,7 @@ from metacog_pipeline.benchmarks.medley.tables import TABLES
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.study.frames import mark_of
+from metacog_pipeline.study.wording import words_of
 
 _SHARED = {NORMAL: (STEP_A, B_PRIVATE)}  # worded the same in every condition but one
 _SHARED_NUDGED = {NORMAL: (STEP_A, B_SOCIAL)}

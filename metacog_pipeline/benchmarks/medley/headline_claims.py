@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from metacog_pipeline.benchmark import headlines
 from metacog_pipeline.benchmark.contract import Comparison
-from metacog_pipeline.benchmark.headlines import BUILT, FAILS, HOLDS, Row, above, claim
 from metacog_pipeline.benchmarks.medley import scaling
 from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, MAPS
 from metacog_pipeline.benchmarks.medley.rule_based.panel import Floats
+from metacog_pipeline.scoring import published as headlines
+from metacog_pipeline.scoring.published import BUILT, FAILS, HOLDS, Row, above, claim
 from metacog_pipeline.stats.ranks import spearman
 
 _EVALUATION = ABILITIES.index("evaluation")

@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from metacog_pipeline.benchmark.wording import read_words, require_known, require_text, system_text
 from metacog_pipeline.benchmarks.medley.items import STEPS, Instance
 from metacog_pipeline.benchmarks.medley.presentation import (
     MASKING,
@@ -27,6 +26,7 @@ from metacog_pipeline.benchmarks.medley.presentation import (
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 from metacog_pipeline.llm.types import Message
+from metacog_pipeline.study.wording import read_words, require_known, require_text, system_text
 from metacog_pipeline.transcripts.parquet import without_surrogates
 
 STEP_A, B_PRIVATE, B_SOCIAL = STEPS

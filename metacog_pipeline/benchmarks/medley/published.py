@@ -5,11 +5,11 @@ from __future__ import annotations
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Published
-from metacog_pipeline.benchmark.published_rows import Tables, audited, hundredth, long
 from metacog_pipeline.benchmarks.medley.headline_claims import ledger, published_slopes
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK
 from metacog_pipeline.benchmarks.medley.published_audit import audit_tables
 from metacog_pipeline.files import shipped
+from metacog_pipeline.scoring.published import Tables, audited, hundredth, long
 
 _ABILITIES = ["monitoring", "control", "evaluation", "self_regulation"]
 _SCORES = ["mms", "mas", "t1", "t2", "t3", *_ABILITIES]

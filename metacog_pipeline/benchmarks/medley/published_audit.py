@@ -15,13 +15,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metacog_pipeline.benchmark.published_checks import Check, audit_frame, check
 from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, MAPS
 from metacog_pipeline.benchmarks.medley.aggregate import letter, mms, rule_based_share
 from metacog_pipeline.benchmarks.medley.grades import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.items import DOMAINS
 from metacog_pipeline.benchmarks.medley.profiles import PROFILES, profile
 from metacog_pipeline.benchmarks.medley.rule_based.options import PAPER, REFERENCE
+from metacog_pipeline.scoring.published import Check, audit_frame, check
 from metacog_pipeline.stats.ranks import spearman, spearman_p
 
 FILES = ("table_1.csv", "table_s7.csv", "table_s9.csv", "table_s10.csv", "claims.csv")

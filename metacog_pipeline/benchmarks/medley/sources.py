@@ -17,7 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metacog_pipeline.benchmark.source_files import (
+from metacog_pipeline.benchmarks.medley.archives import files_ending_in, is_archive
+from metacog_pipeline.errors import SourceError
+from metacog_pipeline.files import canonical_json, replacing, sha256_hex
+from metacog_pipeline.home import Home
+from metacog_pipeline.interchange.source_files import (
     Fetched,
     Progress,
     downloaded,
@@ -25,10 +29,6 @@ from metacog_pipeline.benchmark.source_files import (
     sources_folder,
     write_note,
 )
-from metacog_pipeline.benchmarks.medley.archives import files_ending_in, is_archive
-from metacog_pipeline.errors import SourceError
-from metacog_pipeline.files import canonical_json, replacing, sha256_hex
-from metacog_pipeline.home import Home
 from metacog_pipeline.sources import read_bytes
 
 if TYPE_CHECKING:

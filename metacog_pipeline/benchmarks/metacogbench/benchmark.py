@@ -22,7 +22,6 @@ from metacog_pipeline.benchmark.contract import (
     Table,
 )
 from metacog_pipeline.benchmark.display import numbered
-from metacog_pipeline.benchmark.wording import words_of
 from metacog_pipeline.benchmarks.metacogbench import asking, items, prompts, read, response
 from metacog_pipeline.benchmarks.metacogbench import settings as settings_of
 from metacog_pipeline.benchmarks.metacogbench.board import BOARD
@@ -40,6 +39,7 @@ from metacog_pipeline.benchmarks.metacogbench.reliability import ReliabilityBin,
 from metacog_pipeline.benchmarks.metacogbench.sensitivity import SensitivityRow, of_group, with_tau
 from metacog_pipeline.benchmarks.metacogbench.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
+from metacog_pipeline.study.wording import words_of
 
 
 class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response]):

@@ -11,8 +11,8 @@ from typing import Any
 import polars as pl
 from scipy.special import stdtrit
 
-from metacog_pipeline.benchmark import headlines
-from metacog_pipeline.benchmark.headlines import FAILS, HOLDS, UNDECIDED, Row, above, claim
+from metacog_pipeline.scoring import published as headlines
+from metacog_pipeline.scoring.published import FAILS, HOLDS, UNDECIDED, Row, above, claim
 from metacog_pipeline.stats.intervals import wilson_interval
 from metacog_pipeline.stats.paired import mcnemar
 from metacog_pipeline.stats.ranks import spearman

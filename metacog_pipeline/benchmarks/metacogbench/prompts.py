@@ -12,11 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from metacog_pipeline.benchmark.wording import read_words, require_known, require_text, system_text
 from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, TIERS, Field, Item, Option
 from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 from metacog_pipeline.llm.types import Message
+from metacog_pipeline.study.wording import read_words, require_known, require_text, system_text
 from metacog_pipeline.transcripts.parquet import without_surrogates
 
 FREE, JSON, JSON_NOTES, TWO_TURN = CONDITIONS

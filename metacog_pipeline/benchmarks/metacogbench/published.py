@@ -5,11 +5,11 @@ from __future__ import annotations
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Published
-from metacog_pipeline.benchmark.published_rows import Tables, audited, hundredth, long
 from metacog_pipeline.benchmarks.metacogbench.headline_claims import ledger
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
 from metacog_pipeline.benchmarks.metacogbench.published_audit import audit_tables
 from metacog_pipeline.files import shipped
+from metacog_pipeline.scoring.published import Tables, audited, hundredth, long
 
 FIRST, SCALED = "paper 41", "paper 147"
 _SIZES = {

@@ -20,7 +20,6 @@ from metacog_pipeline.benchmark.contract import (
     Step,
 )
 from metacog_pipeline.benchmark.display import numbered
-from metacog_pipeline.benchmark.wording import words_of
 from metacog_pipeline.benchmarks.metamedqa import BOARD, read
 from metacog_pipeline.benchmarks.metamedqa import items as of_items
 from metacog_pipeline.benchmarks.metamedqa.construction import STEPS, limit_items
@@ -33,6 +32,7 @@ from metacog_pipeline.benchmarks.metamedqa.report import PUBLISHED
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
+from metacog_pipeline.study.wording import words_of
 
 
 class MetaMedQA(Benchmark[of_items.Settings, Question, read.Response]):

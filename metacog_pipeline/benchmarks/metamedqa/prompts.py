@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.benchmark.contract import Chat
-from metacog_pipeline.benchmark.wording import read_words, require_known, require_text
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
 from metacog_pipeline.benchmarks.metamedqa.read import read_reply
 from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.files import shipped
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Constraint, JsonObject, Message, OneOf, Status, TokenBias
+from metacog_pipeline.study.wording import read_words, require_known, require_text
 
 MODES = ("json_schema", "choice", "logit_bias", "text")
 RATINGS = ("1", "2", "3", "4", "5")

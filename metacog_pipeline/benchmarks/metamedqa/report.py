@@ -14,9 +14,7 @@ import polars as pl
 from markupsafe import Markup
 from scipy.special import stdtrit
 
-from metacog_pipeline.benchmark import headlines
 from metacog_pipeline.benchmark.contract import Exhibit, Published, Section
-from metacog_pipeline.benchmark.headlines import HOLDS, UNDECIDED, Row, above, claim
 from metacog_pipeline.benchmark.item_files import step_path
 from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, E_SHARE_FLAG, NAME, SOURCES
 from metacog_pipeline.benchmarks.metamedqa.prompts import load_wording
@@ -37,6 +35,8 @@ from metacog_pipeline.report.figures import (
 )
 from metacog_pipeline.report.pieces import WORLDS
 from metacog_pipeline.report.queries import rows
+from metacog_pipeline.scoring import published as headlines
+from metacog_pipeline.scoring.published import HOLDS, UNDECIDED, Row, above, claim
 from metacog_pipeline.stats.correlation import regression
 from metacog_pipeline.stats.intervals import wilson_interval
 from metacog_pipeline.stats.ranks import fisher_interval, spearman_p

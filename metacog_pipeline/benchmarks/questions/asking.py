@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from metacog_pipeline.benchmark import wording
 from metacog_pipeline.benchmark.contract import Call, Calls, Chat
 from metacog_pipeline.benchmarks.questions.items import Item
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.llm.types import Message, Status
 from metacog_pipeline.reading.calls import read_step, words_of
 from metacog_pipeline.reading.reader import Reading
+from metacog_pipeline.study import wording
 
 ANSWER = "answer"
 #: Words of a scale, with the chances they stand for.

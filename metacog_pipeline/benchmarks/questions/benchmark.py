@@ -11,7 +11,6 @@ import polars as pl
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Calls, Chat, Condition, Paper, Probe, Respondent, Stage, Step
 from metacog_pipeline.benchmark.seeded_sample import seeded_sample
-from metacog_pipeline.benchmark.wording import words_of
 from metacog_pipeline.benchmarks.questions import asking, confidence, items, measures, names, read
 from metacog_pipeline.benchmarks.questions.board import BOARD
 from metacog_pipeline.benchmarks.questions.items import LETTERS
@@ -23,6 +22,7 @@ from metacog_pipeline.interchange.importing import importer_of
 from metacog_pipeline.interchange.question_rules import QuestionRows, answered_only
 from metacog_pipeline.judges.names import with_names
 from metacog_pipeline.llm.spec import ObserverSpec
+from metacog_pipeline.study.wording import words_of
 
 
 class OwnQuestions(contract.Benchmark[Settings, Question, read.Response]):

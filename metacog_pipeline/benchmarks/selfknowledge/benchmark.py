@@ -11,7 +11,6 @@ import polars as pl
 
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.display import numbered
-from metacog_pipeline.benchmark.wording import words_of
 from metacog_pipeline.benchmarks.selfknowledge import items, names, prompts, read, response, sources
 from metacog_pipeline.benchmarks.selfknowledge import settings as settings_of
 from metacog_pipeline.benchmarks.selfknowledge.board import BOARD
@@ -32,6 +31,7 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.judges.names import with_names
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import OneOf
+from metacog_pipeline.study.wording import words_of
 
 ANSWER_TOKENS = 32  # of a reply, as published, unless the row of the model says otherwise
 

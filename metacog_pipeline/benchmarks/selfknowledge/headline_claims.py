@@ -7,9 +7,9 @@ from pathlib import Path
 
 import polars as pl
 
-from metacog_pipeline.benchmark import headlines
-from metacog_pipeline.benchmark.headlines import FAILS, HOLDS, UNDECIDED, Row, above, claim
 from metacog_pipeline.benchmarks.selfknowledge.published_audit import QUESTIONS
+from metacog_pipeline.scoring import published as headlines
+from metacog_pipeline.scoring.published import FAILS, HOLDS, UNDECIDED, Row, above, claim
 from metacog_pipeline.stats.type1 import type1_from_table
 
 _SMALL = "Qwen2.5 1.5B"

@@ -15,11 +15,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from metacog_pipeline.benchmark.wording import read_words, require_known, require_text
 from metacog_pipeline.benchmarks.selfknowledge.items import CONDITIONS, LANGUAGE_OF, LANGUAGES, Item
 from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 from metacog_pipeline.llm.types import Message
+from metacog_pipeline.study.wording import read_words, require_known, require_text
 
 DIRECT, META, IDK = "direct", "meta", "idk"
 STEPS = (DIRECT, META, IDK)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Published
-from metacog_pipeline.benchmark.published_rows import Tables, audited, long
 from metacog_pipeline.benchmarks.selfknowledge.headline_claims import ledger
 from metacog_pipeline.benchmarks.selfknowledge.items import BENCHMARK
 from metacog_pipeline.benchmarks.selfknowledge.published_audit import (
@@ -16,6 +15,7 @@ from metacog_pipeline.benchmarks.selfknowledge.published_audit import (
     rates_behind,
 )
 from metacog_pipeline.files import shipped
+from metacog_pipeline.scoring.published import Tables, audited, long
 
 _PERCENT = {
     "raw_alignment": "raw_alignment_pct", "accuracy": "accuracy_pct", "yes_ratio": "yes_ratio_pct",

@@ -17,9 +17,9 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
-from metacog_pipeline.benchmark.published_checks import Check, audit_frame, check
 from metacog_pipeline.benchmarks.selfknowledge.implied import Answers, implied_rates, whole_answers
 from metacog_pipeline.benchmarks.selfknowledge.measures import log_linear
+from metacog_pipeline.scoring.published import Check, audit_frame, check
 from metacog_pipeline.stats.yes_no import CLIP
 
 FILES = (*(f"table_{i}.csv" for i in range(1, 8)), "figure_2.csv", "claims.csv")

@@ -14,7 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metacog_pipeline.benchmark.source_files import (
+from metacog_pipeline.benchmarks.selfknowledge.construction import rows as question_rows
+from metacog_pipeline.benchmarks.selfknowledge.construction.loaders import Loaded
+from metacog_pipeline.benchmarks.selfknowledge.construction.rows import MAX_BYTES, Row, digest_of
+from metacog_pipeline.benchmarks.selfknowledge.question_sets import SOURCES, Source
+from metacog_pipeline.errors import SourceError
+from metacog_pipeline.files import sha256_hex
+from metacog_pipeline.home import Home
+from metacog_pipeline.interchange.source_files import (
     Fetched,
     Progress,
     downloaded,
@@ -24,13 +31,6 @@ from metacog_pipeline.benchmark.source_files import (
     sources_folder,
     write_note,
 )
-from metacog_pipeline.benchmarks.selfknowledge.construction import rows as question_rows
-from metacog_pipeline.benchmarks.selfknowledge.construction.loaders import Loaded
-from metacog_pipeline.benchmarks.selfknowledge.construction.rows import MAX_BYTES, Row, digest_of
-from metacog_pipeline.benchmarks.selfknowledge.question_sets import SOURCES, Source
-from metacog_pipeline.errors import SourceError
-from metacog_pipeline.files import sha256_hex
-from metacog_pipeline.home import Home
 from metacog_pipeline.sources import named_files, read_bytes
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ import polars as pl
 
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Calls, Chat, Condition, Paper, Respondent, Stage, Step
-from metacog_pipeline.benchmark.wording import words_of
 from metacog_pipeline.benchmarks.signaldetection import prompts, published, read, report
 from metacog_pipeline.benchmarks.signaldetection.contrasts import CONTRASTS, QUESTIONS
 from metacog_pipeline.benchmarks.signaldetection.items import SOURCES, STEPS, wanted
@@ -20,6 +19,7 @@ from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE, Word
 from metacog_pipeline.benchmarks.signaldetection.settings import Settings
 from metacog_pipeline.benchmarks.signaldetection.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec
+from metacog_pipeline.study.wording import words_of
 
 
 class SignalDetection(contract.Benchmark[Settings, Trial, read.Response]):

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metacog_pipeline.benchmark.contract import Chat
-from metacog_pipeline.benchmark.wording import read_words, require_known, require_text, system_text
 from metacog_pipeline.benchmarks.signaldetection.items import TASKS, Item
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import shipped
 from metacog_pipeline.llm.types import Constraint, JsonObject, Message
+from metacog_pipeline.study.wording import read_words, require_known, require_text, system_text
 
 CONFIDENCE = "confidence"
 CONDITIONS = (CONFIDENCE, "risk_none", "risk_s1", "risk_s2")

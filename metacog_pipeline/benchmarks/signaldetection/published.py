@@ -20,11 +20,11 @@ import numpy as np
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Published, Stage, Unit
-from metacog_pipeline.benchmark.headlines import FAILS, HOLDS, UNDECIDED, all_of, claim, waiting
-from metacog_pipeline.benchmark.headlines import ledger as ledger_of
 from metacog_pipeline.benchmarks.signaldetection import contrasts
 from metacog_pipeline.benchmarks.signaldetection.measures import MODEL_VERSION, Fitted, fitted_counts
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped, write_text
+from metacog_pipeline.scoring.published import FAILS, HOLDS, UNDECIDED, all_of, claim, waiting
+from metacog_pipeline.scoring.published import ledger as ledger_of
 from metacog_pipeline.scoring.schemas import PUBLISHED_CLAIM, PUBLISHED_VALUE
 from metacog_pipeline.stats import decisions
 from metacog_pipeline.stats.counts import Counts, counts, padded

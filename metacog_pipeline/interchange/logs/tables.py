@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from metacog_pipeline.benchmark.cells import absent, truth
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.interchange import columns as named
 from metacog_pipeline.interchange import record
 from metacog_pipeline.interchange.answer_files import AnswerFile, FileRow, chosen
+from metacog_pipeline.interchange.cells import absent, truth
 from metacog_pipeline.interchange.import_cells import (
     RowError,
     correctness,

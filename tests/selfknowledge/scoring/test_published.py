@@ -5,10 +5,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmark.published_checks import AUDIT_SCHEMA
 from metacog_pipeline.benchmarks.selfknowledge import published_audit
 from metacog_pipeline.benchmarks.selfknowledge.implied import Answers, implied_rates, whole_answers
 from metacog_pipeline.files import shipped
+from metacog_pipeline.scoring.published import AUDIT_SCHEMA
 from metacog_pipeline.stats.yes_no import clipped_dprime
 
 DATA = shipped("data", "published", "selfknowledge")

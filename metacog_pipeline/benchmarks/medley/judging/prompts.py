@@ -7,13 +7,13 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from metacog_pipeline.benchmark.wording import read_words, require_known, require_text
 from metacog_pipeline.benchmarks.medley.grades import CRITERIA, DIMENSION_OF
 from metacog_pipeline.benchmarks.medley.judging.cases import Case
 from metacog_pipeline.benchmarks.medley.prompts import fenced
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 from metacog_pipeline.llm.types import Message
+from metacog_pipeline.study.wording import read_words, require_known, require_text
 
 QUOTED = ("vignette", "positions", "first", "final")
 PLACES = ("wrong_consensus", *QUOTED, "rubric", "form")
