@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from metacog_pipeline.benchmark import item, source_files
+from metacog_pipeline.benchmark import item
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import file_sha256
 from metacog_pipeline.home import Home
+from metacog_pipeline.interchange import source_files
 from metacog_pipeline.sources import JsonRow, content_digest, named_files, read_lines, write_rows
 from metacog_pipeline.study import sections
 from metacog_pipeline.study.sections import Stage, setting

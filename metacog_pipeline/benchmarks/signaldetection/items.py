@@ -29,7 +29,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from metacog_pipeline.benchmark import contract, source_files
+from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Benchmark, Check, Checked, Inputs, Made, Step
 from metacog_pipeline.benchmark.seeded_sample import seeded_sample
 from metacog_pipeline.benchmarks.signaldetection.settings import Task
