@@ -35,6 +35,7 @@ from metacog_pipeline.benchmark.seeded_sample import seeded_sample
 from metacog_pipeline.benchmarks.signaldetection.settings import Task
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import sha256_hex, shipped
+from metacog_pipeline.interchange import source_files
 from metacog_pipeline.interchange.source_files import PinnedFile
 from metacog_pipeline.sources import read_bytes
 
