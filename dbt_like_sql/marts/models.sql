@@ -10,7 +10,8 @@
 --   runs: repeats of every benchmark the study asks of it
 --   usable_share: share of its answers that give something to read, 0 to 1; below 0.5 a partition is not complete
 --   n_benchmarks: benchmarks of which it has a headline
---   mean_percentile: mean of its percentiles in the headlines, 0 to 100
+--   mean_percentile: mean of its percentiles in the headlines, 0 to 100; each is among the measured and published models of a
+--     benchmark, of a simulated observer among the observers
 with
     headlines as (
         select model, count(distinct benchmark) as n_benchmarks, avg(percentile) as mean_percentile
