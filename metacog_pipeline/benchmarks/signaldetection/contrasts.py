@@ -58,7 +58,8 @@ def influences_of(counts: Counts, item: Ints, n_items: int) -> ItemInfluences:
 
     def on(stimulus: int, response: int) -> Floats:
         weights = counts.number * counts.grid.where(stimulus, response)[counts.place]
-        return np.bincount(item, weights=weights, minlength=n_items)
+        found: Floats = np.bincount(item, weights=weights, minlength=n_items).astype(np.float64)
+        return found
 
     found = item_influences(*(on(*each) for each in ((1, 1), (1, 0), (0, 1), (0, 0))))
     return found if no_type1(counts) is None else replace(found, value=np.full(3, np.nan))
@@ -129,7 +130,9 @@ def shifts(
             "high_adjusted": test.high_adjusted, "statistic": test.z, "p": test.p, "p_adjusted": test.p_adjusted,
         }  # fmt: skip
         for k, row in enumerate(rows):
-            plain = {each: float(x[k]) if np.isfinite(x[k]) else None for each, x in numbers.items()}
+            plain: dict[str, Any] = {
+                each: float(x[k]) if np.isfinite(x[k]) else None for each, x in numbers.items()
+            }
             status, verdict, note = str(own.status[k]), None, row.note
             if status == "ok":
                 verdict = str(own.verdict[k])
@@ -166,7 +169,7 @@ def compared(
             found = decisions.compare(a.draws[parameter], b.draws[parameter], rope, scale=scale, seed=stream)
         row = replace(row, statistic=found.probability)
         if measure != "log_m_ratio":
-            ends = found.difference, found.low, found.high
+            ends: tuple[float | None, ...] = (found.difference, found.low, found.high)
         elif found.log_ratio is None:
             yield replace(row, status=found.status)
             continue
@@ -260,7 +263,7 @@ def _paired(
         shared_draws, wanted=pairs, n_draws=resampling.N_TESTED, answered=tables.any(axis=2),
         stream=benchmark.stream("paired", first.dataset, first.task, first.condition),
     )  # fmt: skip
-    outcomes = np.stack(grid.outcomes(tables), axis=2).astype(np.int64)
+    outcomes = np.stack(grid.outcomes(tables.astype(np.float64)), axis=2).astype(np.int64)
     families: list[tuple[Iterator[Pair], tuple[str, ...], Callable[[Side], Values]]]
     families = [(draws(outcomes), ("d", "c"), _type1)]
     if rated(first.condition):
@@ -350,7 +353,8 @@ def _difference(
             row.measure
         ]
 
-    shared = both[both.any(axis=2).all(axis=1)].astype(np.float64)
+    answered = np.asarray(both.any(axis=2)).all(axis=1)
+    shared = both[answered].astype(np.float64)
     p = exact.paired_p(shared[:, 0], shared[:, 1], statistic)
     return replace(row, p=p, note=_joined(exact.NOTE, row.note))
 

@@ -92,7 +92,8 @@ def type1_estimates(counts: Counts) -> dict[str, Estimate]:
     method = f"{'item bootstrap' if counts.clustered else 'delta'}, correction {CORRECTION}"
     if (why := no_type1(counts)) is not None:
         return {name: unavailable(n, method, why) for name in TYPE1}
-    table = type1_from_table(*outcomes, CORRECTION)
+    hits, misses, false_alarms, rejections = outcomes
+    table = type1_from_table(hits, misses, false_alarms, rejections, CORRECTION)
     found = {name: replace(table.estimate(name), n=n) for name in TYPE1}  # its own n holds the correction
     if counts.clustered:
         drawn = type1_draws(*counts.grid.outcomes(counts.draws))
@@ -360,8 +361,8 @@ def bayes_estimates(benchmark: Bound, group: Group) -> dict[str, Estimate]:
 # --- declarations ---------------------------------------------------------------------------------------------------------
 READABLE: Where = (("response", None),)
 RATED_ANSWERS: Where = (*READABLE, ("confidence", None))
-NEITHER = {"higher_is_better": None}
-LESS = {"higher_is_better": False}
+NEITHER: Mapping[str, Any] = {"higher_is_better": None}
+LESS: Mapping[str, Any] = {"higher_is_better": False}
 
 
 def _m(name: str, label: str, words: str, unit: Unit = Unit.SD, **more: Any) -> Measure:

@@ -198,7 +198,8 @@ def _sensitivity(raw: Counts, fits: Sequence[Fitted], printed: pl.DataFrame) -> 
 def type1_of(cells: pl.DataFrame) -> Type1:
     """Return the type-1 measures of rows of hits, misses, false alarms and correct rejections, from raw rates."""
     names = ("hits", "misses", "false_alarms", "correct_rejections")
-    return type1_from_table(*(cells[name].to_numpy().astype(np.float64) for name in names))
+    hits, misses, false_alarms, rejections = (cells[name].to_numpy().astype(np.float64) for name in names)
+    return type1_from_table(hits, misses, false_alarms, rejections)
 
 
 def _criteria(cells: pl.DataFrame, printed: pl.DataFrame) -> Iterator[Row]:

@@ -378,7 +378,7 @@ _REVERSED = (
 _COMPARISONS = "from comparisons where benchmark = 'signaldetection' and family = '{}' and measure = '{}'"
 
 
-def _verdict(what: str, title: str, family: str, measure: str, **more: str) -> Exhibit:
+def _verdict(what: str, title: str, family: str, measure: str, **more: Any) -> Exhibit:
     number = f"Text: {what}"
     return Exhibit(
         number, title, partial(tests, place=number), data="verdicts.csv, counts.csv, comparisons",

@@ -104,8 +104,8 @@ class SimulatedRespondent:
             case JsonObject() as wanted:
                 return _json_object(wanted, state)
             case OneOf(options):
-                wanted = (str(state.decision), str(state.rating), *options[:1])
-                return next((option for option in wanted if option in options), "")
+                fitting = (str(state.decision), str(state.rating), *options[:1])
+                return next((option for option in fitting if option in options), "")
             case _:
                 return self._reply(state, rated=rated)
 
