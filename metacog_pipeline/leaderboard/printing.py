@@ -18,7 +18,7 @@ from metacog_pipeline.leaderboard.read import read_table
 
 _MARKED, _STANDS_IN, LOW_N = " !", " *", " °"
 LOW_N_LEGEND = (
-    "°: so few right or wrong answers that the 95 % interval covers less than 92 or more than 97 %,\n"
+    "°: so few right or wrong answers that the 95 % interval covers less than 92 or more than 98.5 %,\n"
     "or its coverage was not measured (low_n).\n"
 )
 _MORE = "Every measure, with the reason where one is missing: metacog board --all --format csv\n"

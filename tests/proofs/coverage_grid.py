@@ -6,7 +6,7 @@ overconfident. `rows` are those of ``stats/coverage.csv``.
 
 import os
 import subprocess
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from itertools import product
 from pathlib import Path
@@ -32,15 +32,18 @@ from metacog_pipeline.stats import (
     coverage,
     intervals,
     observers,
+    power,
     resampling,
 )
 from metacog_pipeline.stats.auroc import auroc_from_patterns
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.stats.mafc import efficiency
 from metacog_pipeline.stats.meta_information import meta_information
+from metacog_pipeline.stats.multiple import holm
 from metacog_pipeline.stats.resampling import Patterns
 from metacog_pipeline.stats.trials import trials
 from tests.observers import criteria_around
+from tests.performance import null_studies
 from tests.proofs import coverage_scores, respondents
 
 NUMBERS, ACCURACIES, RUNS = (20, 60, 200, 1000), (0.5, 0.8, 0.94), (1, 3)
@@ -218,15 +221,28 @@ def of_yes_no(who: Respondent, samples: int):
     whole = observers.simulate(d, who.m_ratio, c, below, above, 4_000_000, seed=1, cells=1)
     meta = d * who.m_ratio
     truth = {
-        "d": d, "c": c, "ln_beta": c * d, "meta_d": meta, "m_diff": meta - d, "meta_d_rs1": meta, "meta_d_rs2": meta,
+        "meta_d": meta, "m_diff": meta - d, "meta_d_rs1": meta, "meta_d_rs2": meta,
         "meta_information": float(meta_information(whole).meta_i_signed[0]),
     }  # fmt: skip
     if d:
-        truth |= {"c_prime": c / d, "m_ratio": who.m_ratio, "log_m_ratio": float(np.log(who.m_ratio))}
+        truth |= {"m_ratio": who.m_ratio, "log_m_ratio": float(np.log(who.m_ratio))}
+    return truth, [_yes_no(each) for each in _drawn(shares, who, samples)]
+
+
+def of_type1(who: Respondent, samples: int):
+    """Return the true sensitivity and criterion of such an observer, and the estimates of samples."""
+    d, c = 2 * float(ndtri(who.accuracy)), 0.3 if who.overconfident else 0.0
+    below, above = criteria_around(who.m_ratio, c, np.array([0.35, 0.8, 1.35]))
+    expected = observers.expected_counts(d, who.m_ratio, c, below, above, 2)
+    truth = {"d": d, "c": c, "ln_beta": c * d, **({"c_prime": c / d} if d else {})}
+    shares = np.vstack([expected.n_s1, expected.n_s2]) / 2
+    return truth, [type1_estimates(each) for each in _drawn(shares, who, samples)]
+
+
+def _drawn(shares: np.ndarray, who: Respondent, samples: int) -> Iterator[Counts]:
     rng = resampling.generator(who.seed())
-    return truth, [
-        _yes_no(_trials(shares / shares.sum(axis=1, keepdims=True), who, rng)) for _ in range(samples)
-    ]
+    for _ in range(samples):
+        yield _trials(shares / shares.sum(axis=1, keepdims=True), who, rng)
 
 
 def _trials(shares: np.ndarray, who: Respondent, rng: np.random.Generator) -> Counts:
@@ -237,14 +253,15 @@ def _trials(shares: np.ndarray, who: Respondent, rng: np.random.Generator) -> Co
     drawn = (rng.random((who.n, who.runs, 1)) > upto[stimulus][:, None, :]).sum(axis=2)
     drawn = np.where(rng.random(drawn.shape) < REPEATED, drawn[:, :1], drawn)
     place = (drawn + (stimulus * grid.width)[:, None]).ravel()
-    names = pl.Series([f"i{number}" for number in range(who.n)])
     item = np.repeat(np.arange(who.n), who.runs)
-    return Counts(grid, names, item, place, np.ones(len(place), dtype=np.int64), 1)
+    found, number = np.unique(item * grid.places + place, return_counts=True)
+    names = pl.Series([f"i{each}" for each in range(who.n)])
+    return Counts(grid, names, found // grid.places, found % grid.places, number, 1)
 
 
 def _yes_no(group: Counts) -> Found:
     information = confidence_estimates(group)["meta_information"]
-    return {**meta_d_estimates(group), **type1_estimates(group), "meta_information": information}
+    return {**meta_d_estimates(group), "meta_information": information}
 
 
 # --- scores, tiers, yes and no without ratings ------------------------------------------------------------------------
@@ -272,6 +289,7 @@ WAYS: Mapping[str, tuple[Way, int]] = {
     "harmonised": (of_harmonised, 25),
     "choices": (of_choices, 25),
     "pairs": (of_pairs, 40),
+    "type1": (of_type1, 100),
     "yes_no": (of_yes_no, 25),
     "scores": (of_scores, 50),
     "tiers": (of_tiers, 50),
@@ -341,3 +359,53 @@ def write(found: Iterable[Mapping[str, object]]) -> None:
 
 def _written(value: object) -> str:
     return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+# --- rates of tests ---------------------------------------------------------------------------------------------------
+#: Studies of 20 models without a difference, by benchmark; and of two models, for the table of all benchmarks.
+STUDIES = {"metamedqa": 100, "medley": 40, "selfknowledge": 30, "metacogbench": 30, "signaldetection": 20}
+PAIRS = 400
+PROMISED = 0.8
+#: What the planner of trials is asked for: M-ratio, d' and criterion of two observers.
+DESIGNS = (("mratio", 0.5), ("dprime", 0.5), ("criterion", 0.3))
+RATE = ":"  # in the name of a row that is a rate of tests, not a coverage
+
+
+def rates(folder: Path) -> list[dict[str, object]]:
+    """Return how many of 100 studies without a difference find none, and the power where 80 % were promised."""
+    found = [_rate("family_wise:compare", *_compared())]
+    for name, studies in STUDIES.items():
+        hits, _ = null_studies.share(null_studies.makers(folder)[name], studies)
+        found.append(_rate(f"family_wise:{name}", studies - hits, studies))
+    return [*found, *(_rate(f"power:{each}", *_planned(each, delta)) for each, delta in DESIGNS)]
+
+
+def _rate(name: str, held: int, samples: int) -> dict[str, object]:
+    row = {"n": 0, "accuracy": 0.0, "runs": 1, "rarer": 0, "without": 0}
+    return {**row, "measure": name, "coverage": 100 * held / samples, "samples": samples}
+
+
+def _compared() -> tuple[int, int]:
+    """Return in how many studies of two equal models no measure differs after Holm's correction."""
+    who = Respondent(200, 0.8, 1, 1.0, 0.0)
+    cells = _levels(who)
+    says = _stated(cells, who.overconfident)
+    drawn = (respondents.samples(cells, who.n, PAIRS, who.seed(side)) for side in range(2))
+    frames = (
+        pl.concat([answers(one, says, "a"), answers(two, says, "b")]) for one, two in zip(*drawn, strict=True)
+    )
+    silent = 0
+    for frame in frames:
+        rows = model_pairs.between_models(frame, seed=1, n_boot=1000)
+        silent += not any(p is not None and p < 0.05 for p in holm([row.p for row in rows]))
+    return silent, PAIRS
+
+
+def _planned(quantity: str, delta: float) -> tuple[int, int]:
+    """Return how many of simulated experiments of the planned size find the difference."""
+    design = power.Design(quantity, d=1.5, m_ratio=0.8, delta=delta)
+    needed = power.trials_needed(design, PROMISED, seed=1).found
+    assert needed is not None
+    made = power.simulated_power(design, needed.trials, seed=2)
+    simulations = made.power.n
+    return round(float(made.power.value or 0.0) * simulations), simulations

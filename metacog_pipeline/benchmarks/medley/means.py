@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from metacog_pipeline.benchmarks.medley.rule_based.panel import Floats
-from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats import intervals, resampling
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, SINGLE_ITEM, Estimate, unavailable
 
 # Products of matrices above this size are handed to threads that then spin for more, which costs more than it saves.
@@ -23,7 +23,7 @@ class Means:
     values, sizes, sem
         Shape ``(k,)``: mean, NaN without a value; how many instances have a value; standard deviation over resamples.
     ends
-        Shape ``(k, 2)``: the central 95 % of the resamples, NaN where most of them are undefined.
+        Shape ``(k, 2)``: 95 % intervals, NaN where there is none.
     draws
         Shape ``(k, B)``: means of the resamples, NaN where one has no value.
     """
@@ -64,7 +64,19 @@ def resampled_means(columns: Floats, n_boot: int, seed: int) -> Means:
     drawn[:, partly] = _product(weights, here[:, partly].astype(np.float64))
     with np.errstate(invalid="ignore"):
         draws = np.ascontiguousarray((_product(weights, known) / drawn).T)
-        return _means(known.sum(axis=0) / sizes, sizes, draws)
+        found = _means(known.sum(axis=0) / sizes, sizes, draws)
+    return replace(
+        found, ends=np.array([_ends(table[here[:, k], k], found.ends[k]) for k in range(len(sizes))])
+    )
+
+
+def _ends(values: Floats, drawn: Floats) -> tuple[float, float]:
+    """Return the ends of a mean of values in 0..1 (`intervals.mean`), of others those of its resamples."""
+    if len(values) < 2 or values.min() < 0 or values.max() > 1:
+        return float(drawn[0]), float(drawn[1])
+    found = intervals.mean(values, np.arange(len(values)))
+    assert found.low is not None and found.high is not None
+    return found.low, found.high
 
 
 def _product(weights: Floats, table: Floats) -> Floats:

@@ -268,9 +268,9 @@ _OF_LEVELS = {
     "commonest_confidence_share": "Share of the commonest level.",
     "d_mafc": "d′ behind the accuracy of a choice among 5 (items keyed A to D, answers A to E).",
     "meta_d_mafc": "d′ of the ideal observer whose confidence would tell as much, choosing among 5.",
-    "m_ratio_mafc": "meta-d′ / d′ of a choice among 5.",
-    "m_ratio_mafc_4": "The same as if there were 4 alternatives.",
-    "m_ratio_mafc_6": "The same as if there were 6 alternatives.",
+    "m_ratio_mafc": "meta-d′ / d′ of a choice among 5. Cite this one.",
+    "m_ratio_mafc_4": "The same: assumes 4 alternatives.",
+    "m_ratio_mafc_6": "The same: assumes 6 alternatives.",
     "eta_mafc": "AUROC2 above chance as a share of the ideal observer's with the same accuracy and use of ratings.",
     "auroc2_ideal": "AUROC2 of the ideal observer of this accuracy.",
 }

@@ -430,7 +430,7 @@ MEASURES: tuple[Measure | MeasureSet, ...] = (
     ),
     _set(
         _r("meta_d", "meta-d′", "Sensitivity that the confidence shows, in the unit of d′; maximum likelihood."),
-        _r("m_ratio", "M-ratio", "meta-d′ / d′: 1 is optimal.", Unit.RATIO, headline=True),
+        _r("m_ratio", "M-ratio", "meta-d′ / d′: 1 is optimal. Cite this one.", Unit.RATIO, headline=True),
         _r("m_diff", "M-diff", "meta-d′ - d′."),
         _r("log_m_ratio", "log M-ratio", "Natural logarithm of the M-ratio.", Unit.RATIO),
         _r("meta_d_rs1", "meta-d′, said 0", "meta-d′ of the responses 0 alone."),
@@ -453,8 +453,8 @@ MEASURES: tuple[Measure | MeasureSet, ...] = (
         _r("d_bayes", "d′, posterior", "Posterior mean of d′.", paper="table S1"),
         _r("c_bayes", "c, posterior", "Posterior mean of c.", **NEITHER),
         _r("meta_d_bayes", "meta-d′, posterior", "Posterior mean of meta-d′.", paper="table S1"),
-        _r("m_ratio_bayes", "M-ratio, posterior", "Posterior mean of the M-ratio.", Unit.RATIO, paper="table S1"),
-        _r("m_ratio_median_bayes", "M-ratio, posterior median", "Posterior median of the M-ratio.", Unit.RATIO),
+        _r("m_ratio_bayes", "M-ratio, posterior", "Posterior mean: assumes the priors.", Unit.RATIO, paper="table S1"),
+        _r("m_ratio_median_bayes", "M-ratio, posterior median", "Posterior median: assumes the priors.", Unit.RATIO),
         compute=lambda benchmark, group: bayes_estimates(benchmark, group) if group.run is None else {},
     ),
 )  # fmt: skip
