@@ -8,6 +8,7 @@ is drawing count vectors.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -27,7 +28,7 @@ Ints = NDArray[np.int64]
 N_DRAWS = (
     10_000  # resamples of a group's clusters: the ends of a 95 % interval vary by about 1 % of its width
 )
-_MOST_DIGITS = 39  # of base 3 in a whole number of 64 bits
+_LARGEST = 2**63  # whole numbers have 64 bits
 UNPARSABLE = "unparsable"  # status of a response whose reader failed
 
 
@@ -72,21 +73,34 @@ def counted(rows: pl.DataFrame, coded: Sequence[str], clusters: Ints, n: int) ->
         return np.zeros((n, 0), np.int64), {name: np.zeros(0, np.int64) for name in coded}
     values = rows.select(pl.col(name).fill_null(-1).cast(pl.Int64) for name in coded).to_numpy()
     found, index = _combinations(values)
-    flat = np.bincount(clusters * len(found) + index.ravel(), minlength=n * len(found))
     codes = {name: found[:, place] for place, name in enumerate(coded)}
-    return flat.reshape(n, len(found)).astype(np.int64), codes
+    return np.bincount(clusters * len(found) + index, minlength=n * len(found)).reshape(n, -1), codes
+
+
+def merged(rows: pl.DataFrame, coded: Sequence[str], clusters: Ints, n: int) -> Counts:
+    """Return the combinations of ``coded`` over ``n`` clusters, equal clusters merged.
+
+    Clusters of one response each are as many patterns as there are combinations: a million of them take no matrix.
+    """
+    if n < rows.height or not n:
+        matrix, codes = counted(rows, coded, clusters, n)
+        return Counts(resampling.merge_patterns(matrix, np.ones(n, dtype=np.int64)), codes)
+    matrix, codes = counted(rows, coded, np.zeros(n, dtype=np.int64), 1)
+    each = np.eye(matrix.shape[1], dtype=np.int64)
+    return Counts(resampling.merge_patterns(each, matrix[0]), codes)
 
 
 def _combinations(values: Ints) -> tuple[Ints, Ints]:
     """Return the different rows of ``values`` in order, and which of them each row is."""
-    columns = values.shape[1]
-    if columns > _MOST_DIGITS or values.min(initial=0) < -1 or values.max(initial=0) > 1:
-        return np.unique(values, axis=0, return_inverse=True)
-    # As one number of base 3 a row is sorted in a tenth of the time.
-    powers = 3 ** np.arange(columns - 1, -1, -1)
-    number = (values + 1) @ powers
-    found, index = np.unique(number, return_inverse=True)
-    return found[:, None] // powers % 3 - 1, index
+    low = values.min(axis=0)
+    sizes = (values.max(axis=0) - low + 1).tolist()
+    if math.prod(sizes) >= _LARGEST:
+        found, index = np.unique(values, axis=0, return_inverse=True)
+        return found, index.ravel()
+    # As one number a row is sorted in a tenth of the time.
+    digits = np.array([math.prod(sizes[place:]) for place in range(1, len(sizes) + 1)], dtype=np.int64)
+    number, index = np.unique((values - low) @ digits, return_inverse=True)
+    return number[:, None] // digits % np.array(sizes) + low, index
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,8 +170,7 @@ class Group:
     def counts(self) -> Counts:
         """Clusters of ``rows`` over combinations of the benchmark's coded columns."""
         n = int(self.clusters.max()) + 1 if len(self.clusters) else 0
-        matrix, codes = counted(self.rows, self.benchmark.coded, self.clusters, n)
-        return Counts(resampling.merge_patterns(matrix, np.ones(len(matrix), dtype=np.int64)), codes)
+        return merged(self.rows, self.benchmark.coded, self.clusters, n)
 
     @cached_property
     def draws(self) -> Floats:

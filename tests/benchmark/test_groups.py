@@ -5,7 +5,8 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmark.groups import counted
+from metacog_pipeline.benchmark.groups import counted, merged
+from metacog_pipeline.stats import resampling
 
 CODES = st.lists(st.tuples(*[st.sampled_from([None, 0, 1, 2])] * 3), min_size=1, max_size=40)
 
@@ -34,3 +35,15 @@ def test_many_columns_are_counted_as_well():
     matrix, codes = counted(pl.DataFrame(values, schema=names), names, np.arange(30), 30)
     made = np.column_stack([codes[name] for name in names])
     assert np.array_equal(matrix @ made, values)
+
+
+def test_clusters_of_one_response_give_the_patterns_that_a_matrix_gives():
+    values = np.random.default_rng(2).integers(0, 6, (200, 3))
+    frame, names = pl.DataFrame(values, schema=["a", "b", "c"]), ["a", "b", "c"]
+    clusters = np.random.default_rng(3).permutation(200)
+    quick = merged(frame, names, clusters, 200)
+    matrix, codes = counted(frame, names, clusters, 200)
+    whole = resampling.merge_patterns(matrix, np.ones(200, dtype=np.int64))
+    assert np.array_equal(quick.patterns.counts, whole.counts)
+    assert np.array_equal(quick.patterns.weights, whole.weights)
+    assert all(np.array_equal(quick.codes[name], codes[name]) for name in names)
