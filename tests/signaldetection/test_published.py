@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from metacog_pipeline.benchmarks.signaldetection import measures, published
+from metacog_pipeline.benchmarks.signaldetection import measures, published, report
 from metacog_pipeline.benchmarks.signaldetection.published import FILES
 from metacog_pipeline.files import shipped
 from metacog_pipeline.scoring.schemas import PUBLISHED_CLAIM, PUBLISHED_VALUE
@@ -124,6 +124,18 @@ def test_the_model_free_measures_of_the_published_cells_are_those_of_their_count
 def test_half_the_interval_of_an_m_ratio_shrinks_with_the_root_of_the_trials():
     one, four = (published.half_width(2.0, n) for n in (2000, 8000))
     assert one / four == pytest.approx(2, rel=0.02) and 0.1 < one < 0.13
+
+
+def test_the_board_says_the_efficiency_of_the_population_of_three_models_and_more():
+    rows = [
+        ("A", "measured", 3, "M-ratio 0.816, 0.594 to 1.139"),
+        ("A", "simulated", 4, "M-ratio 0.500, 0.400 to 0.600"),
+    ]
+    said = list(report.notes(lambda sql: rows if "bayes_group" in sql else []))
+    assert said == [
+        "A, group fit over 3 models: M-ratio 0.816, 0.594 to 1.139 (95 % interval)",
+        "A, group fit over 4 simulated observers: M-ratio 0.500, 0.400 to 0.600 (95 % interval)",
+    ]
 
 
 # --- the refit that ships -----------------------------------------------------------------------------------------------

@@ -135,17 +135,6 @@ def test_parameters_are_recovered_through_text(d, m_ratio, criterion, many_items
         assert max(abs(cuts - observer.criteria)) < 0.15
 
 
-def test_criterion_moves_away_from_the_punished_answer(many_items, answered):
-    rows = answered(many_items, ObserverSpec(risk_shift=0.4, criterion=0.1), conditions=CONDITIONS[1:])
-    found = {
-        condition: type1(counted(rows.filter(pl.col("condition") == condition)))
-        for condition in CONDITIONS[1:]
-    }
-    for condition, expected in (("risk_none", 0.1), ("risk_s1", -0.3), ("risk_s2", 0.5)):
-        assert abs(found[condition].c[0] - expected) < 5 * found[condition].var_c[0] ** 0.5
-        assert abs(found[condition].d[0] - 1.5) < 5 * found[condition].var_d[0] ** 0.5
-
-
 def test_ratings_never_leave_the_scale_of_the_words(items, wording):
     three = Wording("three", wording.prompts, ratings=3)
     respond = SimulatedRespondent(items, ObserverSpec(), three)
