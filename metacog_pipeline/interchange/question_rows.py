@@ -33,7 +33,7 @@ NAMES = {
                "gold", "gold_answer", "ground_truth"),
 }  # fmt: skip
 #: Columns of a passage that a question is about; it is asked, and known, together with its question.
-CONTEXT = ("context", "passage", "article", "paragraph", "story", "premise")
+CONTEXT = ("context", "passage", "article", "paragraph", "story", "premise", "document", "background")
 #: Signs of arithmetic: a hyphen within words is none.
 _SIGNS = re.compile(r"[+*/=<>^%√±×÷≤≥≠]|(?<![^\W\d_])[-−](?![^\W\d_])")
 LONGEST = 100_000  # characters of a question

@@ -314,3 +314,33 @@ def test_odd_rows_never_fail_the_reader(tmp_path, take, row):
     with pytest.raises(StudyError):
         if found is None or take(path):
             raise StudyError("no log")
+
+
+def test_responses_of_gemini_that_name_no_request_are_refused_and_a_list_of_them_is_read(tmp_path, take):
+    said = {
+        "candidates": [{"finishReason": "STOP", "content": {"parts": [{"text": "Answer: B"}]}}],
+        "modelVersion": "g-x",
+    }
+    with pytest.raises(StudyError, match=r"do not say which request they answer.*metadata\.key"):
+        take(lines(tmp_path / "inline.jsonl", {"response": said}))
+    whole = {
+        "dest": {"inlinedResponses": {"inlinedResponses": [{"metadata": {"key": "q7"}, "response": said}]}}
+    }
+    path = tmp_path / "job.json"
+    path.write_text(json.dumps(whole))
+    (only,) = samples(path)
+    assert (only.name, only.said.text, only.model) == ("q7", "Answer: B", "g-x")
+
+
+def test_the_stem_of_lm_eval_is_a_field_of_the_item_whatever_its_name(tmp_path):
+    def row(before):
+        doc = {"TEXT": "The film was a delight from start to end.", "label": 1}
+        prompt = f"{before}{doc['TEXT']}\nPositive or negative?"
+        return {"doc_id": 0, "doc": doc, "target": " positive", "arguments": [[prompt, {"until": []}]],
+                "resps": [["positive"]], "exact_match": 1.0}  # fmt: skip
+
+    found = [
+        samples(lines(tmp_path / f"samples_{n}.jsonl", row(each)))[0]
+        for n, each in enumerate(("<s>", "[INST] "))
+    ]
+    assert {each.question["question"] for each in found} == {"The film was a delight from start to end."}

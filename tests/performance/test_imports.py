@@ -75,7 +75,7 @@ def _own_items(folder: Path, items: int) -> None:
 
 
 @pytest.mark.parametrize(("items", "name"), [(96, "sample-{:04d}"), (20_000, "custom-{:04d}")])
-def test_a_million_rows_are_imported_within_10_seconds_and_1_gb(items, name, tmp_path, figure):
+def test_a_million_rows_are_imported_within_20_seconds_and_1200_mb(items, name, tmp_path, figure):
     own = name.startswith("custom")
     (tmp_path / "study.toml").write_text(STUDY.replace(*CUSTOM) if own else STUDY, encoding="utf-8")
     if own:
@@ -90,13 +90,13 @@ def test_a_million_rows_are_imported_within_10_seconds_and_1_gb(items, name, tmp
         assert sum(1 for _ in listed) == 1_000_001 - items
     figure(
         f"import of 1,000,000 rows of {items} items, start-up and list of rows included",
-        "< 10 s CPU, < 1 GB",
+        "< 20 s CPU, < 1.2 GB",
         f"{seconds:.1f} s, {memory:.0f} MB",
-        seconds < 10 and memory < 1000,
+        seconds < 20 and memory < 1200,
     )
 
 
-def test_a_million_rows_of_as_many_items_are_imported_within_10_seconds_and_1_gb(tmp_path, figure):
+def test_a_million_rows_of_as_many_items_are_imported_within_20_seconds_and_1200_mb(tmp_path, figure):
     (tmp_path / "study.toml").write_text(STUDY.replace(*CUSTOM), encoding="utf-8")
     _own_items(tmp_path / "own", 1_000)
     _write(tmp_path / "answers.csv", 1, "custom-{:04d}", 1, first=0)
@@ -110,7 +110,7 @@ def test_a_million_rows_of_as_many_items_are_imported_within_10_seconds_and_1_gb
     assert done.returncode == 8 and "999997 answers kept" in done.stdout, done.stderr
     figure(
         "import of 1,000,000 rows of as many items, all kept but three, start-up included",
-        "< 10 s CPU, < 1 GB", f"{seconds:.1f} s, {memory:.0f} MB", seconds < 10 and memory < 1000,
+        "< 20 s CPU, < 1.2 GB", f"{seconds:.1f} s, {memory:.0f} MB", seconds < 20 and memory < 1200,
     )  # fmt: skip
 
 

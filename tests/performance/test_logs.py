@@ -62,5 +62,5 @@ def test_ten_thousand_samples_to_the_board(tmp_path, figure):
     small = seconds(log_of(tmp_path / "small.eval", 20), tmp_path / "small.toml")
     figure(
         f"an inspect_ai log of {SAMPLES:,} samples to its board (one of 20 samples: {small:.1f} s)",
-        "< 5 s CPU, process start included", f"{large:.1f} s", large < 5,
+        "< 10 s CPU, process start included", f"{large:.1f} s", large < 10,
     )  # fmt: skip

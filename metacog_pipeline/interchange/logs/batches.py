@@ -47,6 +47,22 @@ def provider_of(row: Mapping[str, Any]) -> str | None:
     return "gemini" if keyed and answered and of_gemini and not {"question", "custom_id"} & set(row) else None
 
 
+def of_nobody(row: Mapping[str, Any]) -> bool:
+    """Whether a line is a response of Gemini that names no request."""
+    response = record.mapping(row.get("response"))
+    named = {"key", "request", "question"} & set(row) or "key" in record.mapping(row.get("metadata"))
+    return not named and any(each in response for each in ("candidates", "promptFeedback"))
+
+
+def inlined(found: Any) -> list[dict[str, Any]] | None:
+    """Return the responses of a batch of Gemini whose requests were sent without a file; None of anything else."""
+    names = ("dest", "response", "output", "inlinedResponses", "inlined_responses")
+    while isinstance(found, dict) and (inner := next((name for name in names if name in found), None)):
+        found = found[inner]
+    rows = record.objects(found)
+    return rows if rows and all("response" in each or "error" in each for each in rows) else None
+
+
 def asks(row: Mapping[str, Any]) -> bool:
     """Whether a line is what was sent to a batch of OpenAI, Anthropic or Gemini, not what came back."""
     named = "custom_id" in row and ("params" in row or {"url", "body"} <= set(row))

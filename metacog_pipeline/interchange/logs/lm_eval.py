@@ -22,6 +22,16 @@ _METRICS = ("acc", "exact_match", "em", "contains")
 #: Metrics of tasks that weigh a text and have no reply.
 _WEIGHED = ("perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte")
 _STEMS = ("question", "query", "input", "problem", "prompt", "goal", "sent1", "ctx", "instruction", "stem")
+_KEYS = (
+    "answer",
+    "target",
+    "gold",
+    "solution",
+    "explanation",
+    "label",
+    "id",
+    "answerkey",
+)  # never what is asked
 _LONG = 40  # characters of a field of the item from which it is a passage where it stands in the prompt
 _BELOW = re.compile(r"\n(?:Options|Choices):[ ]?\n?((?:\([A-J]\)[ ][^\n]{1,500}(?:\n|\Z)){2,10})\s*\Z")
 
@@ -154,9 +164,21 @@ def _choice(
 
 
 def _stem(doc: Mapping[str, Any], prompt: str) -> str | None:
-    """Return the question as the item has it, since prompts differ from model to model; the prompt where it has none."""
-    known = (doc[each] for each in _STEMS if isinstance(doc.get(each), str) and doc[each].strip())
-    return next(known, None) or prompt or None
+    """Return the question as the item has it, since prompts differ from model to model; the prompt where it has none.
+
+    A field of another name is the question where it is the longest text of the item that the prompt shows.
+    """
+    texts = {
+        str(name).casefold(): each for name, each in doc.items() if isinstance(each, str) and each.strip()
+    }
+    known = next((texts[name] for name in _STEMS if name in texts), None)
+    options = {str(each).strip() for each in _options(doc) or ()}
+    shown = [
+        each
+        for name, each in texts.items()
+        if name not in (*CONTEXT, *_KEYS) and each.strip() in prompt and each.strip() not in options
+    ]
+    return known or max(shown, key=len, default=None) or prompt or None
 
 
 def _context(doc: Mapping[str, Any], stem: str | None, prompt: str) -> str:
@@ -165,11 +187,11 @@ def _context(doc: Mapping[str, Any], stem: str | None, prompt: str) -> str:
     found = []
     for name, value in doc.items():
         text = value.strip() if isinstance(value, str) else ""
-        is_long = len(text) >= _LONG and name not in ("answer", "target", "gold", "solution", "explanation")
+        is_long = len(text) >= _LONG and str(name).casefold() not in _KEYS
         if (
             text
             and text not in used
-            and (name in CONTEXT or is_long)
+            and (str(name).casefold() in CONTEXT or is_long)
             and text in prompt
             and text not in str(stem)
         ):

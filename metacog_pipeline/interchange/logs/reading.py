@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -30,6 +31,8 @@ _MARKS = (
     b'"promptIdx"',
     b'"origin_prompt"',
     b'"prediction"',
+    b'"inlinedResponses"',
+    b'"inlined_responses"',
 )
 
 
@@ -60,6 +63,8 @@ def samples_of(path: Path, trust: Sequence[str] = ()) -> Iterator[Sample] | None
             return promptfoo.read(path, results, found.get("config"))
         if (entries := open_compass.rows_of(found)) is not None:
             return open_compass.read(path, entries)
+        if (rows := _batches().inlined(found)) is not None:
+            return _of_batch(path, rows[0], iter(rows))
         if not every_eval.is_summary(found):
             return None
         path = every_eval.beside(path, found)
@@ -99,11 +104,25 @@ def _of_lines(path: Path, content: bytes) -> Iterator[Sample] | None:
         return oaieval.read(path, every)
     if promptfoo.is_row(first):
         return promptfoo.read(path, every)
-    from metacog_pipeline.interchange.logs import batches  # knows batches as they are submitted, HTTP and all
+    return _of_batch(path, first, every)
 
+
+def _of_batch(path: Path, first: dict[str, Any], rows: Iterator[dict[str, Any]]) -> Iterator[Sample] | None:
+    batches = _batches()
     if batches.asks(first):
         raise StudyError(
             f"{path}: holds what was asked in a batch, no replies; import the file of its results"
         )
+    if batches.of_nobody(first):
+        raise StudyError(
+            f"{path}: holds responses of Gemini that do not say which request they answer; nothing was kept; give each "
+            "request a metadata.key, the id of its question, and keep it with its response"
+        )
     provider = batches.provider_of(first)
-    return None if provider is None else batches.read(path, every, provider)
+    return None if provider is None else batches.read(path, rows, provider)
+
+
+def _batches() -> Any:
+    from metacog_pipeline.interchange.logs import batches  # knows batches as they are submitted, HTTP and all
+
+    return batches
