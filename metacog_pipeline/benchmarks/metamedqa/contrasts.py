@@ -21,7 +21,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group, Question, lost_items
+from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group, Question
 from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, E_SHARE_FLAG
 from metacog_pipeline.benchmarks.metamedqa.measures import HEADLINE, UNANSWERABLE
 from metacog_pipeline.stats import exact, intervals, paired, resampling
@@ -246,7 +246,6 @@ def on_shared_items(compared: Compared, pairs: Pairs, seed: int) -> Iterator[Com
 def _shares(compared: Compared, measure: str, hits: Ints, asked: Ints, pairs: Pairs) -> Iterator[Comparison]:
     found = paired_shares(hits, asked, pairs)
     here = asked > 0
-    own = here.sum(axis=0).tolist()
     for at, (i, j) in enumerate(pairs):
         n, both = int(found.n[at]), here[:, i] & here[:, j]
         if n <= exact.MOST_SWAPPED:
@@ -257,8 +256,8 @@ def _shares(compared: Compared, measure: str, hits: Ints, asked: Ints, pairs: Pa
         else:
             differ = ((hits[:, i] != hits[:, j]) | (asked[:, i] != asked[:, j])) & both
             least = exact.least_p(int(np.count_nonzero(differ)))
-        names, lost = (compared.groups[i], compared.groups[j]), lost_items(own[i], own[j], n)
-        yield compared.row("paired", measure, *names, n=n, **_difference(found, at, n, least, lost))
+        names = compared.groups[i], compared.groups[j]
+        yield compared.row("paired", measure, *names, n=n, **_difference(found, at, n, least))
         if int(asked[both][:, [i, j]].max(initial=1)) == 1:
             test = paired.mcnemar(int(found.first_only[at]), int(found.second_only[at]), n)
             note = f"only a right {test.first_only}, only b right {test.second_only}; mid-p"
@@ -269,14 +268,12 @@ def _shares(compared: Compared, measure: str, hits: Ints, asked: Ints, pairs: Pa
             )  # fmt: skip
 
 
-def _difference(
-    found: PairedShares, at: int, n: int, least: float | None, lost: str | None
-) -> dict[str, Any]:
+def _difference(found: PairedShares, at: int, n: int, least: float | None) -> dict[str, Any]:
     """Return what a row says of one pair of ``n`` shared items; ``least``: the p of all exchanges where they are made, else
     the least that they give."""
     if n < 2:
         value = float(found.value[at]) if n else None
-        return {"value": value, "note": lost, "status": SINGLE_ITEM if n else NO_ITEMS}
+        return {"value": value, "status": SINGLE_ITEM if n else NO_ITEMS}
     p, note = None if np.isnan(found.p[at]) else float(found.p[at]), "score intervals of both, p of Wald's t"
     if p is not None and n <= exact.MOST_SWAPPED:
         p, note = least, exact.NOTE
@@ -287,7 +284,7 @@ def _difference(
         "low": float(found.low[at]),
         "high": float(found.high[at]),
         "p": p,
-        "note": "; ".join(each for each in (note, lost) if each),
+        "note": note,
         "status": "ok" if found.sem[at] > 0 else paired.SAME_DIFFERENCE,
     }
 
@@ -308,7 +305,6 @@ def _detections(compared: Compared, pairs: Pairs, seed: int) -> Iterator[Compari
         same = np.array_equal(shared, whole)
         first, second = (known[at] if same else _detected(tables, weights, shared, at) for at in (i, j))
         numbers = {name: int((tables[name][1][shared, i] > 0).sum()) for name in _SAID}
-        lost = lost_items(int(answered[:, i].sum()), int(answered[:, j].sum()), int(shared.sum()))
         draws, unseen = first[0] - second[0], first[1] + second[1]
         signals = [numbers[f"{name}.signal"] for name in UNANSWERABLE]
         kinds = [
@@ -319,7 +315,7 @@ def _detections(compared: Compared, pairs: Pairs, seed: int) -> Iterator[Compari
             n = signal + numbers["missing.noise"] if signal and numbers["missing.noise"] else 0
             for letter, own, part in zip("dc", both.T, (1.0, 0.25), strict=True):
                 names = (compared.groups[i], compared.groups[j])
-                values = _shift(own, float(variance_unseen) * part, n, lost)
+                values = _shift(own, float(variance_unseen) * part, n)
                 yield compared.row("paired", f"{letter}_{name}", *names, n=n, **values)
 
 
@@ -348,12 +344,12 @@ def _unseen(k: float, n: float) -> float:
     return float(rate * (1 - rate) * 2 * np.pi * np.exp(ndtri(rate) ** 2) / (n + 1))
 
 
-def _shift(draws: Floats, unseen: float, n: int, lost: str | None) -> dict[str, Any]:
+def _shift(draws: Floats, unseen: float, n: int) -> dict[str, Any]:
     """Return what a row says of a difference: the first of ``draws`` is the sample, the others its resamples."""
     if not n:
-        return {"note": lost, "status": NO_ITEMS}
+        return {"status": NO_ITEMS}
     found = resampling.difference(float(draws[0]), draws[1:], wald=True)
-    note = "; ".join(each for each in ("items resampled, p from the interval", lost) if each)
+    note = "items resampled, p from the interval"
     if found.low is None or found.high is None:
         return {"value": found.value, "note": note, "status": OFTEN_UNDEFINED}
     low, high = (
