@@ -306,10 +306,6 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
         blank = [pl.lit(None, pl.Float64).alias(name) for name in ("correct", "confidence")]
         return found.with_columns(*([] if there else blank), n_alternatives=pl.lit(None, pl.Int32))
 
-    def trait_estimates(self, estimates: pl.DataFrame) -> pl.DataFrame:
-        """Return pooled estimates with values added that only correlations between benchmarks use."""
-        return estimates
-
     # scoring
     def stream(self, *names: object) -> int:
         """Return the seed that belongs to ``names``, after the benchmark and the study's seed."""

@@ -60,40 +60,33 @@ def json_text(value: Any) -> str:
     return json.dumps(value, default=plain)
 
 
-_POLARS: dict[Any, Any] = {str: pl.String, int: pl.Int64, float: pl.Float64, bool: pl.Boolean}
 _ARROW: dict[Any, pa.DataType] = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
 
 
 def schema_of(row: type[Any]) -> pl.Schema:
-    """Return the Polars schema of the fields of ``row``, in their order.
+    """Return the Polars schema of the fields of ``row``, in their order, as `arrow_schema_of` has them."""
+    return _polars(cast(Hashable, row))
 
-    ``str | None`` gives String, ``Flag`` Int8, ``Small`` Int32, ``list[str]`` and ``tuple[str, ...]`` a list. Raises
-    TypeError for an annotation that no column can have.
+
+@functools.cache
+def _polars(row: Any) -> pl.Schema:
+    return pl.DataFrame(pl.from_arrow(arrow_schema_of(row).empty_table())).schema
+
+
+@functools.cache
+def arrow_schema_of(row: Any) -> pa.Schema:
+    """Return the Arrow schema of a class: pairs become maps, tuples lists, models structs, None makes a field nullable.
+
+    ``Flag`` gives Int8, ``Small`` Int32. Raises TypeError for an annotation that no column can have.
     """
-    return _schema_of(cast(Hashable, row))
-
-
-@functools.cache
-def arrow_schema_of(row: type[BaseModel]) -> pa.Schema:
-    """Return the Arrow schema of a pydantic model: pairs become maps, models structs, None makes a field nullable."""
+    as_json = kept_as_json(row) if issubclass(row, BaseModel) else ()
     fields = []
-    for name, hint in _hints(row).items():
-        if name in kept_as_json(row):
+    for name, hint in typing.get_type_hints(row, include_extras=True).items():
+        if name in as_json:
             fields.append(pa.field(name, pa.string(), nullable=False))
-            continue
-        kind, nullable = _without_none(hint)
-        fields.append(pa.field(name, _arrow(row, name, kind), nullable=nullable))
+        elif typing.get_origin(hint) is not typing.ClassVar:
+            fields.append(pa.field(name, _arrow(row, name, hint), nullable=_without_none(hint)[1]))
     return pa.schema(fields)
-
-
-@functools.cache
-def _schema_of(row: Any) -> pl.Schema:
-    return pl.Schema({name: _column(row, name, hint) for name, hint in _hints(row).items()})
-
-
-def _hints(row: type[Any]) -> dict[str, Any]:
-    hints = typing.get_type_hints(row, include_extras=True)
-    return {name: hint for name, hint in hints.items() if typing.get_origin(hint) is not typing.ClassVar}
 
 
 def _without_none(hint: Any) -> tuple[Any, bool]:
@@ -106,45 +99,27 @@ def _without_none(hint: Any) -> tuple[Any, bool]:
     return plain, False
 
 
-def _column(row: type[Any], name: str, hint: Any) -> Any:
-    marked = [each for each in getattr(hint, "__metadata__", ()) if isinstance(each, type)]
-    if marked and issubclass(marked[0], pl.DataType):
-        return marked[0]
+def _arrow(row: type[Any], name: str, hint: Any) -> pa.DataType:
+    for each in getattr(hint, "__metadata__", ()):
+        if isinstance(each, type) and issubclass(each, pl.DataType):
+            return pl.Series([], dtype=each).to_arrow().type
     plain, _ = _without_none(hint)
     if hasattr(plain, "__metadata__"):
-        return _column(row, name, plain)
-    if typing.get_origin(plain) is typing.Literal:
-        plain = type(typing.get_args(plain)[0])
-    if typing.get_origin(plain) in (tuple, list):
-        return pl.List(_column(row, name, typing.get_args(plain)[0]))
-    if plain not in _POLARS:
-        raise TypeError(
-            f"{row.__name__}.{name}: no column type for {hint}; use str, int, float, bool, Flag or Small"
-        )
-    return _POLARS[plain]
-
-
-def _arrow(row: type[Any], name: str, hint: Any) -> pa.DataType:
-    plain, _ = _without_none(hint)
+        return _arrow(row, name, plain)
     origin, inside = typing.get_origin(plain), typing.get_args(plain)
     if origin is typing.Literal:
         plain = type(inside[0])
     if origin is dict:
-        return pa.map_(_arrow(row, name, inside[0]), _arrow(row, name, inside[1]))
+        return pa.map_(*(_arrow(row, name, each) for each in inside))
     if origin in (tuple, list):
-        pair = inside[0]
-        if (
-            typing.get_origin(pair) is tuple
-            and len(typing.get_args(pair)) == 2
-            and Ellipsis not in typing.get_args(pair)
-        ):
-            key, value = typing.get_args(pair)
-            return pa.map_(_arrow(row, name, key), _arrow(row, name, value))
-        return pa.list_(_arrow(row, name, pair))
+        pair = typing.get_args(inside[0])
+        if typing.get_origin(inside[0]) is tuple and len(pair) == 2 and Ellipsis not in pair:
+            return pa.map_(*(_arrow(row, name, each) for each in pair))
+        return pa.list_(_arrow(row, name, inside[0]))
     if isinstance(plain, type) and issubclass(plain, BaseModel):
         return pa.struct(list(arrow_schema_of(plain)))
     if plain not in _ARROW:
         raise TypeError(
-            f"{row.__name__}.{name}: no column type for {hint}; use str, int, float, bool, tuple or a model"
+            f"{row.__name__}.{name}: no column type for {hint}; use str, int, float, bool, tuple, Flag or Small"
         )
     return _ARROW[plain]

@@ -30,7 +30,7 @@ def publish(study: Study) -> dict[str, int]:
     people = human_respondents.measured(study, measured)
     measured = pl.concat([measured, people]).sort(order, maintain_order=True)
     pooled = ((each, pooled_estimates(each)) for each in enabled(study))
-    own = {each.name: each.trait_estimates(rows) for each, rows in pooled if rows.width}
+    own = {each.name: rows for each, rows in pooled if rows.width}
     found = traits.values(traits.traits(enabled(study)), measured, own)
     made = {
         CALIBRATION: measured,
