@@ -175,6 +175,8 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     def __init_subclass__(cls, **more: Any) -> None:
         """Refuse a class that shows a hit rate alone, or compares columns of different bases."""
         super().__init_subclass__(**more)
+        if not isinstance(cls.measures, tuple) or not isinstance(cls.contrasts, tuple):
+            return  # `conformance` says so, with the name of the package
         declared = [each for each in cls.measures if isinstance(each, Measure | MeasureSet)]
         known = {one.name: one for each in declared for one in getattr(each, "measures", (each,))}
         for measure in known.values():
