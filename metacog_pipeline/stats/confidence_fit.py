@@ -396,13 +396,15 @@ def rarer(data: ConfidenceData) -> list[int]:
 
 
 def low_n(measure: str, found: Estimate, fewer: int, several: bool) -> bool | None:
-    """Return `coverage.low_n` of an estimate of ``fewer`` right or wrong answers.
+    """Return `coverage.low_n` of an estimate, or true where ``fewer`` right or wrong answers are few for all but shares.
 
     >>> low_n("d", Estimate(1.0, 0.2, 1.8, 19, "delta, correction none"), 8, False)
     True
     """
     of = (measure, found.method, found.value, found.low, found.n, fewer)
-    return coverage.low_n(*of, several=several)
+    marked = coverage.low_n(*of, several=several)
+    few = fewer < identifiability.LEAST_ERRORS and not found.method.startswith("wilson")
+    return marked if marked is None else marked or few
 
 
 def average(subjects: Sequence[Estimates]) -> Estimates:
