@@ -62,7 +62,7 @@ class Column:
 
 
 def column(name: str, cells: Iterable[object]) -> Column:
-    """Return a column of cells of any kind: text, numbers, booleans, None.
+    """Return the column ``name`` of cells of any kind: text, numbers, booleans, None.
 
     >>> column("ok", [1, "yes", None, 1.0]).words
     ('1', 'yes', '')
@@ -73,7 +73,11 @@ def column(name: str, cells: Iterable[object]) -> Column:
 
 
 def as_text(cell: object) -> str:
-    """Return a cell as the text that a CSV file would hold."""
+    """Return a cell as the text that a CSV file would hold.
+
+    >>> as_text(1.0), as_text(True), as_text(None)
+    ('1', 'true', '')
+    """
     if cell is None:
         return ""
     if isinstance(cell, str):
@@ -209,7 +213,7 @@ def _by_part(role: str, free: Sequence[str]) -> dict[str, str]:
 
 
 def wide_patterns(names: Sequence[str]) -> tuple[str, ...]:
-    """Return patterns of columns side by side, ``conf_*`` and ``correct_*``, where no single column is of confidence.
+    """Return patterns of ``names`` side by side, ``conf_*`` and ``correct_*``, where no single column is of confidence.
 
     >>> wide_patterns(["id", "conf_1", "conf_2", "acc_1", "acc_2", "rt_1"])
     ('conf_*', 'acc_*')
@@ -237,7 +241,7 @@ def wide_patterns(names: Sequence[str]) -> tuple[str, ...]:
 def truths(column: Column, account: Account, more: Mapping[str, int] | None = None) -> Floats:
     """Return a column of right and wrong (or kept and withdrawn, with ``more`` words) as 1 and 0, NaN where it is neither.
 
-    Raises `DataError` where more than a tenth is neither.
+    Rows with neither are noted in ``account``. Raises `DataError` where more than a tenth is neither.
 
     >>> truths(column("ok", ["correct", "error", ""]), Account(3)).tolist()
     [1.0, 0.0, nan]
@@ -398,7 +402,8 @@ def coding(
     """Return stimulus and response as numbers; ``right``: 1, 0 or NaN by row, where correctness is known by itself.
 
     Each column is coded by itself: 1/2 beside 0/1 are two codings of the same two labels, in their order. Where the order
-    tells nothing (left/right beside 0/1) ``right`` decides, or the table is refused (`DataError`).
+    tells nothing (left/right beside 0/1) ``right`` decides, or the table is refused (`DataError`). Rows without a label are
+    noted in ``account``; ``labels`` are the names of S1 and S2.
 
     >>> found = coding(column("stim", [1, 2, 2]), column("resp", [0, 1, 0]), Account(3))
     >>> found.stimulus.tolist(), found.response.tolist()

@@ -189,11 +189,13 @@ class _Reader:
         right = self._right(len(sides) == 2) if "correct" in roles else None
         coded = none
         if sides:
-            both = (self.column.get(role) for role in ("stimulus", "response"))
-            coded = columns.coding(*both, self.account, self.given.labels, right)
+            stimulus, response = self.column.get("stimulus"), self.column.get("response")
+            coded = columns.coding(stimulus, response, self.account, self.given.labels, right)
             self.taken += [f"{role} = {shown}" for role, shown in zip(sides, coded.shown, strict=False)]
             if not coded.labels:
-                self.notes.append(f"not used: {' and '.join(map(roles.get, sides))}, no labels of answers")
+                self.notes.append(
+                    f"not used: {' and '.join(roles[role] for role in sides)}, no labels of answers"
+                )
         if coded.stimulus is not None and coded.response is not None:
             unknown = np.isnan(coded.stimulus) | np.isnan(coded.response)
             same = np.where(unknown, np.nan, coded.stimulus == coded.response)
@@ -205,8 +207,8 @@ class _Reader:
         if side is None or len(coded.labels) > 2:
             return replace(coded, stimulus=None, response=None), right
         other = np.where(np.isnan(right), np.nan, np.where(right == 1, side, 1 - side))
-        stimulus, response = (other, side) if coded.stimulus is None else (side, other)
-        return replace(coded, stimulus=stimulus, response=response), right
+        shown, given = (other, side) if coded.stimulus is None else (side, other)
+        return replace(coded, stimulus=shown, response=given), right
 
     def _check_right(self, same: Floats, right: Floats | None) -> None:
         """Note where right or wrong is not that of stimulus and response, which are used."""
@@ -466,7 +468,7 @@ def _readable(role: str, side: Column, coded: set[str]) -> bool:
 
 
 def by_subject(confidence: Floats, subjects: Ints, used: Rows) -> list[Floats]:
-    """Return the confidences of each subject that count; arrays as in `families`.
+    """Return the confidences of each of ``subjects`` that are ``used``; arrays as in `families`.
 
     >>> by_subject(np.array([0.5, np.nan, 1.0]), np.array([1, 1, 0]), np.ones(3, bool))
     [array([1.]), array([0.5])]

@@ -77,7 +77,14 @@ class Cells:
 
 
 def binary_cells(data: ConfidenceData) -> Cells:
-    """Return the counts of trials with two sides."""
+    """Return the counts of ``data``, trials with two sides.
+
+    >>> from metacog_pipeline.stats.confidence_columns import column
+    >>> from metacog_pipeline.stats.confidence_data import read
+    >>> given = {"stim": [1, 1, 2, 2], "resp": [0, 1, 1, 1], "conf": [2, 1, 2, 2]}
+    >>> binary_cells(read({name: column(name, cells) for name, cells in given.items()})).table.n_s2.tolist()
+    [[0.0, 0.0, 0.0, 2.0]]
+    """
     assert data.stimulus is not None and data.response is not None
     assert data.rating is not None and data.confidence is not None and data.ratings is not None
     used = data.account.used
@@ -100,7 +107,7 @@ def binary_cells(data: ConfidenceData) -> Cells:
 
 
 def fit_cells(cells: Cells, options: Options) -> list[Estimates]:
-    """Return the measures of each cell of a yes/no task by name.
+    """Return the measures by name of each of the ``cells`` of a yes/no task, fitted as ``options`` say.
 
     >>> from metacog_pipeline.stats.counts import counts
     >>> found = fit_cells(Cells([{}], counts([36, 24, 17, 9], [9, 10, 19, 40])), Options())[0]
@@ -259,7 +266,7 @@ def _posterior(cells: Cells, cell: int, options: Options) -> Estimates:
 
 
 def fit_answers(data: ConfidenceData, options: Options) -> list[Estimates]:
-    """Return the measures of each cell of answers known as right or wrong: with confidence, kept or withdrawn, or both.
+    """Return the measures of each cell of ``data``, answers known as right or wrong, fitted as ``options`` say.
 
     >>> from metacog_pipeline.stats.confidence_columns import column
     >>> from metacog_pipeline.stats.confidence_data import read
@@ -390,13 +397,22 @@ _TOP_AND_BOTTOM = {
 
 
 def rarer(data: ConfidenceData) -> list[int]:
-    """Return of each cell how many answers are right or how many are wrong, whichever are fewer."""
+    """Return of each cell of ``data`` how many answers are right or how many are wrong, whichever are fewer.
+
+    >>> from metacog_pipeline.stats.confidence_columns import column
+    >>> from metacog_pipeline.stats.confidence_data import read
+    >>> rarer(read({"correct": column("correct", [1, 0, 1]), "confidence": column("confidence", [80, 20, 90])}))
+    [1]
+    """
     right = [float(data.correct[own].sum()) for own in data.rows()]
     return [int(min(k, len(own) - k)) for k, own in zip(right, data.rows(), strict=True)]
 
 
 def low_n(measure: str, found: Estimate, fewer: int, several: bool) -> bool | None:
-    """Return `coverage.low_n` of an estimate, or true where ``fewer`` right or wrong answers are few for all but shares.
+    """Return `coverage.low_n` of ``found``, an estimate of ``measure``, or true where ``fewer`` right or wrong answers are
+    few.
+
+    Shares only rest on what coverage says of them. ``several``: whether items have several trials.
 
     >>> low_n("d", Estimate(1.0, 0.2, 1.8, 19, "delta, correction none"), 8, False)
     True
@@ -444,6 +460,7 @@ _RANGES = {
 def group(table: Counts, seed: int, label: str) -> Estimates:
     """Return the hierarchical model of subjects, one per cell of ``table``: mean d' and c, the M-ratio of the population
     and the standard deviation of its logarithm; ``n`` is the number of subjects it is made of.
+    ``seed`` and ``label`` determine the draws.
 
     Subjects who were right (or wrong) in every trial, saw one stimulus, gave one answer or stated one confidence tell the
     model nothing of an M-ratio, and draws of their d' do not converge: they take no part.
@@ -472,7 +489,7 @@ def group(table: Counts, seed: int, label: str) -> Estimates:
 
 
 def telling(table: Counts) -> NDArray[np.bool_]:
-    """Return which cells hold right and wrong answers, both stimuli, both responses and two levels of confidence.
+    """Return which cells of ``table`` hold right and wrong answers, both stimuli, both responses and two confidences.
 
     >>> from metacog_pipeline.stats.counts import counts
     >>> telling(counts([[9, 4, 3, 2], [9, 4, 0, 0]], [[2, 3, 5, 8], [0, 0, 5, 8]])).tolist()

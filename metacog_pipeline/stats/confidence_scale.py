@@ -86,7 +86,7 @@ def fitting_scales(low: float, high: float, whole: bool = True) -> list[str]:
 
 
 def are_shares(values: Collection[float]) -> bool:
-    """Whether numbers of one source are shares: none above 1, some between 0 and 1.
+    """Whether ``values`` of one source are shares: none above 1, some between 0 and 1.
 
     >>> are_shares([0.5, 1.0]), are_shares([0.0, 1.0]), are_shares([0.5, 60.0])
     (True, False, False)

@@ -313,7 +313,7 @@ LARGEST_COUNT = 1e15
 
 
 def count_columns(names: Sequence[str]) -> tuple[list[str], list[str]] | None:
-    """Return the columns of counts of either stimulus, of a table with one row per cell; None where it has none.
+    """Return those of ``names`` that are columns of counts of either stimulus, a row per cell; None where none are.
 
     They are ``nR_S1`` and ``nR_S2`` with 2 K numbers each, or ``nR_S1_1`` … ``nR_S1_2K`` and ``nR_S2_1`` …, in any case.
     Raises ValueError for wide columns that are not numbered alike and without gaps.
@@ -337,7 +337,7 @@ def count_columns(names: Sequence[str]) -> tuple[list[str], list[str]] | None:
 
 
 def read_counts(sides: Sequence[Sequence[Any]]) -> Counts:
-    """Return one cell from its count columns, those of S1 and those of S2: numbers, lists, or text of numbers.
+    """Return one cell from ``sides``, its columns of S1 and those of S2: numbers, lists, or text of numbers.
 
     Raises ValueError for anything that is no 2 K counts.
 
