@@ -24,6 +24,8 @@ LEAST, MOST = 92.0, 98.5
 FEWEST = 20
 FILE = Path(__file__).with_name("coverage.csv")
 SHARED_PREFIX = "harmonised_"
+#: In the name of a row that is a rate of tests (of studies without a difference, of planned power), not a coverage.
+RATE = ":"
 #: The end of a method whose interval is the error of a simulation, not of a sample: it covers by its construction.
 MONTE_CARLO = "Monte Carlo error"
 #: Right or wrong answers from which on AUROC2 of two confidence levels covers 92 % whatever their shares, by the exact
@@ -88,7 +90,12 @@ class Cell(NamedTuple):
 
     @property
     def inside(self) -> bool:
-        """Whether the coverage lies in 92 to 98.5 %, or outside by less than its standard error."""
+        """Whether the coverage lies in 92 to 98.5 %, or outside by less than its standard error.
+
+        Where fewer than half of the samples have an interval, those that have one are no fair sample: outside.
+        """
+        if 2 * self.without > self.samples:
+            return False
         return LEAST - self.error <= self.coverage <= MOST + self.error
 
 
@@ -130,7 +137,8 @@ def least() -> Mapping[tuple[str, bool], float]:
     """
     by_key: dict[tuple[str, bool], list[Cell]] = {}
     for cell in cells():
-        by_key.setdefault((cell.measure, cell.runs > 1), []).append(cell)
+        if RATE not in cell.measure:
+            by_key.setdefault((cell.measure, cell.runs > 1), []).append(cell)
     found = {}
     for key, own in by_key.items():
         bad = max((cell.rarer for cell in own if not cell.inside), default=-1)
@@ -202,8 +210,9 @@ def nearest(
 
     Examples
     --------
-    >>> nearest("accuracy", "wilson", 0.8, 230, None).measure
-    'accuracy'
+    >>> found = nearest("accuracy", "wilson", 0.8, 230, None)
+    >>> found.measure, found.n, found.accuracy
+    ('accuracy', 200, 0.8)
     """
     kind, number = _basis(measure, method, value, n, rarer, several)
     if kind is None or number is None:

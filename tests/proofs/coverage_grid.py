@@ -368,7 +368,6 @@ PAIRS = 400
 PROMISED = 0.8
 #: What the planner of trials is asked for: M-ratio, d' and criterion of two observers.
 DESIGNS = (("mratio", 0.5), ("dprime", 0.5), ("criterion", 0.3))
-RATE = ":"  # in the name of a row that is a rate of tests, not a coverage
 
 
 def rates(folder: Path) -> list[dict[str, object]]:

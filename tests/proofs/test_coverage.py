@@ -13,15 +13,17 @@ from tests.proofs import coverage_grid
 pytestmark = pytest.mark.proof
 
 
-def test_every_cell_covers_or_its_rows_are_marked():
+def test_every_cell_covers_or_its_rows_are_marked(tmp_path):
     if os.environ.get("METACOG_WRITE_COVERAGE"):
-        coverage_grid.write(coverage_grid.rows())
+        coverage_grid.write([*coverage_grid.rows(), *coverage_grid.rates(tmp_path)])
         for cached in (coverage.digest, coverage.cells, coverage.least):
             cached.cache_clear()
     unmarked = [
         cell
         for cell in coverage.cells()
-        if not cell.inside and cell.rarer >= coverage.least()[cell.measure, cell.runs > 1]
+        if coverage.RATE not in cell.measure
+        and not cell.inside
+        and cell.rarer >= coverage.least()[cell.measure, cell.runs > 1]
     ]
     assert unmarked == []
 
@@ -35,3 +37,12 @@ def test_the_grid_holds_what_a_smaller_one_finds(way):
         if judged and cell.samples > cell.without:
             spread = 100 * (0.05 * 0.95) ** 0.5 * (1 / judged + 1 / (cell.samples - cell.without)) ** 0.5
             assert abs(float(row["coverage"]) - cell.coverage) <= max(5 * spread, 5)
+
+
+def test_studies_without_a_difference_find_one_in_at_most_five_of_a_hundred_and_planned_trials_suffice():
+    rates = {cell.measure: cell for cell in coverage.cells() if coverage.RATE in cell.measure}
+    assert any(name.startswith("family_wise:") for name in rates)
+    for name, cell in rates.items():
+        wanted = 95.0 if name.startswith("family_wise:") else 100 * coverage_grid.PROMISED
+        error = 100 * (wanted / 100 * (1 - wanted / 100) / cell.samples) ** 0.5
+        assert cell.coverage >= wanted - 3 * error, name

@@ -1,5 +1,8 @@
 """Simulated respondents have the values they are made with; coverage counts intervals that hold them; the rule of low_n."""
 
+import re
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -133,3 +136,20 @@ def test_an_interval_whose_coverage_was_not_measured_does_not_look_certain():
     assert few("m_ratio_bayes", "bayes, d' estimated; posterior mean", 0.8, 0.7, 5000, 2000) is True
     assert few("brier", "two-point score", 0.1, 0.05, 5000, None) is True  # nothing says how many were wrong
     assert few("unheard_of", "magic", 0.8, None, 100, 9) is None
+
+
+def test_the_nearest_cell_is_that_of_as_many_answers_and_of_the_rarer_kind():
+    found = coverage.nearest("brier", "two-point score", 0.1, 240, 45)
+    assert (found.measure, found.n, found.accuracy, found.runs) == ("brier", 200, 0.8, 1)
+    found = coverage.nearest("brier", "two-point score, clustered", 0.1, 600, 120, several=True)
+    assert (found.measure, found.n, found.accuracy, found.runs) == ("brier", 200, 0.8, 3)
+    assert coverage.nearest("unheard_of", "magic", 0.8, 100, 9) is None
+
+
+def test_the_grid_names_its_commit_and_how_many_samples_a_cell_rests_on():
+    first = coverage.FILE.read_text("utf-8").splitlines()[0]
+    assert re.fullmatch(r"# Made by .* from commit [0-9a-f]{40}(; cells .* from commit [0-9a-f]{40})?", first)
+    assert all(cell.samples >= 100 for cell in coverage.cells() if ":" not in cell.measure)
+    assert {
+        (cell.n, cell.accuracy, cell.runs) for cell in coverage.cells() if cell.measure == "brier"
+    } == set(product(coverage_grid.NUMBERS, coverage_grid.ACCURACIES, coverage_grid.RUNS))
