@@ -187,6 +187,27 @@ def test_results_of_promptfoo_are_right_where_their_assertions_passed(tmp_path, 
     assert sorted(model.name for model in done.study.models) == ["anthropic-haiku", "openai-gpt-4o"]
 
 
+def test_models_whose_prompts_differ_answer_the_same_question_of_promptfoo(tmp_path, take):
+    rows = []
+    for place, (provider, prompt) in enumerate((("a", "[INST] {} [/INST]"), ("b", "Q: {}\nA:"))):
+        for test in range(3):
+            asked = f"Capital of country {test}?"
+            row = result(test, "Paris", passed=True, provider=provider)
+            rows.append(
+                {**row, "promptIdx": place, "vars": {"q": asked}, "prompt": {"raw": prompt.format(asked)}}
+            )
+    path = lines(tmp_path / "out.jsonl", *rows)
+    assert {each.question["question"] for each in samples(path)} == {
+        f"Capital of country {n}?" for n in range(3)
+    }
+    done = take(path)
+    assert (done.kept, done.study.study.runs, len(done.study.models)) == (6, 1, 2)
+    both = lines(tmp_path / "both.jsonl", *({**row, "provider": "a"} for row in rows))
+    assert (
+        len({each.question["question"] for each in samples(both)}) == 6
+    )  # prompts of one model are compared
+
+
 def test_a_part_of_another_kind_anywhere_in_a_log_raises_nothing_but_a_reason(tmp_path):
     """Every value of each log is replaced by each of a few others."""
     helm = {"adapter_spec": {"model": "m"}, "request_states": [state(1, "B")]}

@@ -10,6 +10,7 @@ from typing import Any
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.interchange import record
+from metacog_pipeline.interchange.question_rows import CONTEXT
 from metacog_pipeline.interchange.record import Sample
 from metacog_pipeline.llm.types import Completion, Status, Usage
 
@@ -29,8 +30,12 @@ def results_of(found: Mapping[str, Any]) -> list[dict[str, Any]] | None:
 def read(path: Path, rows: Iterable[dict[str, Any]], config: Any = None) -> Iterator[Sample]:
     """Yield the results; a test asked again of the same provider is a run more."""
     task = one_line(str(record.mapping(config).get("description") or path.name.partition(".json")[0]), 80)
-    runs = Counter[tuple[str, str]]()
-    for row in rows:
+    runs, every = Counter[tuple[str, str]](), list(rows)
+    prompts: dict[str, set[str]] = {}
+    for row in every:
+        prompts.setdefault(str(row.get("provider")), set()).add(str(row.get("promptIdx")))
+    by_variable = all(len(each) == 1 for each in prompts.values())  # else prompts are what is compared
+    for row in every:
         provider = row.get("provider")
         said = provider.get("label") or provider.get("id") if isinstance(provider, dict) else provider
         raw = record.mapping(row.get("prompt")).get("raw")
@@ -38,10 +43,27 @@ def read(path: Path, rows: Iterable[dict[str, Any]], config: Any = None) -> Iter
         name = f"{row.get('promptIdx')}.{test}" if test is not None else sha256_hex(str(raw))[:12]
         model = str(said or "")
         runs[model, name] += 1
-        yield _sample(row, raw, name, task, model, runs[model, name])
+        asked = record.last_asked(raw) or ""
+        stem, context = _asked(row, asked) if by_variable else (asked, "")
+        yield _sample(row, (stem, context), name, task, model, runs[model, name])
 
 
-def _sample(row: Mapping[str, Any], raw: Any, name: str, task: str, model: str, run: int) -> Sample:
+def _asked(row: Mapping[str, Any], prompt: str) -> tuple[str, str]:
+    """Return question and passage of a test: its variables where the prompt shows no others, since prompts may differ
+    from model to model; else the prompt."""
+    shown = {
+        str(name).casefold(): each
+        for name, each in record.mapping(row.get("vars")).items()
+        if isinstance(each, str) and each.strip() and each in prompt
+    }
+    passages = [shown.pop(name) for name in list(shown) if name in CONTEXT]
+    stems = [*shown.values()]
+    return (stems[0], "\n\n".join(passages)) if len(stems) == 1 else (prompt, "")
+
+
+def _sample(
+    row: Mapping[str, Any], asked: tuple[str, str], name: str, task: str, model: str, run: int
+) -> Sample:
     said = record.mapping(row.get("response"))
     text = said.get("output")
     if isinstance(text, dict | list):
@@ -60,5 +82,5 @@ def _sample(row: Mapping[str, Any], raw: Any, name: str, task: str, model: str, 
     )  # fmt: skip
     return Sample(
         name, task, model, completion, run=run, right=record.verdict(row.get("success")) if judged else None,
-        question=record.question_cells(record.last_asked(raw), None, expected, read=False),
+        question=record.question_cells(asked[0], None, expected, read=False, context=asked[1]),
     )  # fmt: skip
