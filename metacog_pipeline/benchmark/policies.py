@@ -171,7 +171,7 @@ def _end_of_chance(
         longer[step:] += mass * rate
         mass = longer
     above = 1 - np.cumsum(mass)
-    return float(np.argmax(above <= tail + 1e-12)) / max(steps.sum(), 1)
+    return float(np.argmax(above <= tail + 1e-12) / max(steps.sum(), 1))
 
 
 # --- the policies -----------------------------------------------------------------------------------------------------
@@ -236,7 +236,8 @@ def _learned(
     """
     seen = [[set(features(each, k)) for k in range(len(each.options))] for each in probes]
     scaled = weights * len(probes)
-    total, own = _Counts(), defaultdict(_Counts)
+    total = _Counts()
+    own: dict[str, _Counts] = defaultdict(_Counts)
     for place, each in enumerate(probes):
         for k, found in enumerate(seen[place]):
             for counts in (total, own[each.unit]) if left_out else (total,):

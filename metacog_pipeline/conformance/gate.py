@@ -80,7 +80,8 @@ def known_observers_are_in_order(tried: Tried) -> Iterator[Red]:
                     wrong.append(f"{ends[low]:.3f} and {ends[high]:.3f} under {group.label}")
         both = [group for group in gate.groups if group.model in (low, high)]
         answering = {one for one, of in (each.primary for each in narrow.questions) if of == ladder.measure}
-        narrow.contrasts = tuple(each for each in gate.benchmark.contrasts if each.family in answering)
+        bearing = (each for each in gate.benchmark.contrasts if each.family in answering)
+        narrow.contrasts = tuple(bearing)  # type: ignore[misc]
         wrong += _contrary(comparisons(narrow, both), ladder.measure, sign, low, high)
         pair = f"{ladder.parameter} {ladder.low} and {ladder.high}"
         if wrong or not known:
@@ -230,7 +231,8 @@ def no_fixed_reply_lifts_a_rate(tried: Tried) -> Iterator[Red]:
         found = pl.concat(each.with_columns(half=pl.lit(place)) for place, each in enumerate(made))
         return found.filter(pl.col("measure").is_in(rates))
 
-    honest, raised = measured(gate.transcripts[model]), set()
+    honest = measured(gate.transcripts[model])
+    raised: set[str] = set()
     for text, answers in _fixed(gate.transcripts[model]):
         both = measured(answers).filter(pl.col("n") >= FEWEST).join(honest, on=key, suffix="_honest")
         lifted = both.filter(pl.col("estimate") >= WHOLE, pl.col("estimate") > pl.col("estimate_honest"))

@@ -67,7 +67,7 @@ ONE_CAUSE = {
     ],
     # scoring
     "derive = lambda self, responses, judgements: responses['nothing']": ["shaky.derive raised ColumnNotFoundError"],
-    "derive = lambda self, responses, judgements: responses.head(1)": ["shaky.derive returns 1 of 10 responses"],
+    "derive = lambda self, responses, judgements: responses.head(1)": ["shaky.derive returns 1 of 20 responses"],
     "measures = (c.Measure('accuracy', 'a', lambda g: 0.5, headline=True, words='x'),)\n    board = c.Board()": [
         "measure accuracy returns 0.5 (float); return an Estimate or None"
     ],
@@ -79,7 +79,7 @@ ONE_CAUSE = {
     ],
     "measures = (c.Measure('accuracy', 'a', lambda g: c.Estimate(0.5, 0.4, 0.6, 7, 'm'), headline=True, words='x', "
     "rests_on=(('nothing', None),)),)\n    board = c.Board()": ["ColumnNotFoundError"],
-    "harmonise = lambda self, responses: 1 / 0": ["ZeroDivisionError: division by zero"],
+    "harmonise = lambda self, responses: 1 / 0\n    contrasts = questions = ()": ["ZeroDivisionError: division by zero"],
     # what the paper prints
     PRINTED.format(values="1 / 0", claims="pl.DataFrame()"): [
         "shaky.published.values raised ZeroDivisionError: division by zero; return a polars frame"
