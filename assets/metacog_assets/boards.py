@@ -13,10 +13,11 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import BuildResult
 from metacog_pipeline.leaderboard.read import verdicts
 from metacog_pipeline.leaderboard.replayed import build_boards
-from metacog_pipeline.leaderboard.verdict_text import verdict_markdown
+from metacog_pipeline.leaderboard.verdict_text import verdict_rows
 from metacog_pipeline.report.page import build_report
 from metacog_pipeline.report.verdict import picture
 from metacog_pipeline.scoring import staleness
+from metacog_pipeline.scoring.verdict import WORLDS
 
 HOLDS = (
     "Keys, allowed values and zero-row queries of every table hold; no table is empty because its SQL failed."
@@ -58,9 +59,17 @@ def board_assets(benchmarks: Sequence[str]) -> list[dg.AssetsDefinition]:
 
 
 def _verdict(home: Home) -> dict[str, Any]:
-    """Return the verdict as the UI shows it: sentences, a table, and the figure of the report's first screen."""
+    """Return the verdict as the UI shows it: a sentence per question, a table, the figure of the report's first screen."""
+    shown: dict[str, Any] = {}
     found = verdicts(home)
-    shown = {"verdict": dg.MetadataValue.md(verdict_markdown(found))}
+    for verdict in found.values():
+        for said in verdict.sentences():
+            question, _, answer = said.partition(": ")
+            shown[f"{question} ({WORLDS[verdict.source]})"] = dg.MetadataValue.text(answer)
+        table = verdict_rows(verdict)
+        records = [dg.TableRecord(dict(zip(table.columns, row, strict=True))) for row in table.rows]
+        if records:
+            shown[f"verdict ({WORLDS[verdict.source]})"] = dg.MetadataValue.table(records)
     if drawn := picture(found):
         # An image of its own page has no ink of the page around it.
         data = base64.b64encode(drawn.replace("currentColor", "#57606a").encode()).decode()
@@ -76,7 +85,6 @@ def _facts(result: BuildResult) -> dict[str, Any]:
             {
                 "table": f"{table.schema}.{table.name}",
                 "rows": table.rows,
-                "columns": ", ".join(column.name for column in table.columns),
                 "made from": ", ".join(table.reads),
                 "empty because": table.reason or "",
             }

@@ -31,15 +31,14 @@ def verdict_text(found: Mapping[str, Verdict]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def verdict_markdown(found: Mapping[str, Verdict]) -> str:
-    """Return the verdict as Markdown: the sentences, and a table per kind of respondent."""
-    parts = []
-    for source, verdict in found.items():
-        shown = verdict.models[:MOST_MODELS]
-        rows = [(QUESTIONS[answer.question][1], *_row(answer, shown)) for answer in verdict.answers]
-        table = to_markdown(Rows(("question", WORLDS[source], *shown), tuple(rows)))
-        parts += [*(f"- {printable(said)}" for said in verdict.sentences()), "", table]
-    return "\n".join([*parts, *_LEGEND]) if parts else NOTHING
+def verdict_rows(verdict: Verdict) -> Rows:
+    """Return a verdict as a table: question, benchmark, and a column for each of the best models."""
+    shown = verdict.models[:MOST_MODELS]
+    rows = [
+        (QUESTIONS[answer.question][1], *(cell.strip() for cell in _row(answer, shown)))
+        for answer in verdict.answers
+    ]
+    return Rows(("question", "benchmark", *map(printable, shown)), tuple(rows))
 
 
 def compared_text(found: Rows, a: str, b: str, form: Format) -> str:
