@@ -11,7 +11,7 @@ from metacog_pipeline.benchmarks.medley.averages import all_averages, averages
 from metacog_pipeline.benchmarks.medley.grades import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.items import DOMAINS
 from metacog_pipeline.scoring.estimates import groups_of
-from metacog_pipeline.scoring.schemas import COMPARISON
+from metacog_pipeline.stats.estimate import Estimate
 from tests.medley.bound import SCORED, Bound, compared, estimated
 from tests.tables import every
 
@@ -205,79 +205,37 @@ def test_predictors_of_robustness_are_corrected_for_ten():
     assert row["p_adjusted"] == pytest.approx(min(1, 10 * row["p"]))
 
 
-def test_the_map_needs_both_conditions_and_gives_both_changes():
-    base = noise(0)
-    whole = compare(
-        scored("a", base),
-        scored("a", base + 0.02, condition="adversarial", rescored=base - 0.05),
-        scored("a", base, condition="stripped", rescored=base + 0.03),
-        scored("b", base),
-        scored("b", base + 0.07, condition="adversarial", rescored=base),
-    )
-    row = whole.filter(family="cognitive_map").to_dicts()
-    assert [each["model"] for each in row] == ["a"]
-    assert row[0]["value"] == pytest.approx(0.07) and row[0]["statistic"] == pytest.approx(-0.03)
-    assert row[0]["a"] == "adversarial up, stripped down" and row[0]["verdict"] == "statistics-follower"
-    assert whole.schema == COMPARISON
+def pull(value, spread=0.02, n=N):
+    return Estimate(value, value - spread, value + spread, n, "mean")
 
 
-def test_below_the_stated_minimum_of_instances_map_and_label_say_not_enough():
-    told = {"epistemic_cowardice": 0.2, "self_revision_rate": 0.1, "change_rate": 0.3}
-    for n, named in ((profiles.LEAST_CASES - 1, False), (profiles.LEAST_CASES, True)):
-        base = noise(0, n=n)
-        found = compare(
-            scored("a", base, **told),
-            scored("a", base + 0.1, condition="adversarial", rescored=base, changed_from_normal=0.4),
-            scored("a", base - 0.1, condition="stripped", rescored=base),
-        )
-        rows = {row["family"]: row for row in found.to_dicts()}
-        place, label = rows["cognitive_map"], rows["character"]
-        assert place["n"] == label["n"] == n and place["value"] == pytest.approx(0.1)
-        assert (place["a"] != profiles.NOT_ENOUGH) == (place["verdict"] != profiles.NOT_ENOUGH) == named
-        assert label["verdict"] == ("crowd-follower" if named else profiles.NOT_ENOUGH)
+@every(
+    "case",
+    [
+        (0.5, 0.2, N, "crowd-follower"),
+        (0.0, 0.2, N, "argument-follower"),
+        (0.0, 0.0, N, "stubborn"),
+        (0.04, 0.0, N, profiles.OPEN),
+        (-0.5, -0.5, N, profiles.OPEN),
+        (0.5, 0.2, profiles.LEAST_CASES - 1, profiles.NOT_ENOUGH),
+    ],
+)
+def test_one_rule_on_both_pulls_names_the_character(case):
+    crowd, arguments, n, named = case
+    assert profiles.character(pull(crowd, n=n), pull(arguments, n=n)) == named
 
 
-def test_one_whose_replies_are_the_same_is_unchanged_on_the_map_though_it_is_scored_otherwise():
-    base = noise(0)
-    (row,) = (
-        compare(
-            scored("a", base),
-            scored("a", base + 0.08, condition="adversarial", rescored=base + 0.08),
-            scored("a", base - 0.1, condition="stripped", rescored=base - 0.1),
-        )
-        .filter(family="cognitive_map")
-        .to_dicts()
-    )
-    assert (row["value"], row["statistic"]) == (0, 0)
-    assert row["a"] == "adversarial unchanged, stripped unchanged" and row["verdict"] == "independent"
+def test_habits_are_named_whatever_is_shown():
+    plain = {"coverage": 1.0, "epistemic_cowardice": 0.2, "self_revision_rate": 0.1}
+    assert profiles.habit(plain) is None and profiles.habit({}) is None
+    assert profiles.habit(plain | {"coverage": 0.0}) == "silent"
+    assert profiles.habit(plain | {"epistemic_cowardice": 1.0}) == "hedger"
+    assert profiles.habit(plain | {"self_revision_rate": 0.8}) == "random"
 
 
 @given(st.floats(-50, 50), st.floats(-50, 50))
-def test_every_place_has_one_profile_and_one_quadrant(adversarial, stripped):
+def test_every_printed_change_has_one_label(adversarial, stripped):
     assert profiles.profile(adversarial, stripped) in profiles.PROFILES
-    assert profiles.quadrant(adversarial, stripped).count(",") == 1
-
-
-BEHAVIOUR = {
-    "silent": {"coverage": 0.0},
-    "hedger": {"epistemic_cowardice": 1.0},
-    "random": {"self_revision_rate": 0.8, "change_rate": 0.8, "adversarial_changed": 0.5},
-    "crowd-follower": {"change_rate": 0.4, "adversarial_changed": 0.5},
-    "stubborn": {"change_rate": 0.0, "adversarial_changed": 0.0},
-    "argument-follower": {"change_rate": 0.3, "adversarial_changed": 0.0},
-}
-
-
-@every("name", profiles.CHARACTERS)
-def test_characters_are_told_apart_by_what_they_change(name):
-    plain = {"coverage": 1.0, "epistemic_cowardice": 0.2, "self_revision_rate": 0.1}
-    assert profiles.character(plain | BEHAVIOUR[name]) == name
-
-
-def test_without_an_inverted_consensus_followers_cannot_be_told_apart():
-    told = {"coverage": 1.0, "epistemic_cowardice": 0.2, "self_revision_rate": 0.1, "change_rate": 0.4}
-    assert profiles.character(told) is None
-    assert profiles.character({}) is None
 
 
 def test_meeting_an_analyst_of_ones_own_family_is_seen_in_the_ranks():

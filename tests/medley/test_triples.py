@@ -121,7 +121,7 @@ def test_any_json_in_any_place_is_scored(make_instance, a, p, s, minimal, varian
         [instance], [Triple(a, p, s, minimal)], [judged], PRESETS[variant], adversarial=True
     )
     check_range(scores)
-    assert scores.keys() | {"changed_from_normal", "rescored"} == set(DERIVED)
+    assert scores.keys() | {"changed_from_normal", "rescored", "turned"} == set(DERIVED)
 
 
 @settings(max_examples=100)

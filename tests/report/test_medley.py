@@ -40,8 +40,8 @@ def make_home(tmp_path: Path, source: str = "measured", name: str = "alpha", *, 
     if judged:
         values |= {f"ipsative_{each}": 0.05 for each in ("monitoring", "control", "evaluation")}
     changes = {
-        "adversarial": {"adversarial_delta_behaviour": 0.0375, "changed_from_normal": 0.25},
-        "stripped": {"stripped_delta_behaviour": -0.0625, "changed_from_normal": 0.125},
+        "adversarial": {"pull_crowd": 0.25, "pull_arguments": 0.125},
+        "stripped": {"stripped_delta": -0.0625},
     }
     rows = [
         {
@@ -60,10 +60,10 @@ def make_home(tmp_path: Path, source: str = "measured", name: str = "alpha", *, 
         {"family": "rank", "measure": "mms", "condition": "normal", "value": 1.0, "low": 1.0, "high": 2.0},
         {"family": "size_slope", "measure": "evaluation", "value": 0.09, "low": 0.02, "high": 0.2},
     ]
-    parts = {"adversarial_behaviour": 0.0375, "stripped_behaviour": -0.0625, "adversarial_delta": 0.0915}
+    parts = {"crowd_pull": 0.25, "argument_pull": 0.125}
     ends = {"": 0.0, "_low": -0.01, "_high": 0.01}
     changed = {f"{part}{end}": value + add for part, value in parts.items() for end, add in ends.items()}
-    profile = {"crowd_pull": 0.25, "argument_pull": 0.125, "character": "crowd-follower"}
+    profile = {"character": "crowd-follower", "adversarial_delta": 0.0915, "stripped_delta": -0.0625}
     strong = dict.fromkeys(("monitoring", "control", "evaluation"), 0.05) if judged else {}
     printed = {
         "dataset": "published",
@@ -121,12 +121,10 @@ def test_the_page_has_a_part_for_each_question(text):
             ElementTree.fromstring(each)
 
 
-def test_the_map_tells_changes_in_points_and_what_the_model_behaves_like(text):
+def test_the_map_shows_both_pulls_and_what_moves_the_model(text):
     part = section(text, "medley-who-follows-arguments-and-who-the-crowd")
-    assert "3.8" in part and "-6.2" in part
-    assert "0.250" in part and "crowd-follower" in part
-    assert "9.1" in part or "9.2" in part, "the whole change stands beside its behavioural part"
-    assert "0 for who replies the same" in part
+    assert "0.250" in part and "0.125" in part and "crowd-follower" in part
+    assert "9.1" in part or "9.2" in part, "the change of MMS has a column of its own"
 
 
 def test_published_models_are_drawn_apart_and_only_beside_published_questions(text):

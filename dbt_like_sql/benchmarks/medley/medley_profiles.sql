@@ -1,14 +1,12 @@
--- One row: one model by one way of scoring, or one printed in the paper: what an inverted consensus and weak analysts do to
--- its MMS, what it behaves like, and which of its abilities are strong beside its own level.
+-- One row: one model by one way of scoring, or one printed in the paper: what moves it, what an inverted consensus and weak
+-- analysts do to its MMS, and which of its abilities are strong beside its own level.
 -- Key: dataset, scoring, model, source.
 -- Source: estimates/medley/profiles.
 -- Reads: stg_medley_profiles = estimates/medley/profiles/*.parquet (
 --   dataset varchar, scoring varchar, wording varchar, model varchar, source varchar, adversarial_delta double,
 --   adversarial_low double, adversarial_high double, stripped_delta double, stripped_low double, stripped_high double,
---   adversarial_scoring double, adversarial_scoring_low double, adversarial_scoring_high double,
---   adversarial_behaviour double, adversarial_behaviour_low double, adversarial_behaviour_high double,
---   stripped_scoring double, stripped_scoring_low double, stripped_scoring_high double, stripped_behaviour double,
---   stripped_behaviour_low double, stripped_behaviour_high double, crowd_pull double, argument_pull double,
+--   crowd_pull double, crowd_pull_low double, crowd_pull_high double, argument_pull double,
+--   argument_pull_low double, argument_pull_high double,
 --   quadrant varchar, profile varchar, character varchar, monitoring double, control double, evaluation double,
 --   self_regulation double, dominant varchar, dominant_share double, place varchar)
 -- #NOT_NULL(model, source)
@@ -22,20 +20,17 @@
 --   self_regulation: as monitoring
 --   scoring: how it was scored and, behind a colon, in which words it was asked; null for printed rows
 --   wording: whose words the prompts are in: house, authors, or the id of a file of one's own
---   adversarial_delta: MMS with an inverted consensus minus MMS of the same instances without, -1 to 1: scoring and
---     behaviour together
---   adversarial_scoring: the part of it that is scoring: the replies under normal, scored with the consensus inverted
---   adversarial_behaviour: the part that is behaviour: replies of both conditions scored alike; 0 for equal replies
---   stripped_scoring: as adversarial_scoring, with the two weakest analysts
---   stripped_behaviour: as adversarial_behaviour, with the two weakest analysts
+--   crowd_pull_*: ends of its 95 % interval
+--   argument_pull_*: ends of its 95 % interval
+--   adversarial_delta: MMS with an inverted consensus minus MMS of the same instances without, -1 to 1: a score by other
+--     rules, no behaviour
 --   stripped_delta: MMS with the two weakest analysts minus MMS of the same instances with all
---   crowd_pull: share of the claims rated otherwise because the consensus was inverted, arguments being the same
---   argument_pull: share rated otherwise because the stronger analysts were left out
---   quadrant: signs of both behavioural parts, not enough below 18 instances; published rows: of both changes
---   profile: by a rule that gives ten of the eleven labels of the paper from the printed changes, as quadrant;
---     published rows: as printed
---   character: argument-follower, crowd-follower, stubborn, hedger, random or silent, by what it changes;
---     not enough below 18 instances
+--   crowd_pull: shift of ratings toward the statistic that is shown inverted, arguments being the same, minus the placebo
+--   argument_pull: shift of ratings toward the arguments where that statistic is not on their side, minus the placebo
+--   quadrant: what pulls and what pushes, by the intervals of both pulls
+--   profile: of published rows: the label as printed
+--   character: argument-follower, crowd-follower, stubborn, hedger, random or silent, by one rule on both pulls;
+--     not enough below 18 instances, not told apart where intervals are too wide
 --   monitoring: the ability minus the mean of the model's own judged dimensions, -1 to 1, as the three others
 --   dominant: the ability that is largest in most instances; null where that is not known
 --   dominant_share: share of these instances

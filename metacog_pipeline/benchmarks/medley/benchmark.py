@@ -100,7 +100,7 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
         Stage.ITEMS: "2",
         Stage.PARSING: "4",
         Stage.JUDGING: "2",
-        Stage.SCORING: "8",
+        Stage.SCORING: "9",
     }
     answer_modes = asking.MODES
     unanswered = UNANSWERED
@@ -129,17 +129,12 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
     }
     ladders = (
         Ladder("mms", "character", "hedger", "argument-follower"),
+        Ladder("resistance", "character", "crowd-follower", "argument-follower"),
+        Ladder("resistance", "character", "crowd-follower", "stubborn"),
         Ladder("t2", "character", "crowd-follower", "argument-follower"),
         Ladder("t2", "character", "stubborn", "argument-follower"),
     )
-    contrary = (
-        ("independent", "crowd-follower"),
-        ("statistics-follower", "argument-follower"),
-        ("statistics-follower", "stubborn"),
-        ("consensus-dependent", "argument-follower"),
-        ("consensus-dependent", "stubborn"),
-        ("counter-consensus", "crowd-follower"),
-    )
+    contrary = (("crowd-follower", "argument-follower"), ("crowd-follower", "stubborn"))
     gate_settings: ClassVar = {"limit": None}
 
     def probes(self) -> Iterable[Probe]:

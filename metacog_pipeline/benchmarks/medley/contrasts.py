@@ -3,8 +3,8 @@
 ==========================  =======================================================================================
 family                      value
 ==========================  =======================================================================================
-``models_paired``           MMS of a minus MMS of b (10 % trimmed means), instances resampled for both; p by Holm, that of
-                            all exchanges where 12 or fewer instances are shared
+``models_paired``           MMS of a minus MMS of b (10 % trimmed means), or a pull of a minus that of b (means), instances
+                            resampled for both; p by Holm, of all exchanges where 12 or fewer instances are shared
 ``rank``                    rank of ``model`` under normal, with the central 95 % of its ranks over resamples
 ``cross_domain``            Spearman's ρ over models of MMS in the domains a and b
 ``leave_one_domain_out``    ρ of the ranking without the domain a with the whole; ``statistic``: largest shift of a rank;
@@ -12,11 +12,11 @@ family                      value
 ``aggregation``             ρ of the rankings by the locations a and b; ``statistic``: largest shift
 ``pca``                     share of the variance of the judged dimensions that component a explains; ``measure`` says
                             whether over models or over instances
-``predictor``               ρ over models of a judged dimension (``measure``) with adversarial Δ or its behavioural part
+``predictor``               ρ over models of a judged dimension (``measure``) with adversarial Δ or ``pull_crowd``
                             (``a``); p by Bonferroni over the ten, exact up to 9 models; ``low`` and ``high`` are the range
                             when one model is left out
-``cognitive_map``           behavioural part of the adversarial Δ of ``model``; ``statistic`` that of its stripped Δ; ``a``
-                            the quadrant, ``verdict`` the profile, both "not enough" below 18 instances in either
+``cognitive_map``           the pull of the statistic on ``model``; ``statistic`` that of the arguments; ``a`` the quadrant,
+                            ``verdict`` the character, "not enough" below 18 instances
 ``analyst_overlap``         rank-biserial r of MMS on instances that show an analyst of ``model``'s family against the
                             others; ``statistic`` is U; p by Mann and Whitney, by Holm over models. Without ``model``: of
                             models with a relative among the analysts against those without
@@ -24,7 +24,7 @@ family                      value
                             over models. ``evaluation - control``: the difference of the two slopes
 ``dose_response``           what each further analyst shown adds to the share of claims rated otherwise than in step A;
                             intervals resample the instances asked with every number
-``character``               ``verdict`` says what ``model`` behaves like
+``character``               ``verdict``: what moves ``model``, as on the map
 ==========================  =======================================================================================
 
 The paper's claim that accepting arguments for their information rather than for the norm predicts robustness is the row
@@ -53,19 +53,19 @@ from metacog_pipeline.benchmarks.medley.construction.selection import PANEL
 from metacog_pipeline.benchmarks.medley.grades import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.items import DOMAINS
 from metacog_pipeline.benchmarks.medley.means import resampled_means
-from metacog_pipeline.benchmarks.medley.measures import scored_twice
-from metacog_pipeline.benchmarks.medley.presentation import ADVERSARIAL, DOSES, NORMAL, STRIPPED
+from metacog_pipeline.benchmarks.medley.measures import pulled, scored_twice
+from metacog_pipeline.benchmarks.medley.presentation import ADVERSARIAL, DOSES, NORMAL
 from metacog_pipeline.benchmarks.medley.profiles import (
-    FOLLOWERS,
     LEAST_CASES,
     NOT_ENOUGH,
     character,
-    profile,
+    habit,
     quadrant,
 )
+from metacog_pipeline.benchmarks.medley.pull import PULLS, pulls
 from metacog_pipeline.benchmarks.medley.rule_based.panel import Floats
 from metacog_pipeline.stats import exact, resampling
-from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED
+from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, OK, Estimate
 from metacog_pipeline.stats.pca import pca
 from metacog_pipeline.stats.ranks import spearman_rows
 from metacog_pipeline.stats.ranksum import mann_whitney
@@ -73,6 +73,7 @@ from metacog_pipeline.stats.robust import (
     LOCATIONS,
     N_BOOT,
     TRIMMED,
+    Location,
     location,
     rank_distribution,
     rank_shift,
@@ -84,7 +85,6 @@ Bound = Benchmark[Any, Any, Any]
 Related = Mapping[str, frozenset[str]]
 ALPHA = 0.05
 _NO_SPREAD = "no spread over resamples"
-_BEHAVIOUR = "behavioural parts: replies of both conditions scored alike"
 _JUDGED = [f"judged_{name}" for name in JUDGE_DIMENSIONS]
 _FEW = f"fewer than {LEAST_CASES} instances under both conditions"
 
@@ -121,7 +121,10 @@ def _matrix(groups: Sequence[Group], column: str = "mms") -> tuple[Floats, list[
 
 @functools.lru_cache(maxsize=2)  # most families look at the same groups
 def _matrix_of(groups: tuple[Group, ...], column: str) -> tuple[Floats, list[str]]:
-    frames = [averages(group).items for group in groups]
+    return _table([averages(group).items for group in groups], column)
+
+
+def _table(frames: Sequence[pl.DataFrame], column: str) -> tuple[Floats, list[str]]:
     ids = sorted({name for frame in frames for name in frame["item_id"]})
     place = {name: i for i, name in enumerate(ids)}
     values = np.full((len(frames), len(ids)), np.nan)
@@ -136,14 +139,22 @@ def paired(
     benchmark: Bound, groups: Sequence[Group], wanted: Collection[tuple[str, str]]
 ) -> Iterator[Comparison]:
     """Yield the wanted pairs of models under every condition, on the instances both were scored on."""
+    arms: dict[tuple[str, str | None, str], dict[str, Group]] = {}
+    for each in groups:
+        arms.setdefault((each.dataset, each.scoring, each.model), {})[each.condition] = each
     for base, own in _scored(groups, None, whole=False):
         place = {group.model: number for number, group in enumerate(own)}
         pairs = [(place[a], place[b]) for a, b in wanted if a in place and b in place]
-        if pairs:
-            values, _ = _matrix(own)
-            resamples = _Resamples(values, benchmark.stream("items"))
+        if not pairs:
+            continue
+        for measure in ("mms", *PULLS.get(own[0].condition, ())):
+            if measure == "mms":
+                resamples = _Resamples(_matrix(own)[0], benchmark.stream("items"))
+            else:
+                found = [pulls(each.condition, arms[each.dataset, each.scoring, each.model]) for each in own]
+                resamples = _Resamples(_table(found, measure)[0], benchmark.stream("items"), "mean")
             for i, j in pairs:
-                row = replace(base, family="models_paired", measure="mms", a=own[i].model, b=own[j].model)
+                row = replace(base, family="models_paired", measure=measure, a=own[i].model, b=own[j].model)
                 yield _paired(row, resamples, i, j)
 
 
@@ -151,8 +162,8 @@ class _Resamples:
     """Resampled scores of models ``(models, instances)``: the instances of a pair are those of either of the two, and pairs
     with the same instances share their resamples."""
 
-    def __init__(self, values: Floats, seed: int) -> None:
-        self.values, self.seed, self.here = values, seed, ~np.isnan(values)
+    def __init__(self, values: Floats, seed: int, statistic: Location = "trimmed_mean") -> None:
+        self.values, self.seed, self.here, self.statistic = values, seed, ~np.isnan(values), statistic
         self.drawn: dict[bytes, Floats] = {}
 
     def of(self, i: int, j: int) -> tuple[Floats, Floats]:
@@ -160,15 +171,17 @@ class _Resamples:
         either = self.here[i] | self.here[j]
         if (self.here[i] != self.here[j]).any():  # only what both were scored on may tell them apart
             both = np.where(self.here[i] & self.here[j], self.values[[i, j]], np.nan)[:, either]
-            return location(both), resampled_locations(both, n_boot=N_BOOT, seed=self.seed)
+            return location(both, self.statistic), resampled_locations(
+                both, self.statistic, n_boot=N_BOOT, seed=self.seed
+            )
         key = either.tobytes()
         if key not in self.drawn:
             same = (self.here == either).all(axis=1)
             own = self.values[:, either]
             scores = np.full((N_BOOT, len(own)), np.nan)
-            scores[:, same] = resampled_locations(own[same], n_boot=N_BOOT, seed=self.seed)
+            scores[:, same] = resampled_locations(own[same], self.statistic, n_boot=N_BOOT, seed=self.seed)
             self.drawn[key] = scores
-        return location(self.values[[i, j]][:, either]), self.drawn[key][:, [i, j]]
+        return location(self.values[[i, j]][:, either], self.statistic), self.drawn[key][:, [i, j]]
 
 
 def _paired(row: Comparison, resamples: _Resamples, i: int, j: int) -> Comparison:
@@ -191,11 +204,12 @@ def _paired(row: Comparison, resamples: _Resamples, i: int, j: int) -> Compariso
         return replace(row, status=_NO_SPREAD, p=1.0 if abs(value) < 1e-12 else None)
     row = replace(row, se=found.se, low=found.low, high=found.high, statistic=found.statistic)
     if n > exact.MOST_SWAPPED:
-        wald = resampling.wald_p(value / found.se, n - 2 * int(TRIMMED * n + 1e-9) - 1)
+        trimmed = TRIMMED if resamples.statistic == "trimmed_mean" else 0.0
+        wald = resampling.wald_p(value / found.se, n - 2 * int(trimmed * n + 1e-9) - 1)
         held = max(wald, exact.least_p(n))
         return replace(row, p=held, note="; ".join(each for each in (found.usable_note, lost) if each))
     shared = resamples.values[[i, j]][:, both][:, :, None]
-    p = exact.paired_p(shared[0], shared[1], lambda each: location(each[:, :, 0]))
+    p = exact.paired_p(shared[0], shared[1], lambda each: location(each[:, :, 0], resamples.statistic))
     return replace(row, p=p, note="; ".join(each for each in (exact.NOTE, lost) if each))
 
 
@@ -340,15 +354,15 @@ def components(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison
 
 
 def predictors(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
-    """Yield how the mean grade in each judged dimension goes with adversarial Δ over models; p by Bonferroni."""
-    found: dict[Comparison, list[tuple[Floats, tuple[float, float, int]]]] = {}
+    """Yield how the mean grade in each judged dimension goes with adversarial Δ and pull over models; p by Bonferroni."""
+    found: dict[Comparison, list[tuple[Floats, tuple[float, float]]]] = {}
     for base, arms in _models(groups):
-        change, graded = changes(arms, ADVERSARIAL), averages(arms[NORMAL]).items.select(_JUDGED)
-        if change is not None and graded[_JUDGED[0]].drop_nulls().len():
+        change, graded = _change(benchmark, arms), averages(arms[NORMAL]).items.select(_JUDGED)
+        if not math.isnan(change[0]) and graded[_JUDGED[0]].drop_nulls().len():
             found.setdefault(replace(base, model=None), []).append((_means(graded), change))
     for base, told in found.items():
         grades = np.stack([means for means, _ in told]).T
-        for place, name in enumerate(("adversarial_delta", "adversarial_delta_behaviour")):
+        for place, name in enumerate(("adversarial_delta", "pull_crowd")):
             values = np.array([change[place] for _, change in told])
             if len(told) >= 2 and not np.isnan(values).any():
                 yield from _predictors(grades, values, replace(base, a=name))
@@ -400,19 +414,16 @@ def _means(frame: pl.DataFrame) -> Floats:
 
 # --- within a model, between conditions -------------------------------------------------------------------------------
 def cognitive_map(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
-    """Yield the behavioural part of each model's changes under both other conditions, with quadrant and profile."""
+    """Yield where each model is on the map of the two pulls under an inverted consensus, and its character."""
     for base, arms in _models(groups):
-        inverted, weak = changes(arms, ADVERSARIAL), changes(arms, STRIPPED)
-        if inverted is None or weak is None:
-            continue
-        n, adversarial, stripped = min(inverted[2], weak[2]), inverted[1], weak[1]
-        enough = n >= LEAST_CASES
-        yield replace(
-            base, family="cognitive_map", measure="mms_delta_behaviour",
-            a=quadrant(adversarial, stripped) if enough else NOT_ENOUGH, value=_number(adversarial),
-            statistic=_number(stripped), n=n, note=_BEHAVIOUR if enough else _FEW,
-            verdict=profile(100 * adversarial, 100 * stripped) if enough else NOT_ENOUGH,
-        )  # fmt: skip
+        if ADVERSARIAL in arms:
+            crowd, arguments = _both_pulls(benchmark, arms)
+            yield replace(
+                base, family="cognitive_map", measure="pull_crowd", a=quadrant(crowd, arguments), value=crowd.value,
+                low=crowd.low, high=crowd.high, se=crowd.sem, statistic=arguments.value, n=crowd.n,
+                verdict=_character(arms, crowd, arguments), note="statistic: pull_arguments",
+                status=OK if crowd.value is not None else crowd.status,
+            )  # fmt: skip
 
 
 def dose_response(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
@@ -437,16 +448,27 @@ def dose_response(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Compari
 
 
 def characters(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
-    """Yield what each model behaves like."""
+    """Yield what moves each model, by the rule of the map."""
     for base, arms in _models(groups):
-        behaves = character(_behaviour(arms))
-        if behaves is not None:
-            n = averages(arms[ADVERSARIAL if behaves in FOLLOWERS else NORMAL]).items.height
-            few = behaves != "silent" and n < LEAST_CASES
-            yield replace(
-                base, family="character", measure="behaviour", n=n,
-                verdict=NOT_ENOUGH if few else behaves, note=_FEW if few else "",
-            )  # fmt: skip
+        pulls = _both_pulls(benchmark, arms) if ADVERSARIAL in arms else ()
+        verdict = _character(arms, *pulls)
+        if verdict is not None:
+            group = arms[ADVERSARIAL] if pulls else arms[NORMAL]
+            few = _FEW if verdict == NOT_ENOUGH else ""
+            n = averages(group).items.height
+            yield replace(base, family="character", measure="pulls", n=n, verdict=verdict, note=few)
+
+
+def _both_pulls(benchmark: Bound, arms: Mapping[str, Group]) -> tuple[Estimate, Estimate]:
+    found = pulled(benchmark, ADVERSARIAL, arms)
+    return found["pull_crowd"], found["pull_arguments"]
+
+
+def _character(arms: Mapping[str, Group], *pulls: Estimate) -> str | None:
+    normal, asked = averages(arms[NORMAL]), arms[NORMAL].asked
+    shares = {name: _mean(normal.items[name]) for name in ("epistemic_cowardice", "self_revision_rate")}
+    shares["coverage"] = normal.scored / asked if asked else None
+    return habit(shares) or (character(*pulls) if pulls else None)
 
 
 def _models(groups: Sequence[Group]) -> Iterator[tuple[Comparison, dict[str, Group]]]:
@@ -460,27 +482,14 @@ def _models(groups: Sequence[Group]) -> Iterator[tuple[Comparison, dict[str, Gro
                 yield replace(base, model=model), arms
 
 
-def changes(arms: Mapping[str, Group], condition: str) -> tuple[float, float, int] | None:
-    """Return the mean change of MMS against ``normal``, its behavioural part, and how many instances that rests on."""
-    if condition not in arms or NORMAL not in arms:
-        return None
-    both = scored_twice(averages(arms[condition]), averages(arms[NORMAL]))
-    whole, behaviour = _mean(both["mms"] - both["normal"]), _mean(both["mms"] - both["rescored"])
-    if whole is None:
-        return None
-    n = both["rescored"].drop_nulls().len()
-    return whole, math.nan if behaviour is None else behaviour, n
-
-
-def _behaviour(arms: Mapping[str, Group]) -> dict[str, float | None]:
-    normal = averages(arms[NORMAL])
-    asked = arms[NORMAL].asked
-    told: dict[str, float | None] = {"coverage": normal.scored / asked if asked else None}
-    for name in ("epistemic_cowardice", "self_revision_rate", "change_rate"):
-        told[name] = _mean(normal.items[name])
-    if ADVERSARIAL in arms:
-        told["adversarial_changed"] = _mean(averages(arms[ADVERSARIAL]).items["changed_from_normal"])
-    return told
+def _change(benchmark: Bound, arms: Mapping[str, Group]) -> tuple[float, float]:
+    """Return the mean change of MMS under an inverted consensus, and the pull of the statistic there; NaN without."""
+    if ADVERSARIAL not in arms:
+        return math.nan, math.nan
+    both = scored_twice(averages(arms[ADVERSARIAL]), averages(arms[NORMAL]))
+    known = _mean(both["mms"] - both["normal"]), _both_pulls(benchmark, arms)[0].value
+    whole, pull = (math.nan if each is None else each for each in known)
+    return whole, pull
 
 
 def _mean(values: pl.Series) -> float | None:
@@ -499,8 +508,8 @@ def _verdict(p: float) -> str:
 CONTRASTS: tuple[Contrast, ...] = (
     Contrast(
         "models_paired", paired, "holm", ("dataset", "scoring", "source", "condition", "family", "measure"),
-        between_models=True, pairs=True, version="3",
-        words="Difference of MMS between two models, instances resampled for both.",
+        between_models=True, pairs=True, version="4",
+        words="Difference of MMS, or of a pull, between two models, instances resampled for both.",
     ),
     Contrast(
         "analyst_overlap", overlap, "holm", ("dataset", "scoring", "source", "condition", "family", "measure", "a"),
@@ -519,14 +528,14 @@ CONTRASTS: tuple[Contrast, ...] = (
         words="By how much a tenfold size raises a score within families, and evaluation more than control.",
     ),
     Contrast(
-        "cognitive_map", cognitive_map, None, paper="Table S7", version="2",
-        words="Behavioural part of the changes against normal, named.",
+        "cognitive_map", cognitive_map, None, version="3",
+        words="Pulls of statistic and arguments under an inverted consensus, named.",
     ),
     Contrast(
         "dose_response", dose_response, None,
         words="How many more claims are rated otherwise for each further analyst shown.",
     ),
-    Contrast("character", characters, None, version="2", words="What a model behaves like, by what it changes."),
+    Contrast("character", characters, None, version="3", words="What moves a model, by the rule of the map."),
     Contrast(
         "predictor", predictors, None, ("dataset", "scoring", "source", "condition", "family", "a"),
         unit="models", version="2",

@@ -21,7 +21,7 @@ _SIZE = re.compile(r"\((\d+)B\)")
 _FAMILIES = ("Gemma", "GPT")
 _PAIR = {"a": "of", "b": "and"}
 _CHANGES = ("adversarial_delta", "stripped_delta")
-_BEHAVIOUR = ("adversarial_delta_behaviour", "stripped_delta_behaviour")
+_PULLS = ("pull_crowd", "pull_arguments")
 _DIMENSION = "judged_normative_vs_informational"
 _INSTANCES = "n = 130 instances"
 
@@ -89,16 +89,18 @@ def figure_2(home: Home) -> Markup:
     drawn = maps.plane(points, x=across, y=up, axes_at_zero=True)
     method, n = "means, no interval printed", "n = 30 and 50 instances"
     made = [exhibits.figure_of(PRINTED, drawn, "changes of MMS, points", n=n, method=method)]
-    axes = (f"behavioural {across}", f"behavioural {up}")
-    made += _planes(home, _BEHAVIOUR, axes, "behavioural changes of MMS, points", (100, 100), at_zero=True)
+    axes = ("pull of an inverted statistic", "pull of the arguments against it")
+    made += _planes(
+        home, _PULLS, axes, "shifts of ratings toward each, units of the scale", (1, 1), at_zero=True
+    )
     return pieces.grid(made)
 
 
 def figure_3(home: Home) -> Markup:
     """Return a judged dimension under an untouched consensus against the change under an inverted one."""
-    axes = ("normative, informational", "behavioural change, inverted consensus")
-    said = "a judged dimension and the behavioural change under an inverted consensus"
-    made = _planes(home, (_DIMENSION, _BEHAVIOUR[0]), axes, said, (1, 100), at_zero=False)
+    axes = ("normative, informational", "pull of an inverted statistic")
+    said = "a judged dimension and the pull of an inverted statistic"
+    made = _planes(home, (_DIMENSION, _PULLS[0]), axes, said, (1, 1), at_zero=False)
     return pieces.grid(made) or pieces.paragraph(exhibits.NOBODY, "soft")
 
 
@@ -212,9 +214,8 @@ def table_s7(home: Home) -> Markup:
         Column("MMS", "baseline", "adversarial_delta_base", 100.0, 1),
         Column("MMS, inverted consensus", "adversarial", "", 100.0, 1),
         Column("change, inverted", "adversarial_delta", "adversarial_delta", 100.0, 1),
-        Column("of it behaviour", "", "adversarial_delta_behaviour", 100.0, 1),
+        Column("crowd pull, % of the scale", "", "pull_crowd", 100.0, 1),
         Column("change, weak analysts", "stripped_delta", "stripped_delta", 100.0, 1),
-        Column("of it behaviour", "", "stripped_delta_behaviour", 100.0, 1),
         Column("label", "profile"),
     ]
     return _by_model(home, "table_s7", columns, "true")

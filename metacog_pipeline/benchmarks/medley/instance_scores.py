@@ -21,6 +21,7 @@ from metacog_pipeline.benchmarks.medley.grades import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS, Instance
 from metacog_pipeline.benchmarks.medley.known_answers import KnownAnswerOutcome, outcome
 from metacog_pipeline.benchmarks.medley.presentation import ADVERSARIAL, MASKING, NORMAL, Masking, presented
+from metacog_pipeline.benchmarks.medley.pull import PULLS, turned
 from metacog_pipeline.benchmarks.medley.responses import triple
 from metacog_pipeline.benchmarks.medley.rule_based.batch import HEDGING_BAND, Batch, Triple, read
 from metacog_pipeline.benchmarks.medley.rule_based.measures import (
@@ -53,12 +54,13 @@ _NAMES = (
     *("dominant", "n_judged", "known_answer", "known_answer_first", "known_answer_final"),
     *("self_revision_rate", "change_rate", "susceptibility", *STEP_A_ALONE),
     *(f"failed_{step}" for step in STEPS),
-    *("judge_share_missing", "changed_from_normal", "rescored"),
+    *("judge_share_missing", "changed_from_normal", "rescored", "turned"),
 )
 _KINDS: dict[str, Any] = {
     **dict.fromkeys(("dominant", "known_answer"), pl.String),
     **dict.fromkeys((*_FLAGS, *(f"failed_{step}" for step in STEPS)), pl.Boolean),
     "n_judged": pl.Int64,
+    "turned": pl.List(pl.Int8),
 }
 #: What `score_instances` adds to responses.
 DERIVED = pl.Schema({name: _KINDS.get(name, pl.Float64) for name in (*_FLAGS, *_NAMES)})
@@ -237,10 +239,10 @@ def score_instances(
     ``answered`` says whether the row counts; what step A says by
     itself (``step_a_…``) counts where that could be read.
     ``judge_share_missing``: share of the three tiers, as they weigh in MMS, that rests on grades no judge gave.
-    ``rescored``: MMS of the replies that the same run gave under ``normal``, scored as this condition is; null for
-    ``normal``. Judges are not asked again: replies that are the same here have the grades of here, others those of
-    ``normal``. ``changed_from_normal``: share of the claims rated otherwise in B-social than under the
-    condition ``normal`` of the same run, null for that condition itself.
+    ``rescored``: MMS of the replies that the same run gave under ``normal``, scored as this condition is, with the grades
+    given here, so that no difference rests on judges; null for ``normal``. ``changed_from_normal``: share of the claims
+    rated otherwise in B-social than under the condition ``normal`` of the same run, null for that condition itself.
+    ``turned``: what the condition shows otherwise than ``normal`` (`pull.turned`).
     """
     options = PRESETS[scoring]
     known = {instance.item_id: instance for instance in instances}
@@ -253,7 +255,12 @@ def score_instances(
                 "read the answers again"
             )
         shown = {name: _shown(known[name], condition, masking) for name in frame["item_id"].unique()}
-        parts.append(_scored(frame, shown, judged, options, condition))
+        part = _scored(frame, shown, judged, options, condition)
+        if condition in PULLS:
+            told = {name: turned(known[name], condition, masking) for name in shown}
+            rows = pl.Series("turned", [told[name] for name in frame["item_id"]], DERIVED["turned"])
+            part = part.with_columns(rows)
+        parts.append(part)
     if not parts:
         return responses.with_columns(pl.lit(None, kind).alias(name) for name, kind in DERIVED.items())
     whole = pl.concat(parts)
@@ -309,17 +316,13 @@ def _beside_normal(
     """Return scored responses with ``rescored`` and ``changed_from_normal``."""
     keys = [*_RUN, "condition"]
     normal = scored.filter(pl.col("condition") == NORMAL).select(*_RUN, "status", *_REPLIES, *_FINAL)
-    others = scored.filter(pl.col("condition") != NORMAL).select(*keys, *_REPLIES, *_FINAL)
+    others = scored.filter(pl.col("condition") != NORMAL).select(*keys, *_FINAL)
     both = others.join(normal, on=_RUN, suffix="_normal")
     rows = both.to_dicts()
-    grades = None
-    if judged is not None:
-        same = [all(row[name] == row[f"{name}_normal"] for name in _REPLIES) for row in rows]
-        graded_as = [row["condition"] if kept else NORMAL for row, kept in zip(rows, same, strict=True)]
-        grades = [_grades(judged, row, name) for row, name in zip(rows, graded_as, strict=True)]
+    grades = None if judged is None else [_grades(judged, row, row["condition"]) for row in rows]
     again = score_triples(
         [_shown(known[row["item_id"]], row["condition"], masking) for row in rows],
-        [triple({name: row[f"{name}_normal"] for name in _REPLIES}) for row in rows],
+        [triple({name: row[name] for name in _REPLIES}) for row in rows],
         grades,
         options,
         adversarial=[row["condition"] == ADVERSARIAL for row in rows],

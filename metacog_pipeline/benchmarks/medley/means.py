@@ -53,8 +53,11 @@ class Means:
         return _means(values, sizes, self.draws[[first]] - self.draws[[second]])
 
 
-def resampled_means(columns: Floats, n_boot: int, seed: int) -> Means:
-    """Return the means of ``columns`` ``(instances, k)``, whose NaN are left out; the same seed gives the same bytes."""
+def resampled_means(columns: Floats, n_boot: int, seed: int, *, signed: bool = False) -> Means:
+    """Return the means of ``columns`` ``(instances, k)``, whose NaN are left out; the same seed gives the same bytes.
+
+    ``signed``: values that happen to be in 0..1 are no shares, so that resamples give the ends.
+    """
     table = np.asarray(columns, dtype=np.float64)
     here = ~np.isnan(table)
     known, sizes = np.where(here, table, 0.0), here.sum(axis=0).astype(np.float64)
@@ -65,6 +68,8 @@ def resampled_means(columns: Floats, n_boot: int, seed: int) -> Means:
     with np.errstate(invalid="ignore"):
         draws = np.ascontiguousarray((_product(weights, known) / drawn).T)
         found = _means(known.sum(axis=0) / sizes, sizes, draws)
+    if signed:
+        return found
     return replace(
         found, ends=np.array([_ends(table[here[:, k], k], found.ends[k]) for k in range(len(sizes))])
     )

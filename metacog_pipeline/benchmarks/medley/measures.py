@@ -15,6 +15,7 @@ the judged measures have no value.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -34,6 +35,8 @@ from metacog_pipeline.benchmarks.medley.items import DOMAINS, EVERY
 from metacog_pipeline.benchmarks.medley.judging import agreement, declared, suite
 from metacog_pipeline.benchmarks.medley.means import resampled_means
 from metacog_pipeline.benchmarks.medley.presentation import DOSES, NORMAL
+from metacog_pipeline.benchmarks.medley.pull import NAMES as PULL_NAMES
+from metacog_pipeline.benchmarks.medley.pull import PULLS, no_placebo, pulls
 from metacog_pipeline.benchmarks.medley.rule_based.batch import HEDGING_BAND
 from metacog_pipeline.benchmarks.medley.rule_based.measures import MEASURES as COMPUTED
 from metacog_pipeline.benchmarks.medley.rule_based.panel import Floats
@@ -55,6 +58,7 @@ NOT_JUDGED = "not judged"
 NO_KNOWN_ANSWER = "no instance with a known answer"
 NOT_THERE = "not defined for these instances"
 NO_BASE = "no instance scored under normal as well"
+NOTHING_TURNED = "no claim is visibly turned"
 # The target claim of a published case names a slot, and each respondent fills the slots with claims of its own.
 KNOWN_CAVEAT = (
     "claims are the respondent's own: the target slot has no fixed meaning where claims have no text"
@@ -62,6 +66,7 @@ KNOWN_CAVEAT = (
 _MEAN = "mean, instance bootstrap"
 _FIRST = "mean over answers to step A, instance bootstrap"
 _DELTA = "mean of MMS minus MMS under normal on the same instances, instance bootstrap"
+_PULLED = "mean shift toward what is shown minus the placebo, instance bootstrap"
 _DIFFERENCES = tuple(f"ipsative_{name}" for name in ABILITIES)
 # What is judged has no value without judges.
 _JUDGED = (*(f"judged_{name}" for name in JUDGE_DIMENSIONS), "mas", *ABILITIES, *_DIFFERENCES, *DOMINANT)
@@ -101,15 +106,14 @@ def first_step(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
 
 def changes(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
     """Return how a condition differs from ``normal`` on the instances scored under both."""
-    normal = {
-        (group.dataset, group.scoring, group.model, group.run): group
-        for group in groups
-        if group.condition == NORMAL
-    }
+    of_model: dict[tuple[Any, ...], dict[str, Group]] = {}
+    for group in groups:
+        key = (group.dataset, group.scoring, group.model, group.run)
+        of_model.setdefault(key, {})[group.condition] = group
     found: list[Found] = []
     for group in groups:
-        base = normal.get((group.dataset, group.scoring, group.model, group.run))
-        found.append({} if group.condition == NORMAL else _against_normal(benchmark, group, base))
+        arms = of_model[group.dataset, group.scoring, group.model, group.run]
+        found.append({} if group.condition == NORMAL else _against_normal(benchmark, group, arms))
     return found
 
 
@@ -191,8 +195,9 @@ def _first(own: Averages, seed: int) -> Found:
     return {name: means.estimate(place, *told[name]) for place, name in enumerate(STEP_A_ALONE)}
 
 
-def _against_normal(benchmark: Bound, group: Group, base: Group | None) -> Found:
-    names = (*_deltas(group.condition), "changed_from_normal")
+def _against_normal(benchmark: Bound, group: Group, arms: Mapping[str, Group]) -> Found:
+    base = arms.get(NORMAL)
+    names = (*_deltas(group.condition), "changed_from_normal", *PULLS.get(group.condition, ()))
     both = None if base is None else scored_twice(averages(group), averages(base))
     why = NO_BASE if both is None or both.is_empty() else None
     if averages(group).items.is_empty():
@@ -201,17 +206,31 @@ def _against_normal(benchmark: Bound, group: Group, base: Group | None) -> Found
         why = base.incomplete
     if both is None or why is not None:
         return {name: unavailable(0, _DELTA, why or NO_BASE) for name in names}
-    mms, normal, rescored = both["mms"], both["normal"], both["rescored"]
-    columns = (mms - normal, normal, rescored - normal, mms - rescored, both["changed_from_normal"])
+    mms, normal = both["mms"], both["normal"]
+    columns = (mms - normal, normal, both["rescored"] - normal, both["changed_from_normal"])
     means = resampled_means(np.column_stack(columns), N_BOOT, benchmark.stream("items"))
     methods = (
         _DELTA,
         "mean MMS under normal of these instances",
         "mean change of MMS when replies under normal are scored as here, instance bootstrap",
-        "mean of MMS minus MMS of the replies under normal scored as here, instance bootstrap",
         "share of claims rated otherwise than under normal",
     )
-    return {name: means.estimate(place, methods[place], NO_BASE) for place, name in enumerate(names)}
+    found = {name: means.estimate(place, methods[place], NO_BASE) for place, name in enumerate(names[:4])}
+    return found | pulled(benchmark, group.condition, arms)
+
+
+def pulled(benchmark: Bound, condition: str, arms: Mapping[str, Group]) -> Found:
+    """Return the pulls of a condition with intervals; ``arms``: the groups of the model by condition."""
+    names = PULLS.get(condition, ())
+    if not names:
+        return {}
+    own = _table(pulls(condition, arms), names)
+    means = resampled_means(own, N_BOOT, benchmark.stream("items"), signed=True)
+    found = {name: means.estimate(place, _PULLED, NOTHING_TURNED) for place, name in enumerate(names)}
+    return {
+        name: replace(each, status=no_placebo(name, arms) or OK) if each.status == OK else each
+        for name, each in found.items()
+    }
 
 
 def scored_twice(own: Averages, normal: Averages) -> pl.DataFrame:
@@ -261,15 +280,18 @@ _WORDS = {
     "step_a_hedging": "Share of ratings in step A from {:.2f} to {:.2f}.".format(*HEDGING_BAND),
     "step_a_brier": "Mean squared distance of confidence in step A from the outcome.",
     "step_a_resistance": "Share of known answers whose wrong claim is resisted in step A.",
-    "adversarial_delta": "MMS with an inverted consensus minus MMS of the same instances without.",
+    "adversarial_delta": "MMS with an inverted consensus minus MMS of the same instances without; a score, no behaviour.",
     "adversarial_delta_scoring": "Scoring part of the change: replies under normal, scored with the consensus inverted.",
-    "adversarial_delta_behaviour": "Behavioural part of the change: both scored alike; 0 for equal replies.",
     "adversarial_delta_base": "MMS under normal of the instances asked with an inverted consensus.",
     "stripped_delta": "MMS with the two weakest analysts minus MMS of the same instances with all.",
     "stripped_delta_scoring": "Scoring part of the change: replies under normal, scored with the two weakest analysts.",
-    "stripped_delta_behaviour": "Behavioural part of the change: both scored alike; 0 for equal replies.",
     "stripped_delta_base": "MMS under normal of the instances asked with the two weakest analysts.",
     "changed_from_normal": "Share of claims rated otherwise than under normal.",
+    "pull_crowd": "Shift of ratings toward a statistic that is shown inverted, minus the placebo.",
+    "pull_arguments": "Shift of ratings toward the arguments that a statistic is shown against, minus the placebo.",
+    "pull_self": "Shift of private ratings toward the own view where no questions press on it, minus the placebo.",
+    "pull_panel": "Shift of ratings toward the analysts left, arguments and statistic together, minus the placebo.",
+    "resistance": "1 minus the pull of a statistic that misstates what the analysts hold: 1 is not moved, 0 all the way.",
 }
 _ARM_WORDS = {
     "minimal": "with the bare request to revise",
@@ -280,7 +302,6 @@ _PARTS = {
     "": "MMS {} minus MMS of the same instances under normal.",
     "_base": "MMS under normal of the instances asked {}.",
     "_scoring": "Scoring part of the change {}: replies under normal, scored as there.",
-    "_behaviour": "Behavioural part of the change {}: both scored alike; 0 for equal replies.",
 }
 # As boards show the condition.
 _TRAIT_UNDER = tuple(f"normal {name}{words}" for name in ("reference", "paper") for words in ("", ":authors"))
@@ -291,8 +312,9 @@ _BAD = BAD_WHEN_HIGH | {"judge_share_missing", "step_a_brier", "known_answer_cap
 _NEITHER = {
     *("self_revision_rate", "change_rate", "susceptibility", "changed_from_normal"),
     *("step_a_confidence", "step_a_hedging", "dominant_share", "judge_bias", *DOMINANT, *_DIFFERENCES),
-    *(f"{arm}_delta_scoring" for arm in EVERY),
-    *(f"{arm}_delta{part}" for arm in DOSES for part in ("", "_behaviour")),
+    # A condition scores by other rules than normal: a change of a score is neither good nor bad.
+    *(f"{arm}_delta{part}" for arm in EVERY for part in ("", "_scoring")),
+    *(name for name in PULL_NAMES if name != "resistance"),
 }
 _OPEN: Mapping[str, tuple[float | None, float | None]] = {
     "step_a_confidence": (None, None),
@@ -300,6 +322,8 @@ _OPEN: Mapping[str, tuple[float | None, float | None]] = {
     "susceptibility": (None, None),
     "judge_agreement": (None, 1.0),
     "judge_bias": (-1.0, 1.0),
+    # A placebo of the other sign adds to a pull.
+    **dict.fromkeys(PULL_NAMES, (None, None)),
 }
 _MEAN_NAMES = (*_MEANS, "known_answer_gap", "dominant_share")
 _LOCATIONS = (*MMS, *BY_DOMAIN)
@@ -369,6 +393,10 @@ def _only(wanted: str) -> Callable[[str], bool]:
     return lambda condition: condition == wanted
 
 
+def _turns(name: str, condition: str) -> bool:
+    return name in PULLS.get(condition, ())
+
+
 def _deltas(condition: str) -> tuple[str, ...]:
     return tuple(f"{condition}_delta{part}" for part in _PARTS)
 
@@ -390,6 +418,10 @@ MEASURES: tuple[MeasureSet, ...] = (
                 for name in _deltas(arm)
             ),
             replace(_declared("changed_from_normal"), conditions=lambda condition: condition != NORMAL),
+            *(
+                replace(_declared(name), conditions=functools.partial(_turns, name), rests_on=())
+                for name in PULL_NAMES
+            ),
         ),
         changes,
     ),

@@ -215,7 +215,7 @@ def position_map(instance: Instance) -> str:
     lines = []
     for claim in instance.claims:
         held = [
-            f"{analyst_label(place).removeprefix('Analyst ')}={_held(analyst, claim.claim_id)}"
+            f"{analyst_label(place).removeprefix('Analyst ')}={held(analyst, claim.claim_id)}"
             for place, analyst in enumerate(instance.analysts)
         ]
         lines.append(f"{claim.claim_id}: {', '.join(held)}")
@@ -280,7 +280,8 @@ def _agreement(detail: Mapping[str, Any], masking: Masking) -> tuple[str, object
     return "strong" if deviation < STRONG_BELOW else "moderate", detail.get("n_analysts", UNKNOWN)
 
 
-def _held(analyst: Analyst, claim_id: str) -> str:
+def held(analyst: Analyst, claim_id: str) -> str:
+    """Return the position an analyst takes on a claim: supports, opposes or uncertain; ``?`` where it rates it nowhere."""
     item = _item(analyst, claim_id)
     if item is None:
         return UNKNOWN

@@ -1,17 +1,17 @@
-"""What a model does when others disagree: its place on the cognitive map, its profile there, and its character.
+"""What a model is moved by: one rule on its signed pulls (`pull`) names its place on the map and its character.
 
-The map has the change of MMS under an inverted consensus (adversarial) on one axis and with two weak analysts (stripped)
-on the other. MMS itself is scored otherwise there: someone who changes nothing moves by that. So places are those of the
-behavioural part of the change, in which replies of both conditions are scored alike; printed changes cannot be split. The
-paper labels eleven models in words and gives no rule; `profile` is the simplest rule that gives ten of these labels from
-the printed changes. What respondents do is told apart by what they change as well, which is their `character`.
+The map has the pull of the statistic on one axis and that of the arguments on the other, both under an inverted consensus,
+where the two part. The paper's map has changes of MMS instead, which scores replies there by other rules, and labels eleven
+models in words without a rule; `profile` is the simplest one that gives ten of these labels from the printed changes.
 
-All of this needs `LEAST_CASES` instances scored under both conditions, as many as gate G10 wants known answers.
+A place and a character rest on `LEAST_CASES` instances, as many as gate G10 wants known answers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+
+from metacog_pipeline.stats.estimate import Estimate
 
 PROFILES = (
     "statistics-follower",
@@ -23,23 +23,21 @@ PROFILES = (
 )
 CHARACTERS = ("argument-follower", "crowd-follower", "stubborn", "hedger", "random", "silent")
 LEAST_CASES = 18
-NOT_ENOUGH = "not enough"
-#: Told apart by what an inverted consensus changes.
-FOLLOWERS = ("argument-follower", "crowd-follower")
+NOT_ENOUGH, OPEN = "not enough", "not told apart"
 # In points of MMS (0..100).
 SWAYED_FROM, STRONGLY_FROM, NEEDS_ARGUMENTS_FROM = 2.0, 6.0, 4.0
-_NOTHING = 1e-12
 # Shares of claims.
-HEDGES_FROM, ERRATIC_FROM, MOVED_FROM, CROWD_FROM = 0.9, 0.5, 0.05, 0.10
+HEDGES_FROM, ERRATIC_FROM = 0.9, 0.5
+LEAST_PULL = 0.05  # of the scale, a quarter of the step between two labels: less is no pull, however surely it is there
 
 
-def quadrant(adversarial: float, stripped: float) -> str:
-    """Return the signs of both changes."""
-    return f"adversarial {_sign(adversarial)}, stripped {_sign(stripped)}"
+def quadrant(crowd: Estimate, arguments: Estimate) -> str:
+    """Return whether statistic and arguments pull, push away, or neither, by their intervals."""
+    return f"crowd {_sign(crowd)}, arguments {_sign(arguments)}"
 
 
 def profile(adversarial: float, stripped: float) -> str:
-    """Return the profile of a model from both changes of its MMS against ``normal``, in points of 0..100."""
+    """Return the label of a printed model from both changes of its MMS against ``normal``, in points of 0..100."""
     if adversarial > SWAYED_FROM:
         return "statistics-follower" if adversarial >= STRONGLY_FROM else "consensus-dependent"
     if adversarial < -SWAYED_FROM:
@@ -49,35 +47,39 @@ def profile(adversarial: float, stripped: float) -> str:
     return "argument consumer" if stripped <= -NEEDS_ARGUMENTS_FROM else "argument-evaluator"
 
 
-def character(told: Mapping[str, float | None]) -> str | None:
-    """Return which of `CHARACTERS` a respondent behaves like, None where there is too little to say.
+def habit(shares: Mapping[str, float | None]) -> str | None:
+    """Return silent, hedger or random of who would answer so whatever is shown, None of everybody else.
 
-    ``told``, all 0..1: ``coverage``; under ``normal``: ``epistemic_cowardice`` (share of hedged ratings),
-    ``self_revision_rate`` (share of claims rated otherwise after looking over the own answer), ``change_rate`` (after
-    reading the others); under ``adversarial``: ``adversarial_changed`` (share of claims rated otherwise than under
-    ``normal``).
-
-    In this order: one that says nothing is silent; one that hedges nine ratings in ten, a hedger; one that changes half of
-    its ratings although it has read nothing new is random; one that moves with a consensus whose arguments stayed the same
-    is a crowd-follower; one that changes next to nothing is stubborn; one that is moved by what it reads, but not by the
-    direction of the consensus, is an argument-follower.
+    ``shares``, all 0..1 under ``normal``: ``coverage``, ``epistemic_cowardice`` (hedged ratings), ``self_revision_rate``
+    (claims rated otherwise after looking over the own answer, with nothing new to read).
     """
-    if told.get("coverage") == 0:
+    hedged, revised = shares.get("epistemic_cowardice"), shares.get("self_revision_rate")
+    if shares.get("coverage") == 0:
         return "silent"
-    hedged, revised = told.get("epistemic_cowardice"), told.get("self_revision_rate")
-    moved, by_crowd = told.get("change_rate"), told.get("adversarial_changed")
     if hedged is not None and hedged >= HEDGES_FROM:
         return "hedger"
-    if revised is not None and revised >= ERRATIC_FROM:
-        return "random"
-    if by_crowd is not None and by_crowd >= CROWD_FROM:
+    return "random" if revised is not None and revised >= ERRATIC_FROM else None
+
+
+def character(crowd: Estimate, arguments: Estimate) -> str:
+    """Return who a respondent follows: the source that surely pulls, the statistic before the arguments; else itself.
+
+    "not told apart" where an interval holds both no pull and one of `LEAST_PULL`.
+    """
+    if max(crowd.n, arguments.n) < LEAST_CASES or crowd.low is None or arguments.low is None:
+        return NOT_ENOUGH
+    if crowd.low > 0 and (crowd.value or 0.0) >= LEAST_PULL:
         return "crowd-follower"
-    if moved is None:
-        return None
-    if moved < MOVED_FROM:
-        return "stubborn"
-    return "argument-follower" if by_crowd is not None else None
+    if arguments.low > 0 and (arguments.value or 0.0) >= LEAST_PULL:
+        return "argument-follower"
+    return "stubborn" if all(_small(each) for each in (crowd, arguments)) else OPEN
 
 
-def _sign(change: float) -> str:
-    return "unchanged" if abs(change) < _NOTHING else "up" if change > 0 else "down"
+def _small(pull: Estimate) -> bool:
+    return all(end is not None and abs(end) < LEAST_PULL for end in (pull.low, pull.high))
+
+
+def _sign(pull: Estimate) -> str:
+    if pull.low is None or pull.high is None:
+        return "unknown"
+    return "pulls" if pull.low > 0 else "pushes" if pull.high < 0 else "open"

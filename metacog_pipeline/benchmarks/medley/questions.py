@@ -6,8 +6,8 @@ from metacog_pipeline.benchmark.contract import Question
 
 QUESTIONS = (
     Question(
-        "Does one model keep better to its own judgement among others than another?",
-        ("models_paired", "mms"),
+        "Does one model withstand a statistic that misstates what others hold better than another?",
+        ("models_paired", "resistance"),
         verdict="judgement",
     ),
     Question(

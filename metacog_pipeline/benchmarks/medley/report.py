@@ -21,11 +21,10 @@ ABILITIES = ("monitoring", "control", "evaluation", "self_regulation")
 TIERS = {"t1": "T1, updating on reflection", "t2": "T2, robustness to others", "t3": "T3, saying why"}
 POINTS = 100  # MMS, tiers and abilities are shown in points of 0 to 100
 _MAP = (
-    "Changes of MMS, in points, on the same instances: with an inverted consensus, arguments being the same, and with "
-    "only the two weakest analysts. MMS is scored otherwise there: the scoring part is what replies under normal gain by "
-    "it, the behavioural part what remains, 0 for who replies the same. The map, quadrants and profiles of a study's own "
-    f"models rest on behavioural parts of at least {LEAST_CASES} instances; printed changes cannot be split. What a "
-    "respondent is moved by shows in what it rates otherwise (crowd pull: by the direction of the consensus alone)."
+    "Under an inverted statistic, whose arguments stay what they are: how far ratings move toward the statistic (crowd "
+    "pull) and toward the arguments (argument pull), in units of the scale of 0 to 1, minus a placebo. What moves a "
+    f"respondent is named by these two, from {LEAST_CASES} instances on. Printed models have changes of MMS instead, in "
+    "points; MMS is scored by other rules there, so that they say nothing of behaviour."
 )
 _INTERVALS = "95 % intervals: bootstrap of instances"
 _AGREED = "mean over the ten dimensions; 0 as by chance, 1 full"
@@ -44,62 +43,55 @@ _TIER_VALUES = """
 """
 
 
-def _ends(*names: str) -> str:
-    return ", ".join(f"{name}, {name}_low, {name}_high" for name in names)
-
-
-# The place on the map: the behavioural part, of printed rows the whole change.
+# The place on the map: both pulls, of printed rows the changes of MMS in points.
 _PLACES = ", ".join(
-    f"if(source = 'published', {one}_{whole}, {one}_behaviour{end})"
-    for one in ("adversarial", "stripped")
-    for whole, end in (("delta", ""), ("low", "_low"), ("high", "_high"))
-)
-_PARTS = ", ".join(
-    f"{_ends(f'{one}_scoring')}, {one}_delta, {one}_low, {one}_high" for one in ("adversarial", "stripped")
-)
+    f"if(source = 'published', {printed}, {own})"
+    for printed, own in (
+        (f"{POINTS} * adversarial_delta", "crowd_pull"), ("null", "crowd_pull_low"), ("null", "crowd_pull_high"),
+        (f"{POINTS} * stripped_delta", "argument_pull"), ("null", "argument_pull_low"), ("null", "argument_pull_high"),
+    )
+)  # fmt: skip
 
 
 def cognitive_map(home: Home) -> Markup:
-    """Return how MMS changes where the consensus is inverted and where the analysts are weak."""
+    """Return what pulls each model under an inverted statistic, and printed changes of MMS."""
     found = rows(
         home,
-        f"select source, scoring, model, {_PLACES}, crowd_pull, argument_pull, quadrant, profile, character, "
-        f"{_PARTS} from medley_profiles order by source, scoring, model",
+        f"select source, scoring, model, {_PLACES}, quadrant, profile, character, "
+        "adversarial_delta, adversarial_low, adversarial_high, stripped_delta, stripped_low, stripped_high "
+        "from medley_profiles order by source, scoring, model",
     )
     columns = (
-        *(
-            "model",
-            "scored as",
-            "inverted, behaviour",
-            "stripped, behaviour",
-            "inverted, scoring",
-            "inverted, whole",
-        ),
-        *(
-            "stripped, scoring",
-            "stripped, whole",
-            "crowd pull",
-            "argument pull",
-            "quadrant",
-            "profile",
-            "behaves like",
-        ),
+        "model",
+        "scored as",
+        "crowd pull",
+        "argument pull",
+        "quadrant",
+        "moved by",
+        "MMS, inverted",
+        "MMS, stripped",
     )
     figures, tables = [], []
     for title, own in pieces.by_world(found):
         points = [
-            (row[2], row[13] or row[12] or "not told", across, up)
+            (row[2], row[11] or row[10] or "not told", Point(*row[3:6]), Point(*row[6:9]))
             for row in own
-            if (across := _point(*row[3:6])) is not None and (up := _point(*row[6:9])) is not None
+            if row[3] is not None and row[6] is not None
         ]
         published = title == WORLDS["published"]
         if points:
-            part = "change" if published else "behavioural change"
-            drawn = maps.plane(
-                points, x=f"{part}, inverted consensus", y=f"{part}, weak analysts", axes_at_zero=True
+            x, y = (
+                ("change, inverted consensus", "change, weak analysts")
+                if published
+                else ("crowd pull", "argument pull")
             )
-            named = "label in the paper" if published else "what they behave like"
-            caption = f"{title}, by {named}. In points of MMS."
+            drawn = maps.plane(points, x=x, y=y, axes_at_zero=True)
+            named = (
+                "label in the paper, in points of MMS"
+                if published
+                else "what moves them, in units of the scale"
+            )
+            caption = f"{title}, by {named}."
             n = "n = 30 and 50 instances" if published else pieces.counted(_changed(home), "instances")
             said = "no interval" if published else _INTERVALS
             figures.append(pieces.figure(drawn, caption, n=n, method=said))
@@ -107,8 +99,10 @@ def cognitive_map(home: Home) -> Markup:
             body = [
                 (
                     *(row[2], row[1]),
-                    *(_scaled(*row[place : place + 3]) for place in (3, 6, 14, 17, 20, 23)),
-                    *map(pieces.shown, row[9:14]),
+                    _pull(*row[3:6]),
+                    _pull(*row[6:9]),
+                    *map(pieces.shown, (row[9], row[11])),
+                    *(_scaled(*row[place : place + 3]) for place in (12, 15)),
                 )
                 for row in own
             ]
@@ -263,8 +257,8 @@ SECTIONS = (
 
 
 def _changed(home: Home) -> list[int]:
-    """Return how many instances the changes of each model of the study rest on."""
-    sql = "select n from estimates where benchmark = 'medley' and measure in ('adversarial_delta', 'stripped_delta')"
+    """Return how many instances the pulls of each model of the study rest on."""
+    sql = "select n from estimates where benchmark = 'medley' and measure in ('pull_crowd', 'pull_arguments')"
     return [n for (n,) in rows(home, sql)]
 
 
@@ -281,6 +275,14 @@ def _point(*ends: Any) -> Point | None:
 
 def _scaled(*ends: Any) -> object:
     point = _point(*ends)
-    if point is None:
-        return None
-    return Stacked(f"{fixed(point.value, 1)}\n{pieces.ends(point.low, point.high, 1) or ''}".strip())
+    return None if point is None else _stacked(point, 1)
+
+
+def _pull(value: float | None, low: float | None, high: float | None) -> object:
+    return None if value is None else _stacked(Point(value, low, high), 3)
+
+
+def _stacked(point: Point, digits: int) -> Stacked:
+    return Stacked(
+        f"{fixed(point.value, digits)}\n{pieces.ends(point.low, point.high, digits) or ''}".strip()
+    )

@@ -23,7 +23,6 @@ from metacog_pipeline.benchmarks.medley.construction.gates import (
 from metacog_pipeline.benchmarks.medley.judging.agreement import ALL_DIMENSIONS, Agreement
 from metacog_pipeline.benchmarks.medley.judging.declared import agreements
 from metacog_pipeline.benchmarks.medley.presentation import ADVERSARIAL, NORMAL, STRIPPED
-from metacog_pipeline.benchmarks.medley.profiles import quadrant
 from metacog_pipeline.files import shipped
 
 _SOPHISTRY = tuple(DIMENSIONS["digital_sophistry"])
@@ -46,7 +45,7 @@ class GateRow:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What an inverted consensus and weak analysts do to a model's MMS, what it behaves like, and where it is strong."""
+    """What moves a model, what an inverted consensus and weak analysts do to its MMS, and where it is strong."""
 
     dataset: str
     scoring: Annotated[
@@ -60,7 +59,7 @@ class Profile:
     source: str
     adversarial_delta: Annotated[
         float | None,
-        "MMS with an inverted consensus minus MMS of the same instances without: scoring and behaviour together",
+        "MMS with an inverted consensus minus MMS of the same instances without: a score by other rules, no behaviour",
     ]
     adversarial_low: float | None
     adversarial_high: float | None
@@ -69,40 +68,22 @@ class Profile:
     ]
     stripped_low: float | None
     stripped_high: float | None
-    adversarial_scoring: Annotated[
-        float | None,
-        "the part of it that is scoring: the replies under normal, scored with the consensus inverted",
-    ]
-    adversarial_scoring_low: float | None
-    adversarial_scoring_high: float | None
-    adversarial_behaviour: Annotated[
-        float | None,
-        "the part that is behaviour: replies of both conditions scored alike; 0 for equal replies",
-    ]
-    adversarial_behaviour_low: float | None
-    adversarial_behaviour_high: float | None
-    stripped_scoring: Annotated[float | None, "as adversarial_scoring, with the two weakest analysts"]
-    stripped_scoring_low: float | None
-    stripped_scoring_high: float | None
-    stripped_behaviour: Annotated[float | None, "as adversarial_behaviour, with the two weakest analysts"]
-    stripped_behaviour_low: float | None
-    stripped_behaviour_high: float | None
     crowd_pull: Annotated[
         float | None,
-        "share of the claims rated otherwise because the consensus was inverted, arguments being the same",
+        "shift of ratings toward the statistic that is shown inverted, arguments being the same, minus the placebo",
     ]
+    crowd_pull_low: float | None
+    crowd_pull_high: float | None
     argument_pull: Annotated[
-        float | None, "share of the claims rated otherwise with the two weakest analysts"
+        float | None,
+        "shift of ratings toward the arguments where that statistic is not on their side, minus the placebo",
     ]
-    quadrant: Annotated[
-        str | None,
-        "signs of both behavioural parts; not enough below 18 instances; printed rows: of both changes",
-    ]
-    profile: Annotated[
-        str | None, "by a rule that gives ten of eleven printed labels, as quadrant; printed rows: as printed"
-    ]
+    argument_pull_low: float | None
+    argument_pull_high: float | None
+    quadrant: Annotated[str | None, "what pulls and what pushes, by the intervals of both pulls"]
+    profile: Annotated[str | None, "of printed rows: the label as printed"]
     character: Annotated[
-        str | None, "what it behaves like, by what it changes; not enough below 18 instances"
+        str | None, "what moves it, by one rule on both pulls; not enough below 18 instances"
     ]
     monitoring: Annotated[float | None, "the ability minus the mean of the model's own judged dimensions"]
     control: float | None
@@ -137,7 +118,7 @@ def profiles(benchmark: Any, scored: Scored) -> pl.DataFrame:
     """Return one row per model, and one per printed model where the published instances are asked."""
     labels: dict[tuple[str | None, str | None], dict[str, str | None]] = {}
     for row in contrasts.cognitive_map(benchmark, scored.groups):
-        labels.setdefault((row.dataset, row.model), {}).update(quadrant=row.a, profile=row.verdict)
+        labels.setdefault((row.dataset, row.model), {})["quadrant"] = row.a
     for row in contrasts.characters(benchmark, scored.groups):
         labels.setdefault((row.dataset, row.model), {})["character"] = row.verdict
     keys = ("dataset", "scoring", "model", "source")
@@ -162,18 +143,19 @@ def profiles(benchmark: Any, scored: Scored) -> pl.DataFrame:
 def _numbers(found: Mapping[tuple[str, str], tuple[Any, ...]]) -> dict[str, Any]:
     """Return the numbers of a profile; ``found`` has value, ends and method by condition and measure."""
     nothing = (None, None, None, "")
-    changes: dict[str, Any] = {}
-    for condition in (ADVERSARIAL, STRIPPED):
-        for part in ("", "_scoring", "_behaviour"):
-            value, low, high, _ = found.get((condition, f"{condition}_delta{part}"), nothing)
-            changes[f"{condition}{part or '_delta'}"] = value
-            changes |= {f"{condition}{part}_low": low, f"{condition}{part}_high": high}
+    columns = {
+        "adversarial_delta": ("adversarial", ADVERSARIAL, "adversarial_delta"),
+        "stripped_delta": ("stripped", STRIPPED, "stripped_delta"),
+        "crowd_pull": ("crowd_pull", ADVERSARIAL, "pull_crowd"),
+        "argument_pull": ("argument_pull", ADVERSARIAL, "pull_arguments"),
+    }
+    known: dict[str, Any] = {}
+    for name, (stem, condition, measure) in columns.items():
+        known[name], known[f"{stem}_low"], known[f"{stem}_high"], _ = found.get((condition, measure), nothing)
     share, _, _, method = found.get((NORMAL, "dominant_share"), nothing)
     dominant = re.search(r"dominant: (\w+)", method)
     return {
-        **changes,
-        "crowd_pull": found.get((ADVERSARIAL, "changed_from_normal"), nothing)[0],
-        "argument_pull": found.get((STRIPPED, "changed_from_normal"), nothing)[0],
+        **known,
         **{name: found.get((NORMAL, f"ipsative_{name}"), nothing)[0] for name in ABILITIES},
         "dominant": dominant[1] if dominant and share is not None else None,
         "dominant_share": share,
@@ -202,11 +184,9 @@ def _printed() -> list[dict[str, Any]]:
 def _changes(row: Mapping[str, Any] | None) -> dict[str, Any]:
     if row is None:
         return {}
-    adversarial, stripped = row["adversarial_delta"], row["stripped_delta"]
     return {
-        "adversarial_delta": adversarial / 100,
-        "stripped_delta": stripped / 100,
-        "quadrant": quadrant(adversarial, stripped),
+        "adversarial_delta": row["adversarial_delta"] / 100,
+        "stripped_delta": row["stripped_delta"] / 100,
         "profile": row["profile"].lower(),
     }
 

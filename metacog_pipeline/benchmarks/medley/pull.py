@@ -1,0 +1,167 @@
+"""The signed pull: how far ratings move toward what a condition shows, in units of the scale (0..1), minus a placebo.
+
+===================  ===========  ==============================================================================
+pull                 condition    toward
+===================  ===========  ==============================================================================
+``pull_crowd``       adversarial  the statistic that is shown inverted; the arguments are those of ``normal``
+``pull_arguments``   adversarial  analysts who argue against the own view, where the statistic shown is on its side
+``pull_self``        nudged       the own view: private ratings without the five questions that press on it
+``pull_panel``       stripped,    the side of the analysts that are left, whose arguments and statistic turn
+                     doses        together
+===================  ===========  ==============================================================================
+
+A pull rests on the claims that the condition visibly turns: another direction, or another majority of positions, than
+under ``normal``. It is the mean over these claims of a shift times its direction. The shift is the rating under the
+condition minus that under ``normal``; its placebo is what asking again shifts: the change from step A on in the last run
+under ``normal`` minus that in the first. ``pull_arguments`` takes each turned claim from that of the two
+conditions whose statistic is on the side of step A, so that a shift away from there is the work of arguments; its placebo
+is the same shift with nobody shown, ``dose_0``. ``resistance`` is 1 minus ``pull_crowd``: 1 of who ignores a statistic that
+misstates what analysts hold.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from metacog_pipeline.benchmark.contract import Group
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Instance
+from metacog_pipeline.benchmarks.medley.presentation import (
+    ADVERSARIAL,
+    DOSES,
+    NORMAL,
+    NUDGED,
+    OPPOSES,
+    STRIPPED,
+    SUPPORTS,
+    Masking,
+    direction,
+    held,
+    presented,
+)
+from metacog_pipeline.benchmarks.medley.rule_based.panel import Floats
+
+#: Condition → what it is measured by.
+PULLS = {
+    ADVERSARIAL: ("pull_crowd", "pull_arguments", "resistance"),
+    NUDGED: ("pull_self",),
+    **dict.fromkeys((STRIPPED, *DOSES), ("pull_panel",)),
+}
+ALONE = "dose_0"
+NAMES = tuple(dict.fromkeys(name for names in PULLS.values() for name in names))
+NO_PLACEBO = "no placebo: normal was asked once"
+NO_ONE_ALONE = "no placebo: dose_0 was not asked"
+_SIGN = {"majority supports": 1, "majority opposes": -1}
+_MIDDLE, _EVEN = 0.55, 0.06  # the label moderate under both maps, 0.55 and 0.5, is on no side
+_STEPS = {letter: [f"{letter}_{claim.lower()}" for claim in CLAIM_IDS] for letter in "aps"}
+_RATED = [name for names in _STEPS.values() for name in names]
+Signs = NDArray[np.int8]
+# Measures and contrasts ask for the pulls of the same groups.
+_KEPT: weakref.WeakKeyDictionary[Group, pl.DataFrame] = weakref.WeakKeyDictionary()
+
+
+def pulls(condition: str, arms: Mapping[str, Group]) -> pl.DataFrame:
+    """Return ``item_id`` and the pulls of a condition, `PULLS`, per instance answered there and under ``normal``.
+
+    ``arms`` are the groups of one model by condition. Runs are averaged first. NaN where the condition turns no claim of an
+    instance, or one it turns was not rated.
+    """
+    group = arms[condition]
+    if group not in _KEPT:
+        _KEPT[group] = _pulls(condition, arms)
+    return _KEPT[group]
+
+
+def no_placebo(name: str, arms: Mapping[str, Group]) -> str | None:
+    """Return why no placebo is taken from a pull; None where one is."""
+    if name == "pull_arguments":
+        return None if ALONE in arms else NO_ONE_ALONE
+    return None if arms[NORMAL].frame["run"].n_unique() > 1 else NO_PLACEBO
+
+
+def _pulls(condition: str, arms: Mapping[str, Group]) -> pl.DataFrame:
+    names = PULLS[condition]
+    shown = arms[condition].frame.select("item_id", "turned").drop_nulls().unique("item_id")
+    runs = arms[NORMAL].frame["run"].unique().sort() if NORMAL in arms else []
+    if len(runs) == 0 or shown.is_empty():
+        return pl.DataFrame(schema={"item_id": pl.String, **dict.fromkeys(names, pl.Float64)})
+    both = _means(arms[condition]).join(_means(arms[NORMAL]), on="item_id", suffix="_normal")
+    others = {"_first": (NORMAL, runs[:1]), "_last": (NORMAL, runs[-1:]), "_alone": (ALONE, None)}
+    for end, (name, which) in others.items():
+        rows = _means(arms[name], which) if name in arms else _means(arms[NORMAL], [])
+        both = both.join(rows, on="item_id", how="left", suffix=end)
+    both = both.join(shown, on="item_id").sort("item_id")
+    a, p, s = _steps(both, "")
+    _, p_normal, s_normal = _steps(both, "_normal")
+    # Runs begin with opinions of their own, which are no effect of asking again: what moves away from them is.
+    first, last = (_steps(both, end) for end in ("_first", "_last"))
+    again = [np.nan_to_num((last[k] - last[0]) - (first[k] - first[0])) for k in range(3)]
+    own = np.where(np.abs(a - _MIDDLE) <= _EVEN, 0, np.sign(np.nan_to_num(a - _MIDDLE)))
+    table = np.array(both["turned"].to_list(), dtype=np.int8).reshape(-1, 5, len(CLAIM_IDS))
+    crowd, sides, now, before, argued = table.transpose(1, 0, 2)
+    social = s - s_normal - again[2]
+    if condition == ADVERSARIAL:
+        pulled = _mean(social, crowd)
+        against = np.where(own > 0, argued & 2, argued & 1) > 0
+        here = (crowd != 0) & (own != 0) & ((now == own) | (before == own)) & against
+        shift = np.where(now == own, s, s_normal) - a - np.nan_to_num(_steps(both, "_alone")[2] - a)
+        found = [pulled, _mean(shift, np.where(here, -own, 0)), 1 - pulled]
+    elif condition == NUDGED:
+        found = [_mean(p - p_normal - again[1], own)]
+    else:
+        found = [_mean(social, sides)]
+    return both.select("item_id").with_columns(pl.Series(n, v) for n, v in zip(names, found, strict=True))
+
+
+def _means(group: Group, runs: Sequence[int] | pl.Series | None = None) -> pl.DataFrame:
+    rows = group.frame.filter(pl.col("answered"))
+    rows = rows if runs is None else rows.filter(pl.col("run").is_in(list(runs)))
+    return rows.group_by("item_id").agg(pl.mean(name) for name in _RATED)
+
+
+def _steps(frame: pl.DataFrame, suffix: str) -> tuple[Floats, ...]:
+    """Return the ratings of step A, B-private and B-social, each ``(instances, claims)``."""
+    return tuple(
+        frame.select(f"{name}{suffix}" for name in names).to_numpy().astype(np.float64)
+        for names in _STEPS.values()
+    )
+
+
+@functools.lru_cache(maxsize=4096)  # every model is shown the same
+def turned(item: Instance, condition: str, masking: Masking) -> list[int]:
+    """Return what a condition shows of each claim, a row of five for each of these, sides as 1, 0 or -1.
+
+    Where its statistic turns to; where the majority of positions turns to; its statistic; that under ``normal``; whether
+    analysts take either side: 1 supported, 2 opposed, 3 both.
+    """
+    crowd, sides, argued = _shown(item, condition, masking)
+    before, sides_before, _ = _shown(item, NORMAL, masking)
+    rows: list[int] = np.concatenate(
+        [np.sign(crowd - before), np.sign(sides - sides_before), crowd, before, argued]
+    ).tolist()
+    return rows
+
+
+def _shown(item: Instance, condition: str, masking: Masking) -> tuple[Signs, Signs, Signs]:
+    shown = presented(item, condition, masking)
+    by_number = masking.direction == "number"
+    crowd = [_SIGN.get(direction(shown.consensus, claim, by_number=by_number), 0) for claim in CLAIM_IDS]
+    taken = [[held(analyst, claim) for analyst in shown.analysts] for claim in CLAIM_IDS]
+    sides = [np.sign(own.count(SUPPORTS) - own.count(OPPOSES)) for own in taken]
+    argued = [(SUPPORTS in own) + 2 * (OPPOSES in own) for own in taken]
+    return (np.array(crowd, dtype=np.int8), np.array(sides, dtype=np.int8), np.array(argued, dtype=np.int8))
+
+
+def _mean(shift: Floats, toward: Floats | Signs) -> Floats:
+    """Return the mean of shifts ``(instances, claims)`` toward a side over the claims that have one; NaN without any."""
+    here = toward != 0
+    total = np.where(here, shift * toward, 0.0).sum(axis=1)
+    found: Floats = np.divide(
+        total, here.sum(axis=1), out=np.full(len(total), np.nan), where=here.any(axis=1)
+    )
+    return found

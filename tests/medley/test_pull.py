@@ -1,0 +1,98 @@
+"""The signed pull tells respondents who follow the crowd, arguments and themselves apart, as map and character do."""
+
+from datetime import UTC, datetime
+
+import polars as pl
+import pytest
+
+from metacog_pipeline.benchmarks.medley.instance_scores import score_instances
+from metacog_pipeline.benchmarks.medley.items import CONDITIONS
+from metacog_pipeline.benchmarks.medley.presentation import applicable
+from metacog_pipeline.benchmarks.medley.pull import NO_ONE_ALONE, NO_PLACEBO
+from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
+from metacog_pipeline.llm.spec import ObserverSpec
+from tests.medley.bound import compared, estimated, read
+from tests.medley.conftest import build_debate
+
+FOLLOWERS = ("crowd-follower", "argument-follower", "stubborn")
+ARMS = (*CONDITIONS, "dose_0", "nudged")
+
+
+def transcripts(cases, converse, character, run):
+    respond = SimulatedRespondent(cases, ObserverSpec(character=character, seed=1))
+    fixed = {"benchmark": "medley", "model": character, "run": run, "status": "ok", "mode": "text"}
+    fixed |= {"source": "simulated", "started_at": datetime(2026, 1, 2, tzinfo=UTC)}
+    return pl.DataFrame(
+        [
+            {**fixed, "item_id": case.item_id, "condition": arm, "step": step, "text": text,
+             "answer_id": f"{arm}/{run}/{case.item_id}/{step}"}
+            for arm in ARMS
+            for case in applicable(cases, arm)
+            for step, text in converse(respond, case, arm, seed=run)[0].items()
+        ]
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def cases():
+    """Thirty cases in which one analyst argues well and a crowd does not, on either side."""
+    sides = (("high", "low"), ("low", "high"))
+    return [build_debate(number, *sides[number % 2]) for number in range(30)]
+
+
+@pytest.fixture(scope="module")
+def scored(cases, converse):
+    found = [
+        read(
+            cases,
+            transcripts(cases, converse, name, run),
+            conditions=ARMS,
+            model=name,
+            run=run,
+            source="simulated",
+        )
+        for name in FOLLOWERS
+        for run in (1, 2)
+    ]
+    return score_instances(pl.concat(found), cases)
+
+
+@pytest.fixture(scope="module")
+def pulls(scored):
+    return of(estimated(scored, n_boot=500, by_run=False))
+
+
+def of(table):
+    return {(row["model"], row["measure"]): row for row in table.to_dicts()}
+
+
+def test_the_statistic_pulls_the_follower_of_crowds_and_nobody_else(pulls):
+    crowd, arguments, own = (pulls[name, "pull_crowd"] for name in FOLLOWERS)
+    assert crowd["low"] > 0.3 > max(arguments["high"], own["high"])
+    assert pulls["crowd-follower", "resistance"]["estimate"] == pytest.approx(1 - crowd["estimate"])
+
+
+def test_arguments_pull_their_follower_whatever_the_statistic_says(pulls):
+    crowd, arguments, own = (pulls[name, "pull_arguments"] for name in FOLLOWERS)
+    assert arguments["low"] > max(crowd["high"], own["high"], 0.05)
+
+
+def test_map_and_character_say_what_the_pulls_say(scored):
+    found = compared(scored, n_boot=500)
+    for family in ("cognitive_map", "character"):
+        said = dict(found.filter(family=family).select("model", "verdict").iter_rows())
+        assert said == {name: name for name in FOLLOWERS}
+    (row,) = found.filter(
+        family="models_paired", measure="resistance", a="argument-follower", b="crowd-follower"
+    ).to_dicts()
+    assert row["verdict"] == "significant" and row["low"] > 0.3
+
+
+def test_a_pull_without_a_placebo_says_so(scored):
+    once = scored.filter(pl.col("run") == 1, pl.col("condition") != "dose_0")
+    found = of(estimated(once, n_boot=50, by_run=False))
+    assert found["stubborn", "pull_crowd"]["status"] == NO_PLACEBO
+    assert found["stubborn", "pull_arguments"]["status"] == NO_ONE_ALONE
+    assert {
+        found["stubborn", name]["estimate"] for name in ("pull_crowd", "pull_arguments", "pull_self")
+    } == {0.0}
