@@ -99,7 +99,7 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
         **dict.fromkeys(Stage, "1"),
         Stage.ITEMS: "2",
         Stage.PARSING: "4",
-        Stage.JUDGING: "2",
+        Stage.JUDGING: "3",
         Stage.SCORING: "9",
     }
     answer_modes = asking.MODES

@@ -2,7 +2,7 @@
 
 `presented` makes the instance of a condition: in which order the analysts stand, under which names, which of them, and
 with which consensus. Both the prompts and the scores are made from that instance. `masked_analysts` and
-`masked_consensus` turn it into what is printed; `position_map` into what a judge reads.
+`masked_consensus` turn it into what is printed; `position_map` is what the authors' package shows judges.
 """
 
 from __future__ import annotations
@@ -214,11 +214,11 @@ def position_map(instance: Instance) -> str:
     """
     lines = []
     for claim in instance.claims:
-        held = [
+        taken = [
             f"{analyst_label(place).removeprefix('Analyst ')}={held(analyst, claim.claim_id)}"
             for place, analyst in enumerate(instance.analysts)
         ]
-        lines.append(f"{claim.claim_id}: {', '.join(held)}")
+        lines.append(f"{claim.claim_id}: {', '.join(taken)}")
     return "\n".join(lines)
 
 

@@ -6,14 +6,12 @@ import polars as pl
 import pytest
 from hypothesis import given
 
-from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS
 from metacog_pipeline.benchmarks.medley.judging.cases import (
     ANSWER_CHARACTERS,
     VIGNETTE_CHARACTERS,
     cases,
     condensed,
 )
-from metacog_pipeline.benchmarks.medley.presentation import REFERENCE_MASKING
 from metacog_pipeline.benchmarks.medley.read import parse_reply
 from tests.medley.any_json import JSON
 
@@ -54,14 +52,6 @@ def test_one_case_per_observation_in_their_order(debate, observed):
     assert cases(items[:1], frame)[0].item_id == "PUMP_001"
 
 
-def test_the_consensus_is_known_to_be_wrong_where_claims_are_verified_so_or_it_was_inverted(
-    make_instance, observed
-):
-    frame = observed(("PUMP_001", "normal", {}), ("PUMP_001", "adversarial", {}))
-    assert [c.wrong_consensus for c in cases([make_instance()], frame)] == [False, True]
-    assert [c.wrong_consensus for c in cases([make_instance(verified_wrong=["C4"])], frame)] == [True, True]
-
-
 @pytest.mark.parametrize("step", ["step_a", "b_social"])
 @pytest.mark.parametrize("status", ["answer_unparsed", "refused", "too_long", "transport_error", "not_run"])
 def test_where_an_answer_is_missing_there_is_nothing_to_judge_and_it_says_why(debate, observed, step, status):
@@ -69,22 +59,6 @@ def test_where_an_answer_is_missing_there_is_nothing_to_judge_and_it_says_why(de
     (found,) = cases([debate(1)], frame)
     assert found.unjudged == f"{step} is {status}"
     assert found.first == found.final == ""
-
-
-def test_the_judge_reads_the_positions_of_the_analysts_that_were_shown(debate, observed):
-    frame = observed(("PUMP_001", "normal", {}), ("PUMP_001", "stripped", {}))
-    whole, stripped = cases([debate(1)], frame)
-    assert (
-        whole.positions.splitlines()[0]
-        == "C1: A=supports, B=opposes, C=opposes, D=opposes, E=opposes, F=opposes"
-    )
-    assert stripped.positions.splitlines()[0] == "C1: A=opposes, B=opposes"
-    assert len(whole.positions.splitlines()) == len(CLAIM_IDS)
-
-
-def test_analysts_an_answer_knew_by_name_are_named_to_the_judge(debate, observed):
-    (found,) = cases([debate(1)], observed(("PUMP_001", "normal", {})), masking=REFERENCE_MASKING)
-    assert "A is vendor/thorough" in found.positions.splitlines()
 
 
 def test_the_judge_reads_the_beginning_of_the_case(make_instance, observed):

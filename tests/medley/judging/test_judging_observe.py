@@ -56,14 +56,13 @@ def test_answers_of_three_judges_about_one_case_stay_apart(read, said, case, jud
 
 
 def test_grades_dimensions_and_costs_of_a_whole_judgement(read, said, case, judges, verdict):
-    one = case(wrong_consensus=True)
+    one = case()
     row = only(read(said((judges[0], one, verdict(2, a1=0, b3=3))), [one], judges=judges[:1]))
     assert (row["a1"], row["a2"], row["b3"]) == (0, 2, 3)
     assert row["attribution_depth"] == pytest.approx(4 / 9)
     assert row["blind_spot_recognition"] == pytest.approx(7 / 9)
     assert (row["status"], row["n_unscored"], row["step"], row["reading"]) == ("ok", 0, "judge", "strict")
     assert (row["cost_usd"], row["input_tokens"], row["latency_s"]) == (0.5, 10, 1.0)
-    assert row["wrong_consensus"] is True
 
 
 @pytest.mark.parametrize("odd", [4, -1, 2.5, True, None, "3", [3], {"grade": 3}, 1e400, 10**30])

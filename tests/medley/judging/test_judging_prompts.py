@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.medley.grades import CRITERIA, JUDGE_DIMENSIONS, parse_judgement
+from metacog_pipeline.benchmarks.medley.items import EVERY
 from metacog_pipeline.benchmarks.medley.judging import prompts
 from metacog_pipeline.benchmarks.medley.judging.cases import ANSWER_CHARACTERS, Case, condensed
 from metacog_pipeline.benchmarks.medley.presentation import presented
@@ -40,12 +41,9 @@ def test_everything_a_judge_needs_is_quoted_and_can_be_read_back(wording, case):
     assert not any("{{" + place + "}}" in filled(wording, one) for place in prompts.PLACES)
 
 
-def test_the_consensus_is_called_wrong_only_where_it_is(wording, case):
-    right, wrong = filled(wording, case()), filled(wording, case(wrong_consensus=True))
-    assert wording.wrong_consensus.strip() in wrong
-    assert wording.wrong_consensus.strip() not in right
-    assert "\n\n\n" not in right and "\n\n\n" not in wrong
-    assert wording.read(wrong).keys() == {*prompts.QUOTED, "wrong_consensus"}
+@every("condition", EVERY)
+def test_equal_replies_are_judged_on_equal_pages_whatever_the_condition(wording, case, condition):
+    assert filled(wording, case(condition=condition)) == filled(wording, case())
 
 
 def test_a_repeated_question_says_so_and_is_still_recognised(wording, case):
@@ -114,7 +112,7 @@ def empty(words, item):
 def skeleton(text, found):
     """The message without what it quotes and without marks."""
     place, kept = 0, []
-    for name in ("vignette", "positions", "first", "final"):
+    for name in prompts.QUOTED:
         mark = re.search(rf"=== BEGIN {name} ([0-9a-f]{{16}}) ===\n", text[place:])
         start = place + mark.end()
         kept.append(text[place : place + mark.start()])
@@ -152,11 +150,9 @@ def test_the_hash_changes_with_everything_a_judge_is_told_and_with_nothing_else(
     others = [
         case(final=("Else.",)),
         case(first=("Else.",)),
-        case(wrong_consensus=True),
         case(number=2),
-        case(item={"strong": "low"}),
     ]
-    assert len({base, *(prompts.case_hash(one, wording) for one in others)}) == 6
+    assert len({base, *(prompts.case_hash(one, wording) for one in others)}) == 4
 
 
 def test_a_system_message_is_sent_only_where_there_is_one(wording, case, tmp_path):
@@ -181,10 +177,10 @@ def test_a_system_message_is_sent_only_where_there_is_one(wording, case, tmp_pat
         ("{{form}}", "{{from}}", "form"),
         ('key = "b"', 'key = "x"', "'x'"),
         ('name = "transparency"', 'name = "clarity"', "'t'"),
-        ('id = "metacog-medley-judge-1"', "id = 3", "id = 3"),
+        ('id = "metacog-medley-judge-2"', "id = 3", "id = 3"),
         ('again = """', 'again = 7\nmore = """', "again = 7"),
         ('id = "', "id = ", "cannot be read"),
-        ('id = "metacog-medley-judge-1"', 'id = "x"\ntone = "kind"', "unknown key 'tone'"),
+        ('id = "metacog-medley-judge-2"', 'id = "x"\ntone = "kind"', "unknown key 'tone'"),
     ],
 )
 def test_a_mistake_in_a_file_of_words_is_one_line_that_names_it(tmp_path, old, new, named):

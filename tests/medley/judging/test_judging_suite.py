@@ -59,7 +59,6 @@ def test_every_form_of_every_answer_is_there_and_differs_from_the_plain_one(word
     for case in cases:
         plain = answers[f"{case}:plain"]
         assert len(answers[f"{case}:padding"].final.split()) > len(plain.final.split()) + 80
-        assert answers[f"{case}:letters"].positions != plain.positions
 
 
 def test_letters_are_exchanged_and_nothing_else():

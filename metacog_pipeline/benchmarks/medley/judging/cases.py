@@ -9,15 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from metacog_pipeline.benchmarks.medley.items import Instance, analyst_label
+from metacog_pipeline.benchmarks.medley.items import Instance
 from metacog_pipeline.benchmarks.medley.labels import claim_items
-from metacog_pipeline.benchmarks.medley.presentation import (
-    ADVERSARIAL,
-    MASKING,
-    Masking,
-    position_map,
-    presented,
-)
 from metacog_pipeline.benchmarks.medley.prompts import B_SOCIAL, STEP_A
 
 VIGNETTE_CHARACTERS = 500
@@ -29,17 +22,15 @@ LABEL_CHARACTERS = 80  # of a confidence, a claim id or an analyst's name; longe
 class Case:
     """One answer of the judged model, as a judge reads it.
 
-    ``item`` is the instance as it was presented under ``condition``; ``first`` and ``final`` are step A and B-social,
-    condensed to at most 5,000 characters each, empty where there is nothing to judge, and ``unjudged`` says why;
-    ``wrong_consensus`` whether the judge is told that the consensus is wrong; ``source`` is what the judged answers are:
-    measured, imported or simulated.
+    ``first`` and ``final`` are step A and B-social, condensed to at most 5,000 characters each, empty where there is
+    nothing to judge, and ``unjudged`` says why; ``source`` is what the judged answers are: measured, imported or simulated.
+    Judges are blind: ``condition`` names the row and reaches no message, so that equal replies are judged on equal pages.
     """
 
     item: Instance
     condition: str
     first: str
     final: str
-    wrong_consensus: bool = False
     unjudged: str | None = None
     source: str = "measured"
 
@@ -53,31 +44,16 @@ class Case:
         """The beginning of the case: its first 500 characters."""
         return self.item.vignette[:VIGNETTE_CHARACTERS]
 
-    @property
-    def positions(self) -> str:
-        """Who takes which position on which claim; under their names where the answer knew the analysts by name."""
-        names = [analyst.model_id for analyst in self.item.analysts]
-        known = [
-            f"{analyst_label(place).removeprefix('Analyst ')} is {_short(name)}"
-            for place, name in enumerate(names)
-            if name != analyst_label(place)
-        ]
-        return "\n".join([position_map(self.item), *known])
 
-
-def cases(
-    instances: Sequence[Instance], responses: pl.DataFrame, *, masking: Masking = MASKING
-) -> list[Case]:
+def cases(instances: Sequence[Instance], responses: pl.DataFrame) -> list[Case]:
     """Return one case per response of one model and run, in their order; rows of other instances are left out.
 
-    ``masking`` as the model was asked with. Where step A or B-social is not ``ok`` there is nothing to judge: the scores of
-    such an instance are not used either. The judge is told that the consensus is wrong under the adversarial condition,
-    and on instances with claims verified wrong.
+    Where step A or B-social is not ``ok`` there is nothing to judge: the scores of such an instance are not used either.
     """
     by_id = {instance.item_id: instance for instance in instances}
     parts = [f"{column}_{step}" for step in (STEP_A, B_SOCIAL) for column in ("status", "reply")]
     rows = responses.select("item_id", "condition", "source", *parts).iter_rows(named=True)
-    return [_case(by_id[row["item_id"]], row, masking) for row in rows if row["item_id"] in by_id]
+    return [_case(by_id[row["item_id"]], row) for row in rows if row["item_id"] in by_id]
 
 
 def condensed(reply: object) -> str:
@@ -104,21 +80,19 @@ def condensed(reply: object) -> str:
     return "\n".join(lines)[:ANSWER_CHARACTERS]
 
 
-def _case(item: Instance, row: Mapping[str, Any], masking: Masking) -> Case:
+def _case(item: Instance, row: Mapping[str, Any]) -> Case:
     condition = row["condition"]
-    shown = presented(item, condition, masking)
-    wrong = condition == ADVERSARIAL or bool(item.verified_wrong)
     for step in (STEP_A, B_SOCIAL):
         if (status := row[f"status_{step}"]) != "ok":
-            return Case(shown, condition, "", "", wrong, f"{step} is {status}", row["source"])
+            return Case(item, condition, "", "", f"{step} is {status}", row["source"])
     first, final = (condensed(json.loads(row[f"reply_{step}"] or "null")) for step in (STEP_A, B_SOCIAL))
-    return Case(shown, condition, first, final, wrong, None, row["source"])
+    return Case(item, condition, first, final, None, row["source"])
 
 
-def longest(item: Instance, condition: str, masking: Masking) -> Case:
+def longest(item: Instance, condition: str) -> Case:
     """Return a case as long as an answer can make it, for planning."""
     first, final = (f"{step} {condition} ".ljust(ANSWER_CHARACTERS, "x") for step in (STEP_A, B_SOCIAL))
-    return Case(presented(item, condition, masking), condition, first, final, wrong_consensus=True)
+    return Case(item, condition, first, final)
 
 
 def _flat(value: object) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 import polars as pl
@@ -32,7 +31,7 @@ def longest(benchmark: Any, model: ModelSpec, judge: ModelSpec) -> list[Task]:
     if model.provider == "replay":
         return []  # nobody knows how much of it will be imported
     found = [
-        cases.longest(item, condition, benchmark.masking)
+        cases.longest(item, condition)
         for condition, items in asked(benchmark)
         for item in items
         if isinstance(item, Instance)
@@ -109,7 +108,7 @@ def _bias_rows(benchmark: Any) -> list[tuple[object, ...]]:
 
 
 def _cases(benchmark: Any, responses: pl.DataFrame) -> list[cases.Case]:
-    return cases.cases(benchmark.items, responses, masking=benchmark.masking)
+    return cases.cases(benchmark.items, responses)
 
 
 JUDGING = Judging(
@@ -124,5 +123,5 @@ JUDGING = Judging(
         spec.observer, benchmark.judge_wording, suite.translations()
     ),
     needs=(suite.NAME,),
-    worded_by=lambda benchmark: [benchmark.judge_wording.digest, asdict(benchmark.masking)],
+    worded_by=lambda benchmark: [benchmark.judge_wording.digest],
 )

@@ -15,10 +15,10 @@ from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 from metacog_pipeline.llm.types import Message
 from metacog_pipeline.study.wording import read_words, require_known, require_text
 
-QUOTED = ("vignette", "positions", "first", "final")
-PLACES = ("wrong_consensus", *QUOTED, "rubric", "form")
+QUOTED = ("vignette", "first", "final")
+PLACES = (*QUOTED, "rubric", "form")
 _PLACE = re.compile(r"\{\{([a-z_]+)\}\}")
-_TEXTS = ("id", "system", "text", "wrong_consensus", "again")
+_TEXTS = ("id", "system", "text", "again")
 
 
 @dataclass(frozen=True)
@@ -31,16 +31,13 @@ class JudgeWording:
     id: str
     system: str
     text: str
-    wrong_consensus: str
     again: str
     criteria: dict[str, str]
 
     @functools.cached_property
     def digest(self) -> str:
         """SHA-256 over all texts: equal digests mean equal words."""
-        return sha256_hex(
-            canonical_json([self.system, self.text, self.wrong_consensus, self.again, self.criteria])
-        )
+        return sha256_hex(canonical_json([self.system, self.text, self.again, self.criteria]))
 
     @functools.cached_property
     def _parts(self) -> tuple[tuple[str, str | None], ...]:
@@ -54,10 +51,8 @@ class JudgeWording:
         message = []
         for words, name in self._parts:
             message.append(words)
-            if name in QUOTED:
+            if name is not None:
                 message.append(fenced(name, getattr(case, name)))
-            elif name is not None:
-                message.append(self.wrong_consensus if case.wrong_consensus else "")
         if again:
             message.append(f"\n\n{self.again}")
         return "".join(message)
@@ -70,18 +65,16 @@ class JudgeWording:
         found = self._pattern.fullmatch(message)
         if found is None:
             return None
-        return {name: found[name] for name in (*QUOTED, "wrong_consensus") if found[name] is not None}
+        return {name: found[name] for name in QUOTED}
 
     @functools.cached_property
     def _pattern(self) -> re.Pattern[str]:
         told = []
         for words, name in self._parts:
             told.append(re.escape(words))
-            if name in QUOTED:
+            if name is not None:
                 begin = rf"=== BEGIN {name} (?P<mark_of_{name}>[0-9a-f]{{16}}) ===\n"
                 told.append(rf"{begin}(?P<{name}>.*?)\n=== END {name} (?P=mark_of_{name}) ===")
-            elif name is not None:
-                told.append(f"(?P<{name}>{re.escape(self.wrong_consensus)})?")
         return re.compile("".join([*told, "(?:", re.escape(f"\n\n{self.again}"), ")?"]), re.DOTALL)
 
     def _rubric(self) -> str:

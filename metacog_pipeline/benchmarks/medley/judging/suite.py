@@ -20,7 +20,7 @@ from scipy.special import stdtrit
 from metacog_pipeline.benchmark.contract import Check, Checked, Inputs, Made, Role, Step
 from metacog_pipeline.benchmarks.medley.construction.asked import replies_of
 from metacog_pipeline.benchmarks.medley.grades import BEST_GRADE, CRITERIA, parse_judgement
-from metacog_pipeline.benchmarks.medley.items import Analyst, Claim, Consensus, Instance, analyst_label
+from metacog_pipeline.benchmarks.medley.items import Consensus, Instance
 from metacog_pipeline.benchmarks.medley.judging import asking
 from metacog_pipeline.benchmarks.medley.judging.cases import Case, condensed
 from metacog_pipeline.benchmarks.medley.judging.simulated import SimulatedJudge
@@ -41,7 +41,6 @@ BIASED, FAIR, OPEN = "biased", "no bias seen", "not told apart from no bias"
 METHOD = "mean over fixed answers of grade minus grade of the plain answer, Student's t"
 SCHEMA = pl.Schema({"judge": pl.String, "case": pl.String, "form": pl.String, "grade": pl.Float64})
 _PATH = shipped("data", "medley", "judge_suite.toml")
-_CONFIDENCE = {"s": "high", "o": "low", "u": "moderate"}
 _LETTERS, _EXCHANGED = "ABCD", "CDAB"
 
 
@@ -139,7 +138,6 @@ def _forms(given: Any, case: Any) -> Iterator[Case]:
     first = _condensed(*zip(*case["first"], strict=True))
     labels = [label for _, label in case["final"]]
     for name, texts in changed.items():
-        order = _EXCHANGED if name == "letters" else _LETTERS
         item = Instance(
             item_id=f"{case['id']}:{name}",
             dataset="published",
@@ -147,22 +145,11 @@ def _forms(given: Any, case: Any) -> Iterator[Case]:
             vignette=case["vignette"],
             is_known_answer=False,
             is_error_detection=False,
-            claims=tuple(map(Claim, case["positions"])),
-            analysts=tuple(
-                _analyst(place, _LETTERS.index(letter), case["positions"])
-                for place, letter in enumerate(order)
-            ),
+            claims=(),
+            analysts=(),
             consensus=Consensus(),
         )
         yield Case(item, NAME, first, _condensed(texts, labels))
-
-
-def _analyst(place: int, held_by: int, positions: Any) -> Analyst:
-    """Return the analyst in a place, who holds what the one in the place ``held_by`` holds in the file."""
-    items = [
-        {"claim_id": claim, "confidence": _CONFIDENCE[held[held_by]]} for claim, held in positions.items()
-    ]
-    return Analyst(analyst_label(place), {"claim_level_assessments": items})
 
 
 def _exchanged(text: str) -> str:
