@@ -67,7 +67,7 @@ def _verdict(home: Home) -> dict[str, Any]:
             question, _, answer = said.partition(": ")
             shown[f"{question} ({WORLDS[verdict.source]})"] = dg.MetadataValue.text(answer)
         table = verdict_rows(verdict)
-        records = [dg.TableRecord(dict(zip(table.columns, row, strict=True))) for row in table.rows]
+        records = [dg.TableRecord(dict(zip(table.columns, map(str, row), strict=True))) for row in table.rows]
         if records:
             shown[f"verdict ({WORLDS[verdict.source]})"] = dg.MetadataValue.table(records)
     if drawn := picture(found):

@@ -55,7 +55,8 @@ def plan_study(study: Study) -> Plan:
     """Return what running ``study`` would take. Items are built where nobody who is paid must answer first."""
     study.prepare()
     found: dict[tuple[str, str], list[tuple[Partition, ModelSpec, Counter[str]]]] = {}
-    not_made, advice = [], []
+    not_made: list[str] = []
+    advice: list[str] = []
     for benchmark in enabled(study):
         advice += benchmark.advice()
         for each in left_to_ask(benchmark):

@@ -175,10 +175,15 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     def __init_subclass__(cls, **more: Any) -> None:
         """Refuse a class that shows a hit rate alone, or compares columns of different bases."""
         super().__init_subclass__(**more)
-        if not isinstance(cls.measures, tuple) or not isinstance(cls.contrasts, tuple):
+        given: tuple[Any, Any] = (cls.measures, cls.contrasts)
+        if not all(isinstance(each, tuple) for each in given):
             return  # `conformance` says so, with the name of the package
         declared = [each for each in cls.measures if isinstance(each, Measure | MeasureSet)]
-        known = {one.name: one for each in declared for one in getattr(each, "measures", (each,))}
+        known: dict[str, Measure] = {
+            one.name: one
+            for each in declared
+            for one in (each.measures if isinstance(each, MeasureSet) else (each,))
+        }
         for measure in known.values():
             if lacking := [each for each in measure.hit_rate or () if each not in known]:
                 raise TypeError(

@@ -32,7 +32,7 @@ from metacog_pipeline.stats.mafc.table import LARGEST_M
 from metacog_pipeline.stats.resampling import Patterns
 from metacog_pipeline.stats.trials import Trials, trials
 
-VERSION = "14"
+VERSION = "15"
 N_BOOT = 1000
 RISK_COVERAGE = "risk_coverage"
 _DECLARED = {each.name: each for each in DECLARED}

@@ -138,7 +138,7 @@ def verdicts(rows: Iterable[Sequence[Any]]) -> dict[str, Verdict]:
     for source, own in groupby(cells, key=attrgetter("source")):
         mine = list(own)
         models = _order([each for each in mine if each.shown])
-        found: dict[tuple[str, ...], dict[str, Cell]] = {}
+        found: dict[tuple[str, str, str, str, str], dict[str, Cell]] = {}
         for cell in mine:
             if cell.shown:
                 key = (cell.question, cell.benchmark, cell.condition, cell.measure, cell.label)

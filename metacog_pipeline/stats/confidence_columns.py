@@ -422,6 +422,7 @@ def coding(
             f"column {many.name!r} holds {len(keys[sides.index(many)]):,} different values, no labels of answers; "
             "name a column of right and wrong with --correct"
         )
+    names: tuple[str, ...]
     if labels is not None:
         maps, names = [{str(key(label)): place for place, label in enumerate(labels)}] * len(sides), labels
     else:
@@ -507,7 +508,7 @@ def _few_beyond(sides: Sequence[Column], keys: Sequence[dict[str, str]]) -> bool
         for each, n in zip(sides[-1].keys, sides[-1].counts.tolist(), strict=True)
         if each
     ]
-    return sum(n for known, n in number if not known) <= MOST_UNKNOWN * sum(n for _, n in number)
+    return bool(sum(n for known, n in number if not known) <= MOST_UNKNOWN * sum(n for _, n in number))
 
 
 def _counted_apart(first: Iterable[str], last: Iterable[str]) -> bool:

@@ -368,7 +368,9 @@ def _compared(first: Floats, second: Floats, half_width: float, scale: Scale, le
         ratio, (log_low, log_high) = float(logs.mean()), symmetric_interval(logs, level)
         judged = (log_low, log_high) if scale == "log_ratio" else ends
     differs = judged[0] > 0 or judged[1] < 0
-    (verdict,) = verdicts(*np.array(judged)[:, None], half_width, np.array([differs])).tolist()
+    (verdict,) = verdicts(
+        np.array(judged[:1]), np.array(judged[1:]), half_width, np.array([differs])
+    ).tolist()
     above = np.count_nonzero(delta > 0) / len(delta) + np.count_nonzero(delta == 0) / len(delta) / 2
     return Comparison(
         len(delta), half_width, scale if positive else "difference", ratio, log_low, log_high, float(delta.mean()),

@@ -115,7 +115,7 @@ class Type1:
                 reach = far * np.sqrt(variance)
                 nearest, farthest = np.maximum(np.abs(z) - reach, 0.0), np.abs(z) + reach
                 sides.append((z**2 / 2, nearest**2 / 2, farthest**2 / 2))
-            low, high = both_ends(*sides, 0.0)
+            low, high = both_ends(sides[0], sides[1], 0.0)
         return low + np.log(self.s), high + np.log(self.s)
 
     def estimate(self, measure: str, cell: int = 0, level: float = 0.95) -> Estimate:

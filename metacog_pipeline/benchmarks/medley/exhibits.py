@@ -241,7 +241,7 @@ def table_s10(home: Home) -> Markup:
     return _by_model(home, "table_s10", columns)
 
 
-PAPER = (
+PAPER: tuple[Exhibit, ...] = (
     Exhibit("Figure 1", "Does MMS grow with size?", figure_1,
             "sizes of GPT-4.1 and GPT-5.4 are not public, and a study knows none of its models: their MMS stands alone."),
     Exhibit("Figure 2", "Who follows arguments, and who the crowd", figure_2),

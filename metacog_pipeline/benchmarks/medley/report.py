@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from metacog_pipeline.benchmark.contract import Section
+from metacog_pipeline.benchmark.contract import Exhibit, Section
 from metacog_pipeline.benchmarks.medley import exhibits
 from metacog_pipeline.benchmarks.medley.profiles import LEAST_CASES
 from metacog_pipeline.home import Home
@@ -245,7 +245,7 @@ def headline_claims(home: Home) -> Markup:
     return pieces.joined(made, "No values yet.")
 
 
-PAPER = exhibits.PAPER
+PAPER: tuple[Exhibit, ...] = exhibits.PAPER
 SECTIONS = (
     Section("Who follows arguments, and who the crowd", cognitive_map),
     Section("Tiers", tiers),

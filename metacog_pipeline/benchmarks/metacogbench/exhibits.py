@@ -134,7 +134,7 @@ def table_7(home: Home) -> Markup:
     return made + pieces.grid(figures)
 
 
-PAPER = (
+PAPER: tuple[Exhibit, ...] = (
     Exhibit("Figures 1 to 5", "What the figures show", None, _WHICH),
     Exhibit("Table 3", "One run of the first 41 tasks", table_3, _OTHERS),
     Exhibit("Table 4", "Thirteen bets and who passed them", table_4, _OTHERS),

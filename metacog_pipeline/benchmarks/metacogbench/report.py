@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from metacog_pipeline.benchmark.contract import Section
+from metacog_pipeline.benchmark.contract import Exhibit, Section
 from metacog_pipeline.benchmarks.metacogbench import exhibits
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.output import Stacked, fixed
@@ -290,7 +290,7 @@ def thresholds(home: Home) -> Markup:
     return pieces.joined(made, _NOTHING)
 
 
-PAPER = exhibits.PAPER
+PAPER: tuple[Exhibit, ...] = exhibits.PAPER
 SECTIONS = (
     Section("Runs and their spread", spread),
     Section("How sure the ranks are", ranks),

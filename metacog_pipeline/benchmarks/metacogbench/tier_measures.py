@@ -200,14 +200,14 @@ def _against_chance(
     reached = 1 + int((null >= found.value - 1e-12).sum())
     mean = interval_of_mean(null, np.arange(b))
     # Ranks between which the percentile of the distribution lies, not that of these draws.
-    around = np.quantile(null, (0.95, *wilson_interval(0.95, b)))
+    high, *around = np.quantile(null, (0.95, *wilson_interval(0.95, b))).tolist()
     p = wilson_interval(reached / (1 + b), 1 + b)
     return dict(
         zip(
             names,
             (
                 Estimate(mean.value, mean.low, mean.high, n, NULL_METHOD, sem=mean.sem),
-                Estimate(*around.tolist(), n, NULL_METHOD),
+                Estimate(high, around[0], around[1], n, NULL_METHOD),
                 Estimate(reached / (1 + b), *p, n, NULL_METHOD),
             ),
             strict=True,

@@ -139,7 +139,7 @@ def _of_language(key: Key) -> tuple[str, ...]:
 
 
 _MODEL = {"model": "model", "variant": "variant"}
-PAPER = (
+PAPER: tuple[Exhibit, ...] = (
     Exhibit("Figure 1", "The training, as a scheme", None, "it shows no numbers."),
     Exhibit("Figure 2", "Type-2 ROC before and after training", figure_2,
             "only the areas are written into the figure; the points of the curves are not published."),

@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from metacog_pipeline.benchmark.contract import Section
+from metacog_pipeline.benchmark.contract import Exhibit, Section
 from metacog_pipeline.benchmarks.selfknowledge import exhibits
 from metacog_pipeline.benchmarks.selfknowledge.figures import Curves, collected, density_figure, roc_figure
 from metacog_pipeline.home import Home
@@ -188,7 +188,7 @@ def tests(home: Home) -> Markup:
     return pieces.paragraph(said, "soft") + pieces.joined(made, nothing)
 
 
-PAPER = exhibits.PAPER
+PAPER: tuple[Exhibit, ...] = exhibits.PAPER
 SECTIONS = (
     Section("Does a yes go with being right?", sensitivity),
     Section("Type-2 ROC and confidence", curves),
