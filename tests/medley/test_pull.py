@@ -7,6 +7,7 @@ import pytest
 
 from metacog_pipeline.benchmarks.medley.instance_scores import score_instances
 from metacog_pipeline.benchmarks.medley.items import CONDITIONS
+from metacog_pipeline.benchmarks.medley.measures import ALL_ALIKE
 from metacog_pipeline.benchmarks.medley.presentation import applicable
 from metacog_pipeline.benchmarks.medley.pull import NO_ONE_ALONE, NO_PLACEBO
 from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
@@ -14,6 +15,7 @@ from metacog_pipeline.llm.spec import ObserverSpec
 from tests.medley.bound import compared, estimated, read
 from tests.medley.conftest import build_debate
 
+DRIFT = 0.15
 FOLLOWERS = ("crowd-follower", "argument-follower", "stubborn")
 ARMS = (*CONDITIONS, "dose_0", "nudged")
 
@@ -96,3 +98,17 @@ def test_a_pull_without_a_placebo_says_so(scored):
     assert {
         found["stubborn", name]["estimate"] for name in ("pull_crowd", "pull_arguments", "pull_self")
     } == {0.0}
+
+
+def test_what_asking_again_shifts_is_no_pull(scored):
+    """One who keeps its ratings, but for a second time asked under normal, when all of them are higher by a tenth."""
+    own = scored.filter(pl.col("model") == "stubborn", pl.col("condition").is_in(["normal", "adversarial"]))
+    again = pl.when(pl.col("condition") == "normal", pl.col("run") == 2).then(0.1).otherwise(0.0)
+    final = [f"s_c{claim}" for claim in range(1, 6)]
+    drifted = own.with_columns(pl.col(name) + again for name in final)
+    # Of cases on one side: those of even and odd numbers are inverted to different ones.
+    odd = pl.col("item_id").str.slice(-1).cast(pl.Int32) % 2 == 1
+    for side, sign in ((odd, 1), (~odd, -1)):
+        row = of(estimated(drifted.filter(side), n_boot=50))["stubborn", "pull_crowd"]
+        # Half of it is in the mean of both runs under normal, and the whole is what asking again shifts.
+        assert row["estimate"] == pytest.approx(DRIFT * sign) and row["status"] in ("ok", ALL_ALIKE)

@@ -415,15 +415,20 @@ def _means(frame: pl.DataFrame) -> Floats:
 # --- within a model, between conditions -------------------------------------------------------------------------------
 def cognitive_map(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
     """Yield where each model is on the map of the two pulls under an inverted consensus, and its character."""
-    for base, arms in _models(groups):
-        if ADVERSARIAL in arms:
-            crowd, arguments = _both_pulls(benchmark, arms)
-            yield replace(
-                base, family="cognitive_map", measure="pull_crowd", a=quadrant(crowd, arguments), value=crowd.value,
-                low=crowd.low, high=crowd.high, se=crowd.sem, statistic=arguments.value, n=crowd.n,
-                verdict=_character(arms, crowd, arguments), note="statistic: pull_arguments",
-                status=OK if crowd.value is not None else crowd.status,
-            )  # fmt: skip
+    for base, arms in _models(groups, whole=False):
+        if ADVERSARIAL not in arms:
+            continue
+        row = replace(base, family="cognitive_map", measure="pull_crowd")
+        missing = [averages(arms[name]).incomplete for name in (NORMAL, ADVERSARIAL)]
+        if any(missing):
+            yield replace(row, n=0, status=next(each for each in missing if each))
+            continue
+        crowd, arguments = _both_pulls(benchmark, arms)
+        yield replace(
+            row, a=quadrant(crowd, arguments), value=crowd.value, low=crowd.low, high=crowd.high, se=crowd.sem,
+            statistic=arguments.value, n=crowd.n, verdict=_character(arms, crowd, arguments),
+            note="statistic: pull_arguments", status=OK if crowd.value is not None else crowd.status,
+        )  # fmt: skip
 
 
 def dose_response(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
@@ -471,9 +476,9 @@ def _character(arms: Mapping[str, Group], *pulls: Estimate) -> str | None:
     return habit(shares) or (character(*pulls) if pulls else None)
 
 
-def _models(groups: Sequence[Group]) -> Iterator[tuple[Comparison, dict[str, Group]]]:
+def _models(groups: Sequence[Group], *, whole: bool = True) -> Iterator[tuple[Comparison, dict[str, Group]]]:
     """Yield the groups of each model by condition, where ``normal`` is one of these."""
-    for base, own in _worlds(groups):
+    for base, own in _worlds(groups, whole=whole):
         by_model: dict[str, dict[str, Group]] = {}
         for group in own:
             by_model.setdefault(group.model, {})[group.condition] = group

@@ -35,6 +35,7 @@ from metacog_pipeline.benchmarks.medley.items import DOMAINS, EVERY
 from metacog_pipeline.benchmarks.medley.judging import agreement, declared, suite
 from metacog_pipeline.benchmarks.medley.means import resampled_means
 from metacog_pipeline.benchmarks.medley.presentation import DOSES, NORMAL
+from metacog_pipeline.benchmarks.medley.profiles import LEAST_CASES
 from metacog_pipeline.benchmarks.medley.pull import NAMES as PULL_NAMES
 from metacog_pipeline.benchmarks.medley.pull import PULLS, no_placebo, pulls
 from metacog_pipeline.benchmarks.medley.rule_based.batch import HEDGING_BAND
@@ -59,6 +60,7 @@ NO_KNOWN_ANSWER = "no instance with a known answer"
 NOT_THERE = "not defined for these instances"
 NO_BASE = "no instance scored under normal as well"
 NOTHING_TURNED = "no claim is visibly turned"
+ALL_ALIKE = f"fewer than {LEAST_CASES} instances, all alike"
 # The target claim of a published case names a slot, and each respondent fills the slots with claims of its own.
 KNOWN_CAVEAT = (
     "claims are the respondent's own: the target slot has no fixed meaning where claims have no text"
@@ -226,11 +228,16 @@ def pulled(benchmark: Bound, condition: str, arms: Mapping[str, Group]) -> Found
         return {}
     own = _table(pulls(condition, arms), names)
     means = resampled_means(own, N_BOOT, benchmark.stream("items"), signed=True)
-    found = {name: means.estimate(place, _PULLED, NOTHING_TURNED) for place, name in enumerate(names)}
-    return {
-        name: replace(each, status=no_placebo(name, arms) or OK) if each.status == OK else each
-        for name, each in found.items()
-    }
+    found = {}
+    for place, name in enumerate(names):
+        each = means.estimate(place, _PULLED, NOTHING_TURNED)
+        if each.low is not None and each.low == each.high and each.n < LEAST_CASES:
+            # Resamples of equal values are equal: of a few that says nothing about the next one.
+            each = replace(each, low=None, high=None, sem=None, status=ALL_ALIKE)
+        elif each.status == OK:
+            each = replace(each, status=no_placebo(name, arms) or OK)
+        found[name] = each
+    return found
 
 
 def scored_twice(own: Averages, normal: Averages) -> pl.DataFrame:

@@ -66,13 +66,15 @@ def character(crowd: Estimate, arguments: Estimate) -> str:
 
     "not told apart" where an interval holds both no pull and one of `LEAST_PULL`.
     """
-    if max(crowd.n, arguments.n) < LEAST_CASES or crowd.low is None or arguments.low is None:
+    if crowd.n < LEAST_CASES or crowd.low is None:
         return NOT_ENOUGH
     if crowd.low > 0 and (crowd.value or 0.0) >= LEAST_PULL:
         return "crowd-follower"
+    if arguments.n < LEAST_CASES or arguments.low is None:
+        return NOT_ENOUGH
     if arguments.low > 0 and (arguments.value or 0.0) >= LEAST_PULL:
         return "argument-follower"
-    return "stubborn" if all(_small(each) for each in (crowd, arguments)) else OPEN
+    return "stubborn" if _small(crowd) and _small(arguments) else OPEN
 
 
 def _small(pull: Estimate) -> bool:

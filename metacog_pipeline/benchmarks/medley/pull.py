@@ -87,9 +87,9 @@ def no_placebo(name: str, arms: Mapping[str, Group]) -> str | None:
 def _pulls(condition: str, arms: Mapping[str, Group]) -> pl.DataFrame:
     names = PULLS[condition]
     shown = arms[condition].frame.select("item_id", "turned").drop_nulls().unique("item_id")
-    runs: pl.Series | list[int] = arms[NORMAL].frame["run"].unique().sort() if NORMAL in arms else []
-    if len(runs) == 0 or shown.is_empty():
+    if NORMAL not in arms or arms[NORMAL].frame.is_empty() or shown.is_empty():
         return pl.DataFrame(schema={"item_id": pl.String, **dict.fromkeys(names, pl.Float64)})
+    runs = arms[NORMAL].frame["run"].unique().sort()
     both = _means(arms[condition]).join(_means(arms[NORMAL]), on="item_id", suffix="_normal")
     others = {"_first": (NORMAL, runs[:1]), "_last": (NORMAL, runs[-1:]), "_alone": (ALONE, None)}
     for end, (name, which) in others.items():
