@@ -2,17 +2,12 @@
 
 import json
 
-import numpy as np
-import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
-from metacog_pipeline.benchmarks.medley.items import ARMS, CLAIM_IDS
+from metacog_pipeline.benchmarks.medley.items import ARMS
 from metacog_pipeline.benchmarks.medley.presentation import applicable, first_selected, presented
 from metacog_pipeline.benchmarks.medley.prompts import BARE, GENERIC, load_wording
-from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
-from tests.medley.bound import Bound, estimated
-from tests.medley.test_comparisons import compare, noise, scored
+from tests.medley.bound import Bound
 
 WORDING = load_wording()
 
@@ -58,45 +53,3 @@ def test_a_dose_shows_the_analysts_selected_first_and_what_they_say_together(ins
     assert len(json.loads(read["analysts"])) == count
     assert [each.item_id for each in applicable([instance], f"dose_{count}")] == [instance.item_id]
     assert applicable([instance], "dose_4") == [], "all four would be normal"
-
-
-@pytest.mark.parametrize("weight", [0.0, 0.35, 0.8])
-def test_known_susceptibility_is_recovered_within_its_interval(debate, weight):
-    """An observer that moves this part of the way to the mean of the analysts, with noise of its own."""
-    rng = np.random.default_rng(5)
-    cases, rows = [debate(n, strong="very_high", weak="low") for n in range(60)], []
-    mean = np.mean([0.95] + [0.35] * 5)
-
-    def said(values):
-        items = [
-            {"claim_id": c, "confidence": float(v), "reasoning": "r"}
-            for c, v in zip(CLAIM_IDS, values, strict=True)
-        ]
-        return {"assessment": "x", "claim_level_assessments": items}
-
-    for _ in cases:
-        first = rng.uniform(0.05, 0.95, 5)
-        final = first + weight * (mean - first) + rng.normal(0, 0.03, 5)
-        rows.append(Triple(said(first), said(first), said(final)))
-    found = score_triples([presented(case, "normal") for case in cases], rows)["susceptibility"]
-    table = scored("a", noise(0, n=60)).with_columns(pl.Series("susceptibility", found))
-    (row,) = estimated(table).filter(measure="susceptibility").to_dicts()
-    assert row["low"] <= weight <= row["high"] and row["high"] - row["low"] < 0.1
-
-
-def test_nobody_shown_moves_nobody(instance, reply):
-    triple = Triple(reply(["high"] * 5), reply(["high"] * 5), reply(["low"] * 5))
-    found = score_triples([presented(instance, "dose_0")], [triple])
-    assert np.isnan(found["susceptibility"]).tolist() == found["answered"].tolist() == [True]
-
-
-@pytest.mark.parametrize("per_analyst", [0.0, 0.05])
-def test_the_dose_response_is_recovered_within_its_interval(per_analyst):
-    tables = []
-    for k, name in ((8, "normal"), (0, "dose_0"), (2, "dose_2"), (4, "dose_4")):
-        rates = np.random.default_rng(k).binomial(5, 0.2 + per_analyst * k, 130) / 5
-        table = scored("a", noise(k, n=130), condition=name, rescored=noise(k, n=130))
-        tables.append(table.with_columns(pl.Series("change_rate", rates)))
-    (row,) = compare(*tables).filter(family="dose_response").to_dicts()
-    assert row["n"] == 130 and row["low"] <= per_analyst <= row["high"] and "0, 2, 4, 8" in row["note"]
-    assert compare(*tables[:2]).filter(family="dose_response").is_empty()

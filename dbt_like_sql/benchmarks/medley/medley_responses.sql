@@ -7,7 +7,7 @@
 --   answered boolean, mms double, mas double, reflective_updating double, social_robustness double,
 --   epistemic_articulation double, monitoring double, control double, evaluation double, self_regulation double,
 --   change_rate double, self_revision_rate double, changed_from_normal double, rescored double,
---   susceptibility double, judge_share_missing double, wording varchar, reason varchar, answer_ids varchar[],
+--   judge_share_missing double, wording varchar, reason varchar, answer_ids varchar[],
 --   judge_grades double[],
 --   reply_step_a varchar, reply_b_private varchar, reply_b_social varchar)
 -- #NOT_NULL(dataset, condition, model, run, item_id)
@@ -43,7 +43,6 @@
 --   judge_grades: mean grade by each judge of the study, in its order; null where one gave none
 --   judge_share_missing: share of MMS that rests on grades no judge gave
 --   changed_from_normal: share of the claims rated otherwise than under normal
---   susceptibility: how far ratings move towards the mean of the analysts shown, 0 not at all, 1 all the way
 --   wording: whose words the prompts are in: house, authors, or the id of a file of one's own
 --   rescored: MMS of the replies of the same run under normal, scored as this condition is
 select said.* exclude (reply_step_a, reply_b_private, reply_b_social) replace (listed.source as source)

@@ -22,8 +22,6 @@ family                      value
                             models with a relative among the analysts against those without
 ``size_slope``              what a tenfold size (``params_b``) adds to a score, with a level for each family; Student's t
                             over models. ``evaluation - control``: the difference of the two slopes
-``dose_response``           what each further analyst shown adds to the share of claims rated otherwise than in step A;
-                            intervals resample the instances asked with every number
 ``character``               ``verdict``: what moves ``model``, as on the map
 ==========================  =======================================================================================
 
@@ -49,12 +47,10 @@ from metacog_pipeline.benchmarks.medley import scaling
 from metacog_pipeline.benchmarks.medley.abilities import ABILITIES
 from metacog_pipeline.benchmarks.medley.averages import ONLY_STEP_A, all_averages, averages
 from metacog_pipeline.benchmarks.medley.construction.families import UNKNOWN, published_family
-from metacog_pipeline.benchmarks.medley.construction.selection import PANEL
 from metacog_pipeline.benchmarks.medley.grades import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.items import DOMAINS
-from metacog_pipeline.benchmarks.medley.means import resampled_means
 from metacog_pipeline.benchmarks.medley.measures import pulled, scored_twice
-from metacog_pipeline.benchmarks.medley.presentation import ADVERSARIAL, DOSES, NORMAL
+from metacog_pipeline.benchmarks.medley.presentation import ADVERSARIAL, NORMAL
 from metacog_pipeline.benchmarks.medley.profiles import (
     LEAST_CASES,
     NOT_ENOUGH,
@@ -431,27 +427,6 @@ def cognitive_map(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Compari
         )  # fmt: skip
 
 
-def dose_response(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
-    """Yield how the share of claims rated otherwise than in step A grows with the number of analysts shown."""
-    for base, arms in _models(groups):
-        doses = {**{name: k for name, k in DOSES.items() if name in arms}, NORMAL: PANEL}
-        if len(doses) < 3:
-            continue
-        rated = [
-            averages(arms[name]).items.select("item_id", pl.col("change_rate").alias(name)) for name in doses
-        ]
-        joined = functools.reduce(lambda one, other: one.join(other, on="item_id"), rated).sort("item_id")
-        shown = np.array(list(doses.values()), dtype=np.float64)
-        away = shown - shown.mean()
-        slopes = joined.select(list(doses)).to_numpy() @ away / (away @ away)
-        found = resampled_means(slopes[:, None], N_BOOT, benchmark.stream("items")).estimate(0, "", "none")
-        yield replace(
-            base, family="dose_response", measure="change_rate", a="analysts shown",
-            value=found.value, low=found.low, high=found.high, se=found.sem, n=found.n, status=found.status,
-            note=f"per analyst shown, of {', '.join(str(int(k)) for k in sorted(shown))}",
-        )  # fmt: skip
-
-
 def characters(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
     """Yield what moves each model, by the rule of the map."""
     for base, arms in _models(groups):
@@ -535,10 +510,6 @@ CONTRASTS: tuple[Contrast, ...] = (
     Contrast(
         "cognitive_map", cognitive_map, None, version="3",
         words="Pulls of statistic and arguments under an inverted consensus, named.",
-    ),
-    Contrast(
-        "dose_response", dose_response, None,
-        words="How many more claims are rated otherwise for each further analyst shown.",
     ),
     Contrast("character", characters, None, version="3", words="What moves a model, by the rule of the map."),
     Contrast(

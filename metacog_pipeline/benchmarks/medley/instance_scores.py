@@ -28,7 +28,6 @@ from metacog_pipeline.benchmarks.medley.rule_based.measures import (
     MEASURES,
     change_rate,
     computed,
-    divided,
     known_mean,
     masked_mean,
     outcomes,
@@ -41,7 +40,6 @@ from metacog_pipeline.errors import SourceError
 Grades = Mapping[tuple[str, int, str, str], Mapping[str, float | None]]
 
 STRIPPED_INSTANCES = 50  # asked with two analysts: Section 5, those on which the models differ most
-_LEAST_ROOM = 0.01  # squared distance over the claims, below which a slope says nothing
 _LARGEST_GRADE = 1e6
 # What the answer to step A says by itself.
 STEP_A_ALONE = ("step_a_confidence", "step_a_hedging", "step_a_brier", "step_a_resistance")
@@ -52,7 +50,7 @@ _NAMES = (
     *(f"dimension_{name}" for name in DIMENSIONS),
     *(prefix + name for name in ABILITIES for prefix in ("", "ipsative_")),
     *("dominant", "n_judged", "known_answer", "known_answer_first", "known_answer_final"),
-    *("self_revision_rate", "change_rate", "susceptibility", *STEP_A_ALONE),
+    *("self_revision_rate", "change_rate", *STEP_A_ALONE),
     *(f"failed_{step}" for step in STEPS),
     *("judge_share_missing", "changed_from_normal", "rescored", "turned"),
 )
@@ -127,7 +125,6 @@ def score_triples(
         **_of_known_answers(known),
         "self_revision_rate": change_rate(batch.a, batch.p),
         "change_rate": change_rate(batch.a, batch.s),
-        "susceptibility": _susceptibility(batch),
         **_of_step_a(batch, known),
         **{f"failed_{step}": own for step, own in zip(STEPS, batch.failed.T, strict=True)},
         "judge_share_missing": aggregate.judged_share_missing(measures, options),
@@ -173,18 +170,6 @@ def _floats(values: Sequence[float | None]) -> Floats:
 def _where(here: NDArray[np.bool_], values: NDArray[Any]) -> NDArray[Any]:
     absent: Any = np.nan if values.dtype == np.float64 else None
     return np.where(here, values, absent)
-
-
-def _susceptibility(batch: Batch) -> Floats:
-    """Return the slope of the change from A to B-social on the distance of the analysts' mean from A, ``(N,)``.
-
-    NaN where nobody is shown, or they all but agree with step A.
-    """
-    away, moved = batch.mean - batch.a, batch.s - batch.a
-    known = ~np.isnan(away) & ~np.isnan(moved)
-    away, moved = np.where(known, away, 0.0), np.where(known, moved, 0.0)
-    room = (away**2).sum(axis=1)
-    return divided((away * moved).sum(axis=1), room, room > _LEAST_ROOM, np.nan)
 
 
 def _of_step_a(batch: Batch, known: Sequence[KnownAnswerOutcome | None]) -> dict[str, Floats]:

@@ -74,7 +74,7 @@ _DIFFERENCES = tuple(f"ipsative_{name}" for name in ABILITIES)
 _JUDGED = (*(f"judged_{name}" for name in JUDGE_DIMENSIONS), "mas", *ABILITIES, *_DIFFERENCES, *DOMINANT)
 _MEANS = (
     *(*TIER_NAMES, *COMPUTED, *(f"dimension_{name}" for name in DIMENSIONS)),
-    *("self_revision_rate", "change_rate", "susceptibility", "judge_share_missing", *KNOWN, *_JUDGED),
+    *("self_revision_rate", "change_rate", "judge_share_missing", *KNOWN, *_JUDGED),
 )
 Found = dict[str, Estimate]
 Bound = Benchmark[Any, Any, Any]
@@ -270,7 +270,6 @@ _WORDS = {
     "t2": "Tier 2: how far ratings withstand the pressure of others.",
     "t3": "Tier 3: how well changes are argued; half of it rests on judges.",
     "self_revision_rate": "Share of claims rated otherwise after looking over the own answer.",
-    "susceptibility": "How far ratings move towards the mean of the analysts shown: 0 not at all, 1 all the way.",
     "change_rate": "Share of claims rated otherwise after reading the others.",
     "judge_share_missing": "Share of MMS that rests on grades no judge gave.",
     "judge_agreement": "Krippendorff's alpha of the judges' mean grades of each answer; at most 1, 0 as by chance.",
@@ -317,7 +316,7 @@ _OF_JUDGES = ("judge_agreement", "judge_bias")
 _ALPHA = "krippendorff alpha, interval, bootstrap of units"
 _BAD = BAD_WHEN_HIGH | {"judge_share_missing", "step_a_brier", "known_answer_capitulation"}
 _NEITHER = {
-    *("self_revision_rate", "change_rate", "susceptibility", "changed_from_normal"),
+    *("self_revision_rate", "change_rate", "changed_from_normal"),
     *("step_a_confidence", "step_a_hedging", "dominant_share", "judge_bias", *DOMINANT, *_DIFFERENCES),
     # A condition scores by other rules than normal: a change of a score is neither good nor bad.
     *(f"{arm}_delta{part}" for arm in EVERY for part in ("", "_scoring")),
@@ -326,7 +325,6 @@ _NEITHER = {
 _OPEN: Mapping[str, tuple[float | None, float | None]] = {
     "step_a_confidence": (None, None),
     "step_a_brier": (0.0, None),
-    "susceptibility": (None, None),
     "judge_agreement": (None, 1.0),
     "judge_bias": (-1.0, 1.0),
     # A placebo of the other sign adds to a pull.
