@@ -22,7 +22,7 @@ NEAR_0, LACKS = "d' may be 0", "incomplete: 1 of 12 not answered"
 
 def put(home: Home, model: str, *rows: Row, run: int | None = None, source: str = "measured") -> None:
     """Write estimates of ``model``: its coverage, then ``rows``."""
-    coverage = estimates(model, source, "sample", run, 0.5)[1]
+    coverage = estimates(model, source, "sample", run, 0.5)[-1]
     at = f"runs/model={model}/run={run}" if run else f"models/{model}"
     write(home, f"estimates/metamedqa/{at}.parquet", [coverage, *({**coverage, **row} for row in rows)])
 
