@@ -33,7 +33,7 @@ from metacog_assets.definitions import defs
 graph = defs.resolve_asset_graph()
 print(json.dumps([said, sorted(key.to_user_string() for key in graph.get_all_asset_keys())]))
 """
-MEASURES = {"accuracy": "Share of right sums.", "harmonised_brier": "mean of (conf - y)²"}
+MEASURES = {"accuracy": "Share right.", "harmonised_brier": "mean of (conf - y)²"}
 pytestmark = pytest.mark.slow
 
 
