@@ -180,15 +180,17 @@ def _sentence(words: str, answers: Sequence[Answer]) -> str:
     ]
     if not tested:
         return ""
-    upheld = Counter(
-        {model: 0 for answer in tested for model in answer.cells}
-        | Counter(each.model for answer in tested for each in answer.cells.values() if each.verdict in UPHELD)
-    )
+    upheld = Counter[str]()
+    for answer in tested:
+        for model, cell in answer.cells.items():
+            upheld[model] += cell.verdict in UPHELD
     ranked = upheld.most_common()
     most, many = ranked[0][1], f"{len(tested)} {'benchmark' if len(tested) == 1 else 'benchmarks'}"
     leaders = [model for model, count in ranked if count == most]
-    if len(leaders) == len(ranked):
+    if len(leaders) == len(ranked) and most == len(tested):
         return f"{words}: no paired test separates the {len(ranked)} models ({many})."
+    if len(leaders) == len(ranked):
+        return f"{words}: the benchmarks disagree; each model is first, or not separated from it, in {most} of {many}."
     rest = ", ".join(f"{model} in {count}" for model, count in ranked[len(leaders) :][:MOST_NAMED])
     more = f" and {left} more" if (left := len(ranked) - len(leaders) - MOST_NAMED) > 0 else ""
     verb = "is" if len(leaders) == 1 else "are"

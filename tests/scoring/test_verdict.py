@@ -105,6 +105,13 @@ def test_models_that_no_test_separates_are_said_to_be_so():
     ]
 
 
+def test_benchmarks_that_disagree_are_not_said_to_separate_nothing():
+    rows = [cell("a", "best", 1), cell("b", "worse", 2)]
+    rows += [cell("a", "worse", 2, benchmark="two"), cell("b", "best", 1, benchmark="two")]
+    [sentence] = verdicts(rows)["measured"].sentences()
+    assert "the benchmarks disagree" in sentence and "1 of 2 benchmarks" in sentence
+
+
 def test_simulated_respondents_are_never_ordered_among_models():
     found = verdicts([cell("a", "best", 1), cell("b", "best", 1, source="simulated")])
     assert found["measured"].models == ("a",) and found["simulated"].models == ("b",)
