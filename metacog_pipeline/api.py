@@ -15,6 +15,7 @@ from metacog_pipeline.errors import MetacogError, StoreError, StudyError
 if TYPE_CHECKING:
     import polars as pl
 
+    from metacog_pipeline.leaderboard.output import Rows
     from metacog_pipeline.scoring.verdict import Verdict
     from metacog_pipeline.study import Study
 
@@ -75,12 +76,9 @@ class OpenStudy:
 
     def board(self, benchmark: str | None = None) -> pl.DataFrame:
         """Return the table ``leaderboard``: a row per benchmark, condition, model, measure and source."""
-        import polars as pl
-
         from metacog_pipeline.leaderboard import read
 
-        found = read.board(self.study.home, benchmark)
-        return pl.DataFrame(found.rows, schema=list(found.columns), orient="row", infer_schema_length=None)
+        return _frame(read.board(self.study.home, benchmark))
 
     def observations(self, benchmark: str) -> pl.DataFrame:
         """Return every scored response of a benchmark: a row per model, run, condition and item.
@@ -110,14 +108,9 @@ class OpenStudy:
 
         The columns are those of the table ``comparisons``; rows that answer a question of the verdict come first.
         """
-        import polars as pl
-
         from metacog_pipeline.leaderboard import read
 
-        for name in (a, b):
-            self.study.model(name)
-        found = read.pairs(self.study.home, a, b)
-        return pl.DataFrame(found.rows, schema=list(found.columns), orient="row", infer_schema_length=None)
+        return _frame(read.pairs(self.study, a, b))
 
     def verdict(self) -> dict[str, Verdict]:
         """Return who knows what it knows: the verdict by kind of respondent (``measured``, ``simulated``).
@@ -153,3 +146,10 @@ class OpenStudy:
         from metacog_pipeline.cli.running import refuse_unknown
 
         refuse_unknown(self.study, [benchmark], (), ())
+
+
+def _frame(found: Rows) -> pl.DataFrame:
+    """Return the rows of a query as a frame whose types come from all of them."""
+    import polars as pl
+
+    return pl.DataFrame(found.rows, schema=list(found.columns), orient="row", infer_schema_length=None)

@@ -193,5 +193,5 @@ def wrong_in(tried: Tried, responses: pl.DataFrame, *, runs: bool = True) -> lis
         wrong += [why] if why is not None else []
     alike = harmonised(benchmark, scored)
     assert with_curves(alike, seed=1)[0].columns == CALIBRATION.names()
-    wrong += comparing.failures_in(of_confidence(benchmark, scored, alike))
+    wrong += comparing.failures_in(of_confidence(benchmark, groups, scored, alike))
     return wrong

@@ -97,6 +97,8 @@ def test_two_models_are_compared_on_what_both_answered(study):
     assert set(compared.filter(family="confidence_models")["n"]) == {6}
     with pytest.raises(mp.MetacogError, match='no model "three"; it has: one, two'):
         study.compare("one", "three")
+    with pytest.raises(mp.MetacogError, match='"one" twice; name two models'):
+        study.compare("one", "one")
 
 
 def test_the_statistics_are_there_by_module(monkeypatch):

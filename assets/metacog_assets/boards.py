@@ -13,7 +13,7 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import BuildResult
 from metacog_pipeline.leaderboard.read import verdicts
 from metacog_pipeline.leaderboard.replayed import build_boards
-from metacog_pipeline.leaderboard.verdict_text import verdict_rows
+from metacog_pipeline.leaderboard.verdict_text import verdict_table
 from metacog_pipeline.report.page import build_report
 from metacog_pipeline.report.verdict import picture
 from metacog_pipeline.scoring import staleness
@@ -66,7 +66,7 @@ def _verdict(home: Home) -> dict[str, Any]:
         for said in verdict.sentences():
             question, _, answer = said.partition(": ")
             shown[f"{question} ({WORLDS[verdict.source]})"] = dg.MetadataValue.text(answer)
-        table = verdict_rows(verdict)
+        table = verdict_table(verdict)
         records = [dg.TableRecord(dict(zip(table.columns, map(str, row), strict=True))) for row in table.rows]
         if records:
             shown[f"verdict ({WORLDS[verdict.source]})"] = dg.MetadataValue.table(records)

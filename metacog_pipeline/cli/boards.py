@@ -36,6 +36,11 @@ def board(benchmark: str | None, study_file: Path, whole: bool, form: Format) ->
     if benchmark is None and not whole:
         click.echo(printed_verdict(home, form), nl=False)
         return
+    print_board(home, benchmark, form)
+
+
+def print_board(home: Home, benchmark: str | None, form: Format) -> None:
+    """Print the board of one benchmark, or of all; for people with notes below."""
     with one_connection(home):
         click.echo(render_board(read_board(home, benchmark), form), nl=False)
         if form in ("table", "markdown"):
@@ -60,12 +65,7 @@ def compare(a: str, b: str, study_file: Path, form: Format) -> None:
     Prints the tests of the study as the board has them: first those that answer a question of the verdict, then the
     exploratory ones. Intervals and p are at the level of the family of tests.
     """
-    study = opened(study_file)
-    if a == b:
-        raise StudyError(f'compare: "{a}" twice; name two models')
-    for name in (a, b):
-        study.model(name)
-    found = read_pairs(study.home, a, b)
+    found = read_pairs(opened(study_file), a, b)
     if form not in ("table", "markdown"):
         return click.echo(render(found, form), nl=False)
     click.echo(compared_text(found, a, b, form), nl=False)

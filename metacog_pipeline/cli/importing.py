@@ -136,9 +136,6 @@ def _board(study: Study, quiet: bool) -> None:
         return
     replayed.publish(study)
     if not quiet and not printing.wanted():
-        from metacog_pipeline.leaderboard.printing import notes, render_board
-        from metacog_pipeline.leaderboard.read import board, one_connection
+        from metacog_pipeline.cli.boards import print_board
 
-        with one_connection(study.home):
-            shown = render_board(board(study.home, None), "table")
-            click.echo(f"{shown}\n{notes(study.home, None)}", nl=False)
+        print_board(study.home, None, "table")

@@ -22,6 +22,8 @@ from metacog_pipeline.storage.read_only import add_files, dataset, require_readi
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from metacog_pipeline.study import Study
+
 T = TypeVar("T")
 _HELD: ContextVar[tuple[Home, duckdb.DuckDBPyConnection] | None] = ContextVar("_HELD", default=None)
 TRANSCRIPTS = "transcripts"  # a row per call with its texts, read from the Parquet copies
@@ -144,14 +146,19 @@ def verdicts(home: Home) -> dict[str, verdict.Verdict]:
     return verdict.verdicts(verdict_rows(home).rows)
 
 
-def pairs(home: Home, a: str, b: str) -> Rows:
+def pairs(study: Study, a: str, b: str) -> Rows:
     """Return the tests of model ``a`` against ``b`` in the columns of ``comparisons``, primary ones first.
 
-    Values are of ``a`` minus ``b``, whichever way round the table has them. StoreError where the two share no test yet.
+    Values are of ``a`` minus ``b``, whichever way round the table has them. StudyError for a name that the study does not
+    list, or one name twice; StoreError where the two share no test yet.
     """
+    for name in (a, b):
+        study.model(name)
+    if a == b:
+        raise StudyError(f'compare: "{a}" twice; name two models')
     one, two = text(a), text(b)
     found = read_table(
-        home,
+        study.home,
         f"""
         select * from (
             select * from comparisons where model is null and a = {one} and b = {two}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from metacog_pipeline.leaderboard.output import Format, Rows, fixed, printable, to_markdown, to_table
-from metacog_pipeline.scoring.verdict import QUESTIONS, WORLDS, WORSE, Answer, Cell, Verdict
+from metacog_pipeline.scoring.verdict import QUESTIONS, WORLDS, Answer, Cell, Verdict
 
 _COMPARED = (
     *("question", "benchmark", "condition", "measure", "family"),
@@ -31,7 +31,7 @@ def verdict_text(found: Mapping[str, Verdict]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def verdict_rows(verdict: Verdict) -> Rows:
+def verdict_table(verdict: Verdict) -> Rows:
     """Return a verdict as a table: question, benchmark, and a column for each of the best models."""
     shown = verdict.models[:MOST_MODELS]
     rows = [
@@ -100,8 +100,7 @@ def _cell(cell: Cell | None) -> str:
         return ""
     if cell.estimate is None:
         return "N/A"
-    marks = "*" * (cell.verdict == WORSE) + "°" * bool(cell.low_n) + "…" * cell.incomplete
-    return f"{_short(cell.estimate)}{marks} {_interval(cell)}".rstrip()
+    return f"{_short(cell.estimate)}{cell.marks} {_interval(cell)}".rstrip()
 
 
 def _interval(cell: Cell) -> str:

@@ -68,8 +68,7 @@ def _written(home: Home, title: str) -> Path:
 def _pages(home: Home, title: str, target: Path, explored: frozenset[str]) -> Path:
     asked = queries.asked(home)
     parts = [
-        *_whole("verdict", "Who knows what it knows", lambda: verdict.first(home)),
-        *_whole("questions", "The four questions", lambda: verdict.questions(home)),
+        *_whole("verdict", "Who knows what it knows", lambda: verdict.parts(home)),
         *map(_folded, _details(home, target.parent, asked, explored)),
     ]
     try:

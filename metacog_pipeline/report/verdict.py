@@ -23,17 +23,22 @@ _MARKS = (
 )
 
 
-def first(home: Home) -> Iterator[Part]:
-    """Yield the verdict of models, then that of simulated respondents: one sentence, a matrix, a figure each."""
+def parts(home: Home) -> Iterator[Part]:
+    """Yield the first screen, then a section per question."""
     found = verdicts(home)
+    yield from _first(found)
+    yield from _questions(found)
+
+
+def _first(found: Mapping[str, Verdict]) -> Iterator[Part]:
+    """Yield the verdict of models, then that of simulated respondents: one sentence, a matrix, a figure each."""
     made = Markup().join(_screen(found[source]) for source in WORLDS if source in found)
     if made:
         yield Part("verdict", "Who knows what it knows", made + pieces.paragraph(_MARKS, "soft"))
 
 
-def questions(home: Home) -> Iterator[Part]:
+def _questions(found: Mapping[str, Verdict]) -> Iterator[Part]:
     """Yield a section per question: a figure and the tests against the best model for every benchmark that asks it."""
-    found = verdicts(home)
     for question, (title, _) in QUESTIONS.items():
         own = [
             (source, answer) for source in WORLDS if source in found for answer in found[source].of(question)
@@ -97,11 +102,15 @@ def _row(answer: Answer, models: Sequence[str]) -> list[tuple[str, str, str, str
         if cell is None or cell.estimate is None:
             made.append(("N/A" if cell else "", "", "", ""))
             continue
-        marks = "*" * (cell.verdict == WORSE) + "°" * bool(cell.low_n) + "…" * cell.incomplete
         lead = pieces.lead_of(benchmark=answer.benchmark, condition=answer.condition, model=model, ours=True)
         kind = "worse" if cell.verdict == WORSE else "few" if cell.low_n else ""
         made.append(
-            (f"{fixed(cell.estimate, 2)}{marks}", pieces.ends(cell.low, cell.high, 2) or "", kind, lead or "")
+            (
+                f"{fixed(cell.estimate, 2)}{cell.marks}",
+                pieces.ends(cell.low, cell.high, 2) or "",
+                kind,
+                lead or "",
+            )
         )
     return made
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from operator import attrgetter
@@ -72,24 +72,39 @@ def comparisons(
     return marked(pl.concat(made), pooled) if made else COMPARISON.to_frame()
 
 
-def of_confidence(benchmark: Bound, scored: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
+def of_confidence(
+    benchmark: Bound, groups: Sequence[Group], scored: pl.DataFrame, answers: pl.DataFrame
+) -> pl.DataFrame:
     """Return the tests of every two models' confidence, in `COMPARISON`; none where nothing is right or wrong.
 
     ``scored`` are the scored responses of all models, ``answers`` what is harmonised of them.
     """
-    lacks = lacking(benchmark, scored)
-    tests = model_pairs.between_models(answers, seed=benchmark.context.seed, lacks=lacks)
-    rows = as_table(benchmark, tests)
-    tested, low_n = rows["p"].is_not_null(), pl.col("low_n")
-    return finished(benchmark, CONFIDENCE, rows).with_columns(low_n=pl.when(tested).then(low_n))
+
+    def tests() -> pl.DataFrame:
+        lacks = lacking(benchmark, scored)
+        pairs = model_pairs.between_models(answers, seed=benchmark.context.seed, lacks=lacks)
+        rows = as_table(benchmark, pairs)
+        tested, low_n = rows["p"].is_not_null(), pl.col("low_n")
+        return finished(benchmark, CONFIDENCE, rows).with_columns(low_n=pl.when(tested).then(low_n))
+
+    return _guarded(benchmark, CONFIDENCE, groups, tests)
 
 
 def _tested(benchmark: Bound, contrast: Contrast, groups: Sequence[Group]) -> pl.DataFrame:
+    def tests() -> pl.DataFrame:
+        rows = finished(benchmark, contrast, rows_of(benchmark, contrast, groups))
+        return pl.concat([rows, as_table(benchmark, not_compared(contrast, groups, rows))])
+
+    return _guarded(benchmark, contrast, groups, tests)
+
+
+def _guarded(
+    benchmark: Bound, contrast: Contrast, groups: Sequence[Group], tests: Callable[[], pl.DataFrame]
+) -> pl.DataFrame:
+    """Return the tests of one family; where they fail, its own row with the reason, so that the others stay."""
     try:
-        rows = rows_of(benchmark, contrast, groups)
-        rows = finished(benchmark, contrast, rows)
-        return left_out(groups, pl.concat([rows, as_table(benchmark, not_compared(contrast, groups, rows))]))
-    except Exception as error:  # one family that fails leaves its own row
+        return left_out(groups, tests())
+    except Exception as error:
         return as_table(benchmark, _failed(contrast, error, groups, {}))
 
 

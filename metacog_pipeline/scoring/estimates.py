@@ -19,8 +19,9 @@ from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.measures import holds
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.scoring.harmonised import harmonised
+from metacog_pipeline.scoring.harmonised_measures import PREFIX
 from metacog_pipeline.scoring.schemas import ESTIMATE
-from metacog_pipeline.stats.coverage import SHARED_PREFIX, low_n
+from metacog_pipeline.stats.coverage import low_n
 from metacog_pipeline.stats.estimate import COUNT, OK, Estimate, unavailable
 
 WITHHELD = "withheld"
@@ -245,7 +246,7 @@ def _row(
     if missing is not None and estimate.value is not None and not status.startswith("incomplete"):
         status = missing if status in (OK, COUNT) else f"{status}; {missing}"
     few = low_n(
-        SHARED_PREFIX + name if measure.shared else name,
+        PREFIX + name if measure.shared else name,
         *(estimate.method, estimate.value, estimate.low, estimate.n, basis.rarer),
         several=basis.n > basis.n_items,
     )

@@ -30,7 +30,6 @@ from metacog_pipeline.scoring import reader_error
 from metacog_pipeline.scoring.comparisons import (
     comparisons,
     failures_in,
-    left_out,
     of_confidence,
     questions_of,
     table,
@@ -331,7 +330,7 @@ def compare(benchmark: Bound) -> Compared:
     tests = pl.concat(
         [
             comparisons(benchmark, groups, pooled),
-            left_out(groups, of_confidence(benchmark, scored, answers)),
+            of_confidence(benchmark, groups, scored, answers),
         ]
     )
     failures = [f"{benchmark.name}_comparisons: {why}" for why in failures_in(tests)]

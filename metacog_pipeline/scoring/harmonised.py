@@ -32,13 +32,13 @@ def harmonised(benchmark: Benchmark[Any, Any, Any], scored: pl.DataFrame) -> pl.
     return whole.select(columns).filter(pl.col("correct").is_not_null())
 
 
-def answers(study: Study, models: frozenset[str] | None = None) -> pl.DataFrame:
-    """Return the harmonised responses of the study's models, of ``models`` only where given, by benchmark."""
+def answers(study: Study) -> pl.DataFrame:
+    """Return the harmonised responses of the study's models, by benchmark."""
     frames = [HARMONISED.to_frame()]
     for benchmark in sorted(enabled(study), key=lambda each: each.name):
         for partition in tasks.partitions(benchmark):
             path = partition.below("harmonised")
-            if (models is None or partition.spec.name in models) and path.exists():
+            if path.exists():
                 frames.append(read_frame(path))
     return pl.concat(frames)
 

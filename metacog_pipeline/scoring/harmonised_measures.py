@@ -9,9 +9,10 @@ import tomllib
 from pathlib import Path
 
 from metacog_pipeline.benchmark.measures import Measure, Unit, Where
+from metacog_pipeline.stats.coverage import SHARED_PREFIX
 from metacog_pipeline.stats.mafc.table import LARGEST_M
 
-PREFIX = "harmonised_"  # a benchmark may have an ECE of its own: what is not the same has another name
+PREFIX = SHARED_PREFIX  # a benchmark may have an ECE of its own: what is not the same has another name
 _STATED: Where = (("confidence", None),)
 #: Of the harmonised answers with a confidence, those that were chosen among a known number of alternatives.
 CHOSEN: Where = (*_STATED, ("n_alternatives", tuple(range(2, LARGEST_M + 1))))

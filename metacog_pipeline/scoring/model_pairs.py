@@ -208,7 +208,7 @@ def _difference(name: str, first: Side, second: Side) -> Row:
         draws = first.draws[name] - second.draws[name]
         (low, high), p = resampling.interval(draws), resampling.p_value(draws)
         why = OFTEN_UNDEFINED
-    found = {"measure": name, "value_a": value_a, "value_b": value_b, "difference": value_a - value_b}
+    found = {"measure": name, "difference": value_a - value_b}
     if n_items < 2 or low is None:
         few = why if n_items > 1 else f"too few items for an interval: {n_items}"
         return {**found, "low": None, "high": None, "p": None, "status": few}
@@ -234,5 +234,5 @@ def _by_score(name: str, first: Side, second: Side) -> tuple[float | None, float
 
 
 def _empty(name: str, status: str) -> Row:
-    numbers = dict.fromkeys(("value_a", "value_b", "difference", "low", "high", "p"))
+    numbers = dict.fromkeys(("difference", "low", "high", "p"))
     return {"measure": name, **numbers, "status": status}

@@ -84,9 +84,10 @@ class Cell:
     test_status: str | None
 
     @property
-    def incomplete(self) -> bool:
-        """Whether answers are missing that were asked for."""
-        return self.status.startswith("incomplete")
+    def marks(self) -> str:
+        """What every renderer puts behind the value: ``*`` worse than the best, ``°`` low_n, ``…`` answers are missing."""
+        missing = self.status.startswith("incomplete")
+        return "*" * (self.verdict == WORSE) + "°" * bool(self.low_n) + "…" * missing
 
 
 @dataclass(frozen=True, slots=True)

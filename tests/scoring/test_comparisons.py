@@ -13,6 +13,7 @@ from metacog_pipeline import registry
 from metacog_pipeline.benchmark.contract import Comparison, Contrast, Question
 from metacog_pipeline.scoring import comparisons as comparing
 from metacog_pipeline.scoring.comparisons import adjusted, as_table, comparisons, judged, without_few
+from metacog_pipeline.scoring.schemas import HARMONISED
 from metacog_pipeline.stats import exact
 from metacog_pipeline.stats.multiple import bonferroni, holm
 from tests.tables import every
@@ -135,6 +136,22 @@ def test_a_contrast_without_rows_and_one_that_fails_keep_the_schema():
     found = comparisons(stub, groups)
     assert found["status"].to_list() == ["failed: ZeroDivisionError: division by zero"]
     assert found.schema == made([row()]).schema
+
+
+def test_tests_of_confidence_that_fail_leave_a_row_with_the_reason():
+    def broken(scored: pl.DataFrame) -> pl.DataFrame:
+        raise ValueError("no confidence")
+
+    stub: Any = SimpleNamespace(
+        name="toy", measures=(), questions=(), unanswered=("not_run",), harmonise=broken
+    )
+    groups: Any = (SimpleNamespace(dataset="d", source="measured"),)
+    scored = pl.DataFrame({"status": ["not_run"]})
+    found = comparing.of_confidence(stub, groups, scored, HARMONISED.to_frame())
+    assert found["family", "dataset", "status"].rows() == [
+        ("confidence_models", "d", "failed: ValueError: no confidence")
+    ]
+    assert comparing.failures_in(found) == ["confidence_models: ValueError: no confidence"]
 
 
 def test_rows_that_are_judged_again_stay_as_they_are():

@@ -9,8 +9,8 @@ and finds σ hard to sample; with hundreds of trials a member both agree.
 from __future__ import annotations
 
 import numpy as np
+import scipy  # loads scipy.optimize where it is first used: few commands need it, and it takes long
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 from scipy.special import exp1, ndtr
 
 from metacog_pipeline.stats._arrays import floats, same_length
@@ -50,7 +50,11 @@ def population_efficiency(mean: ArrayLike, sd: ArrayLike) -> tuple[float, float,
     weight /= weight.sum()
 
     def end(level: float) -> float:
-        return float(brentq(lambda x: weight @ ndtr((x - middle) * np.sqrt(precision)) - level, -20.0, 20.0))
+        return float(
+            scipy.optimize.brentq(
+                lambda x: weight @ ndtr((x - middle) * np.sqrt(precision)) - level, -20.0, 20.0
+            )
+        )
 
     value, low, high = np.exp([weight @ middle, end(0.025), end(0.975)]).tolist()
     return value, low, high
