@@ -131,21 +131,12 @@ def fit_table(
 ) -> FittedTable:
     """Fit a file of counts or trials.
 
-    Parameters
-    ----------
-    given
-        What is known of a table of trials; everything else is inferred.
-    wide
-        Patterns of columns side by side; inferred where none is given.
-    model
-        Whether to add the hierarchical model of the subjects.
-    preview
-        Only read, and return the notes.
-
-    Raises
-    ------
-    StudyError
-        For a file, column, value or combination of options that cannot be fitted: what to do, in one line.
+    given: what is known of a table of trials; everything else is inferred.
+    wide: patterns of columns side by side; inferred where none is given.
+    model: whether to add the hierarchical model of the subjects.
+    preview: only read, and return the notes.
+    Raises StudyError for a file, column, value or combination of options that cannot be fitted: what to do, in one
+    line.
     """
     if options.bayes and options.s != 1:
         raise StudyError("--bayes with --s: the Bayesian model has equal variances; leave one of them out")

@@ -88,17 +88,10 @@ def _placements(wrong: Floats, right: Floats) -> Floats:
 def auroc(confidence: ArrayLike, correct: ArrayLike, items: ArrayLike | None = None) -> Estimate:
     """Return the area with its interval from confidences on any scale.
 
-    Parameters
-    ----------
-    confidence
-        Shape ``(N,)``, any finite numbers; only their order counts.
-    correct
-        Shape ``(N,)``, 0/1 or booleans.
-    items
-        Shape ``(N,)``: the item of each observation; None means one run per item.
+    confidence: shape ``(N,)``, any finite numbers; only their order counts.
+    correct: shape ``(N,)``, 0/1 or booleans.
+    items: shape ``(N,)``: the item of each observation; None means one run per item.
 
-    Examples
-    --------
     >>> found = auroc([0.9, 0.8, 0.8, 0.6, 0.5, 0.3], [1, 1, 0, 1, 0, 0])
     >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)
     (0.833, 0.351, 0.977)
@@ -120,21 +113,12 @@ def auroc(confidence: ArrayLike, correct: ArrayLike, items: ArrayLike | None = N
 def auroc_from_patterns(patterns: Patterns) -> Estimate:
     """Return the area of items over the 2 L cells, with the scaled score interval.
 
-    Parameters
-    ----------
-    patterns
-        Items over 2 L cells: level by level, wrong before correct.
+    patterns: items over 2 L cells: level by level, wrong before correct.
+    Returns: value and interval in 0..1 (0.5: confidence says nothing), method ``"scaled score"``, with ``", two
+        levels"`` where no more are used and ``", clustered"`` where items have several answers. No value, with the
+        status, where all answers are correct, all are wrong, one level alone was used or there are no items. No
+        standard error where fewer than two items are correct or wrong, or where the separation is perfect.
 
-    Returns
-    -------
-    Estimate
-        Value and interval in 0..1 (0.5: confidence says nothing), method ``"scaled score"``, with ``", two levels"``
-        where no more are used and ``", clustered"`` where items have several answers. No value, with the status, where
-        all answers are correct, all are wrong, one level alone was used or there are no items. No standard
-        error where fewer than two items are correct or wrong, or where the separation is perfect.
-
-    Examples
-    --------
     >>> items = Patterns(np.eye(4, dtype=int), np.array([4, 1, 1, 4]))  # level × (wrong, correct)
     >>> auroc_from_patterns(items).value
     0.8
@@ -145,13 +129,8 @@ def auroc_from_patterns(patterns: Patterns) -> Estimate:
 def aurocs_from_patterns(many: Sequence[Patterns]) -> list[Estimate]:
     """Return `auroc_from_patterns` of each; the intervals of all are searched for together.
 
-    Parameters
-    ----------
-    many
-        Items over 2 L cells each.
+    many: items over 2 L cells each.
 
-    Examples
-    --------
     >>> items = Patterns(np.eye(4, dtype=int), np.array([4, 1, 1, 4]))
     >>> aurocs_from_patterns([items, items])[1] == auroc_from_patterns(items)
     True

@@ -53,15 +53,9 @@ def level_probability(n_levels: int = 5, mapping: Mapping = "(c-1)/(L-1)") -> Fl
 
     ``"(c-1)/(L-1)"`` reads the lowest level as 0 and the highest as 1; ``"c/L"`` reads the lowest as 1/L.
 
-    Parameters
-    ----------
-    n_levels
-        L, 2 or more.
-    mapping
-        Which of the two readings.
+    n_levels: L, 2 or more.
+    mapping: which of the two readings.
 
-    Examples
-    --------
     >>> level_probability(5).tolist(), level_probability(5, "c/L").tolist()
     ([0.0, 0.25, 0.5, 0.75, 1.0], [0.2, 0.4, 0.6, 0.8, 1.0])
     """
@@ -77,13 +71,8 @@ def level_probability(n_levels: int = 5, mapping: Mapping = "(c-1)/(L-1)") -> Fl
 def level_use(table: ArrayLike) -> LevelUse:
     """Return how many levels the counts ``(L, 2)`` use and the share of the commonest.
 
-    Parameters
-    ----------
-    table
-        How many wrong and correct answers each level has.
+    table: how many wrong and correct answers each level has.
 
-    Examples
-    --------
     >>> level_use([[0, 0], [1, 2], [0, 1]])
     LevelUse(levels_used=2, commonest_share=0.75, informative=True)
     """
@@ -96,20 +85,12 @@ def level_use(table: ArrayLike) -> LevelUse:
 def bin_index(confidence: ArrayLike, bins: int = 10, edges: Edges = "equal") -> Ints:
     """Return the bin 0 .. of each confidence ``(N,)`` in 0..1.
 
-    Parameters
-    ----------
-    confidence
-        Shape ``(N,)``, 0..1.
-    bins
-        Number of bins; ``"levels"`` has as many as there are distinct confidences.
-    edges
-        ``"equal"``: bins (low, high] of equal width, 0 joins the first (Naeini et al. 2015). ``"floor"``: [low, high), 1
-        joins the last. ``"mass"``: groups of equal size of the sorted confidences; equal ones share a bin, that of the
-        middle one of them.
-        ``"levels"``: every distinct confidence is a bin of its own.
+    confidence: shape ``(N,)``, 0..1.
+    bins: number of bins; ``"levels"`` has as many as there are distinct confidences.
+    edges: ``"equal"``: bins (low, high] of equal width, 0 joins the first (Naeini et al. 2015). ``"floor"``: [low,
+        high), 1 joins the last. ``"mass"``: groups of equal size of the sorted confidences; equal ones share a bin,
+        that of the middle one of them. ``"levels"``: every distinct confidence is a bin of its own.
 
-    Examples
-    --------
     >>> bin_index([0.0, 0.2, 0.6, 1.0], 5).tolist(), bin_index([0.0, 0.2, 0.6, 1.0], 5, "floor").tolist()
     ([0, 0, 2, 4], [0, 1, 3, 4])
     """
@@ -132,20 +113,10 @@ def bin_index(confidence: ArrayLike, bins: int = 10, edges: Edges = "equal") -> 
 def ece(confidence: ArrayLike, correct: ArrayLike, bins: int = 10, edges: Edges = "equal") -> Estimate:
     """Return the expected calibration error Σ_b n_b / n |accuracy_b - confidence_b|, without an interval.
 
-    Parameters
-    ----------
-    confidence, correct
-        Shape ``(N,)``: 0..1, and 0/1 or booleans.
-    bins, edges
-        Of `bin_index`. The gap of a bin is between its share correct and its mean confidence.
+    confidence, correct: shape ``(N,)``: 0..1, and 0/1 or booleans.
+    bins, edges: of `bin_index`. The gap of a bin is between its share correct and its mean confidence.
+    Returns: value in 0..1, 0 is perfect.
 
-    Returns
-    -------
-    Estimate
-        Value in 0..1, 0 is perfect.
-
-    Examples
-    --------
     >>> round(ece([0.9, 0.9, 0.6, 0.6], [1, 1, 1, 0]).value, 3)
     0.1
     """
@@ -163,8 +134,6 @@ def ece_statistic(probability: ArrayLike, bins: int = 10, edges: Edges = "levels
 
     ``probability`` ``(L,)`` is what each level stands for; ``bins`` and ``edges`` of `bin_index` merge levels.
 
-    Examples
-    --------
     >>> ece_statistic([0.0, 1.0])(np.array([[4.0, 0.0, 1.0, 3.0]]))
     array([0.125])
     """
@@ -186,19 +155,11 @@ def ece_estimate(
 
     The value itself is the usual one. Percentiles of resamples, moved to the value, cover 58 to 79 %.
 
-    Parameters
-    ----------
-    patterns
-        Items over the 2 L cells.
-    probability
-        Shape ``(L,)``, 0..1: what each level stands for.
-    draws
-        Resampled totals ``(B, 2 L)``.
-    bins, edges
-        Of `bin_index`: how levels are merged; by default each is a bin of its own.
+    patterns: items over the 2 L cells.
+    probability: shape ``(L,)``, 0..1: what each level stands for.
+    draws: resampled totals ``(B, 2 L)``.
+    bins, edges: of `bin_index`: how levels are merged; by default each is a bin of its own.
 
-    Examples
-    --------
     >>> items = Patterns(np.eye(4, dtype=int), np.array([4, 0, 1, 3]))
     >>> found = ece_estimate(items, [0.0, 1.0], resampling.patterns(items, 1000, 1))
     >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)
@@ -228,17 +189,10 @@ def ece_clustered(
 ) -> Estimate:
     """Return the expected calibration error of confidences on any scale; whole clusters are resampled.
 
-    Parameters
-    ----------
-    confidence, correct, clusters
-        Shape ``(N,)``: 0..1, 0/1, and the cluster of each answer.
-    stream
-        Of the kernel `resampling.indices`.
-    bins, n_draws
-        Equal bins, and number of resamples.
+    confidence, correct, clusters: shape ``(N,)``: 0..1, 0/1, and the cluster of each answer.
+    stream: of the kernel `resampling.indices`.
+    bins, n_draws: equal bins, and number of resamples.
 
-    Examples
-    --------
     >>> found = ece_clustered([0.9, 0.9, 0.6, 0.6], [1, 1, 1, 0], [0, 1, 2, 3], stream=1)
     >>> round(found.value, 3), round(found.high, 3)
     (0.1, 0.323)
@@ -272,17 +226,10 @@ def ece_draws(
 ) -> Floats:
     """Return the expected calibration error of each resample of items, shape ``(B,)``; NaN for one without an item.
 
-    Parameters
-    ----------
-    confidence, correct
-        Shape ``(items,)``; NaN in ``confidence`` leaves an item out.
-    weights
-        Shape ``(B, items)``: how often each resample holds an item (`resampling.weights`).
-    bins, edges
-        Of `bin_index`.
+    confidence, correct: shape ``(items,)``; NaN in ``confidence`` leaves an item out.
+    weights: shape ``(B, items)``: how often each resample holds an item (`resampling.weights`).
+    bins, edges: of `bin_index`.
 
-    Examples
-    --------
     >>> ece_draws(np.array([0.9, 0.6]), np.array([1.0, 0.0]), np.array([[1.0, 1.0], [2.0, 0.0]])).round(2)
     array([0.35, 0.1 ])
     """
@@ -298,15 +245,9 @@ def ece_draws(
 def brier_from_patterns(patterns: Patterns, probability: ArrayLike) -> Estimate:
     """Return the Brier score of items over the 2 L cells, clustered where an item has several runs.
 
-    Parameters
-    ----------
-    patterns
-        Items over 2 L cells: level by level, wrong before correct.
-    probability
-        What each level stands for, shape ``(L,)``, 0..1.
+    patterns: items over 2 L cells: level by level, wrong before correct.
+    probability: what each level stands for, shape ``(L,)``, 0..1.
 
-    Examples
-    --------
     >>> round(brier_from_patterns(Patterns(np.eye(4, dtype=int), np.array([4, 0, 1, 3])), [0.0, 1.0]).value, 3)
     0.125
     """

@@ -88,22 +88,12 @@ def read(
 ) -> ConfidenceData:
     """Return the trials of a table.
 
-    Parameters
-    ----------
-    table
-        {name: column}, of `confidence_columns.column`; columns that are not needed may be left out.
-    given
-        What is known of the table.
-    lines
-        Shape ``(rows,)``: the number of each row in its file, for messages.
+    table: {name: column}, of `confidence_columns.column`; columns that are not needed may be left out.
+    given: what is known of the table.
+    lines: shape ``(rows,)``: the number of each row in its file, for messages.
+    Raises DataError for a table without the columns that are needed, or one that cannot be used: in one line, without
+    the file's name.
 
-    Raises
-    ------
-    DataError
-        For a table without the columns that are needed, or one that cannot be used: in one line, without the file's name.
-
-    Examples
-    --------
     >>> cells = {"stim": [1, 1, 2, 2], "resp": [0, 1, 1, 1], "conf": [3, 1, 2, 3]}
     >>> found = read({name: columns.column(name, values) for name, values in cells.items()})
     >>> found.stimulus.tolist(), found.correct.tolist(), found.ratings
@@ -484,13 +474,9 @@ def families(confidence: Floats, subjects: Ints, used: Rows) -> Ints:
 
     The narrow scale, 0, is shares beside numbers above 1, or whole numbers up to ten beside numbers above twenty.
 
-    Parameters
-    ----------
-    confidence, subjects, used
-        Shape ``(rows,)``: as stated, the number of the subject from 0, and whether the row counts.
+    confidence, subjects, used: shape ``(rows,)``: as stated, the number of the subject from 0, and whether the row
+        counts.
 
-    Examples
-    --------
     >>> ratings = np.tile([1.0, 2.0, 3.0, 4.0], 10)
     >>> families(np.concatenate([ratings, 20 * ratings]), np.repeat([0, 1], 40), np.ones(80, bool))[[0, 79]]
     array([0, 1])

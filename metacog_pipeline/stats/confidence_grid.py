@@ -88,15 +88,9 @@ def of_sums(sums: Floats) -> dict[str, Floats]:
 def measures(patterns: Patterns, drawn: Floats) -> dict[str, Estimate]:
     """Return accuracy, mean confidence, ECE, Brier score with its parts and AUROC2, all 0..1, of items over the cells.
 
-    Parameters
-    ----------
-    patterns
-        Counts of items over `CELLS`.
-    drawn
-        Totals of resampled items, ``(B, CELLS)``.
+    patterns: counts of items over `CELLS`.
+    drawn: totals of resampled items, ``(B, CELLS)``.
 
-    Examples
-    --------
     >>> from metacog_pipeline.stats import resampling
     >>> cells = cells_at(np.array([0.9, 0.6]), np.array([1, 0]))
     >>> patterns = resampling.patterns_of(np.arange(2), cells, CELLS)

@@ -29,15 +29,9 @@ class Scale:
 def two_scales(counted: Mapping[float, int], declared: bool = False) -> str:
     """Return a sentence where values are on two scales, as 0.85 among 85 and 90 is; '' where nothing speaks for it.
 
-    Parameters
-    ----------
-    counted
-        How often each value is there.
-    declared
-        Whether the scale was given: then a few may lie between 0 and 1, half a per cent can be meant.
+    counted: how often each value is there.
+    declared: whether the scale was given: then a few may lie between 0 and 1, half a per cent can be meant.
 
-    Examples
-    --------
     >>> two_scales({0.5: 9, 0.75: 9, 80: 9, 90: 9})[:38], two_scales({0.5: 9, 1: 3})
     ('18 values such as 0.5 lie between 0 an', '')
     """

@@ -43,17 +43,11 @@ MOST_COUNTS = 2**27
 class Counts:
     """Counts of many cells with the same number of ratings.
 
-    Attributes
-    ----------
-    n_s1, n_s2
-        Shape ``(cells, 2 K)``: trials with stimulus S1 and S2 by response and confidence, in the order of the
+    n_s1, n_s2: shape ``(cells, 2 K)``: trials with stimulus S1 and S2 by response and confidence, in the order of the
         module's table; 0 or more, fractions allowed (padded and expected counts).
-    dropped
-        Shape ``(cells,)``: trials that were left out because a part of them was missing or out of range.
-    correction
-        ``"none"``, or ``"pad"`` where :func:`padded` was applied.
-    pad
-        What was added to each of the 4 K counts of a cell, 0 for raw counts.
+    dropped: shape ``(cells,)``: trials that were left out because a part of them was missing or out of range.
+    correction: ``"none"``, or ``"pad"`` where :func:`padded` was applied.
+    pad: what was added to each of the 4 K counts of a cell, 0 for raw counts.
     """
 
     n_s1: Floats
@@ -146,18 +140,9 @@ class Counts:
 def counts(n_s1: ArrayLike, n_s2: ArrayLike) -> Counts:
     """Return given counts as a table.
 
-    Parameters
-    ----------
-    n_s1, n_s2
-        Shape ``(2 K,)`` for one cell or ``(cells, 2 K)``, in the module's order, K of 1 or more.
+    n_s1, n_s2: shape ``(2 K,)`` for one cell or ``(cells, 2 K)``, in the module's order, K of 1 or more.
+    Raises ValueError for unequal shapes, an odd length, negative or non-finite counts.
 
-    Raises
-    ------
-    ValueError
-        For unequal shapes, an odd length, negative or non-finite counts.
-
-    Examples
-    --------
     >>> table = counts([9, 4, 3, 2], [2, 3, 5, 8])
     >>> table.cells, table.ratings, table.hits.tolist(), table.false_alarms.tolist()
     (1, 2, [13.0], [5.0])
@@ -171,34 +156,17 @@ def counts_from_trials(
 ) -> Counts:  # fmt: skip
     """Count trials, in time linear in their number.
 
-    Parameters
-    ----------
-    stimulus, response
-        Shape ``(N,)``: 0 (S1) or 1 (S2), or booleans.
-    confidence
-        Shape ``(N,)``: whole numbers 1 .. ``ratings``.
-    ratings
-        Number of confidence levels K, whether all are used or not.
-    groups
-        Shape ``(N,)``: the cell of each trial, whole numbers from 0 (``np.unique(labels, return_inverse=True)`` makes
-        them from labels); None puts all trials in one cell.
-    cells
-        Number of cells when some at the end have no trials; by default one more than the largest group.
+    stimulus, response: shape ``(N,)``: 0 (S1) or 1 (S2), or booleans.
+    confidence: shape ``(N,)``: whole numbers 1 .. ``ratings``.
+    ratings: number of confidence levels K, whether all are used or not.
+    groups: shape ``(N,)``: the cell of each trial, whole numbers from 0 (``np.unique(labels, return_inverse=True)``
+        makes them from labels); None puts all trials in one cell.
+    cells: number of cells when some at the end have no trials; by default one more than the largest group.
+    Returns: a trial with a missing part (None, NaN, masked), a stimulus or response other than 0 and 1, or a confidence
+        that is no whole number of 1 .. K is not counted but adds one to ``dropped`` of its cell.
+    Raises ValueError for unequal lengths, values that are no numbers at all (text, even ``"1"``: reading text is the
+    caller's, who alone knows what it means), ratings below 1, or groups that are no whole numbers.
 
-    Returns
-    -------
-    Counts
-        A trial with a missing part (None, NaN, masked), a stimulus or response other than 0 and 1, or a confidence that
-        is no whole number of 1 .. K is not counted but adds one to ``dropped`` of its cell.
-
-    Raises
-    ------
-    ValueError
-        For unequal lengths, values that are no numbers at all (text, even ``"1"``: reading text is the caller's, who
-        alone knows what it means), ratings below 1, or groups that are no whole numbers.
-
-    Examples
-    --------
     >>> table = counts_from_trials([0, 0, 1, 1], [0, 1, 1, 1], [2, 1, 1, 2], ratings=2)
     >>> table.n_s1.tolist(), table.n_s2.tolist()
     ([[1.0, 0.0, 1.0, 0.0]], [[0.0, 0.0, 1.0, 1.0]])
@@ -230,15 +198,9 @@ def counts_from_trials(
 def padded(table: Counts, amount: float | None = None) -> Counts:
     """Add ``amount`` (by default 1 / (2 K)) to each of the 4 K counts of every cell.
 
-    Parameters
-    ----------
-    table
-        Counts that are not padded yet.
-
-    Raises
-    ------
-    ValueError
-        For an amount that is negative or not finite, and for counts that are padded already: twice is never meant.
+    table: counts that are not padded yet.
+    Raises ValueError for an amount that is negative or not finite, and for counts that are padded already: twice is
+    never meant.
 
     >>> padded(counts([9, 4, 3, 2], [2, 3, 5, 8])).n_s1.tolist()
     [[9.25, 4.25, 3.25, 2.25]]

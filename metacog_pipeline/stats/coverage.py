@@ -161,25 +161,13 @@ def low_n(
 
     The one rule of boards, comparisons and `metacog fit`.
 
-    Parameters
-    ----------
-    measure, method
-        As on the boards.
-    value, low, n
-        Of the estimate; ``low`` is None where there is no interval.
-    rarer
-        Right or wrong answers, whichever are fewer; None where nothing is right or wrong. Of a share it is counted from
-        ``value`` and ``n``; of a mean of scores items are counted instead, ``n``.
-    several
-        Whether items have several answers.
+    measure, method: as on the boards.
+    value, low, n: of the estimate; ``low`` is None where there is no interval.
+    rarer: right or wrong answers, whichever are fewer; None where nothing is right or wrong. Of a share it is counted
+        from ``value`` and ``n``; of a mean of scores items are counted instead, ``n``.
+    several: whether items have several answers.
+    Returns: none where there is no interval.
 
-    Returns
-    -------
-    bool | None
-        None where there is no interval.
-
-    Examples
-    --------
     >>> low_n("accuracy", "wilson", 0.9, 0.8, 100, None), low_n("charm", "magic", 0.9, 0.8, 100, 10)
     (False, True)
     >>> low_n("d", "delta, correction none", 1.0, 0.1, 19, 6)
@@ -204,13 +192,8 @@ def nearest(
 
     None where no cell stands for the estimate.
 
-    Parameters
-    ----------
-    measure, method, value, n, rarer, several
-        As of `low_n`.
+    measure, method, value, n, rarer, several: as of `low_n`.
 
-    Examples
-    --------
     >>> found = nearest("accuracy", "wilson", 0.8, 230, None)
     >>> found.measure, found.n, found.accuracy
     ('accuracy', 200, 0.8)

@@ -59,19 +59,13 @@ class ZTest:
 class Comparison:
     """Posterior of a difference of two positive quantities, and its verdict.
 
-    Attributes
-    ----------
-    n, rope, scale
-        Pairs of draws; half width of the region of practical equivalence, and the scale it lies on.
-    log_ratio, log_low, log_high
-        Mean of log first - log second (natural) and its symmetric interval; None where a draw is at or below 0.
-    difference, low, high
-        The same of first - second, in the unit of the draws.
-    probability
-        Share of pairs of draws in which the first is the larger, 0..1.
-    differs, verdict, status
-        Whether the symmetric interval leaves out 0 (the same on both scales); the verdict; ``"ok"``, or why there is no log
-        ratio: the verdict is then made on the difference.
+    n, rope, scale: pairs of draws; half width of the region of practical equivalence, and the scale it lies on.
+    log_ratio, log_low, log_high: mean of log first - log second (natural) and its symmetric interval; None where a draw
+        is at or below 0.
+    difference, low, high: the same of first - second, in the unit of the draws.
+    probability: share of pairs of draws in which the first is the larger, 0..1.
+    differs, verdict, status: whether the symmetric interval leaves out 0 (the same on both scales); the verdict;
+        ``"ok"``, or why there is no log ratio: the verdict is then made on the difference.
     """
 
     n: int
@@ -202,21 +196,12 @@ def compare(
 ) -> Comparison:
     """Compare two independent fits by draws of one positive quantity (M-ratio, d′), any shape, at least 100 each.
 
-    Parameters
-    ----------
-    first_draws, second_draws
-        Of the longer set a random part is used. The second is put in a random order, of ``seed``: draws of one random
-        stream move together, and their interval would be too narrow.
-    rope, scale, level
-        Half width of the region of practical equivalence on the scale ``log_ratio`` or ``difference``; level of intervals.
+    first_draws, second_draws: of the longer set a random part is used. The second is put in a random order, of
+        ``seed``: draws of one random stream move together, and their interval would be too narrow.
+    rope, scale, level: half width of the region of practical equivalence on the scale ``log_ratio`` or ``difference``;
+        level of intervals.
+    Raises ValueError for too few draws, draws that are not finite, or two sets that visibly are one stream.
 
-    Raises
-    ------
-    ValueError
-        For too few draws, draws that are not finite, or two sets that visibly are one stream.
-
-    Examples
-    --------
     >>> rng = np.random.default_rng(1)
     >>> found = compare(rng.normal(1.0, 0.05, 1000), rng.normal(0.7, 0.05, 1000))
     >>> round(found.difference, 2), found.differs, found.verdict
@@ -254,17 +239,11 @@ def criterion_shift(
 ) -> CriterionShifts:
     """Compare the conditions of each group (a task × model) in c, d′ and c′.
 
-    Parameters
-    ----------
-    table, groups, conditions
-        Type-1 measures of the cells; group and condition of each. No condition comes twice in a group.
-    order
-        Conditions from the lowest expected criterion to the highest; a pair goes from the earlier to the later one.
-    family_size, rope, level
-        As of `contrasts`; the family is by default all pairs.
+    table, groups, conditions: type-1 measures of the cells; group and condition of each. No condition comes twice in a
+        group.
+    order: conditions from the lowest expected criterion to the highest; a pair goes from the earlier to the later one.
+    family_size, rope, level: as of `contrasts`; the family is by default all pairs.
 
-    Examples
-    --------
     >>> from metacog_pipeline.stats.type1 import type1_from_table
     >>> table = type1_from_table([80, 60], [20, 40], [40, 20], [60, 80])
     >>> found = criterion_shift(table, ["m", "m"], ["S2", "None"]).c
@@ -332,17 +311,10 @@ def contrasts(
 ) -> Contrasts:
     """Test one family of differences and give each its verdict, on the Bonferroni interval.
 
-    Parameters
-    ----------
-    quantity, first, second
-        What the differences are of; indices of the cells of each pair, ``(pairs,)``.
-    difference, se, family_size, level
-        As of `z_test`; a family of 1 corrects for nothing.
-    rope, examined
-        Half width of the region of practical equivalence; which pairs to interpret, None: all.
+    quantity, first, second: what the differences are of; indices of the cells of each pair, ``(pairs,)``.
+    difference, se, family_size, level: as of `z_test`; a family of 1 corrects for nothing.
+    rope, examined: half width of the region of practical equivalence; which pairs to interpret, None: all.
 
-    Examples
-    --------
     >>> contrasts("c", np.array([0]), np.array([1]), [0.5], [0.1]).verdict.tolist()
     ['significant']
     """

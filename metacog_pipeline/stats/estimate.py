@@ -21,27 +21,15 @@ OFTEN_UNDEFINED = "no value in more than 5 % of the resamples"
 class Estimate:
     """A measured quantity.
 
-    Attributes
-    ----------
-    value
-        The point estimate in the unit of the measure (a share lies in 0..1), or None when there is none.
-    low, high
-        Ends of the 95 % interval in the same unit, both None when no interval exists.
-    n
-        Number of items (or rows, see the function) the value rests on; 0 when there were none.
-    method
-        How value and interval were made, for a table's footnote: ``"wilson"``, ``"sem"``, ``"delong"``, …
-    status
-        ``"ok"``; ``"count"`` of a number that has no error; or why the value or its interval is missing: ``"no items"``,
-        ``"single item"``, ``"one confidence level"``, ``"all correct"``, ``"all wrong"``, …
-    sem
-        Standard error of the value, same unit, or None.
-
-    Raises
-    ------
-    ValueError
-        When a number is not finite, an interval has one end only or is upside down, or n is negative: no NaN
-        ever leaves this package.
+    value: the point estimate in the unit of the measure (a share lies in 0..1), or None when there is none.
+    low, high: ends of the 95 % interval in the same unit, both None when no interval exists.
+    n: number of items (or rows, see the function) the value rests on; 0 when there were none.
+    method: how value and interval were made, for a table's footnote: ``"wilson"``, ``"sem"``, ``"delong"``, …
+    status: ``"ok"``; ``"count"`` of a number that has no error; or why the value or its interval is missing: ``"no
+        items"``, ``"single item"``, ``"one confidence level"``, ``"all correct"``, ``"all wrong"``, …
+    sem: standard error of the value, same unit, or None.
+    Raises ValueError when a number is not finite, an interval has one end only or is upside down, or n is negative: no
+    NaN ever leaves this package.
     """
 
     value: float | None
@@ -71,15 +59,9 @@ class Estimate:
 def unavailable(n: int, method: str, status: str) -> Estimate:
     """Return an estimate without a value, ``status`` saying why.
 
-    Parameters
-    ----------
-    n
-        How many items there are.
-    method
-        How the value would have been made.
+    n: how many items there are.
+    method: how the value would have been made.
 
-    Examples
-    --------
     >>> unavailable(0, "wilson", NO_ITEMS).status
     'no items'
     """

@@ -48,13 +48,8 @@ def statuses(right: Floats, wrong: Floats) -> NDArray[np.str_]:
 
     ``few_errors`` is not among them: counts have a maximum there. It is told by `few_errors` and `reasons`.
 
-    Parameters
-    ----------
-    right, wrong
-        How many right and how many wrong answers at each rating, by rising confidence.
+    right, wrong: how many right and how many wrong answers at each rating, by rising confidence.
 
-    Examples
-    --------
     >>> statuses(np.array([[[5.0, 9.0]], [[0.0, 9.0]]]), np.array([[[3.0, 3.0]], [[0.0, 6.0]]])).tolist()
     ['ok', 'unidentified']
     """
@@ -93,8 +88,6 @@ def gated(ratio: Estimate, low: float | None, high: float | None) -> Estimate:
     number, and its own interval says nothing of that. The mean of a posterior has no value either where some of its draws
     of d' are above 0 and some below: it comes with that status.
 
-    Examples
-    --------
     >>> shown = gated(Estimate(0.8, 0.5, 1.1, 200, "ml, delta"), 0.6, 1.4)
     >>> shown.value, gated(shown, -0.2, 0.3).value, gated(shown, -0.2, 0.3).status
     (0.8, None, "d' may be 0")

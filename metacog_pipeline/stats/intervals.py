@@ -69,19 +69,11 @@ def two_point(
     The values t with ``(value - t)² <= far² V(t) / n``, where ``V(t) = variance + tilt (t - centre) - (t - centre)²`` is
     the variance of the two-point distribution with these moments when its mean is t.
 
-    Parameters
-    ----------
-    value
-        The mean of the sample.
-    centre, variance, tilt
-        Mean, variance, and third central moment over variance, of the distribution behind it.
-    n
-        Number of independent answers, above 0; it need not be whole.
-    far
-        Quantile of the test.
+    value: the mean of the sample.
+    centre, variance, tilt: mean, variance, and third central moment over variance, of the distribution behind it.
+    n: number of independent answers, above 0; it need not be whole.
+    far: quantile of the test.
 
-    Examples
-    --------
     >>> [round(float(end), 4) for end in two_point(0.9, 0.9, 0.09, -0.8, 20)]
     [0.699, 0.9721]
     """
@@ -156,19 +148,11 @@ def mean(
 ) -> Estimate:
     """Return the mean of values in a range with its interval over their clusters.
 
-    Parameters
-    ----------
-    values
-        Shape ``(N,)``, none beyond ``within``.
-    clusters
-        Shape ``(N,)``: whole numbers from 0, the cluster of each value.
-    within
-        Smallest and largest value there can be.
-    turned
-        Shape ``(N,)``: the values, had the outcomes been the other ones, as of `ratio`.
+    values: shape ``(N,)``, none beyond ``within``.
+    clusters: shape ``(N,)``: whole numbers from 0, the cluster of each value.
+    within: smallest and largest value there can be.
+    turned: shape ``(N,)``: the values, had the outcomes been the other ones, as of `ratio`.
 
-    Examples
-    --------
     >>> found = mean([0.2, 0.4, 0.9, 0.9], [0, 0, 1, 1])
     >>> round(found.value, 3), round(found.sem, 3), found.method
     (0.6, 0.3, 'two-point score, clustered')
@@ -196,24 +180,14 @@ def ratio(
 ) -> Estimate:
     """Estimate sum(numerator · N) / sum(denominator · N) over items: a share, a mean, a weighted mean.
 
-    Parameters
-    ----------
-    patterns
-        Items over C cells.
-    numerator, denominator
-        Shape ``(C,)``, weights of a cell; the denominator is not negative, and where it is 0 so is the numerator.
-    turned
-        Shape ``(C,)``: the cell that an answer would be in had its outcome been the other one, where the value of a cell
-        depends on the outcome. Without it a mean of few errors takes them to be impossible where none was seen.
+    patterns: items over C cells.
+    numerator, denominator: shape ``(C,)``, weights of a cell; the denominator is not negative, and where it is 0 so is
+        the numerator.
+    turned: shape ``(C,)``: the cell that an answer would be in had its outcome been the other one, where the value of a
+        cell depends on the outcome. Without it a mean of few errors takes them to be impossible where none was seen.
+    Returns: ``n`` counts the observations (runs of items) the denominator takes in; the standard error is that of a
+        ratio of cluster totals, I / (I - 1) Σ (y_i - R m_i)² / (Σ m_i)² (Cochran 1977, *Sampling Techniques*, §6.3).
 
-    Returns
-    -------
-    Estimate
-        ``n`` counts the observations (runs of items) the denominator takes in; the standard error is that of a ratio of
-        cluster totals, I / (I - 1) Σ (y_i - R m_i)² / (Σ m_i)² (Cochran 1977, *Sampling Techniques*, §6.3).
-
-    Examples
-    --------
     >>> items = Patterns(np.array([[2, 0], [1, 1]]), np.array([5, 5]))  # two runs: right, wrong
     >>> found = ratio(items, [1.0, 0.0], [1.0, 1.0])
     >>> found.value, found.n, found.method, round(found.sem, 4)
@@ -373,17 +347,10 @@ def of_gaps(
 ) -> tuple[float, float]:
     """Return the ends of the interval of a calibration error, 0..1.
 
-    Parameters
-    ----------
-    right, said, number
-        Of each bin, ``(bins,)``: right answers, sum of the confidences, answers.
-    drawn
-        The same three of resamples, ``(B, bins)`` each.
-    squared
-        Whether the error is the mean of squared gaps instead of absolute ones.
+    right, said, number: of each bin, ``(bins,)``: right answers, sum of the confidences, answers.
+    drawn: the same three of resamples, ``(B, bins)`` each.
+    squared: whether the error is the mean of squared gaps instead of absolute ones.
 
-    Examples
-    --------
     >>> rng, number = np.random.default_rng(1), np.full((1000, 1), 50.0)
     >>> drawn = rng.binomial(50, 0.7, (1000, 1)).astype(float), number * 0.9, number
     >>> low, high = of_gaps(np.array([35.0]), np.array([45.0]), np.array([50.0]), drawn)
@@ -521,17 +488,10 @@ def difference(
 
     p (`p_of`) is below 0.05 exactly where the interval leaves out 0, but never below what the items can give.
 
-    Parameters
-    ----------
-    first, second
-        Estimates with intervals; without them there is no interval and no p.
-    correlation
-        Of the two estimates, -1..1: 0 where the items are not the same.
-    n_items
-        Shared items on which the two differ, as of `p_of`.
+    first, second: estimates with intervals; without them there is no interval and no p.
+    correlation: of the two estimates, -1..1: 0 where the items are not the same.
+    n_items: shared items on which the two differ, as of `p_of`.
 
-    Examples
-    --------
     >>> a, b = Estimate(0.9, 0.84, 0.94, 100, "wilson"), Estimate(0.8, 0.72, 0.86, 100, "wilson")
     >>> [round(each, 3) for each in difference(a, b, 0.0)], [round(each, 3) for each in difference(a, b, 0.5)]
     ([0.015, 0.189, 0.021], [0.04, 0.169, 0.001])
@@ -573,17 +533,10 @@ def p_of(value: float, low: float, high: float, n_items: int | None = None) -> f
     At the end of a scale that spread is small and the p far smaller than the items allow: it is held at the least p of all
     their exchanges (`exact.least_p`). None where there is no spread.
 
-    Parameters
-    ----------
-    value
-        The estimate of a difference.
-    low, high
-        Ends of its 95 % interval.
-    n_items
-        Items whose exchange can change the difference; None: the two have no items in common.
+    value: the estimate of a difference.
+    low, high: ends of its 95 % interval.
+    n_items: items whose exchange can change the difference; None: the two have no items in common.
 
-    Examples
-    --------
     >>> round(p_of(0.1, 0.0, 0.3), 3), p_of(0.0, 0.0, 0.0), p_of(0.1, 0.1, 0.1)
     (0.05, 1.0, None)
     >>> p_of(0.9, 0.8, 1.0, 13)

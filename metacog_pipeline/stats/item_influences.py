@@ -35,13 +35,8 @@ def item_influences(
     half answers of the log-linear correction count as one item more, so with one answer per item the variances are those of
     the delta method. c′ is NaN at d′ = 0.
 
-    Parameters
-    ----------
-    hits, misses, false_alarms, correct_rejections
-        Responses to each item over its runs, shapes ``(items,)``.
+    hits, misses, false_alarms, correct_rejections: responses to each item over its runs, shapes ``(items,)``.
 
-    Examples
-    --------
     >>> one, none = np.repeat([1.0, 0.0], 4), np.zeros(8)
     >>> found = item_influences(one * [1, 1, 1, 0, 0, 0, 0, 0], one * [0, 0, 0, 1, 0, 0, 0, 0], 1 - one, none)
     >>> found.value.round(2).tolist()

@@ -25,18 +25,13 @@ _ROUNDING = 1e-13
 class PairedShares:
     """One entry per pair, NaN where there is no number.
 
-    Attributes
-    ----------
-    n, value
-        Items that both answered; share of the first minus that of the second on those items.
-    low, high
-        Ends of the 95 % interval: what follows from Wilson's intervals of the two, on their effective numbers of items, and
-        their correlation over items. NaN with fewer than two items.
-    sem, p
-        Standard error over items, and two-sided p of value / sem on n - 1 degrees of freedom: 1 where nothing differs, NaN
-        where every item differs by the same amount.
-    first_only, second_only
-        Hits of the first on items without one of the second, and the other way round; of items asked once.
+    n, value: items that both answered; share of the first minus that of the second on those items.
+    low, high: ends of the 95 % interval: what follows from Wilson's intervals of the two, on their effective numbers of
+        items, and their correlation over items. NaN with fewer than two items.
+    sem, p: standard error over items, and two-sided p of value / sem on n - 1 degrees of freedom: 1 where nothing
+        differs, NaN where every item differs by the same amount.
+    first_only, second_only: hits of the first on items without one of the second, and the other way round; of items
+        asked once.
     """
 
     n: Ints

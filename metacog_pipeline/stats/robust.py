@@ -50,13 +50,8 @@ def location(values: ArrayLike, statistic: Location = "trimmed_mean", share: flo
 
     ``share`` 0 .. below 0.5 is what the trimmed mean drops at each end. A row without items gives NaN.
 
-    Parameters
-    ----------
-    statistic
-        Which location, one of `LOCATIONS`.
+    statistic: which location, one of `LOCATIONS`.
 
-    Examples
-    --------
     >>> location([[0.1, 0.4, 0.5, 0.6, 9.0]], "median"), location([[0.1, 0.4, 0.5, 0.6, 9.0]], share=0.2)
     (array([0.5]), array([0.5]))
     """
@@ -74,19 +69,11 @@ def location_estimates(
 ) -> dict[Location, Estimate]:
     """Return locations of ``values`` ``(items,)``, NaN left out, with percentile intervals over the same resampled items.
 
-    Parameters
-    ----------
-    statistics
-        Which locations.
-    n_boot
-        How many resamples of items.
-    seed
-        Of the resamples: the same seed, the same numbers.
-    share
-        What the trimmed mean drops at each end, 0 .. below 0.5.
+    statistics: which locations.
+    n_boot: how many resamples of items.
+    seed: of the resamples: the same seed, the same numbers.
+    share: what the trimmed mean drops at each end, 0 .. below 0.5.
 
-    Examples
-    --------
     >>> found = location_estimates([0.1, 0.4, 0.5, 0.6, 0.9], ("mean", "median"))
     >>> found["mean"].value, found["median"].value
     (0.5, 0.5)
@@ -127,17 +114,10 @@ def resampled_locations(
 
     NaN where a row has none of the resampled items. The same seed gives the same bytes.
 
-    Parameters
-    ----------
-    values
-        Shape ``(rows, items)``, NaN where a row lacks an item.
-    statistic
-        Which location.
-    share
-        What the trimmed mean drops at each end, 0 .. below 0.5.
+    values: shape ``(rows, items)``, NaN where a row lacks an item.
+    statistic: which location.
+    share: what the trimmed mean drops at each end, 0 .. below 0.5.
 
-    Examples
-    --------
     >>> resampled_locations([[0.1, 0.4, 0.9], [0.2, 0.5, 1.0]], "mean", n_boot=2).round(2)
     array([[0.57, 0.67],
            [0.1 , 0.2 ]])
@@ -149,17 +129,10 @@ def resampled_locations(
 def rank_distribution(scores: ArrayLike, draws: Floats, digits: int | None = None) -> Ranks:
     """Return the ranks of models from their scores ``(models,)`` and resampled scores ``(B, models)``.
 
-    Parameters
-    ----------
-    scores
-        One score for each model; more is better.
-    draws
-        The scores over resampled items.
-    digits
-        Scores that are equal to so many decimal places share a rank; None: only those that are equal.
+    scores: one score for each model; more is better.
+    draws: the scores over resampled items.
+    digits: scores that are equal to so many decimal places share a rank; None: only those that are equal.
 
-    Examples
-    --------
     >>> found = rank_distribution([0.9, 0.5], np.array([[0.9, 0.5], [0.8, 0.6], [0.4, 0.6], [0.7, 0.5]]))
     >>> found.observed, found.share
     (array([1, 2]), array([[0.75, 0.25],
@@ -189,13 +162,8 @@ def rank_distribution(scores: ArrayLike, draws: Floats, digits: int | None = Non
 def rank_shift(first: ArrayLike, second: ArrayLike) -> Shift:
     """Return how two scorings of the same models, shapes ``(models,)``, differ; a NaN in either leaves a model out.
 
-    Parameters
-    ----------
-    first, second
-        Scores in any unit; more is better in both.
+    first, second: scores in any unit; more is better in both.
 
-    Examples
-    --------
     >>> rank_shift([0.9, 0.7, 0.5, 0.3], [0.9, 0.5, 0.7, 0.3]).largest
     1
     """

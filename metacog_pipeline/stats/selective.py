@@ -98,15 +98,9 @@ def excess_aurc_statistic(totals: Floats) -> Floats:
 def curve(made: Trials, points: int = POINTS) -> Curve:
     """Return risk at ``points`` coverages of equal distance, or at every one where there are fewer answers.
 
-    Parameters
-    ----------
-    made
-        Answers as counts with their resamples, of `trials`.
-    points
-        At most so many coverages.
+    made: answers as counts with their resamples, of `trials`.
+    points: at most so many coverages.
 
-    Examples
-    --------
     >>> from metacog_pipeline.stats.trials import trials
     >>> found = curve(trials([0.9, 0.5, 0.5], [1, 1, 0], stream=1))
     >>> found.risk.round(3), found.kept

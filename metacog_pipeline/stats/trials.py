@@ -29,24 +29,14 @@ FEWEST = 5  # items with an answer of the rarer kind: with fewer, the status of 
 class Trials:
     """Answers as counts.
 
-    Attributes
-    ----------
-    stated, totals
-        ``(L,)`` distinct confidences in rising order, and ``(2 L,)`` counts: level × (wrong, correct).
-    grouped
-        ``(G,)``: the confidence of each level of a resample.
-    patterns
-        Items over folds × ``2 G`` cells; an item, with all its answers, is in one fold.
-    folds
-        Number of folds.
-    drawn
-        ``(B, folds × 2 G)``: resampled totals of these cells.
-    draws
-        ``(B, 2 G)``: the same, folds summed.
-    n_items, n_wrong, n_right
-        Number of items, of those with a wrong answer and of those with a correct one.
-    area
-        AUROC2 with its interval, or why there is none.
+    stated, totals: ``(L,)`` distinct confidences in rising order, and ``(2 L,)`` counts: level × (wrong, correct).
+    grouped: ``(G,)``: the confidence of each level of a resample.
+    patterns: items over folds × ``2 G`` cells; an item, with all its answers, is in one fold.
+    folds: number of folds.
+    drawn: ``(B, folds × 2 G)``: resampled totals of these cells.
+    draws: ``(B, 2 G)``: the same, folds summed.
+    n_items, n_wrong, n_right: number of items, of those with a wrong answer and of those with a correct one.
+    area: AUROC2 with its interval, or why there is none.
     """
 
     stated: Floats
@@ -105,20 +95,13 @@ def trials(
 ) -> Trials:
     """Count answers and draw their items.
 
-    Parameters
-    ----------
-    confidence, correct
-        Shape ``(N,)``: finite numbers on any scale, and 0/1 or booleans.
-    items
-        Shape ``(N,)``: the item of each answer (integers are fastest); None means one answer per item.
-    stream, n_draws
-        Seed and number of resamples. The same seed and items give the same folds, whatever was answered. Without items
-        the answers are numbered by rising confidence, wrong before correct: the order of rows changes nothing.
-    folds
-        2 or more.
+    confidence, correct: shape ``(N,)``: finite numbers on any scale, and 0/1 or booleans.
+    items: shape ``(N,)``: the item of each answer (integers are fastest); None means one answer per item.
+    stream, n_draws: seed and number of resamples. The same seed and items give the same folds, whatever was answered.
+        Without items the answers are numbered by rising confidence, wrong before correct: the order of rows changes
+        nothing.
+    folds: 2 or more.
 
-    Examples
-    --------
     >>> found = trials([0.9, 0.5, 0.9], [1, 0, 0], stream=1)
     >>> found.stated, found.totals, found.drawn.shape, found.draws.shape
     (array([0.5, 0.9]), array([1, 0, 1, 1]), (1000, 20), (1000, 4))

@@ -44,19 +44,15 @@ Texts = NDArray[np.str_]
 class Type1:
     """Type-1 measures of many cells; every array has shape ``(cells,)``.
 
-    Attributes
-    ----------
-    n1, n2, hit_rate, false_alarm_rate
-        Trials with stimulus S1 and S2 with what a correction added, and the corrected shares; NaN without trials.
-    n, accuracy
-        Trials, and share of correct answers, in the counts as given.
-    d, c, c_prime, ln_beta, da, ca
-        In standard deviations of S1 (da, ca: root-mean-square units); ±inf or NaN where ``status`` says so.
-    var_d, var_c, var_c_prime, var_ln_beta, cov_d_c
-        Delta-method variances; NaN where a rate is 0 or 1 or undefined (and for c' where d is 0).
-    status, s, correction
-        A key of ``STATUSES`` (``"no_s1_trials"`` with a finite d: the number is the correction's alone); ratio of standard
-        deviations; one of ``none``, ``pad``, ``loglinear``, ``half``.
+    n1, n2, hit_rate, false_alarm_rate: trials with stimulus S1 and S2 with what a correction added, and the corrected
+        shares; NaN without trials.
+    n, accuracy: trials, and share of correct answers, in the counts as given.
+    d, c, c_prime, ln_beta, da, ca: in standard deviations of S1 (da, ca: root-mean-square units); ±inf or NaN where
+        ``status`` says so.
+    var_d, var_c, var_c_prime, var_ln_beta, cov_d_c: delta-method variances; NaN where a rate is 0 or 1 or undefined
+        (and for c' where d is 0).
+    status, s, correction: a key of ``STATUSES`` (``"no_s1_trials"`` with a finite d: the number is the correction's
+        alone); ratio of standard deviations; one of ``none``, ``pad``, ``loglinear``, ``half``.
     """
 
     n1: Floats
@@ -139,22 +135,11 @@ class Type1:
 def type1(table: Counts, correction: str = "none", s: ArrayLike = 1.0) -> Type1:
     """Return the type-1 measures of every cell of a table.
 
-    Parameters
-    ----------
-    table
-        Counts; confidence is summed over.
-    correction
-        ``none``, ``pad``, ``loglinear`` or ``half``; a padded table is in force as it is (``none``).
-    s
-        sd(S1) / sd(S2), above 0, one number or one per cell; NaN (an undefined slope) gives a status.
+    table: counts; confidence is summed over.
+    correction: ``none``, ``pad``, ``loglinear`` or ``half``; a padded table is in force as it is (``none``).
+    s: sd(S1) / sd(S2), above 0, one number or one per cell; NaN (an undefined slope) gives a status.
+    Raises ValueError for an unknown or a second correction, or s of 0 or below.
 
-    Raises
-    ------
-    ValueError
-        For an unknown or a second correction, or s of 0 or below.
-
-    Examples
-    --------
     >>> from metacog_pipeline.stats.counts import counts
     >>> type1(counts([60, 40, 25, 15], [10, 20, 45, 65])).d.round(3)
     array([1.358])

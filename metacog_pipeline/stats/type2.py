@@ -136,17 +136,10 @@ def bin_confidence(confidence: ArrayLike, bins: int, groups: ArrayLike | None = 
     the number of bins, rounded down, plus 1). So bins may come out unequal or empty, which the status says, never an error;
     any rising change of scale leaves the ratings as they are, and correct and wrong trials share the cuts.
 
-    Parameters
-    ----------
-    confidence
-        Shape ``(N,)``: numbers; NaN is missing, ±inf is refused.
-    bins
-        Number of bins K.
-    groups
-        Shape ``(N,)``: whole numbers from 0, the cell (participant, model) of each trial; None is one cell.
+    confidence: shape ``(N,)``: numbers; NaN is missing, ±inf is refused.
+    bins: number of bins K.
+    groups: shape ``(N,)``: whole numbers from 0, the cell (participant, model) of each trial; None is one cell.
 
-    Examples
-    --------
     >>> bin_confidence([0.1, 0.2, 0.2, 0.9, np.nan], 2).rating
     array([1, 2, 2, 2, 0])
     """

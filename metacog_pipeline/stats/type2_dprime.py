@@ -27,27 +27,16 @@ MEASURES = ("d", *SHARES)
 class Type2Dprime:
     """Yes/no measures of many cells; arrays of shape ``(cells,)``.
 
-    Attributes
-    ----------
-    n_correct, n_wrong
-        Correct and wrong items.
-    yes_correct, yes_wrong
-        Items answered yes among them.
-    hit_rate, false_alarm_rate
-        P(yes | correct) and P(yes | wrong), corrected; NaN where there are no such items.
-    d
-        d'type2; ±inf or NaN where ``status`` says so.
-    var_d
-        Delta-method variance; NaN where a rate is 0 or 1 or undefined.
-    raw_alignment, accuracy, yes_ratio
-        Shares of all items, 0..1, uncorrected.
-    yfr, nfr
-        P(wrong | yes) and P(correct | no), or with ``conditional`` False P(wrong and yes) and P(correct and no);
+    n_correct, n_wrong: correct and wrong items.
+    yes_correct, yes_wrong: items answered yes among them.
+    hit_rate, false_alarm_rate: P(yes | correct) and P(yes | wrong), corrected; NaN where there are no such items.
+    d: d'type2; ±inf or NaN where ``status`` says so.
+    var_d: delta-method variance; NaN where a rate is 0 or 1 or undefined.
+    raw_alignment, accuracy, yes_ratio: shares of all items, 0..1, uncorrected.
+    yfr, nfr: P(wrong | yes) and P(correct | no), or with ``conditional`` False P(wrong and yes) and P(correct and no);
         uncorrected, NaN where there is no yes, or no no.
-    status
-        ``"ok"``, ``"no items"``, ``"all correct"``, ``"all wrong"``, ``"infinite"`` or ``"undefined"`` (of d).
-    correction, conditional
-        As asked for.
+    status: ``"ok"``, ``"no items"``, ``"all correct"``, ``"all wrong"``, ``"infinite"`` or ``"undefined"`` (of d).
+    correction, conditional: as asked for.
     """
 
     n_correct: Floats
@@ -111,24 +100,13 @@ def type2_dprime(
 ) -> Type2Dprime:
     """Return the yes/no measures of many cells.
 
-    Parameters
-    ----------
-    yes_correct, yes_incorrect
-        A number or shape ``(cells,)``: items answered yes among the correct and among the wrong ones.
-    n_correct, n_incorrect
-        Number of correct and of wrong items.
-    correction
-        ``none``, ``pad``, ``loglinear`` (the same as ``pad``) or ``half``; for the two rates and d only.
-    conditional
-        Whether YFR and NFR are shares of the yeses and noes, or of all items.
+    yes_correct, yes_incorrect: a number or shape ``(cells,)``: items answered yes among the correct and among the wrong
+        ones.
+    n_correct, n_incorrect: number of correct and of wrong items.
+    correction: ``none``, ``pad``, ``loglinear`` (the same as ``pad``) or ``half``; for the two rates and d only.
+    conditional: whether YFR and NFR are shares of the yeses and noes, or of all items.
+    Raises ValueError for unequal shapes, negative numbers, more yeses than items, or an unknown correction.
 
-    Raises
-    ------
-    ValueError
-        For unequal shapes, negative numbers, more yeses than items, or an unknown correction.
-
-    Examples
-    --------
     >>> found = type2_dprime(80, 30, 100, 60, "loglinear")
     >>> found.d.round(3), found.raw_alignment.round(3), found.yfr.round(3)
     (array([0.831]), array([0.688]), array([0.273]))

@@ -365,7 +365,7 @@ def _written(value: object) -> str:
 #: Studies of 20 models without a difference, by benchmark; and of two models, for the table of all benchmarks.
 STUDIES = {"metamedqa": 100, "medley": 40, "selfknowledge": 30, "metacogbench": 30, "signaldetection": 20}
 PAIRS = 400
-PROMISED = 0.8
+PROMISED, EXPERIMENTS = 0.8, 2000
 #: What the planner of trials is asked for: M-ratio, d' and criterion of two observers.
 DESIGNS = (("mratio", 0.5), ("dprime", 0.5), ("criterion", 0.3))
 
@@ -403,8 +403,20 @@ def _compared() -> tuple[int, int]:
 def _planned(quantity: str, delta: float) -> tuple[int, int]:
     """Return how many of simulated experiments of the planned size find the difference."""
     design = power.Design(quantity, d=1.5, m_ratio=0.8, delta=delta)
-    needed = power.trials_needed(design, PROMISED, seed=1).found
+    needed = power.approximate_trials(design, PROMISED)
     assert needed is not None
-    made = power.simulated_power(design, needed.trials, seed=2)
-    simulations = made.power.n
-    return round(float(made.power.value or 0.0) * simulations), simulations
+    return simulated_power(design, needed, EXPERIMENTS, seed=2), EXPERIMENTS
+
+
+def simulated_power(design: power.Design, trials_each: int, experiments: int, seed: int) -> int:
+    """Return how many of ``experiments`` with so many trials for each observer reject; one without an estimate does not."""
+    values, errors = [], []
+    for which, observer in enumerate(design.observers):
+        stream = resampling.stream("power", seed, which)
+        shape = power.shape(design, observer)
+        table = observers.simulate(*shape, trials_each, stream, design.p_s2, cells=experiments)
+        value, error = power.measured(design, table)
+        values.append(value)
+        errors.append(error)
+    z = (values[-1] - (values[0] if len(values) > 1 else 0.0)) / np.sqrt(sum(error**2 for error in errors))
+    return int((np.abs(z[np.isfinite(z)]) > -ndtri(design.alpha / 2)).sum())

@@ -79,23 +79,16 @@ LARGEST_DRAWS = 250_000_000  # numbers in one round's draws (2 GB)
 class GroupPosterior:
     """The posterior of a group.
 
-    Attributes
-    ----------
-    status, reason
-        ``"converged"``; ``"not_converged"``; ``"few_subjects"`` (a population needs two); ``"undefined_type1"`` (no subject
-        has trials of both classes); ``"unidentified"`` (K = 1, or no subject uses two ratings with a response). All but the
-        first come with a reason and without numbers.
-    draws
-        By name, ``(chains, draws)``: ``mu_log_m``, ``sigma_log_m``, ``mu_c2``, ``sigma_c2``, ``mu_d1``, ``sigma_d1``,
-        ``mu_c``, ``sigma_c``; ``(chains, draws, subjects)``: ``d1``, ``c1``, ``m_ratio``, ``meta_d``;
+    status, reason: ``"converged"``; ``"not_converged"``; ``"few_subjects"`` (a population needs two);
+        ``"undefined_type1"`` (no subject has trials of both classes); ``"unidentified"`` (K = 1, or no subject uses two
+        ratings with a response). All but the first come with a reason and without numbers.
+    draws: by name, ``(chains, draws)``: ``mu_log_m``, ``sigma_log_m``, ``mu_c2``, ``sigma_c2``, ``mu_d1``,
+        ``sigma_d1``, ``mu_c``, ``sigma_c``; ``(chains, draws, subjects)``: ``d1``, ``c1``, ``m_ratio``, ``meta_d``;
         ``(chains, draws, subjects, K-1)``: ``t2c_rs1``, ``t2c_rs2``, ascending. Empty unless converged.
-    diagnostics
-        R̂ and effective sample sizes of every scalar parameter, ``m_ratio[3]`` and ``t2c_rs1[3,2]`` for the third subject
-        (subjects and criteria count from 1); also of a run that has not converged.
-    n, subjects
-        Trials of all subjects, number of subjects.
-    unconverged_draws
-        Draws of a run that has not converged: to look at, never to report.
+    diagnostics: R̂ and effective sample sizes of every scalar parameter, ``m_ratio[3]`` and ``t2c_rs1[3,2]`` for the
+        third subject (subjects and criteria count from 1); also of a run that has not converged.
+    n, subjects: trials of all subjects, number of subjects.
+    unconverged_draws: draws of a run that has not converged: to look at, never to report.
     """
 
     status: str

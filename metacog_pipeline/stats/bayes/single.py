@@ -86,22 +86,15 @@ METHOD_MEDIAN = "posterior median, 95% equal-tailed"
 class Posterior:
     """The posterior of one cell.
 
-    Attributes
-    ----------
-    status, reason
-        ``"converged"``; ``"not_converged"``; ``"undefined_type1"`` (a stimulus class without trials);
+    status, reason: ``"converged"``; ``"not_converged"``; ``"undefined_type1"`` (a stimulus class without trials);
         ``"unidentified"`` (one rating used on either side, or K = 1: only the prior would speak). All but the first
         come with a reason and without numbers.
-    draws
-        By name, ``(chains, draws)``: ``d1``, ``c1``, ``meta_d``, ``m_ratio``, ``m_diff`` (``meta_d_rs1``, ``meta_d_rs2``,
-        … when conditional on the response); criteria ``t2c_rs1``, ``t2c_rs2`` ``(chains, draws, K-1)``, ascending.
-        Empty unless converged.
-    diagnostics
-        R̂ and effective sample sizes of every parameter; also of a run that has not converged.
-    n, conditional
-        Trials, and whether meta-d is one parameter a response.
-    unconverged_draws
-        Draws of a run that has not converged: to look at, never to report.
+    draws: by name, ``(chains, draws)``: ``d1``, ``c1``, ``meta_d``, ``m_ratio``, ``m_diff`` (``meta_d_rs1``,
+        ``meta_d_rs2``, … when conditional on the response); criteria ``t2c_rs1``, ``t2c_rs2`` ``(chains, draws, K-1)``,
+        ascending. Empty unless converged.
+    diagnostics: R̂ and effective sample sizes of every parameter; also of a run that has not converged.
+    n, conditional: trials, and whether meta-d is one parameter a response.
+    unconverged_draws: draws of a run that has not converged: to look at, never to report.
     """
 
     status: str
@@ -172,28 +165,15 @@ def bayes_metad(
 ) -> Posterior:  # fmt: skip
     """Return the posterior of one cell.
 
-    Parameters
-    ----------
-    table
-        Counts of one cell, not padded: the model needs no correction.
-    conditional
-        One meta-d a response instead of one for both.
-    seed, label
-        0 or more, and a name of the cell; with the counts they determine the random numbers.
-    draws, chains, warmup
-        Kept iterations a chain, chains, and iterations for tuning in the first round.
-    rounds, least_ess
-        How often sampling may be tried, each time with twice the iterations of both kinds, fewer times where the
-        density takes very many steps; what bulk and tail effective sample sizes must exceed, 400 or more.
+    table: counts of one cell, not padded: the model needs no correction.
+    conditional: one meta-d a response instead of one for both.
+    seed, label: 0 or more, and a name of the cell; with the counts they determine the random numbers.
+    draws, chains, warmup: kept iterations a chain, chains, and iterations for tuning in the first round.
+    rounds, least_ess: how often sampling may be tried, each time with twice the iterations of both kinds, fewer times
+        where the density takes very many steps; what bulk and tail effective sample sizes must exceed, 400 or more.
+    Raises ValueError for several cells, padded counts, more than 1e18 trials, a negative seed, fewer than 4 chains or
+    draws, or a threshold below 400.
 
-    Raises
-    ------
-    ValueError
-        For several cells, padded counts, more than 1e18 trials, a negative seed, fewer than 4 chains or draws, or a
-        threshold below 400.
-
-    Examples
-    --------
     >>> table = Counts(np.array([[60.0, 40, 25, 15]]), np.array([[10.0, 20, 45, 65]]))
     >>> found = bayes_metad(table, seed=1)
     >>> found.status, 0.5 < found.estimates()["m_ratio"].value < 1

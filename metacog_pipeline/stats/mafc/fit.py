@@ -52,22 +52,12 @@ class Efficiency:
 def fit(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Efficiency:
     """Fit meta-d' of many cells.
 
-    Parameters
-    ----------
-    right, wrong
-        Shape ``(N, K)``, or ``(N, S, K)`` with S strata: right and wrong answers by rising confidence, 0 or more,
-        fractions allowed. Ratings nobody used change nothing.
-    m
-        Alternatives, 2 to 10: one number, shape ``(N,)``, or ``(N, S)``.
+    right, wrong: shape ``(N, K)``, or ``(N, S, K)`` with S strata: right and wrong answers by rising confidence, 0 or
+        more, fractions allowed. Ratings nobody used change nothing.
+    m: alternatives, 2 to 10: one number, shape ``(N,)``, or ``(N, S)``.
+    Raises ValueError for other shapes, negative or non-finite counts, or an m outside 2 .. 10: the table ends there,
+    and nothing is extrapolated.
 
-    Raises
-    ------
-    ValueError
-        For other shapes, negative or non-finite counts, or an m outside 2 .. 10: the table ends there, and nothing is
-        extrapolated.
-
-    Examples
-    --------
     >>> found = fit([[4, 18, 26, 64, 126]], [[7, 8, 13, 15, 19]], 4)
     >>> str(found.status[0]), float(found.d[0].round(3)), float(found.m_ratio[0].round(3))
     ('ok', 1.863, 0.548)

@@ -11,13 +11,6 @@ ratings: M-ratio = meta-d' / d' is 1 where confidence uses all that the decision
 (0.9712, 'ok')
 """
 
-from metacog_pipeline.stats.metad.fit import (
-    REASONS,
-    Conditional,
-    MetaD,
-    bootstrap_metad,
-    conditional_fits,
-    fit_metad,
-)
+from metacog_pipeline.stats.metad.fit import REASONS, Conditional, MetaD, conditional_fits, fit_metad
 
-__all__ = ["REASONS", "Conditional", "MetaD", "bootstrap_metad", "conditional_fits", "fit_metad"]
+__all__ = ["REASONS", "Conditional", "MetaD", "conditional_fits", "fit_metad"]

@@ -1,4 +1,4 @@
-"""meta-d' by maximum likelihood for any number of cells at once, and its bootstrap."""
+"""meta-d' by maximum likelihood for any number of cells at once."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metacog_pipeline.stats import identifiability, resampling
-from metacog_pipeline.stats._arrays import Floats, Ints, whole
+from metacog_pipeline.stats import identifiability
+from metacog_pipeline.stats._arrays import Floats, Ints
 from metacog_pipeline.stats.counts import Counts, padded
-from metacog_pipeline.stats.estimate import Estimate, unavailable
 from metacog_pipeline.stats.metad.likelihood import Collapsed, Mask, by_side, collapse, problem_of, restore
 from metacog_pipeline.stats.metad.search import largest_gradient, search
 from metacog_pipeline.stats.metad.standard_errors import sensitivity, two_stage
-from metacog_pipeline.stats.resampling import LEVEL
 from metacog_pipeline.stats.type1 import Texts, Type1, type1
 
 OK = "ok"
@@ -33,9 +31,6 @@ REASONS = {
     BOUNDARY: "the likelihood rises or stays level up to |meta-d'| = 10: no finite estimate",
     NOT_CONVERGED: "the search found no maximum it can vouch for",
 }
-MEASURES = ("da", "ca", "meta_da", "m_ratio", "m_diff")
-TOO_FEW = "no interval: too many replicates without an estimate"
-OPEN_ENDED = "no interval: an end lies beyond |meta-d'| = 10"
 
 # Cells worked on together: what their arrays take stays near the processor, and memory stays flat.
 CHUNK = 1000
@@ -60,29 +55,21 @@ class Conditional:
 class MetaD:
     """Maximum-likelihood meta-d' of many cells; arrays have shape ``(cells,)`` unless said otherwise.
 
-    Attributes
-    ----------
-    status
-        A key of ``REASONS``. Numbers below are NaN where it is not ``"ok"``, with two exceptions: type-1 measures are
-        what they are (±inf, 0), and ``"boundary"`` gives meta-d', likelihood and criteria at the end of the range.
-    d1, c1, da, ca
-        Type-1 sensitivity and criterion in standard deviations of S1, and in root-mean-square units; equal at s = 1.
-    meta_d1, meta_da, m_ratio, m_diff
-        meta-d' in either unit, -10 .. 10 (meta_d1); meta_d1 / d1; meta_da - da.
-    meta_c1, t2c_rs1, t2c_rs2
-        Type-1 criterion of the meta-d' model, meta_d1 · c1 / d1. ``(cells, K - 1)``: type-2 criteria from left to right on
-        the axis whose zero is midway between the means; an unused rating has width 0, and one outside the last used is
-        bounded by ±inf.
-    log_likelihood, gradient, iterations
-        Without the multinomial constant; largest absolute derivative per trial at the solution; Newton steps made.
-    se_meta_d, se_meta_d_total, se_m_ratio, se_m_diff
-        Standard error of meta_da from the observed information with d1 and c1 taken as known; the others hold the
-        uncertainty of d1 and c1 too (two stages, delta method).
-    counts, n, pad, s
-        ``(2, 2, K, cells)``: what was fitted, by response (S1, S2), outcome (correct, wrong) and confidence; trials, with
-        what was padded; what was added to each count; sd(S1) / sd(S2).
-    rs1, rs2
-        Response-conditional fits, or None where none were asked for.
+    status: a key of ``REASONS``. Numbers below are NaN where it is not ``"ok"``, with two exceptions: type-1 measures
+        are what they are (±inf, 0), and ``"boundary"`` gives meta-d', likelihood and criteria at the end of the range.
+    d1, c1, da, ca: type-1 sensitivity and criterion in standard deviations of S1, and in root-mean-square units; equal
+        at s = 1.
+    meta_d1, meta_da, m_ratio, m_diff: meta-d' in either unit, -10 .. 10 (meta_d1); meta_d1 / d1; meta_da - da.
+    meta_c1, t2c_rs1, t2c_rs2: type-1 criterion of the meta-d' model, meta_d1 · c1 / d1. ``(cells, K - 1)``: type-2
+        criteria from left to right on the axis whose zero is midway between the means; an unused rating has width 0,
+        and one outside the last used is bounded by ±inf.
+    log_likelihood, gradient, iterations: without the multinomial constant; largest absolute derivative per trial at the
+        solution; Newton steps made.
+    se_meta_d, se_meta_d_total, se_m_ratio, se_m_diff: standard error of meta_da from the observed information with d1
+        and c1 taken as known; the others hold the uncertainty of d1 and c1 too (two stages, delta method).
+    counts, n, pad, s: ``(2, 2, K, cells)``: what was fitted, by response (S1, S2), outcome (correct, wrong) and
+        confidence; trials, with what was padded; what was added to each count; sd(S1) / sd(S2).
+    rs1, rs2: response-conditional fits, or None where none were asked for.
     """
 
     status: Texts
@@ -146,26 +133,14 @@ def fit_metad(
     ∓meta-d'/2; the type-1 criterion lies at meta-d' · c1 / d1. Free are meta-d' and 2 (K - 1) type-2 criteria, fitted to
     the ratings given stimulus and response. Degenerate cells get a status, never an exception or a warning.
 
-    Parameters
-    ----------
-    table
-        Counts of any number of cells.
-    s
-        sd(S1) / sd(S2), above 0, one number or one per cell. For s other than 1, c1 is measured from where hit and
+    table: counts of any number of cells.
+    s: sd(S1) / sd(S2), above 0, one number or one per cell. For s other than 1, c1 is measured from where hit and
         correct-rejection rates are equal but used on an axis that starts midway between the means: so does the
         reference procedure.
-    padding
-        Added to each count of an unpadded table first (``1 / (2 K)`` is usual); None takes the table as it is.
-    conditional
-        Whether to fit meta-d' to either response alone as well.
+    padding: added to each count of an unpadded table first (``1 / (2 K)`` is usual); None takes the table as it is.
+    conditional: whether to fit meta-d' to either response alone as well.
+    Raises ValueError for a padded table with a further ``padding``, or s of 0 or below.
 
-    Raises
-    ------
-    ValueError
-        For a padded table with a further ``padding``, or s of 0 or below.
-
-    Examples
-    --------
     >>> fit = fit_metad(Counts(np.array([[60.0, 40, 25, 15]]), np.array([[10.0, 20, 45, 65]])))
     >>> fit.d1.round(3), fit.meta_d1.round(3), fit.m_ratio.round(3), fit.status.tolist()
     (array([1.358]), array([0.996]), array([0.733]), ['ok'])
@@ -188,37 +163,6 @@ def conditional_fits(table: Counts) -> tuple[Conditional, Conditional]:
     """
     cells = _Cells.of(table, 1.0)
     return cells.conditional(0), cells.conditional(1)
-
-
-def bootstrap_metad(
-    table: Counts, n_boot: int, seed: int, s: ArrayLike = 1.0, padding: float | None = None
-) -> list[dict[str, Estimate]]:
-    """Return the `MEASURES` of every cell with percentile intervals (Efron & Tibshirani 1993, chapter 13), by name.
-
-    ``table``, ``s`` and ``padding`` are as in :func:`fit_metad`. Raw trials are drawn again ``n_boot`` times by
-    ``seed``, either stimulus keeping its number; a replicate is padded as the table is. One whose meta-d' has no
-    finite estimate counts as beyond all others; where an end is one of these, and where the number is withheld
-    (`MetaD.withheld`), there is no interval.
-
-    >>> table = Counts(np.array([[60.0, 40, 25, 15]]), np.array([[10.0, 20, 45, 65]]))
-    >>> found = bootstrap_metad(table, 200, seed=1)[0]["m_ratio"]
-    >>> round(found.low, 1), round(found.high, 1), found.status
-    (0.4, 1.1, 'ok')
-    """
-    fit = fit_metad(table, s=s, padding=padding)
-    drawn = _drawn(table, whole("n_boot", n_boot, 1), seed, fit.ok)
-    cells, bins = fit.cells, table.n_s1.shape[1]
-    each = np.repeat(np.broadcast_to(np.asarray(s, dtype=np.float64), (cells,)), n_boot)
-    replicates = fit_metad(
-        Counts(drawn[0].reshape(-1, bins), drawn[1].reshape(-1, bins)), s=each, padding=fit.pad
-    )
-    at_end = (replicates.status == BOUNDARY).reshape(cells, n_boot)
-    usable = at_end | (replicates.status == OK).reshape(cells, n_boot)
-    draws = {name: getattr(replicates, name).reshape(cells, n_boot) for name in MEASURES}
-    return [
-        {name: _estimate(fit, cell, name, draws[name][cell], usable[cell], at_end[cell]) for name in MEASURES}
-        for cell in range(cells)
-    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,40 +295,3 @@ def _unit(s: Floats) -> Floats:
     """Return root-mean-square units per sd of S1."""
     unit: Floats = math.sqrt(2.0) * s / np.sqrt(1 + s * s)
     return unit
-
-
-def _drawn(table: Counts, n_boot: int, seed: int, fitted: NDArray[np.bool_]) -> list[Floats]:
-    """Return replicates ``(cells, n_boot, 2 K)`` of either stimulus; none of cells without a fit, which cost no search."""
-    rng, found = resampling.generator(seed), []
-    for side in (table.n_s1, table.n_s2):
-        raw = np.maximum(side - table.pad, 0.0)
-        made = np.zeros((len(raw), n_boot, raw.shape[1]))
-        for cell in np.flatnonzero(raw.sum(axis=1) > 0):
-            made[cell] = resampling.table(raw[[cell]], n_boot, rng)[:, 0]
-        made[~fitted] = 0.0
-        found.append(made)
-    return found
-
-
-def _estimate(
-    fit: MetaD,
-    cell: int,
-    name: str,
-    draws: Floats,
-    usable: NDArray[np.bool_],
-    at_end: NDArray[np.bool_],
-) -> Estimate:
-    n = round(float(fit.n[cell] - 4 * fit.counts.shape[2] * fit.pad))
-    method = f"maximum likelihood, bootstrap, percentile, {len(draws)}, pad {fit.pad:g}"
-    if why := fit.withheld[cell]:
-        return unavailable(n, method, why)
-    value = float(getattr(fit, name)[cell])
-    if resampling.usable(np.where(usable, 0.0, np.nan)) is None:
-        return Estimate(value, None, None, n, method, TOO_FEW)
-    low, high = np.quantile(draws[usable], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], method="inverted_cdf")
-    if name not in ("da", "ca") and np.isin([low, high], draws[at_end]).any():
-        return Estimate(value, None, None, n, method, OPEN_ENDED)
-    kept = draws[usable & ~at_end]
-    return Estimate(
-        value, float(low), float(high), n, method, sem=float(np.std(kept, ddof=min(1, len(kept) - 1)))
-    )

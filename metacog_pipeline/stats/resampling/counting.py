@@ -19,16 +19,10 @@ from metacog_pipeline.stats._arrays import Floats, Ints, counts, same_length, wh
 class Patterns:
     """Items reduced to their distinct count vectors.
 
-    Attributes
-    ----------
-    counts
-        Shape ``(P, C)``: observations of one item of pattern p in cell c.
-    weights
-        Shape ``(P,)``: number of items of each pattern, above 0.
-    matrix
-        ``counts`` as floats: integer matrices are multiplied many times slower.
-    place
-        Shape ``(P,)``: the cell of each pattern where every item is one observation, else None.
+    counts: shape ``(P, C)``: observations of one item of pattern p in cell c.
+    weights: shape ``(P,)``: number of items of each pattern, above 0.
+    matrix: ``counts`` as floats: integer matrices are multiplied many times slower.
+    place: shape ``(P,)``: the cell of each pattern where every item is one observation, else None.
     """
 
     counts: Ints
@@ -83,17 +77,10 @@ class Patterns:
 def patterns_of(items: ArrayLike, cells: ArrayLike, n_cells: int) -> Patterns:
     """Reduce observations to patterns.
 
-    Parameters
-    ----------
-    items
-        Shape ``(N,)``: which item each observation belongs to; equal values are one item (integers are fastest).
-    cells
-        Shape ``(N,)``: cell of each observation, 0 .. n_cells - 1.
-    n_cells
-        Number of cells C.
+    items: shape ``(N,)``: which item each observation belongs to; equal values are one item (integers are fastest).
+    cells: shape ``(N,)``: cell of each observation, 0 .. n_cells - 1.
+    n_cells: number of cells C.
 
-    Examples
-    --------
     >>> items = patterns_of(["a", "a", "b", "b"], [0, 1, 0, 1], 2)
     >>> items.counts.tolist(), items.weights.tolist()
     ([[1, 1]], [2])

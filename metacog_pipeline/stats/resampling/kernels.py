@@ -31,8 +31,6 @@ def stream(*names: object) -> int:
     what is drawn, down to the cell where cells shall not share it. Nothing else in the package makes a seed. It is the
     first 12 hexadecimal digits (48 bits) of the SHA-256 of the names as canonical JSON.
 
-    Examples
-    --------
     >>> stream(3, "a", None, ["b", 1])
     158127368282260
     """
@@ -56,8 +54,6 @@ def sequence(*names: object) -> np.random.SeedSequence:
 def blocks(n_draws: int, width: int, most: int = _CHUNK) -> Iterator[int]:
     """Yield numbers of draws that add up to ``n_draws``, each of no more than ``most`` / ``width``, at least 1.
 
-    Examples
-    --------
     >>> list(blocks(10, 4, 16))
     [4, 4, 2]
     """
@@ -69,17 +65,10 @@ def blocks(n_draws: int, width: int, most: int = _CHUNK) -> Iterator[int]:
 def patterns(table: Patterns, n_draws: int, stream: Stream) -> Floats:
     """Draw clusters by their distinct count vectors: totals ``(n_draws, C)``.
 
-    Parameters
-    ----------
-    table
-        Clusters over C cells. The order of its patterns is part of the stream.
-    n_draws
-        Number of resamples, 1 or more.
-    stream
-        Seed or generator.
+    table: clusters over C cells. The order of its patterns is part of the stream.
+    n_draws: number of resamples, 1 or more.
+    stream: seed or generator.
 
-    Examples
-    --------
     >>> table = Patterns(np.eye(2, dtype=int), np.array([3, 7]))
     >>> patterns(table, 3, 1)
     array([[3., 7.],
@@ -117,15 +106,9 @@ def weights(n: int, n_draws: int, stream: Stream) -> Floats:
 
     For statistics that are linear in the clusters, at one matrix product for all resamples.
 
-    Parameters
-    ----------
-    n, n_draws
-        Numbers of clusters and of resamples.
-    stream
-        The seed that belongs to names, of `stream`.
+    n, n_draws: numbers of clusters and of resamples.
+    stream: the seed that belongs to names, of `stream`.
 
-    Examples
-    --------
     >>> weights(4, 2, 1)
     array([[1., 2., 0., 1.],
            [2., 0., 1., 1.]])
@@ -154,17 +137,11 @@ def occurrences(drawn: Ints) -> Floats:
 def table(counts: ArrayLike, n_draws: int, stream: Stream) -> Floats:
     """Draw independent trials over the bins of one or more tables: ``(n_draws, cells, bins)``.
 
-    Parameters
-    ----------
-    counts
-        Shape ``(cells, bins)``, 0 or more. Each cell keeps its number of trials; fractions are rounded to whole trials.
-    n_draws
-        Number of resamples, 1 or more.
-    stream
-        Seed or generator.
+    counts: shape ``(cells, bins)``, 0 or more. Each cell keeps its number of trials; fractions are rounded to whole
+        trials.
+    n_draws: number of resamples, 1 or more.
+    stream: seed or generator.
 
-    Examples
-    --------
     >>> table([[4, 6]], 2, 1)[:, 0]
     array([[4., 6.],
            [7., 3.]])

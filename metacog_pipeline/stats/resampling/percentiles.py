@@ -36,18 +36,11 @@ N_TESTED = 10_000
 class Difference:
     """A difference with what its draws say about it.
 
-    Attributes
-    ----------
-    value
-        The difference itself, in the unit of the measure.
-    low, high
-        Ends of the 95 % interval, both None where more than 5 % of the draws have no value.
-    se, statistic, p
-        Standard error, value / se and two-sided p; None where there is none.
-    usable, drawn
-        Number of finite draws, and of all.
-    wald
-        Whether p is Wald's instead of that of the draws.
+    value: the difference itself, in the unit of the measure.
+    low, high: ends of the 95 % interval, both None where more than 5 % of the draws have no value.
+    se, statistic, p: standard error, value / se and two-sided p; None where there is none.
+    usable, drawn: number of finite draws, and of all.
+    wald: whether p is Wald's instead of that of the draws.
     """
 
     value: float
@@ -83,24 +76,12 @@ def interval(
 ) -> tuple[float | None, float | None]:
     """Return the interval that holds the central ``level`` share of ``draws`` ``(B,)``.
 
-    Parameters
-    ----------
-    draws
-        Shape ``(B,)``, not finite where a resample has no value.
-    value
-        The value of the sample; needed by ``"widened"``.
-    kind
-        ``"percentile"``: the percentiles. ``"widened"``: moved out, where needed, so as to hold ``value``.
-    level
-        Share of the draws inside, 0..1.
+    draws: shape ``(B,)``, not finite where a resample has no value.
+    value: the value of the sample; needed by ``"widened"``.
+    kind: ``"percentile"``: the percentiles. ``"widened"``: moved out, where needed, so as to hold ``value``.
+    level: share of the draws inside, 0..1.
+    Returns: both ends None where more than 5 % of the draws have no value (`usable`).
 
-    Returns
-    -------
-    tuple
-        Both ends None where more than 5 % of the draws have no value (`usable`).
-
-    Examples
-    --------
     >>> [round(end, 3) for end in interval(np.arange(101) / 100)]
     [0.025, 0.975]
     >>> [round(end, 3) for end in interval(np.arange(101) / 100, 0.99, "widened")]
@@ -122,13 +103,8 @@ def interval(
 def intervals(draws: Floats, level: float = LEVEL) -> Floats:
     """Return the percentile `interval` of each row of ``draws`` ``(rows, B)``, as ``(rows, 2)``, NaN for None.
 
-    Parameters
-    ----------
-    level
-        Coverage, above 0 and below 1.
+    level: coverage, above 0 and below 1.
 
-    Examples
-    --------
     >>> intervals(np.vstack([np.arange(101), np.full(101, np.nan)]))
     array([[ 2.5, 97.5],
            [ nan,  nan]])
@@ -155,17 +131,10 @@ def from_draws(
 ) -> Estimate:
     """Return ``value`` with the `interval` of its draws ``(B,)`` and their standard deviation as ``sem``.
 
-    Parameters
-    ----------
-    n
-        How many clusters were resampled.
-    method, status
-        What the estimate says of itself.
-    kind
-        Percentile or widened, as of `interval`.
+    n: how many clusters were resampled.
+    method, status: what the estimate says of itself.
+    kind: percentile or widened, as of `interval`.
 
-    Examples
-    --------
     >>> from_draws(0.5, np.arange(101) / 100, 101, "item bootstrap").high
     0.975
     """
@@ -184,16 +153,10 @@ def p_value(draws: Floats, tolerance: float = 0.0) -> float | None:
     interval leaves out 0. The added 1 is not in the interval: where that just leaves out 0, p can be above 0.05, by less
     than 4 / (B + 1).
 
-    Parameters
-    ----------
-    draws
-        Shape ``(B,)``: the difference in each resample, not finite where undefined; None for p where that is so in more
-        than 5 % of them.
-    tolerance
-        What counts as 0.
+    draws: shape ``(B,)``: the difference in each resample, not finite where undefined; None for p where that is so in
+        more than 5 % of them.
+    tolerance: what counts as 0.
 
-    Examples
-    --------
     >>> p_value(np.array([0.0, 1.0, 2.0])), p_value(np.arange(1.0, 5000)) == 2 / 5000
     (1.0, True)
     """
@@ -210,15 +173,9 @@ def wald_p(statistic: float, df: int | None = None) -> float:
     It has no floor, so it stands up to a correction over thousands of pairs, and it trusts the shape of the distribution
     far beyond what resamples show. Whoever uses it names it.
 
-    Parameters
-    ----------
-    statistic
-        Value over its standard error.
-    df
-        Degrees of freedom; None: the normal distribution.
+    statistic: value over its standard error.
+    df: degrees of freedom; None: the normal distribution.
 
-    Examples
-    --------
     >>> round(wald_p(1.96), 3), round(wald_p(1.96, 10), 3)
     (0.05, 0.078)
     """
@@ -231,22 +188,13 @@ def difference(
 ) -> Difference:
     """Return a difference with interval, standard error and p from its draws ``(B,)``.
 
-    Parameters
-    ----------
-    value
-        The difference.
-    draws
-        Shape ``(B,)``: the difference in each resample, not finite where undefined.
-    kind
-        Of `interval`.
-    tolerance
-        What counts as 0: a standard error this small leaves p 1 for a value as small, and None for any other.
-    wald
-        Take Wald's p instead of that of the draws, for statistics of which thousands of resamples cost too much. The
+    value: the difference.
+    draws: shape ``(B,)``: the difference in each resample, not finite where undefined.
+    kind: of `interval`.
+    tolerance: what counts as 0: a standard error this small leaves p 1 for a value as small, and None for any other.
+    wald: take Wald's p instead of that of the draws, for statistics of which thousands of resamples cost too much. The
         standard error is then the width of the percentile interval / 3.92, which a few wild draws do not move.
 
-    Examples
-    --------
     >>> found = difference(0.5, np.arange(101) / 100)
     >>> round(found.low, 3), found.high, round(found.p, 3), found.usable_note
     (0.025, 0.975, 0.039, '101 resamples')
@@ -272,17 +220,10 @@ def differences(
 ) -> list[Difference]:
     """Return the `difference` of each row, with percentile intervals.
 
-    Parameters
-    ----------
-    values
-        The differences.
-    draws
-        Shape ``(rows, B)``: each difference in each resample.
-    tolerance, wald
-        As of `difference`.
+    values: the differences.
+    draws: shape ``(rows, B)``: each difference in each resample.
+    tolerance, wald: as of `difference`.
 
-    Examples
-    --------
     >>> both = differences([0.5, 0.0], np.vstack([np.arange(101) / 100, np.full(101, np.nan)]))
     >>> [each.high for each in both] == [difference(0.5, np.arange(101) / 100, "percentile").high, None]
     True

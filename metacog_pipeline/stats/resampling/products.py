@@ -103,21 +103,12 @@ def shared_draws(
 ) -> Iterator[Pair]:
     """Yield the wanted pairs of respondents over the same drawn items, by item set.
 
-    Parameters
-    ----------
-    tables
-        Shape ``(items, respondents, C)``: counts.
-    wanted
-        Places of the two respondents of each pair.
-    n_draws, stream
-        Number of resamples and their seed. Item sets of one size have the same resamples.
-    answered
-        Shape ``(items, respondents)``: who answered what; by default whoever has any count.
-    kept
-        How many of the resamples are given, the first ones; by default all.
+    tables: shape ``(items, respondents, C)``: counts.
+    wanted: places of the two respondents of each pair.
+    n_draws, stream: number of resamples and their seed. Item sets of one size have the same resamples.
+    answered: shape ``(items, respondents)``: who answered what; by default whoever has any count.
+    kept: how many of the resamples are given, the first ones; by default all.
 
-    Examples
-    --------
     >>> right, wrong, nothing = [1, 0], [0, 1], [0, 0]
     >>> tables = [[right, wrong], [right, right], [wrong, nothing]]
     >>> (pair,) = shared_draws(tables, [(0, 1)], 100, 1)
@@ -207,15 +198,9 @@ class _ItemSet:
 def products(weights: NDArray[Any], table: Ints) -> Floats:
     """Return the totals ``(B, C)`` of resamples: ``weights`` ``(B, items)`` times whole numbers ``(items, C)``, exactly.
 
-    Parameters
-    ----------
-    weights
-        Shape ``(B, items)``: how often each item is drawn.
-    table
-        Shape ``(items, C)``: whole numbers to be added up.
+    weights: shape ``(B, items)``: how often each item is drawn.
+    table: shape ``(items, C)``: whole numbers to be added up.
 
-    Examples
-    --------
     >>> products(np.array([[2, 0], [1, 1]]), np.array([[1, 0], [0, 3]]))
     array([[2., 0.],
            [1., 3.]])
@@ -244,15 +229,9 @@ def item_weights(n: int, n_draws: int, seeds: tuple[int, ...]) -> NDArray[np.uin
 
     Equal calls share them: all respondents that were asked as many items have the same draws.
 
-    Parameters
-    ----------
-    n, n_draws
-        Numbers of items and of resamples.
-    seeds
-        Of the stream.
+    n, n_draws: numbers of items and of resamples.
+    seeds: of the stream.
 
-    Examples
-    --------
     >>> item_weights(4, 2, (1,)).sum(axis=1).tolist()
     [4, 4]
     """
@@ -270,20 +249,10 @@ def item_weights(n: int, n_draws: int, seeds: tuple[int, ...]) -> NDArray[np.uin
 def joint(tables: Sequence[ArrayLike], n_draws: int, stream: Stream) -> list[Floats]:
     """Draw the same clusters for several tables, by their joint patterns.
 
-    Parameters
-    ----------
-    tables
-        Each ``(clusters, C_i)``: counts; row k of all is the same cluster. Their order is part of the stream.
-    n_draws, stream
-        Number of resamples and their seed.
+    tables: each ``(clusters, C_i)``: counts; row k of all is the same cluster. Their order is part of the stream.
+    n_draws, stream: number of resamples and their seed.
+    Returns: totals ``(n_draws, C_i)`` of each table.
 
-    Returns
-    -------
-    list
-        Totals ``(n_draws, C_i)`` of each table.
-
-    Examples
-    --------
     >>> first, second = joint([[[1], [0]], [[0], [2]]], 3, 1)
     >>> (2 * first + second).ravel()
     array([4., 4., 4.])
