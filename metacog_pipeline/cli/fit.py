@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from metacog_pipeline.cli import printing
-from metacog_pipeline.cli.options import PATH, quiet_option, scale_option, wide_option, words_option
+from metacog_pipeline.cli.options import PATH, quiet_option, scale_option, words_option
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import replacing, write_text
 from metacog_pipeline.leaderboard.output import Format, Rows, render
@@ -18,29 +18,26 @@ if TYPE_CHECKING:
     from metacog_pipeline.stats.confidence_data import Given
 
 FORMATS: tuple[Format, ...] = ("table", "csv", "json")
-_ROLES = ("stimulus", "response", "correct", "confidence", "keep", "subject", "item", "run")
+_ROLES = ("stimulus", "response", "correct", "confidence", "subject", "item")
 _MODEL = "\0"  # --group without a column: the hierarchical model
 _K = click.IntRange(1, 1000)
 
 
-class NumberOr(click.FloatRange):
-    """A number of a range, or a word that stands for something."""
+class _Padding(click.FloatRange):
+    """A number to add to each count, or a word."""
 
-    def __init__(self, low: float, high: float, **words: str | None) -> None:
-        super().__init__(low, high)
-        self.words = words
-        self.name = f"number from {low:g} to {high:g}, or {', '.join(words)}"
+    name = "number from 0 to 1000, or none, auto"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number, or what the word stands for."""
-        if value in self.words:
-            return self.words[value]
+        """Return the number, ``"auto"``, or None."""
+        if value in ("none", "auto"):
+            return None if value == "none" else value
         number = super().convert(value, param, ctx)
         return number if number == number else self.fail(f"{value!r} is not a valid {self.name}.", param, ctx)
 
 
-def _column(name: str, says: str, **more: Any) -> Callable[[Any], Any]:
-    return click.option(name, metavar="COL", help=says, **more)
+def _column(name: str, says: str) -> Callable[[Any], Any]:
+    return click.option(name, metavar="COL", help=says)
 
 
 @click.command()
@@ -49,25 +46,20 @@ def _column(name: str, says: str, **more: Any) -> Callable[[Any], Any]:
 @_column("--response", "What was answered, in labels of its own or the same.")
 @_column("--correct", "Right or wrong, instead of the stimulus.")
 @_column("--confidence", "Confidence: ratings or any numbers.")
-@_column("--keep", "Of answers right or wrong: kept (yes, I know) or not.")
 @_column("--subject", 'Who answered: each is fitted, and averaged; "none" pools them.')
 @click.option(
     "--group", "by", metavar="[COL]", multiple=True, is_flag=False, flag_value=_MODEL,
     help="Without COL: add the hierarchical model of the subjects. With COL: fit each value apart; repeatable.",
 )  # fmt: skip
 @_column("--item", "Which item; where one has several rows, intervals are over items.")
-@_column("--run", "With --item: which run; an item that is twice in a run is rejected.")
 @click.option("--labels", metavar="S1,S2", help="What S1 and S2 are called in the file.")
 @words_option
-@wide_option
 @scale_option
 @click.option("--ratings", type=_K, help="Confidence is a rating 1..K, this is K.")
 @click.option("--bins", type=_K, help="Cut confidence into this many quantile bins.")
 @click.option("--alternatives", metavar="M|COL", help="Of answers right or wrong: among how many.")
-@click.option("--padding", type=NumberOr(0, 1000, none=None, auto="auto"), help="Add to each count.")
-@click.option("--s", "slope", type=NumberOr(0.01, 100, zroc="zroc"), default=1.0, help="sd(S1)/sd(S2).")
-@click.option("--conditional", is_flag=True, help="Fit either response alone as well.")
-@click.option("--bootstrap", type=click.IntRange(0, 100_000), default=0, help="Resamples for intervals.")
+@click.option("--padding", type=_Padding(0, 1000), help="Add to each count; auto is 1/(2K).")
+@click.option("--bootstrap", "n_boot", type=click.IntRange(0, 100_000), default=0, help="Resamples.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Of resamples and posteriors.")
 @click.option("--bayes", is_flag=True, help="Add the posterior of the single-subject model.")
 @click.option("--preview", is_flag=True, help="Print what is taken for what, and fit nothing.")
@@ -77,7 +69,7 @@ def _column(name: str, says: str, **more: Any) -> Callable[[Any], Any]:
 def fit(
     file: Path | None, form: Format, output: Path | None, quiet: bool, preview: bool, **given: Any
 ) -> None:
-    """Fit FILE: type-1 and type-2 sensitivity, meta-d', efficiency, calibration, d'type2.
+    """Fit FILE: type-1 and type-2 sensitivity, meta-d', efficiency, calibration.
 
     FILE is CSV, TSV, JSON Lines, JSON or Parquet, also .gz, with a row per trial: stimulus and response (or right and
     wrong), confidence, and the subject, each of whom is fitted and averaged. Columns and codings are inferred, and what was
@@ -99,11 +91,8 @@ def fit(
         raise click.UsageError("Missing argument 'FILE'.")
     if output is not None and output.exists():
         raise StudyError(f"{output}: exists already; choose another name")
-    rest = ("padding", "slope", "conditional", "bootstrap", "seed", "bayes")
-    options = Options(*(given[name] for name in rest))
-    fitted = fit_table(
-        file, _given(given, tuple(by)), options, wide=given["wide"], model=model, preview=preview
-    )
+    options = Options(*(given[name] for name in ("padding", "n_boot", "seed", "bayes")))
+    fitted = fit_table(file, _given(given, tuple(by)), options, model=model, preview=preview)
     rows = Rows(fitted.columns, fitted.rows)
     if output is not None and not preview:
         _write(output, rows, form)
@@ -124,25 +113,20 @@ def _given(given: Mapping[str, Any], by: tuple[str, ...]) -> Given:
     roles = {role: given[role] for role in _ROLES if given[role] is not None}
     if given["ratings"] is not None and given["bins"] is not None:
         raise StudyError("--ratings and --bins: give one of them")
-    if "run" in roles and "item" not in roles:
-        raise StudyError("--run: give --item beside it")
     words: dict[str, list[str]] = {}
     for pair in (part for text in given["words"] for part in text.split(",")):
         column, colon, rest = pair.rpartition(":") if "=" not in pair.partition(":")[0] else ("", "", pair)
         words.setdefault(column.strip() if colon else "", []).append(rest)
-    many = given["alternatives"]
-    if many is not None and not many.isdecimal():
+    many, alternatives = given["alternatives"], None
+    if many is not None and many.isdecimal():
+        alternatives = int(many)
+    elif many is not None:
         roles["alternatives"] = many
+    made = {column: parse_words(texts) for column, texts in words.items()}
     return Given(
-        roles,
-        by,
-        labels=_labels(given["labels"]),
-        words={column: parse_words(texts) for column, texts in words.items()},
-        scale=parse_scale(given["scale"]),
-        ratings=given["ratings"],
-        bins=given["bins"],
-        alternatives=int(many) if many is not None and many.isdecimal() else None,
-    )
+        roles, by, _labels(given["labels"]), made, parse_scale(given["scale"]),
+        given["ratings"], given["bins"], alternatives,
+    )  # fmt: skip
 
 
 def _labels(text: str | None) -> tuple[str, str] | None:

@@ -11,21 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange.answer_files import AnswerFile
-from metacog_pipeline.interchange.columns import WIDE_KEY, Shape, cell, path_of
+from metacog_pipeline.interchange.columns import cell, path_of
 from metacog_pipeline.stats import confidence_fit, coverage
-from metacog_pipeline.stats.confidence_columns import (
-    MOST_LABELS,
-    Column,
-    DataError,
-    as_text,
-    column,
-    roles,
-    wide_patterns,
-)
+from metacog_pipeline.stats._arrays import Ints
+from metacog_pipeline.stats.confidence_columns import MOST_LABELS, Column, DataError, as_text, column, roles
 from metacog_pipeline.stats.confidence_data import ConfidenceData, Given, read
 from metacog_pipeline.stats.confidence_fit import Cells, Estimates, Options
 from metacog_pipeline.stats.counts import Counts, count_columns, read_counts
@@ -37,19 +29,125 @@ _POOLED = "none"
 _NAMED = 4
 _CLOSE = 0.6
 
-Names = Mapping[str, str | None]
+Broken = tuple[tuple[int, str], ...]  # the number of each row that has no cells, and why
 
 
 @dataclass(frozen=True, slots=True)
-class TableColumns:
-    """Columns by name; the number in the file of each row, ``(rows,)``; and (number, reason) of rows without cells."""
+class FittedTable:
+    """Rows of ``columns``: those that name a cell, then `OUTPUT`; what was done; and (number, reason) of unused rows."""
 
-    columns: Mapping[str, Column]
-    lines: NDArray[np.int64]
-    broken: tuple[tuple[int, str], ...]
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    notes: tuple[str, ...] = ()
+    rejected: Broken = ()
 
 
-def check_names(path: Path, there: Sequence[str], wanted: Iterable[str]) -> None:
+def fit_table(
+    path: Path, given: Given, options: Options, *, model: bool = False, preview: bool = False
+) -> FittedTable:
+    """Fit a file of counts or trials.
+
+    given: what is known of a table of trials; everything else is inferred.
+    model: whether to add the hierarchical model of the subjects.
+    preview: only read, and return the notes.
+    Raises StudyError for a file, column, value or combination of options that cannot be fitted, in one line.
+    """
+    if not path.exists():
+        raise StudyError(f"{path}: there is no such file; check the path")
+    file = AnswerFile(path)
+    try:
+        if given == Given() and (sides := count_columns(file.columns)):
+            return _fit_counts(file, sides, options)
+        return _fit_trials(file, given, options, model, preview)
+    except DataError as error:
+        raise StudyError(f"{path}: {error}") from None
+    except ValueError as error:
+        raise StudyError(f"{path}: {error}; check the file") from None
+
+
+def _fit_counts(file: AnswerFile, sides: Sequence[Sequence[str]], options: Options) -> FittedTable:
+    ids = [name for name in file.columns if name and name not in sides[0] and name not in sides[1]]
+    by_k: dict[int, list[tuple[Mapping[str, str | None], Counts]]] = {}
+    for place, row in enumerate(file, 1):
+        try:
+            if row.broken is not None:
+                raise ValueError(row.broken)
+            made = read_counts([[row.cells.get(name) for name in side] for side in sides])
+        except ValueError as error:
+            raise StudyError(f"{file.path} row {place}: {error}; correct it") from None
+        cells = {name: row.cells.get(name) for name in ids}
+        names = {name: None if value is None else str(value)[:200] for name, value in cells.items()}
+        by_k.setdefault(made.ratings, []).append((names, made))
+    rows: list[tuple[Any, ...]] = []
+    for pairs in by_k.values():
+        table = Counts(
+            np.vstack([each.n_s1 for _, each in pairs]), np.vstack([each.n_s2 for _, each in pairs])
+        )
+        found = confidence_fit.fit_cells(Cells([names for names, _ in pairs], table), options)
+        right = table.hits + table.correct_rejections
+        rarer = np.minimum(right, table.n - right).tolist()
+        for (own, _), estimates, fewer in zip(pairs, found, rarer, strict=True):
+            rows += _rows([own[name] for name in ids], estimates, 0, int(fewer), False)
+    return FittedTable((*_shown(ids), *OUTPUT), tuple(rows))
+
+
+def _fit_trials(file: AnswerFile, given: Given, options: Options, model: bool, preview: bool) -> FittedTable:
+    data, broken = read_trials(file, given)
+    lost, total = sum(data.account.counts().values()), len(data.cell) + len(broken)
+    reasons = [f"{label} {n:,}" for label, n in data.account.counts().items()]
+    reasons += [f"not readable {len(broken):,}"] if broken else []
+    account = f"{total:,} rows read, {len(data.cell) - lost:,} used, {lost + len(broken):,} left out"
+    notes = [account + (f": {', '.join(reasons)}" if reasons else ""), *data.notes]
+    rejected = tuple(sorted([*broken, *data.account.rejected]))
+    if preview:
+        return FittedTable(OUTPUT, (), tuple(notes), rejected)
+    binary = data.stimulus is not None
+    if not binary and options.padding:
+        raise DataError("--padding needs a binary response; leave it out")
+    if model and not binary:
+        raise DataError("--group: the hierarchical model needs stimulus and response of two labels")
+    if model and not data.subject:
+        raise DataError("--group: the hierarchical model needs a column of subjects: name it with --subject")
+    cells = confidence_fit.binary_cells(data) if binary else None
+    fit = confidence_fit.fit_cells, confidence_fit.fit_answers
+    found = fit[1](data, options) if cells is None else fit[0](cells, options)
+    ids, levels = list(data.cells[0]), [LEVEL] if data.subject else []
+    rows: list[tuple[Any, ...]] = []
+    each = zip(data.cells, found, data.dropped().tolist(), confidence_fit.rarer(data), strict=True)
+    for names, estimates, dropped, fewer in each:
+        key = [*(names[name] for name in ids), *["subject" for _ in levels]]
+        rows += _rows(key, estimates, dropped, fewer, data.items is not None)
+    notes += _without_ratio(data, found)
+    if data.subject:
+        rows += _over_subjects(data, found, None if cells is None or not model else cells.table, options.seed)
+    return FittedTable((*_shown([*ids, *levels]), *OUTPUT), tuple(rows), tuple(notes), rejected)
+
+
+def read_trials(file: AnswerFile, given: Given) -> tuple[ConfidenceData, Broken]:
+    """Return the trials of a file, and (number, reason) of rows that have no cells."""
+    there, asked = file.columns, [*given.roles.values(), *given.by]
+    pooled = given.roles.get("subject") == _POOLED and _POOLED not in there
+    _check_names(file.path, there, [name for name in asked if not (pooled and name == _POOLED)])
+    names = [name for name in there if name]
+    known = {**given.roles, **({"subject": ""} if pooled else {})}
+    found = roles(names, known)
+    table, lines, broken = _read(file, [*filter(None, found.values()), *given.by])
+    shown = table.get(found.get("stimulus", ""))
+    if shown is not None and "stimulus" not in given.roles and len(shown.words) > 2 * MOST_LABELS:
+        # Not labels but names of pictures, say: another column may say which answer was the right one.
+        again = roles([name for name in names if name != shown.name], known, strict=False)
+        if "stimulus" in again:
+            found = again
+            table, lines, broken = _read(file, [*filter(None, again.values()), *given.by])
+    used = {name: table[name] for name in [*filter(None, found.values()), *given.by]}
+    explicit = {role: name for role, name in given.roles.items() if name in used}
+    data = read(used, replace(given, roles=explicit), lines)
+    unused = [name for name in names if name not in used]
+    notes = [f"columns not used: {', '.join(unused)[:200]}"] if unused and not asked else []
+    return replace(data, notes=(*data.notes, *notes)), broken
+
+
+def _check_names(path: Path, there: Sequence[str], wanted: Iterable[str]) -> None:
     """Refuse a name that is no column of the file and no path into one, with the nearest there is."""
     for name in wanted:
         steps = path_of(name)
@@ -61,8 +159,16 @@ def check_names(path: Path, there: Sequence[str], wanted: Iterable[str]) -> None
         raise StudyError(f"{path}: no column {name!r}{meant}: {', '.join(map(repr, there))[:300]}")
 
 
-def read_columns(file: AnswerFile, names: Sequence[str]) -> TableColumns:
-    """Return the columns ``names`` of a file, wide ones made long.
+class _Codes(dict[Any, int]):
+    """Numbers the distinct values of a column in the order in which they come."""
+
+    def __missing__(self, value: Any) -> int:
+        self[value] = code = len(self)
+        return code
+
+
+def _read(file: AnswerFile, names: Sequence[str]) -> tuple[dict[str, Column], Ints, Broken]:
+    """Return the columns ``names`` of a file, the number in it of each row, and rows without cells.
 
     Raises `StudyError` for a file that cannot be read or has no rows, and a column of objects or lists.
     """
@@ -87,183 +193,15 @@ def read_columns(file: AnswerFile, names: Sequence[str]) -> TableColumns:
     if not lines:
         first = f"line {broken[0][0]}: {broken[0][1]}" if broken else "there is no row in it"
         raise StudyError(f"{path}: cannot be read: {first}; check the file")
-    made = {name: _column(name, known[name], codes[name]) for name in names}
-    for name in names:
-        if name not in file.columns and made[name].words == ("",):
+    table = {}
+    for name in names:  # values that are written alike are one
+        distinct = column(name, map(as_text, known[name]))
+        table[name] = Column(name, distinct.words, distinct.code[np.array(codes[name], dtype=np.int64)])
+        if name not in file.columns and table[name].words == ("",):
             raise StudyError(
                 f"{path}: {name} leads nowhere in any row; {path_of(name)[0]} holds no such thing"
             )
-    return TableColumns(made, np.array(lines, dtype=np.int64), tuple(broken))
-
-
-class _Codes(dict[Any, int]):
-    """Numbers the distinct values of a column in the order in which they come."""
-
-    def __missing__(self, value: Any) -> int:
-        self[value] = code = len(self)
-        return code
-
-
-def _column(name: str, known: Mapping[Any, int], codes: array[int]) -> Column:
-    """Return a column of distinct values and their places; values that are written alike are one."""
-    distinct = column(name, map(as_text, known))
-    return Column(name, distinct.words, distinct.code[np.array(codes, dtype=np.int64)])
-
-
-@dataclass(frozen=True, slots=True)
-class FittedTable:
-    """Rows of ``columns``: those that name a cell, then `OUTPUT`; what was done; and (number, reason) of unused rows."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
-    notes: tuple[str, ...] = ()
-    rejected: tuple[tuple[int, str], ...] = ()
-
-
-def fit_table(
-    path: Path,
-    given: Given,
-    options: Options,
-    *,
-    wide: tuple[str, ...] = (),
-    model: bool = False,
-    preview: bool = False,
-) -> FittedTable:
-    """Fit a file of counts or trials.
-
-    given: what is known of a table of trials; everything else is inferred.
-    wide: patterns of columns side by side; inferred where none is given.
-    model: whether to add the hierarchical model of the subjects.
-    preview: only read, and return the notes.
-    Raises StudyError for a file, column, value or combination of options that cannot be fitted: what to do, in one
-    line.
-    """
-    if options.bayes and options.s != 1:
-        raise StudyError("--bayes with --s: the Bayesian model has equal variances; leave one of them out")
-    if not path.exists():
-        raise StudyError(f"{path}: there is no such file; check the path")
-    file = AnswerFile(path)
-    try:
-        if given == Given() and not wide and (sides := count_columns(file.columns)):
-            return _fit_counts(file, sides, options)
-        return _fit_trials(file, given, options, wide, model, preview)
-    except DataError as error:
-        raise StudyError(f"{path}: {error}") from None
-    except ValueError as error:
-        raise StudyError(f"{path}: {error}; check the file") from None
-
-
-def _fit_counts(file: AnswerFile, sides: Sequence[Sequence[str]], options: Options) -> FittedTable:
-    ids = [name for name in file.columns if name and name not in sides[0] and name not in sides[1]]
-    by_k: dict[int, list[tuple[Names, Counts]]] = {}
-    for place, row in enumerate(file, 1):
-        try:
-            if row.broken is not None:
-                raise ValueError(row.broken)
-            made = read_counts([[row.cells.get(name) for name in side] for side in sides])
-        except ValueError as error:
-            raise StudyError(f"{file.path} row {place}: {error}; correct it") from None
-        names: Names = {
-            name: None if row.cells.get(name) is None else str(row.cells[name])[:200] for name in ids
-        }
-        by_k.setdefault(made.ratings, []).append((names, made))
-    rows: list[tuple[Any, ...]] = []
-    for cells in by_k.values():
-        table = Counts(
-            np.vstack([each.n_s1 for _, each in cells]), np.vstack([each.n_s2 for _, each in cells])
-        )
-        found = confidence_fit.fit_cells(Cells([names for names, _ in cells], table), options)
-        right = table.hits + table.correct_rejections
-        rarer = np.minimum(right, table.n - right).tolist()
-        for (own, _), estimates, fewer in zip(cells, found, rarer, strict=True):
-            rows += _rows([own[name] for name in ids], estimates, 0, int(fewer), False)
-    return FittedTable((*_shown(ids), *OUTPUT), tuple(rows))
-
-
-def _fit_trials(
-    file: AnswerFile, given: Given, options: Options, wide: tuple[str, ...], model: bool, preview: bool
-) -> FittedTable:
-    data, broken = read_trials(file, given, wide)
-    lost = sum(data.account.counts().values())
-    reasons = [f"{label} {n:,}" for label, n in data.account.counts().items()]
-    reasons += [f"not readable {len(broken):,}"] if broken else []
-    total = len(data.cell) + len(broken)
-    account = f"{total:,} rows read, {len(data.cell) - lost:,} used, {lost + len(broken):,} left out"
-    notes = [account + (f": {', '.join(reasons)}" if reasons else ""), *data.notes]
-    rejected = tuple(sorted([*broken, *data.account.rejected]))
-    if preview:
-        return FittedTable(OUTPUT, (), tuple(notes), rejected)
-    binary = data.stimulus is not None
-    if not binary and (options.s != 1 or options.conditional or options.padding):
-        raise DataError("--s, --conditional and --padding need a binary response; leave them out")
-    if model and not (binary and data.subject):
-        lacks = (
-            "stimulus and response of two labels"
-            if not binary
-            else "a column of subjects: name it with --subject"
-        )
-        raise DataError(f"--group: the hierarchical model needs {lacks}")
-    cells = confidence_fit.binary_cells(data) if binary else None
-    found = (
-        confidence_fit.fit_answers(data, options)
-        if cells is None
-        else confidence_fit.fit_cells(cells, options)
-    )
-    ids = list(data.cells[0]) if data.cells else []
-    levels = [LEVEL] if data.subject else []
-    rows: list[tuple[Any, ...]] = []
-    each = zip(data.cells, found, data.dropped().tolist(), confidence_fit.rarer(data), strict=True)
-    for names, estimates, dropped, fewer in each:
-        key = [*(names[name] for name in ids), *["subject" for _ in levels]]
-        rows += _rows(key, estimates, dropped, fewer, data.items is not None)
-    notes += _without_ratio(data, found)
-    if data.subject:
-        rows += _over_subjects(data, found, None if cells is None or not model else cells.table, options.seed)
-    return FittedTable((*_shown([*ids, *levels]), *OUTPUT), tuple(rows), tuple(notes), rejected)
-
-
-def read_trials(
-    file: AnswerFile, given: Given, wide: tuple[str, ...] = ()
-) -> tuple[ConfidenceData, tuple[tuple[int, str], ...]]:
-    """Return the trials of a file, and (number, reason) of rows that have no cells."""
-    path, asked = file.path, [*given.roles.values(), *given.by]
-    patterns = wide or (() if asked else wide_patterns(file.columns))
-    file = AnswerFile(path, Shape(patterns)) if patterns else file
-    there = file.columns
-    pooled = given.roles.get("subject") == _POOLED and _POOLED not in there
-    check_names(path, there, [name for name in asked if not (pooled and name == _POOLED)])
-    names = [name for name in there if name]
-    known = {**given.roles, **({"subject": ""} if pooled else {})}
-    extra = [*given.by, *([WIDE_KEY] if patterns else [])]
-    found = roles(names, known)
-    table = read_columns(file, [*filter(None, found.values()), *extra])
-    shown = table.columns.get(found.get("stimulus", ""))
-    if shown is not None and "stimulus" not in given.roles and len(shown.words) > 2 * MOST_LABELS:
-        # Not labels but names of pictures, say: another column may say which answer was the right one.
-        again = roles([name for name in names if name != shown.name], known, strict=False)
-        if "stimulus" in again:
-            found, table = again, read_columns(file, [*filter(None, again.values()), *extra])
-    found = {role: name for role, name in found.items() if name}
-    by = given.by
-    if patterns and not _one_row_each(table, found.get("subject")):
-        by = (*given.by, *[name for name in extra if name not in given.by])
-    used = {name: table.columns[name] for name in [*found.values(), *by]}
-    explicit = {role: name for role, name in given.roles.items() if name in used}
-    data = read(used, replace(given, roles=explicit, by=by), table.lines)
-    unused = [name for name in there if name and name not in used and name != WIDE_KEY]
-    notes = [f"columns not used: {', '.join(unused)[:200]}"] if unused and not asked else []
-    if patterns and not wide:
-        notes.append(f"columns side by side are {' and '.join(patterns)}")
-    return replace(data, notes=(*data.notes, *notes)), table.broken
-
-
-def _one_row_each(table: TableColumns, subject: str | None) -> bool:
-    """Whether each subject has one row of a wide table: the columns side by side are its trials."""
-    if subject is None:
-        return False
-    own, key = table.columns[subject], table.columns[WIDE_KEY]
-    pairs = own.code * len(key.words) + key.code
-    return len(own.words) > 1 and len(np.unique(pairs)) == len(pairs)
+    return table, np.array(lines, dtype=np.int64), tuple(broken)
 
 
 def _over_subjects(
@@ -277,28 +215,27 @@ def _over_subjects(
         own = [place for place, each in enumerate(keys) if each == key]
         if len(own) < 2:
             continue
-        lost = int(dropped[own].sum())
         made = {"average": confidence_fit.average([found[place] for place in own])}
         if table is not None:
             made["group"] = confidence_fit.group(table.take(own), seed, repr(key))
         for level, estimates in made.items():
             for measure, one in estimates.items():
                 few = None if one.low is None else one.n < coverage.FEWEST
-                yield (None, *key, level, measure, *_numbers(one, few, lost))
+                yield (None, *key, level, measure, *_numbers(one, few, int(dropped[own].sum())))
 
 
 def _without_ratio(data: ConfidenceData, found: Sequence[Estimates]) -> list[str]:
     """Return in one line which cells have no M-ratio, by reason."""
     name = "m_ratio" if data.stimulus is not None else "m_ratio_mafc"
-    reasons = [
+    reasons = sorted(
         (each[name].status, ", ".join(str(part) for part in names.values()))
         for names, each in zip(data.cells, found, strict=True)
-        if name in each and each[name].value is None
-    ]
+        if each[name].value is None
+    )
     if not reasons or "no answers chosen among" in reasons[0][0]:
         return []
     shown = []
-    for reason, each in groupby(sorted(reasons), key=lambda pair: pair[0]):
+    for reason, each in groupby(reasons, key=lambda pair: pair[0]):
         whose = [subject for _, subject in each]
         more = f" and {len(whose) - _NAMED} more" if len(whose) > _NAMED else ""
         shown.append(f"{', '.join(whose[:_NAMED])}{more}: {reason}" if whose[0] else reason)

@@ -24,13 +24,15 @@ MOST_LABELS = 10  # alternatives a stimulus or a response may have; a column wit
 # words a few per cent may be slips; more is another coding, and what looks known may stand for something else.
 MOST_ODD, MOST_UNKNOWN = 0.5, 0.1
 # Codes for "no answer": below 0 in a column that is not, or far above the ten levels that all others stay within.
-_BELOW, _ABOVE = (-1.0, -9.0, -99.0, -999.0), (99.0, 999.0, 9999.0)
-_BESIDE = (*_BELOW, 0.0, 9.0, *_ABOVE)
+_BELOW, _ABOVE = {-1.0, -9.0, -99.0, -999.0}, {99.0, 999.0, 9999.0}
+_BESIDE = {*_BELOW, 0.0, 9.0, *_ABOVE}
 _LARGEST_LEVEL = 10
 _COMMA = re.compile(r"[-+]?\d+(,\d+)+(\.\d+)?\s*%?")
-_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+\s*%?")
 _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+")
 _SHOWN = 40
+#: Parts of names that say what a column is, and those that say that it is something else.
+_PARTS = {"confidence": {"confidence", "conf", "certainty"}, "subject": {"subject", "subj", "participant"}}
+_OTHER = {"rt", "rts", "time", "onset", "offset", "latency", "duration", "ms", "key", "type", "group", "n"}
 
 
 class DataError(ValueError):
@@ -60,6 +62,10 @@ class Column:
         meant = {key(word): value for word, value in words.items()}
         return Column(self.name, tuple(meant.get(key(word), word) for word in self.words), self.code)
 
+    def by_word(self, values: Iterable[float | None]) -> Floats:
+        """Return one number for each word, None as NaN, by row."""
+        return np.array([math.nan if each is None else each for each in values], dtype=np.float64)[self.code]
+
 
 def column(name: str, cells: Iterable[object]) -> Column:
     """Return the column ``name`` of cells of any kind: text, numbers, booleans, None.
@@ -73,7 +79,7 @@ def column(name: str, cells: Iterable[object]) -> Column:
 
 
 def as_text(cell: object) -> str:
-    """Return a cell as the text that a CSV file would hold.
+    """Return a ``cell`` as the text that a CSV file would hold.
 
     >>> as_text(1.0), as_text(True), as_text(None)
     ('1', 'true', '')
@@ -88,7 +94,7 @@ def as_text(cell: object) -> str:
 
 
 def key(word: str) -> str | None:
-    """Return a word as words are compared; None where it says nothing.
+    """Return a ``word`` as words are compared; None where it says nothing.
 
     >>> key(" Left"), key("1.0"), key("NaN")
     ('left', '1', None)
@@ -152,7 +158,7 @@ def plain(name: str) -> str:
 def roles(
     names: Sequence[str], given: Mapping[str, str] | None = None, *, strict: bool = True
 ) -> dict[str, str]:
-    """Return which column holds what, by their names: {role: column}; ``given`` ones are as they are.
+    """Return which column holds what, by their ``names``: {role: column}; ``given`` ones are as they are.
 
     Of stimulus, response and correctness that were given the others are found only where they are needed. Raises
     `DataError` where two columns have one name, and with ``strict`` where right and wrong or confidence cannot be found.
@@ -166,89 +172,47 @@ def roles(
     for role, wanted in NAMES.items():
         if role in found or (role in ("stimulus", "response", "correct") and enough):
             continue
-        if role == "confidence" and {"keep", "correct"} <= set(found):
-            continue
         free = [name for name in names if name not in found.values()]
+        parts = {name: plain(name) for name in free}
+        same: list[str] = []
         for each in wanted:
-            same = [name for name in free if plain(name) == each or plain(name).replace("_", "") == each]
-            if len(same) > 1:
-                raise DataError(
-                    f"columns {same[0]!r} and {same[1]!r} are both a {role} by their names; name one with --{role}"
-                )
-            if same:
-                found[role] = same[0]
-                break
-        else:
-            found |= _by_part(role, free)
+            same = same or [name for name in free if each in (parts[name], parts[name].replace("_", ""))]
+        if len(same) > 1:
+            raise DataError(
+                f"columns {same[0]!r} and {same[1]!r} are both a {role} by their names; name one with --{role}"
+            )
+        telling = _PARTS.get(role, set())
+        partly = [n for n in free if telling & {*parts[n].split("_")} and not _OTHER & {*parts[n].split("_")}]
+        if same or len(partly) == 1:
+            found[role] = (same or partly)[0]
     if strict:
         _require(found, names)
     return found
 
 
 def _require(found: Mapping[str, str], names: Sequence[str]) -> None:
-    """Refuse a table without confidence (or kept answers) and right or wrong."""
+    """Refuse a table without confidence or right and wrong."""
     there = f"; the columns are {', '.join(map(repr, names))[:200]}"
-    if found.get("confidence") in (found.get("correct"), "") and "confidence" in found:
+    if "confidence" in found and found["confidence"] in (found.get("correct"), ""):
         raise DataError(f"--confidence {found['confidence']}: is the column of --correct")
-    if "keep" in found and "correct" not in found:
-        raise DataError(f"--keep: give --correct beside it, to tell right from wrong{there}")
     if "correct" not in found and not {"stimulus", "response"} <= set(found):
         one = next((role for role in ("stimulus", "response") if role in found), None)
         beside = f"{found[one]!r} (--{one}) alone does not tell" if one else "nothing tells"
         raise DataError(f"{beside} right from wrong: name --correct, or --stimulus and --response{there}")
-    if "confidence" not in found and not {"keep", "correct"} <= set(found):
-        raise DataError(f"no column of confidence: name it with --confidence, or --correct and --keep{there}")
+    if "confidence" not in found:
+        raise DataError(f"no column of confidence: name it with --confidence{there}")
 
 
-def _by_part(role: str, free: Sequence[str]) -> dict[str, str]:
-    """Return the only column whose name has a part that says confidence or subject, times of reactions put aside."""
-    telling = {
-        "confidence": {"confidence", "conf", "certainty"},
-        "subject": {"subject", "subj", "participant"},
-    }
-    other = {"rt", "rts", "time", "onset", "offset", "latency", "duration", "ms", "key", "type", "group", "n"}
-    parts = {name: set(plain(name).split("_")) for name in free}
-    same = [name for name in free if parts[name] & telling.get(role, set()) and not parts[name] & other]
-    return {role: same[0]} if len(same) == 1 else {}
+def truths(column: Column, account: Account) -> Floats:
+    """Return a ``column`` of right and wrong as 1 and 0, NaN where it is neither; such rows are noted in ``account``.
 
-
-def wide_patterns(names: Sequence[str]) -> tuple[str, ...]:
-    """Return patterns of ``names`` side by side, ``conf_*`` and ``correct_*``, where no single column is of confidence.
-
-    >>> wide_patterns(["id", "conf_1", "conf_2", "acc_1", "acc_2", "rt_1"])
-    ('conf_*', 'acc_*')
-    """
-    if any(plain(name) in NAMES["confidence"] for name in names):
-        return ()
-    found: dict[str, tuple[str, set[str]]] = {}
-    for role in ("confidence", "correct", "stimulus", "response"):
-        for each in NAMES[role]:
-            ends = {
-                name: re.fullmatch(rf"({each}[_\-. ]?)(\d+|(?<=[_\-. ])\w+)", name, re.IGNORECASE)
-                for name in names
-            }
-            match = {name: end for name, end in ends.items() if end is not None}
-            if role not in found and len(match) > 1:
-                found[role] = f"{next(iter(match.values()))[1]}*", {end[2] for end in match.values()}
-    sides = [found[role] for role in ("confidence", "correct") if role in found]
-    if len(sides) < 2:
-        sides = [found[role] for role in ("confidence", "stimulus", "response") if role in found]
-    if "confidence" not in found or len(sides) < 2 or any(keys != sides[0][1] for _, keys in sides):
-        return ()
-    return tuple(pattern for pattern, _ in sides)
-
-
-def truths(column: Column, account: Account, more: Mapping[str, int] | None = None) -> Floats:
-    """Return a column of right and wrong (or kept and withdrawn, with ``more`` words) as 1 and 0, NaN where it is neither.
-
-    Rows with neither are noted in ``account``. Raises `DataError` where more than a tenth is neither.
+    Raises `DataError` where more than a tenth is neither.
 
     >>> truths(column("ok", ["correct", "error", ""]), Account(3)).tolist()
     [1.0, 0.0, nan]
     """
-    codes = {**dict.fromkeys(NO, 0.0), **dict.fromkeys(YES, 1.0), **(more or {})}
-    keys = [each for each in column.keys if each is not None]
-    if set(keys) == {"-1", "1"}:
+    codes = {**dict.fromkeys(NO, 0.0), **dict.fromkeys(YES, 1.0)}
+    if {each for each in column.keys if each is not None} == {"-1", "1"}:
         count = dict(zip(column.keys, column.counts.tolist(), strict=True))
         if count["-1"] <= MOST_UNKNOWN * count["1"]:
             raise DataError(
@@ -256,19 +220,20 @@ def truths(column: Column, account: Account, more: Mapping[str, int] | None = No
                 f"--map-values {column.name}:-1=0 or {column.name}:-1=NA"
             )
         codes["-1"] = 0.0
-    values = np.array([np.nan if each is None else codes.get(each, np.nan) for each in column.keys])
+    values = [None if each is None else codes.get(each) for each in column.keys]
     absent = _absent(column, no_answer(column))
-    known = "0/wrong/no nor 1/right/yes" if more is None else "0/no/withdraw nor 1/yes/keep"
     shown = ", ".join(repr(word.casefold()) for word in sorted(_words(column, ~absent))[:4])
     reason = (
-        f"is neither {known} (it has {shown}); say what words stand for, as in --map-values RIGHT=1,WRONG=0"
+        f"is neither 0/wrong/no nor 1/right/yes (it has {shown}); say what words stand for, as in --map-values "
+        "RIGHT=1,WRONG=0"
     )
-    _note(column, account, absent, [(np.isnan(values) & ~absent, "unknown", reason)], MOST_UNKNOWN)
-    return values[column.code]
+    unknown = np.array([each is None for each in values], dtype=bool) & ~absent
+    _note(column, account, absent, [(unknown, "unknown", reason)], MOST_UNKNOWN)
+    return column.by_word(values)
 
 
 def numbers(column: Column, account: Account, scale: Scale | None = None) -> Floats:
-    """Return a column as finite numbers, NaN where there is none; rows without one are noted in ``account``.
+    """Return a ``column`` as finite numbers, NaN where there is none; rows without one are noted in ``account``.
 
     Raises `DataError` where most of what is there is no number or lies outside ``scale``, and where some are per cent and
     some not.
@@ -289,8 +254,9 @@ def numbers(column: Column, account: Account, scale: Scale | None = None) -> Flo
     unread = ~absent & np.isnan(values)
     comma = unread & np.array([_COMMA.fullmatch(word) is not None for word in column.words], dtype=bool)
     infinite = ~absent & ~unread & ~(np.abs(values) <= LARGEST)
-    outside = ~absent & ~unread & ~infinite
-    outside &= np.zeros_like(outside) if scale is None else (values < scale.low) | (values > scale.high)
+    outside = np.zeros_like(absent)
+    if scale is not None:
+        outside = ~absent & ~unread & ~infinite & ((values < scale.low) | (values > scale.high))
     problems = [
         (comma, "has a comma", "has a comma: write 0.85 and 1000, not 0,85 nor 1,000"),
         (unread & ~comma, "is no number", "is no number; say what words stand for with --map-values"),
@@ -303,38 +269,36 @@ def numbers(column: Column, account: Account, scale: Scale | None = None) -> Flo
 
 def _values(column: Column, there: Sequence[str], absent: Rows) -> Floats:
     """Return each word as a number, NaN where it is none; two words such as yes and no are 1 and 0."""
-    keys = [key(word) for word in there]
-    if there and all(each in YES or each in NO for each in keys):
+    if there and all(key(word) in YES or key(word) in NO for word in there):
         return np.array([np.nan if each is None else float(each in YES) for each in column.keys])
-    commas = [word for word in there if _DECIMAL_COMMA.fullmatch(word)]
+    commas = [word for word in there if _COMMA.fullmatch(word)]
     # Decimal commas are those of the whole column: no number of it has a point, and not all look like thousands.
-    decimal = commas and not any("." in word for word in there)
-    decimal = decimal and not all(_THOUSANDS.fullmatch(word) for word in commas)
+    decimal = commas and not any("." in word for word in there) and not all(map(_THOUSANDS.fullmatch, commas))
     words = [word.replace(",", ".") if decimal and word.count(",") == 1 else word for word in column.words]
     found = [None if gone else number_of(word) for word, gone in zip(words, absent.tolist(), strict=True)]
     return np.array([np.nan if each is None else each for each in found], dtype=np.float64)
 
 
-def no_answer(column: Column, beside: Column | None = None) -> tuple[float, ...]:
-    """Return the numbers that stand for "no answer" in a column of numbers; ``beside``: the labels that answers have.
+def no_answer(column: Column, beside: Column | None = None) -> set[float]:
+    """Return the numbers that stand for "no answer" in a ``column`` of numbers; ``beside``: the labels that answers have.
 
     >>> no_answer(column("conf", [1, 2, 4, -1])), no_answer(column("resp", [-1, 1]))
-    ((-1.0,), ())
+    ({-1.0}, set())
     """
     stated, shown = _numbers(column), set[float]() if beside is None else _numbers(beside)
     if stated is None or shown is None:
-        return ()  # words among them: what is a number there is a word as well
-    labels = shown - {*no_answer(beside)} if beside is not None else shown
+        return set()  # words among them: what is a number there is a word as well
+    labels = shown - no_answer(beside) if beside is not None else shown
     extra = stated - labels
-    if len(labels) > 1 and extra and extra <= {*_BESIDE} and (labels <= stated or min(labels) > 0):
-        codes = extra if labels <= stated else extra & {*_BELOW}
+    if len(labels) > 1 and extra and extra <= _BESIDE and (labels <= stated or min(labels) > 0):
+        codes = extra if labels <= stated else extra & _BELOW
         if codes and codes < stated:
-            return tuple(sorted(codes))
-    for codes, most in ((stated & {*_BELOW}, math.inf), (stated & {*_ABOVE}, _LARGEST_LEVEL)):
+            return codes
+    for codes, most in ((stated & _BELOW, math.inf), (stated & _ABOVE, _LARGEST_LEVEL)):
         rest = stated - codes
         if codes and len(rest) > 1 and 0 <= min(rest) <= max(rest) <= most:
-            return tuple(sorted(codes))
-    return ()
+            return codes
+    return set()
 
 
 def _numbers(column: Column) -> set[float] | None:
@@ -343,9 +307,9 @@ def _numbers(column: Column) -> set[float] | None:
     return None if None in found else {each for each in found if each is not None}
 
 
-def _absent(column: Column, codes: Sequence[float] = ()) -> Rows:
-    keys = column.keys
-    return np.array([each is None or (bool(codes) and number_of(each) in codes) for each in keys], dtype=bool)
+def _absent(column: Column, codes: Iterable[float] = ()) -> Rows:
+    gone = {None, *(f"{code:.12g}" for code in codes)}
+    return np.array([each in gone for each in column.keys], dtype=bool)
 
 
 def _words(column: Column, which: Rows) -> list[str]:
@@ -363,32 +327,33 @@ def _note(
     there = int(number[~absent].sum())
     if not there:
         raise DataError(f"column {name!r} holds nothing; name another column")
+    shown = [repr(word[:_SHOWN]) for word in column.words]
     words, _, reason = max(problems, key=lambda each: int(number[each[0]].sum()))
     bad = int(sum(number[each].sum() for each, _, _ in problems))
     if bad > most * there:
         row = int(np.flatnonzero(words[column.code])[0])
         raise DataError(
             f"column {name!r} cannot be used in {bad:,} of {there:,} rows: {account.where(row)} holds "
-            f"{column.words[column.code[row]][:_SHOWN]!r}, which {reason}; or name another column"
+            f"{shown[column.code[row]]}, which {reason}; or name another column"
         )
     for place in np.flatnonzero(absent).tolist():
         code = "" if column.keys[place] is None else f" ({column.words[place]})"
         account.leave_out(column.code == place, f"{name} missing{code}")
-    for words, label, reason in problems:
-        account.leave_out(words[column.code], f"{name} {label}", _reason(column, reason))
 
+    def reason_of(why: str) -> Callable[[int], str]:
+        return lambda row: f"{name} {shown[column.code[row]]} {why}"
 
-def _reason(column: Column, reason: str) -> Callable[[int], str]:
-    return lambda row: f"{column.name} {column.words[column.code[row]][:_SHOWN]!r} {reason}"
+    for words, label, why in problems:
+        account.leave_out(words[column.code], f"{name} {label}", reason_of(why))
 
 
 @dataclass(frozen=True, slots=True)
 class Coding:
     """Stimulus and response by row, numbers from 0 or NaN; the labels they stand for; and each column in words."""
 
-    stimulus: Floats | None
-    response: Floats | None
-    labels: tuple[str, ...]
+    stimulus: Floats | None = None
+    response: Floats | None = None
+    labels: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
 
 
@@ -399,7 +364,7 @@ def coding(
     labels: tuple[str, str] | None = None,
     right: Floats | None = None,
 ) -> Coding:
-    """Return stimulus and response as numbers; ``right``: 1, 0 or NaN by row, where correctness is known by itself.
+    """Return ``stimulus`` and ``response`` as numbers; ``right``: 1, 0 or NaN by row, where correctness is known by itself.
 
     Each column is coded by itself: 1/2 beside 0/1 are two codings of the same two labels, in their order. Where the order
     tells nothing (left/right beside 0/1) ``right`` decides, or the table is refused (`DataError`). Rows without a label are
@@ -410,52 +375,45 @@ def coding(
     ([0.0, 1.0, 1.0], [0.0, 1.0, 0.0])
     """
     sides = [each for each in (stimulus, response) if each is not None]
-    codes = [no_answer(stimulus)] if stimulus is not None else []
-    codes += [no_answer(response, stimulus)] if response is not None else []
+    codes = [no_answer(each, stimulus if each is response else None) for each in sides]
     absent = [_absent(side, own) for side, own in zip(sides, codes, strict=True)]
-    keys = [_labels(side, gone) for side, gone in zip(sides, absent, strict=True)]
-    if labels is None and max(map(len, keys)) > MOST_LABELS:
+    keys = [_labels(_words(side, ~gone)) for side, gone in zip(sides, absent, strict=True)]
+    most = max(range(len(sides)), key=lambda place: len(keys[place]))
+    if labels is None and len(keys[most]) > MOST_LABELS:
         if right is not None:
-            return Coding(None, None, ())
-        many = sides[max(range(len(sides)), key=lambda place: len(keys[place]))]
+            return Coding()
         raise DataError(
-            f"column {many.name!r} holds {len(keys[sides.index(many)]):,} different values, no labels of answers; "
+            f"column {sides[most].name!r} holds {len(keys[most]):,} different values, no labels of answers; "
             "name a column of right and wrong with --correct"
         )
-    names: tuple[str, ...]
     if labels is not None:
-        maps, names = [{str(key(label)): place for place, label in enumerate(labels)}] * len(sides), labels
+        names: tuple[str, ...] = labels
+        maps = [{str(key(label)): place for place, label in enumerate(labels)}] * len(sides)
     else:
         maps, names = _maps(sides, keys, right)
-    found = []
-    for side, gone, meant in zip(sides, absent, maps, strict=True):
+    found, shown = [], []
+    for side, gone, own, meant in zip(sides, absent, keys, maps, strict=True):
         odd = ~gone & np.array([each not in meant for each in side.keys], dtype=bool)
         reason = (
             f"is neither {' nor '.join(names)}; say which is S1 with --labels S1,S2, or use another column"
         )
         _note(side, account, gone, [(odd, "unknown", reason)], MOST_UNKNOWN)
-        values = [
-            np.nan if lost else meant.get(str(each), np.nan)
-            for lost, each in zip(gone, side.keys, strict=True)
-        ]
-        found.append(np.array(values, dtype=np.float64)[side.code])
-    shown = tuple(_shown(*each, len(names)) for each in zip(sides, keys, maps, strict=True))
-    first = found.pop(0) if stimulus is not None else None
-    return Coding(first, found.pop(0) if response is not None else None, tuple(names), shown)
+        values = [None if lost else meant.get(str(each)) for lost, each in zip(gone, side.keys, strict=True)]
+        found.append(side.by_word(values))
+        called = "S" if len(names) <= 2 else ""
+        each = (f"{own[word]} = {called}{place + 1}" for word, place in meant.items() if word in own)
+        shown.append(f"{side.name} ({', '.join(each)})")
+    return Coding(
+        None if stimulus is None else found[0], None if response is None else found[-1], names, tuple(shown)
+    )
 
 
-def _shown(side: Column, own: Mapping[str, str], meant: Mapping[str, int], labels: int) -> str:
-    called = "S" if labels <= 2 else ""
-    each = (f"{own[word]} = {called}{place + 1}" for word, place in meant.items() if word in own)
-    return f"{side.name} ({', '.join(each)})"
-
-
-def _labels(side: Column, absent: Rows) -> dict[str, str]:
-    """Return the labels of a column as they are compared, in their order, and as they stand there."""
-    there = {str(key(word)): word for word in reversed(_words(side, ~absent))}
-    numbers = {each: number_of(each) for each in there}
-    if all(value is not None for value in numbers.values()):
-        return {each: there[each] for each in sorted(there, key=lambda each: numbers[each] or 0.0)}
+def _labels(words: Sequence[str]) -> dict[str, str]:
+    """Return labels as they are compared, in their order, and as they stand there."""
+    there = {str(key(word)): word for word in reversed(words)}
+    values = {each: number_of(each) for each in there}
+    if all(value is not None for value in values.values()):
+        return {each: there[each] for each in sorted(there, key=lambda each: values[each] or 0.0)}
     if len({S1_FIRST.get(each) for each in there} & {0, 1}) == len(there) == 2:
         return {each: there[each] for each in sorted(there, key=S1_FIRST.__getitem__)}
     return {each: there[each] for each in sorted(there)}
@@ -466,9 +424,8 @@ def _maps(
 ) -> tuple[list[dict[str, int]], tuple[str, ...]]:
     """Return the number of each label of each column, and what the labels are called."""
     first, last = keys[0], keys[-1]
-    every = _labels(column("", [*first, *last]), np.zeros(len({*first, *last}), dtype=bool))
-    plain_codes = {"0", "1"}
-    if {*every} <= plain_codes:
+    every = _labels([*first, *last])
+    if {*every} <= {"0", "1"}:
         return [{"0": 0, "1": 1}] * len(sides), ("0", "1")
     if _few_beyond(sides, keys):
         every = first
@@ -483,7 +440,7 @@ def _maps(
     matched = {
         each: [other for other in first if other.startswith(each) or each.startswith(other)] for each in last
     }
-    if not numeric and all(len(found) == 1 for found in matched.values()):
+    if not numeric and all(len(found) == 1 for found in matched.values()):  # L beside left
         meant = {each: ordered[0][found[0]] for each, found in matched.items()}
         return [ordered[0], meant], tuple(first.values())
     if {*first} & {*last}:
@@ -503,12 +460,9 @@ def _few_beyond(sides: Sequence[Column], keys: Sequence[dict[str, str]]) -> bool
     """Whether all labels of the stimulus are answers, and few answers are others: these are no labels."""
     if len(keys[0]) < 2 or not {*keys[0]} < {*keys[-1]}:
         return False
-    number = [
-        (each in keys[0], n)
-        for each, n in zip(sides[-1].keys, sides[-1].counts.tolist(), strict=True)
-        if each
-    ]
-    return bool(sum(n for known, n in number if not known) <= MOST_UNKNOWN * sum(n for _, n in number))
+    counted = [(word, n) for word, n in zip(sides[-1].keys, sides[-1].counts.tolist(), strict=True) if word]
+    beyond = sum(n for word, n in counted if word not in keys[0])
+    return bool(beyond <= MOST_UNKNOWN * sum(n for _, n in counted))
 
 
 def _counted_apart(first: Iterable[str], last: Iterable[str]) -> bool:
@@ -527,7 +481,7 @@ def _by_right(
     if right is None or len(maps[0]) != 2:
         return maps
     one, other = (
-        np.array([meant.get(str(each), np.nan) for each in side.keys], dtype=np.float64)[side.code]
+        side.by_word(meant.get(str(each)) for each in side.keys)
         for side, meant in zip(sides, maps, strict=True)
     )
     known = ~(np.isnan(one) | np.isnan(other) | np.isnan(right))

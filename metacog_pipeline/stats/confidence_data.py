@@ -18,7 +18,7 @@ from metacog_pipeline.stats import confidence_scale
 from metacog_pipeline.stats._arrays import Floats, Ints, Rows
 from metacog_pipeline.stats.confidence_columns import Account, Coding, Column, DataError
 from metacog_pipeline.stats.confidence_scale import Scale
-from metacog_pipeline.stats.confidence_words import KEPT, NO, YES
+from metacog_pipeline.stats.confidence_words import NO, YES
 from metacog_pipeline.stats.type2 import bin_confidence
 
 LARGEST_M = 10  # alternatives that a choice may have
@@ -27,7 +27,7 @@ LARGEST_RATING, MOST_LEVELS, BINS = 20, 10, 4
 MOST_CELLS = 10_000
 # A subject's ratings tell a scale of their own from this many on, where others go far beyond it.
 _LEAST_RATINGS, _HIGHEST_RATING = 20, 10
-_WITH_WORDS = ("stimulus", "response", "correct", "keep", "confidence", "alternatives")
+_WITH_WORDS = ("stimulus", "response", "correct", "confidence", "alternatives")
 _LEAST_OF_A_SUBJECT = 3  # rows, on average: a column with fewer for each value names no subjects
 _AGREEMENT = 0.95  # of right or wrong with stimulus and response; below, it is said
 
@@ -36,7 +36,7 @@ _AGREEMENT = 0.95  # of right or wrong with stimulus and response; below, it is 
 class Given:
     """What a user says about a table; everything else is inferred."""
 
-    #: {role: column}: stimulus, response, correct, confidence, keep, subject, item, run, alternatives.
+    #: {role: column}: stimulus, response, correct, confidence, subject, item, alternatives.
     roles: Mapping[str, str] = field(default_factory=dict)
     by: tuple[str, ...] = ()  # columns of which each combination of values is a cell
     labels: tuple[str, str] | None = None  # what S1 and S2 are called
@@ -52,21 +52,18 @@ class Given:
 class ConfidenceData:
     """Trials: arrays of shape ``(rows,)`` with NaN where a row has no value; None where the table has no such thing."""
 
-    cells: tuple[
-        Mapping[str, str | None], ...
-    ]  # the names of each cell: {column: text, None where it is empty}
+    cells: tuple[Mapping[str, str | None], ...]  # the names of each: {column: text, None where it is empty}
     cell: Ints  # of each row
     subject: str | None  # the column of subjects
     correct: Floats  # 1 or 0
     stimulus: Floats | None  # 0 (S1) or 1 (S2), as the response; None where answers do not have two sides
     response: Floats | None
-    confidence: Floats | None  # as stated
+    confidence: Floats  # as stated
     share: Floats | None  # confidence from 0 to 1, NaN where its scale is not known
     rating: Floats | None  # 1..K
     ratings: int | None  # K
     unscaled: tuple[str, ...]  # why a cell has no share, '' where it has one
     m: Floats  # alternatives
-    keep: Floats | None  # 1 where an answer was kept
     items: Ints | None  # None where no item has several rows in a cell
     account: Account  # of rows that are not used
     notes: tuple[str, ...]  # what was taken for what
@@ -109,40 +106,33 @@ class _Reader:
     def __init__(
         self, table: Mapping[str, Column], given: Given, roles: Mapping[str, str], lines: Ints | None
     ) -> None:
-        self.given, self.roles = given, roles
+        self.table, self.given, self.roles = table, given, roles
         self.rows = len(next(iter(table.values())).code)
         self.account = Account(self.rows, lines)
         self.notes: list[str] = []
         self.taken: list[str] = []
         self.column = _recoded(table, given, roles, self.notes)
-        self.table = table
 
     def read(self) -> ConfidenceData:
+        given = self.given
         cells, cell, subject = self._cells()
         coded, correct = self._answers()
-        two_sided = coded.stimulus is not None and coded.response is not None and len(coded.labels) <= 2
+        two_sided = coded.stimulus is not None and coded.response is not None
         m = self._alternatives(coded, two_sided)
-        confidence = share = rating = keep = None
-        ratings, unscaled = None, tuple([""] * len(cells))
         subjects = cell if subject else np.zeros(self.rows, dtype=np.int64)
-        if "confidence" in self.roles:
-            confidence = self._numbers(subjects)
-            self.taken.append(f"confidence = {self.roles['confidence']}")
-            family = families(confidence, subjects, self.account.used)
-            if two_sided:
-                confidence = self._unsigned(confidence, coded.response)
-            if two_sided or self.given.bins is not None or self.given.ratings is not None:
-                rating, ratings = self._ratings(confidence, family, cell)
-            if not two_sided:
-                share, unscaled = self._shares(confidence, family, cell, len(cells))
-        if "keep" in self.roles:
-            keep = columns.truths(self.column["keep"], self.account, KEPT)
-            self.taken.append(f"kept = {self.roles['keep']}")
+        confidence = self._confidence(subjects)
+        family = families(confidence, subjects, self.account.used)
+        share, rating, ratings, unscaled = None, None, None, tuple([""] * len(cells))
+        if two_sided:
+            confidence = self._unsigned(confidence, coded.response)
+        if two_sided or given.bins is not None or given.ratings is not None:
+            rating, ratings = self._ratings(confidence, family, cell)
+        if not two_sided:
+            share, unscaled = self._shares(confidence, family, cell, len(cells))
         items = self._items(cell)
         return ConfidenceData(
-            cells, cell, subject, correct, coded.stimulus if two_sided else None, coded.response if two_sided else None,
-            confidence, share, rating, ratings, unscaled, m, keep, items, self.account,
-            ("; ".join(self.taken), *self.notes),
+            cells, cell, subject, correct, coded.stimulus, coded.response, confidence, share, rating, ratings,
+            unscaled, m, items, self.account, ("; ".join(self.taken), *self.notes),
         )  # fmt: skip
 
     def _cells(self) -> tuple[tuple[Mapping[str, str | None], ...], Ints, str | None]:
@@ -154,17 +144,16 @@ class _Reader:
         code, cells = np.zeros(self.rows, dtype=np.int64), [dict[str, str | None]()]
         for name in names:
             side = self.table[name]
-            pair = code * len(side.words) + side.code
+            size = len(side.words)
+            pair = code * size + side.code
             found, first, code = np.unique(pair, return_index=True, return_inverse=True)
-            order = np.argsort(np.argsort(first))  # cells come in the order of their first rows
-            code = order[code]
+            code = np.argsort(np.argsort(first))[code]  # cells come in the order of their first rows
             if len(found) > MOST_CELLS:
                 raise DataError(
-                    f"--by {' --by '.join(names)} makes {len(found):,} groups of {self.rows:,} rows; name columns "
+                    f"--group {' --group '.join(names)} makes {len(found):,} groups of {self.rows:,} rows; name columns "
                     f"with up to {MOST_CELLS:,} values"
                 )
             pairs = pair[np.sort(first)].tolist()
-            size = len(side.words)
             cells = [{**cells[each // size], name: side.words[each % size][:200] or None} for each in pairs]
             if lacking := int(side.counts[[word == "" for word in side.words]].sum()):
                 self.notes.append(f"{lacking:,} rows without {name}: a group of their own, shown as N/A")
@@ -173,71 +162,69 @@ class _Reader:
         return tuple(cells), code.astype(np.int64), subject
 
     def _answers(self) -> tuple[Coding, Floats]:
-        """Return how answers are coded and which are right."""
-        roles, none = self.roles, Coding(None, None, ())
-        sides = [role for role in ("stimulus", "response") if role in roles]
-        right = self._right(len(sides) == 2) if "correct" in roles else None
-        coded = none
+        """Return how answers are coded (one-sided: without stimulus and response), and which are right."""
+        sides = [role for role in ("stimulus", "response") if role in self.roles]
+        right = self._right(len(sides) == 2) if "correct" in self.roles else None
+        coded = Coding()
         if sides:
-            stimulus, response = self.column.get("stimulus"), self.column.get("response")
-            coded = columns.coding(stimulus, response, self.account, self.given.labels, right)
+            both = self.column.get("stimulus"), self.column.get("response")
+            coded = columns.coding(*both, self.account, self.given.labels, right)
             self.taken += [f"{role} = {shown}" for role, shown in zip(sides, coded.shown, strict=False)]
             if not coded.labels:
-                self.notes.append(
-                    f"not used: {' and '.join(roles[role] for role in sides)}, no labels of answers"
-                )
+                unused = " and ".join(self.roles[role] for role in sides)
+                self.notes.append(f"not used: {unused}, no labels of answers")
+        one_sided = replace(coded, stimulus=None, response=None)
         if coded.stimulus is not None and coded.response is not None:
             unknown = np.isnan(coded.stimulus) | np.isnan(coded.response)
             same = np.where(unknown, np.nan, coded.stimulus == coded.response)
-            self._check_right(same, right)
-            return coded, same
+            known = np.zeros(self.rows, dtype=bool) if right is None else ~(unknown | np.isnan(right))
+            off = int((same != right)[known].sum()) if known.any() else 0
+            if off > (1 - _AGREEMENT) * known.sum():
+                name = self.roles["correct"]
+                self.notes.append(
+                    f"{name} disagrees with stimulus and response in {off:,} rows and is not used"
+                )
+            return coded if len(coded.labels) <= 2 else one_sided, same
         assert right is not None
-        self.taken.append(f"right = {roles['correct']}")
+        self.taken.append(f"right = {self.roles['correct']}")
         side = coded.response if coded.stimulus is None else coded.stimulus
         if side is None or len(coded.labels) > 2:
-            return replace(coded, stimulus=None, response=None), right
+            return one_sided, right
         other = np.where(np.isnan(right), np.nan, np.where(right == 1, side, 1 - side))
-        shown, given = (other, side) if coded.stimulus is None else (side, other)
-        return replace(coded, stimulus=shown, response=given), right
-
-    def _check_right(self, same: Floats, right: Floats | None) -> None:
-        """Note where right or wrong is not that of stimulus and response, which are used."""
-        known = np.zeros(self.rows, dtype=bool) if right is None else ~(np.isnan(same) | np.isnan(right))
-        off = int((same != right)[known].sum()) if known.any() else 0
-        if off > (1 - _AGREEMENT) * known.sum():
-            name = self.roles["correct"]
-            self.notes.append(f"{name} disagrees with stimulus and response in {off:,} rows and is not used")
+        shown, said = (other, side) if coded.stimulus is None else (side, other)
+        return replace(coded, stimulus=shown, response=said), right
 
     def _right(self, both: bool) -> Floats | None:
         """Return the column of right and wrong; beside stimulus and response it only checks these, and may be anything."""
-        if not both:
-            return columns.truths(self.column["correct"], self.account)
         try:
-            return columns.truths(self.column["correct"], Account(self.rows))
+            return columns.truths(self.column["correct"], Account(self.rows) if both else self.account)
         except DataError:
-            return None
+            if both:
+                return None
+            raise
 
     def _alternatives(self, coded: Coding, two_sided: bool) -> Floats:
         """Return the number of alternatives of each row, NaN where it is not known."""
         name = self.roles.get("alternatives")
         m = np.full(self.rows, np.nan)
-        if two_sided and (name or self.given.alternatives):
-            raise DataError("--alternatives is for answers known as right or wrong only; these are binary")
-        if two_sided or "confidence" not in self.roles:
+        if two_sided:
+            if name or self.given.alternatives:
+                raise DataError(
+                    "--alternatives is for answers known as right or wrong only; these are binary"
+                )
             return m
         if name is not None:
             m = columns.numbers(self.column["alternatives"], Account(self.rows))
-        elif self.given.alternatives is not None:
-            m = np.full(self.rows, float(self.given.alternatives))
-        elif len(coded.labels) > 2:
-            m = np.full(self.rows, float(len(coded.labels)))
+        elif self.given.alternatives is not None or len(coded.labels) > 2:
+            m[:] = float(self.given.alternatives or len(coded.labels))
         wrong = ~np.isnan(m) & ((m < 2) | (m > LARGEST_M) | (m != np.floor(m)))
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
             where = "--alternatives" if name is None else f"{name} of {self.account.where(row)}"
             raise DataError(f"{where} is {m[row]:g}; alternatives are whole numbers from 2 to {LARGEST_M}")
-        lacking = int((np.isnan(m) & self.account.used).sum())
-        if lacking == int(self.account.used.sum()):
+        used = self.account.used
+        lacking = int((np.isnan(m) & used).sum())
+        if lacking == int(used.sum()):
             self.notes.append("no M-ratio: say among how many with --alternatives")
         else:
             told = f"column {name!r}" if name else f"{m[~np.isnan(m)][0]:g}"
@@ -245,19 +232,20 @@ class _Reader:
             self.notes.append(f"efficiency of a choice among {told}{without}")
         return m
 
-    def _numbers(self, subjects: Ints) -> Floats:
+    def _confidence(self, subjects: Ints) -> Floats:
         """Return confidence; what looks like two scales is looked for within each subject."""
         given, side = self.given, self.column["confidence"]
         confidence = columns.numbers(side, self.account, given.scale)
+        self.taken.append(f"confidence = {self.roles['confidence']}")
         if any(word.endswith("%") for word in side.words):
             return confidence
-        every = np.ones(self.rows, dtype=bool)
-        for subject, own in enumerate(by_subject(confidence, subjects, every)):
+        declared = given.ratings is not None or given.scale is not None
+        for subject, own in enumerate(by_subject(confidence, subjects, np.ones(self.rows, dtype=bool))):
             counted = dict(zip(*(each.tolist() for each in np.unique(own, return_counts=True)), strict=True))
-            if why := confidence_scale.two_scales(
-                counted, given.ratings is not None or given.scale is not None
-            ):
-                whose = f" of {self._called(subject, subjects)}" if subjects.any() else ""
+            if why := confidence_scale.two_scales(counted, declared):
+                row = int(np.flatnonzero(subjects == subject)[0])
+                names = self.table[self.roles["subject"]] if subjects.any() else None
+                whose = "" if names is None else f" of {names.words[names.code[row]][:40]}"
                 raise DataError(f"in column {side.name!r}{whose} {why}")
         return confidence
 
@@ -272,10 +260,6 @@ class _Reader:
         self.notes.append("the sign of confidence is the response: its size is taken")
         return np.abs(confidence)
 
-    def _called(self, subject: int, subjects: Ints) -> str:
-        side = self.table[self.roles["subject"]]
-        return str(side.words[side.code[int(np.flatnonzero(subjects == subject)[0])]][:40])
-
     def _ratings(self, confidence: Floats, families: Ints, cell: Ints) -> tuple[Floats, int]:
         """Return ratings 1..K and K; rows without one are noted."""
         given, used = self.given, self.account.used
@@ -283,18 +267,10 @@ class _Reader:
             return self._binned(confidence, given.bins, cell, "")
         if given.ratings is not None:
             return self._rated(confidence, given.ratings, f"ratings 1..{given.ratings}")
-        scale = given.scale
-        there = confidence[used]
-        whole = bool((there == np.floor(there)).all())
-        if (
-            scale is not None
-            and whole
-            and scale.low == np.floor(scale.low)
-            and scale.high - scale.low <= LARGEST_RATING
-        ):
-            return self._rated(
-                confidence - scale.low + 1, round(scale.high - scale.low + 1), f"ratings {scale}"
-            )
+        scale, there = given.scale, confidence[used]
+        if scale is not None and scale.high - scale.low <= LARGEST_RATING and _whole([*there, scale.low]):
+            k = round(scale.high - scale.low + 1)
+            return self._rated(confidence - scale.low + 1, k, f"ratings {scale}")
         if not len(there):
             return confidence, 1
         made, most = np.full(self.rows, np.nan), 1
@@ -305,8 +281,8 @@ class _Reader:
             whose = ""
             if families.any():
                 whose = f" of {len(np.unique(self.table[self.roles['subject']].code[rows & used]))} subjects"
-            whole = bool((own == np.floor(own)).all()) and own.min() >= 1
-            if whole and own.max() <= (LARGEST_RATING if len(levels) > MOST_LEVELS else MOST_LEVELS):
+            largest = LARGEST_RATING if len(levels) > MOST_LEVELS else MOST_LEVELS
+            if _whole(levels) and own.min() >= 1 and own.max() <= largest:
                 rating, k = confidence, int(own.max())
                 self.notes.append(f"ratings 1..{k}, the largest one seen{whose}")
             elif len(levels) <= MOST_LEVELS:
@@ -323,10 +299,8 @@ class _Reader:
         binned = bin_confidence(np.where(there, confidence, np.nan), bins, cell)
         cells = np.unique(cell[there])
         empty = int((binned.status[cells] != "ok").sum())
-        note = f"confidence{whose} cut into {bins} quantile bins within each cell"
-        self.notes.append(
-            note + (f", ties leaving bins empty in {empty} of {len(cells)} cells" if empty else "")
-        )
+        left = f", ties leaving bins empty in {empty} of {len(cells)} cells" if empty else ""
+        self.notes.append(f"confidence{whose} cut into {bins} quantile bins within each cell{left}")
         return np.where(binned.rating > 0, binned.rating, np.nan).astype(np.float64), bins
 
     def _rated(self, rating: Floats, ratings: int, note: str) -> tuple[Floats, int]:
@@ -356,15 +330,13 @@ class _Reader:
         """Return the scale of confidences where it was declared or only one is usual, else None and the reason."""
         given = self.given
         low, high = float(there.min()), float(there.max())
-        usual = confidence_scale.fitting_scales(low, high, bool((there == np.floor(there)).all()))
-        scale: Scale | None = None
-        if given.scale is not None:
-            scale, why = given.scale, ""
-        elif given.ratings is not None and given.ratings > 1:
-            scale, why = Scale(1, given.ratings), ""
-        elif any(word.endswith("%") for word in self.column["confidence"].words):
+        usual = confidence_scale.fitting_scales(low, high, _whole(there))
+        scale, why = given.scale, ""
+        if scale is None and given.ratings is not None and given.ratings > 1:
+            scale = Scale(1, given.ratings)
+        elif scale is None and any(word.endswith("%") for word in self.column["confidence"].words):
             scale, why = Scale(0, 100), " per cent"
-        elif len(usual) == 1:
+        elif scale is None and len(usual) == 1:
             scale, why = Scale(0, 100), ", the only usual scale it fits"
         if scale is not None:
             self.notes.append(f"confidence on {scale}{why}")
@@ -376,38 +348,23 @@ class _Reader:
         return None, f"no --scale declared: {many}"
 
     def _items(self, cell: Ints) -> Ints | None:
-        """Return the item of each row where a cell has several rows of one; rows that are there twice are rejected."""
+        """Return the item of each row where a cell has several rows of one."""
         if "item" not in self.roles:
             return None
-        account, sides = self.account, [self.column[role] for role in ("item", "run") if role in self.roles]
-        code = cell
-        for side in sides:
-            account.leave_out(
-                np.array([each is None for each in side.keys])[side.code], f"{side.name} missing"
-            )
-            code = code * len(side.words) + side.code
-        if len(sides) > 1:
-            # A row that is not used has a code of its own: it is no repetition, and is none's first.
-            first = np.unique(np.where(account.used, code, -1 - np.arange(self.rows)), return_index=True)[1]
-            again = account.used & ~np.isin(np.arange(self.rows), first)
-            account.leave_out(
-                again,
-                "item and run there already",
-                lambda row: (
-                    " ".join(
-                        f"{name} {side.words[side.code[row]]!r}"
-                        for name, side in zip(("item", "run"), sides, strict=True)
-                    )
-                    + " is there already"
-                ),
-            )
-        item = sides[0]
-        of_cell = (cell * len(item.words) + item.code)[account.used]
+        item = self.column["item"]
+        missing = np.array([each is None for each in item.keys])[item.code]
+        self.account.leave_out(missing, f"{item.name} missing")
+        of_cell = (cell * len(item.words) + item.code)[self.account.used]
         most = int(np.unique(of_cell, return_counts=True)[1].max(initial=0))
         if most < 2:
             return None
         self.notes.append(f"up to {most:,} rows of an item: intervals are over items")
         return item.code
+
+
+def _whole(values: object) -> bool:
+    numbers = np.asarray(values, dtype=np.float64)
+    return bool((numbers == np.floor(numbers)).all())
 
 
 def _recoded(
@@ -418,11 +375,11 @@ def _recoded(
     Words without a column are for the columns that cannot be read without them: one that can be read is never changed.
     """
     found = {role: table[name].recoded(given.words.get(name, {})) for role, name in roles.items()}
-    known = {**dict.fromkeys(YES, 1), **dict.fromkeys(NO, 0), **KEPT}
+    known = {**dict.fromkeys(YES, 1), **dict.fromkeys(NO, 0)}
     words = {
         word: value
         for word, value in given.words.get("", {}).items()
-        if known.get(word.casefold(), word) != known.get(value.casefold(), value)  # KEEP=1 is so already
+        if known.get(word.casefold(), word) != known.get(value.casefold(), value)  # RIGHT=1 is so already
     }
     if not words:
         return found
@@ -447,14 +404,11 @@ def _readable(role: str, side: Column, coded: set[str]) -> bool:
         return number or coded <= {*YES, *NO}
     if role in ("stimulus", "response"):
         return coded <= {"0", "1", "true", "false", "s1", "s2"}
-    known = {*YES, *NO, *(KEPT if role == "keep" else ())}
-    there = [
-        (n, each in known)
-        for each, n in zip(side.keys, side.counts.tolist(), strict=True)
-        if each is not None
+    counted = [
+        (word in (*YES, *NO), n) for word, n in zip(side.keys, side.counts.tolist(), strict=True) if word
     ]
-    odd = sum(n for n, is_known in there if not is_known)
-    return bool(odd <= columns.MOST_UNKNOWN * sum(n for n, _ in there))
+    odd = sum(n for is_known, n in counted if not is_known)
+    return bool(odd <= columns.MOST_UNKNOWN * sum(n for _, n in counted))
 
 
 def by_subject(confidence: Floats, subjects: Ints, used: Rows) -> list[Floats]:
@@ -474,8 +428,7 @@ def families(confidence: Floats, subjects: Ints, used: Rows) -> Ints:
 
     The narrow scale, 0, is shares beside numbers above 1, or whole numbers up to ten beside numbers above twenty.
 
-    confidence, subjects, used: shape ``(rows,)``: as stated, the number of the subject from 0, and whether the row
-        counts.
+    confidence, subjects, used: shape ``(rows,)``: as stated, the number of the subject from 0, whether the row counts.
 
     >>> ratings = np.tile([1.0, 2.0, 3.0, 4.0], 10)
     >>> families(np.concatenate([ratings, 20 * ratings]), np.repeat([0, 1], 40), np.ones(80, bool))[[0, 79]]
@@ -483,13 +436,11 @@ def families(confidence: Floats, subjects: Ints, used: Rows) -> Ints:
     """
     each = by_subject(confidence, subjects, used)
     most = max((float(own.max()) for own in each if len(own)), default=0.0)
-    wide = np.array([len(own) > 0 for own in each])
-    there = wide.copy()
-    for subject, own in enumerate(each):
+    there = np.array([len(own) > 0 for own in each])
+    wide = there.copy()
+    for subject in np.flatnonzero(there).tolist():
+        own = each[subject]
         rated = most > 2 * _HIGHEST_RATING and len(own) >= _LEAST_RATINGS and own.max() <= _HIGHEST_RATING
-        if len(own) and (
-            confidence_scale.are_shares(own.tolist()) or (rated and bool((own == np.floor(own)).all()))
-        ):
-            wide[subject] = False
+        wide[subject] = not (confidence_scale.are_shares(own.tolist()) or (rated and _whole(own)))
     both = wide.any() and (there & ~wide).any()
     return (wide[subjects] if both else np.zeros(len(subjects), bool)).astype(np.int64)

@@ -3,7 +3,7 @@
 Intervals of d', c, c' and ln beta are those of the delta method, of AUROC2 the scaled score's, of meta-d' and its relatives
 the two-stage delta method's or, on demand, percentiles of resampled trials; where an item has several trials, whole items
 are resampled. Nothing is padded unless asked for; whether there is a number is decided without it
-(`stats.identifiability`). d'type2 is that of log-linear rates, and beside it that of the rates as they are.
+(`stats.identifiability`).
 """
 
 from __future__ import annotations
@@ -19,10 +19,7 @@ from scipy.special import stdtrit
 from metacog_pipeline.stats import confidence_measures, coverage, identifiability, intervals, resampling
 from metacog_pipeline.stats._arrays import Floats, Ints
 from metacog_pipeline.stats.auroc import auroc
-from metacog_pipeline.stats.bayes.single import METHOD as BAYES_METHOD
-from metacog_pipeline.stats.bayes.single import bayes_metad
 from metacog_pipeline.stats.calibration import brier, ece, ece_estimate
-from metacog_pipeline.stats.confidence_columns import DataError
 from metacog_pipeline.stats.confidence_data import ConfidenceData
 from metacog_pipeline.stats.counts import Counts, counts_from_trials, padded
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
@@ -32,20 +29,23 @@ from metacog_pipeline.stats.mafc.fit import groups
 from metacog_pipeline.stats.metad import REASONS, MetaD, fit_metad
 from metacog_pipeline.stats.resampling import Z95, Patterns, patterns_of
 from metacog_pipeline.stats.trials import FOLDS, trials
-from metacog_pipeline.stats.type1 import type1, zroc_slope
+from metacog_pipeline.stats.type1 import type1
 from metacog_pipeline.stats.type2 import auroc2
-from metacog_pipeline.stats.type2_dprime import SHARES, Type2Dprime, type2_dprime
 
 NOT_BINARY = "no Bayesian model of answers known as right or wrong only"
-BY_CORRECTION = "a rate is 0 or 1: its size is the correction's"
 SCALED = (*confidence_measures.SCALED, "mean_confidence", "brier", "ece")
-KEPT = ("d_type2", "d_type2_raw", *(name for name in SHARES if name != "accuracy"))
-_CORRECTIONS = {"d_type2": "loglinear", "d_type2_raw": "none"}
-_RATIOS = ("c_prime", "m_ratio")  # to d'
+_TYPE1, _RATIOS = ("d", "c", "c_prime", "ln_beta"), ("c_prime", "m_ratio")
 _BATCH = 20_000  # resampled tables fitted together: bounds memory
-# Resamples where nobody said how many: of items, of kept answers, and of answers with a confidence, from many of which on
-# two folds are enough to learn a scale.
-_CLUSTER_DRAWS, _KEPT_DRAWS, _MEASURE_DRAWS, _MANY = 1000, 4000, 1000, 10_000
+# Resamples where nobody said how many: of items, and of answers with a confidence, from many of which on two folds are
+# enough to learn a scale.
+_CLUSTER_DRAWS, _MEASURE_DRAWS, _MANY = 1000, 1000, 10_000
+#: Ends that no average passes.
+_RANGES = {
+    **dict.fromkeys(
+        ("accuracy", "auroc2", "auroc2_ideal", "aurc", "mean_confidence", "brier", "brier_platt", "brier_isotonic",
+         "ece", "ece_mass", "ece_platt", "ece_isotonic"), (0.0, 1.0)),
+    "excess_aurc": (-1.0, 1.0), "calibration_in_the_large": (-1.0, 1.0),
+}  # fmt: skip
 
 Estimates = dict[str, Estimate]
 
@@ -55,8 +55,6 @@ class Options:
     """How to fit."""
 
     padding: float | Literal["auto"] | None = None  # added to each of the 4 K counts; "auto" is 1 / (2 K)
-    s: float | Literal["zroc"] = 1.0  # sd(S1) / sd(S2), or the slope of each cell's zROC
-    conditional: bool = False  # whether to fit either response alone as well
     n_boot: int = 0  # resamples for percentile intervals, 0 for the delta method
     seed: int = 0  # of resamples and posteriors
     bayes: bool = False  # whether to add the posterior of the single-subject model
@@ -86,12 +84,11 @@ def binary_cells(data: ConfidenceData) -> Cells:
     [[0.0, 0.0, 0.0, 2.0]]
     """
     assert data.stimulus is not None and data.response is not None
-    assert data.rating is not None and data.confidence is not None and data.ratings is not None
+    assert data.rating is not None and data.ratings is not None
     used = data.account.used
     number, k = len(data.cells), data.ratings
     sides = (data.stimulus[used], data.response[used], data.rating[used])
-    table = counts_from_trials(*sides, k, data.cell[used], number)
-    table = Counts(table.n_s1, table.n_s2, data.dropped())
+    table = replace(counts_from_trials(*sides, k, data.cell[used], number), dropped=data.dropped())
     rows, items = data.rows(), data.items
     # Levels that are ratings already have the same area as counts; what was cut has more levels than these.
     cut = items is not None or len(np.unique(data.confidence[used])) > k
@@ -116,40 +113,26 @@ def fit_cells(cells: Cells, options: Options) -> list[Estimates]:
     """
     raw = cells.table
     amount = 1 / (2 * raw.ratings) if options.padding == "auto" else options.padding
-    try:
-        table = padded(raw, amount) if amount else raw
-    except ValueError as error:
-        raise DataError(f"--padding: {error}") from None
-    fits, area = _fitted(cells, table, options), auroc2(raw)
-    found = []
-    for cell in range(raw.cells):
-        one = area.estimate(cell) if cells.areas is None else cells.areas[cell]
-        of_cell = {"accuracy": _accuracy(cells, cell), "auroc2": one, **fits[cell]}
-        found.append(of_cell | (_posterior(cells, cell, options) if options.bayes else {}))
-    return found
-
-
-def _fitted(cells: Cells, table: Counts, options: Options) -> list[Estimates]:
-    raw = cells.table
-    s: float | Floats = zroc_slope(table).slope if options.s == "zroc" else float(options.s)
-    first, fit = type1(table, s=s), fit_metad(table, s, conditional=options.conditional)
+    table = padded(raw, amount) if amount else raw
+    first, fit, area = type1(table), fit_metad(table), auroc2(raw)
     clustered = cells.patterns is not None
-    drawn = _resampled(cells, table.pad, s, options) if options.n_boot or clustered else None
+    drawn = _resampled(cells, table.pad, options) if options.n_boot or clustered else None
     label = "ml" + (f" on counts + {table.pad:g}" if table.pad else "")
-    label += "" if options.s == 1 else f", s {options.s}"
-    numbers, found = _numbers(fit), []
+    found = []
     for cell, why in enumerate(fit.withheld):
         n = round(float(raw.n[cell]))
-        of_cell = {name: first.estimate(name, cell) for name in _type1_measures(options)}
+        own = {name: first.estimate(name, cell) for name in _TYPE1}
         if drawn is not None and clustered:
-            of_cell = {name: _over_items(one, drawn[name][:, cell]) for name, one in of_cell.items()}
-        for name, (values, errors, status) in numbers.items():
-            reason = why or REASONS.get(str(status[cell]), str(status[cell])) or OK
+            own = {name: _over_items(one, drawn[name][:, cell]) for name, one in own.items()}
+        reason = why or REASONS[str(fit.status[cell])] or OK
+        for name, (values, errors) in _numbers(fit).items():
             draws = None if drawn is None else drawn[name][:, cell]
-            of_cell[name] = _estimate(
+            own[name] = _estimate(
                 float(values[cell]), float(errors[cell]), n, label, reason, draws, clustered
             )
-        found.append(_gated(of_cell, of_cell["d"]))
+        one = area.estimate(cell) if cells.areas is None else cells.areas[cell]
+        own = {"accuracy": _accuracy(cells, cell), "auroc2": one, **_gated(own, own["d"])}
+        found.append(own | (_posterior(cells, cell, options) if options.bayes else {}))
     return found
 
 
@@ -161,10 +144,6 @@ def _gated(of_cell: Estimates, d: Estimate) -> Estimates:
     }
 
 
-def _type1_measures(options: Options) -> list[str]:
-    return ["d", "c", "c_prime", "ln_beta"] + ([] if options.s == 1 else ["da", "ca"])
-
-
 def _over_items(one: Estimate, draws: Floats) -> Estimate:
     """Return a sensitivity or criterion with the interval of resampled items in place of the delta method's."""
     if one.value is None or one.low is None:
@@ -173,19 +152,13 @@ def _over_items(one: Estimate, draws: Floats) -> Estimate:
     return resampling.from_draws(one.value, draws, one.n, method, one.status)
 
 
-def _numbers(fit: MetaD) -> dict[str, tuple[Floats, Floats, NDArray[np.str_]]]:
-    """Return value, standard error and status of each fitted measure, by name."""
-    numbers = {
-        "meta_d": (fit.meta_da, fit.se_meta_d_total, fit.status),
-        "m_ratio": (fit.m_ratio, fit.se_m_ratio, fit.status),
-        "m_diff": (fit.m_diff, fit.se_m_diff, fit.status),
+def _numbers(fit: MetaD) -> dict[str, tuple[Floats, Floats]]:
+    """Return value and standard error of each fitted measure, by name."""
+    return {
+        "meta_d": (fit.meta_da, fit.se_meta_d_total),
+        "m_ratio": (fit.m_ratio, fit.se_m_ratio),
+        "m_diff": (fit.m_diff, fit.se_m_diff),
     }
-    for name, side in (("rs1", fit.rs1), ("rs2", fit.rs2)):
-        if side is not None:
-            none = np.full(fit.cells, np.nan)
-            numbers[f"meta_d_{name}"] = (side.meta_da, side.se_meta_d, side.status)
-            numbers[f"m_ratio_{name}"] = (side.m_ratio, none, side.status)
-    return numbers
 
 
 def _estimate(
@@ -199,14 +172,13 @@ def _estimate(
     if draws is None:
         if not np.isfinite(error):
             return Estimate(value, None, None, n, name, "no standard error")
-        half = Z95 * error
-        return Estimate(value, value - half, value + half, n, name, OK, error)
+        return Estimate(value, value - Z95 * error, value + Z95 * error, n, name, OK, error)
     usable = int(np.isfinite(draws).sum())
     name += f", {usable} usable" if usable < len(draws) else ""
     return resampling.from_draws(value, draws, n, name)
 
 
-def _resampled(cells: Cells, pad: float, s: float | Floats, options: Options) -> dict[str, Floats]:
+def _resampled(cells: Cells, pad: float, options: Options) -> dict[str, Floats]:
     """Return each measure of resampled trials or items, ``(n_boot, cells)``, NaN where a resample has none."""
     raw = cells.table
     rng = resampling.generator(resampling.stream("fit", options.seed))
@@ -220,14 +192,11 @@ def _resampled(cells: Cells, pad: float, s: float | Floats, options: Options) ->
         drawn = drawn.reshape(size * raw.cells, -1)
         table = Counts(drawn[:, :width], drawn[:, width:])
         table = padded(table, pad) if pad else table
-        slope = zroc_slope(table).slope if options.s == "zroc" else s
-        fit = fit_metad(table, slope, conditional=options.conditional)
-        values = {
-            name: np.where(status == OK, value, np.nan) for name, (value, _, status) in _numbers(fit).items()
-        }
+        fit = fit_metad(table)
+        values = {name: np.where(fit.ok, value, np.nan) for name, (value, _) in _numbers(fit).items()}
         if cells.patterns is not None:
-            first = type1(table, s=slope)
-            values |= {name: np.asarray(getattr(first, name)) for name in _type1_measures(options)}
+            first = type1(table)
+            values |= {name: np.asarray(getattr(first, name)) for name in _TYPE1}
         for name, value in values.items():
             usable = np.where(np.isfinite(value), value, np.nan).reshape(size, raw.cells)
             found.setdefault(name, []).append(usable)
@@ -241,19 +210,18 @@ def _accuracy(cells: Cells, cell: int) -> Estimate:
         return unavailable(0, "wilson", NO_ITEMS)
     if cells.patterns is not None:
         k = table.ratings
-        right = np.concatenate([np.ones(k), np.zeros(2 * k), np.ones(k)])
+        right = np.repeat([1.0, 0.0, 1.0], [k, 2 * k, k])
         return intervals.share(cells.patterns[cell], right, np.ones(4 * k))
     share = min(1.0, float(table.hits[cell] + table.correct_rejections[cell]) / n)
     return Estimate(share, *wilson_interval(share, n), round(n), "wilson")
 
 
 def _posterior(cells: Cells, cell: int, options: Options) -> Estimates:
+    from metacog_pipeline.stats.bayes.single import bayes_metad  # late: no other fit needs the sampler
+
     label = repr(sorted((name, value or "") for name, value in cells.names[cell].items()))
     one = cells.table.take(cell)
-    try:
-        fit = bayes_metad(one, conditional=options.conditional, seed=options.seed, label=label)
-    except ValueError as error:
-        raise DataError(f"--bayes: {error}") from None
+    fit = bayes_metad(one, seed=options.seed, label=label)
     estimates = fit.estimates()
     if not fit.converged:
         estimates = {name: replace(found, status=fit.reason) for name, found in estimates.items()}
@@ -278,22 +246,20 @@ def fit_answers(data: ConfidenceData, options: Options) -> list[Estimates]:
 
 
 def _of_answers(data: ConfidenceData, own: NDArray[np.intp], cell: int, options: Options) -> Estimates:
+    assert data.share is not None
     right, seed = data.correct[own].astype(np.int64), resampling.stream("fit", options.seed)
     items = None if data.items is None else data.items[own]
     table = patterns_of(np.arange(len(own)) if items is None else items, right, 2)
     found = {
         "accuracy": intervals.share(table, [0, 1], [1, 1]) if len(own) else unavailable(0, "wilson", NO_ITEMS)
     }
-    if data.confidence is not None and data.share is not None:
-        stated, why = data.confidence[own], data.unscaled[cell]
-        share = None if why else data.share[own]
-        found |= _confidence(stated, share, why, right, items, options.n_boot, seed)
-        rated = stated if data.rating is None else data.rating[own]
-        found |= efficiency.efficiency(_choices(rated, right, data.m[own], items, options.n_boot, seed))
-    if data.keep is not None:
-        found |= _kept(right, data.keep[own].astype(np.int64), items, options.n_boot, seed)
+    stated, why = data.confidence[own], data.unscaled[cell]
+    share = None if why else data.share[own]
+    found |= _confidence(stated, share, why, right, items, options.n_boot, seed)
+    rated = stated if data.rating is None else data.rating[own]
+    found |= efficiency.efficiency(_choices(rated, right, data.m[own], items, options.n_boot, seed))
     if options.bayes:
-        missing = unavailable(len(own), BAYES_METHOD, NOT_BINARY)
+        missing = unavailable(len(own), "none", NOT_BINARY)
         found |= {f"bayes_{name}": missing for name in ("meta_d", "m_ratio")}
     return found
 
@@ -344,58 +310,6 @@ def _choices(
     )
 
 
-def _kept(right: Ints, keep: Ints, items: Ints | None, n_boot: int, seed: int) -> Estimates:
-    """Return d'type2 and the shares of the table keep × right: a hit is an answer that was kept and right."""
-    if not len(keep):
-        return {name: unavailable(0, "wilson", NO_ITEMS) for name in KEPT}
-    cells = 2 * keep + right
-    counts = np.bincount(cells, minlength=4).astype(np.float64)
-    table = None if items is None else patterns_of(items, cells, 4)
-    draws = (
-        resampling.patterns(table, n_boot or _KEPT_DRAWS, seed)
-        if table is not None and table.n_items > 1
-        else None
-    )
-    found = {name: _d_type2(counts, correction, draws) for name, correction in _CORRECTIONS.items()}
-    plain = _of_table(counts[None], "none")
-    for name in KEPT[2:]:
-        made = plain.estimate(name)
-        if table is not None and made.value is not None:
-            made = intervals.share(table, *_TOP_AND_BOTTOM[name])
-            made = made if table.n_items > 1 else replace(made, low=None, high=None, status=SINGLE_ITEM)
-        found[name] = made
-    return found
-
-
-def _of_table(counts: Floats, correction: str) -> Type2Dprime:
-    """Return the measures of counts ``(B, 4)``: withdrawn and wrong, withdrawn and right, then the same kept."""
-    top, both = (counts[:, 3], counts[:, 2]), (counts[:, 1] + counts[:, 3], counts[:, 0] + counts[:, 2])
-    return type2_dprime(*top, *both, correction)
-
-
-def _d_type2(counts: Floats, correction: str, draws: Floats | None) -> Estimate:
-    made = _of_table(counts[None], correction).estimate("d")
-    extreme = not counts.all() and made.value is not None
-    # What was never seen is never drawn: with a rate of 0 or 1 resamples vary in the other rate only.
-    if draws is not None and made.value is not None and not extreme:
-        drawn = _of_table(draws, correction).d
-        method = f"bootstrap of {len(draws)} over items, correction {correction}"
-        drawn = np.where(np.isfinite(drawn), drawn, np.nan)
-        made = resampling.from_draws(made.value, drawn, made.n, method, kind="widened")
-    return replace(made, status=BY_CORRECTION) if extreme and made.status == OK else made
-
-
-#: Cells withdrawn and wrong, withdrawn and right, kept and wrong, kept and right: counted, and out of how many.
-_TOP_AND_BOTTOM = {
-    "hit_rate": ((0, 0, 0, 1), (0, 1, 0, 1)),
-    "false_alarm_rate": ((0, 0, 1, 0), (1, 0, 1, 0)),
-    "raw_alignment": ((1, 0, 0, 1), (1, 1, 1, 1)),
-    "yes_ratio": ((0, 0, 1, 1), (1, 1, 1, 1)),
-    "yfr": ((0, 0, 1, 0), (0, 0, 1, 1)),
-    "nfr": ((0, 1, 0, 0), (1, 1, 0, 0)),
-}
-
-
 def rarer(data: ConfidenceData) -> list[int]:
     """Return of each cell of ``data`` how many answers are right or how many are wrong, whichever are fewer.
 
@@ -424,7 +338,7 @@ def low_n(measure: str, found: Estimate, fewer: int, several: bool) -> bool | No
 
 
 def average(subjects: Sequence[Estimates]) -> Estimates:
-    """Return the mean of each measure over subjects, with the interval of t over them; ``n`` is the number of subjects.
+    """Return the mean of each measure over ``subjects``, with the interval of t over them; ``n`` is how many there are.
 
     A measure that fewer than half of the subjects have is not averaged: who has one depends on its value.
 
@@ -448,13 +362,6 @@ def average(subjects: Sequence[Estimates]) -> Estimates:
         low, high = max(value - half, floor), min(value + half, top)
         found[name] = Estimate(value, low, high, n, method, status, error)
     return found
-
-
-_SHARES = ("accuracy", "auroc2", "brier", "ece", "ece_mass", "mean_confidence", "aurc", *_TOP_AND_BOTTOM)
-_RANGES = {
-    **dict.fromkeys((*_SHARES, "ece_platt", "ece_isotonic", "brier_platt", "brier_isotonic", "auroc2_ideal"), (0.0, 1.0)),
-    "excess_aurc": (-1.0, 1.0), "calibration_in_the_large": (-1.0, 1.0),
-}  # fmt: skip
 
 
 def group(table: Counts, seed: int, label: str) -> Estimates:

@@ -16,7 +16,6 @@ yanlış hayır ложь нет неверно 假 否 错 錯 错误 錯誤 不
 TRUTHS: Mapping[str, bool] = {**dict.fromkeys(_FALSE.split(), False), **dict.fromkeys(_TRUE.split(), True)}
 YES = ("1", "right", "correct", *_TRUE.split())
 NO = ("0", "wrong", "incorrect", "error", *_FALSE.split())
-KEPT: Mapping[str, int] = {"keep": 1, "kept": 1, "withdraw": 0, "withdrawn": 0}
 #: Pairs of labels of which the first is S1 though the alphabet, or what is shown first, says otherwise.
 S1_FIRST: Mapping[str, int] = {
     **dict.fromkeys(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from metacog_pipeline.stats.confidence_columns import DataError, column, roles, wide_patterns
+from metacog_pipeline.stats.confidence_columns import DataError, column, roles
 from metacog_pipeline.stats.confidence_data import Given, read
 from metacog_pipeline.stats.confidence_scale import Scale
 from tests.tables import every
@@ -151,22 +151,14 @@ def test_numbers_are_read_as_people_write_them(cells, expected):
         assert [None if np.isnan(each) else each for each in found] == expected
 
 
-OK, KEEP = [1, 1, 0, 1, 0, 0, 1], [2, 2, 1, 2, 1, 2, 1]
-KEPT = [1, 1, 0, 1, 0, 1, 0]
+OK = [1, 1, 0, 1, 0, 0, 1]
+ONE_TWO = [2, 2, 1, 2, 1, 1, 2]
 
 
 @every(
     ("words", "columns", "expected"),
     [
-        ("1=0,2=1", {"ok": OK, "keep": KEEP}, {"correct": OK, "keep": KEPT}),
-        ("2=keep,1=withdraw", {"ok": OK, "keep": KEEP}, {"correct": OK, "keep": KEPT}),
-        ("1=0,2=1", {"ok": [2, 1], "keep": KEEP}, {"correct": [1, 0, 1, 0, 1, 0, 1], "keep": KEPT}),
-        ("1=0,2=1", {"ok": [2, 1], "keep": KEPT}, {"correct": [1, 0, 1, 0, 1, 0, 1], "keep": KEPT}),
-        (
-            "KEEP=1,WITHDRAW=0",
-            {"ok": [1, 0], "keep": ["KEEP", "withdraw"]},
-            {"correct": [1, 0], "keep": [1, 0]},
-        ),
+        ("1=0,2=1", {"ok": ONE_TWO, "conf": [1, 2, 3]}, {"correct": OK, "confidence": [1, 2, 3, 1, 2, 3, 1]}),
         (
             "high=5,low=1",
             {"ok": [1, 0, 1], "conf": ["low", "High", 3]},
@@ -192,7 +184,7 @@ def test_words_are_for_columns_that_cannot_be_read_without_them_or_that_are_name
     for pair in words.split(","):
         (name, word), value = pair.partition("=")[0].rpartition(":")[::2], pair.partition("=")[2]
         given.setdefault(name, {})[word] = value
-    found = data(columns, words=given, roles={"keep": "keep"} if "keep" in columns else {})
+    found = data(columns, words=given)
     assert {name: getattr(found, name).tolist() for name in expected} == expected
 
 
@@ -272,22 +264,6 @@ def test_columns_that_were_named_are_not_looked_for():
         "confidence",
     }
     assert roles(names, {"response": "resp"})["stimulus"] == "stim"
-
-
-@every(
-    ("names", "patterns"),
-    [
-        (["pid", "conf_1", "conf_2", "correct_1", "correct_2", "rt_1"], ("conf_*", "correct_*")),
-        (
-            ["Confidence1", "Confidence2", "Stim1", "Stim2", "Resp1", "Resp2"],
-            ("Confidence*", "Stim*", "Resp*"),
-        ),
-        (["conf_a", "conf_b", "acc_a", "acc_c"], ()),
-        (["conf", "conf_1", "conf_2", "acc_1", "acc_2"], ()),
-    ],
-)
-def test_columns_side_by_side_are_found(names, patterns):
-    assert wide_patterns(names) == patterns
 
 
 @every(

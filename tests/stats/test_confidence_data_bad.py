@@ -115,9 +115,6 @@ def test_a_group_all_of_whose_rows_are_left_out_still_has_its_rows(metacog, file
     gone = found(metacog("fit", file("t.csv", table(rows, "ok,conf,who")), *options), who="gone")
     assert {row["n"] for row in gone.values()} == {0} and {row["dropped"] for row in gone.values()} == {2}
     assert all(row["value"] is None and row["status"] != "ok" for row in gone.values())
-    kept = file("k.csv", table([(1, "yes", "fine"), (0, "no", "fine"), (1, "", "gone")], "ok,keep,who"))
-    options = ("--correct", "ok", "--keep", "keep", "--group", "who", "--format", "json")
-    assert found(metacog("fit", kept, *options), who="gone")["d_type2"]["status"] == "no items"
 
 
 def test_a_group_for_every_row_is_refused(metacog, file):
@@ -130,9 +127,6 @@ def test_a_group_for_every_row_is_refused(metacog, file):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ((*CONF, "--run", "ok"), "--run: give --item"),
-        ((*CONF, "--wide", "conf"), "--wide conf: give names with one *"),
-        ((*CONF, "--wide", "z_*"), "no column fits it"),
         ((*CONF, "--map-values", "high"), "--map-values high"),
         ((*CONF, "--scale", "high"), "--scale high"),
         ((*CONF, "--out", "."), "exists already"),

@@ -10,7 +10,6 @@ import pytest
 
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.calibration import ece
-from metacog_pipeline.stats.type2_dprime import type2_dprime
 from tests.cli.conftest import file, metacog
 from tests.cli.conftest import fitted as found
 
@@ -89,75 +88,6 @@ def test_a_path_leads_into_structs_of_parquet_and_json_in_a_csv_cell(metacog, tm
     assert found(metacog("fit", tmp_path / "n.csv", *nested)) == plain
 
 
-def test_wide_tables_have_a_group_for_each_name(metacog, tmp_path):
-    frame = answers()
-    a, b = (frame.filter(pl.col("model") == model) for model in "ab")
-    wide = {"conf_a": a["conf"], "correct_a": a["ok"], "conf_b": b["conf"], "correct_b": b["ok"]}
-    pl.DataFrame({"": range(N // 2), **wide}).write_csv(tmp_path / "wide.csv")
-    result = metacog(
-        "fit", tmp_path / "wide.csv", "--wide", "conf_*", "--wide", "correct_*", "--confidence", "conf",
-        "--correct", "correct", "--format", "json",
-    )  # fmt: skip
-    long = metacog("fit", written(tmp_path, frame, ".csv"), *OK_CONF, "--group", "model")
-    for model in "ab":
-        assert found(result, wide=model)["auroc2"]["value"] == found(long, model=model)["auroc2"]["value"]
-
-
-def keep_table(right_kept, right_withdrawn, wrong_kept, wrong_withdrawn):
-    rows = ["ok,decision", *["1,KEEP"] * right_kept, *["1,WITHDRAW"] * right_withdrawn]
-    return "\n".join([*rows, *["0,KEEP"] * wrong_kept, *["0,WITHDRAW"] * wrong_withdrawn])
-
-
-KEEP = ("--correct", "ok", "--keep", "decision", "--map-values", "KEEP=1,WITHDRAW=0", "--format", "json")
-
-
-def test_d_type2_is_that_of_kept_and_right_against_kept_and_wrong(metacog, file):
-    made = found(metacog("fit", file("k.csv", keep_table(70, 10, 8, 12)), *KEEP))
-    for name, correction in (("d_type2", "loglinear"), ("d_type2_raw", "none")):
-        expected = type2_dprime([70], [8], [80], [20], correction).estimate("d")
-        row = made[name]
-        assert (row["value"], row["low"], row["high"]) == (expected.value, expected.low, expected.high)
-        assert row["status"] == "ok" and row["n"] == 100
-    assert made["hit_rate"]["value"] == 70 / 80 and made["hit_rate"]["n"] == 80
-    assert made["yfr"]["value"] == 8 / 78 and made["nfr"]["value"] == 10 / 22
-    assert made["raw_alignment"]["value"] == 0.82 and made["accuracy"]["value"] == 0.8
-    for row in made.values():
-        assert row["low"] <= row["value"] <= row["high"]
-
-
-@pytest.mark.parametrize(
-    ("table", "raw", "corrected"),
-    [
-        ((70, 0, 8, 12), "z is infinite", "the correction's"),
-        ((70, 10, 0, 0), "all correct", "all correct"),
-        ((0, 0, 8, 12), "all wrong", "all wrong"),
-        ((70, 0, 10, 0), "no value", "the correction's"),
-    ],
-)
-def test_a_d_type2_that_is_undefined_says_why(metacog, file, table, raw, corrected):
-    made = found(metacog("fit", file("k.csv", keep_table(*table)), *KEEP))
-    assert made["d_type2_raw"]["value"] is None and raw in made["d_type2_raw"]["status"]
-    assert corrected in made["d_type2"]["status"]
-
-
-def test_keep_and_withdraw_are_known_words_and_a_folder_of_parquet_is_one_table(metacog, file, tmp_path):
-    said = keep_table(70, 10, 8, 12)
-    made = found(metacog("fit", file("k.csv", said), *KEEP))
-    rows = pl.read_csv(said.encode())
-    (tmp_path / "set" / "data").mkdir(parents=True)
-    for number, part in enumerate((rows[:40], rows[40:])):
-        part.write_parquet(tmp_path / "set" / "data" / f"test-{number}.parquet")
-    assert found(metacog("fit", tmp_path / "set", *KEEP[:4], *KEEP[6:])) == made
-
-
-def test_yes_no_self_knowledge_and_confidence_stand_side_by_side(metacog, tmp_path):
-    frame = answers().with_columns(
-        knows=pl.when(pl.col("conf") > 0.5).then(pl.lit("yes")).otherwise(pl.lit("No"))
-    )
-    made = found(metacog("fit", written(tmp_path, frame, ".jsonl"), *OK_CONF, "--keep", "knows"))
-    assert {"auroc2", "d_type2", "accuracy"} <= set(made)
-
-
 def test_runs_of_an_item_widen_intervals(metacog, tmp_path):
     one = answers()
     three = pl.concat([one.with_columns(run=pl.lit(run)) for run in (1, 2, 3)])
@@ -173,8 +103,6 @@ def test_runs_of_an_item_widen_intervals(metacog, tmp_path):
             single[name]["high"] - single[name]["low"], rel=0.02
         )
     assert "over items" in made["m_ratio_mafc"]["method"] and "profile" in loose["m_ratio_mafc"]["method"]
-    twice = metacog("fit", path, *OK_CONF, "--item", "item", "--group", "model", "--run", "conf")
-    assert "is there already" in twice.err
 
 
 def test_words_of_a_language_are_verdicts_behind_semicolons_and_a_mark(metacog, tmp_path):
@@ -346,16 +274,6 @@ def test_subjects_on_scales_of_their_own_and_conditions_are_fitted_each(metacog,
     rows = json.loads(result.out)
     assert len({(row["Subj_idx"], row["part"]) for row in rows if row["level"] == "subject"}) == 12
     assert {row["part"] for row in rows if row["level"] == "average"} == {"x", "y"}
-
-
-def test_a_wide_table_with_a_row_for_each_subject_is_fitted_by_subject(metacog, tmp_path):
-    frame = answers().with_columns(trial=pl.int_range(pl.len()) // 2)
-    wide = frame.pivot("trial", index="model", values=["conf", "ok"]).rename({"model": "participant"})
-    result = metacog("fit", written(tmp_path, wide, ".csv"), "--format", "json")
-    long = metacog("fit", written(tmp_path, frame, ".tsv"), *OK_CONF, "--group", "model")
-    for model in "ab":
-        one, other = found(result, participant=model), found(long, model=model)
-        assert one["auroc2"]["value"] == other["auroc2"]["value"] and one["accuracy"]["n"] == N // 2
 
 
 def test_a_preview_says_what_is_taken_for_what_and_fits_nothing(metacog, tmp_path):

@@ -173,20 +173,10 @@ def test_continuous_confidence_is_binned_for_meta_d_and_never_for_the_area(metac
 
 def test_options_of_the_fit_reach_it(metacog, file):
     path = file("counts.csv", COUNTS)
-    found = by_measure(metacog("fit", path, "--conditional", "--s", "0.8", "--format", "json"))
-    fit = fit_metad(
-        counts([36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39]), 0.8, conditional=True
-    )
-    assert found["meta_d"]["value"] == pytest.approx(fit.meta_da[0])
-    assert found["meta_d_rs1"]["value"] == pytest.approx(fit.rs1.meta_da[0])
-    assert found["da"]["value"] == pytest.approx(fit.da[0])
     boot = by_measure(metacog("fit", path, "--bootstrap", "200", "--seed", "3", "--format", "json"))
     again = by_measure(metacog("fit", path, "--bootstrap", "200", "--seed", "3", "--format", "json"))
     assert boot == again and "bootstrap of 200" in boot["m_ratio"]["method"]
     assert boot["m_ratio"]["low"] < boot["m_ratio"]["value"] < boot["m_ratio"]["high"]
-    slope = by_measure(metacog("fit", path, "--s", "zroc", "--format", "json"))
-    assert slope["da"]["status"] == "ok"
-    metacog("fit", path, "--bayes", "--s", "0.8").refused_in_one_line("--bayes", "--s")
 
 
 def test_the_posterior_stands_beside_the_fit(metacog, file):
@@ -267,7 +257,6 @@ def test_files_that_hold_no_counts_are_refused_in_one_line(metacog, file, name, 
 @every(
     ("options", "said"),
     [
-        (("--keep", "conf"), "'conf' cannot be used"),
         (("--stimulus", "nope", "--response", "resp", "--confidence", "conf"), "no column 'nope'"),
         ((*STIM, "--group", "nope"), "no column 'nope'"),
         ((*STIM, "--ratings", "4", "--bins", "4"), "--ratings and --bins"),
@@ -281,10 +270,7 @@ def test_files_that_hold_no_counts_are_refused_in_one_line(metacog, file, name, 
         ((*STIM, "--padding", "x"), "number from 0 to 1000, or none, auto"),
         ((*STIM, "--padding", "-1"), "-1.0 is not in the range 0<=x<=1000"),
         ((*STIM, "--padding", "nan"), "nan' is not a valid number"),
-        ((*RIGHT, "--s", "1.2"), "need a binary response"),
-        ((*RIGHT, "--conditional"), "need a binary response"),
-        ((*RIGHT, "--padding", "auto"), "need a binary response"),
-        ((*STIM, "--s", "0"), "0.0 is not in the range 0.01<=x<=100"),
+        ((*RIGHT, "--padding", "auto"), "needs a binary response"),
     ],
 )
 def test_options_that_do_not_fit_together_are_refused_in_one_line(metacog, trials, options, said):

@@ -207,14 +207,16 @@ REFUSED = {
     "d is nan": [lambda: power.Design("mratio", NAN, 1.0, 0.1)],
     "d is 9": [lambda: power.Design("mratio", 9.0, 1.0, 0.1)],
     "m_ratio is inf": [lambda: power.Design("mratio", 1.0, INF, 0.1)],
-    "delta is needed": [lambda: power.Design("mratio", 1.0, 1.0)],
-    "delta is needed for every quantity but": [lambda: power.Design("optimality", 1.0, 0.8, 0.1)],
+    "delta is needed": [
+        lambda: power.Design("mratio", 1.0, 1.0),
+        lambda: power.Design("optimality", 1.0, 0.8, 0.1),
+    ],
     "'luck'": [lambda: power.Design("luck", 1.0, 0.8, 0.1)],
     "ratings": [lambda: power.Design("mratio", 1.0, 1.0, 0.1, 0.0, 1)],
     "alpha": [lambda: power.Design("mratio", 1.0, 1.0, 0.1, 0.0, 5, 0.5)],
     "p_s2": [lambda: power.Design("mratio", 1.0, 1.0, 0.1, 0.0, 5, 0.05, 1.0)],
     "are possible": [lambda: power.Design("mratio", 4.0, 2.0, 1.0)],
-    "nothing to detect": [lambda: power.trials_needed(power.Design("mratio", 1.0, 1.0, 0.0))],
+    "nothing to detect": [lambda: power.approximate_trials(power.Design("mratio", 1.0, 1.0, 0.0))],
     "draws have shape": [
         lambda wrong=wrong: of_each(np.zeros(wrong)) for wrong in ((3, 4), (0, 5, 1), (2, 0, 1))
     ],
