@@ -1,7 +1,7 @@
-"""Build the documentation site: the pages of this folder, a reference made from the code, one static site.
+"""Build the documentation site: the pages of this folder and a reference generated from the code.
 
 ``python docs/build_site.py`` writes ``build/site``. It needs the extra ``docs`` and no network, neither now nor in the
-browser. Nothing here is written twice: the README is the first page, and keys, measures and functions come from the code.
+browser. The README is the first page; commands, keys, tables, measures and functions come from the code.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
 sys.path[:0] = [str(DOCS)]
 
-import site_reference  # noqa: E402 - beside this file
+import site_reference  # noqa: E402 - in this folder
 
 PAGES, SITE, CONFIG = ROOT / "build" / "site-pages", ROOT / "build" / "site", ROOT / "build" / "zensical.toml"
 BENCHMARKS = {
@@ -30,44 +30,35 @@ BENCHMARKS = {
     "Your own questions": "questions",
 }
 
-#: What stands where; a page that is in the folder and not here, or the other way round, fails a test.
+#: Title and file of every page; a test fails where the folder has another page.
 NAVIGATION: dict[str, dict[str, str]] = {
     "Start": {"metacog_pipeline": "index.md", "Tutorial": "tutorial.md"},
-    "How to": {
-        "Write a study": "study.md",
-        "Add a model": "models.md",
-        "Pay half": "batches.md",
-        "Import answers": "importing.md",
-        "Export and reproduce": "exporting.md",
-        "From a laptop to a cluster": "cluster.md",
-        "Use the Dagster UI": "ui.md",
-        "Read the report": "report.md",
-        "Ask the results": "queries.md",
-        "Fit a table of trials": "fit.md",
-        "Train a model": "training.md",
-        "Add a benchmark": "own_benchmark.md",
+    "Guides": {
+        "The study file": "study.md",
+        "Reading the boards": "boards.md",
+        "Importing": "importing.md",
+        "A benchmark of your own": "own_benchmark.md",
+        "Scaling out": "scaling.md",
+        "Training": "training.md",
     },
-    "Reference": {
-        "Commands": "commands.md",
-        "Study keys": "reference/keys.md",
-        "Tables": "dictionary.md",
-        "Measures": "reference/measures.md",
-        "As in the papers": "reference/papers.md",
-        "Python": "reference/python.md",
-        "Statistics": "reference/statistics.md",
-    },
-    "Explanation": {
-        **{title: f"benchmarks/{name}/README.md" for title, name in BENCHMARKS.items()},
-        "Comparisons": "comparisons.md",
-        "Reliability": "reliability.md",
-        "meta-d′": "metad.md",
-        "Resampling": "design/resampling.md",
-        "Statistics": "design/statistics.md",
-        "Asking and money": "design/asking.md",
+    "Benchmarks": {title: f"benchmarks/{name}/README.md" for title, name in BENCHMARKS.items()},
+    "Design": {
+        "Asking, money and answers": "design/asking.md",
         "Reading replies": "design/reading.md",
-        "Keeping answers": "design/answers.md",
+        "Statistics": "design/statistics.md",
         "Publishing": "design/publishing.md",
         "Speed and memory": "performance.md",
+        "Reliability": "reliability.md",
+    },
+    "Reference": {
+        "Commands": "reference/commands.md",
+        "Study keys": "reference/keys.md",
+        "Tables": "reference/tables.md",
+        "Measures": "reference/measures.md",
+        "Questions and tests": "reference/tests.md",
+        "As in the papers": "reference/papers.md",
+        "Python": "reference/python.md",
+        "Functions of statistics": "reference/statistics.md",
         "Changes": "repository/CHANGELOG.md",
     },
 }
@@ -79,7 +70,7 @@ def assemble(pages: Path) -> None:
     """Write every page of the site into the empty folder ``pages``."""
     shutil.rmtree(pages, ignore_errors=True)
     for source in sorted(DOCS.rglob("*")):
-        if source.is_file() and source.suffix in (".md", ".svg", ".ipynb"):
+        if source.is_file() and source.suffix in (".md", ".svg", ".png", ".ipynb"):
             _copy(source, pages / source.relative_to(DOCS), pages)
     _copy(ROOT / "README.md", pages / "index.md", pages)
     _copy(ROOT / "CHANGELOG.md", pages / "repository" / "CHANGELOG.md", pages)
@@ -90,7 +81,7 @@ def assemble(pages: Path) -> None:
 
 
 def _copy(source: Path, target: Path, pages: Path) -> None:
-    """Copy a page; its links lead to where other pages are on the site, and what lies outside comes along."""
+    """Copy a page with its links rewritten for the site; files of the repository that it links to are copied too."""
     target.parent.mkdir(parents=True, exist_ok=True)
     if source.suffix != ".md":
         shutil.copyfile(source, target)
@@ -111,22 +102,17 @@ def _copy(source: Path, target: Path, pages: Path) -> None:
 
 
 def _on_site(found: Path, pages: Path) -> Path:
-    """Where a file of the repository stands on the site; one that is no page is copied."""
+    """Return the path of a repository file on the site; a file that is no page is copied there."""
     if found == ROOT / "README.md":
         return pages / "index.md"
     if found.is_relative_to(DOCS):
         return pages / found.relative_to(DOCS)
-    beside = pages / "repository" / found.relative_to(ROOT)
-    if not beside.suffix:
-        beside = beside.with_suffix(".txt")
-    if not beside.exists():
-        _copy(found, beside, pages) if found.suffix == ".md" else _bring(found, beside)
-    return beside
-
-
-def _bring(found: Path, beside: Path) -> None:
-    beside.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(found, beside)
+    target = pages / "repository" / found.relative_to(ROOT)
+    if not target.suffix:
+        target = target.with_suffix(".txt")
+    if not target.exists():
+        _copy(found, target, pages)
+    return target
 
 
 def _relative(path: Path, page: Path) -> str:
@@ -138,7 +124,7 @@ def _relative(path: Path, page: Path) -> str:
 
 
 def configuration() -> str:
-    """Return the settings of the site: nothing of it is loaded from anywhere else."""
+    """Return the settings of the site; it loads nothing from other addresses."""
 
     def entries(pages: dict[str, str]) -> Iterator[str]:
         for title, page in pages.items():

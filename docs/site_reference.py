@@ -1,4 +1,4 @@
-"""Pages made from the code: the keys of a study file, the measures, the Python API, the statistics."""
+"""Reference pages, generated from the code: commands, study keys, tables, measures, tests, Python, statistics."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ import inspect
 import json
 import pkgutil
 import re
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import click
+import duckdb
+from click.testing import CliRunner
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticUndefined
@@ -18,10 +23,15 @@ from pydantic_core import PydanticUndefined
 import metacog_pipeline as mp
 from metacog_pipeline import errors, registry, stats
 from metacog_pipeline.benchmarks.selfknowledge.training.settings import TrainingSection
+from metacog_pipeline.cli import cli
 from metacog_pipeline.deploy import DeploySection
+from metacog_pipeline.home import Home
+from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.glossary import declared_measures
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
+from metacog_pipeline.scoring.comparisons import questions_of
 from metacog_pipeline.scoring.harmonised_measures import PREFIX
+from metacog_pipeline.stats import exact
 from metacog_pipeline.study.allowed import as_written
 from metacog_pipeline.study.study_file import StudySection
 
@@ -32,12 +42,107 @@ _UNDERLINED = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)
 def pages() -> dict[str, str]:
     """Return the text of every generated page by its file name."""
     return {
+        "commands.md": commands(),
         "keys.md": keys(),
+        "tables.md": tables(),
         "measures.md": measures(),
+        "tests.md": tests(),
         "papers.md": papers(),
         "python.md": python(),
         "statistics.md": statistics(),
     }
+
+
+COMMANDS = """# Commands
+
+Every command prints one line on an error: what is wrong, which value, where, and what to do. Results go to standard
+output, progress goes to standard error. With `--json` a command prints one JSON value and nothing else; a table is a list
+of objects, one per row.
+
+The shell completes commands, options and values after one line in its start file:
+
+| shell | file | line |
+| --- | --- | --- |
+| bash 4.4 or newer | `~/.bashrc` | `eval "$(_METACOG_COMPLETE=bash_source metacog)"` |
+| zsh | `~/.zshrc` | `eval "$(_METACOG_COMPLETE=zsh_source metacog)"` |
+| fish | `~/.config/fish/completions/metacog.fish` | `_METACOG_COMPLETE=fish_source metacog \\| source` |"""
+
+
+def commands() -> str:
+    """Return the help text of every command."""
+    found = [COMMANDS]
+    for path in _paths(cli, ("metacog",)):
+        shown = CliRunner().invoke(cli, [*path[1:], "--help"], prog_name=path[0], max_content_width=100)
+        found += [f"## `{' '.join(path)}`", f"```\n{shown.output.rstrip()}\n```"]
+    return "\n\n".join(found) + "\n"
+
+
+def _paths(group: click.Group, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    yield path
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from _paths(command, (*path, name))
+        else:
+            yield (*path, name)
+
+
+def tables() -> str:
+    """Return every table and column of the leaderboard file, from the comments in one that is built without answers."""
+    found = [
+        "# Tables",
+        "Tables and columns of `leaderboard.duckdb`, with the comments they have in the file. Tables of a benchmark's own "
+        "responses have further columns where the benchmark runs; `describe TABLE` lists them.",
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        home = Home(Path(folder))
+        build(home)
+        with duckdb.connect(str(home.leaderboard), read_only=True) as connection:
+            made = connection.execute(_TABLES).fetchall()
+            described = connection.execute(_COLUMNS).fetchall()
+    for schema, table, comment in made:
+        own = [each[2:] for each in described if each[:2] == (schema, table)]
+        name = table if schema == "main" else f"{schema}.{table}"
+        rows = [f"| `{column}` | {kind.lower()} | {_cell(meaning or '')} |" for column, kind, meaning in own]
+        found += [
+            f"## {name}",
+            _inline(comment or ""),
+            "\n".join(["| column | type | meaning |", "| --- | --- | --- |", *rows]),
+        ]
+    return "\n\n".join(found) + "\n"
+
+
+_TABLES = (
+    "select schema_name, table_name, comment from duckdb_tables() where not internal "
+    "order by schema_name = 'main' desc, table_name"
+)
+_COLUMNS = (
+    "select schema_name, table_name, column_name, data_type, comment from duckdb_columns() where not internal "
+    "order by table_name, column_index"
+)
+
+
+def tests() -> str:
+    """Return the questions every benchmark asks of its tests: one primary test each, and the secondary ones."""
+    found = [
+        "# Questions and tests",
+        "Each benchmark names the test that answers a question before anything is asked. Its rows in `comparisons` have "
+        '`"primary" = true`. Secondary tests show how far the answer depends on the way of testing. '
+        "[Statistics](../design/statistics.md) explains families, corrections and the least n.",
+    ]
+    least = {"items": f"{exact.LEAST_ITEMS} items", "models": f"{exact.LEAST_MODELS} models"}
+    for name in registry.names():
+        lines = [
+            "| question | primary test | secondary tests | least n for a verdict |",
+            "| --- | --- | --- | --- |",
+        ]
+        for each in questions_of(registry.load(name)):
+            family, measure = each.primary
+            others = ", ".join(f"`{other}`" for other in each.secondary) or "-"
+            lines.append(f"| {each.asks} | `{family}` of `{measure}` | {others} | {least[each.unit]} |")
+        found += [f"## {registry.load(name).title}", "\n".join(lines)]
+    return "\n\n".join(found) + "\n"
 
 
 def papers() -> str:

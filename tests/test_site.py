@@ -19,7 +19,9 @@ import metacog_pipeline as mp
 from metacog_pipeline import registry
 from metacog_pipeline.cli import cli
 from metacog_pipeline.leaderboard.glossary import declared_measures
+from metacog_pipeline.leaderboard.sql_folder import load_project
 from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.scoring.comparisons import questions_of
 from metacog_pipeline.study import load_study
 from tests.tables import every
 
@@ -82,6 +84,21 @@ def test_the_reference_has_every_key_measure_and_function(pages):
     for name in ("ece", "fit_metad", "proportion", "wilson_interval", "holm"):
         assert f"### `{name}`" in statistics
     assert "another value" not in keys
+
+
+def test_the_reference_has_every_command_table_and_test(pages):
+    commands_page = (pages / "reference/commands.md").read_text("utf-8")
+    for name in cli.list_commands(click.Context(cli)):
+        assert f"## `metacog {name}`" in commands_page
+    assert "Usage: metacog run [OPTIONS] STUDY" in commands_page
+    tables = (pages / "reference/tables.md").read_text("utf-8")
+    for model in load_project().models:
+        assert f"\n## {model.name if model.schema == 'main' else f'{model.schema}.{model.name}'}\n" in tables
+    tests = (pages / "reference/tests.md").read_text("utf-8")
+    for name in registry.names():
+        for question in questions_of(registry.load(name)):
+            family, measure = question.primary
+            assert f"| {question.asks} | `{family}` of `{measure}` |" in tests
 
 
 def test_a_docstring_becomes_markdown():

@@ -72,7 +72,7 @@ REMOVED: Mapping[str, str] = {
     "reproduce": "use metacog doctor --bundle FILE",
     "simulate-server": "use metacog serve",
     "verify": "use metacog doctor STUDY --kept, or metacog doctor --bundle FILE",
-    "worker": "use dagster-celery worker start, see docs/cluster.md",
+    "worker": "use dagster-celery worker start, see docs/scaling.md",
 }
 
 

@@ -54,7 +54,7 @@ FIRST_NAMES = {"warning_response": "heed", "untidiness": "sloppiness", "sycophan
 
 
 class ObserverSpec(BaseModel):
-    """A simulated observer with known parameters; ``docs/models.md`` says what each means.
+    """A simulated observer with known parameters; ``docs/study.md`` explains each.
 
     Shares and probabilities are 0 to 1, what concerns evidence is in units of its standard deviation.
     """
@@ -109,7 +109,7 @@ class ObserverSpec(BaseModel):
 
 
 class ModelSpec(BaseModel):
-    """One model of a study; ``docs/models.md`` explains the keys.
+    """One model of a study; ``docs/study.md`` explains the keys.
 
     Prices are dollars per million tokens, rates per minute, timeouts seconds. ``api_key_env`` is the NAME of an environment
     variable; the key itself is read when a client is opened and is kept nowhere else.

@@ -96,5 +96,5 @@ class ObjectStore:
         except Exception as error:  # obstore has a dozen kinds, all of which end here
             raise StoreError(
                 f"cannot {doing} the store {self.address}: {one_line(str(error).partition('Debug source')[0], 160)}; check "
-                "the address, bucket, network, and the variables with its keys (AWS_ACCESS_KEY_ID, …; docs/cluster.md)"
+                "the address, bucket, network, and the variables with its keys (AWS_ACCESS_KEY_ID, …; docs/scaling.md)"
             ) from error

@@ -7,5 +7,5 @@ One partition (benchmark, model, run) is one folder::
     partition.json         what the engine says about the partition
     .lock                  held while a process writes here
 
-Start with ``schema``, then ``store``; ``docs/design/answers.md`` says why it is built so.
+Start with ``schema``, then ``store``; ``docs/design/asking.md`` says why it is built so.
 """

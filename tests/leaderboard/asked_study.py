@@ -1,4 +1,4 @@
-"""One small study whose every number is known by hand: what the twenty questions of ``docs/queries.md`` are asked of.
+"""One small study whose every number is known by hand: the study behind the queries of ``docs/boards.md``.
 
 Four models answer six published questions of one benchmark. *ada* misses one item, *bob* three, with full confidence; two
 replies of *cyd* cannot be read; *dan* came last and is not complete. Nobody gets the last item. *bob* reports another id on

@@ -1,7 +1,6 @@
 """One primary test for each question, one family for each test with its size in the row, a verdict where there is a p."""
 
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,7 +17,6 @@ from metacog_pipeline.stats import exact
 from metacog_pipeline.stats.multiple import bonferroni, holm
 from tests.tables import every
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "comparisons.md").read_text("utf-8")
 ASKED = (Question("Which?", ("pairs", "accuracy"), ("mcnemar",)),)
 
 
@@ -192,13 +190,3 @@ def test_a_difference_is_marked_where_either_side_is_or_few_items_are_shared():
         True,
         False,
     ]
-
-
-@every("name", registry.names())
-def test_the_page_names_the_primary_and_secondary_tests_of_every_question(name):
-    least = {"items": f"{exact.LEAST_ITEMS} items", "models": f"{exact.LEAST_MODELS} models"}
-    for question in registry.load(name).questions:
-        family, measure = question.primary
-        others = ", ".join(f"`{each}`" for each in question.secondary) or "-"
-        line = f"| {question.asks} | `{family}` of `{measure}` | {others} | {least[question.unit]} |"
-        assert line in PAGE, line

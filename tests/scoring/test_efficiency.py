@@ -121,7 +121,9 @@ def test_eta_takes_the_shares_of_all_used_ratings_also_of_those_that_hold_only_r
 
 
 def test_the_place_the_references_name_tells_of_choices_among_m():
-    told = (Path(__file__).resolve().parents[2] / "docs" / "metad.md").read_text("utf-8")
-    named = [name for name, each in formulas().items() if "docs/metad.md" in each.get("reference", "")]
+    told = (Path(__file__).resolve().parents[2] / "docs" / "design" / "statistics.md").read_text("utf-8")
+    named = [
+        name for name, each in formulas().items() if "docs/design/statistics.md" in each.get("reference", "")
+    ]
     assert named and all("mafc" in name for name in named)
     assert all(f"`{name}`" in told for name in named) and "M > 1" in told and "Profile" in told.title()
