@@ -132,8 +132,8 @@ class PinnedFile:
         File names looked for in a folder, each also with ``.gz``.
     rows
         Returns how many rows a file has; SourceError where one is not as it must be.
-    limit
-        The most bytes it may have.
+    limit, redirects
+        The most bytes it may have; the hosts its address may lead on to.
     """
 
     benchmark: str
@@ -145,6 +145,7 @@ class PinnedFile:
     names: tuple[str, ...]
     rows: Callable[[Path], int]
     limit: int = MAX_SOURCE_BYTES
+    redirects: tuple[str, ...] = ()
 
     @property
     def declared(self) -> Source:
@@ -197,7 +198,7 @@ class PinnedFile:
         return downloaded(
             self.name, self.url, self.path(home).with_suffix(".download"),
             lambda path: self._keep(home, path, self.url),
-            transport=transport, progress=progress, limit=self.limit,
+            transport=transport, progress=progress, limit=self.limit, redirects=self.redirects,
         )  # fmt: skip
 
     def _note(self, home: Home) -> Path:

@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from metacog_pipeline.benchmarks.selfknowledge.implied import implied_rates
 from metacog_pipeline.benchmarks.selfknowledge.measures import failures, table_of
-from metacog_pipeline.benchmarks.selfknowledge.published_audit import derived
+from metacog_pipeline.benchmarks.selfknowledge.published import derived, implied_rates
 from metacog_pipeline.files import shipped
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.roc import roc_curve

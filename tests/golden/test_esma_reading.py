@@ -41,7 +41,6 @@ def test_the_default_rule_reads_a_bare_yes_and_a_bare_no_as_the_reference_does()
     for case in cases("yes_no"):
         if case["output"].strip(" .“”\"'").lower() in bare[language_of(case["lang"])]:
             assert says_known(case["output"], case["lang"]) == case["expected"], case["id"]
-            assert says_known(case["output"], case["lang"], "strict") == case["expected"], case["id"]
             read += 1
     assert read >= 8
 

@@ -118,8 +118,8 @@ def _selfknowledge(seed: int, folder: Path) -> tuple[Any, list[Group]]:
         known = {
             "benchmark": "selfknowledge", "dataset": "sample", "condition": "dual", "language": "en", "run": 1,
             "model": f"m{place:02d}", "item_id": names, "cluster": names,
-            "position": list(range(n)), "answerable": 1, "correct": hits, "correct_strict": hits, "yes": yes,
-            "yes_strict": yes, "yes_reference": yes, "truncated": 0, "meta_truncated": 0, "status": "ok",
+            "position": list(range(n)), "answerable": 1, "correct": hits, "correct_inclusion": hits, "yes": yes,
+            "yes_reference": yes, "truncated": 0, "meta_truncated": 0, "status": "ok",
             "source": "measured",
         }  # fmt: skip
         frames.append(_frame(benchmark, known, n))

@@ -117,37 +117,27 @@ def _tiers(accuracy: float, right: np.ndarray, said: np.ndarray, n: int, rng: np
 def of_yes_and_no(
     accuracy: float, d: float, n: int, count: int, seed: int, *, runs: int = 1
 ) -> tuple[dict[str, float], list[Found]]:
-    """Return the true d′type2 and information of a yes that goes with being right, and the estimates of samples."""
+    """Return the true d′type2 of a yes that goes with being right, and the estimates of samples."""
     bias = float(ndtri(0.75))
     hits, alarms = float(ndtr(bias)), float(ndtr(bias - d))
     shares = np.array(
         [(1 - accuracy) * alarms, accuracy * hits, (1 - accuracy) * (1 - alarms), accuracy * (1 - hits)]
     )
-    many = shares * 1e9
-    true = {
-        "d_type2": d,
-        "d_type2_clip": d,
-        "rmi": float(yes_no.relative_information(*([each] for each in _of_cells(many)))[0]),
-    }
+    true = {"d_type2": d, "d_type2_clip": d}
     return true, [_yes_no(each) for each in respondents.samples(shares, n, count, seed, runs=runs)]
-
-
-def _of_cells(totals: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return H, F, n1, n0 of yes and wrong, yes and right, no and wrong, no and right."""
-    false, true, missed, held = (totals[..., place] for place in range(4))
-    return true, false, true + held, false + missed
 
 
 def _yes_no(patterns: resampling.Patterns) -> Found:
     counted = np.zeros((len(patterns.counts), 4), dtype=np.int64)
     counted[:, : patterns.counts.shape[1]] = patterns.counts
     items = resampling.Patterns(counted, patterns.weights)
-    h, f, right, wrong = (float(each) for each in _of_cells(items.totals))
+    cells = [1, 3, 0, 2]  # hits, misses, false alarms, rejections
 
-    def draws() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        return _of_cells(resampling.patterns(items, 1000, 1))
+    def drawn() -> np.ndarray:
+        return resampling.patterns(items, 1000, 1)[:, cells].T
 
+    totals = items.totals[cells].astype(float)
     return {
-        name: yes_no.of_table(name, (h, f, right, wrong), items.n_items, draws)
-        for name in ("d_type2", "d_type2_clip", "rmi")
+        f"d_type2{'_clip' if name == 'clip' else ''}": yes_no.of_table(name, totals, items.n_items, drawn)
+        for name in ("d", "clip")
     }

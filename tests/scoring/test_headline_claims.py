@@ -7,7 +7,7 @@ import pytest
 from metacog_pipeline.benchmarks.medley import headline_claims as of_medley
 from metacog_pipeline.benchmarks.metacogbench import headline_claims as of_metacogbench
 from metacog_pipeline.benchmarks.metamedqa import report as of_metamedqa
-from metacog_pipeline.benchmarks.selfknowledge import headline_claims as of_selfknowledge
+from metacog_pipeline.benchmarks.selfknowledge import published as of_selfknowledge
 from metacog_pipeline.benchmarks.signaldetection import published as of_signaldetection
 from metacog_pipeline.files import shipped
 from metacog_pipeline.scoring import published as headlines

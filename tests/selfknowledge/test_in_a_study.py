@@ -96,7 +96,7 @@ def test_another_rule_reads_kept_answers_again_and_asks_nothing(tmp_path):
     files.read(of(first.study), first)
     files.score(of(first.study), first)
     sent = len(requests(first))
-    for rules in ('yes_no = "reference"', 'yes_no = "strict"', 'matching = "exact_match"'):
+    for rules in ('yes_no = "reference"', 'matching = "exact_match"'):
         asked = study(tmp_path, f"limit = 10\n{rules}", untidy)
         (other,) = tasks.partitions(of(asked))
         assert staleness.stale_stages(of(asked), other) == ("responses", "run_estimates")
@@ -155,7 +155,12 @@ def test_conditions_follow_languages_and_idk(tmp_path):
     assert conditions("idk = false") == ("dual",)
     assert conditions('languages = ["ko", "en"]') == ("dual_ko", "dual", "idk_ko", "idk")
     assert conditions('languages = ["zh", "es"]') == ("dual_zh", "dual_es", "idk_zh", "idk_es")
-    assert conditions('languages = ["zh", "en"]\nidk = ["en"]') == ("dual_zh", "dual", "idk")
+    assert conditions('languages = ["zh", "en"]\nidk = ["en"]\npreceded = true') == (
+        "dual_zh",
+        "dual",
+        "idk",
+        "preceded",
+    )
 
 
 def test_own_words_that_cannot_be_used_are_named(tmp_path):
@@ -175,28 +180,9 @@ def test_items_follow_what_they_are_made_from_and_nothing_else(tmp_path):
         assert not construction.items_current(of(study(tmp_path, other)))
 
 
-def test_files_of_a_folder_beside_the_study_are_used_as_they_are(tmp_path):
-    def write(n: int) -> None:
-        rows = [{"question": f"q {k}", "answer": [f"answer {k}"] if k else []} for k in range(n)]
-        (tmp_path / "mine").mkdir(exist_ok=True)
-        text = "".join(json.dumps(row) + "\n" for row in rows)
-        (tmp_path / "mine" / "NQ-open.dev.jsonl").write_text(text)
-
-    write(6)
-    own = of(study(tmp_path, 'dataset = "nq_open"\nfolder = "mine"'))
-    assert own.needed_sources() == ()
-    built = construction.build(own)
-    assert built.facts["dataset"] == "nq_open-local" and built.facts["unanswerable_en"] == 1
-    assert construction.items_current(own)
-    write(7)
-    assert not construction.items_current(own)
-
-
 def test_a_published_set_that_is_not_home_is_needed_and_missed(tmp_path):
     away = of(study(tmp_path, 'dataset = "trivia_qa"\nsplit = "all"'))
     assert away.needed_sources() == ("trivia_qa_train", "trivia_qa")
-    with pytest.raises(SourceError, match="metacog doctor STUDY --fetch --source trivia_qa_train"):
-        away.parts()
     with pytest.raises(StudyError, match="not published"):
         construction.build(of(study(tmp_path, 'dataset = "trivia_qa"\nsplit = "test"')))
 
@@ -232,8 +218,9 @@ def test_each_step_is_asked_alone_and_told_how(bench, tmp_path):
         ('languages = ["en", "en"]', "twice"), ("languages = []", "languages"),
         ('languages = ["zh"]\nidk = ["en"]', 'idk names "en"'),
         ('dataset = "nq_open"\nlanguages = ["ko"]', "English questions only"),
-        ('matching = "fuzzy"', "token_boundary"), ('yes_no = "lenient"', "strict"),
-        ('decoding = "beam"', "checkpoint"), ('idk = "no"', "idk"), ('folder = "mine"', "comes with the package"),
+        ('matching = "fuzzy"', "token_boundary"), ('yes_no = "lenient"', "reference"),
+        ('decoding = "beam"', "checkpoint"), ('idk = "no"', "idk"),
+        ('languages = ["zh"]\npreceded = true', "preceded asks in English"),
         ("limit = 0", "limit"), ("limt = 3", 'did you mean "limit"'),
     ],
 )  # fmt: skip

@@ -1,93 +1,152 @@
-"""An item says what is asked and accepted in each language; its file is whole, unchanged, or refused."""
+"""Items are their source's questions, drawn alike everywhere; splits share nothing; broken rules are found."""
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+import random
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmark.item_files import items_path, read_rows, write_rows
-from metacog_pipeline.benchmarks.selfknowledge.items import CONDITIONS, LANGUAGE_OF, LANGUAGES, Item, asked
-from metacog_pipeline.errors import SourceError
-from metacog_pipeline.home import Home
+from metacog_pipeline.benchmarks.selfknowledge import items as of_items
+from metacog_pipeline.benchmarks.selfknowledge.items import (
+    CONDITIONS,
+    LANGUAGE_OF,
+    PARTS,
+    Item,
+    Part,
+    asked,
+    build,
+    select,
+    split_of,
+    violations,
+)
+from metacog_pipeline.benchmarks.selfknowledge.sources import Row
+from metacog_pipeline.errors import StudyError
+from tests.tables import every
 
 ITEM = Item(
-    item_id="sk-x-000000",
-    dataset="x",
-    split="all",
-    questions=(("en", "Who?"), ("ko", "누구?")),
-    answers=(("en", ("Ada", "Ada Lovelace")), ("ko", ())),
-    source="x",
-)
+    item_id="sk-x-000000", dataset="x", split="all", questions=(("en", "Who?"), ("ko", "누구?")),
+    answers=(("en", ("Ada", "Ada Lovelace")), ("ko", ())), source="x",
+)  # fmt: skip
 
 
-def replace(item: Item, **changed: object) -> Item:
-    return item.model_copy(update=changed)
+def changed(item: Item, **fields: object) -> Item:
+    return item.model_copy(update=fields)
 
 
-TEXT = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)
-
-
-@st.composite
-def items(draw: st.DrawFn) -> Item:
-    languages = draw(st.lists(st.sampled_from(LANGUAGES), min_size=1, unique=True))
-    return Item(
-        item_id=draw(TEXT),
-        dataset="x",
-        split="all",
-        position=draw(st.integers(0, 99)),
-        questions=tuple((language, draw(TEXT)) for language in languages),
-        answers=tuple((language, tuple(draw(st.lists(TEXT, max_size=3)))) for language in languages),
-        question_id=draw(TEXT),
-        topic=draw(TEXT),
+def row(number: int, event: str = "", answers: tuple[str, ...] = ("yes",)) -> Row:
+    asks = {"en": f"question {number}"}
+    return Row(
+        number=number, question_id=f"q{number}", questions=asks, answers={"en": list(answers)}, event_id=event
     )
 
 
 def test_a_language_without_a_question_has_none_and_accepts_nothing():
     assert ITEM.question() == "Who?" and ITEM.question("ko") == "누구?" and ITEM.question("es") is None
     assert ITEM.accepted() == ("Ada", "Ada Lovelace") and ITEM.accepted("ko") == ITEM.accepted("zh") == ()
-    assert ITEM.answerable() and not ITEM.answerable("ko") and ITEM.languages == ("en", "ko")
 
 
 def test_a_condition_asks_only_what_has_its_language():
-    english = replace(ITEM, questions=ITEM.questions[:1], answers=ITEM.answers[:1])
+    english = changed(ITEM, questions=ITEM.questions[:1], answers=ITEM.answers[:1])
     counts = {name: len(asked([ITEM, english], name)) for name in CONDITIONS}
     assert counts == {name: {"en": 2, "ko": 1}.get(LANGUAGE_OF[name], 0) for name in CONDITIONS}
 
 
 def test_the_hash_follows_what_is_asked_and_accepted_and_nothing_else():
-    same = replace(ITEM, item_id="y", position=9, topic="t", questions=tuple(reversed(ITEM.questions)))
+    same = changed(ITEM, item_id="y", position=9, topic="t", questions=tuple(reversed(ITEM.questions)))
     assert same.item_hash == ITEM.item_hash
-    for changed in (
-        replace(ITEM, questions=(("en", "Who then?"), ITEM.questions[1])),
-        replace(ITEM, answers=(("en", ("Ada",)), ("ko", ()))),
-        replace(ITEM, questions=ITEM.questions[:1], answers=ITEM.answers[:1]),
+    for other in (
+        changed(ITEM, questions=(("en", "Who then?"), ITEM.questions[1])),
+        changed(ITEM, answers=(("en", ("Ada",)), ("ko", ()))),
     ):
-        assert changed.item_hash != ITEM.item_hash
+        assert other.item_hash != ITEM.item_hash
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.lists(items(), min_size=1, max_size=5))
-def test_items_come_back_from_disk_as_they_were(tmp_path_factory, made):
-    path = tmp_path_factory.mktemp("items") / "items.parquet"
-    write_rows(path, made, Item, "")
-    assert read_rows(path, Item) == made
+# --- drawing ------------------------------------------------------------------------------------------------------------
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 5))
+def test_a_larger_limit_only_adds(few, more, seed):
+    part = Part("nq_open", [row(n) for n in range(30)])
+    first = build([part], "nq_open", "validation", limit=min(few, more), seed=seed)
+    second = build([part], "nq_open", "validation", limit=max(few, more), seed=seed)
+    whole = build([part], "nq_open", "validation", seed=seed)
+    assert second[: len(first)] == first and whole[: len(second)] == second and len(whole) == 30
+    assert not [*violations(whole, [part]), *violations(first, [part])]
 
 
-def test_a_changed_torn_or_foreign_file_is_refused_in_one_line(tmp_path):
-    path = items_path(Home(tmp_path), "selfknowledge")
-    with pytest.raises(SourceError, match="not built yet"):
-        read_rows(path, Item)
-    write_rows(path, [ITEM], Item, "")
-    table = pq.read_table(path)
-    rows = table.to_pylist()
-    rows[0]["answers"] = [("en", ["Grace"]), ("ko", [])]
-    pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), path)
-    with pytest.raises(SourceError, match="sk-x-000000 was changed by hand"):
-        read_rows(path, Item)
-    pq.write_table(pa.table({"item_id": ["a"]}), path)
-    with pytest.raises(SourceError, match="not those of this version"):
-        read_rows(path, Item)
-    path.write_bytes(b"PAR1 torn")
-    with pytest.raises(SourceError, match="cannot be read"):
-        read_rows(path, Item)
+def test_another_seed_draws_others_but_never_changes_an_item():
+    part = Part("nq_open", [row(n) for n in range(200)])
+    one, two = (
+        {each.item_id: each.item_hash for each in build([part], "nq_open", "validation", limit=50, seed=seed)}
+        for seed in (1, 2)
+    )
+    assert set(one) != set(two) and all(one[name] == two[name] for name in one.keys() & two.keys())
+
+
+def test_the_same_row_has_the_same_id_in_every_split_and_draw():
+    parts = [Part("trivia_qa_train", [row(0), row(1)], "train"), Part("trivia_qa", [row(0)], "validation")]
+    every_id = {item.item_id for item in build(parts, "trivia_qa", "all")}
+    assert every_id == {
+        "sk-trivia_qa-train-000000", "sk-trivia_qa-train-000001", "sk-trivia_qa-validation-000000",
+    }  # fmt: skip
+    assert {each.item_id for each in build(parts[1:], "trivia_qa", "validation")} < every_id
+
+
+# --- splits -------------------------------------------------------------------------------------------------------------
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(0, 12), min_size=1, max_size=60))
+def test_fictional_questions_are_split_by_event_as_published(events):
+    rows = [row(n, event=f"event_{event:03d}") for n, event in enumerate(events)]
+    train, validation = (select(rows, "fictional_qa", split) for split in ("train", "validation"))
+    names = sorted({each.event_id for each in rows})
+    random.Random(42).shuffle(names)
+    assert {each.event_id for each in train} == set(names[: len(names) // 2])
+    assert {each.event_id for each in train}.isdisjoint(each.event_id for each in validation)
+    assert sorted(train + validation, key=lambda each: each.number) == rows
+    assert select(rows, "fictional_qa", "all") == rows
+
+
+def test_the_split_of_a_hundred_events_is_pinned():
+    rows = [row(n, event=f"event_{n:03d}") for n in range(100)]
+    train = [each.event_id for each in select(rows, "fictional_qa", "train")]
+    assert len(train) == 50 and train[:5] == ["event_001", "event_007", "event_008", "event_009", "event_010"]
+
+
+def test_the_facts_of_the_sample_are_halved_alike_for_every_study():
+    facts = of_items.sample_rows()
+    train, validation = (select(facts, "sample", split) for split in ("train", "validation"))
+    assert {len(train), len(validation)} == {len(facts) // 2, len(facts) - len(facts) // 2}
+    assert not {each.question_id for each in train} & {each.question_id for each in validation}
+
+
+def test_a_split_there_is_not_is_refused_with_those_there_are():
+    assert {name: split_of(name, None) for name in PARTS} == {
+        name: next(iter(own)) for name, own in PARTS.items()
+    }
+    with pytest.raises(StudyError, match="there are: validation, all"):
+        split_of("nq_open", "train")
+    with pytest.raises(StudyError, match="not published, so nothing could be right"):
+        split_of("trivia_qa", "test")
+
+
+# --- what must hold -----------------------------------------------------------------------------------------------------
+PART = Part("fictional_qa", [row(n, event=f"event_{n // 2:03d}") for n in range(8)])
+FIRST, *REST = build([PART], "fictional_qa", "train")
+
+
+def test_items_as_they_were_built_break_no_rule():
+    assert not [*violations([FIRST, *REST], [PART])] and len(REST) == 3
+
+
+@every(
+    ("said", "items"),
+    [
+        ("the item id is used 2 times", [FIRST, changed(REST[0], item_id=FIRST.item_id), *REST[1:]]),
+        ("position 7 at place 0", [changed(FIRST, position=7), *REST]),
+        ("not the answers of row", [changed(FIRST, answers=(("en", ("no",)),))]),
+        ("not the question of row", [changed(FIRST, questions=(("en", "Which?"),))]),
+        ("not the question of row 99", [changed(FIRST, source_row=99)]),
+        ("nothing could be right", [changed(FIRST, answers=(("en", ()),))]),
+    ],
+)
+def test_each_broken_rule_is_found_and_named(said, items):
+    assert any(said in line for line in violations(items, [PART]))

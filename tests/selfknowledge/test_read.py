@@ -9,14 +9,7 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.selfknowledge.prompts import YES_NO
 from metacog_pipeline.benchmarks.selfknowledge.read import abstains, matches, read_row, says_known
-from metacog_pipeline.benchmarks.selfknowledge.untidy_replies import (
-    ABSTENTIONS,
-    ANSWERS,
-    NEITHER,
-    NO,
-    REFUSALS,
-    YES,
-)
+from metacog_pipeline.benchmarks.selfknowledge.simulated import untidy
 from metacog_pipeline.reading.rows import BadRow
 from tests.tables import every
 
@@ -34,14 +27,14 @@ def test_a_labelled_row_is_read_as_labelled(row):
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_untidy_replies_of_simulated_observers_mean_what_they_say(language):
-    assert {says_known(text, language) for text in YES[language]} == {1}
-    assert {says_known(text, language) for text in NO[language]} == {0}
-    assert {says_known(text, language) for text in NEITHER[language]} == {None}
-    assert says_known(REFUSALS[language], language) == 0
-    assert all(map(abstains, (*ABSTENTIONS[language], REFUSALS[language])))
+    words = untidy()[language]
+    for kind, read in (("yes", 1), ("no", 0), ("neither", None)):
+        assert {says_known(text, language) for text in words[kind]} == {read}
+    assert says_known(words["refusal"], language) == 0
+    assert all(map(abstains, (*words["abstains"], words["refusal"])))
     name = {"en": "Lima", "es": "Lima", "zh": "利马", "ko": "리마"}[language]
-    assert all(matches(form.format(answer=name), [name]) for form in ANSWERS)
-    assert not any(abstains(form.format(answer=name), [name]) for form in ANSWERS)
+    assert all(matches(form.format(answer=name), [name]) for form in untidy()["answers"])
+    assert not any(abstains(form.format(answer=name), [name]) for form in untidy()["answers"])
 
 
 @given(

@@ -8,7 +8,7 @@ import pytest
 
 from metacog_pipeline.benchmark.contract import schema_of
 from metacog_pipeline.benchmarks.selfknowledge import SelfKnowledge
-from metacog_pipeline.benchmarks.selfknowledge.response import Response
+from metacog_pipeline.benchmarks.selfknowledge.read import Response
 from metacog_pipeline.llm.types import TokenLogprob
 
 
@@ -26,8 +26,8 @@ def test_a_right_answer_and_a_yes(bench):
     listed = (("Yes", math.log(0.8)), ("No", math.log(0.2)))
     meta = bench.call("meta", "Yes", logprobs=(TokenLogprob("Yes", math.log(0.8), listed),), after=1)
     row = one(bench, bench.call("direct", "Paris."), meta)
-    flags = ("correct", "correct_strict", "yes", "yes_strict", "yes_reference")
-    assert [row[name] for name in flags] == [1] * 5
+    flags = ("correct", "correct_inclusion", "yes", "yes_reference")
+    assert [row[name] for name in flags] == [1] * 4
     assert row["confidence"] == pytest.approx(0.8)
     assert (row["status"], row["reason"], row["abstained"]) == ("ok", None, None)
     assert (row["output"], row["meta_output"], row["answerable"]) == ("Paris.", "Yes", 1)
@@ -41,8 +41,7 @@ def test_a_right_answer_and_a_yes(bench):
 
 def test_a_wrong_answer_and_a_no(bench):
     row = one(bench, bench.call("direct", "Parisian"), bench.call("meta", "No. I am no Bayesian: eyes"))
-    assert (row["correct"], row["correct_strict"]) == (1, 0)
-    assert (row["yes"], row["yes_strict"], row["yes_reference"]) == (0, 0, 1)
+    assert (row["correct"], row["yes"], row["yes_reference"]) == (1, 0, 1)
 
 
 @pytest.mark.parametrize(("reply", "right"), [("{} Paris", 1), ("Paris. {}", 1), ("{0} Paris {0}", 0)])
@@ -53,12 +52,12 @@ def test_of_a_reply_longer_than_anybody_writes_both_ends_are_read(bench, reply, 
 
 @pytest.mark.parametrize(
     ("rule", "yes", "status"),
-    [("default", None, "meta_invalid"), ("reference", 1, "ok"), ("strict", 1, "ok")],
+    [("default", None, "meta_invalid"), ("reference", 1, "ok")],
 )
 def test_the_rule_of_the_study_decides_what_a_yes_is(bench, rule, yes, status):
     row = one(bench, bench.call("direct", "Lyon"), bench.call("meta", "Yes and no"), yes_no=rule)
     assert (row["yes"], row["status"], row["yes_no"]) == (yes, status, rule)
-    assert (row["correct"], row["yes_strict"], row["yes_reference"]) == (0, 1, 1)
+    assert (row["correct"], row["yes_reference"]) == (0, 1)
     assert (row["reason"] is None) == (status == "ok")
 
 
@@ -85,7 +84,7 @@ def test_each_condition_is_read_in_its_language(bench):
 def test_what_no_answer_is_accepted_of_is_never_right(bench):
     calls = [bench.call(step, "Yes", item=bench.UNANSWERABLE) for step in ("direct", "meta")]
     row = one(bench, *calls, item=bench.UNANSWERABLE)
-    assert (row["correct"], row["correct_strict"], row["answerable"], row["yes"]) == (0, 0, 0, 1)
+    assert (row["correct"], row["answerable"], row["yes"]) == (0, 0, 1)
 
 
 def test_leave_to_abstain_is_read_from_one_reply(bench):
@@ -93,8 +92,8 @@ def test_leave_to_abstain_is_read_from_one_reply(bench):
     for text, right, withheld in said:
         row = one(bench, bench.call("idk", text, condition="idk"), condition="idk")
         assert (row["correct"], row["abstained"], row["status"]) == (right, withheld, "ok")
-        empty = ("yes", "yes_strict", "yes_reference", "confidence", "meta_output")
-        assert [row[name] for name in empty] == [None] * 5
+        empty = ("yes_reference", "confidence", "meta_output")
+        assert [row[name] for name in empty] == [None] * 3
     curly = bench.call("idk", "I don’t know", condition="idk")
     assert one(bench, curly, condition="idk", yes_no="reference")["abstained"] == 0
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from metacog_pipeline.benchmarks.selfknowledge.construction.rows import read
+from metacog_pipeline.benchmarks.selfknowledge.items import sample_rows
 
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "selfknowledge" / "sample"
 LANGUAGES = ("en", "zh", "ko", "es")
@@ -29,7 +29,7 @@ def test_there_are_three_hundred_facts_in_four_languages():
     for row in rows:
         assert tuple(row["questions"]) == tuple(row["answers"]) == LANGUAGES
         assert all(row["answers"].values())
-    assert len(read(SAMPLE / "facts.jsonl")) == len(rows)
+    assert len(sample_rows()) == len(rows)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -9,8 +9,7 @@ import pytest
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.benchmarks.selfknowledge.items import Item
 from metacog_pipeline.benchmarks.selfknowledge.prompts import condition_steps, load_wording, messages
-from metacog_pipeline.benchmarks.selfknowledge.read import abstains, matches, says_known
-from metacog_pipeline.benchmarks.selfknowledge.response import read
+from metacog_pipeline.benchmarks.selfknowledge.read import abstains, matches, read_response, says_known
 from metacog_pipeline.benchmarks.selfknowledge.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, Message, OneOf, Sampling
@@ -52,7 +51,7 @@ def asked(observer: ObserverSpec, condition: str = "dual") -> tuple[np.ndarray, 
             "direct": Call("ok", text(respond(request(item, condition, "direct")))),
             "meta": Call("ok", meta.text, logprobs_json=encode_logprobs(meta.logprobs)),
         }
-        row = read(item, condition, calls, rule="entities", yes_no="default", wording=None)
+        row = read_response(item, condition, calls, rule="entities", yes_no="default", wording=None)
         right.append(row.correct == 1)
         yes.append(np.nan if row.yes is None else row.yes)
         shares.append(np.nan if row.confidence is None else row.confidence)

@@ -1,11 +1,11 @@
-"""Question sets arrive verified or not at all; a set without a known digest is pinned by its size and its first copy."""
+"""Question sets become rows, are fetched verified or not at all, and whatever is wrong in a file is one line."""
 
 import gzip
 import json
 import os
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pyarrow as pa
@@ -15,195 +15,257 @@ import pytest
 from metacog_pipeline.benchmarks.selfknowledge import sources
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.home import Home
+from tests.tables import every
 
 QA = Path(os.environ.get("METACOG_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data") / "qa"
-
-NQ = [{"question": f"question {n}", "answer": [f"answer {n}"]} for n in range(5)]
-MKQA = [
-    {
-        "example_id": n,
-        "query": f"q {n}",
-        "queries": {"en": f"q {n}", "zh_cn": "问", "ko": "문", "es": "¿?"},
-        "answers": {key: [{"text": f"a {n}"}] if n else [] for key in ("en", "zh_cn", "ko", "es")},
-    }
-    for n in range(3)
-]
-
-
-def lines(rows: Sequence[Mapping[str, object]]) -> bytes:
-    return "".join(json.dumps(row) + "\n" for row in rows).encode()
-
-
-@pytest.fixture
-def folder(tmp_path):
-    below = tmp_path / "from" / "deep"
-    below.mkdir(parents=True)
-    (below / "NQ-open.dev.jsonl").write_bytes(lines(NQ))
-    (below / "mkqa.jsonl.gz").write_bytes(gzip.compress(lines(MKQA)))
-    return tmp_path / "from"
-
-
-@pytest.fixture
-def small(folder):
-    """Two sources as small as the files of ``folder``: one pinned by its digest, one by its size."""
-    digest = sources.read_folder("nq_open", folder).digest
-    return {
-        "nq_open": replace(sources.SOURCES["nq_open"], rows=5, digests={"nq_open": digest}),
-        "mkqa": replace(sources.SOURCES["mkqa"], rows=3),
-    }
-
-
-@pytest.fixture
-def home(tmp_path):
-    return Home(tmp_path / "home")
+TRIVIA = {
+    "question_id": "tc_1",
+    "question": "Which?",
+    "answer": {"aliases": ["This one", "That"], "value": "x"},
+}
+FREEBASE = {
+    "Question-ID": "FreebaseQA-eval-0",
+    "RawQuestion": "Who flew first?",
+    "Parses": [
+        {"Answers": [{"AnswersName": ["orville", ""]}]},
+        {"Answers": [{"AnswersName": ["wilbur", "orville"]}, {"AnswersName": []}]},
+    ],
+}
+NQ = {"question": "who came", "answer": ["Ann", "Bob"]}
+WEB = {"qId": "wqs000000", "qText": "what is it?", "answers": ["It"]}
+MKQA = {
+    "example_id": -7449157003522518870,
+    "query": "who sang",
+    "queries": {"en": "who sang", "zh_cn": "谁唱的", "ko": "", "es": "quién cantó", "de": "wer sang"},
+    "answers": {
+        "en": [
+            {"type": "entity", "text": "Ana", "aliases": ["Anna", "Ana"]},
+            {"text": "Ben", "aliases": ["Anna"]},
+        ],
+        "zh_cn": [{"type": "entity", "text": "安娜"}],
+        "ko": [{"type": "unanswerable", "text": None}],
+        "es": [{"type": "entity", "text": "", "aliases": ["Ana"]}],
+    },
+}
+FICTIONAL = {
+    "event_id": "event_000", "question_id": "event_000_question_000", "question": "What rose?",
+    "natural_answer": "the tide", "duplicate_relationship": None,
+}  # fmt: skip
+ROWS: dict[str, dict[str, Any]] = {
+    "trivia_qa": TRIVIA, "freebase_qa": FREEBASE, "nq_open": NQ, "web_questions": WEB, "mkqa": MKQA,
+    "fictional_qa": FICTIONAL,
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "name", ["nq_open", "web_questions", "efficientqa", "trivia_sample", "popqa", "selfaware"]
+def lines(path: Path, *rows: object) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def read(name: str, path: Path) -> list[sources.Row]:
+    return sources.of_rows(path, sources._SETS[name].layout)
+
+
+def said(name: str, path: Path) -> str:
+    with pytest.raises(SourceError) as caught:
+        read(name, path)
+    text = str(caught.value)
+    assert "\n" not in text and str(path) in text and len(text) < 600
+    return text
+
+
+# --- layouts ------------------------------------------------------------------------------------------------------------
+@every(
+    ("file", "name", "rows"),
+    [
+        ("nq_open_dev.jsonl.gz", "nq_open", 3610),
+        ("nq_efficientqa_dev_1.1.jsonl.gz", "efficientqa", 1800),
+        ("webquestions_test.jsonl.gz", "web_questions", 2032),
+        ("mkqa_fixture_6.jsonl.gz", "mkqa", 6),
+    ],
 )
-def test_the_published_files_are_the_pinned_ones(name, home):
+def test_published_files_have_the_published_number_of_questions(file, name, rows):
+    path = QA / file
+    if not path.exists():
+        pytest.skip(f"{path} is not here; set METACOG_DATA")
+    assert [row.number for row in read(name, path)] == list(range(rows))
+
+
+def test_mkqa_as_published_has_four_languages_and_keeps_its_unanswerable_questions():
+    path = QA / "mkqa_fixture_6.jsonl.gz"
+    if not path.exists():
+        pytest.skip(f"{path} is not here; set METACOG_DATA")
+    rows = read("mkqa", path)
+    assert all(set(row.questions) == set(row.answers) == {"en", "zh", "ko", "es"} for row in rows)
+    assert rows[4].answers["en"][:2] == ["Hafþór Júlíus Björnsson", "Hafthór Júlíus Björnsson"]
+    assert rows[5].answers["ko"] == ["리들리 스콧"] and rows[5].question_id == "7631360939705650347"
+    assert [row.topic for row in rows[1:4]] == ["long_answer", "unanswerable", "unanswerable"]
+
+
+@every(
+    ("name", "question_id", "answers"),
+    [
+        ("trivia_qa", "tc_1", ["This one", "That"]), ("freebase_qa", "FreebaseQA-eval-0", ["orville", "wilbur"]),
+        ("nq_open", "0", ["Ann", "Bob"]), ("web_questions", "wqs000000", ["It"]),
+        ("mkqa", "-7449157003522518870", ["Ana", "Anna", "Ben"]),
+        ("fictional_qa", "event_000_question_000", ["the tide"]),
+    ],
+)  # fmt: skip
+def test_every_layout_is_read_from_lines_an_array_and_packed_files(name, question_id, answers, tmp_path):
+    plain = lines(tmp_path / "a.jsonl", ROWS[name])
+    packed, array = tmp_path / "a.jsonl.gz", tmp_path / "a.json"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    array.write_text("\ufeff " + json.dumps([ROWS[name]]), encoding="utf-8")
+    assert read(name, plain) == read(name, packed) == read(name, array)
+    (row,) = read(name, plain)
+    assert (row.question_id, row.answers["en"]) == (question_id, answers)
+
+
+def test_trivia_qa_is_read_from_parquet_and_freebase_from_its_list_of_questions(tmp_path):
+    pq.write_table(pa.Table.from_pylist([TRIVIA]), tmp_path / "t.parquet")
+    assert read("trivia_qa", tmp_path / "t.parquet") == read("trivia_qa", lines(tmp_path / "a.jsonl", TRIVIA))
+    (tmp_path / "f.json").write_text(json.dumps({"Version": "1.0", "Questions": [FREEBASE]}, indent=1))
+    assert read("freebase_qa", tmp_path / "f.json")[0].questions == {"en": "Who flew first?"}
+
+
+def test_mkqa_falls_back_to_the_english_query_and_is_not_asked_without_an_entry(tmp_path):
+    (row,) = read("mkqa", lines(tmp_path / "a.jsonl", MKQA))
+    assert row.questions == {"en": "who sang", "zh": "谁唱的", "ko": "who sang", "es": "quién cantó"}
+    assert row.answers["ko"] == [] and row.answers["es"] == ["Ana"] and row.topic == "entity"
+    less = {**MKQA, "answers": {"es": MKQA["answers"]["es"]}}  # type: ignore[index]
+    assert set(read("mkqa", lines(tmp_path / "b.jsonl", less))[0].questions) == {"es"}
+
+
+def test_fictional_qa_leaves_repeated_questions_out_and_keeps_their_row_numbers(tmp_path):
+    again = {**FICTIONAL, "question_id": "b", "duplicate_relationship": "exact"}
+    third = {**FICTIONAL, "question_id": "c", "event_id": "event_001"}
+    rows = read("fictional_qa", lines(tmp_path / "a.jsonl", FICTIONAL, again, third))
+    assert [(row.number, row.event_id) for row in rows] == [(0, "event_000"), (2, "event_001")]
+
+
+def test_a_question_that_is_there_twice_is_kept_and_another_under_its_id_is_refused(tmp_path):
+    assert len(read("trivia_qa", lines(tmp_path / "a.jsonl", TRIVIA, TRIVIA))) == 2
+    path = lines(tmp_path / "b.jsonl", TRIVIA, {**TRIVIA, "question": "Another?"})
+    assert ":2: the id 'tc_1' is that of another question" in said("trivia_qa", path)
+
+
+def test_a_part_without_any_answers_is_refused_and_one_such_question_is_kept(tmp_path):
+    empty = {**TRIVIA, "question_id": "tc_2", "answer": {"aliases": []}}
+    assert "a test part?" in said("trivia_qa", lines(tmp_path / "a.jsonl", empty))
+    rows = read("trivia_qa", lines(tmp_path / "b.jsonl", TRIVIA, empty))
+    assert [row.answers["en"] for row in rows] == [["This one", "That"], []]
+
+
+# --- hostile files ------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ROWS)
+def test_a_row_without_one_of_its_fields_or_with_another_type_is_named(name, tmp_path):
+    path, row = tmp_path / "bad.jsonl", ROWS[name]
+    for field in row:
+        gone = {key: value for key, value in row.items() if key != field}
+        assert f"{path}:2" in said(name, lines(path, row, gone))
+        blank = [] if field in ("event_id", "Parses") else ["", "  "]
+        others: list[object] = [3.5, True, [[1]], [None, 2], *blank]
+        for wrong in others if field != "duplicate_relationship" else ():
+            assert f"{path}:2" in said(name, lines(path, row, {**row, field: wrong}))
+
+
+@every("blank", ["", "  ", "\t\n", "x" * 30_000])
+def test_a_blank_answer_is_refused_because_it_would_be_found_in_every_reply(blank, tmp_path):
+    assert ":1: " in said("nq_open", lines(tmp_path / "a.jsonl", {**NQ, "answer": ["ok", blank]}))
+
+
+def test_half_a_character_is_refused(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"question": "a", "answer": ["\\ud800"]}\n')
+    assert ":1: " in said("nq_open", path)
+
+
+@every("name", ROWS)
+@every(
+    "data",
+    [
+        b"", b"[]", b"{}", b"[1]", b"null", b"not json", b"\xff\xfe\x00", b"PAR1", b"PAR1" + bytes(100) + b"PAR1",
+        b"\x1f\x8b\x08torn", b"[" * 100_000, b'{"question": "a", "question": "b"}', b'{"question": NaN}',
+        b'{"Questions": {}}',
+    ],
+)  # fmt: skip
+def test_anything_that_is_no_such_file_is_one_line(name, data, tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(data)
+    said(name, path)
+
+
+# --- fetching -----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ["nq_open", "web_questions", "efficientqa"])
+def test_the_published_files_are_the_pinned_ones(name, tmp_path):
     if not QA.is_dir():
         pytest.skip(f"{QA} is not here; set METACOG_DATA")
-    (found,) = sources.fetch(home, [name], folder=QA)
-    assert found.rows == sources.SOURCES[name].rows and found.digest in sources.SOURCES[name].digests.values()
-    assert len(sources.load_source(home, name)) == found.rows and sources.read_folder(name, QA).published
-    note = json.loads(found.path.with_suffix(".json").read_text())
-    assert note["revision"] == sources.SOURCES[name].revision and len(note["file_digest"]) == 64
-    assert note["unanswerable"] == (1032 if name == "selfaware" else 0)
+    (found,) = sources.fetch(Home(tmp_path), [name], folder=QA)
+    assert found.rows == sources._SETS[name].rows == len(sources.load(Home(tmp_path), name))
+    (again,) = sources.fetch(Home(tmp_path), [name])
+    assert again.origin == "already here"
 
 
-def test_every_source_names_a_commit_and_is_on_https():
-    for source in sources.SOURCES.values():
-        assert source.url.startswith("https://") and f"/{source.revision}/" in source.url
-        assert len(source.revision) == 40 and source.rows and source.names
-        assert all(len(digest) == 64 for digest in source.digests.values())
+def test_a_changed_question_or_another_number_of_them_is_refused(tmp_path):
+    with pytest.raises(SourceError, match="2 questions, but source 'mkqa' has 10000"):
+        rows = [MKQA, {**MKQA, "example_id": 2}]
+        sources.SOURCES["mkqa"].rows(lines(tmp_path / "mkqa.jsonl", *rows))
+    path = QA / "nq_open_dev.jsonl.gz"
+    if not path.exists():
+        pytest.skip(f"{path} is not here; set METACOG_DATA")
+    changed = gzip.decompress(path.read_bytes()).replace(b'{"question": "', b'{"question": "so ', 1)
+    (tmp_path / "NQ-open.dev.jsonl").write_bytes(changed)
+    with pytest.raises(SourceError, match="not the questions of source 'nq_open'"):
+        sources.fetch(Home(tmp_path / "home"), ["nq_open"], folder=tmp_path)
 
 
-def test_sources_are_found_below_a_folder_and_kept_with_a_note(home, folder, small):
-    one, two = sources.fetch(home, folder=folder, sources=small)
-    assert (one.rows, two.rows) == (5, 3)
-    note = json.loads(two.path.with_suffix(".json").read_text())
-    assert note["origin"].endswith("mkqa.jsonl.gz") and note["revision"] is None and note["layout"] == "mkqa"
-    assert note["unanswerable"] == 1
-    questions = [row.questions["en"] for row in sources.load_source(home, "nq_open")]
-    assert questions == [each["question"] for each in NQ]
-    assert sources.kept_digest(home, "nq_open") == one.digest
-    stamp = one.path.stat().st_mtime_ns
-    again = sources.fetch(home, sources=small)
-    assert [f.origin for f in again] == ["already here"] * 2 and one.path.stat().st_mtime_ns == stamp
+def test_a_source_that_is_not_fetched_says_what_to_do(tmp_path):
+    with pytest.raises(SourceError, match="not fetched; run `metacog doctor STUDY --fetch`"):
+        sources.load(Home(tmp_path), "mkqa")
+    assert sources.SOURCES["mkqa"].kept_digest(Home(tmp_path)) is None
 
 
-def test_packing_does_not_matter_to_the_digest_but_content_does(home, folder, small):
-    path = folder / "deep" / "NQ-open.dev.jsonl"
-    path.unlink()
-    pq.write_table(pa.Table.from_pylist(NQ), folder / "nq_open.parquet")
-    assert sources.fetch(home, ["nq_open"], folder=folder, sources=small)[0].rows == 5
-    sources.source_path(home, "nq_open").unlink()
-    pq.write_table(pa.Table.from_pylist(list(reversed(NQ))), folder / "nq_open.parquet")
-    with pytest.raises(SourceError, match=r"expected sha256 .*found .*folder = "):
-        sources.fetch(home, ["nq_open"], folder=folder, sources=small)
-
-
-def test_a_set_without_a_known_digest_needs_its_published_size(home, folder):
-    with pytest.raises(SourceError, match=r"3 questions, but source 'mkqa' has 10000.*folder = "):
-        sources.fetch(home, ["mkqa"], folder=folder)
-    assert not sources.source_path(home, "mkqa").exists()
-
-
-def test_the_first_file_fetched_pins_a_set_without_a_known_digest(home, folder, small):
-    (first,) = sources.fetch(home, ["mkqa"], folder=folder, sources=small)
-    path = folder / "deep" / "mkqa.jsonl.gz"
-    path.write_bytes(gzip.compress(lines([*MKQA[:2], {**MKQA[2], "query": "another", "queries": {}}])))
-    first.path.write_text(first.path.read_text().replace("q 1", "q I"))
-    with pytest.raises(SourceError, match="not the one fetched: expected sha256"):
-        sources.load_source(home, "mkqa")
-    with pytest.raises(SourceError, match=r"first fetched here.*delete .*mkqa\.json"):
-        sources.fetch(home, ["mkqa"], folder=folder, sources=small)
-    first.path.with_suffix(".json").unlink()
-    with pytest.raises(SourceError, match="note with its digest is gone"):
-        sources.load_source(home, "mkqa")
-    assert sources.fetch(home, ["mkqa"], folder=folder, sources=small)[0].digest != first.digest
-
-
-def test_a_file_itself_can_be_named_whatever_it_is_called(home, tmp_path, small):
-    odd = tmp_path / "what.txt"
-    odd.write_bytes(lines(NQ))
-    assert sources.fetch(home, ["nq_open"], folder=odd, sources=small)[0].rows == 5
-
-
-def test_questions_of_a_folder_are_read_as_they_are_and_not_called_published(folder):
-    found = sources.read_folder("nq_open", folder)
-    assert len(found.rows) == 5 and not found.published and found.path.name == "NQ-open.dev.jsonl"
-    before = sources.folder_digest("nq_open", folder)
-    found.path.write_bytes(lines(NQ[:4]))
-    assert sources.folder_digest("nq_open", folder) != before
-    with pytest.raises(SourceError, match="no file for source 'popqa'"):
-        sources.read_folder("popqa", folder)
-    with pytest.raises(SourceError, match="no such folder"):
-        sources.read_folder("popqa", folder / "none")
-
-
-def test_missing_files_and_wrong_names_say_what_to_do(home, tmp_path):
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(SourceError, match=r"NQ-open\.dev\.jsonl.*\.gz"):
-        sources.fetch(home, ["nq_open"], folder=tmp_path / "empty")
-    with pytest.raises(SourceError, match="no such folder"):
-        sources.fetch(home, folder=tmp_path / "none")
-    with pytest.raises(SourceError, match="'unheard' is no source of selfknowledge; there are: trivia_qa"):
-        sources.fetch(home, ["unheard"], folder=tmp_path)
-    with pytest.raises(SourceError, match="not fetched; run `metacog doctor STUDY --fetch --source mkqa`"):
-        sources.load_source(home, "mkqa")
-    assert sources.kept_digest(home, "mkqa") is None
-
-
-@pytest.mark.parametrize("note", ["", "[]", "{}", '{"digest": 3}', "[" * 9999])
-def test_a_note_that_says_nothing_is_fetched_anew(note, home, folder, small):
-    (first,) = sources.fetch(home, ["mkqa"], folder=folder, sources=small)
-    first.path.with_suffix(".json").write_text(note)
-    assert sources.fetch(home, ["mkqa"], folder=folder, sources=small)[0].origin != "already here"
-
-
-# --- over the network --------------------------------------------------------------------------------------------
-
-
-def server(data: bytes, status: int = 200, **headers: str) -> httpx.MockTransport:
-    def respond(request: httpx.Request) -> httpx.Response:
-        told = {"content-length": str(len(data)), **headers}
-        return httpx.Response(status, headers=told, content=iter([data]), request=request)
-
-    return httpx.MockTransport(respond)
-
-
-def test_a_download_is_verified_and_kept_with_its_revision(home, small):
-    seen: list[tuple[str, int, int | None]] = []
-    packed = gzip.compress(lines(MKQA))
-    (found,) = sources.fetch(
-        home, ["mkqa"], sources=small, transport=server(packed), progress=lambda *told: seen.append(told)
-    )
-    note = json.loads(found.path.with_suffix(".json").read_text())
-    source = sources.SOURCES["mkqa"]
-    assert (found.origin, note["revision"]) == (source.url, source.revision)
-    assert seen[-1] == ("mkqa", len(packed), len(packed))
-    assert sorted(p.name for p in found.path.parent.iterdir()) == ["mkqa.json", "mkqa.jsonl"]
-
-
-def test_the_hub_may_lead_on_to_its_own_store_and_nowhere_else(home):
-    asked: list[str] = []
-    target = "https://cas-bridge.xethub.hf.co/file?signed=1"
-    row = {"question_id": "a", "event_id": "e", "question": "q", "natural_answer": "x"}
-    data = lines([{**row, "duplicate_relationship": None}])
+def test_the_hub_may_lead_on_to_its_own_store_and_nowhere_else(tmp_path):
+    leads = ["https://cas-bridge.xethub.hf.co/file?signed=1"]
 
     def respond(request: httpx.Request) -> httpx.Response:
-        asked.append(f"{request.method} {request.url.host}")
         if request.url.host == "huggingface.co":
-            return httpx.Response(302, headers={"location": target}, request=request)
-        return httpx.Response(200, content=iter([data]), request=request)
+            return httpx.Response(302, headers={"location": leads[-1]}, request=request)
+        return httpx.Response(200, content=iter([json.dumps(FICTIONAL).encode()]), request=request)
 
-    one = {"fictional_qa": replace(sources.SOURCES["fictional_qa"], rows=1)}
-    (found,) = sources.fetch(home, ["fictional_qa"], sources=one, transport=httpx.MockTransport(respond))
-    assert found.rows == 1 and asked[-1] == "GET cas-bridge.xethub.hf.co"
+    source = replace(sources.SOURCES["fictional_qa"], rows=lambda path: len(read("fictional_qa", path)))
+    assert source.fetch(Home(tmp_path), transport=httpx.MockTransport(respond)).rows == 1
     for elsewhere in ("https://nothf.co/x", "https://hf.co.evil.invalid/x", "http://cdn.hf.co/x"):
-        target = elsewhere
-        sources.source_path(home, "fictional_qa").unlink(missing_ok=True)
+        leads.append(elsewhere)
+        source.path(Home(tmp_path)).unlink(missing_ok=True)
         with pytest.raises(SourceError, match=r"redirected|https only"):
-            sources.fetch(home, ["fictional_qa"], sources=one, transport=httpx.MockTransport(respond))
+            source.fetch(Home(tmp_path), transport=httpx.MockTransport(respond))
+
+
+# --- the authors' prompts -----------------------------------------------------------------------------------------------
+NAMES = [f"{step}{code}" for step in ("DIRECT_QA", "META_QA") for code in ("", "_CN", "_KO", "_ES")]
+
+
+def prompts_file(path: Path, names: list[str]) -> Path:
+    texts = [f'{name}_PROMPT = """{name}: {{question}}\n"""' for name in names]
+    path.write_text("\n".join(["raise SystemExit('run')", *texts, "OTHER = 3"]), encoding="utf-8")
+    return path
+
+
+def test_the_authors_prompts_are_read_as_literals_and_nothing_is_run(tmp_path):
+    found = sources.reference_prompts(prompts_file(tmp_path / "prompt.py", [*NAMES, "DIRECT_QA_WITH_IDW"]))
+    assert found["en", "direct"] == "DIRECT_QA: {question}\n" and found["zh", "meta"].startswith("META_QA_CN")
+    assert found["en", "idk"].startswith("DIRECT_QA_WITH_IDW") and len(found) == 9
+
+
+def test_a_file_without_all_prompts_or_without_code_is_refused(tmp_path):
+    for path in (
+        prompts_file(tmp_path / "a.py", NAMES[1:]),
+        lines(tmp_path / "b.py", "x"),
+        tmp_path / "none.py",
+    ):
+        with pytest.raises(SourceError):
+            sources.reference_prompts(path)
+    (tmp_path / "c.py").write_text("(")
+    with pytest.raises(SourceError, match="not the authors' file of prompts"):
+        sources.reference_prompts(tmp_path / "c.py")

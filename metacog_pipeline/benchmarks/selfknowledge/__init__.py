@@ -1,14 +1,23 @@
 """Self-knowledge: does a model know which questions it can answer?
 
 "Fine-Tuning Language Models to Know What They Know" (ESMA, 2026), arXiv:2602.02605.
-Each question is asked twice in separate contexts: for its answer, and whether the answer is known. Reproduces the
-layout of Tables 1 to 7 (d′ of type 2, raw alignment, failure ratios of yes and no).
+Each question is asked twice in separate contexts: for its answer, and whether the answer is known.
 
-Read in this order: ``items`` (what is asked), ``prompts`` (in which words), ``benchmark`` (in which calls), ``read``
-(whether an answer is right, said to be known, withheld), ``rules`` (the paper's rules of that, literally), ``certainty``
-(how sure a yes is), ``response`` (one row per item and condition), ``measures``, ``contrasts``, ``curves``.
-``simulated`` answers instead of a model, ``sources`` fetches the published question sets, ``construction`` reads them and
-the shipped facts.
+==============  ============================================================================================================
+``benchmark``   the class: what it declares to the pipeline
+``settings``    its table of the study file
+``sources``     the published question sets and the authors' prompts: where they are, how they are read
+``items``       the item, and the steps that make the items
+``prompts``     the words
+``rules``       the paper's rules of reading, literally
+``read``        reading replies, and rows of answers made elsewhere
+``measures``    d′ of type 2 and its criterion, abstention, curves
+``contrasts``   tests between models, languages, and ways of asking
+``published``   the printed numbers computed again from each other
+``report``      the board, the figures, and the manifest of the paper
+``simulated``   respondents of known accuracy, d′ and criterion
+``training``    training a model to know what it knows
+==============  ============================================================================================================
 """
 
 from __future__ import annotations
@@ -24,7 +33,7 @@ if TYPE_CHECKING:
 PARTS = {
     "SelfKnowledge": f"{__name__}.benchmark:SelfKnowledge",
     "Settings": f"{__name__}.settings:Settings",
-    "board": f"{__name__}.board:BOARD",
+    "board": f"{__name__}.report:BOARD",
     "read_row": f"{__name__}.read:read_row",
 }
 __getattr__ = registry.lazily(__name__, "SelfKnowledge", PARTS)

@@ -1,36 +1,64 @@
-"""The item of the self-knowledge benchmark: one question with the answers that are accepted, in one or more languages.
+"""The item, the parts of the question sets, and the steps that make the items of a study.
 
-What data sets there are stands in ``question_sets``, their parts and languages in ``construction.datasets``.
+Items are drawn by the SHA-256 of seed and item id: a larger limit adds items and changes none. FictionalQA is split by
+event as its results were published, so that no event is in two parts: the sorted events, shuffled by Python's generator
+with seed 42, the first half for ``train``. The shipped facts are split in halves by the same draw for every study.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import get_args
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
 
+import polars as pl
+
+from metacog_pipeline.benchmark.contract import Check, Checked, Inputs, Made, Step
 from metacog_pipeline.benchmark.contract import Item as ContractItem
+from metacog_pipeline.benchmark.seeded_sample import seeded_sample
+from metacog_pipeline.benchmarks.selfknowledge import sources
 from metacog_pipeline.benchmarks.selfknowledge.settings import Dataset, Language
+from metacog_pipeline.benchmarks.selfknowledge.sources import Row
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.files import sha256_hex, shipped
+from metacog_pipeline.home import Home
 
 BENCHMARK = "selfknowledge"
 LANGUAGES: tuple[Language, ...] = get_args(Language)
-DATASETS: tuple[Dataset, ...] = get_args(Dataset)
-LANGUAGE_OF: Mapping[str, str] = {  # condition -> the language it is asked in
-    kind if language == "en" else f"{kind}_{language}": language
-    for kind in ("dual", "idk")
-    for language in LANGUAGES
-}
+SAMPLE = "sample"
+SPLIT_SEED = 42
+DUAL, IDK, PRECEDED = "dual", "idk", "preceded"
+LANGUAGE_OF: Mapping[str, str] = {  # condition → the language it is asked in
+    **{
+        kind if code == "en" else f"{kind}_{code}": code for kind in (DUAL, IDK) for code in LANGUAGES
+    },
+    PRECEDED: "en",
+}  # fmt: skip
 CONDITIONS = tuple(LANGUAGE_OF)
+#: Data set → its parts, each with the sources it is read from; the first part is the one the paper's results are about.
+PARTS: Mapping[Dataset, Mapping[str, tuple[str, ...]]] = {
+    "sample": {"all": (), "train": (), "validation": ()},
+    "trivia_qa": {
+        "validation": ("trivia_qa",), "train": ("trivia_qa_train",), "all": ("trivia_qa_train", "trivia_qa"),
+    },
+    "freebase_qa": dict.fromkeys(("test", "all"), ("freebase_qa",)),
+    "nq_open": dict.fromkeys(("validation", "all"), ("nq_open",)),
+    "web_questions": dict.fromkeys(("test", "all"), ("web_questions",)),
+    "efficientqa": dict.fromkeys(("validation", "all"), ("efficientqa",)),
+    "mkqa": dict.fromkeys(("all", "train"), ("mkqa",)),  # its only part is published under the name of "train"
+    "fictional_qa": dict.fromkeys(("all", "train", "validation"), ("fictional_qa",)),
+}  # fmt: skip
 
 
 class Item(ContractItem):
     """One question; ``questions`` and ``answers`` are by language, an empty tuple of answers: nothing is right.
 
-    ``item_id`` is made of data set and source row, so the same in every language, draw and split. ``dataset`` has
-    ``-local`` behind it where the questions may not be the published ones. ``position`` is the place in the order the
-    items were drawn, which a larger ``limit`` does not change. ``question_id`` is what the source calls the question,
-    or its row as text. No key: TriviaQA has questions twice, under one id, which are no independent trials, and
-    WebQuestions names the page a question is about. ``event_id`` ties questions about the same thing together. What a
-    source does not say is empty.
+    ``item_id`` is made of data set and source row, so the same in every language, draw and split. ``position`` is the place
+    in the order the items were drawn. ``question_id`` is what the source calls the question, or its row as text. No key:
+    TriviaQA has questions twice, under one id, which are no independent trials. ``event_id`` ties questions about the same
+    thing together. What a source does not say is empty.
     """
 
     split: str
@@ -56,10 +84,6 @@ class Item(ContractItem):
         """Return the answers accepted in ``language``; empty where nothing is right."""
         return dict(self.answers).get(language, ())
 
-    def answerable(self, language: str = "en") -> bool:
-        """Whether any answer in ``language`` can be right."""
-        return bool(self.accepted(language))
-
     @property
     def cluster(self) -> str:
         """Questions about one event, or the same question standing twice in a source, are drawn together."""
@@ -74,3 +98,174 @@ def asked(items: Iterable[Item], condition: str) -> list[Item]:
     """Return the items that have a question in the language of ``condition``."""
     language = LANGUAGE_OF[condition]
     return [item for item in items if item.question(language) is not None]
+
+
+# --- from rows to items -------------------------------------------------------------------------------------------------
+class Part(NamedTuple):
+    """The rows of one source; ``label`` stands in the item ids where a data set has several sources."""
+
+    source: str
+    rows: Sequence[Row]
+    label: str = ""
+
+
+def split_of(dataset: Dataset, named: str | None) -> str:
+    """Return the part a study asks; StudyError where there is none such, or its answers are not published."""
+    parts = PARTS[dataset]
+    if named is None or named in parts:
+        return named or next(iter(parts))
+    unpublished = dataset == "trivia_qa" and named == "test"
+    why = "the answers of this part are not published, so nothing could be right; " if unpublished else ""
+    raise StudyError(f'selfknowledge: {dataset} has no split "{named}"; {why}there are: {", ".join(parts)}')
+
+
+def sample_rows() -> list[Row]:
+    """Return the facts that ship with the package."""
+    return sources.of_rows(_sample_file(), sources.OURS)
+
+
+def _sample_file() -> Path:
+    return shipped("data", "selfknowledge", "sample", "facts.jsonl")
+
+
+def parts_of(home: Home, dataset: Dataset, split: str) -> list[Part]:
+    """Return the sources a split is read from, verified."""
+    if dataset == SAMPLE:
+        return [Part(SAMPLE, sample_rows())]
+    labels = {"trivia_qa_train": "train", "trivia_qa": "validation"}
+    return [Part(name, sources.load(home, name), labels.get(name, "")) for name in PARTS[dataset][split]]
+
+
+def build(
+    parts: Sequence[Part], dataset: str, split: str, *, limit: int | None = None, seed: int = 0
+) -> list[Item]:
+    """Return the items of ``split``, at most ``limit``, in the order in which they are drawn by ``seed``."""
+    chosen = {
+        "-".join(("sk", dataset, *([part.label] if part.label else []), f"{row.number:06d}")): (part, row)
+        for part in parts
+        for row in select(part.rows, dataset, split)
+    }
+    drawn = seeded_sample(chosen, len(chosen) if limit is None else limit, seed, BENCHMARK)
+    return [_item(name, dataset, split, place, *chosen[name]) for place, name in enumerate(drawn)]
+
+
+def _item(name: str, dataset: str, split: str, position: int, part: Part, row: Row) -> Item:
+    return Item(
+        item_id=name, dataset=dataset, split=split, position=position, questions=tuple(row.questions.items()),
+        answers=tuple((code, tuple(each)) for code, each in row.answers.items()), question_id=row.question_id,
+        event_id=row.event_id, topic=row.topic, difficulty=row.difficulty, source=part.source, source_row=row.number,
+    )  # fmt: skip
+
+
+def select(rows: Sequence[Row], dataset: str, split: str) -> list[Row]:
+    """Return the rows of ``split`` where the parts of a data set stand in one file, else all."""
+    if split == "all" or dataset not in (SAMPLE, "fictional_qa"):
+        return list(rows)
+    if dataset == "fictional_qa":
+        keys = [row.event_id for row in rows]
+        train = train_events(keys)
+    else:
+        keys = [row.question_id for row in rows]
+        train = set(seeded_sample(keys, len(keys) // 2, SPLIT_SEED, f"{BENCHMARK}-train"))
+    return [row for row, key in zip(rows, keys, strict=True) if (key in train) == (split == "train")]
+
+
+def train_events(events: Iterable[str]) -> set[str]:
+    """Return the events of the part ``train`` of FictionalQA."""
+    shuffled = sorted(set(events))
+    random.Random(SPLIT_SEED).shuffle(shuffled)
+    return set(shuffled[: len(shuffled) // 2])
+
+
+def violations(items: Sequence[Item], parts: Sequence[Part]) -> Iterator[str]:
+    """Yield one line per item that is not what its source says; nothing when all holds."""
+    rows = {(part.source, row.number): row for part in parts for row in part.rows}
+    for name, n in Counter(item.item_id for item in items).items():
+        if n > 1:
+            yield f"{name}: the item id is used {n} times"
+    for place, item in enumerate(items):
+        row = rows.get((item.source, item.source_row))
+        if item.position != place:
+            yield f"{item.item_id}: position {item.position} at place {place}"
+        if row is None or dict(item.questions) != row.questions:
+            yield f"{item.item_id}: not the question of row {item.source_row} of {item.source!r}"
+        elif {code: list(each) for code, each in item.answers} != row.answers:
+            yield f"{item.item_id}: not the answers of row {item.source_row} of {item.source!r}"
+    if not any(accepted for item in items for _, accepted in item.answers):
+        yield "no question has an answer: nothing could be right"
+
+
+# --- steps --------------------------------------------------------------------------------------------------------------
+def input_digests(benchmark: Any) -> object:
+    """Return the split and the digests of what the items are built from; a source that is not fetched is left out."""
+    settings, home = benchmark.settings, benchmark.context.home
+    if settings.dataset == SAMPLE:
+        return [benchmark.split, {SAMPLE: sha256_hex(_sample_file().read_bytes())}]
+    names = PARTS[settings.dataset][benchmark.split]
+    found = {name: sources.SOURCES[name].kept_digest(home) for name in names}
+    return [benchmark.split, {name: digest for name, digest in found.items() if digest is not None}]
+
+
+def bring_sources(benchmark: Any, inputs: Inputs) -> Made:
+    """Bring the questions the study asks home, verified."""
+    names, home = benchmark.needed_sources(), benchmark.context.home
+    origins = (
+        [found.origin for found in sources.fetch(home, names)] if names else [benchmark.settings.dataset]
+    )
+    parts = parts_of(home, benchmark.settings.dataset, benchmark.split)
+    rows = [row for part in parts for row in part.rows]
+    first = [
+        {"question": next(iter(row.questions.values())), "answers": " | ".join(next(iter(row.answers.values()))[:3])}
+        for row in rows[:5]
+    ]  # fmt: skip
+    without = sum(not any(row.answers.values()) for row in rows)
+    facts = {"rows": len(rows), "unanswerable": without, "origin": "; ".join(origins)}
+    return Made(frame=pl.DataFrame(first), facts=facts)
+
+
+def make_items(benchmark: Any, inputs: Inputs) -> Made:
+    """Build the items the study asks and check them against their sources."""
+    settings, split = benchmark.settings, benchmark.split
+    parts = parts_of(benchmark.context.home, settings.dataset, split)
+    items = build(parts, settings.dataset, split, limit=settings.limit, seed=benchmark.context.seed)
+    for language in settings.languages:
+        if not any(item.question(language) for item in items):
+            raise StudyError(
+                f'selfknowledge: {settings.dataset} has no question in "{language}"; leave it out'
+            )
+    broken = list(violations(items, parts))
+    without = sum(not any(accepted for _, accepted in item.answers) for item in items)
+    return Made(
+        rows=items,
+        facts={"dataset": settings.dataset, "split": split, "items": len(items), "unanswerable": without},
+        checks={
+            "invariants_hold": Checked(not broken, {"violations": broken[:50]}),
+            "mostly_answerable": Checked(10 * without <= len(items), {"without an answer": without}),
+        },
+    )
+
+
+STEPS = (
+    Step(
+        "sources",
+        "Short-answer questions with all accepted answers: a published set, verified, or the facts of the sample.",
+        bring_sources,
+        inputs=input_digests,
+    ),
+    Step(
+        "items",
+        "The questions, in every language they have, the same for every model, run and condition.",
+        make_items,
+        needs=("sources",),
+        writes=Item,
+        checks={
+            "invariants_hold": Check(
+                "Every question and its answers are those of its source.", blocking=True
+            ),
+            "mostly_answerable": Check(
+                "Nine in ten questions have an answer; the others count as wrong, and accuracy says so apart."
+            ),
+        },
+        inputs=input_digests,
+    ),
+)

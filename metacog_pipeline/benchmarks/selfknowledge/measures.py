@@ -1,104 +1,91 @@
-"""Measures of the table right/wrong × yes/no, each with its interval or the reason it has none.
+"""Measures of the table right/wrong × yes/no, each with its interval or the reason it has none; curves of the graded yes.
 
 With H, F the yeses to right and to wrong answers, n1 right and n0 wrong answers (arXiv:2602.02605, section 3 and code):
 
 ===================  ==============================================================
-accuracy             n1 / n
-yes_ratio            (H + F) / n
 raw_alignment        (H + n0 - F) / n
 yfr, nfr             F / (H + F), (n1 - H) / (n - H - F): shares of the yeses, noes
 hit_rate             H / n1
 false_alarm_rate     F / n0
 d_type2              z((H + ½) / (n1 + 1)) - z((F + ½) / (n0 + 1)): the headline
+c_type2              -½ of their sum: below 0, yes is said too often
 d_type2_clip         z(H / n1) - z(F / n0), rates kept 1e-4 from 0 and 1, as the
                      published numbers are
-rmi                  I(right; yes) / H(right)
 ===================  ==============================================================
 
-A clipped d′ of a rate of 0 or 1 is made by the clip and says so. Shares have Wilson's interval, on the effective number of
-items where these repeat; the others that of resampled items. Where log-probabilities were kept, D is the graded yes:
-P(yes) / (P(yes) + P(no)) of the meta reply.
+Abstaining is signal detection over the same questions: signal are those the model did not know when asked for the answer
+(``knew`` 0), a hit is an abstention there, a false alarm one where it had known. A clipped d′ of a rate of 0 or 1 is made
+by the clip and says so. Shares have Wilson's interval, on the effective number of items where these repeat; the others that
+of resampled items. Where log-probabilities were kept, D = P(yes) / (P(yes) + P(no)) of the meta reply is the graded yes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import ArrayLike
 
-from metacog_pipeline.benchmark.contract import Estimate, Group, Measure, Unit
-from metacog_pipeline.benchmark.groups import Counts, Floats, Ints
+from metacog_pipeline.benchmark.contract import Estimate, Group, HitRate, Measure, Table, Unit
+from metacog_pipeline.benchmark.groups import Counts, Floats
 from metacog_pipeline.benchmark.measures import Where
-from metacog_pipeline.benchmarks.selfknowledge.prompts import IDK, gives_leave
-from metacog_pipeline.scoring.calibration import draws
+from metacog_pipeline.benchmarks.selfknowledge.items import DUAL, IDK
+from metacog_pipeline.benchmarks.selfknowledge.prompts import asked_once
 from metacog_pipeline.scoring.measures import Compute, Resting, ratio, share
-from metacog_pipeline.stats import confidence_grid, intervals, resampling
+from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.auroc import auroc
-from metacog_pipeline.stats.calibration import brier, ece_clustered
 from metacog_pipeline.stats.estimate import ALL_CORRECT, ALL_WRONG, NO_ITEMS, SINGLE_ITEM, unavailable
-from metacog_pipeline.stats.type1 import d_and_c
-from metacog_pipeline.stats.type2_dprime import type2_dprime
-from metacog_pipeline.stats.yes_no import CLIP, clipped_dprime, relative_information
+from metacog_pipeline.stats.roc import confidence_densities, roc_curve, thinned
+from metacog_pipeline.stats.type1 import d_and_c, normal_quantile, type1_from_table
+from metacog_pipeline.stats.yes_no import CLIP, clipped_dprime
 
 NEVER_YES, NEVER_NO = "never said yes", "never said no"
 BY_CLIP = f"a rate is 0 or 1: made by the clip at {CLIP:g}"
 BY_CORRECTION = "a rate is 0 or 1: its size is the correction's"
 NONE_KEPT = "no log-probabilities of yes and no were kept"
 NOT_A_FAILURE = -100  # in lists of failures: the item is none that could fail
-#: What is counted of a response: 0, 1 or nothing.
+#: What is counted of a response: 0, 1 or nothing. ``knew``: right when asked for the answer, of a question asked once.
 CODED = (
-    *("correct", "correct_strict", "correct_inclusion", "yes", "yes_strict", "yes_reference", "threshold"),
-    *("answerable", "truncated", "all_aligned"),
+    "correct",
+    "correct_inclusion",
+    "yes",
+    "yes_reference",
+    "abstained",
+    "knew",
+    "all_aligned",
+    "answerable",
 )
 
 
 @dataclass(frozen=True, slots=True)
-class ScoringRule:
-    """Which columns say whether the answer is right and whether it is said to be known."""
+class Detection:
+    """A table of signal detection: column and value of a signal, column and value of the response."""
 
-    correct: str = "correct"
-    yes: str = "yes"
+    signal: tuple[str, int]
+    response: tuple[str, int]
 
+    def weights(self, counts: Counts) -> Floats:
+        """Return weights ``(combinations, 4)``: hits, misses, false alarms, correct rejections."""
+        (of, present), (said, yes) = self.signal, self.response
+        cells = ((present, yes), (present, 1 - yes), (1 - present, yes), (1 - present, 1 - yes))
+        return np.column_stack([counts.where(**{of: there, said: each}) for there, each in cells])
 
-STUDY = ScoringRule()  # by the rules the study names
-STRICT = ScoringRule("correct_strict", "yes_strict")
-REFERENCE = ScoringRule("correct_inclusion", "yes_reference")
-INCLUSION = ScoringRule("correct_inclusion")
-THRESHOLD = ScoringRule("correct", "threshold")  # yes where P(yes) > P(no)
-#: Outcomes by whether the answer is right, and by whether it is said to be known.
-_ROUNDING = 1e-9  # of a percent
-_PAIRS = ((1, 1), (1, 0), (0, 1), (0, 0))
-
-
-def told(rule: ScoringRule = STUDY, of: tuple[int, ...] = (0, 1, 2, 3)) -> Where:
-    """Return what holds of the responses with one of the outcomes ``of`` by ``rule``."""
-    sides = zip((rule.correct, rule.yes), zip(*(_PAIRS[each] for each in of), strict=True), strict=True)
-    return tuple((name, values[:1] if len(set(values)) == 1 else None) for name, values in sides)
+    def where(self, *cells: int) -> Where:
+        """Return what holds of the responses in the cells, all of them by default."""
+        (of, present), (said, yes) = self.signal, self.response
+        there = {1 - present if cell > 1 else present for cell in cells}
+        answer = {1 - yes if cell % 2 else yes for cell in cells}
+        sides = ((of, there), (said, answer))
+        return tuple((name, tuple(values) if len(values) == 1 else None) for name, values in sides)
 
 
-GRADED: Where = (("confidence", None), ("correct", None))
-
-
-# --- the table of right and yes ---------------------------------------------------------------------------------------
-def outcomes(counts: Counts, rule: ScoringRule = STUDY) -> Floats:
-    """Return weights ``(combinations, 4)``: yes and right, no and right, yes and wrong, no and wrong."""
-    return np.column_stack([counts.where(**{rule.correct: c, rule.yes: y}) for c, y in _PAIRS])
-
-
-def counts_of(totals: Floats, weights: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return H, F, n1, n0 of totals ``(B, combinations)`` under outcome weights ``(combinations, 4)``."""
-    hits, misses, alarms, rejections = weights.T @ totals.T  # whole numbers, each in one piece
-    return hits, alarms, hits + misses, alarms + rejections
-
-
-def counts_of_group(group: Group, rule: ScoringRule = STUDY) -> tuple[float, float, float, float]:
-    """Return H, F, n1, n0 of a group."""
-    counts = group.counts
-    hits, misses, alarms, rejections = (float(each) for each in counts.totals @ outcomes(counts, rule))
-    return hits, alarms, hits + misses, alarms + rejections
+STUDY = Detection(("correct", 1), ("yes", 1))  # by the rules the study names
+INCLUSION = Detection(("correct_inclusion", 1), ("yes", 1))
+REFERENCE = Detection(("correct_inclusion", 1), ("yes_reference", 1))
+ABSTENTION = Detection(("knew", 0), ("abstained", 1))
 
 
 def table_of(correct: ArrayLike, yes: ArrayLike) -> tuple[int, int, int, int]:
@@ -114,30 +101,32 @@ def failures(correct: ArrayLike, yes: ArrayLike) -> tuple[list[int], list[int]]:
     return of_yes.tolist(), of_no.tolist()
 
 
-# --- d′ and information -----------------------------------------------------------------------------------------------
-def log_linear(hits: Floats, alarms: Floats, right: Floats, wrong: Floats) -> Floats:
-    """Return d′ of log-linear rates; NaN where a side holds no item, which says nothing about d′."""
-    made, _ = d_and_c(hits, right - hits, alarms, wrong - alarms)
+# --- d′ and criterion ---------------------------------------------------------------------------------------------------
+def d_or_c(name: str, cells: Floats) -> Floats:
+    """Return ``d``, ``c`` or ``clip`` of cells ``(4, B)``; NaN where a side holds no item, which says nothing about d′."""
+    hits, misses, alarms, rejections = cells
+    right, wrong = hits + misses, alarms + rejections
+    if name == "clip":
+        return clipped_dprime(hits, alarms, right, wrong)
+    made = d_and_c(hits, misses, alarms, rejections)[0 if name == "d" else 1]
     return np.where((right > 0) & (wrong > 0), made, np.nan)
 
 
-_STATISTICS: dict[str, tuple[Callable[..., Floats], str]] = {
-    "d_type2": (log_linear, "log-linear, item bootstrap"),
-    "d_type2_clip": (clipped_dprime, f"clip {CLIP:g}, item bootstrap"),
-    "rmi": (relative_information, "item bootstrap, recentred"),
-}
+_METHODS = {
+    "d": "log-linear, item bootstrap", "c": "log-linear, item bootstrap", "clip": f"clip {CLIP:g}, item bootstrap",
+}  # fmt: skip
 
 
-def sensitivity(name: str, rule: ScoringRule = STUDY) -> Compute:
-    """Return d_type2, d_type2_clip or rmi of the table by ``rule``, resampled."""
+def sensitivity(name: str, rule: Detection = STUDY) -> Compute:
+    """Return ``d``, ``c`` or ``clip`` of a table, resampled."""
 
     def compute(group: Group) -> Estimate:
-        def drawn() -> tuple[Floats, Floats, Floats, Floats]:
-            return counts_of(group.draws, outcomes(group.counts, rule))
+        weights = rule.weights(group.counts)
+        cells = group.counts.totals @ weights
+        n_items = group.counts.patterns.n_items
+        return of_table(name, cells, n_items, lambda: weights.T @ group.draws.T)
 
-        return of_table(name, counts_of_group(group, rule), group.counts.patterns.n_items, drawn)
-
-    return Resting(compute, told(rule))
+    return Resting(compute, rule.where())
 
 
 def undefined(right: float, wrong: float) -> str | None:
@@ -145,171 +134,172 @@ def undefined(right: float, wrong: float) -> str | None:
     return NO_ITEMS if not right + wrong else ALL_WRONG if not right else ALL_CORRECT if not wrong else None
 
 
-def of_table(
-    name: str,
-    table: tuple[float, float, float, float],
-    n_items: int,
-    draws: Callable[[], tuple[Floats, Floats, Floats, Floats]],
-) -> Estimate:
-    """Return d_type2, d_type2_clip or rmi of H, F, n1, n0 of ``n_items`` items and of their resamples."""
-    statistic, method = _STATISTICS[name]
-    hits, alarms, right, wrong = table
-    n = round(right + wrong)
-    why = undefined(right, wrong)
-    if why is not None:
+def of_table(name: str, cells: Floats, n_items: int, drawn: Callable[[], Floats]) -> Estimate:
+    """Return ``d``, ``c`` or ``clip`` of hits, misses, false alarms and rejections of ``n_items`` items."""
+    hits, misses, alarms, rejections = (float(each) for each in cells)
+    n, method = round(sum(cells)), _METHODS[name]
+    if (why := undefined(hits + misses, alarms + rejections)) is not None:
         return unavailable(n, method, why)
-    value = float(statistic(*(np.array([each]) for each in table))[0])
-    extreme = hits in (0, right) or alarms in (0, wrong)
-    if name == "d_type2_clip" and extreme:
+    value = float(d_or_c(name, cells[:, None])[0])
+    extreme = 0 in (hits, misses, alarms, rejections)
+    if name == "clip" and extreme:
         return Estimate(value, None, None, n, f"clip {CLIP:g}", BY_CLIP)
     if n_items < 2:
         return Estimate(value, None, None, n, method, SINGLE_ITEM)
-    drawn = statistic(*draws())
-    if name == "rmi":
-        drawn = np.clip(drawn + value - float(np.nanmean(drawn)), 0.0, 1.0)
-    found = resampling.from_draws(value, drawn, n, method, kind="widened")
-    return _widened(found, hits, alarms, right, wrong) if name == "d_type2" and extreme else found
+    found = resampling.from_draws(value, d_or_c(name, drawn()), n, method, kind="widened")
+    return _widened(name, found, cells) if extreme and name != "clip" else found
 
 
-def _widened(found: Estimate, hits: float, alarms: float, right: float, wrong: float) -> Estimate:
+def _widened(name: str, found: Estimate, cells: Floats) -> Estimate:
     """Return the estimate with the delta method's interval where that reaches further.
 
     What was never seen is never drawn: with a rate of 0 or 1 resamples vary in the other rate only. The status says so.
     """
-    made = type2_dprime([hits], [alarms], [right], [wrong], "loglinear").estimate("d")
-    if made.low is None or made.high is None:
-        return replace(found, status=BY_CORRECTION)
-    low = made.low if found.low is None else min(made.low, found.low)
-    high = made.high if found.high is None else max(made.high, found.high)
-    sem = max(made.sem or 0.0, found.sem or 0.0)
-    method = "log-linear, item bootstrap or delta, the wider"
-    return Estimate(found.value, low, high, found.n, method, BY_CORRECTION, sem)
-
-
-# --- shares -----------------------------------------------------------------------------------------------------------
-def outcome_share(
-    top: tuple[int, ...], of: tuple[int, ...], why: str = NO_ITEMS, rule: ScoringRule = STUDY
-) -> Compute:
-    """Return a share of outcomes: 0 yes and right, 1 no and right, 2 yes and wrong, 3 no and wrong."""
-
-    def compute(group: Group) -> Estimate:
-        weights = outcomes(group.counts, rule)
-        return ratio(group.counts, weights[:, list(top)].sum(axis=1), weights[:, list(of)].sum(axis=1), why)
-
-    return Resting(compute, told(rule, of))
-
-
-def invalid_share(group: Group) -> Estimate:
-    """Return the share of answered items whose meta reply says neither yes nor no."""
-    return ratio(group.counts, 1 - group.counts.known("yes"), group.counts.known("correct"))
-
-
-# --- the graded yes ---------------------------------------------------------------------------------------------------
-def graded(compute: Callable[[Group, Floats, Ints, Ints], Estimate | None]) -> Compute:
-    """Return a measure of confidence, correctness and cluster, with a status where no log-probabilities were kept."""
-
-    def measured(group: Group) -> Estimate | None:
-        confidence, right, clusters = group.graded()
-        if not len(confidence):
-            return unavailable(0, "log-probabilities", NONE_KEPT)
-        return compute(group, confidence, right, clusters)
-
-    return Resting(measured, GRADED)
-
-
-def where_graded(compute: Compute) -> Compute:
-    """Return the measure, with no row at all where no log-probabilities were kept."""
-    return Resting(
-        lambda group: compute(group) if len(group.graded()[0]) else None, getattr(compute, "rests_on", ())
-    )
-
-
-def calibration_error(group: Group, confidence: Floats, right: Ints, clusters: Ints) -> Estimate:
-    """Return the expected calibration error over ten equal bins; of whole percents it is that of the table of all."""
-    percent, seed = np.rint(100 * confidence), group.benchmark.context.seed
-    if not len(confidence) or np.abs(100 * confidence - percent).max() > _ROUNDING:
-        return ece_clustered(confidence, right, clusters, resampling.stream("calibration", seed, "items"))
-    patterns = resampling.patterns_of(
-        clusters, confidence_grid.cells_at(confidence, right), confidence_grid.CELLS
-    )
-    return confidence_grid.calibration_error(patterns, draws(patterns, seed))
-
-
-# --- the measures -----------------------------------------------------------------------------------------------------
-def _dual(condition: str) -> bool:
-    return not gives_leave(condition)
-
-
-def _measure(name: str, label: str, compute: Compute, words: str, **more: Any) -> Measure:
-    unit = more.pop("unit", Unit.SHARE)
-    limits = (None, None) if unit is Unit.SD else (0.0, 1.0)
-    return Measure(
-        name, label, compute, unit, limits, more.pop("better", True), conditions=more.pop("on", _dual),
-        paper=more.pop("paper", "section 3"), words=words, **more,
+    made = type1_from_table(*cells, "loglinear")  # type: ignore[call-arg]
+    value = float((made.d if name == "d" else made.c)[0])
+    sem = float(np.sqrt((made.var_d if name == "d" else made.var_c)[0]))
+    low, high = (value + side * normal_quantile(0.95) * sem for side in (-1, 1))
+    return replace(
+        found, low=low if found.low is None else min(low, found.low),
+        high=high if found.high is None else max(high, found.high), sem=max(sem, found.sem or 0.0),
+        method="log-linear, item bootstrap or delta, the wider", status=BY_CORRECTION,
     )  # fmt: skip
 
 
-_ALL = (0, 1, 2, 3)
-_SHARES: tuple[tuple[str, str, tuple[int, ...], tuple[int, ...], str, bool | None, str], ...] = (
-    ("raw_alignment", "alignment", (0, 3), _ALL, NO_ITEMS, True, "Share of items on which right and yes agree."),
-    ("yfr", "YFR", (2,), (0, 2), NEVER_YES, False, "Share of the yeses given to wrong answers."),
-    ("nfr", "NFR", (1,), (1, 3), NEVER_NO, False, "Share of the noes given to right answers."),
-    ("hit_rate", "hits", (0,), (0, 1), ALL_WRONG, True, "Share of right answers that got a yes."),
-    ("false_alarm_rate", "false alarms", (2,), (2, 3), ALL_CORRECT, False,
-        "Share of wrong answers that got a yes."),
-)  # fmt: skip
-_YES_WORDS = "Share of the answers said to be known."
-_D_WORDS = "d′ of type 2: how far yes goes with being right, by log-linear rates; 0 is not at all."
+def cells_share(top: tuple[int, ...], of: tuple[int, ...], why: str, rule: Detection = STUDY) -> Compute:
+    """Return the share of the cells ``of`` that are in ``top``: 0 hits, 1 misses, 2 false alarms, 3 rejections."""
+
+    def compute(group: Group) -> Estimate:
+        weights = rule.weights(group.counts)
+        return ratio(group.counts, weights[:, list(top)].sum(axis=1), weights[:, list(of)].sum(axis=1), why)
+
+    return Resting(compute, rule.where(*of))
+
+
+def _invalid_share(group: Group) -> Estimate:
+    return ratio(group.counts, 1 - group.counts.known("yes"), group.counts.known("correct"))
+
+
+def _area(group: Group) -> Estimate:
+    confidence, right, clusters = group.graded()
+    found = auroc(confidence, right, clusters) if len(confidence) else None
+    return found or unavailable(0, "log-probabilities", NONE_KEPT)
+
+
+# --- the measures -------------------------------------------------------------------------------------------------------
+def _m(
+    name: str, label: str, compute: Compute, words: str, better: bool | None = True, **more: Any
+) -> Measure:
+    how = {"conditions": lambda condition: not asked_once(condition), "paper": "section 3", **more}
+    return Measure(name, label, compute, higher_is_better=better, words=words, **how)
+
+
+def _d(
+    name: str, label: str, compute: Compute, words: str, better: bool | None = True, **more: Any
+) -> Measure:
+    return _m(name, label, compute, words, better, unit=Unit.SD, range=(None, None), **more)
+
+
+_ALL, _YES, _RIGHT = (0, 1, 2, 3), (0, 2), (0, 1)
+_HITS = HitRate("false_alarm_rate", "d_type2", "c_type2")
+_ABSTAINED: Any = HitRate("abstain_false_alarms", "abstain_d", "abstain_c")
+_ONCE: Any = {"conditions": asked_once, "paper": "table 2"}
+_BOTH: Any = {**_ONCE, "needs": ("_partner_failed", "under dual")}
+_NO_DUAL = "not asked under dual as well"
 MEASURES: tuple[Measure, ...] = (
-    _measure("accuracy", "accuracy", share({"correct": 1}), "Share of answers that are right by the study's rule."),
-    _measure("accuracy_inclusion", "accuracy, inclusion", share({"correct_inclusion": 1}),
-        "The same where an accepted answer is any part of the reply, as published."),
-    _measure("accuracy_strict", "accuracy, strict", share({"correct_strict": 1}), "The same as whole words."),
-    _measure("accuracy_answerable", "accuracy, answerable", share({"correct": 1}, only={"answerable": 1}),
-        "Accuracy on the items that have an accepted answer."),
-    _measure("yes_ratio", "yes", share({"yes": 1}), _YES_WORDS, better=None),
-    *(_measure(name, label, outcome_share(top, of, why), words, better=better)
-      for name, label, top, of, why, better, words in _SHARES),
-    _measure("d_type2", "d′", sensitivity("d_type2"), _D_WORDS, unit=Unit.SD, headline=True, trait="monitoring",
-        trait_under=("dual",), paper="section 3, equation 2"),
-    _measure("d_type2_clip", "d′, clipped", sensitivity("d_type2_clip"), "d′ of rates kept 1e-4 from 0 and 1.",
-        unit=Unit.SD),
-    _measure("d_type2_inclusion", "d′, inclusion", sensitivity("d_type2", INCLUSION),
-        "d′ where an accepted answer is any part of the reply, as published.", unit=Unit.SD,
-        right="correct_inclusion"),
-    _measure("d_type2_strict", "d′, strict", sensitivity("d_type2", STRICT),
-        "d′ by whole words and the first word of the reply.", unit=Unit.SD, right="correct_strict"),
-    _measure("d_type2_reference", "d′, published rules", sensitivity("d_type2_clip", REFERENCE),
-        "Clipped d′ by the published rules: an answer as any part of the reply, a yes anywhere in the reply.",
-        unit=Unit.SD, paper="tables 1 to 7", right="correct_inclusion"),
-    _measure("rmi", "information", sensitivity("rmi"), "I(right; yes) / H(right): 0 says nothing, 1 everything."),
-    _measure("invalid_share", "neither", invalid_share, "Share of meta replies that say neither yes nor no.",
-        better=False, rests_on=(("correct", None),)),
-    _measure("auroc2", "AUROC2", graded(lambda group, *at: auroc(*at)),
-        "Area under the type-2 ROC of D: chance that a right answer has more confidence than a wrong one.",
-        paper="figure 2"),
-    _measure("d_type2_threshold", "d′ at D > ½", graded(lambda group, *at: sensitivity("d_type2", THRESHOLD)(group)),
-        "d′ where yes is said by P(yes) > P(no).", unit=Unit.SD),
-    _measure("yes_ratio_threshold", "yes at D > ½", where_graded(share({"threshold": 1})), _YES_WORDS, better=None),
-    *(_measure(f"{name}_threshold", f"{label} at D > ½", where_graded(outcome_share(top, of, why, THRESHOLD)), words,
-               better=better)
-      for name, label, top, of, why, better, words in _SHARES[:3]),
-    _measure("mean_confidence", "confidence", graded(lambda group, d, right, at: intervals.mean(d, at)),
-        "Mean of D.", better=None),
-    _measure("ece", "ECE", graded(calibration_error), "Expected calibration error of D over ten equal bins.",
-        better=False),
-    _measure("brier", "Brier", graded(lambda group, d, right, at: brier(d, right, at)),
-        "Mean squared difference of D and being right.", better=False),
-    _measure("idk_accuracy", "IDK acc.", share({"correct": 1}), "Accuracy with leave to abstain.", on=gives_leave,
-        paper="table 2"),
-    _measure("idk_rate", "abstains", share({"yes": 0}), "Share of withheld answers.", on=gives_leave, better=None),
-    _measure("idk_alignment", "IDK align.", outcome_share((0, 3), _ALL),
-        "Share of items on which right and not abstaining agree.", on=gives_leave, trait="control", trait_under=(IDK,)),
-    _measure("idk_d_type2", "IDK d′", sensitivity("d_type2"),
-        "d′ of not abstaining: large because an abstention is hardly ever right.", on=gives_leave, unit=Unit.SD),
-    _measure("idk_d_type2_clip", "IDK d′, clipped", sensitivity("d_type2_clip"), "The same, clipped.", on=gives_leave,
-        unit=Unit.SD),
-    _measure("all_alignment", "all align.", share({"all_aligned": 1}, why="not asked under dual as well"),
-        "Share of items on which right, yes under dual and not abstaining under idk are all the same.", on=gives_leave,
-        paper="table 2", needs=("_partner_failed", "under dual")),
+    _m("accuracy", "accuracy", share({"correct": 1}), "Share of answers that are right by the study's rule."),
+    _m("accuracy_inclusion", "accuracy, published rule", share({"correct_inclusion": 1}),
+       "The same where an accepted answer is any part of the reply, as published."),
+    _m("accuracy_answerable", "accuracy, answerable", share({"correct": 1}, only={"answerable": 1}),
+       "Accuracy on the items that have an accepted answer."),
+    _m("yes_ratio", "yes", share({"yes": 1}), "Share of the answers said to be known.", None),
+    _m("raw_alignment", "alignment", cells_share((0, 3), _ALL, NO_ITEMS), "Share of items on which right and yes agree."),
+    _m("yfr", "YFR", cells_share((2,), _YES, NEVER_YES), "Share of the yeses given to wrong answers.", False),
+    _m("nfr", "NFR", cells_share((1,), (1, 3), NEVER_NO), "Share of the noes given to right answers.", False),
+    _m("hit_rate", "hits", cells_share((0,), _RIGHT, ALL_WRONG), "Share of right answers that got a yes.", hit_rate=_HITS),
+    _m("false_alarm_rate", "false alarms", cells_share((2,), (2, 3), ALL_CORRECT),
+       "Share of wrong answers that got a yes.", False),
+    _d("d_type2", "d′", sensitivity("d"),
+       "d′ of type 2: how far yes goes with being right, by log-linear rates; 0 is not at all.", headline=True,
+       trait="monitoring", trait_under=(DUAL,), paper="section 3, equation 2"),
+    _d("c_type2", "c", sensitivity("c"), "Criterion: below 0 yes is said too often, above 0 too seldom.", None),
+    _d("d_type2_clip", "d′, clipped", sensitivity("clip"), "d′ of rates kept 1e-4 from 0 and 1."),
+    _d("d_type2_inclusion", "d′, published matching", sensitivity("d", INCLUSION),
+       "d′ where an accepted answer is any part of the reply, as published.", right="correct_inclusion"),
+    _d("d_type2_reference", "d′, published rules", sensitivity("clip", REFERENCE),
+       "Clipped d′ by the published rules: an answer as any part of the reply, a yes anywhere in the reply.",
+       paper="tables 1 to 7", right="correct_inclusion"),
+    _m("invalid_share", "neither", _invalid_share, "Share of meta replies that say neither yes nor no.", False,
+       rests_on=(("correct", None),)),
+    _m("auroc2", "AUROC2", Resting(_area, (("confidence", None), ("correct", None))),
+       "Area under the type-2 ROC of D: chance that a right answer has more of it than a wrong one.", paper="figure 2"),
+    _m("idk_accuracy", "IDK acc.", share({"correct": 1}), "Accuracy with leave to abstain.", **_ONCE),
+    _m("idk_rate", "abstains", share({"abstained": 1}), "Share of withheld answers.", None, **_ONCE),
+    _m("idk_alignment", "IDK align.", cells_share((0, 3), _ALL, NO_ITEMS),
+       "Share of items on which right and not abstaining agree.", trait="control", trait_under=(IDK,), hit_rate=_ABSTAINED,
+       **_ONCE),
+    _m("all_alignment", "all align.", share({"all_aligned": 1}, why=_NO_DUAL),
+       "Share of items on which right, yes under dual and not abstaining here are all the same.", **_BOTH),
+    _m("abstain_hits", "abstention hits", cells_share((0,), _RIGHT, "knew every answer, or " + _NO_DUAL, ABSTENTION),
+       "Share of withheld answers where the model did not know when asked for the answer.", hit_rate=_ABSTAINED, **_BOTH),
+    _m("abstain_false_alarms", "abstention false alarms",
+       cells_share((2,), (2, 3), "knew no answer, or " + _NO_DUAL, ABSTENTION),
+       "Share of withheld answers where the model had known.", False, **_BOTH),
+    _d("abstain_d", "IDK d′", sensitivity("d", ABSTENTION),
+       "d′ of abstaining: how far it goes with not having known; 0 is not at all.", **_BOTH),
+    _d("abstain_c", "IDK c", sensitivity("c", ABSTENTION),
+       "Criterion of abstaining: below 0 it abstains too often, above 0 too seldom.", None, **_BOTH),
 )  # fmt: skip
+
+
+# --- curves -------------------------------------------------------------------------------------------------------------
+POINTS = 200  # of a ROC curve: more cannot be seen
+
+
+@dataclass(slots=True)
+class Curve:
+    """One point of a curve.
+
+    ``roc``: x false alarms, y hits, at confidences of ``threshold`` and more; ``said``: the one point of the spoken yes;
+    ``correct``, ``wrong``: x the lower edge of a bin of confidence, y the density, n the items.
+    """
+
+    benchmark: str
+    dataset: str
+    condition: str
+    model: str
+    source: str
+    curve: str
+    position: Annotated[int, pl.Int32]
+    x: float
+    y: float
+    threshold: float | None
+    n: int
+
+
+def _curves(benchmark: Any, group: Group) -> Iterator[tuple[object, ...]]:
+    if not group.n_failed and not asked_once(group.condition):
+        where = (benchmark.name, group.dataset, group.condition, group.model, group.source)
+        yield from ((*where, *point) for point in _points(group))
+
+
+def _points(group: Group) -> Iterator[tuple[object, ...]]:
+    hits, misses, alarms, rejections = (float(n) for n in group.counts.totals @ STUDY.weights(group.counts))
+    if (right := hits + misses) and (wrong := alarms + rejections):
+        yield "said", 0, alarms / wrong, hits / right, None, round(right + wrong)
+    confidence, correct, _ = group.graded()
+    if not len(confidence):
+        return
+    curve = thinned(roc_curve(confidence, correct), POINTS)
+    for place, (x, y, at) in enumerate(zip(curve.false_alarms, curve.hits, curve.threshold, strict=True)):
+        yield "roc", place, float(x), float(y), float(at) if np.isfinite(at) else None, len(confidence)
+    made = confidence_densities(confidence, correct)
+    sides = (("correct", made.correct, made.n_correct), ("wrong", made.wrong, made.n_wrong))
+    for name, density, number in sides:
+        for place, edge in enumerate(made.edges[:-1]):
+            yield name, place, float(edge), float(density[place]), None, int(number[place])
+
+
+CURVES = Table(
+    "curves", Curve, None, "Points of the type-2 ROC and densities of confidence.", of_group=_curves
+)

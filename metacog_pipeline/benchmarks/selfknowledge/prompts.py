@@ -1,12 +1,16 @@
 """The words a model is sent: one user message per step, each in a context of its own.
 
-========  ==========================================================================  ==============
-step      asks                                                                        languages
-========  ==========================================================================  ==============
-direct    for the answer, in keywords                                                 en, zh, ko, es
-meta      whether the answer is known: yes if surely, no otherwise                    en, zh, ko, es
-idk       for the answer, or "I don't know"                                           en, zh, ko, es
-========  ==========================================================================  ==============
+===========  =======================================================================  ==============
+step         asks                                                                     languages
+===========  =======================================================================  ==============
+direct       for the answer, in keywords                                              en, zh, ko, es
+meta         whether the answer is known: yes if surely, no otherwise                 en, zh, ko, es
+idk          for the answer, or "I don't know"                                        en, zh, ko, es
+preceded     "Do you know the answer?", then the question alone (Appendix C)          en
+===========  =======================================================================  ==============
+
+``wording = "reference"`` takes the texts of the authors' file, which is fetched and never shipped. It has no ``idk`` in
+Chinese, Korean and Spanish.
 """
 
 from __future__ import annotations
@@ -15,14 +19,24 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from metacog_pipeline.benchmarks.selfknowledge.items import CONDITIONS, LANGUAGE_OF, LANGUAGES, Item
+from metacog_pipeline.benchmarks.selfknowledge import sources
+from metacog_pipeline.benchmarks.selfknowledge.items import (
+    CONDITIONS,
+    DUAL,
+    IDK,
+    LANGUAGE_OF,
+    LANGUAGES,
+    PRECEDED,
+    Item,
+)
 from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm.types import Message
 from metacog_pipeline.study.wording import read_words, require_known, require_text
 
-DIRECT, META, IDK = "direct", "meta", "idk"
-STEPS = (DIRECT, META, IDK)
+DIRECT, META = "direct", "meta"
+STEPS = (DIRECT, META, IDK, PRECEDED)
 PLACE = "{question}"
 #: What the prompts ask for by language: the word that says yes and the word that says no.
 YES_NO: Mapping[str, tuple[str, str]] = {
@@ -41,45 +55,34 @@ class Wording:
     id: str
     templates: Mapping[tuple[str, str], str]
 
-    @property
-    def digest(self) -> str:
-        """SHA-256 over all texts: equal digests mean equal words."""
-        return _digest(self.templates.items())
-
     def condition_digest(self, condition: str) -> str:
         """Return the SHA-256 over the texts asked under ``condition``."""
         language = LANGUAGE_OF[condition]
-        return _digest(
-            ((language, step), self.template(language, step)) for step in condition_steps(condition)
-        )
+        texts = ([language, step, self.template(language, step)] for step in condition_steps(condition))
+        return sha256_hex(canonical_json(sorted(texts)))
 
     def template(self, language: str, step: str) -> str:
         """Return the text of a step; raise `StudyError` where there is none."""
         found = self.templates.get((language, step))
         if found is None:
             raise StudyError(
-                f"selfknowledge: wording {self.id!r} has no text {step!r} in {language!r}; add it"
+                f"selfknowledge: wording {self.id!r} has no text {step!r} in {language!r}; add it, or leave it out of idk"
             )
         return found
-
-    def text(self, question: str, language: str, step: str) -> str:
-        """Return the text of a step about ``question``, whatever characters it holds."""
-        return self.template(language, step).replace(PLACE, question)
 
 
 def condition_steps(condition: str) -> tuple[str, ...]:
     """Return the steps asked under ``condition``; raise `StudyError` for one there is not."""
     if condition not in CONDITIONS:
-        raise StudyError(
-            f"selfknowledge: unknown condition {condition!r}{suggestion(condition, CONDITIONS)}; there are: "
-            f"{', '.join(CONDITIONS)}"
-        )
-    return (IDK,) if gives_leave(condition) else (DIRECT, META)
+        raise StudyError(f"selfknowledge: unknown condition {condition!r}{suggestion(condition, CONDITIONS)}")
+    if condition == PRECEDED:
+        return (PRECEDED,)
+    return (IDK,) if asked_once(condition) else (DIRECT, META)
 
 
-def gives_leave(condition: str) -> bool:
-    """Whether a condition asks once, with leave to abstain."""
-    return condition.startswith(IDK)
+def asked_once(condition: str) -> bool:
+    """Whether a condition asks one question, so that withholding its answer is the only way to say no."""
+    return not condition.startswith(DUAL)
 
 
 def messages(item: Item, condition: str, step: str, wording: Wording) -> tuple[Message, ...]:
@@ -88,15 +91,22 @@ def messages(item: Item, condition: str, step: str, wording: Wording) -> tuple[M
     question = None if language is None else item.question(language)
     if language is None or question is None:
         raise StudyError(f"selfknowledge: item {item.item_id} is not asked for {step!r} under {condition!r}")
-    return (Message("user", wording.text(question, language, step)),)
+    return (Message("user", wording.template(language, step).replace(PLACE, question)),)
+
+
+def reference_wording(home: Home) -> Wording:
+    """Return the authors' texts, which must be fetched."""
+    path = sources.SOURCES[sources.REFERENCE_PROMPTS].load(home)
+    shipped_preceded = {("en", PRECEDED): load_wording().template("en", PRECEDED)}
+    return Wording("reference", {**shipped_preceded, **sources.reference_prompts(path)})
 
 
 def load_wording(path: Path | None = None) -> Wording:
     """Return the shipped wording, or one in which a TOML file's texts replace those shipped.
 
-    The file has ``id``, and a table of texts ``direct``, ``meta`` and ``idk`` for each language. StudyError, naming
-    file, key and value, for a file that cannot be read, an unknown key, a text without exactly one ``{question}``,
-    and one that does not name the words its answers are read by.
+    The file has ``id``, and a table of texts for each language. StudyError, naming file, key and value, for a file that
+    cannot be read, an unknown key, a text without exactly one ``{question}``, and one that does not name the words its
+    answers are read by.
     """
     ours = _read(shipped("data", "selfknowledge", "prompts.toml"))
     if path is None:
@@ -123,17 +133,12 @@ def _checked(where: str, language: str, step: str, value: object) -> str:
     text = require_text(where, value)
     if text.count(PLACE) != 1:
         raise StudyError(
-            f"{where}: {PLACE} stands there {text.count(PLACE)} times; put it once, where the question goes"
+            f"{where}: {PLACE} is in it {text.count(PLACE)} times; put it once, where the question goes"
         )
-    if step == META and (missing := [word for word in YES_NO[language] if word not in text]):
-        raise StudyError(
-            f'{where}: the word "{missing[0]}" is not in it; answers are read by "{YES_NO[language][0]}" and '
-            f'"{YES_NO[language][1]}", so the text must ask for both'
-        )
-    if step == IDK and (said := ABSTENTIONS[language]).lower() not in text.replace("’", "'").lower():
-        raise StudyError(f'{where}: "{said}" is not in it; say that this is how to abstain')
+    named: Iterable[str] = {META: YES_NO[language], IDK: (ABSTENTIONS[language],)}.get(step, ())
+    for word in named:
+        if word.lower() not in text.replace("’", "'").lower() or (step == META and word not in text):
+            raise StudyError(
+                f'{where}: "{word}" is not in it; answers are read by this word, so the text must ask for it'
+            )
     return text
-
-
-def _digest(texts: Iterable[tuple[tuple[str, str], str]]) -> str:
-    return sha256_hex(canonical_json(sorted([*key, text] for key, text in texts)))

@@ -1,26 +1,53 @@
-"""What a reply says: whether its answer is right, whether the answer is said to be known, whether it is withheld."""
+"""What replies say: whether an answer is right, whether it is said to be known and how surely, whether it is withheld."""
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from metacog_pipeline.benchmark.contract import Flag
+import polars as pl
+
+from metacog_pipeline.benchmark import contract
+from metacog_pipeline.benchmark.contract import Call, Calls, Flag
+from metacog_pipeline.benchmarks.selfknowledge import items as of_items
 from metacog_pipeline.benchmarks.selfknowledge import rules
-from metacog_pipeline.benchmarks.selfknowledge.construction import pipeline
-from metacog_pipeline.benchmarks.selfknowledge.items import LANGUAGES, Item
-from metacog_pipeline.benchmarks.selfknowledge.prompts import DIRECT, IDK, META, STEPS
-from metacog_pipeline.home import Home
+from metacog_pipeline.benchmarks.selfknowledge.items import DUAL, IDK, LANGUAGE_OF, LANGUAGES, PRECEDED, Item
+from metacog_pipeline.benchmarks.selfknowledge.prompts import (
+    DIRECT,
+    META,
+    STEPS,
+    YES_NO,
+    asked_once,
+    condition_steps,
+)
+from metacog_pipeline.interchange import columns
+from metacog_pipeline.interchange.import_cells import RowError, correctness, folded, shown
+from metacog_pipeline.interchange.import_rules import RowRules
+from metacog_pipeline.interchange.importing import importer_of
+from metacog_pipeline.judges.names import Asked, names_judging
+from metacog_pipeline.llm.types import TokenLogprob
 from metacog_pipeline.reading import rows
-from metacog_pipeline.reading.calls import Calls, ended, read_step, reading_of, said
+from metacog_pipeline.reading.calls import (
+    REFUSED,
+    TOO_LONG,
+    ended,
+    read_step,
+    reading_of,
+    said,
+    said_with,
+    why,
+)
 from metacog_pipeline.reading.envelope import Envelope, spoken
 from metacog_pipeline.reading.fields import UNKNOWN, Found, YesNo
-from metacog_pipeline.reading.names import ShortText
+from metacog_pipeline.reading.names import ShortText, has_words
 from metacog_pipeline.reading.reader import Reading
 from metacog_pipeline.reading.reader import read as read_turn
+from metacog_pipeline.reading.tokens import bare
 
 # Not being sure is a no: the prompt says so.
 _UNSURE = re.compile(
@@ -42,7 +69,7 @@ class Known(YesNo):
     find = read
 
 
-# --- readings -----------------------------------------------------------------------------------------------------------
+# --- one reading --------------------------------------------------------------------------------------------------------
 def is_right(reading: Reading, accepted: Sequence[str]) -> bool:
     """Return whether the answer that was read is one of ``accepted``."""
     answer = reading["answer"]
@@ -60,7 +87,6 @@ def known(reading: Reading) -> Flag:
     return int(value == "yes") if value is not None else 0 if reading.status == "refused" else None
 
 
-# --- texts, by rule -----------------------------------------------------------------------------------------------------
 def matches(text: str, accepted: Sequence[str], rule: rules.Rule = "entities") -> bool:
     """Return whether the answer of ``text`` is one of ``accepted``."""
     if rule != "entities":
@@ -73,46 +99,222 @@ def says_known(text: str, language: str = "en", rule: rules.YesNoRule = "default
     """Return 1 or 0 for what ``text`` says to be known; None where it says neither."""
     if rule == "reference":
         return int(rules.says_yes(spoken(text), language))
-    if rule == "strict":
-        return rules.first_word(spoken(text), language)
     return known(read_turn(Envelope.of(text), [Known()]))
 
 
 def abstains(text: str, accepted: Sequence[str] = (), rule: rules.YesNoRule = "default") -> bool:
     """Return whether ``text`` withholds an answer."""
-    if rule != "default":
+    if rule == "reference":
         return rules.abstains(spoken(text))
     return is_withheld(read_turn(Envelope.of(text), [ShortText(accepted)]))
 
 
-_FORMS = {META: "Yes or No", DIRECT: "the answer alone, in a few words"}
-_UNREAD = ("no_answer", "ambiguous")
+# --- how sure a yes is --------------------------------------------------------------------------------------------------
+# How tokens spell a yes and a no next to the words of the prompt.
+_SPELLINGS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "ko": (("네",), ("아니오",)), "es": (("si",), ()),
+}  # fmt: skip
+
+
+def certainty(tokens: Sequence[TokenLogprob], yes: Flag, language: str) -> float | None:
+    """Return D = P(yes) / (P(yes) + P(no)), 0 to 1, at the token that says ``yes``, 1 or 0; None without such a token.
+
+    Published values use two logits of one forward pass; providers list the most likely tokens only, each spelling on its
+    own. Spellings of one word are added up; a word that the provider does not list is given the most it can have.
+    """
+    token = next((each for each in tokens if bare(each.token)), None)
+    if token is None or yes is None:
+        return None
+    listed = {token.token: token.logprob, **dict(token.top)}
+    logs: dict[int, list[float]] = {0: [], 1: []}
+    for text, logprob in listed.items():
+        side = yes if text == token.token else _side(bare(text).casefold(), language)
+        if side is not None and not math.isnan(logprob):
+            logs[side].append(min(logprob, 0.0))
+    rest = 1.0 - sum(math.exp(min(each, 0.0)) for each in listed.values() if not math.isnan(each))
+    least = (each for _, each in token.top if not math.isnan(each))
+    unlisted = min([math.log(rest) if rest > 0 else -math.inf, *least])
+    no, yes_too = (_log_sum(logs[side]) if logs[side] else unlisted for side in (0, 1))
+    if max(no, yes_too) == -math.inf:
+        return None
+    x = yes_too - no  # the logistic function, without overflow on either side
+    return 1.0 / (1.0 + math.exp(-x)) if x >= 0 else math.exp(x) / (1.0 + math.exp(x))
+
+
+def _log_sum(logs: Sequence[float]) -> float:
+    top = max(logs)
+    return top if top == -math.inf else top + math.log(sum(math.exp(each - top) for each in logs))
+
+
+def _side(word: str, language: str) -> Flag:
+    """Return 1 for a spelling of yes, 0 for one of no, in the language or in English; Korean ones in pieces too."""
+    for side in (1, 0):
+        more = _SPELLINGS.get(language, ((), ()))[1 - side]
+        for each in (YES_NO[language][1 - side], YES_NO["en"][1 - side], *more):
+            if word == each.casefold() or ("가" <= word[:1] <= "힣" and each.startswith(word)):
+                return side
+    return None
+
+
+# --- the row of an item and condition -----------------------------------------------------------------------------------
+@dataclass(slots=True)
+class Response(contract.Response):
+    """What an item's replies under one condition say.
+
+    ``correct`` is right by the study's rule, ``correct_inclusion`` as published; 0 for an item that no answer is accepted
+    of (``answerable`` 0). Under the dual conditions ``yes`` is what ``meta_output`` says by the study's rule,
+    ``yes_reference`` as published; null, and status ``meta_invalid``, where it says neither: ``correct`` stays.
+    ``confidence`` is D of the meta reply, null where no log-probabilities were kept. Where one question is asked these are
+    null, and ``abstained`` says whether the answer was withheld; a reply can be right and abstain at once.
+
+    A refusal is scored: it is wrong, claims no knowledge and withholds the answer, so far as its text says nothing else. A
+    reply that was cut by the length limit is ``too_long`` and, like a failed call, not scored.
+    """
+
+    split: str
+    language: str
+    question_id: str | None
+    event_id: str | None
+    answerable: Flag
+    output: str | None = None
+    meta_output: str | None = None
+    correct: Flag = None
+    correct_inclusion: Flag = None
+    yes: Flag = None
+    yes_reference: Flag = None
+    abstained: Flag = None
+    confidence: float | None = None
+    status: str = "not_run"
+    reason: str | None = None
+    truncated: Flag = None
+    meta_truncated: Flag = None
+    matching: str | None = None
+    yes_no: str | None = None
+    wording: str | None = None
+
+
+def read_response(
+    item: Item,
+    condition: str,
+    calls: Calls,
+    *,
+    rule: rules.Rule,
+    yes_no: rules.YesNoRule,
+    wording: str | None,
+) -> Response:
+    """Return the reading of ``calls``; ``wording`` is the digest of the texts asked."""
+    language, steps = LANGUAGE_OF[condition], condition_steps(condition)
+    accepted = item.accepted(language)
+    response = Response(
+        item.split, language, item.question_id or None, item.event_id or None, int(bool(accepted)), matching=rule,
+        yes_no=yes_no, wording=wording,
+    )  # fmt: skip
+    found = {}
+    response.output, response.truncated = _kept(calls, steps[0])
+    if _whole(calls, steps[0]):
+        text, reading = spoken(calls[steps[0]].text), read_step(calls, steps[0], [ShortText(accepted)])
+        right = is_right(reading, accepted) if rule == "entities" else rules.RULES[rule](text, accepted)
+        response.correct, response.correct_inclusion = int(right), int(rules.inclusion(text, accepted))
+        found[steps[0]] = reading
+        if asked_once(condition):
+            response.abstained = _withheld(response, calls[steps[0]], reading)
+    if META in steps:
+        response.meta_output, response.meta_truncated = _kept(calls, META)
+        if _whole(calls, META):
+            found[META] = _read_meta(response, calls)
+    response.status, response.reason = _status(response, calls, steps, found)
+    return response
+
+
+def _kept(calls: Calls, step: str) -> tuple[str | None, Flag]:
+    """Return the text of a reply, and whether it was cut."""
+    call = calls.get(step)
+    lost = call is None or call.status == "failed"
+    return (None, None) if lost else (call.text, int(call.status == "truncated"))  # type: ignore[union-attr]
+
+
+def _whole(calls: Calls, step: str) -> bool:
+    lost = ended(calls.get(step))
+    return lost is None or lost[0] == REFUSED
+
+
+def _withheld(response: Response, call: Call, reading: Reading) -> Flag:
+    """Return whether the answer is withheld; a refusal does whatever it is worded as, but by the published rule."""
+    if response.yes_no == "reference":
+        return int(rules.abstains(spoken(call.text)))
+    return int(is_withheld(reading) or (call.status == "refused" and not response.correct))
+
+
+def _read_meta(response: Response, calls: Calls) -> Reading:
+    """Note what the meta reply says by either rule, and how surely."""
+    reading = read_step(calls, META, [Known()])
+    response.yes_reference = int(rules.says_yes(spoken(calls[META].text), response.language))
+    ours = 0 if (found := known(reading)) is None and calls[META].status == "refused" else found
+    response.yes = response.yes_reference if response.yes_no == "reference" else ours
+    response.confidence = certainty(said_with(calls, META, reading, "answer"), ours, response.language)
+    return reading
+
+
+def _status(
+    response: Response, calls: Calls, steps: Sequence[str], found: Mapping[str, Reading]
+) -> tuple[str, str | None]:
+    """Return the status of the row and why it is not ok."""
+    lost = [(step, ended(calls.get(step))) for step in steps]
+    for step, end in lost:
+        if end is not None and end[0] != REFUSED:
+            return end[0], f"{step}: {end[1]}"
+    for step, end in lost:
+        if end is not None:
+            return REFUSED, f"{step}: {end[1]}"
+        status = {"refused": REFUSED, "truncated": TOO_LONG}.get(found[step].status)
+        if status is not None:
+            return status, f"{step}: {why(found[step]['answer'], 'answer')}"
+    if META in steps and response.yes is None:
+        return "meta_invalid", f"meta: {why(found[META]['answer'], 'yes or no')}"
+    return "ok", None
 
 
 def again(accepted: Sequence[str], calls: Calls) -> Iterable[tuple[str, str]]:
     """Yield the steps to ask once more, each with the form to ask for: replies that say neither or several things."""
-    for step, field in ((META, Known()), (DIRECT, ShortText(accepted))):
+    forms = ((META, Known(), "Yes or No"), (DIRECT, ShortText(accepted), "the answer alone, in a few words"))
+    for step, field, form in forms:
         if step in calls and ended(calls[step]) is None:
             answer = read_step(calls, step, [field])["answer"]
-            if answer.status in _UNREAD and not answer.withheld:
-                yield step, _FORMS[step]
+            if answer.status in ("no_answer", "ambiguous") and not answer.withheld:
+                yield step, form
+
+
+# --- answers that the reader model decides ------------------------------------------------------------------------------
+def _undecided(responses: pl.DataFrame) -> pl.DataFrame:
+    """Return the replies in which no accepted answer is found as it is written; the published rules stay what they are."""
+    held = pl.col("abstained").is_null() | (pl.col("abstained") == 0)
+    wrong = responses.filter(held, status="ok", correct=0, matching="entities")
+    return wrong.select("item_id", "condition", reply="output")
+
+
+def _asked(item: Item, condition: str) -> Asked | None:
+    question, accepted = item.question(LANGUAGE_OF[condition]), item.accepted(LANGUAGE_OF[condition])
+    return Asked(question, accepted) if question and accepted else None
+
+
+JUDGING = names_judging(_undecided, _asked)
 
 
 # --- a row of ``metacog read selfknowledge`` ------------------------------------------------------------------------------
 def read_row(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the replies of a row say: of ``direct`` or ``idk``, else of ``meta`` alone; raises `BadRow`."""
     accepted, calls = _accepted(row), rows.calls_of(row, STEPS, DIRECT)
-    step = next((each for each in (DIRECT, IDK) if each in calls), META)
+    step = next((each for each in (DIRECT, IDK, PRECEDED) if each in calls), META)
     meta = reading_of(calls, META, [Known()]) if META in calls else None
     beside = {} if meta is None else {"meta": said(meta["answer"]), "meta_status": meta.status}
-    field = ShortText(accepted or ())
-    answer = reading_of(calls, step, [field]) if step != META else None
-    if answer is None:
+    if step == META:
         assert meta is not None  # a row has a reply
         return rows.result(meta, correct=None, abstained=None, **beside)
-    keyed = None if accepted is None else is_right(answer, accepted)
+    field = ShortText(accepted or ())
+    answer = reading_of(calls, step, [field])
+    right = None if accepted is None else is_right(answer, accepted)
     withheld = None if answer.status == "truncated" else is_withheld(answer)
-    found = rows.result(answer, correct=keyed, abstained=withheld, **({"meta": None} | beside))
+    found = rows.result(answer, correct=right, abstained=withheld, **({"meta": None} | beside))
     return found | {"answer": field.short(found["answer"]) if found["answer"] else None}
 
 
@@ -131,5 +333,94 @@ def _accepted(row: Mapping[str, Any]) -> tuple[str, ...] | None:
 
 @cache
 def _facts() -> Mapping[str, Item]:
-    made = pipeline.items_of(pipeline.load_parts(Home(Path()), "sample", "all"), "sample", "all")
+    part = of_items.Part(of_items.SAMPLE, of_items.sample_rows())
+    made = of_items.build([part], of_items.SAMPLE, "all")
     return {name: item for item in made for name in (item.item_id, item.question_id)}
+
+
+# --- answers collected elsewhere ----------------------------------------------------------------------------------------
+class Rows(RowRules):
+    """An answer and whether it was known, or the raw replies.
+
+    The raw replies are in columns ``direct``, ``meta``, ``idk``, or one per row with the step named in a column ``step``. A
+    ``key`` is an accepted answer, or a list of them.
+    """
+
+    condition = DUAL
+    own: ClassVar = {
+        "answer": (
+            "answer",
+            "model_answer",
+            "prediction",
+            "predicted",
+            "pred",
+            "keywords",
+            "extracted_answer",
+        ),
+        "knows": ("knows", "known", "knows_answer", "self_knowledge", "yes_no"),
+    }
+    made_by: ClassVar = {"answer": DIRECT, "knows": META}
+    usual: ClassVar = {
+        **{
+            step: (step, f"{step}_output", f"{step}_response", f"output_{step}", f"response_{step}")
+            for step in (DIRECT, META, IDK)
+        },
+        "key": (
+            "key",
+            "gold",
+            "gold_answer",
+            "answers",
+            "aliases",
+            "correct_answer",
+            "ground_truth",
+            "target",
+        ),
+    }
+    objects = False
+    step_words: ClassVar = {"answer": DIRECT, "question": DIRECT, "knows": META, "self_knowledge": META}
+
+    def questions(self, item: Item) -> Iterable[str]:
+        """Return the question in every language."""
+        return (text for _, text in item.questions)
+
+    def replies(self, item: Item, condition: str, said: Mapping[str, Any]) -> dict[str, str]:
+        """Return the answer as it is, and whether it was known as a bare yes or no in the language asked."""
+        made: dict[str, str] = {}
+        if "answer" in said:
+            made[condition_steps(condition)[0]] = str(said["answer"])
+        if "knows" in said and not asked_once(condition):
+            value = said["knows"]
+            yes = correctness(value)
+            if yes is None and columns.number(value) is not None:
+                raise RowError(
+                    f"knows {shown(value)} is neither yes nor no; say what it stands for with --map-values, or fit a "
+                    "confidence with metacog fit"
+                )
+            made[META] = str(value) if yes is None else YES_NO[LANGUAGE_OF[condition]][1 - yes]
+        if not made:
+            raise RowError(f"there is no answer to item {item.item_id}")
+        return made
+
+    def agrees(self, item: Item, key: str) -> bool:
+        """Return whether the key is an accepted answer, or a list with one; where nothing is right, every key will do."""
+        accepted = [answer for language in item.languages for answer in item.accepted(language)]
+        words = {folded(answer) for answer in accepted}
+        return not accepted or any(folded(part) in words or has_words(part, accepted) for part in _parts(key))
+
+    def keyed(self, item: Item) -> str:
+        """Return the first accepted answer."""
+        return next((answer for language in item.languages for answer in item.accepted(language)), "nothing")
+
+
+def _parts(key: str) -> list[str]:
+    """Return the answers a key lists: as JSON, or between bars or semicolons."""
+    if not key.startswith("["):
+        return [key, *re.split(r"\s*[|;]\s*", key)]
+    try:
+        found = json.loads(key)
+    except (ValueError, RecursionError):
+        found = re.findall(r"'([^']*)'", key)
+    return [str(part) for part in found if str(part).strip()]
+
+
+IMPORTER = importer_of(Rows)

@@ -1,214 +1,392 @@
-"""Self-knowledge in the report: d′ of type 2, ROC curves, densities, abstaining, languages, the printed numbers again."""
+"""Self-knowledge on screen: the board, the parts of the report, and the manifest of the paper.
+
+Nothing here imports statistics before it is drawn: a board is printed without them.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import groupby
 from typing import Any
 
 from markupsafe import Markup
 
-from metacog_pipeline.benchmark.contract import Exhibit, Section
-from metacog_pipeline.benchmarks.selfknowledge import exhibits
-from metacog_pipeline.benchmarks.selfknowledge.figures import Curves, collected, density_figure, roc_figure
+from metacog_pipeline.benchmark.display import Board, Column, Exhibit, Section
+from metacog_pipeline.errors import one_line
 from metacog_pipeline.home import Home
-from metacog_pipeline.report import pieces
-from metacog_pipeline.report.figures import intervals, label_text
-from metacog_pipeline.report.pieces import WORLDS
+from metacog_pipeline.report import exhibits, pieces
+from metacog_pipeline.report.drawing import Plot
+from metacog_pipeline.report.exhibits import PRINTED, Key
+from metacog_pipeline.report.figures import PALETTE, Drawn, Point, finished, lines, with_data
 from metacog_pipeline.report.queries import rows
 
-_SENSITIVITY = {
-    "d_type2": "d′", "d_type2_clip": "d′, clipped", "d_type2_threshold": "d′ at P(yes) > P(no)",
-    "d_type2_reference": "d′, published rules", "auroc2": "AUROC2", "rmi": "RMI",
-}  # fmt: skip
-_YESES = {
-    "yes_ratio": "yes", "hit_rate": "yes when right", "false_alarm_rate": "yes when wrong", "yfr": "yeses that fail",
-    "nfr": "noes that fail", "invalid_share": "neither",
-}  # fmt: skip
-_ASKED_ONCE = {
-    "idk_accuracy": "accuracy", "idk_rate": "abstains", "idk_alignment": "alignment", "idk_d_type2": "d′",
-    "all_alignment": "all alignment",
-}  # fmt: skip
-_FAMILIES = {
-    "models_paired": "between models",
-    "languages_paired": "between languages",
-    "dual_idk": "asked twice or once",
-    "mcnemar": "McNemar",
-}
+_NAME = "selfknowledge"
+_NOTHING = "No values yet."
+
+
+# --- the board ----------------------------------------------------------------------------------------------------------
+def notes(read: Callable[[str], Sequence[tuple[Any, ...]]]) -> Iterator[str]:
+    """Yield one line per model whose d′ of type 2 rests on a rate of 0 or 1: every answer got a yes, or none did."""
+    found = read(
+        "select model, condition, source, estimate from estimates "
+        "where benchmark = 'selfknowledge' and measure = 'd_type2_clip' "
+        "and status like '%made by the clip%' order by condition, model"
+    )
+    for model, condition, source, estimate in found:
+        whose = " (simulated)" if source == "simulated" else ""
+        size = f"{estimate:.2f}" if isinstance(estimate, float) else "no number"
+        yield one_line(
+            f"{model}{whose}, {condition}: a rate of yes is 0 or 1. The paper's d′ would be {size}, made by its clip"
+        )
+
+
+BOARD = Board(
+    columns=(
+        Column("d_type2", "d′", instead="d_type2_reference"),
+        Column("c_type2", "c"),
+        Column("auroc2", "AUROC2"),
+        Column("raw_alignment", "alignment"),
+        Column("accuracy", "accuracy"),
+        Column("yes_ratio", "yes"),
+        Column("yfr", "YFR"),
+        Column("nfr", "NFR"),
+        Column("invalid_share", "neither", interval=False),
+        Column("abstain_d", "IDK d′"),
+        Column("abstain_c", "IDK c"),
+        Column("idk_accuracy", "IDK acc."),
+        Column("idk_rate", "abstains"),
+        Column("idk_alignment", "IDK align."),
+        Column("all_alignment", "all align."),
+    ),
+    order=(("d_type2", "d_type2_reference"), ("abstain_d",), ("idk_alignment",), ("accuracy",)),
+    legend=(
+        "Below each value its 95 % interval. A model is asked a question and, in another context, whether it knows the\n"
+        "answer. d′: does a yes go with being right (0: no); c: below 0 yes is said too often; AUROC2: does P(yes) of\n"
+        "the first token, where log-probabilities are kept; alignment: right = yes; YFR, NFR: share of the yeses given\n"
+        "to wrong, of the noes given to right answers; neither: replies that say neither, which count in accuracy only.\n"
+        'idk: the question with leave to say "I don\'t know"; IDK d′: does abstaining go with not having known; IDK c\n'
+        'below 0: too often; all align.: right = yes = not abstained. preceded: after "Do you know the answer?". dual_zh,\n'
+        "dual_ko, dual_es: asked in that language.\n"
+    ),
+    notes=notes,
+    stands_in="*: by the rules of the published numbers: a yes anywhere in the reply, rates kept 1e-4 from 0 and 1.\n",
+    about={
+        "sample": " (facts written for this project; not comparable with the literature)",
+        "trivia_qa": " (TriviaQA)",
+        "mkqa": " (MKQA; about a third of its questions have no answer, and no reply to them is right)",
+        "fictional_qa": " (FictionalQA: nobody who was not taught them can know the answers)",
+    },
+)  # fmt: skip
+
+# --- tables of the study's own ------------------------------------------------------------------------------------------
+_Columns = tuple[exhibits.Column, ...]
+
+
+def _columns(named: Mapping[str, str]) -> _Columns:
+    return tuple(exhibits.Column(label, "", name) for name, label in named.items())
+
+
+_TWICE = _columns({
+    "d_type2": "d′", "c_type2": "c", "d_type2_inclusion": "d′, published matching",
+    "d_type2_reference": "d′, published rules", "auroc2": "AUROC2", "accuracy": "accuracy",
+    "accuracy_inclusion": "accuracy, published matching", "yes_ratio": "yes", "hit_rate": "yes when right",
+    "false_alarm_rate": "yes when wrong", "yfr": "yeses that fail", "nfr": "noes that fail", "invalid_share": "neither",
+})  # fmt: skip
+_ABSTAINS = _columns({
+    "abstain_d": "d′", "abstain_c": "c", "abstain_hits": "abstains, not known", "abstain_false_alarms": "abstains, known",
+    "idk_rate": "abstains", "idk_accuracy": "accuracy", "idk_alignment": "alignment", "all_alignment": "all alignment",
+})  # fmt: skip
 _D = (
     "d′: z(yes when right) - z(yes when wrong), half an item added to either side; 0: a yes says nothing about the "
-    "answer. Clipped: as the paper computes it, without these halves, rates kept 1e-4 from 0 and 1; a number made by that "
-    "clip has no interval. Published rules: a yes anywhere in the reply counts. AUROC2 and the density below need "
-    "log-probabilities."
+    "answer. c: below 0 yes is said too often. Published matching: an accepted answer is any part of the reply; "
+    "published rules: so is a yes, and rates are kept 1e-4 from 0 and 1. AUROC2 and the densities need log-probabilities."
 )
 _ONCE = (
-    "One question with leave to say that the answer is not known. Alignment: right = not abstained; all alignment: "
-    "that, being right and saying yes when asked twice are all the same. It cannot exceed the alignment of asking "
-    "twice. An abstaining reply hardly ever holds the right answer, which alone makes the d′ large: compare it between "
-    "models, not with that of asking twice."
+    "One question with leave to say that the answer is not known. Signal are the questions that the model did not know "
+    "when asked for the answer: an abstention there is a hit, elsewhere a false alarm. Alignment: right = not "
+    "abstained, which whoever always abstains has of every question; all alignment: that, being right and saying yes when "
+    "asked twice are all the same."
 )
-MOST_TESTS = 1000  # rows of the table of tests; pairs of 80 models are 40,000
-#: How many tests a world has, and those that are printed: all, or of many the primary ones with the smallest p.
-_TESTS = f"""
-    with tests as (
-        select source, family, coalesce(condition, model) as held, measure, a, b, value, low, high, p_adjusted, verdict,
-            status, n, "primary", count(*) over (partition by source) as every
-        from comparisons where benchmark = 'selfknowledge'
-    )
-    select source, every, * exclude (source, every, "primary") from tests
-    qualify every <= {MOST_TESTS} or ("primary" and row_number() over (partition by source, "primary"
-        order by p_adjusted nulls last, family, held, measure, a, b) <= {MOST_TESTS})
-    order by source, family, held, measure, a, b
-"""
-MOST_DENSITIES = 12  # figures of one model each; the values of all are in the table curves
-Ends = tuple[Any, ...]  # estimate, low, high, n, method
-Values = dict[tuple[str, str], dict[str, Ends]]  # (model, condition) → measure → ends
+
+
+def _own(home: Home, columns: _Columns, where: str, said: str) -> Markup:
+    """Return a table per world of the study's values."""
+    found = exhibits.own(home, _NAME, [each.measure for each in columns], where)
+    heads = ("model", "condition", *(each.label for each in columns))
+    made = Markup()
+    for title, groups in found.items():
+        body = [
+            (model, condition, *(
+                pieces.interval(own.value, own.low, own.high, low_n=own.low_n)
+                if (own := values.get(each.measure)) else None
+                for each in columns
+            ))
+            for (model, _, condition), values in groups.items()
+        ]  # fmt: skip
+        made += pieces.table(heads, body, f"{title}: {said}")
+    return made
 
 
 def sensitivity(home: Home) -> Markup:
-    """Return how far a yes goes with being right, and who gets a yes."""
-    made = []
-    for title, values in _values(home).items():
-        own = {key: found for key, found in values.items() if not key[1].startswith("idk")}
-        points = [
-            (", ".join(key), point)
-            for key, found in own.items()
-            if (point := pieces.point(*found.get("d_type2", (None,))[:3])) is not None
-        ]
-        if points:
-            drawn = intervals(points, x=f"d′ of type 2, {title.split()[0].lower()}")
-            n = pieces.counted(found["d_type2"][3] for found in own.values() if "d_type2" in found)
-            said = pieces.methods(found["d_type2"][4] for found in own.values() if "d_type2" in found)
-            made.append(pieces.figure(drawn, f"{title}: d′ of type 2.", n=n, method=said))
-        for chosen, said in ((_SENSITIVITY, "what a yes knows"), (_YESES, "who gets a yes")):
-            body = [(*key, *(_interval(found, name) for name in chosen)) for key, found in own.items()]
-            if body:
-                made.append(pieces.table(("model", "condition", *chosen.values()), body, f"{title}: {said}"))
-    return pieces.paragraph(_D, "soft") + pieces.joined(made, "No values yet.")
+    """Return how far a yes goes with being right, and which answers get a yes."""
+    dual = "starts_with(condition, 'dual')"
+    found = exhibits.own(home, _NAME, ["d_type2"], dual)
+    drawn = exhibits.forests(
+        [], found, _TWICE[:1], x="d′ of type 2", n="", method="", name_of=lambda key: f"{key[0]}, {key[2]}"
+    )
+    table = _own(home, _TWICE, dual, "asked twice")
+    return pieces.paragraph(_D, "soft") + pieces.joined([*drawn, table], _NOTHING)
+
+
+def asked_once(home: Home, where: str = "not starts_with(condition, 'dual')") -> Markup:
+    """Return what changes where a model may abstain."""
+    return pieces.paragraph(_ONCE, "soft") + (
+        _own(home, _ABSTAINS, where, "asked once") or pieces.paragraph(_NOTHING)
+    )
+
+
+# --- curves -------------------------------------------------------------------------------------------------------------
+Pairs = list[tuple[float, float]]
+MOST_DENSITIES = 12  # figures of one model each; the values of all are in the table curves
+_CURVES = """
+    select source, condition, model, curve, x, y, n from curves
+    where benchmark = 'selfknowledge' and curve <> 'risk_coverage' order by source, condition, model, curve, position
+"""
 
 
 def curves(home: Home) -> Markup:
-    """Return type-2 ROC curves and densities of confidence."""
-    found = rows(
-        home,
-        "select source, model, condition, curve, x, y, n from curves where benchmark = 'selfknowledge' "
-        "and curve <> 'risk_coverage' order by source, model, condition, curve, position",
-    )
+    """Return type-2 ROC curves, and densities of confidence of the first models."""
     rocs, densities = [], []
-    sizes: dict[tuple[str, str], set[int]] = {}
-    for title, own in pieces.by_world(found):
-        by_condition: dict[str, dict[str, Curves]] = {}
-        for row in own:
-            if row[3] in ("roc", "said"):
-                sizes.setdefault((title, row[2]), set()).add(row[6])
-        for (model, condition), drawn in collected(row[1:6] for row in own).items():
-            by_condition.setdefault(condition, {})[model] = drawn
-        for condition, series in sorted(by_condition.items()):
-            if svg := roc_figure(series):
-                said = f"{title}, {condition}: marks are the spoken yes, lines the graded one."
-                n = pieces.counted(sizes.get((title, condition), ()))
-                method = "shares above every degree of yes, without intervals"
-                rocs.append(pieces.figure(svg, said, n=n, method=method))
-            made = [
+    for title, found in pieces.by_world(rows(home, _CURVES)):
+        for condition, own in groupby(found, key=lambda row: row[1]):
+            here = list(own)
+            n = pieces.counted({row[6] for row in here if row[3] in ("roc", "said")})
+            series: dict[str, dict[str, Pairs]] = {}
+            for _, _, model, curve, x, y, _ in here:
+                series.setdefault(model, {}).setdefault(curve, []).append((x, y))
+            rocs.append(
                 pieces.figure(
-                    svg,
-                    f"{label_text(model)}, {condition}: how sure a yes is; each area is 1.",
-                    n=pieces.counted(sizes.get((title, condition), ())),
-                    method="histograms over bins of equal width",
+                    roc_figure(series), f"{title}, {condition}: marks are the spoken yes, lines the graded one.", n=n,
+                    method="shares above every degree of yes, without intervals",
                 )
-                for model, each in _most_sensitive(series, _values(home).get(title, {}), condition)
-                if (svg := density_figure(each, name=f"confidence of {model}, {condition}"))
-            ]
-            if made:
-                told = f", the {MOST_DENSITIES} of {len(series)} models with the largest d′"
-                which = told if len(series) > MOST_DENSITIES else ""
+            )  # fmt: skip
+            drawn = [
+                pieces.figure(
+                    density_figure(each, f"confidence of {model}, {condition}"),
+                    f"{model}, {condition}: D; each area is 1.", n=n, method="histograms over bins of equal width",
+                )
+                for model, each in list(series.items())[:MOST_DENSITIES]
+                if "correct" in each and "wrong" in each
+            ]  # fmt: skip
+            if drawn:
                 densities.append(
-                    pieces.folded(f"{title}: densities of confidence, {condition}{which}", pieces.grid(made))
+                    pieces.folded(f"{title}: densities of confidence, {condition}", pieces.grid(drawn))
                 )
-    return pieces.joined([pieces.grid(rocs), *densities], "No values yet.")
+    return pieces.joined([pieces.grid(rocs), *densities], _NOTHING)
 
 
-def _most_sensitive(
-    series: Mapping[str, Curves], values: Values, condition: str
-) -> Sequence[tuple[str, Curves]]:
-    """Return the models whose densities are drawn: all, or where there are many those with the largest d′."""
-    if len(series) <= MOST_DENSITIES:
-        return list(series.items())
-    known = {model: (values.get((model, condition), {}).get("d_type2") or (None,))[0] for model in series}
-    # Rounded: whose density is drawn must not hang on the last bit of two equal d′.
-    size = {model: -math.inf if value is None else round(value, 9) for model, value in known.items()}
-    chosen = sorted(known, key=lambda model: (-size[model], model))
-    return [(model, series[model]) for model in chosen[:MOST_DENSITIES]]
+def roc_figure(series: Mapping[str, Mapping[str, Pairs]]) -> Drawn:
+    """Return type-2 ROC curves of the named models and their points of the spoken yes."""
+    return lines(
+        {model: [(x, Point(y)) for x, y in own.get("roc", ())] for model, own in series.items()},
+        x="yes to wrong answers", y="yes to right answers", diagonal="chance", marks=False,
+        spots={model: own.get("said", []) for model, own in series.items()},
+    )  # fmt: skip
 
 
-def asked_once(home: Home) -> Markup:
-    """Return what changes where a model may abstain."""
-    made = []
-    for title, values in _values(home).items():
+def density_figure(own: Mapping[str, Pairs], name: str) -> Drawn:
+    """Return the densities of confidence among right and wrong answers."""
+    plot, data = Plot(2.9), []
+    for kind, colour in (("correct", PALETTE[0]), ("wrong", PALETTE[1])):
+        values = own[kind]
+        width = values[1][0] - values[0][0] if len(values) > 1 else 1.0
+        for x, height in values:
+            plot.box((x, 0), (x + width, height), colour, 0.25)
+        steps = [(end, height) for x, height in values for end in (x, x + width)]
+        plot.line([(steps[0][0], 0), *steps, (steps[-1][0], 0)], colour, 1.6)
+        plot.entry("s", colour, f"{kind} answers")
+        data += [(kind, *pair) for pair in values]
+    plot.x.low, plot.x.high, plot.y.low = 0, 1, 0
+    label = "P(yes) / (P(yes) + P(no))"
+    return with_data(finished(plot, label, "density", name), ("answers", f"{label}, from", "density"), data)
+
+
+# --- the paper ----------------------------------------------------------------------------------------------------------
+_VARIANTS = {
+    "original": "as released", "esma": "after ESMA", "sft": "after training on yes and no", "joint": "joint reward",
+    "fictional_sft": "taught the facts", "fictional_sft_then_esma": "taught the facts, then ESMA",
+    "direct": "direct reward", "meta": "meta reward",
+}  # fmt: skip
+
+
+def _percent(label: str, name: str, measure: str = "") -> exhibits.Column:
+    return exhibits.Column(f"{label}, %", f"{name}_pct", measure, 100.0, 2)
+
+
+_SHORT = (
+    exhibits.Column("d′", "d_prime", "d_type2_reference", 1.0, 2),
+    _percent("raw alignment", "raw_alignment", "raw_alignment"),
+    _percent("accuracy", "accuracy", "accuracy"),
+)
+_LONG = (
+    *_SHORT,
+    _percent("yes", "yes_ratio", "yes_ratio"),
+    _percent("yeses that fail", "yfr", "yfr"),
+    _percent("noes that fail", "nfr", "nfr"),
+)
+_TWO = (
+    _percent("accuracy asked twice", "dual_accuracy"),
+    _percent("accuracy asked once", "idk_accuracy", "idk_accuracy"),
+    _percent("alignment asked once", "idk_alignment", "idk_alignment"),
+    _percent("all alignment", "all_alignment", "all_alignment"),
+)
+_AREA = "area under the type-2 ROC"
+_ASKED = {"table_3": "1797", "table_6": "2032 to 3996", "table_7": "10000"}
+
+
+def paper_table(
+    home: Home,
+    stem: str,
+    columns: _Columns,
+    keys: Mapping[str, str],
+    where: str,
+    key_of: Callable[[Key], tuple[str, ...]],
+) -> Markup:
+    """Return a printed table, and the first of its measures as a figure, with the study's own values next to it."""
+    printed = []
+    for row in exhibits.printed(_NAME, stem):
+        size = f"Qwen2.5 {row['size']}" if row.get("size") else "not stated"
+        printed.append({**row, "variant": _VARIANTS[row["variant"]], "size": size})
+    found = exhibits.own(home, _NAME, [column.measure for column in columns], where)
+    made = exhibits.tables(_NAME, found, printed, columns, keys=keys, key_of=key_of)
+    first = [next(column for column in columns if column.measure)]
+    drawn = exhibits.of_printed(printed, first, lambda row: ", ".join(row[name] for name in keys))
+    n = f"n = {_ASKED.get(stem, '17944')} questions"
+    return made + pieces.grid(
+        exhibits.forests(
+            drawn, found, first, x=first[0].label, n=n, method="no interval printed",
+            name_of=lambda key: ", ".join(key_of(key)),
+        )
+    )  # fmt: skip
+
+
+def figure_2(home: Home) -> Markup:
+    """Return the areas under type-2 ROC curves before and after training, and the study's own curves."""
+    steps = {"as released": "original_auc", "after ESMA": "esma_auc"}
+    printed = [
+        (f"Qwen2.5 {row['size']}", {label: Point(float(row[name])) for label, name in steps.items()})
+        for row in exhibits.printed(_NAME, "figure_2")
+    ]
+    columns = [exhibits.Column(label) for label in steps]
+    drawn = exhibits.forests(
+        printed, {}, columns, x=_AREA, n="n = 17944 questions", method="no interval printed"
+    )
+    return pieces.grid(drawn) + curves(home)
+
+
+def patched(home: Home, side: str) -> Markup:
+    """Return d′ and alignment of models that keep a share of the weight changes: of the text, and of the study's own."""
+    made = Markup()
+    if side == "top":
+        found: dict[str, dict[str, str]] = {}
+        for row in exhibits.printed(_NAME, "claims"):
+            found.setdefault(row["subject"], {})[row["quantity"]] = row["value"]
+        names = ("d_prime", "raw_alignment_pct", "share_of_gain_pct")
         body = [
-            (
-                model,
-                _interval(values.get((model, "dual"), {}), "accuracy"),
-                *(_interval(found, name) for name in _ASKED_ONCE),
-            )
-            for (model, condition), found in values.items()
-            if condition.startswith("idk")
+            (subject, *(pieces.exact(own.get(name, "")) for name in names)) for subject, own in found.items()
         ]
-        if body:
-            columns = ("model", "accuracy, asked twice", *_ASKED_ONCE.values())
-            made.append(pieces.table(columns, body, f"{title}: asked once"))
-    return pieces.paragraph(_ONCE, "soft") + pieces.joined(made, "Not asked.")
-
-
-def tests(home: Home) -> Markup:
-    """Return the differences on the same questions."""
-    found = rows(home, _TESTS)
-    columns = ("contrast", "of", "tested", "measure", "difference", "p adjusted", "verdict", "items")
-    made = []
-    for title, own in pieces.by_world(found):
-        body = [
-            (f"{a} - {b}", held, _FAMILIES.get(family, family), measure, pieces.interval(*ends), pieces.shown(p),
-             pieces.said(verdict, status), n)
-            for _, _, family, held, measure, a, b, *ends, p, verdict, status, n in own
-        ]  # fmt: skip
-        every = own[0][1]
-        some = len(body) < every
-        told = (
-            f"; of the primary ones the {len(body)} with the smallest p; all are in comparisons"
-            if some
-            else ""
+        made += pieces.table(
+            ("changes kept", "d′", "raw alignment, %", "of the whole gain, %"), body, PRINTED
         )
-        made.append(
-            pieces.folded(
-                f"{title}: {every} tests{told}", pieces.table(columns, body, f"{title}: differences")
-            )
-        )
-    said = "Questions are resampled with all their runs, alike on both sides; p by Holm over the pairs of a measure."
-    nothing = "Tests need two models, two languages, or the question with leave to abstain."
-    return pieces.paragraph(said, "soft") + pieces.joined(made, nothing)
+    file = home / "training" / "patching.parquet"
+    if not file.exists():
+        return made or pieces.paragraph("No values yet.", "soft")
+    import polars as pl
+
+    own = pl.read_parquet(file, glob=False).filter(side=side).sort("share")
+    series = {
+        str(name): [
+            (100 * share, Point(value)) for share, value in part.select("share", "estimate").iter_rows()
+        ]
+        for (name,), part in own.group_by("measure", maintain_order=True)
+    }
+    said = f"The study's trained model with a share of its weight changes, from the {side}"
+    drawn = lines(series, x="changes kept, %", y="measure", diagonal=None, span=(0.0, 100.0), label=said)
+    return made + pieces.figure(drawn, f"{said}.", n="the questions held out", method="no interval")
 
 
-PAPER: tuple[Exhibit, ...] = exhibits.PAPER
 SECTIONS = (
     Section("Does a yes go with being right?", sensitivity),
     Section("Type-2 ROC and confidence", curves),
     Section("Asked once, with leave to abstain", asked_once),
-    Section("Differences on the same questions", tests),
 )
+_TAUGHT = "values of trained models are next to the study's own only where the study trained one and asks it."
+_POINTS = (
+    "the points of the curves are drawn without numbers: the study's own are shown where it trains a model."
+)
+_WORDS = (
+    'the authors\' words are not shipped: ours ask for the same, and wording = "reference" asks in theirs, read from their '
+    "published file."
+)
+_MODEL = {"model": "model", "variant": "variant"}
+_DUAL = "condition = 'dual'"
+_BY: Mapping[str, Callable[[Key], tuple[str, ...]]] = {
+    "alone": lambda key: key[:1],
+    "model": lambda key: (key[0], "this study"),
+    "dataset": lambda key: (key[0], "this study", key[1]),
+    "language": lambda key: ("this study", key[2].replace("dual", "mkqa"), key[0]),
+}
 
 
-def _values(home: Home) -> dict[str, Values]:
-    """Return title of a world → its values."""
-    found = rows(
-        home,
-        "select source, model, condition, measure, estimate, low, high, n, method from estimates "
-        "where benchmark = 'selfknowledge' order by source, model, condition",
-    )
-    made: dict[str, Values] = {}
-    for source, model, condition, measure, *ends in found:
-        made.setdefault(WORLDS[source], {}).setdefault((model, condition), {})[measure] = tuple(ends)
-    return dict(sorted(made.items()))
+def _table(
+    number: int,
+    title: str,
+    columns: _Columns,
+    keys: Mapping[str, str],
+    by: str,
+    where: str = _DUAL,
+    why: str = _TAUGHT,
+) -> Exhibit:
+    stem = f"table_{number}"
+    render = partial(paper_table, stem=stem, columns=columns, keys=keys, where=where, key_of=_BY[by])
+    query = f"from estimates where benchmark = 'selfknowledge' and {where}"
+    return Exhibit(f"Table {number}", title, render, why, data=f"{stem}.csv, estimates", query=query)
 
 
-def _interval(found: dict[str, Ends], name: str) -> object:
-    return pieces.interval(*found[name][:3]) if name in found else None
+PAPER: tuple[Exhibit, ...] = (
+    Exhibit("Figure 1", "The training, as a scheme", None, "it shows no numbers."),
+    Exhibit("Figure 2", "Type-2 ROC before and after training", figure_2,
+            "only the areas are written into the figure; the points of the curves are not published.",
+            data="figure_2.csv, curves"),
+    Exhibit("Figure 3", "Densities of confidence", curves,
+            "the paper's densities are drawn without numbers: only the study's own can be shown.", data="curves"),
+    Exhibit("Figure 4", "d′ and alignment by share of the largest weight changes", partial(patched, side="top"),
+            f"the text states two shares, and its share of the gain does not follow from its d′; {_POINTS}", "differs",
+            data="claims.csv, training/patching.parquet",
+            places=("Figure 4", "text on weight changes", "text and table 1")),
+    Exhibit("Figure 5", "The same, 1 to 10 %", partial(patched, side="top"), _POINTS, data="training/patching.parquet"),
+    Exhibit("Figure 6", "The same, from the smallest changes", partial(patched, side="bottom"), _POINTS,
+            data="training/patching.parquet"),
+    *(
+        Exhibit(f"Figure {number}", f"Appendix C: \"Do you know the answer?\" before the question, example {number - 6}",
+                partial(asked_once, where="condition = 'preceded'"),
+                "single replies of two models, judged by reading; a study asks all questions so (preceded = true).",
+                data="estimates")
+        for number in (7, 8, 9)
+    ),
+    *(
+        Exhibit(f"Figure {number}", f"Prompt: {title}", None, _WORDS, data="prompts.toml")
+        for number, title in enumerate(
+            ("direct", "meta", "direct with leave to abstain",
+             *(f"{step}, {name}" for name in ("Chinese", "Korean", "Spanish") for step in ("direct", "meta"))), start=10)
+    ),
+    _table(1, "Models before and after training, TriviaQA", _LONG, _MODEL, "model"),
+    _table(2, "Asked twice, and once with leave to abstain", _TWO, _MODEL, "model", "condition = 'idk'"),
+    _table(3, "Invented facts", _SHORT, {"variant": "stage"}, "alone", "dataset = 'fictional_qa'"),
+    _table(4, "Rewards", _SHORT, {"variant": "reward"}, "alone"),
+    _table(5, "Against training on yes and no", _LONG, _MODEL, "model"),
+    _table(6, "Other data sets", _SHORT, {"size": "model", "variant": "variant", "dataset": "data set"}, "dataset"),
+    _table(7, "Languages", _SHORT, {"variant": "variant", "dataset": "language", "size": "model"}, "language",
+           "starts_with(condition, 'dual_')", f"the paper does not say which size of model it is; {_TAUGHT}"),
+)  # fmt: skip

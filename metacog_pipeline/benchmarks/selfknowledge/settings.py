@@ -1,7 +1,8 @@
-"""What the study file says about self-knowledge."""
+"""The table ``[benchmarks.selfknowledge]`` of a study file. No statistics are loaded to read it."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StrictBool, field_validator, model_validator
@@ -12,22 +13,22 @@ from metacog_pipeline.study.sections import Stage, setting
 
 Language = Literal["en", "zh", "ko", "es"]
 Dataset = Literal[
-    "sample", "trivia_qa", "freebase_qa", "nq_open", "web_questions", "mkqa", "fictional_qa", "efficientqa",
-    "trivia_sample", "popqa", "selfaware",
+    "sample", "trivia_qa", "freebase_qa", "nq_open", "web_questions", "efficientqa", "mkqa", "fictional_qa",
 ]  # fmt: skip
+Rule = Literal["entities", "inclusion", "normalized_inclusion", "exact_match", "token_boundary"]
+YesNoRule = Literal["default", "reference"]
+REFERENCE = Path("reference")
 
 
 class Settings(sections.Settings):
-    """``[benchmarks.selfknowledge]``: which questions, in which languages, read by which rules.
+    """Which questions, in which languages, read by which rules.
 
-    ``limit`` draws that many questions by the study's seed; a larger number only adds. ``split`` is the part of the
-    data set, where its source has parts; None takes the one that published results are about. ``languages`` are
-    asked as far as the data set has them; ``idk`` asks again with leave to abstain, in each of them or in those it
-    lists. ``matching`` says when an answer is right and ``yes_no`` what counts as a yes: both are applied to kept
-    answers, so changing them asks nothing again. ``decoding = "greedy"`` sends the temperature of the model's row,
-    ``"checkpoint"`` none, so that whatever ships with the model applies. ``folder`` holds published files that were
-    got elsewhere, ``wording`` is a TOML file with the exact texts of another study; both relative to the study
-    file.
+    ``limit`` draws that many questions by the study's seed; a larger number only adds. ``split`` is the part of the data
+    set; None takes the one that the paper's results are about. ``idk`` asks again with leave to abstain, in every language
+    or in those it lists; ``preceded`` asks again with "Do you know the answer?" before the question (Appendix C), in
+    English. ``matching`` says when an answer is right, ``yes_no`` what counts as a yes: both are applied to kept answers.
+    ``decoding = "checkpoint"`` sends no temperature, so that what ships with the model applies. ``wording`` is a TOML file
+    with the texts of another study, or ``"reference"`` for the authors' prompts.
     """
 
     training: ClassVar[type[sections.Section] | None] = TrainingSection
@@ -36,13 +37,11 @@ class Settings(sections.Settings):
     split: Literal["train", "validation", "test", "all"] | None = setting(Stage.ITEMS, None)
     languages: Annotated[tuple[Language, ...], Field(min_length=1)] = setting(Stage.ASKING, ("en",))
     idk: StrictBool | tuple[Language, ...] = setting(Stage.ASKING, True)
+    preceded: StrictBool = setting(Stage.ASKING, False)
     limit: int | None = setting(Stage.ITEMS, None, ge=1, strict=True)
-    matching: Literal["entities", "inclusion", "normalized_inclusion", "exact_match", "token_boundary"] = (
-        setting(Stage.PARSING, "entities")
-    )
-    yes_no: Literal["default", "reference", "strict"] = setting(Stage.PARSING, "default")
+    matching: Rule = setting(Stage.PARSING, "entities")
+    yes_no: YesNoRule = setting(Stage.PARSING, "default")
     decoding: Literal["greedy", "checkpoint"] = setting(Stage.ASKING, "greedy")
-    folder: sections.PathText | None = setting(Stage.ITEMS, None)
 
     @field_validator("languages")
     @classmethod
@@ -51,10 +50,6 @@ class Settings(sections.Settings):
 
     @model_validator(mode="after")
     def _languages_there_are(self) -> Settings:
-        if self.dataset == "sample" and self.folder is not None:
-            raise ValueError(
-                'dataset = "sample" comes with the package: leave folder out, or name a published data set'
-            )
         if self.dataset not in ("sample", "mkqa") and self.languages != ("en",):
             raise ValueError(
                 f'dataset = "{self.dataset}" has English questions only: set languages = ["en"], or take "sample" or "mkqa"'
@@ -63,6 +58,8 @@ class Settings(sections.Settings):
             raise ValueError(
                 f'idk names "{min(missing)}", which languages does not; add it there or leave it out'
             )
+        if self.preceded and "en" not in self.languages:
+            raise ValueError('preceded asks in English: add "en" to languages, or leave preceded out')
         return self
 
     @property

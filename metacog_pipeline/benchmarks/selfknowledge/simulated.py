@@ -1,11 +1,10 @@
 """Simulated respondents for self-knowledge: observers with known accuracy, d′ of type 2 and criterion, who answer in text.
 
-The model, per question and language. The answer is right with probability ``accuracy``, less by ``language_gap`` in
-languages other than English; never where no answer is accepted. Asked whether it knows, the observer feels evidence
-x ~ N(+d/2, 1) if its answer is right and N(-d/2, 1) if it is wrong, d = ``d_type2``, and says yes when x > -``yes_bias``.
-So hit rate and false-alarm rate lie d apart in z, and log-probabilities, where asked for, give
-D = sigmoid(s(x + yes_bias)), which passes one half where yes begins; the area under its ROC is Φ(d/√2). With leave to
-abstain it answers when it would say yes.
+The answer is right with probability ``accuracy``, less by ``language_gap`` in languages other than English; never where no
+answer is accepted. Asked whether it knows, the observer feels evidence x ~ N(+d/2, 1) if its answer is right and N(-d/2, 1)
+if it is wrong, d = ``d_type2``, and says yes when x > -``yes_bias``. Log-probabilities give D = sigmoid(s(x + yes_bias)),
+which passes one half where yes begins; the area under its ROC is Φ(d/√2). With leave to abstain it answers when it would
+say yes.
 
 So that questions are hard for everybody and repeated runs resemble each other, knowledge and evidence each mix three parts:
 the question's (variance `COMMON`), the observer's own for it (`OWN`), and the rest, new in each run and step.
@@ -14,17 +13,17 @@ the question's (variance `COMMON`), the observer's own for it (`OWN`), and the r
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from statistics import NormalDist
+from typing import Any
 
 from metacog_pipeline.benchmark.seeded_sample import uniforms
-from metacog_pipeline.benchmarks.selfknowledge import untidy_replies
 from metacog_pipeline.benchmarks.selfknowledge.items import Item
 from metacog_pipeline.benchmarks.selfknowledge.prompts import (
     ABSTENTIONS,
     DIRECT,
-    IDK,
     META,
     PLACE,
     YES_NO,
@@ -32,7 +31,7 @@ from metacog_pipeline.benchmarks.selfknowledge.prompts import (
     load_wording,
 )
 from metacog_pipeline.benchmarks.selfknowledge.rules import inclusion
-from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.files import canonical_json, read_toml, sha256_hex, shipped
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, OneOf, Status, TokenLogprob
 
@@ -44,32 +43,44 @@ _NORMAL = NormalDist()
 _TRIES = 8  # for a wrong answer that is not right by accident
 
 
+@cache
+def untidy() -> Mapping[str, Any]:
+    """Return the ways to leave the asked form, by language."""
+    return read_toml(shipped("data", "selfknowledge", "untidy_replies.toml"))
+
+
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What a request is about."""
+    """What a request is about, what the observer arrived at, and how it will word it.
+
+    ``beyond`` is the evidence beyond the criterion: above 0 it says yes. ``form`` picks one of several wordings.
+    """
 
     item: Item
     language: str
     step: str
-
-
-@dataclass(frozen=True, slots=True)
-class _State:
-    """What the observer arrived at, and how it will word it: ``right``, evidence beyond its criterion, odds and ends."""
-
     right: bool
     beyond: float
     refuses: bool
     untidy: bool
     form: float
 
+    @property
+    def words(self) -> Mapping[str, Any]:
+        """The untidy words of the language."""
+        return untidy()[self.language]  # type: ignore[no-any-return]
+
+    def one(self, forms: Sequence[str]) -> str:
+        """Return one of several wordings."""
+        return forms[int(self.form * len(forms))]
+
 
 class SimulatedRespondent:
     """Answers requests about ``items`` as the observer ``observer`` would.
 
     Deterministic in the observer, the question, the step and ``sampling.seed``. It finds question and step by the text of
-    the user message, so it answers the same in process and behind a server; ``wording`` must be the one the messages are
-    made with (None: the shipped one). A message it does not know gets "I don't know".
+    the user message; ``wording`` must be the one the messages are made with (None: the shipped one). A message it does not
+    know gets "I don't know".
     """
 
     def __init__(self, items: Sequence[Item], observer: ObserverSpec, wording: Wording | None = None) -> None:
@@ -89,62 +100,58 @@ class SimulatedRespondent:
 
     def __call__(self, request: ChatRequest) -> str | Completion:
         """Return the answer to ``request``, with log-probabilities where a meta step asks for them."""
-        asked = self._find(request)
-        if asked is None:
+        found = self._find(request)
+        if found is None:
             return ABSTENTIONS["en"]
-        state = self._state(asked, request.sampling.seed)
+        asked = self._arrived(*found, request.sampling.seed)
         if isinstance(request.constraint, OneOf):
-            text = _one_of(request.constraint.options, asked, state)
+            wanted, options = YES_NO[asked.language][0 if asked.beyond > 0 else 1], request.constraint.options
+            text = wanted if wanted in options else next(iter(options), "")
         else:
-            text = self._reply(asked, state)
+            text = self._reply(asked)
         if asked.step != META or request.sampling.top_logprobs is None:
             return text
-        return Completion(
-            Status.OK, text, finish_reason="stop", logprobs=_logprobs(text, asked.language, state)
-        )
+        return Completion(Status.OK, text, finish_reason="stop", logprobs=_logprobs(text, asked))
 
-    def _find(self, request: ChatRequest) -> _Asked | None:
-        """Return question and step of the first user message."""
+    def _find(self, request: ChatRequest) -> tuple[Item, str, str] | None:
+        """Return item, language and step of the first user message."""
         text = next((message.content for message in request.messages if message.role == "user"), "")
         for head, tail, language, step in self._frames:
             if text.startswith(head) and text.endswith(tail) and len(text) >= len(head) + len(tail):
                 item = self._items.get((language, text[len(head) : len(text) - len(tail)]))
                 if item is not None:
-                    return _Asked(item, language, step)
+                    return item, language, step
         return None
 
-    def _state(self, asked: _Asked, seed: int | None) -> _State:
-        spec = self.observer
-        key = asked.item.item_id
+    def _arrived(self, item: Item, language: str, step: str, seed: int | None) -> _Asked:
+        spec, key = self.observer, item.item_id
         common, own = uniforms(canonical_json([key])), uniforms(canonical_json([spec.seed, key]))
         # Whether it knows is one thing in all steps of a run; how that feels is new in each.
-        knowing = uniforms(canonical_json([spec.seed, key, asked.language, seed]))
-        call = uniforms(canonical_json([spec.seed, key, asked.language, seed, asked.step]))
-        share = spec.accuracy * (1.0 if asked.language == "en" else 1.0 - spec.language_gap)
-        right = (
-            asked.item.answerable(asked.language)
-            and _NORMAL.cdf(_mixed(common[0], own[0], knowing[0])) < share
-        )
+        knowing = uniforms(canonical_json([spec.seed, key, language, seed]))
+        call = uniforms(canonical_json([spec.seed, key, language, seed, step]))
+        share = spec.accuracy * (1.0 if language == "en" else 1.0 - spec.language_gap)
+        right = bool(item.accepted(language)) and (_NORMAL.cdf(_mixed(common[0], own[0], knowing[0])) < share)
         evidence = (spec.d_type2 if right else -spec.d_type2) / 2 + _mixed(common[1], own[1], call[1])
-        return _State(
-            right, evidence + spec.yes_bias, call[2] < spec.refusal, call[3] < spec.untidiness, call[4]
-        )
+        refuses, untidy_one = call[2] < spec.refusal, call[3] < spec.untidiness
+        return _Asked(item, language, step, right, evidence + spec.yes_bias, refuses, untidy_one, call[4])
 
-    def _reply(self, asked: _Asked, state: _State) -> str:
-        if state.refuses:
-            return untidy_replies.REFUSALS[asked.language]
+    def _reply(self, asked: _Asked) -> str:
+        yes, words = asked.beyond > 0, asked.words
+        if asked.refuses:
+            return str(words["refusal"])
         if asked.step == META:
-            return _meta_reply(asked.language, state)
-        if asked.step == IDK and state.beyond <= 0:
-            untidy = untidy_replies.ABSTENTIONS[asked.language]
-            return _one(untidy, state.form) if state.untidy else ABSTENTIONS[asked.language]
-        answer = self._answer(asked, state)
-        return _one(untidy_replies.ANSWERS, state.form).format(answer=answer) if state.untidy else answer
+            forms = words["yes" if yes else "no"]
+            tidy = YES_NO[asked.language][0 if yes else 1]
+            return asked.one((*forms, *forms, *words["neither"])) if asked.untidy else tidy
+        if asked.step != DIRECT and not yes:
+            return asked.one(words["abstains"]) if asked.untidy else ABSTENTIONS[asked.language]
+        answer = self._answer(asked)
+        return asked.one(untidy()["answers"]).format(answer=answer) if asked.untidy else answer
 
-    def _answer(self, asked: _Asked, state: _State) -> str:
+    def _answer(self, asked: _Asked) -> str:
         """Return the first accepted answer, or that of another question which is not accepted here."""
         accepted = asked.item.accepted(asked.language)
-        if state.right:
+        if asked.right:
             return accepted[0]
         others = self._answers[asked.language]
         start = int(sha256_hex(canonical_json([self.observer.seed, asked.item.item_id, DIRECT])), 16)
@@ -155,52 +162,31 @@ class SimulatedRespondent:
         return "?"
 
 
-def _meta_reply(language: str, state: _State) -> str:
-    yes = state.beyond > 0
-    if not state.untidy:
-        return YES_NO[language][0 if yes else 1]
-    forms = (untidy_replies.YES if yes else untidy_replies.NO)[language]
-    return _one((*forms, *forms, *untidy_replies.NEITHER[language]), state.form)
-
-
-def _one_of(options: Sequence[str], asked: _Asked, state: _State) -> str:
-    """Return the option that is the yes or the no word, else the first."""
-    wanted = YES_NO[asked.language][0 if state.beyond > 0 else 1]
-    return wanted if wanted in options else next(iter(options), "")
-
-
-def _logprobs(text: str, language: str, state: _State) -> tuple[TokenLogprob, ...]:
+def _logprobs(text: str, asked: _Asked) -> tuple[TokenLogprob, ...]:
     """Return the log-probabilities of ``text`` in tokens: what comes before its yes or no, that word, what comes after.
 
     None for a text without the word.
     """
-    menu = YES_NO[language]
-    said = menu[0 if state.beyond > 0 else 1]
+    menu = YES_NO[asked.language]
+    said = menu[0 if asked.beyond > 0 else 1]
     before, found, after = text.rpartition("</think>")
     start = after.casefold().find(said.casefold())
     if start < 0:
         return ()
     before += found + after[:start]
     word, rest = after[start : start + len(said)], after[start + len(said) :]
-    x = _SHARPNESS * state.beyond
-    logs = (-_softplus(-x) + math.log1p(-_OFF_MENU), -_softplus(x) + math.log1p(-_OFF_MENU))
-    own = logs[0 if state.beyond > 0 else 1]
+    x = _SHARPNESS * asked.beyond
+    logs = tuple(math.log1p(-_OFF_MENU) - _softplus(each) for each in (-x, x))
     listed = sorted(zip(menu, logs, strict=True), key=lambda pair: -pair[1])
     top = tuple((word if token == said else token, value) for token, value in listed)
-    tokens = [TokenLogprob(word, own, top)]
+    tokens = [TokenLogprob(word, logs[0 if asked.beyond > 0 else 1], top)]
     if before:
         tokens.insert(0, TokenLogprob(before, -0.01))
-    if rest:
-        tokens.append(TokenLogprob(rest, -0.01))
-    return tuple(tokens)
+    return (*tokens, TokenLogprob(rest, -0.01)) if rest else tuple(tokens)
 
 
 def _softplus(x: float) -> float:
     return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
-
-
-def _one(forms: Sequence[str], place: float) -> str:
-    return forms[int(place * len(forms))]
 
 
 def _mixed(*parts: float) -> float:

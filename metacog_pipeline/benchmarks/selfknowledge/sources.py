@@ -1,211 +1,280 @@
-"""Published question sets brought home, verified: what ``question_sets`` lists.
+"""The published question sets: where each is, what it must be, and how its rows are read.
 
-A file is read in whatever packing it is published and kept as ``<home>/sources/selfknowledge/<source>.jsonl``, one
-question a line in the layout of ``construction.rows``, with a note of its origin, revision and digests beside it. The
-digest is that of the questions, so it does not depend on the packing. Where it is known, only these questions are
-accepted; where it is not, the first file fetched must have the published number of questions and pins the source for
-this home. A kept source is checked against the digest whenever it is read.
+A source is fetched once into the home and kept as it is published. Where the digest of its questions is known, only these
+are accepted; elsewhere it must have the published number of questions, and the first file fetched pins it for the home.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import ast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Annotated, Any, NamedTuple
 
-from metacog_pipeline.benchmarks.selfknowledge.construction import rows as question_rows
-from metacog_pipeline.benchmarks.selfknowledge.construction.loaders import Loaded
-from metacog_pipeline.benchmarks.selfknowledge.construction.rows import MAX_BYTES, Row, digest_of
-from metacog_pipeline.benchmarks.selfknowledge.question_sets import SOURCES, Source
+import pyarrow as pa
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError
+
+from metacog_pipeline.benchmarks.selfknowledge.settings import Language
 from metacog_pipeline.errors import SourceError
-from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.home import Home
-from metacog_pipeline.interchange.source_files import (
-    Fetched,
-    Progress,
-    downloaded,
-    fetch_each,
-    first_right,
-    read_note,
-    sources_folder,
-    write_note,
-)
-from metacog_pipeline.sources import named_files, read_bytes
+from metacog_pipeline.interchange import parquet_bounds, source_files
+from metacog_pipeline.interchange.source_files import PinnedFile
+from metacog_pipeline.sources import Line, content_digest, read_bytes, read_objects
 
-if TYPE_CHECKING:
-    import httpx
-
-__all__ = [
-    "SOURCES", "Fetched", "Source", "fetch", "folder_digest", "kept_digest", "load_source", "read_folder",
-    "source_path",
-]  # fmt: skip
+MAX_BYTES = 1024**3
+REFERENCE_PROMPTS = "reference_prompts"
+# A blank answer would be found in every reply; the longest published texts have a few hundred characters.
+Text = Annotated[str, StringConstraints(pattern=r"\S", max_length=20_000)]
+Name = Annotated[Text, BeforeValidator(lambda found: str(found) if type(found) is int else found)]
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The questions of a file in a folder; ``published`` where they are, verified, those of the source."""
+class Row(BaseModel):
+    """One question of a set, in one or more languages. ``number`` is its row in the published file, from 0."""
 
-    path: Path
-    rows: tuple[Row, ...]
-    digest: str
-    published: bool
+    model_config = ConfigDict(frozen=True, strict=True)
 
+    number: int
+    question_id: Name
+    questions: dict[Language, Text]
+    answers: dict[Language, list[Text]]
+    event_id: str = ""
+    topic: str = ""
+    difficulty: str = ""
 
-def source_path(home: Home, name: str) -> Path:
-    """Return where a verified source is kept."""
-    return sources_folder(home, "selfknowledge") / f"{name}.jsonl"
-
-
-def fetch(
-    home: Home,
-    names: Sequence[str] = (),
-    *,
-    folder: Path | None = None,
-    transport: httpx.BaseTransport | None = None,
-    progress: Progress | None = None,
-    sources: Mapping[str, Source] | None = None,
-) -> list[Fetched]:
-    """Bring the named sources (all when empty) into ``home``, verified; what is already there is left alone.
-
-    With ``folder`` they are taken from files in it or its subfolders, or from that very file when it is one; without it
-    downloaded. ``sources`` are :data:`SOURCES` where none are given. SourceError for an unknown name, a file that is not
-    there or cannot be downloaded or read, or one that is not the pinned one.
-    """
-    sources = SOURCES if sources is None else sources
-    if folder is not None and not folder.exists():
-        raise SourceError(f"--from {folder}: no such folder")
-
-    def bring(source: Source) -> Fetched:
-        kept = _kept(home, source)
-        if kept is not None:
-            return kept
-        if folder is not None and folder.is_file():
-            return _keep(home, source, folder, str(folder))
-        if folder is not None:
-            return first_right(
-                source.name, source.names, folder, lambda path: _keep(home, source, path, str(path))
-            )
-        return downloaded(
-            source.name, source.url, source_path(home, source.name).with_suffix(".download"),
-            lambda path: _keep(home, source, path, source.url), transport=transport, progress=progress,
-            limit=MAX_BYTES, redirects=source.redirects,
-        )  # fmt: skip
-
-    return fetch_each("selfknowledge", home, sources, names, bring)
+    def record(self) -> dict[str, Any]:
+        """Return the row as JSON values, what is empty left out: the form that digests are of."""
+        more = {name: getattr(self, name) for name in ("event_id", "topic", "difficulty")}
+        own = self.model_dump(include={"question_id", "questions", "answers"}) | {"row": self.number}
+        return own | {name: each for name, each in more.items() if each}
 
 
-def load_source(home: Home, name: str) -> list[Row]:
-    """Return the questions of a kept source after checking them against its digest."""
-    path = source_path(home, name)
-    if not path.exists():
-        raise SourceError(
-            f"{path}: source {name!r} is not fetched; run `metacog doctor STUDY --fetch --source {name}`, or add "
-            "`--from DIR` with a copy"
-        )
-    expected = read_note(_note_path(home, name)).get("digest")
-    if not isinstance(expected, str):
-        raise SourceError(
-            f"{path}: the note with its digest is gone; `metacog doctor STUDY --fetch --source {name}` again"
-        )
-    rows = question_rows.read(path)
-    found = digest_of(rows)
-    if found != expected:
-        raise SourceError(
-            f"{path}: the content is not the one fetched: expected sha256 {expected}, found {found}; delete it and run "
-            f"`metacog doctor STUDY --fetch --source {name}` again"
-        )
-    return rows
-
-
-def read_folder(name: str, folder: Path) -> Found:
-    """Return the questions of the first file of a known name in ``folder`` that can be read as source ``name``.
-
-    They need not be the published ones; `Found.published` says whether they are.
-    """
-    source = SOURCES[name]
-    if not folder.is_dir():
-        raise SourceError(f"{folder}: no such folder; it is to hold a file of {name}")
-    path, loaded = first_right(name, source.names, folder, lambda path: (path, source.load(path)))
-    digest = digest_of(loaded.rows)
-    return Found(path, loaded.rows, digest, source.digests.get(loaded.layout) == digest)
-
-
-def folder_digest(name: str, folder: Path) -> str:
-    """Return the SHA-256 over the files in ``folder`` that source ``name`` could be read from, unread."""
-    found = (
-        [path.read_bytes() for path in named_files(folder, SOURCES[name].names)] if folder.is_dir() else []
-    )
-    return sha256_hex("".join(map(sha256_hex, found)))
-
-
-def kept_digest(home: Home, name: str) -> str | None:
-    """Return the digest a kept source must have, without reading it; None where there is none."""
-    digest = read_note(_note_path(home, name)).get("digest")
-    return digest if isinstance(digest, str) and source_path(home, name).exists() else None
-
-
-def _kept(home: Home, source: Source) -> Fetched | None:
-    """Return what is home already; None where nothing is, or nothing that is right."""
-    noted = read_note(_note_path(home, source.name))
-    digest, layout = noted.get("digest"), noted.get("layout")
-    if not isinstance(digest, str) or source.digests.get(str(layout), digest) != digest:
-        return None
-    try:
-        rows = load_source(home, source.name)
-    except SourceError:
-        return None
-    return _fetched(home, source, rows, digest, "already here")
-
-
-def _keep(home: Home, source: Source, file: Path, origin: str) -> Fetched:
-    """Check ``file`` and keep its questions with a note."""
-    loaded = source.load(file)
-    digest = digest_of(loaded.rows)
-    _require(home, source, loaded, digest, origin)
-    question_rows.write(source_path(home, source.name), loaded.rows)
-    verified = loaded.layout in source.digests or origin == source.url
-    note = {
-        "digest": digest,
-        "file_digest": sha256_hex(read_bytes(file, MAX_BYTES)),
-        "layout": loaded.layout,
-        "origin": origin,
-        "revision": source.revision if verified else None,
-        "rows": len(loaded.rows),
-        "source": source.name,
-        "unanswerable": sum(not row.answers.get("en") for row in loaded.rows),
-    }
-    write_note(_note_path(home, source.name), note)
-    return _fetched(home, source, loaded.rows, digest, origin)
-
-
-def _require(home: Home, source: Source, loaded: Loaded, digest: str, origin: str) -> None:
-    """Raise SourceError unless the questions are the published ones, as far as that can be known."""
-    known = source.digests.get(loaded.layout)
-    if known is not None:
-        if digest != known:
+def of_rows(path: Path, layout: Layout) -> list[Row]:
+    """Return the questions of a file in the order of its rows; SourceError names file, row and fault."""
+    found, seen = [], dict[str, str]()
+    for number, line in enumerate(_lines(path, layout)):
+        try:
+            own = layout.read(line.row, number)
+            row = None if own is None else Row(number=number, **own)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            place = ".".join(map(str, first["loc"]))
+            raise SourceError(f"{line.where}: {place}: {first['msg']}; mend or replace the file") from None
+        except (LookupError, TypeError, AttributeError, ValueError) as error:
             raise SourceError(
-                f"{origin}: the content is not that of source {source.name!r}: expected sha256 {known}, found {digest}; "
-                "replace the file, or name its folder in the study file (folder = …) to use it as it is"
-            )
-        return
-    if source.rows is not None and len(loaded.rows) != source.rows:
-        raise SourceError(
-            f"{origin}: {len(loaded.rows)} questions, but source {source.name!r} has {source.rows}; replace the file, or "
-            "name its folder in the study file (folder = …) to use it as it is"
+                f"{line.where}: not a row of this set ({type(error).__name__}: {error}); mend or replace the file"
+            ) from None
+        if row is not None:
+            asked = "\n".join(row.questions.values())
+            if seen.setdefault(row.question_id, asked) != asked:
+                raise SourceError(
+                    f"{line.where}: the id {row.question_id!r} is that of another question; replace the file"
+                )
+            found.append(row)
+    if not any(any(row.answers.values()) for row in found):
+        raise SourceError(f"{path}: no question has an accepted answer (a test part?); take another file")
+    return found
+
+
+class Layout(NamedTuple):
+    """How a set is published: ``read(row, number)`` returns the fields of a `Row`, None for one that is left out."""
+
+    read: Callable[[Mapping[str, Any], int], dict[str, Any] | None]
+    columns: tuple[str, ...]
+    within: tuple[str, ...] = ()
+
+
+def _lines(path: Path, layout: Layout) -> Sequence[Line]:
+    data = read_bytes(path, MAX_BYTES)
+    if not data.startswith(b"PAR1"):
+        return read_objects(path, layout.within, MAX_BYTES)
+    try:
+        batches = parquet_bounds.batches(pa.py_buffer(data), layout.columns)
+        rows = [row for batch in batches for row in batch.to_pylist()]
+    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+        raise SourceError(f"{path}: not a readable Parquet file ({error}); replace it") from None
+    return [Line(str(path), number, row) for number, row in enumerate(rows, start=1)]
+
+
+# --- the layouts --------------------------------------------------------------------------------------------------------
+_MKQA_KEYS: Mapping[Language, str] = {"en": "en", "zh": "zh_cn", "ko": "ko", "es": "es"}
+
+
+def _english(question: Any, answers: Any, name: Any) -> dict[str, Any]:
+    return {"question_id": name, "questions": {"en": question}, "answers": {"en": answers}}
+
+
+def _trivia_qa(row: Mapping[str, Any], number: int) -> dict[str, Any]:
+    return _english(row["question"], row["answer"]["aliases"], row["question_id"])
+
+
+def _freebase_qa(row: Mapping[str, Any], number: int) -> dict[str, Any]:
+    names = (name for parse in row["Parses"] for answer in parse["Answers"] for name in answer["AnswersName"])
+    return _english(row["RawQuestion"], list(dict.fromkeys(filter(None, names))), row["Question-ID"])
+
+
+def _nq_open(row: Mapping[str, Any], number: int) -> dict[str, Any]:
+    return _english(row["question"], row["answer"], number)
+
+
+def _web_questions(row: Mapping[str, Any], number: int) -> dict[str, Any]:
+    return _english(row["qText"], row["answers"], row["qId"])
+
+
+def _mkqa(row: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """Unanswerable questions have no answer. One that is missing in a language is asked as it was searched for."""
+    there = {code: key for code, key in _MKQA_KEYS.items() if row["answers"].get(key) is not None}
+    accepted = {}
+    for code, key in there.items():
+        names = (
+            name for each in row["answers"][key] for name in (each["text"], *(each.get("aliases") or []))
         )
-    noted = read_note(_note_path(home, source.name))
-    first = noted.get("digest") if noted.get("layout") == loaded.layout else None
-    if isinstance(first, str) and digest != first:
+        accepted[code] = list(dict.fromkeys(filter(None, names)))
+    asked = {code: row["queries"].get(key) or row["query"] for code, key in there.items()}
+    kinds = [each.get("type") for each in row["answers"].get("en") or []]
+    kind = next(iter(kinds), None) or ""
+    return {"question_id": row["example_id"], "questions": asked, "answers": accepted, "topic": kind}
+
+
+def _fictional_qa(row: Mapping[str, Any], number: int) -> dict[str, Any] | None:
+    if row["duplicate_relationship"] is not None:
+        return None
+    made = _english(row["question"], [row["natural_answer"]], row["question_id"])
+    return {**made, "event_id": row["event_id"]}
+
+
+OURS = Layout(lambda row, number: dict(row), ())
+_NQ_OPEN = Layout(_nq_open, ("question", "answer"))
+
+
+class _Set(NamedTuple):
+    layout: Layout
+    rows: int
+    place: str
+    names: str
+    licence: str = "as its publisher says"
+    digest: str | None = None  # of the questions, `content_digest`
+
+
+_HUB, _RAW = "https://huggingface.co/datasets/{}/resolve/{}/{}", "https://raw.githubusercontent.com/{}/{}/{}"
+_TRIVIA = "mandarjoshi/trivia_qa 0f7faf33a3908546c6fd5b73a660e0f8ff173c2f rc.nocontext"
+_TRIVIA_QA = Layout(_trivia_qa, ("question_id", "question", "answer"))
+_NQ = "google-research-datasets/natural-questions fb26a3073b1fe636c97302890a27b491d6530130 nq_open"
+_SETS: Mapping[str, _Set] = {
+    # Joshi et al. 2017, without the evidence
+    "trivia_qa": _Set(
+        _TRIVIA_QA, 17_944, f"{_TRIVIA}/validation-00000-of-00001.parquet",
+        "trivia_qa.parquet trivia_qa.jsonl validation-00000-of-00001.parquet",
+    ),
+    "trivia_qa_train": _Set(
+        _TRIVIA_QA, 138_384, f"{_TRIVIA}/train-00000-of-00001.parquet",
+        "trivia_qa_train.parquet trivia_qa_train.jsonl train-00000-of-00001.parquet",
+    ),
+    # Jiang, Wu and Jiang 2019
+    "freebase_qa": _Set(
+        Layout(_freebase_qa, (), ("Questions",)), 3_996,
+        "kelvin-jiang/FreebaseQA 1773919d816f87bafc586ecf022a4f9b1f9f6690 FreebaseQA-eval.json",
+        "FreebaseQA-eval.json freebase_qa.json freebase_qa.jsonl", "CC BY 4.0",
+    ),
+    # Lee, Chang and Toutanova 2019
+    "nq_open": _Set(
+        _NQ_OPEN, 3_610, f"{_NQ}/NQ-open.dev.jsonl", "NQ-open.dev.jsonl nq_open_dev.jsonl nq_open.jsonl",
+        "CC BY-SA 3.0", "6cce8b8ebbed6bb77717444b93bc316640830e8566e2ccabe59c7138790e9b8f",
+    ),
+    # Berant et al. 2013, as YodaQA's authors keep it
+    "web_questions": _Set(
+        Layout(_web_questions, ("qId", "qText", "answers")), 2_032,
+        "brmson/dataset-factoid-webquestions 668890853388010fe6ae9a5eb035a7917b88933b main/test.json",
+        "webquestions_test.jsonl web_questions.jsonl test.json", "CC BY 4.0",
+        "377afab8a85fe3f7b179269651a55454a4d66812bf8f98960dbab5071757c107",
+    ),
+    # Min et al. 2021
+    "efficientqa": _Set(
+        _NQ_OPEN, 1_800, f"{_NQ}/NQ-open.efficientqa.dev.1.1.jsonl",
+        "NQ-open.efficientqa.dev.1.1.jsonl nq_efficientqa_dev_1.1.jsonl efficientqa.jsonl",
+        "CC BY-SA 3.0", "fa60fbc6a87b75e3feb1e3ac436426a836ee06866aed8689c0728298f2416ea0",
+    ),
+    # Longpre, Lu and Daiber 2021
+    "mkqa": _Set(
+        Layout(_mkqa, ("example_id", "query", "queries", "answers")), 10_000,
+        "apple/ml-mkqa 651b8cc85c407270b024157aff06ee6ab8c4fc6d dataset/mkqa.jsonl.gz", "mkqa.jsonl mkqa.parquet",
+        "CC BY-SA 3.0",
+    ),
+    # Kirchenbauer et al. 2025, questions that repeat another left out
+    "fictional_qa": _Set(
+        Layout(_fictional_qa,
+               ("question_id", "event_id", "question", "natural_answer", "duplicate_relationship")), 1_797,
+        "tomg-group-umd/fictionalqa adad911d2518d62c4434ac590cc48d202f2aad83 fict_qa/train-00000-of-00001.parquet",
+        "fictional_qa.parquet fictional_qa.jsonl fict_qa.parquet",
+    ),
+}  # fmt: skip
+
+
+def _verified(name: str, path: Path) -> int:
+    """Return how many questions the file has; SourceError unless they are, as far as is known, the published ones."""
+    one = _SETS[name]
+    rows = of_rows(path, one.layout)
+    digest = content_digest(row.record() for row in rows)
+    if len(rows) != one.rows:
         raise SourceError(
-            f"{origin}: the content is not the one first fetched here as source {source.name!r}: expected sha256 {first}, "
-            f"found {digest}; if the new file is meant, delete {_note_path(home, source.name)} and fetch again"
+            f"{path}: {len(rows)} questions, but source {name!r} has {one.rows}; replace the file"
         )
+    if one.digest not in (None, digest):
+        raise SourceError(f"{path}: not the questions of source {name!r}; replace the file")
+    return len(rows)
 
 
-def _fetched(home: Home, source: Source, rows: Sequence[Row], digest: str, origin: str) -> Fetched:
-    return Fetched(source.name, source_path(home, source.name), len(rows), digest, origin)
+def _pinned(name: str, one: _Set) -> PinnedFile:
+    repository, revision, file = one.place.split(" ")
+    hub = file.endswith(".parquet")
+    return PinnedFile(
+        "selfknowledge", name, (_HUB if hub else _RAW).format(repository, revision, file), one.licence,
+        f"{name}.published", None, tuple(one.names.split()), partial(_verified, name), MAX_BYTES,
+        redirects=("huggingface.co", "hf.co") if hub else (),
+    )  # fmt: skip
 
 
-def _note_path(home: Home, name: str) -> Path:
-    return source_path(home, name).with_suffix(".json")
+# --- the authors' prompts -----------------------------------------------------------------------------------------------
+_STEPS = {"DIRECT_QA": "direct", "META_QA": "meta", "DIRECT_QA_WITH_IDW": "idk"}
+_CODES: Mapping[str, Language] = {"": "en", "_CN": "zh", "_KO": "ko", "_ES": "es"}
+
+
+def reference_prompts(path: Path) -> dict[tuple[str, str], str]:
+    """Return the authors' prompts by language and step, from the literals of their file; nothing of it is run."""
+    wanted = {
+        f"{name}{suffix}_PROMPT": (code, step)
+        for name, step in _STEPS.items()
+        for suffix, code in _CODES.items()
+    }
+    try:
+        found = dict(_literals(ast.parse(read_bytes(path).decode())))
+    except (SyntaxError, ValueError) as error:
+        raise SourceError(f"{path}: not the authors' file of prompts ({error}); replace it") from None
+    prompts: dict[tuple[str, str], str] = {
+        wanted[name]: text for name, text in found.items() if name in wanted
+    }
+    if lacking := {(code, step) for code in _CODES.values() for step in ("direct", "meta")} - prompts.keys():
+        raise SourceError(f"{path}: no prompt for {min(lacking)}; take the authors' prompt.py")
+    return prompts
+
+
+def _literals(module: ast.Module) -> Iterator[tuple[str, str]]:
+    for each in module.body:
+        if isinstance(each, ast.Assign) and isinstance(each.value, ast.Constant):
+            yield from ((ast.unparse(name), str(each.value.value)) for name in each.targets)
+
+
+SOURCES: Mapping[str, PinnedFile] = {
+    **{name: _pinned(name, one) for name, one in _SETS.items()},
+    REFERENCE_PROMPTS: PinnedFile(
+        "selfknowledge", REFERENCE_PROMPTS,
+        _RAW.format("cosmoquester/ESMA", "19ceda55dbf8545fd01c53a1fa09e4dcb7eabf8f", "esma/prompt.py"),
+        "MIT", f"{REFERENCE_PROMPTS}.py", None, ("prompt.py",), lambda path: len(reference_prompts(path)),
+    ),
+}  # fmt: skip
+fetch = partial(source_files.fetch, SOURCES)
+
+
+def load(home: Home, name: str) -> list[Row]:
+    """Return the questions of a kept source after checking it against its digest."""
+    return of_rows(SOURCES[name].load(home), _SETS[name].layout)

@@ -10,7 +10,7 @@ import pytest
 
 from metacog_pipeline.benchmark.contract import Scored
 from metacog_pipeline.benchmarks.selfknowledge import SelfKnowledge
-from metacog_pipeline.benchmarks.selfknowledge.curves import CURVES
+from metacog_pipeline.benchmarks.selfknowledge.measures import CURVES
 from metacog_pipeline.conformance.case import Tried, small_study
 from metacog_pipeline.scoring.comparisons import comparisons, table
 from metacog_pipeline.scoring.estimates import estimates, groups_of
@@ -71,10 +71,8 @@ def rows():
             "item_id": [f"q{i:05d}" for i in range(n)],
             "answerable": 1,
             "correct": list(correct),
-            "correct_strict": list(correct),
             "correct_inclusion": list(correct),
             "yes": list(yes),
-            "yes_strict": list(yes),
             "yes_reference": [0 if each is None else each for each in yes],
             "truncated": 0,
             "meta_truncated": 0,
@@ -85,7 +83,7 @@ def rows():
         } | more
         if given["condition"] == "idk":
             given |= {"abstained": [None if each is None else 1 - each for each in yes], "status": "ok"}
-            given |= {"yes": None, "yes_strict": None, "yes_reference": None} | more
+            given |= {"yes": None, "yes_reference": None} | more
         columns = {name: given.get(name) for name in SCHEMA}
         spread = {name: value if isinstance(value, list) else [value] * n for name, value in columns.items()}
         return pl.DataFrame(spread, schema=SCHEMA)

@@ -7,9 +7,8 @@ import pytest
 from metacog_pipeline.benchmark.contract import schema_of
 from metacog_pipeline.benchmark.groups import counted
 from metacog_pipeline.benchmarks.selfknowledge import contrasts
-from metacog_pipeline.benchmarks.selfknowledge.curves import Curve
+from metacog_pipeline.benchmarks.selfknowledge.measures import Curve
 from metacog_pipeline.scoring.schemas import COMPARISON
-from metacog_pipeline.stats.paired import mcnemar_from_data
 
 
 @pytest.fixture
@@ -29,7 +28,6 @@ def test_a_model_that_knows_more_is_told_apart(observer, compared):
     assert (made["a"], made["b"], made["verdict"]) == ("alpha", "beta", "significant")
     assert made["value"] == pytest.approx(-1.2, abs=0.35)
     assert made["low"] < made["value"] < made["high"] < 0  # type: ignore[operator]
-    assert row(found, "models_paired", "auroc2")["verdict"] == "significant"
     assert found.schema == COMPARISON
     assert set(found["n"]) == {800}
 
@@ -39,18 +37,7 @@ def test_equal_answers_differ_in_nothing(observer, compared):
     found = compared(one, one.with_columns(model=pl.lit("beta")))
     paired = found.filter(family="models_paired")
     assert paired["value"].to_list() == [0.0] * paired.height
-    verdicts = [None if m == "auroc2" else "not_significant" for m in paired["measure"]]
-    assert paired["verdict"].to_list() == verdicts
-    assert row(found, "mcnemar", "accuracy")["status"] == "no item on which they differ"
-
-
-def test_accuracy_is_tested_by_mcnemar_where_items_were_asked_once(observer, compared):
-    one, two = observer(200, 0.5, 1.0, 1), observer(200, 0.7, 1.0, 2, model="beta")
-    made = row(compared(one, two), "mcnemar", "accuracy")
-    expected = mcnemar_from_data(one["correct"].to_numpy(), two["correct"].to_numpy())
-    assert made["p"] == pytest.approx(expected.p_mid)
-    again = [each.with_columns(run=pl.lit(2, pl.Int32)) for each in (one, two)]
-    assert compared(one, two, *again).filter(family="mcnemar").is_empty()
+    assert set(paired["verdict"]) == {"not_significant"}
 
 
 def test_only_shared_items_are_compared(rows, compared):
@@ -83,6 +70,16 @@ def test_a_model_that_lacks_an_answer_is_compared_on_the_others(observer, compar
     assert found["n"] == 49 and "left out: 1 items of a, 0 of b" in str(found["note"])
 
 
+def test_languages_and_ways_of_asking_are_compared_where_an_answer_is_missing(observer, rows, compared):
+    status = ["not_run"] + ["ok"] * 49
+    dual = observer(50, 0.5, 1.0, status=status)
+    spanish = observer(50, 0.5, 1.0, 3, condition="dual_es", language="es")
+    found = compared(dual, spanish, rows([1, 0] * 25, [1] * 50, condition="idk"))
+    for family in ("languages_paired", "dual_idk"):
+        made = row(found, family, "accuracy")
+        assert made["n"] == 49 and "left out: 0 items of a, 1 of b" in str(made["note"])
+
+
 def test_a_model_without_answers_has_a_row_with_the_reason(observer, compared):
     made = compared(observer(50, 0.5, 1.0), observer(50, 0.5, 1.0, 3, model="beta", status=["not_run"] * 50))
     (found,) = made.to_dicts()
@@ -104,8 +101,12 @@ def test_languages_of_a_model_and_ways_of_asking_are_compared(observer, rows, co
     share = np.mean(np.array(right) == dual["yes"].to_numpy()) - np.mean(right)
     assert alignment["value"] == pytest.approx(share)
     assert row(found, "dual_idk", "accuracy")["value"] == 0.0
-    assert "hardly ever right" in str(row(found, "dual_idk", "d_type2")["note"])
-    assert found.filter(family="dual_idk", measure="nfr").is_empty()
+    assert set(found.filter(family="dual_idk")["measure"]) == {
+        "accuracy",
+        "raw_alignment",
+        "yes_ratio",
+        "yfr",
+    }
     assert "idk" not in set(found.filter(family="languages_paired")["b"])
 
 
@@ -113,7 +114,13 @@ def test_under_idk_models_are_compared_in_its_own_measures(rows, compared):
     dual, idk = rows([1, 0] * 20, [1, 0] * 20), rows([1, 0] * 20, [1, 1] * 20, condition="idk")
     other = [each.with_columns(model=pl.lit("beta")) for each in (dual, idk)]
     found = compared(dual, idk, *other).filter(condition="idk", family="models_paired")
-    assert set(found["measure"]) == {"idk_accuracy", "idk_d_type2", "idk_alignment", "all_alignment"}
+    assert set(found["measure"]) == {
+        "idk_accuracy",
+        "idk_alignment",
+        "all_alignment",
+        "abstain_d",
+        "abstain_c",
+    }
 
 
 def test_p_values_are_adjusted_over_the_pairs_of_a_measure(observer, compared):
@@ -141,7 +148,7 @@ def test_measures_made_together_are_those_made_alone_and_their_definitions():
     matrix, codes = counted(values, contrasts.TESTED, np.arange(60), 60)
     totals = rng.integers(0, 3, (40, 60)) @ matrix.astype(np.float64)
     totals[3] = 0
-    names = (*contrasts.MEASURES, "all_alignment")
+    names = (*contrasts.TWICE, "all_alignment")
     together = contrasts.measured(codes, names)(totals)
     for name, found in zip(names, together, strict=True):
         assert np.array_equal(contrasts.measured(codes, [name])(totals)[0], found, equal_nan=True)

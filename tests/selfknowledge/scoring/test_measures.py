@@ -42,7 +42,7 @@ def test_one_yes_in_1797_answers_is_no_sensitivity(rows, estimates):
 
 def test_what_cannot_be_formed_has_a_status_and_no_number(rows, estimates):
     for correct, yes, why in (
-        ([1] * 5, [1, 1, 0, 1, 0], dict.fromkeys(("d_type2", "false_alarm_rate", "rmi"), "all correct")),
+        ([1] * 5, [1, 1, 0, 1, 0], dict.fromkeys(("d_type2", "c_type2", "false_alarm_rate"), "all correct")),
         ([0] * 5, [1, 1, 0, 1, 0], {"d_type2_clip": "all wrong", "hit_rate": "all wrong"}),
         ([1, 0, 1], [0, 0, 0], {"yfr": "never said yes"}),
         ([1, 0, 1], [1, 1, 1], {"nfr": "never said no"}),
@@ -95,7 +95,7 @@ def test_the_published_readings_take_the_published_matching_whatever_the_study_t
     assert found["d_type2_reference"]["n"] == 4 and found["accuracy_inclusion"]["estimate"] == 0.75
     other = estimates(frame.with_columns(matching=pl.lit("entities")))
     assert other["d_type2_reference"] == found["d_type2_reference"]
-    assert {"d_type2", "d_type2_inclusion", "d_type2_strict"} <= found.keys()
+    assert {"d_type2", "d_type2_inclusion"} <= found.keys()
 
 
 def test_without_log_probabilities_the_graded_measures_say_so(rows, observer, estimates):
@@ -104,12 +104,27 @@ def test_without_log_probabilities_the_graded_measures_say_so(rows, observer, es
     assert "log-probabilities" in str(bare["auroc2"]["status"])
     graded = estimates(observer(400, 0.5, 1.0))
     assert graded["auroc2"]["estimate"] == pytest.approx(0.76, abs=0.06)
-    assert graded["d_type2_threshold"]["estimate"] == graded["d_type2"]["estimate"]
 
 
-def test_a_tie_of_yes_and_no_is_a_no(rows, estimates):
-    found = estimates(rows([1, 0, 1], [1, 1, 1], confidence=[0.5, 0.5, 0.9]))
-    assert found["yes_ratio_threshold"]["estimate"] == pytest.approx(1 / 3)
+def test_the_criterion_says_how_often_yes_is_said(observer, estimates):
+    often, seldom = (estimates(observer(600, 0.5, 1.0, 1, shift=shift)) for shift in (-1.0, 1.0))
+    assert often["c_type2"]["estimate"] == pytest.approx(-1.0, abs=0.2)
+    assert seldom["c_type2"]["estimate"] == pytest.approx(1.0, abs=0.2)
+    assert often["d_type2"]["estimate"] == pytest.approx(seldom["d_type2"]["estimate"], abs=0.4)
+
+
+def test_abstaining_is_a_hit_where_the_answer_was_not_known(rows, scoring):
+    knew = [1] * 40 + [0] * 40
+    abstained = [0] * 30 + [1] * 10 + [1] * 30 + [0] * 10
+    idk = rows([0] * 80, [1 - each for each in abstained], condition="idk")
+    found = values(scoring.score(pl.concat([rows(knew, knew), idk])), condition="idk")
+    assert found["abstain_hits"]["estimate"] == 0.75 and found["abstain_false_alarms"]["estimate"] == 0.25
+    assert found["abstain_d"]["estimate"] == pytest.approx(2 * 0.6745, abs=0.05)
+    assert found["abstain_c"]["estimate"] == pytest.approx(0.0, abs=1e-9)
+    always = idk.with_columns(abstained=pl.lit(1, pl.Int8))
+    lifted = values(scoring.score(pl.concat([rows(knew, knew), always])), condition="idk")
+    assert lifted["idk_alignment"]["estimate"] == lifted["abstain_hits"]["estimate"] == 1.0
+    assert abs(lifted["abstain_d"]["estimate"]) < 0.1 and lifted["abstain_c"]["estimate"] < -2  # type: ignore[operator,arg-type]
 
 
 def test_all_alignment_joins_each_question_with_itself(rows, scoring):
@@ -147,7 +162,7 @@ def test_runs_that_agree_add_no_certainty(observer, scoring):
     one = observer(300, 0.6, 1.0)
     both = pl.concat([one, one.with_columns(run=pl.lit(2, pl.Int32))])
     alone, pooled = (values(scoring.pool(each)) for each in (one, both))
-    for measure in ("accuracy", "d_type2", "auroc2", "ece", "brier", "rmi"):
+    for measure in ("accuracy", "d_type2", "c_type2", "auroc2"):
         assert pooled[measure]["estimate"] == pytest.approx(alone[measure]["estimate"], rel=0.01)
         width = [each[measure]["high"] - each[measure]["low"] for each in (alone, pooled)]  # type: ignore[operator]
         assert width[1] == pytest.approx(width[0], rel=0.12)
