@@ -56,6 +56,7 @@ class Home:
     batches = PathBelow("batches")  # submitted and paid, not fetched yet
     capabilities = PathBelow("capabilities")  # of the models, as they were probed
     imported = PathBelow("imported")  # questions of other people's logs
+    training = PathBelow("training")  # models, runs, and the curve of patched weights
     people = PathBelow("people")  # answers of human respondents
     audits = PathBelow("audits")  # what labels say of the reader model
     reproduced = PathBelow("reproduced")

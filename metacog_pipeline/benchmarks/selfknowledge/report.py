@@ -299,7 +299,7 @@ def patched(home: Home, side: str) -> Markup:
         made += pieces.table(
             ("changes kept", "d′", "raw alignment, %", "of the whole gain, %"), body, PRINTED
         )
-    file = home / "training" / "patching.parquet"
+    file = home.training / "patching.parquet"
     if not file.exists():
         return made or pieces.paragraph("No values yet.", "soft")
     import polars as pl
