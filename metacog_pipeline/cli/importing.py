@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from metacog_pipeline.cli import printing
-from metacog_pipeline.cli.options import PATH, quiet_option, scale_option, wide_option, words_option
-from metacog_pipeline.errors import StudyError
+from metacog_pipeline.cli.options import PATH, quiet_option, scale_option, words_option
 from metacog_pipeline.interchange import columns
 from metacog_pipeline.interchange.rejected import write_rejected
 from metacog_pipeline.study import Study, load_study
@@ -35,39 +34,35 @@ MADE = "imported.toml"  # the study that is made where none is named
     show_default=True,
     help="The study; made where it is not there.",
 )
-@click.option("--model", help='A model with provider = "replay"; logs name their own, which this renames.')
+@click.option("--model", help="Who answered, where the file does not say or under another name.")
 @click.option("--run", type=click.IntRange(1, 99), help="Which run these answers are; of a log its first.")
 @click.option("--map", "pairs", multiple=True, metavar="FIELD=COLUMN", help="A column, or a path a.b[0].")
 @words_option
-@wide_option
 @scale_option
 @click.option("--trust", multiple=True, metavar="FIELD", help="Take the file though this disagrees.")
-@click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Read only rows with this value.")
 @click.option("--from-one", is_flag=True, help="Positions in the file begin at 1, not at 0.")
 @click.option("--condition", help="Condition of rows that name none.")
-@click.option("--respondent", type=click.Choice(["model", "human"]), default="model", help="Who answered.")
-@click.option("--group", metavar="COLUMN", help="Of people: the column that names them.")
+@click.option("--people", metavar="COLUMN", help="People answered: the column that names them.")
 @quiet_option
 @printing.json_option
 def import_command(places: tuple[str, ...], study_file: Path, quiet: bool, **given: Any) -> None:
     """Keep answers from each FILE (CSV, TSV, JSON Lines, JSON, Parquet, also .gz; a log) as those of a model.
 
     A log (inspect_ai, lm-eval, lighteval, HELM, OpenCompass, OpenAI Evals, promptfoo, Every Eval Ever, batches) names
-    models and runs itself; questions that no benchmark of the study asks are added to those of your own. A study file that
-    is not there is made, and where nobody is asked the board follows at once.
+    models and runs itself, and so do columns of a table; questions that no benchmark of the study asks are added to those
+    of your own. A study file that is not there is made, and where nobody is asked the board follows at once.
 
     First it is shown how the file was understood. A key, a correctness or a question's text in it must agree with the
     items, or nothing is kept. Every row that is not taken, and every answer that cannot be read, is one line in
     FILE.rejected.csv; then the exit code is 8, and the rest is kept. `metacog run` scores what was imported without
-    asking anybody. Options such as --map and --wide are repeated for each column.
+    asking anybody. Options such as --map are repeated for each column.
     """
     from metacog_pipeline.interchange.imported import ImportOptions
 
     named, *others = places
     benchmark = None if Path(named).exists() or not others else named
-    shape = columns.Shape(given["wide"], columns.parse_words(given["words"]))
-    where, scale = tuple(map(_pair, given["where"])), columns.parse_scale(given["scale"])
-    options = ImportOptions(given["trust"], scale, shape, where, given["from_one"])
+    shape = columns.Shape(words=columns.parse_words(given["words"]))
+    options = ImportOptions(given["trust"], columns.parse_scale(given["scale"]), shape, given["from_one"])
     rejected, follows = False, None
     for file in map(Path, places if benchmark is None else others):
         some, study = _one(file, study_file, benchmark, quiet, given, options)
@@ -93,24 +88,16 @@ def _one(
         printing.say(f"{file.name}: {line}", understood=[line])
 
     options = replace(options, show=None if quiet else show)
-    people = given["respondent"] == "human" or given["group"] is not None
-    taken = None if people else taking.from_log(file, study_file, benchmark, given, options)
-    kind = "row" if taken is None else "sample"
-    if taken is None:
-        take = _people if people else taking.from_table
-        taken = take(load_study(study_file), benchmark, file, given, options)
+    if given["people"] is None:
+        taken = taking.take(file, study_file, benchmark, given, options)
+    else:
+        taken = _people(load_study(study_file), benchmark, file, given, options)
+    kind = "sample" if "left_out" in taken.counts else "row"
     for line in write_rejected(file, taken.rejected, kind):
         click.echo(line, err=True)
     parts = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in taken.counts.items())
     printing.say("" if quiet else f"{file.name}: {parts.replace('kept', 'answers kept')}", **taken.counts)
     return bool(taken.rejected), taken.follows
-
-
-def _pair(text: str) -> tuple[str, str]:
-    column, equals, value = text.partition("=")
-    if not column or not equals:
-        raise StudyError(f"--where {text}: give COLUMN=VALUE, as in --where model=gpt-4o")
-    return column, value.strip()
 
 
 def _people(
@@ -119,10 +106,8 @@ def _people(
     from metacog_pipeline.interchange import taking
     from metacog_pipeline.scoring import human_respondents
 
-    if given["respondent"] != "human" or given["group"] is None:
-        raise StudyError("import: people need both --respondent human and --group COLUMN, which names them")
     into = taking.benchmark_of(study, named, file, given["pairs"], options)
-    about = (given["group"], given["pairs"], given["condition"])
+    about = (given["people"], given["pairs"], given["condition"])
     kept, who, left = human_respondents.keep(into, file, *about, options)
     counts = {"kept": kept, "people": who, "not_taken": len(left)}
     return taking.Taken(counts, [(each.row, "not taken", each.reason) for each in left], study)

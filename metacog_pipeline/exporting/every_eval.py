@@ -19,8 +19,7 @@ SCHEMA = "0.3.0"
 
 def write(facts: Facts, folder: Path) -> list[str]:
     """Write scores and single results of every benchmark and model."""
-    facts.write_judged(folder)
-    facts.write_about(folder, {"format": "eee"})
+    facts.write_again(folder, {"format": "eee"})
     files = rows = 0
     for benchmark in facts.benchmarks():
         found: dict[str, list[Sample]] = {}
@@ -124,7 +123,6 @@ def _line(each: Sample, evaluation: str, name: str) -> dict[str, Any]:
         "metadata": {
             "condition": each.condition, "run": str(each.run), "scored": "no" if each.correct is None else "yes",
             "confidence": "" if each.confidence is None else repr(each.confidence),
-            "metacog_calls": json.dumps(each.kept(), sort_keys=True),
         },
     }  # fmt: skip
     if each.last["status"] == "failed":

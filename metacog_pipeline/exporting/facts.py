@@ -98,6 +98,16 @@ class Facts:
         home = self.study.home
         return [each for each in enabled(self.study) if item_files.items_path(home, each.name).exists()]
 
+    def write_again(self, folder: Path, more: Mapping[str, Any]) -> dict[str, Any]:
+        """Write what `metacog import` makes the study again from, and return what is in ``metacog.json``."""
+        below = folder / "data" / exported.ANSWERS
+        below.mkdir(parents=True)
+        for benchmark in self.benchmarks():
+            if (found := self.answers(benchmark)).height:
+                pq.write_table(found.to_arrow(), below / f"{benchmark.name}.parquet", compression="zstd")
+        self.write_judged(folder)
+        return self.write_about(folder, more)
+
     def write_about(self, folder: Path, more: Mapping[str, Any]) -> dict[str, Any]:
         """Write ``metacog.json`` and the study file with the files it names, and return what is in the first.
 

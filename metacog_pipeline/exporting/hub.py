@@ -34,6 +34,8 @@ def write_parquet(facts: Facts, folder: Path) -> list[str]:
     for name, splits in configs.items():
         for split, frame in splits.items():
             paths[name, split] = f"data/{name}/{split}.parquet"
+            if name == ANSWERS:
+                continue  # `Facts.write_again` writes them, in every format
             path = folder / paths[name, split]
             path.parent.mkdir(parents=True, exist_ok=True)
             pq.write_table(frame.to_arrow(), path, compression="zstd")
@@ -61,9 +63,8 @@ def _configs(facts: Facts) -> Configs:
 
 
 def _described(facts: Facts, folder: Path, form: str, configs: Configs, paths: Paths) -> list[str]:
-    """Write what goes with the tables: verdicts of judges, ``metacog.json``, the card; return the line about them."""
-    facts.write_judged(folder)
-    about = facts.write_about(folder, {"format": form})
+    """Write what goes with the tables: what `metacog import` reads, and the card; return the line about them."""
+    about = facts.write_again(folder, {"format": form})
     (folder / "README.md").write_text(_card(facts, about, configs, paths), encoding="utf-8")
     rows = sum(frame.height for splits in configs.values() for frame in splits.values())
     return [f"{len(configs)} tables, {rows:,} rows"]

@@ -15,7 +15,6 @@ from metacog_pipeline.exporting import samples
 from metacog_pipeline.exporting.facts import Facts
 from metacog_pipeline.exporting.samples import Sample
 from metacog_pipeline.files import sha256_hex
-from metacog_pipeline.interchange.logs.exported import CALLS
 
 SCORER = "metacog"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -24,8 +23,7 @@ _STOPPED = {"ok": "stop", "refused": "content_filter", "truncated": "max_tokens"
 
 def write(facts: Facts, folder: Path) -> list[str]:
     """Write every log."""
-    facts.write_judged(folder)
-    facts.write_about(folder, {"format": "inspect"})
+    facts.write_again(folder, {"format": "inspect"})
     files = rows = 0
     for benchmark in facts.benchmarks():
         found: dict[tuple[str, str], list[Sample]] = {}
@@ -128,7 +126,7 @@ def _sample(each: Sample, name: str) -> dict[str, Any]:
             "completion": last["text"], "usage": usage, "time": sum(call["latency_s"] for call in each.calls),
         },
         "scores": {SCORER: score},
-        "metadata": {"condition": each.condition, CALLS: each.kept()},
+        "metadata": {"condition": each.condition},
         "store": {}, "model_usage": {name: usage},
         "started_at": samples.moment(each.calls[0]["started_at"]),
         "completed_at": samples.moment(last["started_at"]),

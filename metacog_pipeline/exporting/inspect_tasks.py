@@ -39,7 +39,6 @@ from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmark.bound import Bound, bound
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange.imported import imported_record
-from metacog_pipeline.interchange.logs.exported import CALLS
 from metacog_pipeline.leaderboard.output import plain
 from metacog_pipeline.llm.types import Message, Status
 from metacog_pipeline.scoring import files
@@ -47,11 +46,10 @@ from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.scoring.responses import read_responses
 from metacog_pipeline.study import load_study
 from metacog_pipeline.study.new_file import toml_text
-from metacog_pipeline.transcripts.lines import FIELDS
 from metacog_pipeline.transcripts.parquet import batch_of
 from metacog_pipeline.transcripts.schema import Record
 
-NAMESPACE = "metacog"
+NAMESPACE, CALLS = "metacog", "metacog_calls"
 _TURNS = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
 _STATUS = {"content_filter": Status.REFUSED, "max_tokens": Status.TRUNCATED, "model_length": Status.TRUNCATED}
 _KEYS = ("key", "answer", "answer_idx", "target")
@@ -146,7 +144,6 @@ def asked_as_published(name: str, study: str | None = None, logprobs: int = 0) -
             return Answer(status, text)
 
         await benchmark.ask(item, condition, tasks.ItemChat(ask, "text", benchmark.context.study.models[0]))
-        state.metadata[CALLS] = [{name: plain(getattr(each, name)) for name in FIELDS} for each in kept]
         state.store.set(CALLS, kept)
         return state
 

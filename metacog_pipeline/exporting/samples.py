@@ -10,9 +10,7 @@ from typing import Any
 
 from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.exporting.facts import Facts
-from metacog_pipeline.leaderboard.output import plain
 from metacog_pipeline.leaderboard.read import query_table
-from metacog_pipeline.transcripts.lines import FIELDS
 
 _PLACE = ["model", "run", "condition", "item_id"]
 
@@ -52,12 +50,6 @@ class Sample:
     def total(self, name: str) -> int:
         """Return the sum of a count over the calls; what is not known counts 0."""
         return sum(call[name] or 0 for call in self.calls)
-
-    def kept(self) -> list[dict[str, Any]]:
-        """Return the calls as JSON, from which `metacog import` makes the answers again."""
-        return [
-            {name: plain(call[name]) for name in FIELDS if call.get(name) is not None} for call in self.calls
-        ]
 
 
 def samples(facts: Facts, benchmark: Bound) -> Iterator[Sample]:

@@ -1,25 +1,20 @@
-"""What a command line says about the columns of a table somebody else made: paths, words, wide columns, scales."""
+"""Cells and columns of a table somebody else made: numbers, words, paths into objects, columns side by side, scales."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.interchange.cells import MISSING as MISSING
-from metacog_pipeline.interchange.cells import TRUTHS as TRUTHS
-from metacog_pipeline.interchange.cells import absent as absent
-from metacog_pipeline.interchange.cells import compared_name as compared_name
-from metacog_pipeline.interchange.cells import missing as missing
-from metacog_pipeline.interchange.cells import number as number
-from metacog_pipeline.interchange.cells import truth as truth
 from metacog_pipeline.stats.confidence_scale import USUAL_SCALES as USUAL_SCALES
 from metacog_pipeline.stats.confidence_scale import Scale as Scale
-from metacog_pipeline.stats.confidence_scale import fitting_scales as fitting_scales
-from metacog_pipeline.stats.confidence_scale import two_scales as two_scales
+from metacog_pipeline.stats.confidence_words import MISSING as MISSING
+from metacog_pipeline.stats.confidence_words import TRUTHS as TRUTHS
 
 #: What a cell begins with that a spreadsheet would run; the full-width ones fool spreadsheets too.
 RUN_BY_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -30,19 +25,35 @@ _PART = re.compile(r"\.?([^.\[\]]+)|\[(\d{1,6})\]")
 _SCALE = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*\.\.\s*(-?\d+(?:\.\d+)?)\s*%?\s*")
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """How cells are found in a table: ``wide`` patterns with one *, and ``words`` with their values, both as given."""
+# --- cells ------------------------------------------------------------------------------------------------------------
+def absent(value: object) -> bool:
+    """Whether a cell says nothing."""
+    if isinstance(value, str):
+        return not value or value.isspace()
+    return value is None or (isinstance(value, float) and math.isnan(value)) or not str(value).strip()
 
-    wide: tuple[str, ...] = ()
-    words: Mapping[str, str] = field(default_factory=dict)
 
-    def word(self, value: Any) -> Any:
-        """Return what a word stands for, or a whole number; anything else as it is."""
-        if not self.words or value is None or isinstance(value, bool | list | Mapping):
-            return value
-        text = f"{value:g}" if isinstance(value, float) else str(value)
-        return self.words.get(text.strip().casefold(), value)
+def missing(value: object) -> bool:
+    """Whether a cell of a short answer says nothing: empty, NaN, or a word for it."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return True
+    return isinstance(value, str) and value.strip().casefold() in MISSING
+
+
+def truth(text: str) -> bool | None:
+    """Return what a word for true or false says, in any of the languages of the table; None for any other text."""
+    return TRUTHS.get(unicodedata.normalize("NFC", text.strip().casefold()))
+
+
+def number(value: object) -> float | None:
+    """Return a finite number given as a number or as text, a percent sign ignored; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        found = float(value.strip().removesuffix("%") if isinstance(value, str) else value)
+    except (ValueError, OverflowError):
+        return None
+    return found if math.isfinite(found) else None
 
 
 def has_comma(value: object) -> bool:
@@ -50,29 +61,10 @@ def has_comma(value: object) -> bool:
     return isinstance(value, str) and _COMMA.match(value) is not None
 
 
-def parse_scale(text: str | None) -> Scale | None:
-    """Return a scale from a text like ``0..100``; raise `StudyError` for anything else."""
-    if text is None:
-        return None
-    match = _SCALE.fullmatch(text)
-    if match is None or float(match[1]) >= float(match[2]):
-        raise StudyError(
-            f"--scale {text}: give the lowest and the highest value, as in {', '.join(map(str, USUAL_SCALES))}"
-        )
-    return Scale(float(match[1]), float(match[2]))
-
-
-def parse_words(texts: Sequence[str]) -> dict[str, str]:
-    """Return {word: value} from texts like ``KEEP=1,WITHDRAW=0``; words are compared without case."""
-    words: dict[str, str] = {}
-    for pair in (part for text in texts for part in text.split(",")):
-        word, equals, value = pair.rpartition("=")
-        key = word.strip().casefold()
-        if not equals or not key or not value.strip():
-            raise StudyError(f"--map-values {pair}: give word=value, as in --map-values KEEP=1,WITHDRAW=0")
-        if words.setdefault(key, value.strip()) != value.strip():
-            raise StudyError(f"--map-values {pair}: {word.strip()!r} has two values; give it once")
-    return words
+# --- columns ----------------------------------------------------------------------------------------------------------
+def compared_name(name: str) -> str:
+    """Return the name of a column as names are compared: without case, spaces and hyphens."""
+    return "_".join(name.strip().casefold().replace("-", " ").split())
 
 
 def path_of(name: str) -> tuple[str | int, ...]:
@@ -110,12 +102,6 @@ def walk(value: Any, steps: Iterable[str | int]) -> Any:
     return value
 
 
-def plain_name(pattern: str) -> str:
-    """Return what the column of a wide pattern is called once it is long: ``conf`` for ``conf_*``."""
-    before, _, after = pattern.partition("*")
-    return f"{before.rstrip('_-. ')}{after if before.rstrip('_-. ') else after.lstrip('_-. ')}" or pattern
-
-
 def wide_columns(patterns: Sequence[str], columns: Sequence[str]) -> dict[str, dict[str, str]]:
     """Return {what * stands for: {plain name: column}}, in the order of the columns.
 
@@ -126,7 +112,8 @@ def wide_columns(patterns: Sequence[str], columns: Sequence[str]) -> dict[str, d
         before, star, after = pattern.partition("*")
         if not star or "*" in after or not before + after:
             raise StudyError(f"--wide {pattern}: give names with one *, as in --wide 'conf_*' 'correct_*'")
-        name, least = plain_name(pattern), len(before) + len(after)
+        start, least = before.rstrip("_-. "), len(before) + len(after)
+        name = f"{start}{after if start else after.lstrip('_-. ')}" or pattern
         fits = [c for c in columns if c.startswith(before) and c.endswith(after) and len(c) > least]
         if not fits:
             raise StudyError(
@@ -147,3 +134,44 @@ def long_rows(cells: Mapping[str, Any], wide: Mapping[str, Mapping[str, str]]) -
         own = {name: cells.get(column) for name, column in columns.items()}
         if not all(missing(value) for value in own.values()):
             yield {**rest, **own, WIDE_KEY: key}
+
+
+# --- what a command line says of them ---------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How cells are found in a table: ``wide`` patterns with one *, and ``words`` with their values, both as given."""
+
+    wide: tuple[str, ...] = ()
+    words: Mapping[str, str] = field(default_factory=dict)
+
+    def word(self, value: Any) -> Any:
+        """Return what a word stands for, or a whole number; anything else as it is."""
+        if not self.words or value is None or isinstance(value, bool | list | Mapping):
+            return value
+        text = f"{value:g}" if isinstance(value, float) else str(value)
+        return self.words.get(text.strip().casefold(), value)
+
+
+def parse_scale(text: str | None) -> Scale | None:
+    """Return a scale from a text like ``0..100``; raise `StudyError` for anything else."""
+    if text is None:
+        return None
+    match = _SCALE.fullmatch(text)
+    if match is None or float(match[1]) >= float(match[2]):
+        raise StudyError(
+            f"--scale {text}: give the lowest and the highest value, as in {', '.join(map(str, USUAL_SCALES))}"
+        )
+    return Scale(float(match[1]), float(match[2]))
+
+
+def parse_words(texts: Sequence[str]) -> dict[str, str]:
+    """Return {word: value} from texts like ``KEEP=1,WITHDRAW=0``; words are compared without case."""
+    words: dict[str, str] = {}
+    for pair in (part for text in texts for part in text.split(",")):
+        word, equals, value = pair.rpartition("=")
+        key = word.strip().casefold()
+        if not equals or not key or not value.strip():
+            raise StudyError(f"--map-values {pair}: give word=value, as in --map-values KEEP=1,WITHDRAW=0")
+        if words.setdefault(key, value.strip()) != value.strip():
+            raise StudyError(f"--map-values {pair}: {word.strip()!r} has two values; give it once")
+    return words

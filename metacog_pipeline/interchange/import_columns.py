@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
 from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.interchange import columns
 from metacog_pipeline.interchange.answer_files import AnswerFile, Table
+from metacog_pipeline.interchange.import_cells import only
 from metacog_pipeline.interchange.import_rules import ITEM_FIELDS, RESPONSE, STEP, RowRules
 
 # Column names seen in result files, most telling first; compared without case, spaces and hyphens.
 USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     "item_id": (
-        *("item_id", "itemid", "instance_id", "question_id", "qid", "instance", "case_id", "trial_id", "id"),
+        "item_id", "itemid", "instance_id", "question_id", "qid", "instance", "case_id", "trial_id", "id",
     ),
     "position": ("position", "doc_id", "docid", "index", "idx", "row"),
     "question": ("question", "question_text", "stem", "prompt_question"),
     "response": (
-        *("response", "raw_response", "model_response", "model_output", "output", "completion", "raw"),
-        *("reply", "generated_text", "generation", "resps"),
+        "response", "raw_response", "model_response", "model_output", "output", "completion", "raw", "reply",
+        "generated_text", "generation", "resps",
     ),
     "condition": ("condition", "prompt_condition", "prompt_id", "mode"),
     "step": ("step", "turn", "stage"),
     "key": (
-        *("key", "answer_key", "gold", "gold_answer", "target", "correct_answer", "correct_option"),
-        *("ground_truth", "truth"),
+        "key", "answer_key", "gold", "gold_answer", "target", "correct_answer", "correct_option", "ground_truth", "truth",
     ),
     "correct": ("correct", "is_correct", "acc"),
-}
+    "model": ("model", "model_name", "model_id", "system", "engine"),
+    "run": ("run", "epoch", "repeat"),
+}  # fmt: skip
 _NESTED_QUESTION = "doc.question"  # where evaluation harnesses keep the item
 _IN_BRACKETS = re.compile(r"(?<=\S)\s{0,9}(?:[(\[][^()\[\]]{1,40}[)\]]|[%:?])\s{0,9}\Z")
 _PEEKED = 20  # rows by which it is told what a column holds
@@ -41,16 +43,10 @@ _FRAME_INDEX = ("unnamed:_0", "")
 def fields_of(rules: RowRules) -> tuple[str, ...]:
     """Return every field that a row of one benchmark can have."""
     named = [name for name in ITEM_FIELDS if name != "question" or rules.asks_questions]
-    several = len(rules.all_steps) > 1
-    return (
-        *named,
-        *([rules.grouped] if rules.grouped else []),
-        *rules.own,
-        RESPONSE,
-        *((STEP, *(step for step in rules.all_steps if step not in rules.own)) if several else ()),
-        "condition",
-        *rules.checks,
-    )
+    steps = rules.all_steps if len(rules.all_steps) > 1 else ()
+    several = (STEP, *(step for step in steps if step not in rules.own)) if steps else ()
+    grouped = [rules.grouped] if rules.grouped else []
+    return (*named, *grouped, *rules.own, RESPONSE, *several, "condition", *rules.checks)
 
 
 def parse_mapping(
@@ -73,6 +69,26 @@ def parse_mapping(
     return mapping
 
 
+def found_columns(
+    rows: AnswerFile | Table,
+    mapping: Mapping[str, str],
+    usual: Mapping[str, Sequence[str]],
+    may: Callable[[str, str], bool] = lambda field, column: True,
+) -> dict[str, str]:
+    """Return the column of each field: the mapped one, else the first ``usual`` name that is free and ``may`` be it."""
+    for field, column in mapping.items():
+        if not rows.has(column):
+            there = ", ".join(map(repr, rows.columns)) or "none"
+            raise StudyError(f"{rows.path}: no column {column!r} to map {field} to; the columns are: {there}")
+    found = dict(mapping)
+    for field, names in usual.items():
+        if field not in found:
+            free = [name for name in unclaimed(rows.columns, found.values()) if may(field, name)]
+            if (usually := first_named(names, free)) is not None:
+                found[field] = usually
+    return found
+
+
 def resolved(
     path: Path, rows: AnswerFile | Table, rules: RowRules, given: Mapping[str, str]
 ) -> dict[str, str]:
@@ -82,25 +98,41 @@ def resolved(
     names no item or holds no answer.
     """
     mapping = {rules.also.get(field, field): column for field, column in given.items()}
-    there = f"the columns are: {', '.join(map(repr, rows.columns)) or 'none'}"
     fields = fields_of(rules)
-    for field, column in mapping.items():
-        if field not in fields:
-            raise StudyError(f"{path}: unknown field {field!r}; map one of {', '.join(fields)}")
-        if not rows.has(column):
-            raise StudyError(f"{path}: no column {column!r} to map {field} to; {there}")
+    if unknown := next((field for field in mapping if field not in fields), None):
+        raise StudyError(f"{path}: unknown field {unknown!r}; map one of {', '.join(fields)}")
     several = rules.all_steps if len(rules.all_steps) > 1 else ()
-    unlike = (step for step in several if step not in rules.own)
-    raw = [field for field in (RESPONSE, *unlike) if field in fields]
-    both = [field for field in mapping if field in rules.own], [field for field in mapping if field in raw]
-    if all(both) and len(rules.all_steps) == 1:
+    raw = [f for f in (RESPONSE, *(step for step in several if step not in rules.own)) if f in fields]
+    put_together, replied = [f for f in mapping if f in rules.own], [f for f in mapping if f in raw]
+    if put_together and replied and not several:
         raise StudyError(
-            f"{path}: map {both[1][0]}, or {' and '.join(both[0])}, not both: which of them is the answer?"
+            f"{path}: map {replied[0]}, or {' and '.join(put_together)}, not both: which of them is the answer?"
         )
-    found = _with_usual_names(rules, rows, mapping, fields, raw)
-    free = "question" in fields and "question" not in found
-    if free and not _answered_by("question", mapping, rules, raw) and rows.has(_NESTED_QUESTION):
+
+    def settled(field: str) -> bool:
+        """Whether what is mapped already answers the question that a field is about."""
+        if field in ITEM_FIELDS:
+            return any(other in mapping for other in ITEM_FIELDS)
+        if several:
+            return any(rules.made_by.get(other) == field for other in mapping)
+        return bool(replied) if field in rules.own else field in raw and bool(put_together)
+
+    parted = _parted(rows)
+
+    def may(field: str, column: str) -> bool:
+        """Whether a column may hold a field: a part of an answer is no object or list, a reply may be."""
+        if field in rules.own:
+            return column not in parted
+        return field not in raw or rules.objects or parted.get(column) is not dict
+
+    names = {**USUAL_NAMES, **{step: (step,) for step in raw[1:]}, **rules.usual, **rules.own}
+    usual = {field: names.get(field, (field,)) for field in fields if not settled(field)}
+    found = found_columns(rows, mapping, usual, may)
+    if not any(field in found for field in ITEM_FIELDS):
+        found = found_columns(rows, found, {"position": _FRAME_INDEX})
+    if "question" in usual and "question" not in found and rows.has(_NESTED_QUESTION):
         found["question"] = _NESTED_QUESTION
+    there = f"the columns are: {', '.join(map(repr, rows.columns)) or 'none'}"
     if not any(field in found for field in ITEM_FIELDS):
         ways = " or ".join(f"{also}=…" for also in rules.also) or "item_id=…, position=… or question=…"
         raise StudyError(f"{path}: no column names the {rules.item_word}; use --map {ways}; {there}")
@@ -109,48 +141,6 @@ def resolved(
         hint = "; `metacog fit` takes right and wrong without replies" if "correct" in found else ""
         raise StudyError(f"{path}: no column holds the answer or a reply; use --map {ways}; {there}{hint}")
     return found
-
-
-def _with_usual_names(
-    rules: RowRules,
-    rows: AnswerFile | Table,
-    mapping: dict[str, str],
-    fields: Sequence[str],
-    raw: Sequence[str],
-) -> dict[str, str]:
-    found = dict(mapping)
-    parted = _parted(rows)
-    names = {**USUAL_NAMES, **{step: (step,) for step in raw[1:]}, **rules.usual, **rules.own}
-
-    def replies(field: str, column: str) -> bool:
-        """Whether a column may hold what ``field`` is: a part of an answer is no object or list, a reply may be."""
-        if field in rules.own:
-            return column not in parted
-        return field not in raw or rules.objects or parted.get(column) is not dict
-
-    def take(field: str, usual: Sequence[str]) -> None:
-        free = unclaimed(rows.columns, found.values())
-        column = first_named(usual, [name for name in free if replies(field, name)])
-        if column is not None:
-            found[field] = column
-
-    for field in fields:
-        if field not in found and not _answered_by(field, mapping, rules, raw):
-            take(field, names.get(field, (field,)))
-    if not any(field in found for field in ITEM_FIELDS):
-        take("position", _FRAME_INDEX)
-    return found
-
-
-def _answered_by(field: str, mapping: Mapping[str, str], rules: RowRules, raw: Sequence[str]) -> bool:
-    """Whether what the user mapped already answers the question ``field`` is about."""
-    if field in ITEM_FIELDS:
-        return any(other in mapping for other in ITEM_FIELDS)
-    if len(rules.all_steps) > 1:
-        return any(rules.made_by.get(other) == field for other in mapping)
-    if field in rules.own:
-        return any(other in mapping for other in raw)
-    return field in raw and any(other in mapping for other in rules.own)
 
 
 def unclaimed(there: Iterable[str], taken: Iterable[str]) -> list[str]:
@@ -169,20 +159,18 @@ def _parted(rows: AnswerFile | Table) -> dict[str, type]:
     for row in islice(rows, _PEEKED):
         for name, value in row.cells.items():
             if name not in first and not columns.absent(value):
-                first[name] = value
-    found: dict[str, type] = {}
-    for name, value in first.items():
-        while isinstance(value, list) and len(value) == 1:
-            value = value[0]
-        if isinstance(value, list) or (isinstance(value, dict) and "role" not in value):
-            found[name] = type(value)
-    return found
+                first[name] = only(value)
+    return {
+        name: type(value)
+        for name, value in first.items()
+        if isinstance(value, list) or (isinstance(value, dict) and "role" not in value)
+    }
 
 
 def first_named(names: Sequence[str], there: Sequence[str]) -> str | None:
     """Return the column with the first of ``names``; None without one.
 
-    They are compared without case, spaces, hyphens and what stands in brackets at their end: "Confidence (%)".
+    They are compared without case, spaces, hyphens and what is in brackets at their end: "Confidence (%)".
     """
     bare = {columns.compared_name(_IN_BRACKETS.sub("", name)): name for name in reversed(there)}
     plain = {**bare, **{columns.compared_name(name): name for name in reversed(there)}}

@@ -7,8 +7,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-import polars as pl
-
 from metacog_pipeline.asking import tasks
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.interchange.columns import Scale
@@ -82,7 +80,6 @@ class RowRules:
     def __init__(self, benchmark: Any) -> None:
         self.benchmark = benchmark
         self.given: frozenset[str] = frozenset()
-        self.total = 0  # items there are, where these rules know some of them only
 
     # what there is
     @property
@@ -97,9 +94,8 @@ class RowRules:
 
     @cached_property
     def _asked(self) -> Mapping[str, frozenset[str]]:
-        return {
-            name: frozenset(item.item_id for item in items) for name, items in tasks.asked(self.benchmark)
-        }
+        asked = tasks.asked(self.benchmark)
+        return {name: frozenset(item.item_id for item in items) for name, items in asked}
 
     def expected(self) -> Mapping[str, frozenset[str]]:
         """Return the ids of the items the study asks, by condition."""
@@ -107,9 +103,8 @@ class RowRules:
 
     def condition_named(self, text: str) -> str:
         """Return the condition ``text`` names; raise `RowError` for none of the study's."""
-        plain = text.strip().casefold()
         for name in self._asked:
-            if name.casefold() == plain:
+            if name.casefold() == text.strip().casefold():
                 return name
         raise RowError(f"unknown condition {shown(text)}; the study has {', '.join(self._asked)}")
 
@@ -130,7 +125,7 @@ class RowRules:
         return tuple(self.benchmark.steps(condition))
 
     def needed(self, item: Any, condition: str) -> tuple[str, ...]:
-        """Return the calls of which an answer is no whole one without."""
+        """Return the calls without which an answer is not whole."""
         return self.steps(item, condition)
 
     def questions(self, item: Any) -> Iterable[str]:
@@ -146,22 +141,6 @@ class RowRules:
         """Return a question's text for comparison."""
         return folded(text)
 
-    def item_table(self) -> pl.DataFrame | None:
-        """Return ``item_id``, ``item_hash`` and ``target``, the number of the right option, of all items.
-
-        None where every reply depends on its item, or not every item is asked under every condition.
-        """
-        return None
-
-    def plain(self, said: Mapping[str, Any]) -> tuple[str, int] | None:
-        """Return the reply that the fields of `own` make for any item, and the option it chooses; None where it depends."""
-        return None
-
-    def among(self, item_ids: Iterable[str], total: int) -> RowRules:
-        """Return the same rules for some of ``total`` items, those of `item_table`."""
-        self.total = total
-        return self
-
     # what a row says
     def bare(self, value: Any) -> str | None:
         """Return the field of `own` that a cell of raw replies holds, where it is no reply but a bare answer."""
@@ -171,11 +150,14 @@ class RowRules:
         """Return {step: reply} put together from fields of `own` that say something; raise `RowError` without one."""
         raise RowError(f"there is no reply to {self.item_word} {item.item_id}")
 
+    def plain(self, said: Mapping[str, Any]) -> tuple[str, int] | None:
+        """Return the reply that the fields of `own` make for any item, and the option it chooses; None where it depends."""
+        return None
+
     def seen(self, item: Any, condition: str, texts: Texts) -> Seen:
         """Return what the benchmark's own reader makes of the replies to an item."""
-        response = self.benchmark.parse(
-            item, condition, {step: Call("ok", text) for step, text in texts.items()}
-        )
+        calls = {step: Call("ok", text) for step, text in texts.items()}
+        response = self.benchmark.parse(item, condition, calls)
         missing = len(texts) < len(self.steps(item, condition))
         problem = f"{response.reason} in {self.item_word} {item.item_id}"
         unreadable = response.status in self.benchmark.unreadable and not missing
@@ -205,10 +187,6 @@ class RowRules:
 
     def check_choices(self, path: Path) -> None:
         """Raise `StudyError` where the choices of the whole file cannot be what they are taken for."""
-
-    def states_confidence(self, text: str) -> bool:
-        """Return whether a reply put together here states a confidence."""
-        return False
 
     def keyed(self, item: Any) -> str:
         """Return the key of an item for people."""

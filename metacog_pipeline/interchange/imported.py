@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from datetime import UTC, datetime
-from json.encoder import encode_basestring_ascii
 from typing import Any, NamedTuple
 
 from metacog_pipeline.files import canonical_json, sha256_hex
@@ -25,8 +24,7 @@ class Imported:
     """What an answer file gave.
 
     ``warnings`` are rows taken although something in them cannot be read; ``summary`` says line by line how the file was
-    understood; ``rows`` are those of single records, where not all rows were read as columns; ``unreadable``: no reply
-    can be read.
+    understood; ``rows`` are those of single records; ``known`` counts answers that were kept before.
     """
 
     records: Sequence[Record]
@@ -34,7 +32,7 @@ class Imported:
     warnings: tuple[str, ...] = ()
     summary: tuple[str, ...] = ()
     rows: tuple[int, ...] = ()
-    unreadable: bool = False
+    known: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,33 +42,21 @@ class ImportOptions:
     trust: tuple[str, ...] = ()  # fields or columns whose disagreement with the items is taken
     scale: columns.Scale | None = None  # of confidence; None for the benchmark's own
     shape: columns.Shape = field(default_factory=columns.Shape)  # wide columns, and words for values
-    where: tuple[tuple[str, str], ...] = ()  # (column, value): only rows with these values are read
     from_one: bool = False  # positions begin at 1
     show: Callable[[str], None] | None = None  # gets each line of the summary before anything is kept
-    enrich: Callable[[Imported], tuple[Record, ...]] | None = None  # adds what else is known of the records
-    keep: bool = True  # False: everything is checked, and nothing is kept
+    also: Callable[[int], Mapping[str, Any]] | None = None  # row → what else is known of its records
 
 
 #: What an imported answer has unless its log says more: null where nothing is known.
 _UNKNOWN: Mapping[str, Any] = {
     **{each.name: None for each in fields(Record) if each.default is MISSING},
-    **{
-        "source": "imported",
-        "provider": "replay",
-        "mode": "import",
-        "status": "ok",
-        "attempts": 0,
-        "latency_s": 0.0,
-    },
+    "source": "imported",
+    "provider": "replay",
+    "mode": "import",
+    "status": "ok",
+    "attempts": 0,
+    "latency_s": 0.0,
 }
-
-
-def identified(identity: Sequence[object]) -> str:
-    """Return the digest of texts and whole numbers, that of their canonical JSON."""
-    parts = [
-        encode_basestring_ascii(each) if isinstance(each, str) else canonical_json(each) for each in identity
-    ]
-    return sha256_hex(f"[{','.join(parts)}]")
 
 
 def imported_record(
@@ -95,8 +81,9 @@ def imported_record(
     """
     own = dict(_UNKNOWN)
     own.update(
-        answer_id=identified(identity), benchmark=benchmark, model=model, run=run, item_id=item[0], item_hash=item[1],
-        condition=condition, step=step, model_id=model_id, request_json=request_json, text=text,
-        started_at=at or datetime.now(UTC),
+        answer_id=sha256_hex(canonical_json(list(identity))), benchmark=benchmark, model=model, run=run,
+        item_id=item[0], item_hash=item[1], condition=condition, step=step, model_id=model_id,
+        request_json=request_json, text=text, started_at=at or datetime.now(UTC),
     )  # fmt: skip
-    return Record(**{**own, **(also or {})})
+    own.update(also or {})
+    return Record(**own)

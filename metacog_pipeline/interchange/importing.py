@@ -1,17 +1,17 @@
-"""Answers collected elsewhere, kept as those of a replayed model: the one path for every benchmark.
+"""Answers to items of a benchmark, collected elsewhere, kept as those of replayed models: one path for every benchmark.
 
-A row names an item (`import_names`), a condition, and one or more replies: a raw reply, a reply for each step, or fields
-that a reply is put together from (`import_rules`, one class per benchmark). Columns that prove the match are held to the
-items (`import_checks`), and all of it is shown before anything is kept. What is kept is kept at once or not at all.
+A row names an item, a condition, and one or more replies: a raw reply, a reply for each step, or fields that a reply is put
+together from (`import_rules`, one class per benchmark). Rows are read and held to the items in `answers`, and all of it is
+shown before anything is kept. What is kept is kept at once or not at all.
 """
 
 from __future__ import annotations
 
 import contextlib
 import gc
-import json
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -20,43 +20,38 @@ from metacog_pipeline.asking import construction
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.contract import Importer
 from metacog_pipeline.errors import SourceError, StudyError, one_line
-from metacog_pipeline.interchange.answer_files import AnswerFile, Table, chosen
-from metacog_pipeline.interchange.columns import cell
-from metacog_pipeline.interchange.import_cells import RowError
-from metacog_pipeline.interchange.import_checks import RUN
-from metacog_pipeline.interchange.import_columns import fields_of, first_named, parse_mapping, resolved
-from metacog_pipeline.interchange.import_plain import matched
-from metacog_pipeline.interchange.import_reader import Reader
+from metacog_pipeline.interchange import study_files
+from metacog_pipeline.interchange.answer_files import AnswerFile, Table
+from metacog_pipeline.interchange.answers import Items, Reader, read_groups
+from metacog_pipeline.interchange.columns import absent, cell, missing
+from metacog_pipeline.interchange.import_cells import RowError, shown, whole
+from metacog_pipeline.interchange.import_columns import (
+    USUAL_NAMES,
+    fields_of,
+    first_named,
+    parse_mapping,
+    resolved,
+    unclaimed,
+    used_columns,
+)
 from metacog_pipeline.interchange.import_rules import CHECKS, ITEM_FIELDS, RESPONSE, RowRules
 from metacog_pipeline.interchange.imported import Imported, ImportOptions, Rejected, imported_record
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import keep_whole, kept_records
 
-__all__ = [
-    "ImportOptions",
-    "Imported",
-    "Rejected",
-    "imported_record",
-    "importer_of",
-    "parse_mapping",
-    "read_table",
-    "replayed_partition",
-]
-_SEVERAL = (
-    *("model", "model_name", "model_id", "system", "engine"),
-    *("run", "seed", "repeat", "epoch", "sample", "wide"),
-)
-_MANY = 30  # rows about what an earlier one is about, from which a table seems to hold several models or runs
-_NAMED, _SHOWN = 5, 40
+__all__ = ["ImportOptions", "Imported", "Rejected", "imported_record", "importer_of", "replayed_partition"]
+Who = tuple[str, int]  # a model and a run
+MOST_RUNS, MOST_PEOPLE = 99, 10_000
 _TRIED = 200  # rows from which it shows whether a file is about a benchmark's items
+_NUMBERED = re.compile(r"[^\W\d]{1,20}[\s_#-]{0,3}(\d{1,3})")
 
 
 def importer_of(rules: type[RowRules]) -> Importer:
     """Return what a benchmark declares: the shared path with its own rules of a row."""
 
     def read(
-        benchmark: Any, file: Path | Table, model: str, run: int, pairs: Sequence[str], condition: str,
+        benchmark: Any, file: Path | Table, model: str | None, run: int | None, pairs: Sequence[str], condition: str,
         options: ImportOptions | None = None,
     ) -> Imported:  # fmt: skip
         return import_file(rules, benchmark, file, model, run, pairs, condition, options or ImportOptions())
@@ -69,65 +64,141 @@ def importer_of(rules: type[RowRules]) -> Importer:
 
 
 def import_file(
-    rules: Callable[[Any], RowRules], benchmark: Any, file: Path | Table, model: str, run: int, pairs: Sequence[str],
-    condition: str, options: ImportOptions,
+    rules: Callable[[Any], RowRules], benchmark: Any, file: Path | Table, model: str | None, run: int | None,
+    pairs: Sequence[str], condition: str, options: ImportOptions,
 ) -> Imported:  # fmt: skip
-    """Keep the answers of a file, or of rows, as those of a replayed model: all of them or, where it is refused, none.
+    """Keep the answers of a file, or of rows, as those of replayed models: all of them or, where it is refused, none.
 
-    Raises ``StudyError`` if the model is not a replayed one, the run is not in the study, the file or mapping is wrong, a
-    column of the file contradicts the items, or no row is about one of them.
+    ``model`` and ``run`` are those of all rows; None takes what a column says, and run 1 where there is none.
     """
-    partition, path = replayed_partition(benchmark.context.study, benchmark.name, model, run), _name(file)
-    own = built(rules, benchmark)
-    mapping = parse_mapping(pairs, fields_of(own), own.also)
-    found = read_table(own, file, mapping, condition, options, model, run)
-    if not found.records:
-        first = found.rejected[0] if found.rejected else Rejected(1, "there is no row")
-        raise StudyError(
-            f"{path}: none of its {len(found.rejected)} rows was taken; row {first.row}: {first.reason}; nothing was kept"
-        )
-    kept = {(each.item_id, each.condition, each.step): each for each in kept_records(partition.folder)}
-    left = dict(kept)
-    replaced = 0
-    for each in found.records if kept else ():
-        before = left.pop((each.item_id, each.condition, each.step), None)
-        replaced += before is not None and before.text != each.text
-    if not {"confidence", *own.rated} & set(options.trust):
-        _refuse_another_scale(own, path, found.records, left.values(), model, run)
-    if replaced and found.unreadable and RUN not in options.trust:
-        raise StudyError(
-            f"{path}: none of its replies can be read ({found.warnings[0]}), and {replaced} would take the place of others "
-            f"kept for {model}, run {run}; nothing was kept; map the right columns, or take them with --trust {RUN}"
-        )
-    if options.keep:
-        for line in found.summary if options.show is not None else ():
-            assert options.show is not None
-            options.show(line)
-        if replaced and options.show is not None:
-            options.show(f"{replaced} other answers to the same questions were there: these take their place")
-        keep_whole(partition.folder, found.records if options.enrich is None else options.enrich(found))
-    return found
+    study: Study = benchmark.context.study
+    if model is not None:
+        replayed_partition(study, benchmark.name, model, run or 1)
+    own, rows = built(rules, benchmark), _rows(file, options)
+    columns = resolved(rows.path, rows, own, parse_mapping(pairs, fields_of(own), own.also))
+    group, names = _grouped(rows, columns, study, model, run)
+    with _nothing_collected():
+        found = _merged(rows.path, *_read(own, rows, columns, pairs, condition, options, group))
+    _refuse_several(rows, columns, model, found)
+    show = options.show or (lambda line: None)
+    for line in found.summary:
+        show(line)
+    runs = max(each.run for each in found.records)
+    refuse_others(rows.path, study, benchmark.name, found.records, options.trust)
+    study = study_files.fitted(study.path, study, names, runs)
+    _, known = keep(study, benchmark.name, found.records)
+    return replace(found, known=known)
 
 
 def read_table(
     rules: RowRules, file: Path | Table, mapping: Mapping[str, str], condition: str, options: ImportOptions, model: str,
     run: int,
 ) -> Imported:  # fmt: skip
-    """Read the answers in ``file`` (CSV, TSV, JSON Lines, JSON or Parquet); nothing is kept.
+    """Read the answers of one model and run; nothing is kept.
 
     Raises ``StudyError`` when the file cannot be read, a mapped column is not there, no column names the item or the
     answer, a checking column disagrees with the items, or confidence is on no scale that is known.
     """
     rows = _rows(file, options)
     columns = resolved(rows.path, rows, rules, mapping)
+    pairs = [f"{field}={column}" for field, column in mapping.items()]
+    found, rejected = _read(rules, rows, columns, pairs, condition, options, lambda cells: (model, run))
+    return found.get((model, run), Imported((), tuple(rejected)))
+
+
+def read_respondents(
+    benchmark: Any, file: Path, column: str, pairs: Sequence[str], condition: str | None, options: ImportOptions
+) -> tuple[dict[str, Sequence[Record]], list[Rejected]]:  # fmt: skip
+    """Return the answers of each person that ``column`` names, and the rows that were not taken."""
+    if benchmark.importer is None or benchmark.importer.rules is None:
+        raise StudyError(f"{benchmark.name}: answers cannot be imported")
+    try:
+        rules = built(benchmark.importer.rules, benchmark)
+    except SourceError as error:
+        raise StudyError(str(error)) from None
+    rows, people = AnswerFile(file, options.shape), set[str]()
+    if not rows.has(column):
+        raise StudyError(
+            f"{file}: --people {column}: no such column; the columns are: {', '.join(rows.columns)}"
+        )
+
+    def person(cells: Mapping[str, Any]) -> Who | str:
+        people.add(name := one_line(str(cell(cells, column)), 60))
+        if len(people) > MOST_PEOPLE:
+            raise StudyError(
+                f"{file}: --people {column} names more than {MOST_PEOPLE:,} people; is it the right column?"
+            )
+        return "names nobody" if missing(cell(cells, column)) else (name, 1)
+
+    columns = resolved(file, rows, rules, parse_mapping(pairs, fields_of(rules), rules.also))
+    usual = condition or rules.condition
+    found, rejected = _read(rules, rows, columns, pairs, usual, options, person)
+    merged = _merged(file, found, rejected)
+    if options.show is not None:
+        options.show(used_columns({"people": column, **columns}, rows.columns))
+    return {who: one.records for (who, _), one in found.items() if one.records}, list(merged.rejected)
+
+
+def misfit(
+    rules: Callable[[Any], RowRules],
+    benchmark: Any,
+    file: Path | Table,
+    pairs: Sequence[str],
+    options: ImportOptions,
+) -> str | None:
+    """Return why a file is not about a benchmark's items; None where most of its first rows are."""
+    try:
+        own, rows = built(rules, benchmark), _rows(file, options)
+        columns = resolved(rows.path, rows, own, parse_mapping(pairs, fields_of(own), own.also))
+    except (StudyError, SourceError) as error:
+        path = file if isinstance(file, Path) else file.path
+        return str(error).removeprefix(f"{path}: ")
+    items = Items(own, columns, first=int(options.from_one))
+    reader = Reader(rows.path, own, columns, options, own.condition, items)
+    for row in islice(rows, _TRIED):
+        reader.take(row)
+    return reader.misfit()
+
+
+def takes(benchmark: Any, pairs: Sequence[str]) -> bool:
+    """Whether a benchmark has every field that is mapped."""
+    rules = None if benchmark.importer is None else benchmark.importer.rules
+    try:
+        own = None if rules is None else built(rules, benchmark)
+        return own is not None and parse_mapping(pairs, fields_of(own), own.also) is not None
+    except (StudyError, SourceError):
+        return False
+
+
+def built(rules: Callable[[Any], RowRules], benchmark: Any) -> RowRules:
+    """Return the rules of a benchmark's rows, with its items built where they are stale."""
+    benchmark.context.study.prepare()
+    if not construction.items_current(benchmark):
+        construction.build(benchmark)
+    return rules(benchmark)
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+def _rows(file: Path | Table, options: ImportOptions) -> AnswerFile | Table:
+    return AnswerFile(file, options.shape) if isinstance(file, Path) else file
+
+
+def _read(
+    rules: RowRules,
+    rows: AnswerFile | Table,
+    columns: dict[str, str],
+    pairs: Sequence[str],
+    condition: str,
+    options: ImportOptions,
+    group: Callable[[Mapping[str, Any]], Who | str],
+) -> tuple[dict[Who, Imported], list[Rejected]]:
     try:
         usual = condition if condition == rules.condition else rules.condition_named(condition)
     except RowError as error:
         raise StudyError(f"--condition {condition}: {error}") from None
-    reader = Reader(rows.path, rules, columns, options, usual, model, run)
-    mapped = frozenset(rules.also.get(field, field) for field in mapping)
-    with _nothing_collected():
-        return _read(reader, rows, rules, columns, options, mapped)
+    mapped = (pair.partition("=")[0] for pair in pairs)
+    given = frozenset(rules.also.get(field, field) for field in mapped)
+    return read_groups(rules, rows, columns, usual, options, given, group)
 
 
 @contextlib.contextmanager
@@ -142,105 +213,143 @@ def _nothing_collected() -> Iterator[None]:
             gc.enable()
 
 
-def _read(
-    reader: Reader,
-    rows: Any,
-    rules: RowRules,
-    columns: Mapping[str, str],
-    options: ImportOptions,
-    mapped: frozenset[str],
-) -> Imported:
-    plain = None
-    if not options.where and options.shape == ImportOptions().shape and options.scale is None:
-        plain = matched(rows.path, rows.content, rules, columns, reader.own)
-    if plain is not None:
-        reader.add(plain)
-    for row in plain.other if plain is not None else chosen(rows, options.where):
-        reader.take(row)
-    if (repeated := reader.repeated()) >= _MANY:
-        _refuse_several(rows, set(columns.values()), options, repeated)
-    return reader.finish(mapped, rows.columns)
-
-
-def _rows(file: Path | Table, options: ImportOptions) -> Any:
-    return AnswerFile(file, options.shape) if isinstance(file, Path) else file
-
-
-def _refuse_several(rows: Any, used: Collection[str], options: ImportOptions, repeated: int) -> None:
-    """Refuse a table of several models or runs: which of them is meant?"""
-    told = {column for column, _ in options.where}
-    column = first_named(_SEVERAL, [name for name in rows.columns if name not in used and name not in told])
-    if column is None:
-        return
-    found = Counter(str(cell(row.cells, column)).strip() for row in chosen(rows, options.where))
-    if len(found) > 1:
-        names = [one_line(name, _SHOWN) for name in found]
-        more = ", …" if len(names) > _NAMED else ""
+def _merged(path: Path, found: Mapping[Who, Imported], rejected: Sequence[Rejected]) -> Imported:
+    """Return all groups as one; StudyError where no row was taken."""
+    parts = list(found.values())
+    left = sorted([*rejected, *(each for one in parts for each in one.rejected)], key=lambda each: each.row)
+    if not any(one.records for one in parts):
+        first = left[0] if left else Rejected(1, "there is no row")
         raise StudyError(
-            f"{rows.path}: {repeated} rows are about what an earlier one is about, and column {column!r} has "
-            f"{', '.join(names[:_NAMED])}{more}: take one of them with --where {column}={names[0]}; nothing was kept"
+            f"{path}: none of its {len(left)} rows was taken; row {first.row}: {first.reason}; nothing was kept"
         )
+    if len(parts) == 1:
+        only, summary = parts[0], list(parts[0].summary)
+        return Imported(only.records, tuple(left), only.warnings, tuple(summary), only.rows)
+    summary = [
+        f"{model}, run {run}: {line}" for (model, run), one in found.items() for line in one.summary[:-1]
+    ]
+    return Imported(
+        [record for one in parts for record in one.records],
+        tuple(left),
+        tuple(warning for one in parts for warning in one.warnings),
+        (*summary, parts[0].summary[-1]),
+        tuple(row for one in parts for row in one.rows),
+    )
 
 
-def misfit(
-    rules: Callable[[Any], RowRules],
-    benchmark: Any,
-    file: Path | Table,
-    pairs: Sequence[str],
-    options: ImportOptions,
-) -> str | None:
-    """Return why a file is not about a benchmark's items; None where most of its first rows are."""
-    try:
-        own = built(rules, benchmark)
-        rows = _rows(file, options)
-        columns = resolved(rows.path, rows, own, parse_mapping(pairs, fields_of(own), own.also))
-    except (StudyError, SourceError) as error:
-        return str(error).removeprefix(f"{_name(file)}: ")
-    reader = Reader(rows.path, own, columns, options, own.condition, "", 0)
-    for row in islice(chosen(rows, options.where), _TRIED):
-        reader.take(row)
-    return reader.misfit()
+def run_of(value: Any) -> int | None:
+    """Return the number of a run, of "run_3" or "epoch 3" the 3; None where there is none."""
+    if absent(value):
+        return None
+    told = _NUMBERED.fullmatch(str(value).strip())
+    run = int(told[1]) if told else whole(value)
+    if run is None:
+        raise RowError(f"run {shown(value)} is no number")
+    if not 0 <= run <= MOST_RUNS:
+        raise RowError(f"run {run} is outside 0 to {MOST_RUNS}")
+    return run
 
 
-def _name(file: Path | Table) -> Path:
-    return file if isinstance(file, Path) else file.path
+def _grouped(
+    rows: AnswerFile | Table, columns: Mapping[str, str], study: Study, model: str | None, run: int | None
+) -> tuple[Callable[[Mapping[str, Any]], Who | str], dict[str, str]]:
+    """Return what says model and run of a row, and the study's name of each model of a column."""
+    free = unclaimed(rows.columns, columns.values())
+    of_model = None if model is not None else first_named(USUAL_NAMES["model"], free)
+    of_run = None if run is not None else first_named(USUAL_NAMES["run"], free)
+    if model is None and of_model is None:
+        raise StudyError(
+            f"{rows.path}: does not say which model answered; name it with --model; nothing was kept"
+        )
+    names, from_zero = {}, False
+    if of_model is not None or of_run is not None:
+        seen = {(_said(row.cells, of_model), _said(row.cells, of_run)): None for row in rows}
+        from_zero = any(value in ("0", "0.0") for _, value in seen)
+        names = study_files.names_of(study, [name for name, _ in seen if name])
+
+    def group(cells: Mapping[str, Any]) -> Who | str:
+        said = model if of_model is None else names.get(_said(cells, of_model))
+        try:
+            found = run if of_run is None else run_of(_said(cells, of_run))
+        except RowError as error:
+            return str(error)
+        shift = int(from_zero and of_run is not None and found is not None)
+        return (said, 1 if found is None else found + shift) if said else "names no model"
+
+    return group, names
 
 
-def takes(benchmark: Any, pairs: Sequence[str]) -> bool:
-    """Whether a benchmark has every field that is mapped."""
-    rules = None if benchmark.importer is None else benchmark.importer.rules
-    try:
-        own = None if rules is None else built(rules, benchmark)
-        return own is not None and parse_mapping(pairs, fields_of(own), own.also) is not None
-    except (StudyError, SourceError):
-        return False
+def _said(cells: Mapping[str, Any], column: str | None) -> str:
+    value = None if column is None else cells.get(column)
+    return "" if absent(value) else str(value).strip()
 
 
-def built(rules: Callable[[Any], RowRules], benchmark: Any) -> RowRules:
-    """Return the rules of a benchmark's rows, with its items made where they are stale."""
-    benchmark.context.study.prepare()
-    if not construction.items_current(benchmark):
-        construction.build(benchmark)
-    return rules(benchmark)
-
-
-def _refuse_another_scale(
-    rules: RowRules, path: Path, new: Sequence[Record], kept: Iterable[Record], model: str, run: int
+def _refuse_several(
+    rows: AnswerFile | Table, columns: Mapping[str, str], model: str | None, found: Imported
 ) -> None:
-    """Refuse answers whose confidence was on another scale than that of answers ``kept`` already and not replaced now."""
-    rated = next((record for record in new if rules.states_confidence(record.text)), None)
-    if rated is None:
+    """Refuse a table of several models that is given as one's: which of them is meant?"""
+    if model is None or sum("is given twice" in each.reason for each in found.rejected) < 2:
         return
-    for record in kept:
-        if record.request_json == rated.request_json or not rules.states_confidence(record.text):
-            continue
-        old, this = (
-            json.loads(each.request_json).get("confidence_scale", rules.scale) for each in (record, rated)
-        )
+    column = first_named(USUAL_NAMES["model"], unclaimed(rows.columns, columns.values()))
+    names = (
+        {one_line(str(row.cells.get(str(column))), 40): None for row in rows} if column is not None else {}
+    )
+    if len(names) > 1:
         raise StudyError(
-            f"{path}: its confidence is on {this}, that of answers kept for {model}, run {run}, on {old}; nothing was "
-            f"kept; use another --run, or take it with --trust confidence"
+            f"{rows.path}: column {column!r} names {len(names)} models, {', '.join(list(names)[:5])}; leave --model out; "
+            "nothing was kept"
         )
+
+
+# --- keeping ----------------------------------------------------------------------------------------------------------
+def by_partition(records: Iterable[Record]) -> dict[Who, list[Record]]:
+    """Return records by model and run."""
+    found: dict[Who, list[Record]] = {}
+    for each in records:
+        found.setdefault((each.model, each.run), []).append(each)
+    return found
+
+
+def _call(record: Record) -> tuple[str, str, str]:
+    return record.item_id, record.condition, record.step
+
+
+def refuse_others(
+    path: Path, study: Study, benchmark: str, records: Iterable[Record], trust: Sequence[str]
+) -> None:
+    """Refuse answers to calls that have other answers in the same run of the same model, unless ``run`` is trusted."""
+    known = {each.name for each in study.models}
+    for (model, run), own in by_partition(records).items():
+        if model not in known or "run" in trust:
+            continue
+        spec = study.model(model)
+        if spec.provider != "replay":
+            raise StudyError(
+                f'{path}: model "{model}" of the study is asked, not replayed; name another with --model'
+            )
+        there = {
+            _call(each): each.text for each in kept_records(Partition(study, benchmark, spec, run).folder)
+        }
+        if there and (
+            other := [each.item_id for each in own if there.get(_call(each), each.text) != each.text]
+        ):
+            raise StudyError(
+                f"{path}: run {run} of {model} has other answers to {len(other)} of these questions, such as {other[0]}; "
+                "nothing was kept; import it as another run with --run, as another model with --model, or in their place "
+                "with --trust run"
+            )
+
+
+def keep(study: Study, benchmark: str, records: Iterable[Record]) -> tuple[int, int]:
+    """Keep the answers that are not there yet; return how many these are, and how many were there."""
+    kept = known = 0
+    for (model, run), own in by_partition(records).items():
+        partition = replayed_partition(study, benchmark, model, run)
+        there = {_call(each): each.answer_id for each in kept_records(partition.folder)}
+        fresh = [each for each in own if there.get(_call(each)) != each.answer_id] if there else own
+        keep_whole(partition.folder, fresh)
+        kept, known = kept + len(fresh), known + len(own) - len(fresh)
+    return kept, known
 
 
 def replayed_partition(study: Study, benchmark: str, model: str, run: int) -> Partition:

@@ -13,7 +13,7 @@ from typing import Any
 
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.files import canonical_json, sha256_hex
-from metacog_pipeline.interchange.cells import absent, compared_name, number, truth
+from metacog_pipeline.interchange.columns import absent, compared_name, number, truth
 from metacog_pipeline.interchange.question import LETTERS
 from metacog_pipeline.reading.fields import Number
 from metacog_pipeline.reading.numbers import numbers

@@ -99,7 +99,3 @@ class QuestionRows(RowRules):
     def keyed(self, item: Question) -> str:
         """Return the accepted answers."""
         return " or ".join((item.answer, *item.accept)) or "nothing"
-
-    def states_confidence(self, text: str) -> bool:
-        """Return whether a reply put together here has one."""
-        return "\nConfidence: " in text

@@ -15,7 +15,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from metacog_pipeline.errors import StudyError, one_line
-from metacog_pipeline.interchange.cells import number
+from metacog_pipeline.interchange.columns import number
 from metacog_pipeline.interchange.question_rows import quantity, ungrouped
 from metacog_pipeline.llm.types import Completion, Status, TokenLogprob
 from metacog_pipeline.llm.wire import values
@@ -23,7 +23,7 @@ from metacog_pipeline.llm.wire import values
 LONGEST_ANSWER = 60  # characters of a right answer that a reader of short answers is asked to find
 MOST_OPTIONS = 10
 _OPTION_LINE = re.compile(r"^[ \t]*[(\[]?([A-J])[)\].:．、][ \t]*(\S.*)$")
-_LABEL = re.compile(r"^\s*(?:question|q)\s{0,3}[:.]\s", re.IGNORECASE)
+LABEL = re.compile(r"^\s*(?:question|q)\s{0,3}[:.]\s", re.IGNORECASE)
 _ANSWER_LINE = re.compile(r"^\W*(?:answer|a)\b", re.IGNORECASE)
 
 
@@ -33,8 +33,8 @@ class Sample:
 
     Attributes
     ----------
-    name, task, version, model, run
-        What the log calls the question, the task, its version and the model; which repeat it is, from 1.
+    name, task, model, run
+        What the log calls the question, the task and the model; which repeat it is, from 1.
     question
         Columns of a `question_rows.question_of`; None where the log does not hold the question.
     said
@@ -47,8 +47,6 @@ class Sample:
         Why there is nothing to keep; ``same`` where that is because another row has the same answer.
     unscored
         Why it is kept and not scored.
-    asked
-        The prompt, where the log does not say which question it is: the item is found by it.
     item, order
         The item it is about, and its letters in the order in which this answer shows its options ("" in its own).
     """
@@ -58,14 +56,12 @@ class Sample:
     model: str
     said: Completion
     question: Mapping[str, Any] | None = None
-    version: str = ""
     run: int = 1
     right: bool | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     why: str | None = None
     same: bool = False
     unscored: str | None = None
-    asked: str = ""
     item: str = ""
     order: str = ""
 
@@ -129,7 +125,7 @@ def asked_with_options(prompt: str) -> tuple[str, list[str]] | None:
     stem = lines[start : blocks[-1][0]]
     while stem and (not stem[0].strip() or (start and _ANSWER_LINE.match(stem[0]))):
         stem = stem[1:]
-    return _LABEL.sub("", "\n".join(stem), count=1).strip(), blocks[-1][1]
+    return LABEL.sub("", "\n".join(stem), count=1).strip(), blocks[-1][1]
 
 
 def _next(block: tuple[int, list[str]]) -> str:

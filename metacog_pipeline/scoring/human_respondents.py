@@ -20,7 +20,7 @@ from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.files import file_sha256
 from metacog_pipeline.home import Home
 from metacog_pipeline.interchange.imported import ImportOptions, Rejected
-from metacog_pipeline.interchange.respondents import read_respondents
+from metacog_pipeline.interchange.importing import read_respondents
 from metacog_pipeline.scoring import calibration, files
 from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.scoring.harmonised_measures import OF_CHOICES, PREFIX

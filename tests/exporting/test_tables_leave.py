@@ -17,6 +17,7 @@ from metacog_pipeline.leaderboard.read import query_table
 from metacog_pipeline.study import load_study
 from tests.exporting.conftest import QUESTIONS, python_with, told_by
 
+CALLS = "data/transcripts/metamedqa.parquet"
 SQL = """select benchmark, condition, model, measure, estimate, low, high, n from estimates
     where source in ('simulated', 'imported') order by all"""
 
@@ -51,8 +52,7 @@ def test_every_format_that_has_answers_holds_the_same_calls(made, tmp_path):
         folder.mkdir()
         writer(form)(Facts.of(load_study(made)), folder)
         assert exported.is_export(folder)
-        calls = (call for path in exported._files_of(folder) for call in exported._read(path))
-        found.append(sorted(calls, key=str))
+        found.append(sorted(exported.calls(folder), key=str))
     assert len(found[0]) == 20 and all(each == found[0] for each in found)
 
 
@@ -168,13 +168,14 @@ def test_items_that_may_not_be_passed_on_leave_by_id_and_digest(metacog, made, t
 @pytest.mark.parametrize(
     ("harm", "why"),
     [
-        (lambda out: (out / "transcripts.csv").write_text("model\nx\n"), "nothing was kept"),
-        (lambda out: (out / "transcripts.csv").unlink(), "holds no calls"),
+        (lambda out: pl.DataFrame({"model": ["x"]}).write_parquet(out / CALLS), "nothing was kept"),
+        (lambda out: (out / CALLS).write_bytes(b"PAR1"), "cannot be read"),
+        (lambda out: shutil.rmtree(out / "data"), "holds no calls"),
         (lambda out: (out / "study.toml").write_text("[study"), "is no study file"),
         (lambda out: _swap(out / "study.toml", '"files/mine.jsonl"', '"../../secret"'), "not in the folder"),
         (lambda out: _swap(out / "study.toml", '"files/mine.jsonl"', '"/etc/passwd"'), "not in the folder"),
     ],
-    ids=["columns", "gone", "toml", "above", "absolute"],
+    ids=["columns", "damaged", "gone", "toml", "above", "absolute"],
 )
 def test_a_damaged_export_is_one_line_and_nothing_is_kept(metacog, made, tmp_path, harm, why, out):
     shutil.copytree(out, tmp_path / "out")

@@ -4,11 +4,9 @@ import pytest
 
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange.columns import parse_scale
+from metacog_pipeline.interchange.confidence import Confidence
 from metacog_pipeline.interchange.import_cells import RowError
-from metacog_pipeline.interchange.import_scale import Confidence
 from metacog_pipeline.interchange.question_rules import QuestionRows
-from metacog_pipeline.stats import confidence_data
-from metacog_pipeline.stats.confidence_columns import DataError, column
 from tests.tables import every
 
 MIXED = "two scales seem to be mixed"
@@ -19,11 +17,6 @@ def imported(tmp_path, values, scale=None):
     for row, value in enumerate(values):
         found.take(value, row)
     found.check()
-
-
-def fitted(tmp_path, values, scale=None):
-    columns = {"ok": column("ok", [row % 2 for row in range(len(values))]), "conf": column("conf", values)}
-    confidence_data.read(columns, confidence_data.Given(scale=parse_scale(scale)))
 
 
 SIGNS = ["85%", "0.85", "90%", "0.4", "85%", "0.85", "90%", "0.4", "85%"]
@@ -46,9 +39,6 @@ SIGNS = ["85%", "0.85", "90%", "0.4", "85%", "0.85", "90%", "0.4", "85%"]
 def test_a_sign_of_percent_beside_a_bare_share_is_refused_at_any_size(tmp_path, values):
     with pytest.raises(StudyError, match=MIXED):
         imported(tmp_path, values)
-    if all(each[-1] in "%0123456789" and " c" not in each and ":" not in each for each in values):
-        with pytest.raises(DataError, match="per cent and plain numbers"):
-            fitted(tmp_path, values)
 
 
 @every(
@@ -63,10 +53,9 @@ def test_a_sign_of_percent_beside_a_bare_share_is_refused_at_any_size(tmp_path, 
         ["100", "0.999", "99"] * 5,
     ],
 )
-@pytest.mark.parametrize("read", [imported, fitted])
-def test_a_share_among_whole_numbers_is_refused_at_any_size(tmp_path, values, read):
-    with pytest.raises((StudyError, DataError), match=rf"between 0 and 1 and .* above: {MIXED}"):
-        read(tmp_path, values)
+def test_a_share_among_whole_numbers_is_refused_at_any_size(tmp_path, values):
+    with pytest.raises(StudyError, match=rf"between 0 and 1 and .* above: {MIXED}"):
+        imported(tmp_path, values)
 
 
 @every(
@@ -80,28 +69,22 @@ def test_a_share_among_whole_numbers_is_refused_at_any_size(tmp_path, values, re
         ["85", "90", "70"],
     ],
 )
-@pytest.mark.parametrize("read", [imported, fitted])
-def test_half_a_per_cent_where_all_are_in_per_cent_or_have_places_is_kept(tmp_path, values, read):
-    read(tmp_path, values)
+def test_half_a_per_cent_where_all_are_in_per_cent_or_have_places_is_kept(tmp_path, values):
+    imported(tmp_path, values)
 
 
 def test_a_sign_of_percent_beside_whole_numbers_is_imported(tmp_path):
     imported(tmp_path, ["85%", "90", "1", "70% sure", "8/10"])
 
 
-@pytest.mark.parametrize("read", [imported, fitted])
-def test_a_declared_scale_takes_a_few_shares_as_they_stand_and_not_many(tmp_path, read):
-    read(tmp_path, ["90"] * 300 + ["0.85"] * 10, "0..100")
-    read(tmp_path, ["90", "0.5", "85"], "0..100")
-    with pytest.raises((StudyError, DataError), match=f"{MIXED}; put all on one(;|$)"):
-        read(tmp_path, ["90", "0.85"] * 10, "0..100")
+def test_a_declared_scale_takes_a_few_shares_as_they_stand_and_not_many(tmp_path):
+    imported(tmp_path, ["90"] * 300 + ["0.85"] * 10, "0..100")
+    imported(tmp_path, ["90", "0.5", "85"], "0..100")
+    with pytest.raises(StudyError, match=f"{MIXED}; put all on one(;|$)"):
+        imported(tmp_path, ["90", "0.85"] * 10, "0..100")
 
 
 def test_a_declared_scale_is_that_of_bare_shares_beside_signs(tmp_path):
     imported(tmp_path, SIGNS, "0..100")
     with pytest.raises(RowError, match=r"outside 0\.\.1"):
         imported(tmp_path, SIGNS, "0..1")
-
-
-def test_what_is_no_number_of_a_scale_does_not_make_two(tmp_path):
-    fitted(tmp_path, ["0.85", "0.5"] * 20 + ["1e308"])

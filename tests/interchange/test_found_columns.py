@@ -80,7 +80,7 @@ def test_a_column_of_objects_or_lists_is_taken_for_no_part_of_an_answer(into, tm
     found = take(made, tmp_path / "a.jsonl", [{**row, "meta": {"seed": 1}, "answer": ["Paris", "Paname"]}])
     assert steps(found) == {"direct": "Paris", "meta": "No"}
     message = [{"role": "assistant", "content": "Yes"}]
-    found = take(made, tmp_path / "b.jsonl", [{**row, "meta": message}])
+    found = take(made, tmp_path / "b.jsonl", [{**row, "meta": message}], trust=("run",))
     assert steps(found) == {"direct": "Paris", "meta": "Yes"}
 
 
@@ -91,17 +91,13 @@ def test_a_column_that_a_mapped_path_leads_into_is_taken_for_nothing_else(into, 
     assert [each.text for each in found.records] == ['{"decision": "1", "confidence": 4}']
 
 
-def test_replies_of_which_none_can_be_read_take_the_place_of_none_unless_trusted(into, tmp_path):
+def test_other_answers_of_a_run_are_refused_unless_trusted(into, tmp_path):
     made = into("selfknowledge")
     rows = [{"item_id": each.item_id, "direct": "Paris", "meta": "No"} for each in made.items]
     blind = [{**row, "meta": "who can say"} for row in rows]
     assert len(take(made, tmp_path / "a.jsonl", rows).records) == 12
-    with pytest.raises(
-        StudyError, match=r"none of its replies can be read .* 6 would take the place of others"
-    ):
+    with pytest.raises(StudyError, match=r"run 1 of theirs has other answers to 6 of .* --trust run"):
         take(made, tmp_path / "b.jsonl", blind)
-    half = take(made, tmp_path / "b.jsonl", [*rows[:1], *blind[1:]])
-    assert len(half.warnings) == 5
     assert len(take(made, tmp_path / "b.jsonl", blind, trust=("run",)).warnings) == 6
 
 
@@ -119,10 +115,12 @@ def test_a_column_per_step_of_every_item_gives_what_a_row_per_step_gives(into, t
     assert {each.answer_id for each in one.records} == {each.answer_id for each in other.records}
     bet = next(each for each in made.items if each.tier == "1a")
     raw = {"item_id": bet.item_id, "answer": "**ANSWER:** 7\nBET: 40"}
-    assert steps(take(made, tmp_path / "c.jsonl", [raw])) == {"answer": raw["answer"]}
+    assert steps(take(made, tmp_path / "c.jsonl", [raw], trust=("run",))) == {"answer": raw["answer"]}
     parts = {"item_id": bet.item_id, "answer": "7", "bet": 40, "turn_1": None}
-    assert steps(take(made, tmp_path / "c.jsonl", [parts])) == {"answer": "ANSWER: 7\nBET: 40"}
-    assert take(made, tmp_path / "b.jsonl", wide, "probe=probe").records
+    assert steps(take(made, tmp_path / "c.jsonl", [parts], trust=("run",))) == {
+        "answer": "ANSWER: 7\nBET: 40"
+    }
+    assert take(made, tmp_path / "b.jsonl", wide, "probe=probe", trust=("run",)).records
 
 
 def imported(tmp_path: Path, *words: str) -> Result:
@@ -136,11 +134,7 @@ def test_mapped_fields_of_one_benchmark_name_it(into, tmp_path):
     fields = ("--map", "task=part", "--map", "position=idx", "--map", "decision=r")
     done = imported(tmp_path, "--model", "theirs", "--run", "1", *fields)
     assert done.exit_code == 0 and "taken as answers to signaldetection" in done.output
-    for given, lacks in (
-        (("--model", "theirs"), "give --run N of"),
-        (("--run", "1"), "give --model NAME of"),
-    ):
-        assert lacks in str(imported(tmp_path, *given, *fields).exception)
+    assert "name it with --model" in str(imported(tmp_path, "--run", "1", *fields).exception)
     unknown = str(imported(tmp_path, "--model", "theirs", "--run", "1", "--map", "taks=part").exception)
     assert "--map taks=part" in unknown and "name the benchmark" in unknown
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")

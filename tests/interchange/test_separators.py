@@ -1,6 +1,11 @@
 """What separates the cells of a table is told by its name and its header, names in quotes put aside."""
 
-from metacog_pipeline.interchange.answer_files import AnswerFile, csv_head
+import gzip
+
+import pytest
+
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.interchange.answer_files import AnswerFile
 from tests.tables import every
 
 
@@ -28,10 +33,36 @@ from tests.tables import every
     ],
 )
 def test_the_separator_of_a_header(tmp_path, name, header, names):
-    assert csv_head(tmp_path / name, f"{header}\n1\n".encode()).names == names
+    text = f"{header}\n1\n".encode()
+    (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    assert AnswerFile(tmp_path / name).columns == names
 
 
 def test_a_file_of_tabs_is_read_by_its_tabs(tmp_path):
     path = tmp_path / "t.tsv"
     path.write_text("ok\tconf, percent, 0 to 100\n1\t85\n0\t30\n")
     assert [tuple(row.cells.values()) for row in AnswerFile(path)] == [("1", "85"), ("0", "30")]
+
+
+@every(
+    ("cell", "why"),
+    [
+        ('"unclear', "is not closed"), ('"', "is not closed"), ('"she ""agreed', "is not closed"),
+        ('"well" he said', "is behind its end"), ('"a "b" c"', "is behind its end"),
+    ],
+)  # fmt: skip
+def test_a_quote_that_would_take_rows_into_a_cell_refuses_the_file_with_its_line(tmp_path, cell, why):
+    rows = [f"x{n},{cell if n == 3 else 'fine'}" for n in range(9)]
+    (tmp_path / "t.csv").write_text("\n".join(["id,note", *rows]))
+    with pytest.raises(StudyError, match=r"t\.csv: line \d+: .*" + why):
+        list(AnswerFile(tmp_path / "t.csv"))
+
+
+def test_quotes_within_a_cell_and_lines_in_quotes_stay_as_they_are(tmp_path):
+    (tmp_path / "t.csv").write_text('id,note\n1,5" pipe\n2,"one\ntwo, ""three"""\n3,end\n')
+    rows = list(AnswerFile(tmp_path / "t.csv"))
+    assert [(row.number, row.cells["note"]) for row in rows] == [
+        (2, '5" pipe'),
+        (3, 'one\ntwo, "three"'),
+        (5, "end"),
+    ]

@@ -1,6 +1,5 @@
 """Fields of logs and tables that hold something else than usual: taken for what they are, or told; never a traceback."""
 
-import json
 import math
 from types import SimpleNamespace
 
@@ -9,7 +8,7 @@ import pytest
 from metacog_pipeline.interchange import columns
 from metacog_pipeline.interchange.import_cells import RowError
 from metacog_pipeline.interchange.imported import ImportOptions
-from metacog_pipeline.interchange.logs import every_eval, inspect_log, lm_eval
+from metacog_pipeline.interchange.logs import inspect_log, lm_eval, runners
 from metacog_pipeline.interchange.question_rules import QuestionRows
 from metacog_pipeline.transcripts.lines import decode_logprobs, encode_logprobs
 from tests.logs.test_tables import PERCENT, read, refused, rows, said, table
@@ -58,7 +57,7 @@ def log(**changed):
 
 
 def read_log(tmp_path, found):
-    return [*inspect_log.read_json(tmp_path / "log.json", json.dumps(found).encode())]
+    return [*inspect_log.read_json(tmp_path / "log.json", found)]
 
 
 def test_the_scorer_that_compares_answers_gives_the_verdict(tmp_path):
@@ -85,7 +84,7 @@ def test_what_is_no_list_where_one_belongs_is_passed_over(tmp_path):
         "output": {"raw": ["1"]},
         "evaluation": {"is_correct": True},
     }
-    [only] = every_eval.read(tmp_path / "e.jsonl", iter([row]))
+    [only] = runners.read_every_eval(tmp_path / "e.jsonl", iter([row]))
     assert (only.why, only.said.text) == (None, "1")
 
 

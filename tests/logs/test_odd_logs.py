@@ -2,7 +2,6 @@
 
 import copy
 import json
-from itertools import chain
 
 import pytest
 
@@ -10,67 +9,7 @@ from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange.imported import ImportOptions
 from metacog_pipeline.interchange.logs import tables
-from metacog_pipeline.transcripts.folder import kept_folders
-from metacog_pipeline.transcripts.store import kept_records
 from tests.logs.conftest import FIXTURES, entries_of, lines, samples, written
-
-
-# --- Vertex AI --------------------------------------------------------------------------------------------------------
-def vertex(asked, said="Answer: B\nConfidence: 70%", **more):
-    """Return a line as Vertex AI writes it: the request beside the response, no id."""
-    told = [{"content": {"role": "model", "parts": [{"text": said}]}, "finishReason": "STOP"}]
-    usage = {"promptTokenCount": 5, "candidatesTokenCount": 7}
-    reply = {"candidates": told, "modelVersion": "gemini-2.5-flash", "usageMetadata": usage}
-    turn = {"role": "user", "parts": [{"text": asked}]}
-    request = {"contents": [turn], "generationConfig": {"temperature": 0.2}}
-    at = "2026-03-01T10:00:00.500+00:00"
-    return {"status": "", "processed_time": at, "request": request, "response": reply, **more}
-
-
-@pytest.fixture
-def study(tmp_path):
-    """Write ``study.toml`` with four questions, two of which differ in their options alone."""
-    rows = [
-        {"id": f"v{n}", "question": f"Which is {n}?", "options": ["x", "y", f"z{n}"], "answer": "B"}
-        for n in range(3)
-    ]
-    rows.append({**rows[0], "id": "w0", "options": ["u", "y", "w"]})
-    lines(tmp_path / "q.jsonl", *rows)
-    (tmp_path / "study.toml").write_text(
-        '[study]\nname = "v"\n[benchmarks.questions]\nitems = ["q.jsonl"]\nconditions = ["verbal_percent"]\n'
-        'allow_incomplete = true\n[[models]]\nname = "x"\nprovider = "replay"\n'
-    )
-
-
-def test_a_batch_of_vertex_ai_is_matched_by_what_was_asked(tmp_path, take, study):
-    asked = "Answer the question.\n\nWhich is {n}?\nA) x\nB) y\nC) z{n}\n\nReply with two lines:\nAnswer: <a letter>"
-    failed = vertex(asked.format(n=2), status='Bad Request: {"error": {"code": 400}}', response={})
-    path = lines(
-        tmp_path / "predictions.jsonl",
-        vertex(asked.format(n=0)),
-        vertex("Question: Which is 1?", "Answer: C\nConfidence: 30%"),
-        failed,
-        vertex("Which is 0?"),  # two items of the study ask it
-        vertex("Which is 7?"),
-        vertex(asked.format(n=0), "Answer: A\nConfidence: 60%"),
-    )
-    done = take(path)
-    assert (done.kept, [each[0] for each in done.left_out]) == (3, ["line 3", "line 4", "line 5"])
-    assert done.left_out[0][2].startswith("was not answered: Bad Request")
-    folders = kept_folders(done.study.home, "questions", "gemini-2.5-flash")
-    kept = [
-        (r.run, r.item_id, r.text[8], json.loads(r.request_json)["temperature"], r.output_tokens)
-        for r in chain.from_iterable(map(kept_records, folders))
-    ]
-    assert kept == [(1, "v0", "B", 0.2, 7), (1, "v1", "C", 0.2, 7), (2, "v0", "A", 0.2, 7)]
-    again = take(path)
-    assert (again.kept, again.known) == (0, 3)
-
-
-def test_a_batch_of_vertex_ai_alone_says_that_a_study_must_ask_its_questions(tmp_path, take):
-    with pytest.raises(StudyError, match=r"asks no question of the study.*nothing was kept; name the study"):
-        take(lines(tmp_path / "predictions.jsonl", vertex("Which is 0?")))
-    assert not (tmp_path / "study.toml").exists()
 
 
 # --- lm-eval ----------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import pytest
 
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.interchange import columns
+from metacog_pipeline.interchange import columns, taking
 from metacog_pipeline.interchange.imported import ImportOptions
 from metacog_pipeline.interchange.logs import importing, tables
 from metacog_pipeline.interchange.question_rows import question_of
@@ -56,7 +56,7 @@ def one(path, row):
 
 def judged(each):
     """Return the item that a row asks, and whether its answer is right."""
-    item = tables._item({}, each)
+    item = tables.item_of({}, each)
     assert item is not None
     return item, item.is_right(each.said.text)
 
@@ -166,12 +166,11 @@ def test_questions_and_options_may_be_objects_and_a_key_no_reply_fits_is_told(tm
     assert any("none of the 20 answers is right by the key" in line for line in told)
 
 
-def test_a_data_set_saved_to_disk_is_one_table(tmp_path):
+def test_a_folder_of_parquet_files_with_the_same_columns_is_one_table(tmp_path):
     made = pa.Table.from_pylist(rows())
     (tmp_path / "saved").mkdir()
-    for name in ("data-00000-of-00002", "data-00001-of-00002", "cache-1a"):
-        with pa.ipc.new_stream(str(tmp_path / "saved" / f"{name}.arrow"), made.schema) as out:
-            out.write_table(made)
+    for name in ("data-00000-of-00002", "data-00001-of-00002"):
+        pq.write_table(made, tmp_path / "saved" / f"{name}.parquet")
     assert len(read(tmp_path / "saved")) == 2 * 80
     pq.write_table(pa.table({"x": [1]}), tmp_path / "other.parquet")
     refused(r"is a folder; give a file of it: .* not one table", tmp_path)
@@ -229,11 +228,11 @@ def test_a_table_about_items_of_the_study_is_left_to_their_benchmark(tmp_path):
     )
     study = importing.load_study(tmp_path / "s.toml")
     path = table(tmp_path / "own.csv", rows())
-    brings = importing.brings_questions
-    assert not brings(study, path, (None, None, None), (), PERCENT)
-    assert brings(study, path, (None, None, "questions"), (), PERCENT)
-    assert brings(None, path, (None, None, None), (), PERCENT)
-    assert not brings(None, path, (None, None, "metamedqa"), (), PERCENT)
+    brings = taking.brings_questions
+    assert not brings(study, path, None, (), PERCENT)
+    assert brings(study, path, "questions", (), PERCENT)
+    assert brings(None, path, None, (), PERCENT)
+    assert not brings(None, path, "metamedqa", (), PERCENT)
 
 
 # --- keys as data sets have them, and those that nothing can be read by ------------------------------------------------
@@ -447,7 +446,7 @@ def test_json_of_data_frames_is_a_table_whichever_way_it_lies(written, tmp_path)
 )  # fmt: skip
 def test_a_word_for_nothing_is_an_answer_where_it_is_right(key, reply, right, tmp_path):
     only = one(tmp_path, {"question": "Which?", "key": key, "pred": reply})
-    unread = only.why or tables._item({}, only) is None
+    unread = only.why or tables.item_of({}, only) is None
     assert (None if unread else judged(only)[1]) is right
 
 

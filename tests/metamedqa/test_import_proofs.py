@@ -39,12 +39,12 @@ MAP = {"item_id": "id", "choice": "pick", "confidence": "sure"}
 @pytest.mark.parametrize(
     ("field", "column"), [("key", "theirs_key"), ("correct", "hit"), ("question", "text")]
 )
-def test_a_shifted_file_is_refused_with_its_shift(field, column, tmp_path, shuffled):
+def test_a_shifted_file_is_refused(field, column, tmp_path, shuffled):
     path = tmp_path / "a.jsonl"
-    for shift, said in ((1, "ids are one too high"), (2, "ids are two too high")):
+    for shift in (1, 2):
         with pytest.raises(StudyError) as refused:
             take(path, shuffled, rows_of(shuffled, shift=shift), {**MAP, field: column})
-        assert said in str(refused.value) and f"--trust {field}" in str(refused.value)
+        assert f"--trust {field}" in str(refused.value)
         assert "row 1 (" in str(refused.value) and "\n" not in str(refused.value)
 
 
@@ -61,9 +61,7 @@ def test_a_file_that_agrees_is_taken_and_says_so(field, column, tmp_path, shuffl
 def test_one_contradicted_key_in_many_rows_refuses_the_file_and_trust_takes_it(tmp_path, shuffled):
     rows = rows_of(shuffled)
     rows[41]["theirs_key"] = LETTERS[(LETTERS.index(shuffled[41].target) + 1) % 6]
-    with pytest.raises(
-        StudyError, match=r"in 1 of 170 rows: row 42 \(test-0041\) says .*no shift explains it"
-    ):
+    with pytest.raises(StudyError, match=r"in 1 of 170 rows: row 42 \(test-0041\) says "):
         take(tmp_path / "a.jsonl", shuffled, rows, {**MAP, "key": "theirs_key"})
     found = take(tmp_path / "a.jsonl", shuffled, rows, {**MAP, "key": "theirs_key"}, trust=("key",))
     assert len(found.records) == 170 and "1 of 170 disagree, trusted" in found.summary[0]

@@ -218,7 +218,7 @@ def test_map_options_are_field_equals_column():
 def test_columns_that_name_different_items_are_reported_and_none_is_guessed(tmp_path, items):
     """An index from 1 beside the question's text would shift every answer by one."""
     content = table(("index", "question", "choice"), ((i + 1, items[i].question, "A") for i in range(3)))
-    with pytest.raises(StudyError, match="positions are one too high: then 3 of 3 rows agree"):
+    with pytest.raises(StudyError, match="disagrees with the study in 3 of 3 rows"):
         take(tmp_path / "a.csv", items, content)
     settled = take(tmp_path / "a.csv", items, mapping={"question": "question"})
     assert [record.item_id for record in settled.records] == [item.item_id for item in items[:3]]

@@ -20,7 +20,6 @@ import polars as pl
 
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Calls, Flag
-from metacog_pipeline.benchmark.item_files import HASH, items_path, read_rows
 from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, LETTERS, NAME, Item
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.home import Home
@@ -265,20 +264,6 @@ class Rows(RowRules):
         """One reply holds letter and confidence."""
         return (_ANSWER,)
 
-    def item_table(self) -> pl.DataFrame | None:
-        """Return ids, hashes and keys as they are kept; None without a study, or where it asks a part of the set."""
-        settings = getattr(self.benchmark, "settings", None)
-        if settings is None or settings.limit is not None or not self._path.exists():
-            return None
-        columns = ["item_id", HASH, "target"]
-        found = pl.read_parquet(self._path, columns=columns, glob=False, hive_partitioning=False)
-        places = {letter: place for place, letter in enumerate(LETTERS)}
-        return found.with_columns(pl.col("target").replace_strict(places, return_dtype=pl.Int64))
-
-    @property
-    def _path(self) -> Path:
-        return items_path(self.benchmark.context.home, NAME)
-
     def plain(self, said: Mapping[str, Any]) -> tuple[str, int] | None:
         """A bare letter, with a confidence or without, is the same reply for any item."""
         choice = str(said.get("choice", "")).strip().upper()
@@ -288,17 +273,6 @@ class Rows(RowRules):
         texts = self.replies(nobody, self.condition, said)
         found = self.seen(nobody, self.condition, texts)
         return None if found.problems or found.answer == NONE else (texts[_ANSWER], found.answer)
-
-    def among(self, item_ids: Iterable[str], total: int) -> Rows:
-        """Return the rules for some items, read and verified alone."""
-        some = read_rows(self._path, Item, only=item_ids)
-        made = Rows(
-            SimpleNamespace(
-                built=some, items=some, wording=self.benchmark.wording, conditions=self.benchmark.conditions
-            )
-        )
-        made.total = total
-        return made
 
     def questions(self, item: Item) -> Iterable[str]:
         """Return the question."""

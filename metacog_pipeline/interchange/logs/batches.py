@@ -1,27 +1,20 @@
-"""Results of batches of OpenAI, Anthropic and Gemini, read as our own batches are; a question is named by its id.
-
-Vertex AI gives back the request beside the response, and no id: the question is found by what was asked.
-"""
+"""Results of batches of OpenAI, Anthropic and Gemini, read as our own batches are; a question is named by its id."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from metacog_pipeline.errors import one_line
 from metacog_pipeline.interchange import record
-from metacog_pipeline.interchange.record import Sample
+from metacog_pipeline.interchange.record import Sample, mapping
 from metacog_pipeline.llm.batch.backends import BACKENDS
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Status
 from metacog_pipeline.llm.wire import values, wire_for
 
-VERTEX = "vertex"
-_RESPONSE = b'"response"'  # what kind of object an OpenAI Response is
+_CALLED = (b'"tool_calls":[{', b'"type":"function_call"', b'"tool_use"', b'"functionCall"')
 #: The counts of an OpenAI Response, as a chat completion names them.
 _COUNTS = {
     "input_tokens": "prompt_tokens",
@@ -34,24 +27,22 @@ _COUNTS = {
 def provider_of(row: Mapping[str, Any]) -> str | None:
     """Return whose batch a line is of, by the kinds of its parts; None where it is of none."""
     response, error = row.get("response"), row.get("error")
-    answered = isinstance(response, dict) or isinstance(error, dict)
     if "custom_id" in row and isinstance(row.get("result"), dict):
         return "anthropic"
     if "custom_id" in row and ("response" in row or "error" in row):
         return "openai"
-    if isinstance(row.get("request"), dict) and "contents" in row["request"] and "status" in row:
-        return VERTEX
     keyed = isinstance(row.get("key"), str) or isinstance(row.get("metadata"), dict)
     parts = ("candidates", "promptFeedback", "usageMetadata", "modelVersion")
-    of_gemini = isinstance(error, dict) or any(each in record.mapping(response) for each in parts)
-    return "gemini" if keyed and answered and of_gemini and not {"question", "custom_id"} & set(row) else None
+    of_gemini = isinstance(error, dict) or any(each in mapping(response) for each in parts)
+    return "gemini" if keyed and of_gemini and not {"question", "custom_id"} & set(row) else None
 
 
 def of_nobody(row: Mapping[str, Any]) -> bool:
-    """Whether a line is a response of Gemini that names no request."""
-    response = record.mapping(row.get("response"))
-    named = {"key", "request", "question"} & set(row) or "key" in record.mapping(row.get("metadata"))
-    return not named and any(each in response for each in ("candidates", "promptFeedback"))
+    """Whether a line is a response of Gemini that names no request, as those of Vertex AI."""
+    named = {"key", "question"} & set(row) or "key" in mapping(row.get("metadata"))
+    return not named and any(
+        each in mapping(row.get("response")) for each in ("candidates", "promptFeedback")
+    )
 
 
 def inlined(found: Any) -> list[dict[str, Any]] | None:
@@ -70,39 +61,33 @@ def asks(row: Mapping[str, Any]) -> bool:
 
 
 def read(path: Path, rows: Iterator[dict[str, Any]], provider: str) -> Iterator[Sample]:
-    """Return the results of a file."""
-    return _vertex(path, rows) if provider == VERTEX else map(_reader(path, provider), rows)
-
-
-def _reader(path: Path, provider: str) -> Callable[[Mapping[str, Any]], Sample]:
-    """Return what reads a line of a provider."""
+    """Yield the results of a file."""
     backend = BACKENDS[provider]
     spec = ModelSpec.model_validate({"name": "imported", "provider": provider, "model": "imported"})
     wire = wire_for(spec.provider)
-
-    def one(row: Mapping[str, Any]) -> Sample:
-        inline = record.mapping(row.get("metadata")).get("key")  # where requests were sent without a file
+    for row in rows:
+        inline = mapping(row.get("metadata")).get("key")  # where requests were sent without a file
         name = row.get("custom_id") or row.get("key") or inline
         line = backend.read({**row, "key": name} if inline is not None else dict(row))
         if line is None:
-            return record.nothing(name, path.stem, "", "is no result of a batch")
+            yield record.nothing(name, path.stem, "", "is no result of a batch")
+            continue
         if line.why is not None:
-            return record.nothing(line.custom_id, path.stem, "", f"was not answered: {line.why}")
+            yield record.nothing(line.custom_id, path.stem, "", f"was not answered: {line.why}")
+            continue
         body = _as_chat(line.body) if provider == "openai" else line.body
         said = wire.read(spec, line.status, {}, body, None)
         if said.status is Status.FAILED:
             why = f"failed: {said.error_code or said.error_message or line.status}"
-            return record.nothing(line.custom_id, path.stem, said.model_reported or "", why)
-        called = b'"tool_calls":[{', b'"type":"function_call"', b'"tool_use"', b'"functionCall"'
-        tools = "calls a tool" if any(each in line.body for each in called) else None
-        return Sample(line.custom_id, path.stem, said.model_reported or "", said, unscored=tools)
-
-    return one
+            yield record.nothing(line.custom_id, path.stem, said.model_reported or "", why)
+            continue
+        tools = "calls a tool" if any(each in line.body for each in _CALLED) else None
+        yield Sample(line.custom_id, path.stem, said.model_reported or "", said, unscored=tools)
 
 
 def _as_chat(body: bytes) -> bytes:
     """Return the body of an OpenAI Response as the chat completion that says the same; any other as it is."""
-    said = values.load(body) if _RESPONSE in body else None  # few bodies are read twice for it
+    said = values.load(body) if b'"response"' in body else None  # few bodies are read twice for it
     if values.str_at(said, "object") != "response":
         return body
     output = values.list_at(said, "output") or []
@@ -110,12 +95,11 @@ def _as_chat(body: bytes) -> bytes:
     thoughts = [
         values.str_at(part, "text") or "" for each in output for part in values.list_at(each, "summary") or []
     ]
+    texts = [
+        values.str_at(part, "text") or "" for part in parts if values.str_at(part, "type") == "output_text"
+    ]
     message = {
-        "content": "".join(
-            values.str_at(part, "text") or ""
-            for part in parts
-            if values.str_at(part, "type") == "output_text"
-        ),
+        "content": "".join(texts),
         "refusal": "".join(values.str_at(part, "refusal") or "" for part in parts) or None,
         "reasoning_content": "\n\n".join(thoughts) or None,
     }
@@ -127,35 +111,3 @@ def _as_chat(body: bytes) -> bytes:
     counted = values.dict_at(said, "usage")
     chat["usage"] = {chats: values.at(counted, own) for own, chats in _COUNTS.items()}
     return json.dumps(chat).encode()
-
-
-def _vertex(path: Path, rows: Iterator[dict[str, Any]]) -> Iterator[Sample]:
-    """Yield the results of a batch of Vertex AI; what was asked again is a run more."""
-    one, runs = _reader(path, "gemini"), Counter[str]()
-    for number, row in enumerate(rows, start=1):
-        asked, name = record.mapping(row.get("request")), f"line {number}"
-        text, more = _asked(asked.get("contents"))
-        runs[text] += 1
-        status, response = row.get("status"), row.get("response")
-        if status or not isinstance(response, dict) or not response:
-            why = f"was not answered: {one_line(str(status or 'no response'), 80)}"
-            yield record.nothing(name, path.stem, "", why, runs[text])
-            continue
-        made = one({"key": name, "response": response})
-        if made.why is None:
-            config = record.mapping(asked.get("generationConfig"))
-            made.settings = {own: config[own] for own in ("temperature", "seed", "topP") if own in config}
-            made.said = replace(made.said, started_at=record.moment(row.get("processed_time")))
-            made.unscored = made.unscored or ("shows a picture or another file" if more else None)
-        made.run, made.asked = runs[text], text
-        yield made
-
-
-def _asked(contents: Any) -> tuple[str, bool]:
-    """Return the text of the last turn of the user, and whether there is more than text."""
-    listed = contents if isinstance(contents, list) else [contents]
-    turns = [each for each in listed if isinstance(each, dict) and each.get("role", "user") == "user"]
-    parts = record.mapping(turns[-1]).get("parts") if turns else None
-    found = [each for each in (parts if isinstance(parts, list) else [parts]) if isinstance(each, dict)]
-    texts = [each["text"] for each in found if isinstance(each.get("text"), str)]
-    return "\n".join(texts), len(texts) < len(found)

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.interchange import record
-from metacog_pipeline.interchange.record import Sample
+from metacog_pipeline.interchange.record import Sample, listed, mapping, objects
 from metacog_pipeline.llm.types import Completion, Status, Usage
 
 LARGEST = 512 * 1024 * 1024  # bytes of one entry, unpacked
@@ -33,16 +33,22 @@ def read_eval(path: Path, trust: Sequence[str] = ()) -> Iterator[Sample]:
     """Yield the samples of an ``.eval`` file; StudyError where it is cut off, did not finish, or is none."""
     header: Header | None = None
     for name, data in entries(path):
-        where = f"{path}: {name}"
-        found = record.parsed(data, where)
+        found = record.parsed(data, f"{path}: {name}")
         if header is None:
             header = Header(path, found, trust)
         elif not isinstance(found, dict):
-            raise StudyError(f"{where}: no sample of inspect_ai; nothing was kept")
+            raise StudyError(f"{path}: {name}: no sample of inspect_ai; nothing was kept")
         else:
             yield header.sample(found)
     if header is not None:
         yield from header.lacking()
+
+
+def read_json(path: Path, whole: Mapping[str, Any], trust: Sequence[str] = ()) -> Iterator[Sample]:
+    """Yield the samples of a log in one JSON object."""
+    header = Header(path, whole, trust)
+    yield from map(header.sample, map(mapping, listed(whole.get("samples"))))
+    yield from header.lacking()
 
 
 def entries(path: Path) -> Iterator[tuple[str, bytes]]:
@@ -57,8 +63,8 @@ def entries(path: Path) -> Iterator[tuple[str, bytes]]:
                 raise StudyError(
                     f"{path}: the run did not finish (no header.json); nothing was kept; run it to its end"
                 )
-            names = sorted(name for name in found if name.startswith("samples/") and name.endswith(".json"))
-            names = ["header.json", *names]
+            samples = (name for name in found if name.startswith("samples/") and name.endswith(".json"))
+            names = ["header.json", *sorted(samples)]
             large = [name for name in names if found[name].file_size > LARGEST]
             if large or sum(found[name].file_size for name in names) > MOST:
                 raise StudyError(
@@ -85,7 +91,7 @@ def unpacked(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> by
         with path.open("rb") as file:
             file.seek(entry.header_offset)
             head = file.read(_HEAD)
-            file.seek(sum(struct.unpack("<HH", head[_HEAD - 4 :])), 1)  # its name and what else stands there
+            file.seek(sum(struct.unpack("<HH", head[_HEAD - 4 :])), 1)  # its name and what else is there
             packed = file.read(entry.compress_size)
         data = pa.decompress(packed, decompressed_size=entry.file_size, codec="zstd", asbytes=True)
         if zlib.crc32(data) == entry.CRC:
@@ -95,20 +101,11 @@ def unpacked(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> by
     raise StudyError(f"{path}: {entry.filename} is damaged; nothing was kept; copy the file again")
 
 
-def read_json(path: Path, content: bytes, trust: Sequence[str] = ()) -> Iterator[Sample]:
-    """Yield the samples of a log in one JSON object."""
-    whole = record.parsed(content, str(path))
-    header = Header(path, whole, trust)
-    for each in record.listed(whole.get("samples")):
-        yield header.sample(each if isinstance(each, dict) else {})
-    yield from header.lacking()
-
-
 class Header:
     """What a log says of all its samples."""
 
     def __init__(self, path: Path, header: Any, trust: Sequence[str] = ()) -> None:
-        about = header.get("eval") if isinstance(header, dict) else None
+        about = mapping(header).get("eval")
         if not isinstance(about, dict):
             raise StudyError(f"{path}: no log of inspect_ai: its header names no task; nothing was kept")
         status = str(header.get("status") or "success")
@@ -118,17 +115,17 @@ class Header:
                 "`inspect eval-retry`, or take the samples it has with --trust status"
             )
         self._there = set[tuple[str, int]]()
-        self._asked = record.whole(record.mapping(header.get("results")).get("total_samples")) or 0
+        self._asked = record.whole(mapping(header.get("results")).get("total_samples")) or 0
         self.task = one_line(str(about.get("task") or path.stem), 80)
         self.model = "" if about.get("model") == _NO_MODEL else str(about.get("model") or "")
-        self.version = str(about.get("task_version") or 0)
-        plan = record.mapping(header.get("plan"))
-        config = record.mapping(about.get("model_generate_config")) | record.mapping(plan.get("config"))
+        config = mapping(about.get("model_generate_config")) | mapping(
+            mapping(header.get("plan")).get("config")
+        )
         told = ("temperature", "seed", "top_p", "max_tokens")
         self.settings: dict[str, Any] = {name: config[name] for name in told if name in config}
         self.settings["log"] = str(about.get("eval_id") or path.name)
         self.settings["created"] = str(about.get("created") or "")
-        scorers = record.objects(about.get("scorers"))
+        scorers = objects(about.get("scorers"))
         self.read = not scorers or any(_compares(each.get("name")) for each in scorers)
 
     def lacking(self) -> Iterator[Sample]:
@@ -141,49 +138,43 @@ class Header:
         """Return what one sample says."""
         name, run = str(found.get("id")), record.whole(found.get("epoch")) or 1
         self._there.add((name, run))
+        output, error, why = mapping(found.get("output")), found.get("error"), None
+        choice = next(iter(listed(output.get("choices"))), None)
         if found.get("invalidation"):
             why = "its author took the sample back (invalidation)"
-            return record.nothing(name, self.task, self.model, why, run)
-        if error := found.get("error"):
+        elif error:
             message = error.get("message") if isinstance(error, dict) else error
             why = f"ended with an error: {one_line(str(message), 80)}"
-            return record.nothing(name, self.task, self.model, why, run)
-        output = record.mapping(found.get("output"))
-        choice = next(iter(record.listed(output.get("choices"))), None)
-        if not isinstance(choice, dict):
+        elif not isinstance(choice, dict):
             limit = found.get("limit")
             kind = limit.get("type") if isinstance(limit, dict) else limit
             why = "has no answer" + (f": stopped at its limit ({one_line(str(kind), 20)})" if kind else "")
-            return record.nothing(name, self.task, self.model, why, run)
-        target = found.get("target")
+        if why is not None or not isinstance(choice, dict):
+            return record.nothing(name, self.task, self.model, str(why), run)
+        target, options = found.get("target"), found.get("choices")
         answers = list(target) if isinstance(target, list) else [target]
-        if isinstance(options := found.get("choices"), list):  # a target is a letter then
+        if isinstance(options, list):  # a target is a letter then
             answers = [record.lettered(each, options) if isinstance(each, str) else each for each in answers]
         text, images = record.text_of(found.get("input"))
-        messages = record.objects(found.get("messages"))
-        last = record.mapping(choice.get("message"))
-        tools = any(each.get("tool_calls") for each in (*messages, last))
+        turns = (*objects(found.get("messages")), mapping(choice.get("message")))
+        tools = any(each.get("tool_calls") for each in turns)
         return Sample(
-            name, self.task, str(output.get("model") or self.model) if not self.model else self.model,
-            _completion(output, choice, found), version=self.version, run=run, settings=self.settings,
-            question=record.question_cells(text, found.get("choices"), answers, read=self.read),
+            name, self.task, self.model or str(output.get("model") or ""), _completion(output, choice, found), run=run,
+            settings=self.settings, question=record.question_cells(text, options, answers, read=self.read),
             right=_right(found.get("scores")),
             unscored="calls a tool" if tools else "shows a picture or another file" if images else None,
         )  # fmt: skip
 
 
 def _completion(output: Mapping[str, Any], choice: Mapping[str, Any], found: Mapping[str, Any]) -> Completion:
-    message = record.mapping(choice.get("message"))
-    said = output.get("completion")
-    text = said if isinstance(said, str) else record.text_of(message.get("content"))[0]
-    usage = record.mapping(output.get("usage"))
+    said, usage = output.get("completion"), mapping(output.get("usage"))
+    text = said if isinstance(said, str) else record.text_of(mapping(choice.get("message")).get("content"))[0]
     finish = str(choice.get("stop_reason") or "") or None
-    logs = record.mapping(choice.get("logprobs"))
     counts = ("input_tokens", "output_tokens", "reasoning_tokens")
     return Completion(
         _STATUS.get(finish or "", Status.OK), text, finish, str(output.get("model") or "") or None,
         Usage(*(record.whole(usage.get(name)) for name in counts)), record.amount(usage.get("total_cost")),
-        record.tokens_of(logs.get("content")), started_at=record.moment(found.get("started_at")),
+        record.tokens_of(mapping(choice.get("logprobs")).get("content")), started_at=record.moment(found.get("started_at")),
         latency_s=record.amount(output.get("time")) or 0.0,
     )  # fmt: skip
 
@@ -195,9 +186,9 @@ def _compares(scorer: Any) -> bool:
 
 def _right(scores: Any) -> bool | None:
     """Return the first verdict; of a scorer that compares answers before others, which may measure the reply's length."""
-    named = record.mapping(scores)
-    for name in sorted(named, key=lambda each: not _compares(each)):
-        found = record.verdict(record.mapping(named[name]).get("value"))
-        if found is not None:
-            return found
-    return None
+    named = mapping(scores)
+    verdicts = (
+        record.verdict(mapping(named[name]).get("value"))
+        for name in sorted(named, key=lambda each: not _compares(each))
+    )
+    return next((each for each in verdicts if each is not None), None)

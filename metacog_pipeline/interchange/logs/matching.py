@@ -8,7 +8,6 @@ id or a repeat index, its answers are runs.
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,24 +16,23 @@ from typing import Any
 
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.files import sha256_hex, write_text
+from metacog_pipeline.interchange.importing import MOST_RUNS
 from metacog_pipeline.interchange.question import LETTERS, Question
 from metacog_pipeline.interchange.question_rows import flat, identity, in_order_of, quantity, question_of
 from metacog_pipeline.interchange.record import Sample
 from metacog_pipeline.reading.envelope import plain, unboxed
 from metacog_pipeline.reading.names import same
 
-MOST_RUNS = 99
 _NAMED = 3
-_MOST_CUT = 9  # paragraphs of instructions before or behind a question
-_LABEL = re.compile(r"^\s*(?:question|q)\s{0,3}[:.]\s", re.IGNORECASE)
 _OTHER = "new, another question under a known id"
 
 
 @dataclass(slots=True)
 class Matched:
-    """Rows of the file of new items, how many samples were found by what, and how many repeat a question."""
+    """Items by id, rows of the file of new ones, how many samples were found by what, and how many repeat a question."""
 
-    new: list[dict[str, Any]] = field(default_factory=list)
+    items: Mapping[str, Question]
+    new: list[dict[str, Any]]
     by: Counter[str] = field(default_factory=Counter)
     reordered: int = 0
     repeats: int = 0
@@ -46,17 +44,17 @@ def match(path: Path, items: Iterable[Question], samples: Sequence[Sample], trus
     Raises ``StudyError`` where the log's key is not that of the item, unless ``key`` is trusted.
     """
     known = _Items(items)
-    found, differ = Matched(), dict[str, str]()
+    found, differ = Matched(known.by_id, known.rows), dict[str, str]()
     for each in samples:
         if each.why is not None:
             continue
         if each.question is None:
-            there = known.named(each) or (known.asked(each.asked) if each.asked else None)
-            if there is None:
-                each.why = _unknown(each)
+            if (there := known.named(each)) is None:
+                name = one_line(each.name, 60)
+                each.why = f"no item is called {name!r}, and the file does not hold its question"
             else:
                 each.item = there.item_id
-                found.by["what was asked" if each.asked else "id"] += 1
+                found.by["id"] += 1
             continue
         try:
             fields = known.fields(each)
@@ -65,11 +63,10 @@ def match(path: Path, items: Iterable[Question], samples: Sequence[Sample], trus
             continue
         there, by = known.find(each, fields)
         if there is None:
-            there = known.add(each, fields, found.new)
+            there = known.add(each, fields)
         elif not _same_key(there, fields):
-            differ.setdefault(
-                there.item_id, f"{there.item_id} has {_key(fields)}, the study {_key(there.model_dump())}"
-            )
+            keys = f"{_key(fields)}, the study {_key(there.model_dump())}"
+            differ.setdefault(there.item_id, f"{there.item_id} has {keys}")
         each.item = there.item_id
         each.order = in_order_of(fields["options"], there.options) if there.options else ""
         found.by[by] += 1
@@ -85,19 +82,19 @@ def match(path: Path, items: Iterable[Question], samples: Sequence[Sample], trus
 
 
 class _Items:
-    """Items of the study and of the log, by id and by what they ask."""
+    """Items of the study and of the log, by id and by what they ask; ``rows`` of those that are new."""
 
     def __init__(self, items: Iterable[Question]) -> None:
-        self._by_id = {item.item_id: item for item in items}
+        self.by_id = {item.item_id: item for item in items}
+        self.rows: list[dict[str, Any]] = []
         self._by_content: dict[str, list[Question]] = {}
-        for item in self._by_id.values():
+        for item in self.by_id.values():
             self._by_content.setdefault(identity(item.question, item.options), []).append(item)
         self._new = set[str]()
-        self._texts: dict[str, Question | None] = {}
         self._fields: dict[str, dict[str, Any]] = {}
 
     def named(self, each: Sample) -> Question | None:
-        return self._by_id.get(f"{each.task}/{each.name}") or self._by_id.get(each.name)
+        return self.by_id.get(f"{each.task}/{each.name}") or self.by_id.get(each.name)
 
     def fields(self, each: Sample) -> dict[str, Any]:
         """Return the fields of a question; those of runs and of several models are made once."""
@@ -122,53 +119,27 @@ class _Items:
         found = next(iter([*agree, *other]), None)
         return found, "question" if found is not None else "new" if there is None else _OTHER
 
-    def add(self, each: Sample, fields: dict[str, Any], rows: list[dict[str, Any]]) -> Question:
+    def add(self, each: Sample, fields: dict[str, Any]) -> Question:
         """Return a new item, under the log's name for it where that is free."""
         assert each.question is not None
-        name = f"{each.task}/{each.name}"
-        if name in self._by_id:
-            name += f"~{sha256_hex(identity(fields['question'], fields['options']) + _key(fields))[:8]}"
-        rows.append({**each.question, "id": name, "dataset": each.task})
-        item = Question(**{**fields, "item_id": name})
-        self._by_id[name] = item
+        name, digest = f"{each.task}/{each.name}", identity(fields["question"], fields["options"])
+        if name in self.by_id:
+            name += f"~{sha256_hex(digest + _key(fields))[:8]}"
+        self.rows.append({**each.question, "id": name, "dataset": each.task})
+        item = self.by_id[name] = Question(**{**fields, "item_id": name})
         self._new.add(name)
-        self._by_content.setdefault(identity(item.question, item.options), []).append(item)
+        self._by_content.setdefault(digest, []).append(item)
         return item
-
-    def asked(self, prompt: str) -> Question | None:
-        """Return the item a message asks: all of it, or without paragraphs before or behind, as instructions are."""
-        for own in self._by_id.values() if not self._texts else ():
-            for text in {flat(own.question), flat(own.stem)}:
-                self._texts[text] = None if text in self._texts else own  # two items may ask the same
-        parts = re.split(r"\n[ \t]*\n", prompt)
-        cuts = [parts[n:] for n in range(1, min(len(parts), _MOST_CUT))]
-        cuts += [parts[:-n] for n in range(1, min(len(parts), _MOST_CUT))]
-        cuts += [[each] for each in parts[1:-1][:_MOST_CUT]]
-        for tried in ([parts], cuts):
-            texts = (flat(_LABEL.sub("", "\n\n".join(part), count=1)) for part in tried)
-            there = {item.item_id: item for text in texts if (item := self._texts.get(text)) is not None}
-            if there:
-                return next(iter(there.values())) if len(there) == 1 else None
-        return None
-
-
-def _unknown(each: Sample) -> str:
-    if each.asked:
-        return "asks no question of the study, or several, as it is written there"
-    return f"no item is called {one_line(each.name, 60)!r}, and the file does not hold its question"
 
 
 def _runs(samples: Sequence[Sample]) -> int:
     """Number the answers of a model to one item that the log has under several ids; return how many are moved."""
     names: dict[tuple[str, str, int], str] = {}
     last: Counter[tuple[str, str]] = Counter()
-    moved = 0
-    for each in samples:
-        if each.why is None:
-            last[each.model, each.item] = max(last[each.model, each.item], each.run)
-    for each in samples:
-        if each.why is not None:
-            continue
+    moved, kept = 0, [each for each in samples if each.why is None]
+    for each in kept:
+        last[each.model, each.item] = max(last[each.model, each.item], each.run)
+    for each in kept:
         name = f"{each.task}/{each.name}"
         if names.setdefault((each.model, each.item, each.run), name) != name:
             last[each.model, each.item] += 1
@@ -192,18 +163,16 @@ def keep_new(folder: Path, found: Matched) -> None:
 def _same_key(item: Question, fields: Mapping[str, Any]) -> bool:
     if item.kind == "graded" or fields["kind"] == "graded":
         return True
-    if item.kind == "choice" or fields["kind"] == "choice":
-        both = [_chosen(item.options, item.answer), _chosen(fields["options"], fields["answer"])]
-        return item.kind == fields["kind"] and both[0] == both[1]
-    ours, theirs = (
-        [_bare(each) for each in forms] for forms in ([item.answer, *item.accept], _forms(fields))
-    )
-    return any(same(mine, other) for mine in ours for other in theirs)
-
-
-def _chosen(options: Sequence[str], letter: str) -> str:
-    """Return the text of the right option: its letter depends on the order."""
-    return flat(options[LETTERS.index(letter)])
+    if (
+        item.kind == "choice" or fields["kind"] == "choice"
+    ):  # a letter depends on the order: the texts are compared
+        texts = [
+            flat(options[LETTERS.index(letter)]) if letter in LETTERS[: len(options)] else ""
+            for options, letter in ((item.options, item.answer), (fields["options"], fields["answer"]))
+        ]
+        return item.kind == fields["kind"] and texts[0] == texts[1]
+    ours = [_bare(each) for each in (item.answer, *item.accept)]
+    return any(same(mine, _bare(other)) for mine in ours for other in _forms(fields))
 
 
 def _bare(form: str) -> str:

@@ -8,31 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.interchange import answer_files, parquet_bounds
-from metacog_pipeline.interchange.logs import (
-    every_eval,
-    helm,
-    inspect_log,
-    lighteval,
-    lm_eval,
-    oaieval,
-    open_compass,
-    promptfoo,
-)
+from metacog_pipeline.interchange import answer_files
+from metacog_pipeline.interchange.logs import harnesses, inspect_log, lm_eval, runners
 from metacog_pipeline.interchange.record import Sample, parsed
 
-#: One of them stands in each log that is one JSON object; other files are not parsed to find out.
-_MARKS = (
-    b'"eval"',
-    b'"evaluation_results"',
-    b'"request_states"',
-    b'"promptIdx"',
-    b'"origin_prompt"',
-    b'"prediction"',
-    b'"inlinedResponses"',
-    b'"inlined_responses"',
+#: What a line of a program looks like, and what reads all of them.
+_OF_LINES = (
+    (lm_eval.is_row, lm_eval.read),
+    (runners.is_every_eval, runners.read_every_eval),
+    (runners.is_oaieval, runners.read_oaieval),
+    (runners.is_promptfoo, runners.read_promptfoo),
 )
 
 
@@ -44,49 +32,43 @@ def samples_of(path: Path, trust: Sequence[str] = ()) -> Iterator[Sample] | None
     """
     if path.suffix.lower() == ".eval":
         return inspect_log.read_eval(path, trust)
-    kind = _kind(path) if path.is_file() else ""
+    try:
+        kind = answer_files.kind_of(path) if path.is_file() else ""
+    except StudyError:
+        kind = ""
     if kind == ".parquet":
         return _of_parquet(path)
     if kind not in (".json", ".jsonl", ".ndjson"):
         return None
     content = answer_files.content(path)
-    if kind == ".json":
-        head = content.lstrip()[:1] == b"{" and any(each in content for each in _MARKS)
-        found = parsed(content, str(path)) if head else None
-        if not isinstance(found, dict):
-            return None
-        if isinstance(found.get("eval"), dict):
-            return inspect_log.read_json(path, content, trust)
-        if helm.is_state(found):
-            return helm.read(path, found)
-        if (results := promptfoo.results_of(found)) is not None:
-            return promptfoo.read(path, results, found.get("config"))
-        if (entries := open_compass.rows_of(found)) is not None:
-            return open_compass.read(path, entries)
-        if (rows := _batches().inlined(found)) is not None:
-            return _of_batch(path, rows[0], iter(rows))
-        if not every_eval.is_summary(found):
-            return None
-        path = every_eval.beside(path, found)
-        content = answer_files.content(path)
-    return _of_lines(path, content)
-
-
-def _kind(path: Path) -> str:
-    try:
-        return answer_files.kind_of(path)
-    except StudyError:
-        return ""
+    if kind != ".json":
+        return _of_lines(path, content)
+    found = parsed(content, str(path)) if content.lstrip()[:1] == b"{" else None
+    if not isinstance(found, dict):
+        return None
+    if isinstance(found.get("eval"), dict):
+        return inspect_log.read_json(path, found, trust)
+    if harnesses.is_helm(found):
+        return harnesses.read_helm(path, found)
+    if (results := runners.promptfoo_results(found)) is not None:
+        return runners.read_promptfoo(path, results, found.get("config"))
+    if (entries := harnesses.opencompass_rows(found)) is not None:
+        return harnesses.read_opencompass(path, entries)
+    if (rows := _batches().inlined(found)) is not None:
+        return _of_batch(path, rows[0], iter(rows))
+    if (detailed := runners.every_eval_file(path, found)) is not None:
+        return _of_lines(detailed, answer_files.content(detailed))
+    return None
 
 
 def _of_parquet(path: Path) -> Iterator[Sample] | None:
     try:
-        names = parquet_bounds.names_of(path)
+        names = pq.read_schema(path).names
     except (OSError, ValueError, pa.ArrowException):
         return None
-    if not lighteval.is_table(names):
+    if not harnesses.is_lighteval(names):
         return None
-    return lighteval.read(path, (row.cells for row in answer_files.AnswerFile(path)))
+    return harnesses.read_lighteval(path, (row.cells for row in answer_files.AnswerFile(path)))
 
 
 def _of_lines(path: Path, content: bytes) -> Iterator[Sample] | None:
@@ -95,16 +77,9 @@ def _of_lines(path: Path, content: bytes) -> Iterator[Sample] | None:
         first = next(rows)
     except (StopIteration, StudyError):  # read as a table, which names what is wrong
         return None
+    read = next((read for is_row, read in _OF_LINES if is_row(first)), None)
     every = chain([first], rows)
-    if lm_eval.is_row(first):
-        return lm_eval.read(path, every)
-    if every_eval.is_row(first):
-        return every_eval.read(path, every)
-    if oaieval.is_head(first):
-        return oaieval.read(path, every)
-    if promptfoo.is_row(first):
-        return promptfoo.read(path, every)
-    return _of_batch(path, first, every)
+    return _of_batch(path, first, every) if read is None else read(path, every)
 
 
 def _of_batch(path: Path, first: dict[str, Any], rows: Iterator[dict[str, Any]]) -> Iterator[Sample] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from metacog_pipeline.benchmark.contract import Call
@@ -14,94 +14,74 @@ from metacog_pipeline.interchange.record import Sample
 from metacog_pipeline.transcripts.lines import encode_logprobs
 
 if TYPE_CHECKING:
-    from metacog_pipeline.interchange.logs.importing import Done, LogOptions
+    from metacog_pipeline.interchange.logs.importing import Done
 
 _NAMED, _LEAST_READ, _REASONS = 3, 20, 8
 
 
-def show(
-    done: Done, samples: Sequence[Sample], names: Mapping[str, str], matched: Matched, into: Any, condition: str,
-    options: LogOptions,
-) -> None:  # fmt: skip
-    """Show how a log was understood, line by line."""
-    if options.show is None:
-        return
-    for line in (
-        _what(samples, names, into, condition),
-        _questions(matched),
-        *_rows(done, samples),
-        *_verdicts(samples, into, condition),
-        *_advice(samples, condition),
-    ):
-        options.show(line)
-
-
-def _what(samples: Sequence[Sample], names: Mapping[str, str], into: Any, condition: str) -> str:
+def lines(
+    done: Done,
+    samples: Sequence[Sample],
+    names: Mapping[str, str],
+    matched: Matched,
+    into: Any,
+    condition: str,
+) -> Iterator[str]:
+    """Yield how a log was understood, line by line."""
     runs = sorted({each.run for each in samples if each.why is None})
     models = ", ".join(name if name == model else f"{name} ({model})" for model, name in names.items())
-    return f"{len(samples)} samples of {models}, runs {runs[0]} to {runs[-1]}, as answers to {into.name} {condition}"
-
-
-def _questions(matched: Matched) -> str:
-    line = "questions found by " + ", ".join(f"{by}: {n}" for by, n in matched.by.items())
+    about = f"as answers to {into.name} {condition}"
+    yield f"{len(samples)} samples of {models}, runs {runs[0]} to {runs[-1]}, {about}"
+    found = "questions found by " + ", ".join(f"{by}: {n}" for by, n in matched.by.items())
     if matched.repeats:
-        line += f"; {matched.repeats} ask a question of the log once more, under another id: taken as further runs"
+        found += f"; {matched.repeats} ask a question of the log once more, under another id: taken as further runs"
     if matched.reordered:
-        line += f"; {matched.reordered} show its options in another order: each is read in its own"
-    return line
+        found += f"; {matched.reordered} show its options in another order: each is read in its own"
+    yield found
+    yield from _rows(done, samples)
+    yield from _verdicts(samples, into, condition)
+    if condition == QuestionRows.unstated:
+        yield (
+            "no confidence was found, so accuracy alone is measured: ask for one in the prompt (a last line "
+            "'Confidence: <0 to 100>'), or log the probabilities of single letters, and import the new log"
+        )
 
 
-def _rows(done: Done, samples: Sequence[Sample]) -> list[str]:
-    """Return where each row of the log went, then the reasons."""
+def _rows(done: Done, samples: Sequence[Sample]) -> Iterator[str]:
+    """Yield where the rows of the log went, then the reasons."""
     lost = sum(each.why is not None and not each.same for each in samples)
-    parts = [
-        f"{done.kept} kept",
-        f"{done.known} known before",
-        f"{done.same} the same once more",
-        f"{lost} not kept",
-    ]
-    lines = [
-        f"{done.rows} rows: {', '.join(each for each in parts if not each.startswith('0 ') or 'kept' in each)}"
-    ]
+    counted = [(done.kept, "kept"), (done.known, "known before"), (done.same, "the same once more")]
+    parts = [f"{n} {what}" for n, what in (*counted, (lost, "not kept")) if n or "kept" in what]
+    yield f"{done.rows} rows: {', '.join(parts)}"
     reasons = Counter((what, why) for _, what, why in done.left_out)
     for (what, why), n in reasons.most_common(_REASONS):
-        lines.append(f"{n} {'sample' if n == 1 else 'samples'} {what}: {one_line(why, 120)}")
+        yield f"{n} {'sample' if n == 1 else 'samples'} {what}: {one_line(why, 120)}"
     if len(reasons) > _REASONS:
-        lines.append(f"{len(reasons) - _REASONS} further reasons are in the list of rows that were not taken")
-    return lines
+        yield f"{len(reasons) - _REASONS} further reasons are in the list of rows that were not taken"
 
 
-def _verdicts(samples: Sequence[Sample], into: Any, condition: str) -> list[str]:
+def _verdicts(samples: Sequence[Sample], into: Any, condition: str) -> Iterator[str]:
     """Compare the log's verdicts with ours, and report a key that no reply fits."""
     items = {item.item_id: item for item in into.items}
-    ours: dict[int, int] = {}
+    read_here: list[tuple[Sample, int]] = []
     for each in samples:
         if each.why is None and each.unscored is None and items[each.item].kind != "graded":
             found = read(into, items[each.item], condition, each).correct
-            if found is not None:
-                ours[id(each)] = int(found)
-    lines = []
-    judged = [each for each in samples if each.right is not None and id(each) in ours]
-    if judged:
-        right, mine = sum(bool(each.right) for each in judged), sum(ours[id(each)] for each in judged)
-        other = [each.name for each in judged if ours[id(each)] != int(bool(each.right))]
-        n = len(judged)
-        line = f"accuracy by the log's own verdicts {right / n:.3f}, by key {mine / n:.3f} of {n}"
-        shown = ", ".join(other[:_NAMED])
-        lines.append(
-            f"{line}: log and study differ on right or wrong in {len(other)} of {n} samples: {shown}; the "
-            "study counts"
-            if other
-            else line
-        )
-    if len(ours) >= _LEAST_READ and not any(ours.values()):
-        first = next(each for each in samples if id(each) in ours)
-        key = one_line(str(items[first.item].answer), 40)
-        lines.append(
-            f"none of the {len(ours)} answers is right by the key: is it the right answers, and in the form of the "
+            read_here += [] if found is None else [(each, int(found))]
+    judged = [(each, mine) for each, mine in read_here if each.right is not None]
+    if n := len(judged):
+        right, own = sum(bool(each.right) for each, _ in judged), sum(mine for _, mine in judged)
+        line = f"accuracy by the log's own verdicts {right / n:.3f}, by key {own / n:.3f} of {n}"
+        if other := [each.name for each, mine in judged if mine != int(bool(each.right))]:
+            shown = ", ".join(other[:_NAMED])
+            line += f": log and study differ on right or wrong in {len(other)} of {n} samples: {shown}; the study counts"
+        yield line
+    if len(read_here) >= _LEAST_READ and not any(mine for _, mine in read_here):
+        key = one_line(str(items[read_here[0][0].item].answer), 40)
+        yield (
+            f"none of the {len(read_here)} answers is right by the key: is it the right answers, and in the form of the "
             f"replies? such as {key!r}"
         )
-    return lines
 
 
 def read(into: Any, item: Any, condition: str, each: Sample) -> Any:
@@ -111,13 +91,3 @@ def read(into: Any, item: Any, condition: str, each: Sample) -> Any:
     mode = mode_of(each, item.kind == "graded")
     call = Call(each.said.status.value, each.said.text, mode, encode_logprobs(each.said.logprobs))
     return into.parse(item, condition, {QuestionRows.step: call})
-
-
-def _advice(samples: Sequence[Sample], condition: str) -> list[str]:
-    """Return what would make the board say more."""
-    if condition != QuestionRows.unstated:
-        return []
-    return [
-        "no confidence was found, so accuracy alone is measured: ask for one in the prompt (a last line "
-        "'Confidence: <0 to 100>'), or log the probabilities of single letters, and import the new log"
-    ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,12 +10,13 @@ from typing import Any, NamedTuple
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.interchange import columns as named
 from metacog_pipeline.interchange import record
-from metacog_pipeline.interchange.answer_files import AnswerFile, FileRow, chosen
-from metacog_pipeline.interchange.cells import absent, truth
+from metacog_pipeline.interchange.answer_files import AnswerFile, FileRow
+from metacog_pipeline.interchange.columns import absent, truth
+from metacog_pipeline.interchange.confidence import Confidence
 from metacog_pipeline.interchange.import_cells import (
     RowError,
     correctness,
-    none_stated,
+    only,
     reply_text,
     shown,
     whole,
@@ -24,12 +24,12 @@ from metacog_pipeline.interchange.import_cells import (
 from metacog_pipeline.interchange.import_columns import (
     USUAL_NAMES,
     first_named,
+    found_columns,
     parse_mapping,
-    unclaimed,
     used_columns,
 )
-from metacog_pipeline.interchange.import_scale import Confidence
 from metacog_pipeline.interchange.imported import ImportOptions
+from metacog_pipeline.interchange.importing import run_of
 from metacog_pipeline.interchange.question import LETTERS, Question, states_confidence
 from metacog_pipeline.interchange.question_rows import (
     CONTEXT,
@@ -63,15 +63,13 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "key": (*USUAL_NAMES["key"], "answer", "answers", "answerkey", *_INDICES, "label", "expected_answer",
             "expected_output", "expected", "reference_answer", "reference", "ideal"),
     "correct": USUAL_NAMES["correct"],
-    "model": ("model", "model_name", "model_id", "system", "engine"),
-    "run": ("run", "epoch", "repeat"),
+    "model": USUAL_NAMES["model"],
+    "run": USUAL_NAMES["run"],
     "dataset": ("dataset", "task"),
 }  # fmt: skip
 _SHOWN = 3
-MOST_RUNS = 99
-_NAMING = {"key", "choice"}  # fields that may name an option
+_NAMING = ("key", "choice")  # fields that may name an option
 _TRUTH_NUMBERS = {"1": True, "1.0": True, "0": False, "0.0": False}
-_NUMBERED = re.compile(r"[^\W\d]{1,20}[\s_#-]{0,3}(\d{1,3})")
 
 
 def read(path: Path, pairs: Sequence[str], options: ImportOptions) -> list[Sample] | None:
@@ -88,11 +86,12 @@ def read(path: Path, pairs: Sequence[str], options: ImportOptions) -> list[Sampl
     found = _columns(rows, mapping)
     parts = option_columns(rows.columns) if "options" not in found else {}
     show = options.show or (lambda line: None)
-    if lacks := _lacks(found):
+    needed = (("question",), ("choice", "response"), ("key", "correct"))
+    if lacks := ", ".join(" or ".join(each) for each in needed if not set(each) & set(found)):
         show(f"no questions are taken from it: it lacks {lacks}; {used_columns(found, rows.columns)}")
         return None
     table = _Table(path, found, parts, options)
-    made = [each for row in chosen(rows, options.where) if (each := table.sample(row)) is not None]
+    made = [table.sample(row) for row in rows]
     table.check(made)
     show(f"a table of questions with their answers; {used_columns({**found, **parts}, rows.columns)}")
     show(str(table.confidence) if table.confidence else "no column holds a confidence")
@@ -100,20 +99,13 @@ def read(path: Path, pairs: Sequence[str], options: ImportOptions) -> list[Sampl
 
 
 def _columns(rows: AnswerFile, mapping: dict[str, str]) -> dict[str, str]:
-    for field, column in mapping.items():
-        if not rows.has(column):
-            there = ", ".join(map(repr, rows.columns))
-            raise StudyError(f"{rows.path}: no column {column!r} to map {field} to; the columns are: {there}")
-    found = dict(mapping)
     answered = {"choice", "response"} & set(mapping)
-    for field, usual in FIELDS.items():
-        free = unclaimed(rows.columns, found.values())
-        if field in found or (answered and field in ("choice", "response")):
-            continue
-        if (usually := first_named(usual, free)) is not None:
-            found[field] = usually
-    if not {"choice", "response"} & set(found) and "answer" in map(str.casefold, rows.columns):
-        plain = next(name for name in rows.columns if name.casefold() == "answer")
+    usual = {
+        field: names for field, names in FIELDS.items() if not (answered and field in ("choice", "response"))
+    }
+    found = found_columns(rows, mapping, usual)
+    plain = next((name for name in rows.columns if name.casefold() == "answer"), None)
+    if plain is not None and not {"choice", "response"} & set(found):
         other = first_named(FIELDS["key"], [name for name in rows.columns if name != plain])
         if found.get("key") == plain and other:
             found["key"] = other
@@ -122,17 +114,19 @@ def _columns(rows: AnswerFile, mapping: dict[str, str]) -> dict[str, str]:
     return found
 
 
-def _lacks(found: Mapping[str, str]) -> str:
-    """Return what a table lacks to bring its own questions; '' where it lacks nothing."""
-    needed = ("question",), ("choice", "response"), ("key", "correct")
-    return ", ".join(" or ".join(each) for each in needed if not set(each) & set(found))
-
-
 class _Number(NamedTuple):
-    """A number in a cell that names an option: by its place, or as its ``text``."""
+    """A number in a cell that may name an option: by its place, or as its text."""
 
     place: int
     text: bool
+
+
+class _Indexed(NamedTuple):
+    """A sample in which cells of `_NAMING` are numbers."""
+
+    sample: Sample
+    numbers: Mapping[str, _Number]
+    options: Sequence[str]
 
 
 class _Table:
@@ -142,62 +136,63 @@ class _Table:
         self, path: Path, found: Mapping[str, str], parts: Mapping[str, str], options: ImportOptions
     ) -> None:
         self._path, self._columns, self._parts, self._options = path, found, parts, options
-        rules: Any = QuestionRows
-        self.confidence = Confidence(path, rules, options.scale)
+        self.confidence = Confidence(path, QuestionRows, options.scale)
         self._repeats = Counter[tuple[str, ...]]()
         self._rows: dict[int, int] = {}
-        self._numbers: list[tuple[str, int, int]] = []  # field, the number, how many options
-        self._indexed: list[tuple[Sample, dict[str, _Number], str]] = []
+        self._indexed: list[_Indexed] = []
 
-    def sample(self, row: FileRow) -> Sample | None:
+    def sample(self, row: FileRow) -> Sample:
         """Return what a row says; a sample with the reason where it cannot be used."""
-        if row.broken is not None:
-            return record.nothing(f"row {row.number}", self._path.stem, "", row.broken)
         said = {field: named.cell(row.cells, column) for field, column in self._columns.items()}
-        task, model, run = _text(said.get("dataset")) or self._path.stem, _text(said.get("model")), None
+        task, model = _text(said.get("dataset")) or self._path.stem, _text(said.get("model"))
+        run: int | None = None
         try:
-            run = _run(said.get("run"))
-            question = self._question(said)
-            options = self._options_of(row.cells, said.get("options"))
-            labels = labels_of(said.get("options")) if options else ()
-            said |= {each: self._by_label(said[each], labels, row.number) for each in _NAMING & said.keys()}
-            name = self._name(said.get("item_id"), question, options)
-            text, indices = self._reply(said, options, row.number)
+            if row.broken is not None:
+                raise RowError(row.broken)
+            run = run_of(said.get("run"))
+            made = self._sample(row, said, task, model)
         except RowError as error:
             return record.nothing(f"row {row.number}", task, model, str(error), run or 1)
-        key = self._options.shape.word(said.get("key"))
-        correct = said.get("correct")
+        if run is None:  # no column counts the repeats: they are counted
+            cells = made.question or {}
+            asked = (task, model, made.name, str(cells.get("context")), str(cells.get("question")))
+            self._repeats[asked] += 1
+            run = self._repeats[asked]
+        made.run = run
+        self._rows[id(made)] = row.number
+        return made
+
+    def _sample(self, row: FileRow, said: dict[str, Any], task: str, model: str) -> Sample:
+        question = self._question(said)
+        options = self._options_of(row.cells, said.get("options"))
+        labels = labels_of(said.get("options")) if options else ()
+        for field in _NAMING:
+            if field in said:
+                said[field] = self._by_label(said[field], labels, row.number)
+        name = said.get("item_id")
+        name = content_digest(question, options) if absent(name) else one_line(str(name).strip(), 200)
+        text, numbers = self._reply(said, options, row.number)
+        key, correct = self._options.shape.word(said.get("key")), said.get("correct")
         right = None if absent(correct) else correctness(self._options.shape.word(correct))
-        try:
-            answers = [] if _no_key(key, options) else self._right_answers(key, options)
-        except RowError as error:
-            return record.nothing(f"row {row.number}", task, model, str(error), run or 1)
-        if len(answers) == 1 and options and (place := self._index(answers[0], options)) is not None:
-            indices["key"] = place
+        answers = [] if _no_key(key, options) else self._right_answers(key, options)
+        if len(answers) == 1 and options and (number := _number(answers[0], options)) is not None:
+            numbers["key"] = number
         context = str(said["context"]) if isinstance(said.get("context"), str) else ""
         cells = record.question_cells(question, options, answers, read=bool(answers), context=context)
         if cells is None or (not answers and right is None):
-            return record.nothing(f"row {row.number}", task, model, "has neither key nor verdict", run or 1)
+            raise RowError("has neither key nor verdict")
         if cells.get("kind") == "graded" and right is None:
-            why = "has no short right answer (key) and no verdict (correct)"
-            return record.nothing(f"row {row.number}", task, model, why, run or 1)
-        if run is None:  # no column counts the repeats: they are counted
-            asked = (task, model, name, context, question)
-            self._repeats[asked] += 1
-            run = self._repeats[asked]
+            raise RowError("has no short right answer (key) and no verdict (correct)")
         made = Sample(
-            name, task, model, Completion(Status.OK, text), question=cells, run=run,
+            name, task, model, Completion(Status.OK, text), question=cells,
             right=None if right is None else bool(right), settings={"file": self._path.name},
         )  # fmt: skip
-        self._rows[id(made)] = row.number
-        if indices:
-            self._indexed.append((made, indices, text))
-            told = indices.items()
-            self._numbers += [(field, each.place, len(options)) for field, each in told if not each.text]
+        if numbers:
+            self._indexed.append(_Indexed(made, numbers, options))
         return made
 
     def _question(self, said: dict[str, Any]) -> str:
-        """Return the question; one that is an object, as in some data sets, with its options beside it."""
+        """Return the question; one that is an object, as in some data sets, holds its options, too."""
         question = said.get("question")
         if isinstance(question, Mapping):
             if absent(said.get("options")):
@@ -216,18 +211,15 @@ class _Table:
     def _options_of(self, cells: Mapping[str, Any], value: Any) -> list[str]:
         if self._parts:
             value = texts_of([cells.get(column) for column in self._parts.values()])
-        if absent(value):
-            return []
         try:
-            return list(options_of(value))
+            return [] if absent(value) else list(options_of(value))
         except ValueError as error:
             raise RowError(f"options {shown(value)}: {error}") from None
 
     def _by_label(self, value: Any, labels: Sequence[str], row: int) -> Any:
-        """Return the letter for a label; a file that has a 0 beside labels from 1 is refused."""
         try:
             return by_label(value, labels)
-        except ValueError as error:
+        except ValueError as error:  # a 0 beside labels from 1
             raise StudyError(f"{self._path} row {row}: {error}; nothing was kept") from None
 
     def _right_answers(self, key: Any, options: Sequence[str]) -> list[Any]:
@@ -244,88 +236,75 @@ class _Table:
             raise RowError(f"has {len(answers)} right options; one can be right")
         return answers
 
-    @staticmethod
-    def _name(value: Any, question: str, options: Sequence[str]) -> str:
-        """Return what the row calls its question, else a digest of it."""
-        return content_digest(question, options) if absent(value) else one_line(str(value).strip(), 200)
-
     def _reply(
         self, said: Mapping[str, Any], options: Sequence[str], row: int
     ) -> tuple[str, dict[str, _Number]]:
         """Return the reply of a row, put together where it is no raw one, and the number of an option in it."""
-        value, indices = self._options.shape.word(said.get("choice")), dict[str, _Number]()
+        value, numbers = self._options.shape.word(said.get("choice")), dict[str, _Number]()
         if _no_answer(value, said.get("key"), options):
             if absent(said.get("response")):
                 raise RowError("has no answer")
             text = reply_text(said["response"], "response")
         else:
-            while isinstance(value, list) and len(value) == 1:
-                value = value[0]
+            value = only(value)
             value = value if options else _in_words_of(said.get("key"), value)
-            place = self._index(value, options) if options else None
-            if place is not None:
-                indices["choice"] = place
-            if place is not None and place.text and str(value) not in options:
-                value = place.place  # 5.0 of the option 5
+            number = _number(value, options) if options else None
+            if number is not None:
+                numbers["choice"] = number
+                value = (
+                    number.place if number.text and str(value) not in options else value
+                )  # 5.0 of the option 5
             text = f"Answer: {one_line(str(value).strip(), 2_000)}"
         sure = said.get("confidence")
         sure = sure if named.number(sure) is not None else self._options.shape.word(sure)
-        if named.missing(sure) or none_stated(sure, self._options.scale or QuestionRows.scale):
+        if self.confidence.none_stated(sure):
             self.confidence.missing += "confidence" in said
         elif not states_confidence(text):
             rated = self.confidence.take(sure, row)
             text += f"\nConfidence: {rated}%" if named.number(rated) is not None else ""
-        return text, indices
+        return text, numbers
 
-    def _index(self, value: Any, options: Sequence[str]) -> _Number | None:
-        """Return the number by which a cell may name an option; None where it names it by letter or text."""
-        place = whole(value)
-        if place is None:
-            return None
-        return _Number(place, text={flat(str(value)), str(place)} & {*map(flat, options)} != set())
-
-    def _by_number(self) -> set[str]:
-        """Return the fields that name options by number: where most of their numbers are the text of no option."""
-        told = Counter[str]()
-        for _, indices, _ in self._indexed:
-            told.update({field: -1 if each.text else 1 for field, each in indices.items()})
-        return {field for field, more in told.items() if more > 0}
-
+    # --- all rows -----------------------------------------------------------------------------------------------------
     def check(self, made: Sequence[Sample]) -> None:
         """Put letters for numbers of options, and refuse confidence or a correctness that cannot be right."""
         self.confidence.check()
         if any(each.run == 0 for each in made):  # runs are counted from 0 in the file
             for each in made:
                 each.run += 1
-        first, numbered = self._first(), self._by_number()
-        for each, numbers, text in self._indexed:
-            assert each.question is not None
-            indices = {
-                name: said.place for name, said in numbers.items() if not said.text or name in numbered
-            }
-            options = each.question.get("options", ())
-            there = {name: place - first for name, place in indices.items()}
-            letters = {name: LETTERS[at] for name, at in there.items() if 0 <= at < len(options)}
-            if len(letters) < len(indices):
-                each.why = f"names option {max(indices.values())} of {len(options)}"
+        told = Counter[
+            str
+        ]()  # a field names options by number where most of its numbers are the text of no option
+        for _, numbers, _ in self._indexed:
+            told.update({field: -1 if each.text else 1 for field, each in numbers.items()})
+        first = self._first()
+        for sample, numbers, options in self._indexed:
+            used = {name: n.place for name, n in numbers.items() if not n.text or told[name] > 0}
+            letters = {name: LETTERS[n - first] for name, n in used.items() if 0 <= n - first < len(options)}
+            if len(letters) < len(used):
+                sample.why = f"names option {max(used.values())} of {len(options)}"
                 continue
-            if "key" in letters:
-                each.question = {**each.question, "answer": record.lettered(letters["key"], options)}
+            if "key" in letters and sample.question is not None:
+                sample.question = {**sample.question, "answer": record.lettered(letters["key"], options)}
             if "choice" in letters:
-                below = text.split("\n", 1)[1:]
-                reply = "\n".join([f"Answer: {letters['choice']}", *below])
-                each.said = Completion(Status.OK, reply)
-        self._refuse_other_verdicts([each for each in made if each.why is None])
+                below = sample.said.text.split("\n", 1)[1:]
+                sample.said = Completion(Status.OK, "\n".join([f"Answer: {letters['choice']}", *below]))
+        if "correct" not in self._options.trust:
+            self._refuse_other_verdicts([each for each in made if each.why is None])
 
     def _first(self) -> int:
         """Return the number of the first option: 0, or 1 where that is said or shown. One file counts in one way."""
-        zero = {field for field, place, _ in self._numbers if place == 0}
-        over = {field for field, place, size in self._numbers if place == size}
+        numbers = [
+            (field, n.place, len(each.options))
+            for each in self._indexed
+            for field, n in each.numbers.items()
+            if not n.text
+        ]
+        zero = sorted({field for field, place, _ in numbers if place == 0})
+        over = sorted({field for field, place, size in numbers if place == size})
         if zero and over and not self._options.from_one:
+            holds = [(each, "a 0") for each in zero] + [(each, "the number of options") for each in over]
             said = " and ".join(
-                f"{field} (column {self._columns[field]!r}) holds {what}"
-                for fields, what in ((zero, "a 0"), (over, "the number of options"))
-                for field in sorted(fields)
+                f"{field} (column {self._columns[field]!r}) holds {what}" for field, what in holds
             )
             raise StudyError(
                 f"{self._path}: options are counted from 0 and from 1: {said}; nothing was kept; "
@@ -333,7 +312,7 @@ class _Table:
             )
         if self._options.from_one or over:
             return 1
-        if not zero and self._numbers:
+        if not zero and numbers:
             raise StudyError(
                 f"{self._path}: options are named by numbers and none is 0, so they seem to begin at 1; nothing was kept; "
                 "take them so with --from-one, or say which letter each is with --map-values 0=A,1=B,…"
@@ -341,19 +320,16 @@ class _Table:
         return 0
 
     def _refuse_other_verdicts(self, made: Sequence[Sample]) -> None:
-        if "correct" in self._options.trust:
-            return
-        keys: dict[tuple[str, str], Question | None] = {}
+        keys: dict[tuple[str, str, str], Question | None] = {}
         compared, other = 0, []
         for each in made:
-            if each.right is None or (item := _item(keys, each)) is None or item.kind == "graded":
+            if each.right is None or (item := item_of(keys, each)) is None or item.kind == "graded":
                 continue
-            read = item.is_right(each.said.text)
-            compared += read is not None
-            if read is not None and bool(read) != each.right:
-                other.append(
-                    f"row {self._rows[id(each)]} ({each.name}) says {int(each.right)}, by key {int(read)}"
-                )
+            read_here = item.is_right(each.said.text)
+            compared += read_here is not None
+            if read_here is not None and bool(read_here) != each.right:
+                row = self._rows[id(each)]
+                other.append(f"row {row} ({each.name}) says {int(each.right)}, by key {int(read_here)}")
         if other:
             raise StudyError(
                 f"{self._path}: correct (column {self._columns['correct']!r}) disagrees with the key in {len(other)} of "
@@ -362,37 +338,32 @@ class _Table:
             )
 
 
-def _item(keys: dict[tuple[str, str], Question | None], each: Sample) -> Question | None:
-    place = each.task, each.name
+def item_of(keys: dict[tuple[str, str, str], Question | None], each: Sample) -> Question | None:
+    """Return the question that a row asks, one object for all rows that ask it; None where it is none."""
+    place = each.task, each.name, repr(each.question)
     if place not in keys:
         try:
-            row = {**(each.question or {}), "id": each.name}
-            keys[place] = Question(**question_of(row, each.task))
+            keys[place] = Question(**question_of({**(each.question or {}), "id": each.name}, each.task))
         except ValueError:
             keys[place] = None
     return keys[place]
+
+
+def _number(value: Any, options: Sequence[str]) -> _Number | None:
+    """Return the number by which a cell may name an option; None where it names it by letter or text."""
+    place = whole(value)
+    if place is None:
+        return None
+    return _Number(place, bool({flat(str(value)), str(place)} & {*map(flat, options)}))
 
 
 def _parts(value: Mapping[str, Any] | list[Any], field: str, column: str) -> str:
     """Return what a cell of several parts is, and how one of them is mapped."""
     if isinstance(value, list):
         return f"a list of {len(value)}; map one of them, as in --map {field}={column}[0]"
-    names = ", ".join(one_line(str(name), 40) for name in list(value)[:5])
-    first = one_line(str(next(iter(value), "…")), 40)
-    return f"an object with {names or 'nothing'}; map a part of it, as in --map {field}={column}.{first}"
-
-
-def _run(value: Any) -> int | None:
-    """Return the number of a run, of "run_3" or "epoch 3" the 3; None where there is none."""
-    if absent(value):
-        return None
-    told = _NUMBERED.fullmatch(str(value).strip())
-    run = int(told[1]) if told else whole(value)
-    if run is None:
-        raise RowError(f"run {shown(value)} is no number")
-    if not 0 <= run <= MOST_RUNS:
-        raise RowError(f"run {run} is outside 0 to {MOST_RUNS}")
-    return run
+    names = [one_line(str(name), 40) for name in list(value)[:5]]
+    first = names[0] if names else "…"
+    return f"an object with {', '.join(names) or 'nothing'}; map a part of it, as in --map {field}={column}.{first}"
 
 
 def _in_words_of(key: Any, value: Any) -> Any:
@@ -403,10 +374,8 @@ def _in_words_of(key: Any, value: Any) -> Any:
 
 def _no_key(value: Any, options: Sequence[str]) -> bool:
     """Whether a cell holds no right answer. Na (sodium) and none are one; NA, null and a dash are not, unless an option."""
-    text = str(value).strip()
-    return named.missing(value) and (
-        absent(value) or text not in (*options, "Na", "None", "none", "Nil", "nil")
-    )
+    words = (*options, "Na", "None", "none", "Nil", "nil")
+    return named.missing(value) and (absent(value) or str(value).strip() not in words)
 
 
 def _no_answer(value: Any, key: Any, options: Sequence[str]) -> bool:

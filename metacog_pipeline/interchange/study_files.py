@@ -1,4 +1,4 @@
-"""The study file a log is imported into: models and runs that it lacks are added to its text, or it is made."""
+"""The study file that answers are imported into: models and runs that it lacks are added to its text, or it is made."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ def names_of(study: Study | None, models: Iterable[str]) -> dict[str, str]:
     taken = {each.name for each in rows}
     found: dict[str, str] = {}
     for model in dict.fromkeys(models):
-        whole = slug(model)
-        short = slug(model.rpartition("/")[2])
+        whole, short = slug(model), slug(model.rpartition("/")[2])
         free = (
             name for name in (short, whole, *(f"{whole[:60]}-{n}" for n in range(2, 99))) if name not in taken
         )
@@ -52,29 +51,32 @@ def fitted(
     Raises ``StudyError`` where the study asks models and has too few runs, or its file cannot take the rows.
     """
     before = path.read_text("utf-8") if study is not None else None
-    text = _new(path, runs) if before is None else before
+    text = before
+    if text is None:
+        name = re.sub(r"[^A-Za-z0-9 ._-]+", "-", path.stem).strip("-._ ") or "study"
+        text = (
+            "# Made by metacog import: nobody is asked. docs/study.md has every key.\n"
+            f"[study]\nname = {json.dumps(name)}\nruns = {runs}\n"
+        )
     if study is not None and study.study.runs < runs:
         if any(each.provider != "replay" for each in study.models):
             raise StudyError(
                 f"{path}: the log has {runs} runs, the study {study.study.runs}; set study.runs = {runs} (models that are "
                 "asked will be asked as often), or import one run with --run"
             )
-        text = _RUNS.sub(rf"\g<1>{runs}", text, count=1) if _RUNS.search(text) else text.replace(
-            "[study]", f"[study]\nruns = {runs}", 1
-        )  # fmt: skip
-    if condition is not None:
+        with_runs = _RUNS.sub(rf"\g<1>{runs}", text, count=1)
+        text = with_runs if with_runs != text else text.replace("[study]", f"[study]\nruns = {runs}", 1)
+    if condition is not None and study is not None:
         text = _with_condition(path, text, study, *condition)
     there = set() if study is None else {each.name for each in study.models}
-    for model, name in models.items():
-        if name not in there:
-            text = (
-                text.rstrip("\n")
-                + f'\n\n[[models]]\nname = "{name}"\nprovider = "replay"\nmodel = {json.dumps(model)}\n'
-            )
-    for table in tables:
+    rows = [
+        f'[[models]]\nname = "{name}"\nprovider = "replay"\nmodel = {json.dumps(model)}'
+        for model, name in models.items()
+        if name not in there
+    ]
+    for table in (*rows, *tables):
         text = text.rstrip("\n") + f"\n\n{table}\n"
-    if text == before:
-        assert study is not None
+    if study is not None and text == before:
         return study
     write_text(path, text)
     try:
@@ -89,27 +91,18 @@ def fitted(
         ) from None
 
 
-def _with_condition(path: Path, text: str, study: Study | None, benchmark: str, condition: str) -> str:
-    listed = re.compile(
+def _with_condition(path: Path, text: str, study: Study, benchmark: str, condition: str) -> str:
+    table = f"[benchmarks.{benchmark}]\n"
+    conditions = re.compile(
         rf"(^\[benchmarks\.{benchmark}\](?:(?!^\[).)*?^conditions\s*=\s*\[)", re.MULTILINE | re.DOTALL
     )
-    assert study is not None
-    now = json.dumps([*study.benchmarks[benchmark].model_dump()["conditions"], condition])
+    settings = study.benchmarks[benchmark]
+    now = json.dumps([*settings.model_dump()["conditions"], condition])
     asked = any(each.provider != "replay" for each in study.models)
-    table = f"[benchmarks.{benchmark}]\n"
-    if not asked and "conditions" not in study.benchmarks[benchmark].model_fields_set and table in text:
+    if not asked and "conditions" not in settings.model_fields_set and table in text:
         return text.replace(table, f"{table}conditions = {now}\n", 1)
-    if asked or not listed.search(text):
+    if asked or not conditions.search(text):
         raise StudyError(
-            f"{path}: the answers of the log are those of {condition}; write conditions = {now} below "
-            f"[benchmarks.{benchmark}]"
+            f"{path}: the answers of the log are those of {condition}; write conditions = {now} below {table.strip()}"
         )
-    return listed.sub(rf'\g<1>"{condition}", ', text, count=1)
-
-
-def _new(path: Path, runs: int) -> str:
-    name = re.sub(r"[^A-Za-z0-9 ._-]+", "-", path.stem).strip("-._ ") or "study"
-    return (
-        "# Made by metacog import: nobody is asked. docs/study.md has every key.\n"
-        f"[study]\nname = {json.dumps(name)}\nruns = {runs}\n"
-    )
+    return conditions.sub(rf'\g<1>"{condition}", ', text, count=1)
