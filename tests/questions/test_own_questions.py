@@ -151,8 +151,8 @@ def test_the_shipped_questions_are_of_every_kind():
 
 def test_a_wording_file_replaces_texts_by_name(tmp_path):
     path = tmp_path / "words.toml"
-    path.write_text('bet = "How much?"')
-    assert asking.load_wording(path)["bet"] == "How much?"
+    path.write_text('p_true = "How much?"')
+    assert asking.load_wording(path)["p_true"] == "How much?"
     path.write_text('bett = "How much?"')
     with pytest.raises(StudyError, match="unknown key 'bett'"):
         asking.load_wording(path)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmark.contract import Call
-from metacog_pipeline.benchmarks.questions import asking, confidence, read
+from metacog_pipeline.benchmarks.questions import asking, read
 from metacog_pipeline.benchmarks.questions.items import Item
 from metacog_pipeline.interchange.question_rows import question_of
 from metacog_pipeline.llm.types import TokenLogprob
@@ -106,7 +106,7 @@ def logged(*numbers):
     frame = pl.DataFrame(
         {"stated": [each.stated for each in found], "confidence": [each.confidence for each in found]}
     )
-    return confidence.on_one_scale(frame)["confidence"].to_list()
+    return read.on_one_scale(frame)["confidence"].to_list()
 
 
 @every(
@@ -118,17 +118,6 @@ def logged(*numbers):
 )  # fmt: skip
 def test_a_bare_1_is_certainty_where_all_other_numbers_of_the_log_are_shares(numbers, shares):
     assert logged(*numbers) == pytest.approx(shares)
-
-
-@every(
-    ("line", "share"),
-    [
-        ("Bet: 50", 0.5), ("Wager: 50", 0.5), ("Stake: 50 points", 0.5), ("Bet: fifty", 0.5), ("Bet: 150", None),
-        ("**Wager (0-100):** 60", 0.6), ("Bet: 50\nConfidence: 85%", 0.5), ("Bet: 100", 1.0), ("Bet: 1", 0.01),
-    ],
-)  # fmt: skip
-def test_a_stake_is_read_in_its_own_line(line, share):
-    assert said(CHOICE, "bet", f"Answer: B\n{line}").confidence == share
 
 
 @every(
@@ -177,20 +166,6 @@ def second(condition, text, **more):
     return read.read(
         CHOICE, condition, {"answer": Call("ok", "Answer: B"), condition: Call("ok", text, **more)}, 5
     )
-
-
-@every(
-    ("text", "kept"),
-    [
-        ("keep", 1), ("**Keep.**", 1), ('{"decision": "keep"}', 1), ("I'd keep it", 1), ("<think>withdraw</think>keep", 1),
-        ("withdraw", 0), ("I withdraw my answer.", 0), ("WITHDRAW!", 0), ("keep or withdraw", None), ("Maintain", None),
-        ("I do not withdraw.", None), ("I would never keep it", None), ("", None),
-    ],
-)  # fmt: skip
-def test_an_answer_is_kept_or_withdrawn_in_one_word_that_is_not_denied(text, kept):
-    found = second("keep_withdraw", text)
-    assert (found.kept, found.confidence) == (kept, kept)
-    assert found.status == ("ok" if kept is not None else "confidence_unparsed")
 
 
 @every(
@@ -244,7 +219,7 @@ def test_samples_agree_by_the_reader_that_decides_what_is_right():
     texts = ("Answer: 1500", "Answer: 1.5 km", "Answer: 1,500 m", "Answer: 7", "")
     assert said(metres, "self_consistency", *texts).confidence == 0.6
     found = said(metres, "semantic_agreement", *texts)
-    assert found.correct == 1 and found.confidence == pytest.approx(confidence.certainty([3, 1], 5))
+    assert found.correct == 1 and found.confidence == pytest.approx(read.certainty([3, 1], 5))
     assert said(metres, "self_consistency", *texts[:4]).status == "not_run"
     assert said(metres, "semantic_agreement", *[""] * 5).status == "answer_unparsed"
     assert said(metres, "semantic_agreement", *texts[:1] * 5).confidence == 1.0

@@ -1,8 +1,7 @@
 """Questions of your own: any file of questions with answers becomes a benchmark, with confidence asked in several ways.
 
-Read in this order: ``benchmark`` (the class), ``items`` (what a file says), ``asking`` (in which words), ``read`` (what a
-reply says), ``answers`` (whether it is right), ``confidence`` (on which scale), ``measures`` (numbers, tests, board).
-``simulated`` answers instead of a model; ``rows`` reads replies without a study.
+``benchmark`` (the class), ``settings``, ``items`` (what a file says), ``asking`` (in which words), ``read`` (what a reply
+says, and on which scale its confidence is), ``measures`` (numbers and tests), ``report`` (the board), ``simulated``.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 PARTS = {
     "OwnQuestions": f"{__name__}.benchmark:OwnQuestions",
     "Settings": f"{__name__}.settings:Settings",
-    "board": f"{__name__}.board:BOARD",
-    "read_row": f"{__name__}.rows:read_row",
+    "board": f"{__name__}.report:BOARD",
+    "read_row": f"{__name__}.read:read_row",
 }
 __getattr__ = registry.lazily(__name__, "OwnQuestions", PARTS)

@@ -28,16 +28,11 @@ TEXTS: Mapping[str, str] = {
     "verbal_scale": _TWO + "Confidence: <how likely your answer is right: " + ", ".join(SCALE) + ">",
     "choice_logprob": "Reply with the letter of one option and nothing else.",
     "p_true": "Proposed answer: {said}\nIs the proposed answer right? Reply with one word, yes or no.",
-    "keep_withdraw": (
-        "You may keep this answer or withdraw it. Kept, it wins a point if it is right and loses one if it is wrong; "
-        "withdrawn, it counts nothing. Reply with one word, keep or withdraw."
-    ),
-    "bet": _TWO + "Bet: <0 to 100 points on your answer: won if it is right, lost if it is wrong>",
     "abstain_allowed": "Reply with one line:\nAnswer: <{form}, or unknown if you would rather not answer>",
 }
 SAMPLED = ("self_consistency", "semantic_agreement")
-#: What a second call is asked after the answer.
-SECOND = ("p_true", "keep_withdraw")
+#: What is asked in a second call after the answer.
+SECOND = ("p_true",)
 Words = Mapping[str, str]
 
 
@@ -85,13 +80,5 @@ async def ask(item: Item, condition: str, chat: Chat, words: Words, samples: int
     answer = said(item, {ANSWER: Call("ok", found.text)}, ANSWER)
     if answer is None:
         return
-    if condition == "p_true":
-        text = words[condition].replace("{said}", one_line(answer, 300))
-        await chat(condition, (Message("user", f"{item.stem}\n\n{text}"),))
-    else:
-        talk = (
-            asked,
-            Message("assistant", f"Answer: {one_line(answer, 300)}"),
-            Message("user", words[condition]),
-        )
-        await chat(condition, talk, top_logprobs=0)
+    text = words[condition].replace("{said}", one_line(answer, 300))
+    await chat(condition, (Message("user", f"{item.stem}\n\n{text}"),))

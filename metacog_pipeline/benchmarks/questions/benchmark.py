@@ -11,8 +11,7 @@ import polars as pl
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Calls, Chat, Condition, Paper, Probe, Respondent, Stage, Step
 from metacog_pipeline.benchmark.seeded_sample import seeded_sample
-from metacog_pipeline.benchmarks.questions import asking, confidence, items, measures, names, read
-from metacog_pipeline.benchmarks.questions.board import BOARD
+from metacog_pipeline.benchmarks.questions import asking, items, measures, read, report
 from metacog_pipeline.benchmarks.questions.items import LETTERS
 from metacog_pipeline.benchmarks.questions.items import Item as Question
 from metacog_pipeline.benchmarks.questions.settings import Settings
@@ -32,13 +31,13 @@ class OwnQuestions(contract.Benchmark[Settings, Question, read.Response]):
     paper = Paper("Questions of the study's own", "the study's authors", 2026, "not published")
     Settings, Item, Response = Settings, Question, read.Response
     versions: ClassVar = dict(
-        zip(Stage, ("7", "1", "19", "1", "6"), strict=True)
+        zip(Stage, ("7", "1", "20", "1", "7"), strict=True)
     )  # items, asking, parsing, judging, scoring
     unanswered = ("transport_error", "too_long", "not_run", "not_scored")
     unreadable = read.UNREADABLE
     coded, grouped_by = ("correct", "kept"), ("task",)
     measures, contrasts, questions = measures.MEASURES, measures.CONTRASTS, measures.QUESTIONS
-    board, importer, judging = BOARD, importer_of(QuestionRows), names.JUDGING
+    board, importer, judging = report.BOARD, importer_of(QuestionRows), read.JUDGING
     trial_settings: ClassVar = {"items": ["sample"], "samples": 3, "conditions": ["verbal_percent", "p_true"]}
 
     ladders = (
@@ -126,7 +125,7 @@ class OwnQuestions(contract.Benchmark[Settings, Question, read.Response]):
 
         An answer that was withheld is right where that to the first other condition is.
         """
-        responses = confidence.on_one_scale(with_names(responses, judgements))
+        responses = read.on_one_scale(with_names(responses, judgements))
         forced = responses.filter(pl.col("kept").is_null(), status="ok").unique(
             ["run", "item_id"], keep="first", maintain_order=True
         )

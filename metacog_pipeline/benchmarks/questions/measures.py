@@ -1,12 +1,11 @@
-"""What is measured and compared: accuracy, and all the house has for answers with a confidence."""
+"""What is measured and compared: accuracy, and the shared measures of answers with a confidence."""
 
 from __future__ import annotations
 
 from metacog_pipeline.benchmark.contract import Measure, Question
+from metacog_pipeline.benchmarks.questions.report import ELICITATIONS
 from metacog_pipeline.scoring import confident_answers
 from metacog_pipeline.scoring.measures import share
-
-MODELS, ELICITATIONS = "models_paired", "elicitations_paired"
 
 
 def stated(condition: str) -> bool:
@@ -21,23 +20,16 @@ MEASURES = (
     ),
     Measure(
         "abstained", "abstains", share({"kept": 0}), higher_is_better=None,
-        conditions=lambda name: name in ("keep_withdraw", "abstain_allowed"),
-        words="Share of answers that were withdrawn, or withheld.",
+        conditions=lambda name: name == "abstain_allowed", words="Share of answers that were withheld.",
     ),
     confident_answers.measures(stated),
 )  # fmt: skip
 CONTRASTS = (
-    confident_answers.between_models(MODELS),
     confident_answers.between_conditions(
         ELICITATIONS, "Two ways to elicit confidence from one model, on the questions it answered under both."
     ),
 )
 QUESTIONS = (
-    Question(
-        "Does one model's confidence tell right from wrong better than another's?",
-        (MODELS, "auroc2"),
-        verdict="knows",
-    ),
     Question(
         "Which way to elicit confidence tells right from wrong best, of one model?", (ELICITATIONS, "auroc2")
     ),

@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import polars as pl
 
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Calls, Flag
 from metacog_pipeline.benchmarks.questions.asking import ANSWER, SAMPLED, SCALE, SECOND, said, steps
-from metacog_pipeline.benchmarks.questions.confidence import certainty, groups_of, share
-from metacog_pipeline.benchmarks.questions.items import Item
-from metacog_pipeline.reading import tokens
-from metacog_pipeline.reading.calls import TOO_LONG, ended, read_step, said_with, why, words_of
-from metacog_pipeline.reading.fields import Bet, Confidence, Field, Letter, Worded, YesNo
+from metacog_pipeline.benchmarks.questions.items import SHIPPED, Item
+from metacog_pipeline.errors import one_line
+from metacog_pipeline.interchange import question_files
+from metacog_pipeline.interchange.question import Answer, same_answer
+from metacog_pipeline.interchange.question_rows import KINDS, question_of
+from metacog_pipeline.judges.names import Asked, names_judging
+from metacog_pipeline.reading import rows, tokens
+from metacog_pipeline.reading.calls import TOO_LONG, ended, read_step, reading_of, said_with, why, words_of
+from metacog_pipeline.reading.fields import Confidence, Field, Worded, YesNo
+from metacog_pipeline.reading.numbers import in_percent
 from metacog_pipeline.reading.reader import Reading
+from metacog_pipeline.stats.confidence_scale import are_shares
 
 UNREADABLE = ("answer_unparsed", "confidence_unparsed", "refused")
 SURENESS: Mapping[str, Field] = {
     "verbal_percent": Confidence(0, 100),
     "verbal_scale": Worded(SCALE),
-    "bet": Bet(0, 100),
 }
-_KEEPS = Letter({"K": "keep", "W": "withdraw"})
-_DENIES = re.compile(r"\b(?:not|never|no|neither|cannot|without)\b|n['’]t\b", re.IGNORECASE)
 
 
 @dataclass(slots=True)
 class Response(contract.Response):
-    """``kept`` is 0 where an answer was withdrawn or withheld, and null where it could not be.
+    """``kept`` is 0 where an answer was withheld, and null where it could not be.
 
     ``stated`` is a confidence whose number does not say on which scale it is: that of the whole log decides.
     """
@@ -59,7 +67,6 @@ def read(item: Item, condition: str, calls: Calls, samples: int) -> Response:
 
 _FORMS = {
     "verbal_percent": "\nConfidence: <0 to 100>",
-    "bet": "\nBet: <0 to 100>",
     "verbal_scale": f"\nConfidence: <{', '.join(SCALE)}>",
 }
 
@@ -101,7 +108,7 @@ def _single(item: Item, condition: str, calls: Calls) -> Response:
         logs = "the provider gave no log-probability of the answer"
         made.status = "confidence_unparsed"
         made.reason = logs if condition == "choice_logprob" else "no confidence can be read"
-    elif condition in ("abstain_allowed", "keep_withdraw"):
+    elif condition == "abstain_allowed":
         made.kept = int(made.confidence)
     return made
 
@@ -121,10 +128,6 @@ def _confidence(
         own = _chance(calls, condition, second, YesNo())
         own = 1.0 if own is None else own
         return own if second["answer"].value == "yes" else 1 - own, None
-    if condition == "keep_withdraw":
-        second = read_step(calls, condition, [_KEEPS])
-        denied = _DENIES.search(words_of(calls, condition, second, "answer"))
-        return None if denied or second.status != "ok" else float(second["answer"].value == "K"), None
     name = SURENESS[condition].name
     found = reading[name]
     if found.status != "ok" or condition == "verbal_scale":
@@ -150,3 +153,89 @@ def _agreed(item: Item, condition: str, calls: Calls, names: Sequence[str], ther
     sure = certainty(sizes, len(names)) if condition == "semantic_agreement" else sizes[0] / len(names)
     first = groups[0][0]
     return Response(first[1], int(item.right(*first)), sure, status="ok", reason=None)
+
+
+# --- confidence on one scale --------------------------------------------------------------------------------------------
+def share(value: float, words: str) -> tuple[float, float | None]:
+    """Return a stated number as a share, and the number itself where its ``words`` do not say its scale."""
+    scaled = re.search(r"/|\bof\b", words)
+    if scaled or in_percent(words):
+        return value / 100, None
+    return value if 0 < value < 1 else value / 100, value
+
+
+def on_one_scale(responses: pl.DataFrame) -> pl.DataFrame:
+    """Return the responses of one model and run with a bare 1 as certainty where all their other numbers are shares."""
+    stated = responses["stated"].drop_nulls()
+    if not are_shares(stated.to_list()):
+        return responses
+    return responses.with_columns(confidence=pl.when(stated=1.0).then(1.0).otherwise("confidence"))
+
+
+Said = tuple[Any, str]  # the value of an answer, and its words
+
+
+def groups_of(field: Answer, answers: Sequence[Said]) -> list[list[Said]]:
+    """Return answers that are one in groups, the largest first."""
+    groups: list[list[Said]] = []
+    for each in answers:
+        own = next((group for group in groups if same_answer(field, group[0][0], each[0])), None)
+        if own is None:
+            groups.append([each])
+        else:
+            own.append(each)
+    return sorted(groups, key=len, reverse=True)
+
+
+def certainty(sizes: Sequence[int], samples: int) -> float:
+    """Return 1 minus the entropy of groups of equal answers, over its largest; an unread sample is a group of its own."""
+    shares = [size / samples for size in (*sizes, *[1] * (samples - sum(sizes)))]
+    entropy = -sum(each * math.log(each) for each in shares)
+    return min(max(1 - entropy / math.log(samples), 0.0), 1.0)
+
+
+# --- short texts that are no accepted answer as they are written: the reader model decides --------------------------------
+def _undecided(responses: pl.DataFrame) -> pl.DataFrame:
+    kept = pl.col("kept").is_null() | (pl.col("kept") == 1)
+    return responses.filter(kept, status="ok", correct=0).select("item_id", "condition", reply="said")
+
+
+def _asked(item: Item, condition: str) -> Asked | None:
+    return Asked(item.question, (item.answer, *item.accept)) if item.kind == "text" else None
+
+
+JUDGING = names_judging(_undecided, _asked)
+
+
+# --- a row of ``metacog read questions`` ----------------------------------------------------------------------------------
+@cache
+def _shipped() -> Mapping[str, Item]:
+    return {item.item_id: item for item in question_files.load([SHIPPED], Item)}
+
+
+def read_row(row: rows.Row) -> dict[str, Any]:
+    """Return answer, confidence, bet and correctness of the reply in ``row``."""
+    item = rows.found_item(row, _shipped()) or _own(row)
+    calls = rows.calls_of(row, (ANSWER,), ANSWER)
+    reading = reading_of(calls, ANSWER, [item.field, Confidence(0, 100)])
+    answer, sure, words = reading["answer"], reading["confidence"], words_of(calls, ANSWER, reading, "answer")
+    correct = item.right(answer.value, words) if reading.status == "ok" and item.answer else None
+    found = rows.result(reading, correct=correct, abstained=answer.withheld)
+    if correct:
+        found["answer"] = item.as_keyed(answer.value, words)
+    if sure.status == "ok":
+        found["confidence01"] = share(sure.value, words_of(calls, ANSWER, reading, "confidence"))[0]
+    elif sure.status == "out_of_range" and reading.status == "ok":
+        found |= {"status": sure.status, "confidence": sure.value}
+    return found
+
+
+def _own(row: rows.Row) -> Item:
+    """Return the question that a row brings, with or without a key."""
+    keyed, kind = bool(rows.answers_of(row)), KINDS.get(str(row.get("kind")))
+    asked = {"question": "?", **row, "item_id": None, **({} if keyed else {"kind": "graded"})}
+    try:
+        item = Item(**question_of(asked, "own"))
+    except ValueError as error:
+        raise rows.BadRow(one_line(str(error), 200)) from None
+    return item if keyed or kind is None else item.model_copy(update={"kind": kind})

@@ -1,8 +1,35 @@
-"""One's own questions in the report: which way to elicit confidence knows best."""
+"""One's own questions on screen: the board, and which way to elicit confidence knows best."""
 
-from metacog_pipeline.benchmark.contract import Section
+from typing import Any
+
+from metacog_pipeline.benchmark.display import Board, Column, Section
 from metacog_pipeline.benchmarks.questions.items import NAME
-from metacog_pipeline.benchmarks.questions.measures import ELICITATIONS
-from metacog_pipeline.report.conditions import knowing_best
 
-SECTIONS = (Section("Which elicitation knows best", knowing_best(NAME, ELICITATIONS)),)
+ELICITATIONS = "elicitations_paired"
+BOARD = Board(
+    columns=(
+        Column("accuracy", "accuracy"),
+        Column("mean_confidence", "confidence"),
+        Column("ece", "ECE"),
+        Column("auroc2", "AUROC2"),
+        Column("aurc", "AURC"),
+        Column("meta_d_mafc", "meta-d′"),
+        Column("m_ratio_mafc", "M-ratio"),
+    ),
+    order=(("auroc2",), ("accuracy",)),
+    legend=(
+        "Below each value its 95 % interval. ECE: gaps between confidence and share right; AUROC2: chance that a right\n"
+        "answer has more confidence than a wrong one; AURC: share wrong among the surest answers, less is better; meta-d′\n"
+        "and M-ratio: of choices among options, what confidence knows of what the answers know. N/A: no value, see\n"
+        "table estimates.\n"
+    ),
+)
+
+
+def _knowing_best(home: Any) -> str:
+    from metacog_pipeline.report.conditions import knowing_best  # a board is printed without figures
+
+    return knowing_best(NAME, ELICITATIONS)(home)
+
+
+SECTIONS = (Section("Which elicitation knows best", _knowing_best),)

@@ -13,7 +13,7 @@ from metacog_pipeline.study.sections import Stage, setting
 SAMPLE = Path("sample")
 Elicitation = Literal[
     "verbal_percent", "verbal_scale", "choice_logprob", "p_true", "self_consistency", "semantic_agreement",
-    "keep_withdraw", "bet", "abstain_allowed", "answer_only",
+    "abstain_allowed", "answer_only",
 ]  # fmt: skip
 
 

@@ -37,8 +37,6 @@ class SimulatedRespondent:
         right = draw[0] < about.accuracy
         sure = 0.5 + about.metacognition * (0.35 if right else -0.35) * draw[1] + (draw[2] - 0.5) * 0.5
         sure = min(max(sure + about.overconfidence * (1 - sure) * 0.6, 0.02), 0.98)
-        if tail == self._words["keep_withdraw"]:
-            return "keep" if sure > 0.5 else "withdraw"
         if tail.endswith(self._words["p_true"].partition("{said}")[2]):
             return _told("yes" if sure > 0.5 else "no", {"yes": sure, "no": 1 - sure})
         if own[3] < about.refusal:
@@ -58,7 +56,7 @@ class SimulatedRespondent:
             return f"{line}\nConfidence: {round(100 * sure)}%"
         if tail == self._tail(item, "verbal_scale"):
             return f"{line}\nConfidence: {min(asking.SCALE, key=lambda word: abs(asking.SCALE[word] - sure))}"
-        return f"{line}\nBet: {round(100 * sure)}" if tail == self._tail(item, "bet") else line
+        return line
 
     def _tail(self, item: Item, condition: str) -> str:
         return asking.first(item, condition, self._words).rpartition("\n\n")[2]
