@@ -59,7 +59,9 @@ def test_two_logs_give_a_board_with_paired_tests_and_nobody_is_asked(take, tmp_p
     measures = "select distinct measure from leaderboard where benchmark = 'questions' and model = 'small'"
     found = {name for (name,) in run_query(study.home, measures).rows}
     assert found >= {"accuracy", "ece", "auroc2", "aurc", "meta_d_mafc", "m_ratio_mafc"}
-    tests = "select a, b, n from comparisons where family = 'confidence_models' and measure = 'harmonised_auroc2'"
+    tests = (
+        "select a, b, n from comparisons where family = 'confidence_models' and measure = 'harmonised_auroc2'"
+    )
     assert [tuple(row) for row in run_query(study.home, tests).rows] == [("large", "small", 8)]
     assert run_query(study.home, "select distinct source from calls").rows == (("imported",),)
 
