@@ -43,7 +43,7 @@ class OpenStudy:
         return f"<study {self.study.study.name}: {', '.join(self.study.enabled)}; models {models}>"
 
     def plan(self) -> pl.DataFrame:
-        """Return calls, tokens and dollars of what is left to ask: one row per model and benchmark. Asks nobody.
+        """Return calls, tokens and dollars of what is left to ask: one row per model and benchmark. Asks no model.
 
         Dollars are null where a model has no price.
         """
@@ -71,7 +71,7 @@ class OpenStudy:
         refuse_unknown(self.study, benchmarks, models, runs)
         code = launch(self.study, benchmarks=benchmarks, models=models, runs=runs, quiet=quiet)
         if code not in _WITH_BOARDS:
-            raise MetacogError(f"run: ended with exit code {code}; its message stands on standard error")
+            raise MetacogError(f"run: ended with exit code {code}; its message is on standard error")
         return self.sql("from progress")
 
     def board(self, benchmark: str | None = None) -> pl.DataFrame:
@@ -138,7 +138,7 @@ class OpenStudy:
             raise StudyError(
                 f"query: its answer fits no frame ({error}); cast that column to varchar"
             ) from None
-        # DuckDB sums whole numbers in 128 bits: a column that fits 64 has the type people expect.
+        # DuckDB sums whole numbers in 128 bits: a column that fits 64 has the usual type.
         sums = found.select(pl.col(pl.Decimal(38, 0)).cast(pl.Int64, strict=False))
         return found.with_columns(each for each in sums if each.null_count() == found[each.name].null_count())
 

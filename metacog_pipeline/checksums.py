@@ -1,6 +1,6 @@
 """A checksum within a line of JSON: the last field is the CRC-32 of all bytes before it.
 
-It notices every change of up to two bits, and of any run of up to 32, wherever they stand in the line. The line stays JSON
+It notices every change of up to two bits, and of any run of up to 32, anywhere in the line. The line stays JSON
 that any tool reads.
 """
 

@@ -1,4 +1,4 @@
-"""Errors a user can cause or mend: one line each (what, the value, where, what to do), and the exit code of the command."""
+"""Errors a user can cause or correct: one line each (what, the value, where, what to do), and the exit code of the command."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ProviderError(MetacogError):
 def one_line(text: str, limit: int = 1000) -> str:
     """Return ``text`` on one printable line of at most ``limit`` characters: what is cut is its middle.
 
-    A long value stands there; what happened stands before it, what to do after it.
+    A long value is cut: what happened comes before it, what to do after it.
     """
     if not text.isprintable():
         text = "".join(c if c.isprintable() else " " for c in text.encode("utf-8", "replace").decode("utf-8"))
@@ -60,7 +60,7 @@ def one_line(text: str, limit: int = 1000) -> str:
 
 
 def reason_of(error: Exception) -> str:
-    """Return why something failed, on one line: what users are told, what the disk said, or the fault's name."""
+    """Return why something failed, on one line: the message for users, that of the disk, or the fault's name."""
     if isinstance(error, MetacogError):
         return str(error)
     if isinstance(error, OSError) and error.filename is not None:

@@ -35,7 +35,7 @@ class TooLargeError(ValueError):
 def shipped(*parts: str) -> Path:
     """Return the path of a shipped file: ``shipped("data", "metamedqa", ...)`` or ``shipped("dbt_like_sql")``.
 
-    In a wheel the two folders travel inside the package; in a checkout they stand beside it.
+    In a wheel the two folders travel inside the package; in a checkout they are next to it.
     """
     inside = _PACKAGE / "_shipped"
     return (inside if inside.is_dir() else _PACKAGE.parent).joinpath(*parts)
@@ -69,7 +69,7 @@ def state_of(path: Path) -> tuple[int, int]:
 def read_within(path: Path, limit: int, packed: bool | None = None) -> bytes:
     """Return the bytes of a file of unknown origin, unpacked where it is ``packed`` with gzip (None: by its first bytes).
 
-    Raises `TooLargeError` where they are more than ``limit``, or packed so tightly that no text of people or models is;
+    Raises `TooLargeError` where they are more than ``limit``, or packed so tightly that no real text is;
     ``OSError``, ``EOFError`` or ``zlib.error`` where they cannot be read.
     """
     with path.open("rb") as plain:
@@ -103,7 +103,7 @@ UMASK = _umask()  # of the process, read while no other thread writes; temporary
 
 @contextlib.contextmanager
 def replacing(path: Path, *, folder: bool = False) -> Iterator[Path]:
-    """Yield a temporary file or ``folder`` beside ``path``; on success it is brought to the disk and renamed to ``path``.
+    """Yield a temporary file or ``folder`` next to ``path``; on success it is brought to the disk and renamed to ``path``.
 
     The temporary name starts with a dot and ends in ``.tmp``, so no glob for the final suffix meets it.
     On any error it is removed and ``path`` is left as it was.
@@ -165,7 +165,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_changed(path: Path, text: str | bytes) -> None:
-    """Write ``text``, or its UTF-8, as `write_text` does, unless it stands there: such a file keeps its time."""
+    """Write ``text``, or its UTF-8, as `write_text` does, unless the file has it already and keeps its time."""
     content = text.encode("utf-8") if isinstance(text, str) else text
     with contextlib.suppress(OSError):
         if path.read_bytes() == content:

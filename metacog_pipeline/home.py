@@ -11,7 +11,7 @@ FOLDERS = (  # those that every home has
     *("sources", "items", "transcripts", "responses", "judgements", "scored", "harmonised"),
     *("estimates", "cross_benchmark", "report", "dagster", "study"),
 )
-# Not reproducible: answers of models and of people, questions that came with them, what labels say of the reader model,
+# Not reproducible: answers of models and human respondents, their imported questions, labels of the reader model,
 # what was spent, what is submitted, and what `metacog train study` trained.
 KEPT = ("transcripts", "people", "imported", "audits", "ledger", "batches", "training")
 LEADERBOARD = "leaderboard.duckdb"
@@ -49,13 +49,13 @@ class Home:
     leaderboard = PathBelow(LEADERBOARD)  # the file analysts open
     board_lock = PathBelow(".leaderboard.lock")  # held by who builds it
     report = PathBelow("report")
-    page = PathBelow("report/index.html")  # what people open
+    page = PathBelow("report/index.html")  # the page that users open
     status = PathBelow("study")  # tables about the study itself: its models and the state of their partitions
     cache = PathBelow("cache")
     ledger = PathBelow("ledger")  # what was spent
     batches = PathBelow("batches")  # submitted and paid, not fetched yet
     capabilities = PathBelow("capabilities")  # of the models, as they were probed
-    imported = PathBelow("imported")  # questions of other people's logs
+    imported = PathBelow("imported")  # questions of imported logs
     training = PathBelow("training")  # models, runs, and the curve of patched weights
     people = PathBelow("people")  # answers of human respondents
     audits = PathBelow("audits")  # what labels say of the reader model

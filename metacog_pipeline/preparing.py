@@ -57,5 +57,5 @@ def _one_line(home: Home) -> Iterator[None]:
     except OSError as error:
         why = f"study.home: cannot write to {home} ({error.strerror or error})"
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
-            raise StoreError(f"{why}; free space or mend the disk") from None
+            raise StoreError(f"{why}; free space or repair the disk") from None
         raise StudyError(f"{why}; choose a folder you can write to") from None

@@ -1,4 +1,4 @@
-"""Progress people can see: one line that changes on a terminal, a line now and then elsewhere, nothing with ``--quiet``.
+"""Progress: one line that changes on a terminal, a line now and then elsewhere, nothing with ``--quiet``.
 
 Nothing is shown in the first two seconds: work that short needs none of it.
 """
@@ -13,7 +13,7 @@ from typing import Literal, Self, TextIO, cast
 
 SHOW_AFTER_S = 2.0
 EVERY_S = {"bar": 0.25, "lines": 10.0}
-ENVIRONMENT = "METACOG_PROGRESS"  # a Style: how a command tells the processes it starts
+ENVIRONMENT = "METACOG_PROGRESS"  # a Style: how a command passes it to the processes it starts
 
 Style = Literal["bar", "lines", "quiet"]
 _terminal: TextIO | None = None
@@ -32,7 +32,7 @@ def style_for(quiet: bool) -> Style:
 
 
 def style_from_environment() -> Style:
-    """Return what the parent command asked for; ``lines`` when nobody did."""
+    """Return what the parent command asked for; ``lines`` when no parent did."""
     wanted = os.environ.get(ENVIRONMENT)
     return cast(Style, wanted) if wanted in ("bar", "quiet") else "lines"
 
@@ -40,7 +40,7 @@ def style_from_environment() -> Style:
 class ProgressLine:
     """Progress of one piece of work: done of total, rate, time left; dollars where it is ``priced``.
 
-    ``note``, about the last unit, stands in place of rate and time left.
+    ``note``, about the last unit, replaces rate and time left.
     """
 
     def __init__(self, label: str, total: int, style: Style, *, priced: bool = True) -> None:

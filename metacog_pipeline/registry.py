@@ -1,6 +1,6 @@
 """Which benchmarks are installed: the entry points of the group ``metacog.benchmarks``. Nothing is imported to list them.
 
-A package that says in ``PARTS`` where the settings and the board of its class stand has these read without the rest: to
+Of a package that names in ``PARTS`` the modules of its settings and board only these are loaded: to
 validate a study file or to print a board takes no statistics. A package that cannot be used raises `BrokenPluginError`,
 which names it; `study.load_study` goes on with the others.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 GROUP = "metacog.benchmarks"
 COMMAND_GROUP = "metacog.commands"  # benchmark → click group of what only it has
-_USABLE = "metacog_pipeline.conformance.usable"  # by name: it stands above this module
+_USABLE = "metacog_pipeline.conformance.usable"  # by name: it is above this module
 _broken: dict[str, str] = {}  # by benchmark: a second import would run again what failed
 
 
@@ -88,7 +88,7 @@ def load(name: str) -> Any:
 def part(name: str, attribute: str) -> Any:
     """Return an attribute of the class of benchmark ``name``, such as ``Settings`` or ``board``. Raises as `load`.
 
-    Where the package says in ``PARTS`` where the attribute stands, the class is not imported.
+    Where ``PARTS`` of the package names the attribute's module, the class is not imported.
     """
     entry = _entry(name)
     parts = getattr(_guarded(entry, lambda: import_module(entry.module)), "PARTS", {})
@@ -129,14 +129,14 @@ def _entry(name: str) -> EntryPoint:
 
 
 def _guarded(entry: EntryPoint, work: Callable[[], Any]) -> Any:
-    """Return what ``work`` returns; whatever it raises names the package. What it prints is no output of the command."""
+    """Return what ``work`` returns; any error names the package. What it prints is no output of the command."""
     try:
         with contextlib.redirect_stdout(sys.stderr):
             return work()
     except (KeyboardInterrupt, StudyError):
         raise
     except BaseException as error:  # another package may fail in any way, or end the process
-        why = f"cannot be imported: {type(error).__name__}: {error}; mend or uninstall its package"
+        why = f"cannot be imported: {type(error).__name__}: {error}; correct or uninstall its package"
         raise _remembered(entry.name, f"{_owned(entry)} {why}") from None
 
 

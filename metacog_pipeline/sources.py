@@ -94,7 +94,7 @@ def _lines(data: bytes, path: Path) -> list[Line]:
 
 def _objects(rows: Any, path: Path) -> list[Line]:
     if not isinstance(rows, list):
-        raise SourceError(f"{path}: expected a JSON array, got {type(rows).__name__}; mend the file")
+        raise SourceError(f"{path}: expected a JSON array, got {type(rows).__name__}; correct the file")
     return [_line(path, number, row) for number, row in enumerate(rows, start=1)]
 
 
@@ -110,7 +110,7 @@ def _decode(raw: bytes, where: str) -> Any:
         value = json.loads(raw.decode("utf-8"), object_pairs_hook=_object)
         canonical_json(value)  # NaN and Infinity are no JSON numbers
     except (ValueError, RecursionError) as error:
-        raise SourceError(f"{where}: not UTF-8 text of JSON ({error}); mend or replace it") from None
+        raise SourceError(f"{where}: not UTF-8 text of JSON ({error}); correct or replace it") from None
     return value
 
 
@@ -164,7 +164,7 @@ def download(
 
 
 def _require_allowed(url: str, target: httpx.URL, redirects: Sequence[str]) -> None:
-    """Refuse what is not encrypted, and whatever ``url`` leads on to but hosts that are named."""
+    """Refuse what is not encrypted, and redirects of ``url`` to hosts that are not named."""
     if target.scheme != "https" and not (target.scheme == "http" and target.host in LOOPBACK_NAMES):
         raise SourceError(f"{target}: sources are fetched over https only; use --from DIR for a local copy")
     from httpx import URL

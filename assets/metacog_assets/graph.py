@@ -32,7 +32,7 @@ def _of_benchmarks() -> dict[str, list[dg.AssetsDefinition]]:
             if registry.is_ours(name):
                 raise
             why = reason_of(error)
-            LEFT_OUT[name] = f"benchmark {name} makes no assets: {why}; mend or uninstall its package"
+            LEFT_OUT[name] = f"benchmark {name} makes no assets: {why}; correct or uninstall its package"
             print(f"metacog: {LEFT_OUT[name]}; the others go on without it", file=sys.stderr)
             continue
         taken |= set(keys)

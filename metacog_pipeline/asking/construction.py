@@ -107,7 +107,7 @@ def stale_steps(benchmark: Bound) -> tuple[str, ...]:
 
 
 def for_items(benchmark: Bound) -> set[str]:
-    """Return the names of the steps the items are made by; the others, as the trial of judges, stand beside them."""
+    """Return the names of the steps the items are made by; others, such as the trial of judges, are not among them."""
     steps = benchmark.construction()
     found = {steps[-1].name}
     for step in reversed(steps):

@@ -107,7 +107,7 @@ def _home(study: Study) -> Iterator[Finding]:
 def _budget(study: Study) -> Iterator[Finding]:
     cap = study.study.budget_usd
     if all(spec.free for spec in study.askable):
-        yield ok("budget", "nobody who is asked costs money")
+        yield ok("budget", "no model of the study costs money")
     elif cap is None:
         yield warn("budget", "no budget_usd is set: nothing would stop the spending")
     else:

@@ -1,4 +1,4 @@
-"""Dry run: a task driven through the kept answers alone. Nobody is asked; what is missing is counted."""
+"""Dry run: a task driven through the kept answers alone. No model is asked; missing answers are counted."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class DryRun:
     profile: Profile = field(default_factory=lambda: Profile("text"))
     counts: Counter[str] = field(default_factory=Counter)
     identities: set[str] = field(default_factory=set)  # of every call
-    lacks: bool = False  # the task under way makes a call that nobody has answered
+    lacks: bool = False  # the task under way makes a call without a kept answer
     waits: bool = False  # or one that a batch has; the calls after it cannot be worded yet
 
     @classmethod

@@ -91,7 +91,7 @@ def ask(
     responses: pl.DataFrame,
     on_progress: OnProgress = None,
 ) -> SessionResult:
-    """Ask the judges of a model and run what is not judged yet; nobody where their verdicts were imported.
+    """Ask the judges of a model and run what is not judged yet; none where their verdicts were imported.
 
     Raises ``SourceError`` where a step that judging needs is stale: judges are tried before they grade.
     """

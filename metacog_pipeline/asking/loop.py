@@ -1,12 +1,12 @@
 """The loop that asks the items of one partition, from top to bottom.
 
-1. Items whose answers are all kept are counted; nobody is asked for them.
+1. Items whose answers are all kept are counted; no model is asked for them.
 2. Where it is not known how the model can be asked, the first of the others find out (`negotiation`).
 3. Items are asked one by one until one reply can be read: no more is paid for than shows that nothing can.
 4. Several workers ask the rest, in order. Items whose answers are in batches wait until a batch has ended.
 
 A partition stops early on a spent budget, a provider that rejects every call or is away, replies that are billed and cannot
-be used, or many failures in a row. Whatever was answered until then is kept; the next session asks only for the rest.
+be used, or many failures in a row. All answers until then are kept; the next session asks only for the rest.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class Loop:
     async def _ask(self, task: Task) -> bool:
         """Ask ``task``; return whether its last reply gives something to read.
 
-        Where it is refused for an option, find out anew how the model can be asked: items differ in the options they
+        Where it is refused for an option, find out again how the model can be asked: items differ in the options they
         need, and providers change. A refusal that names nothing may be about the question, so it takes several in a row.
         """
         profile = self.result.profile

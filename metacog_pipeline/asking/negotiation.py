@@ -133,7 +133,7 @@ class Negotiation:
         accepted = [mode for mode in self.modes if mode not in known.refused_modes] or self.modes
         self._mode = accepted[0] if profile is None else profile.mode
         self._dropped = known.refused & SAMPLING if profile is None else profile.dropped
-        self._group: frozenset[str] = frozenset()  # left out beside, as nothing was named
+        self._group: frozenset[str] = frozenset()  # dropped as well, as no option was named
         # Models that think refuse log-probabilities at official addresses, and often without their name; Anthropic has
         # none, and never names the temperature that its newer models refuse.
         logprobs = [frozenset({"top_logprobs"})] if spec.top_logprobs else []
@@ -177,7 +177,7 @@ class Negotiation:
         )
 
     def _advice(self, refusal: types.Completion, named: str | None) -> str | None:
-        """Return which key of the model's row to change, as far as the refusal or what is left in the call tells."""
+        """Return which key of the model's row to change, as far as the refusal or the remaining call shows it."""
         asked, model = asked_by_name(self.spec), f"model {self.spec.name}"
         if named in asked:
             return f"{asked[named]} asks for it: remove or change that key of {model}"

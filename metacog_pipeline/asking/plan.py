@@ -1,4 +1,4 @@
-"""The plan of a study: calls, tokens and dollars that are left to ask, and whether the budget is enough. Asks nobody."""
+"""The plan of a study: calls, tokens and dollars that are left to ask, and whether the budget is enough. Asks no model."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class PlanRow:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Rows, and notes to read beside them."""
+    """Rows, and the notes on them."""
 
     rows: tuple[PlanRow, ...]
     notes: tuple[str, ...]
 
 
 def plan_study(study: Study) -> Plan:
-    """Return what running ``study`` would take. Items are built where nobody who is paid must answer first."""
+    """Return what running ``study`` would take. Items are built where no paid model must answer first."""
     study.prepare()
     found: dict[tuple[str, str], list[tuple[Partition, ModelSpec, Counter[str]]]] = {}
     not_made: list[str] = []
@@ -71,7 +71,7 @@ def plan_study(study: Study) -> Plan:
 
 
 def left_to_ask(benchmark: Bound) -> Iterator[tuple[Partition, ModelSpec, Counter[str]]]:
-    """Yield what is left to ask whom in each partition, as a `DryRun` counts it: helpers, models, then judges.
+    """Yield the open calls of each partition, as a `DryRun` counts it: helpers, models, then judges.
 
     What is asked about items that paid models must help to make first is not known yet, and left out.
     """

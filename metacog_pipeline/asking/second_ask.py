@@ -36,7 +36,7 @@ def wanted(
     """Yield step, messages and options of each second ask that the replies of an item need."""
     if mode in _HELD or not benchmark.settings.reask_unreadable:
         return
-    # Blanks stand for an answer that is not given yet; a dry run writes as many as the answer may be long.
+    # Blanks take the place of an answer that is not given yet; a dry run writes as many as the answer may be long.
     given = {step: each for step, each in asked.items() if not each.answer.text.isspace()}
     if not given:
         return

@@ -1,6 +1,6 @@
 """One session on a partition: open its answers, ask what is missing, keep it, compact it, write the manifest.
 
-The states a session leaves a partition in are those of `states`; they stand in the manifest beside the answers
+The states a session leaves a partition in are those of `states`; the manifest has them, next to the answers
 (``partition.json``). The loop over the tasks is in `loop`, one call of it in `step`.
 """
 
@@ -85,7 +85,7 @@ class Partition:
         return f"model={self.spec.name}/run={self.run}.parquet"
 
     def below(self, folder: str) -> Path:
-        """Return where the table made from its answers is kept that stands in ``folder`` of the home."""
+        """Return the path of the table that is computed from its answers, in ``folder`` of the home."""
         return self.study.home / folder / self.benchmark / self.table
 
     @property
@@ -130,7 +130,7 @@ def query_partition(
     respond: Respond | None = None,
     on_progress: OnProgress = None,
 ) -> SessionResult:
-    """Ask what a partition still lacks; return how the session went. Of imported answers nobody is asked.
+    """Ask what a partition still lacks; return how the session went. For imported answers no model is asked.
 
     ``fingerprint`` digests everything the partition depends on; it is written down when the partition is complete, so that
     the next command sees without opening anything that there is nothing to do. ``respond`` is the simulated observer.
@@ -215,7 +215,7 @@ async def _ask(
     known: Profile | None,
 ) -> SessionResult:
     """Ask one model what ``store`` lacks, first as it was asked before; nothing is compacted or written down."""
-    # HTTP takes a quarter of a second to load, and whoever imports answers asks nobody.
+    # HTTP takes a quarter of a second to load, and an import asks no model.
     from metacog_pipeline.llm.open import Clients, open_model
 
     home, cap, spec = partition.study.home, partition.study.study.budget_usd, asked.spec
@@ -275,7 +275,7 @@ def to_ask_again(folder: PartitionFolder) -> set[str]:
     that cannot be parsed is what the model said, and is never asked again.
     """
     again = {}
-    for record in standing_answers(folder):  # of one identity the last stands
+    for record in standing_answers(folder):  # of one identity the last counts
         thought = bool(record.reasoning_tokens or record.reasoning_text)
         cut = record.status == Status.TRUNCATED and thought
         again[record.answer_id] = cut or not usable(record.status, record.text)
@@ -319,7 +319,7 @@ def _ended(
     if not INTERRUPTED.is_set() or sum(segment_sizes(store.folder).values()) <= COMPACTED_AT_ONCE:
         store.compact(outcome.tally.current)  # else the next session does it: journals hold every answer
     reported = store.models_reported(outcome.tally.current)
-    replayed = spec.provider == "replay" and judges is None  # there is nobody to ask for the rest
+    replayed = spec.provider == "replay" and judges is None  # no model can be asked for the rest
     simulated = outcome.tally.simulated or any(name.startswith(SIMULATED_PREFIX) for name in reported)
     if judges is None and (others := other_models(spec, reported)) is not None:
         _logger.warning("%s run %d: %s", spec.name, partition.run, others)

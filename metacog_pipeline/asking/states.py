@@ -9,7 +9,7 @@ and asked again by the next session. A task is answered when each of its calls i
 ``missing``    no session has written a manifest
 ``complete``   every task is answered, and at least half of the answers give something to read
 ``incomplete`` some calls failed in this session, or too few answers can be used; the next session asks for the rest
-``waiting``    batches are under way, and nobody waited for them
+``waiting``    batches are pending
 ``failed``     stopped early: budget spent, provider refuses every call, too many failures in a row, interrupted
 =============  ======================================================================================================
 
@@ -107,7 +107,7 @@ class SessionResult:
 
     ``stopped`` says why it ended early; ``exit_code`` is what a command that did nothing else ends with then. ``unusable``
     counts answered tasks that give nothing to read; ``too_few_usable`` says that they are too many. ``waiting`` batches are
-    under way that nobody waited for. ``last_failure`` is what the provider said of the last call that failed.
+    pending. ``last_failure`` is the provider's message on the last call that failed.
     """
 
     tasks: int

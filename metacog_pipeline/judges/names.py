@@ -125,7 +125,7 @@ def _verdicts(
 ) -> pl.DataFrame:
     """Return one row per name; a verdict on other words than are shown now is passed over."""
     judge = bench.context.study.reader_model
-    assert judge is not None  # else nobody is asked
+    assert judge is not None  # else no judge is asked
     kept = transcripts.filter(pl.col("step") == STEP, ~pl.col("superseded"), pl.col("model") == judge.name)
     calls = {call["item_hash"]: call for call in in_order(kept, ("item_hash", "source"))}
     shared = responses.select("item_id", "condition", "dataset", "model", "run", "source")

@@ -91,7 +91,7 @@ def digest(messages: Sequence[Message]) -> str:
 
 
 def task(item_id: str, condition: str, messages: Sequence[Message], judge: ModelSpec) -> Task:
-    """Return the task of one verdict: one call, whatever comes of it."""
+    """Return the task of one verdict: one call, with any outcome."""
     tokens = max(judge.max_tokens, JUDGE_TOKENS)
 
     async def run(ask: Ask, mode: str) -> None:

@@ -39,7 +39,7 @@ def attachment(home: Home) -> Attachment:
         return Attachment()
     except (OSError, ValueError, TypeError, RecursionError):
         raise StoreError(
-            f"{path}: is damaged; delete it and run again, it is written anew from the study file"
+            f"{path}: is damaged; delete it and run again, it is rewritten from the study file"
         ) from None
     return found
 
@@ -82,7 +82,7 @@ def open_store(address: str) -> Store:
 
 
 def probe(store: Store, mark: str) -> None:
-    """Raise ``StoreError`` where ``store`` cannot be written or writes whatever the condition: it could lose answers."""
+    """Raise ``StoreError`` where ``store`` cannot be written or ignores the condition of a write: it could lose answers."""
     key = f"probe/{checked(mark)}"
     version = store.put(key, b"1", ABSENT)
     refused = 0

@@ -1,6 +1,6 @@
 """Files that are made from answers, between homes: what one host scored another need not score again.
 
-Everything here can be made anew, so the last writer of a file stands. A home notes which version of each file it has;
+Everything here can be rebuilt, so the last writer of a file wins. A home notes which version of each file it has;
 only what changed here is sent, only what changed there is brought.
 """
 

@@ -11,8 +11,8 @@ from typing import Any
 from metacog_pipeline.errors import StoreError, StudyError, one_line
 from metacog_pipeline.storage.store import ABSENT, ChangedError, Listed, Stored, checked, is_key, scheme_of
 
-PATIENCE_S = 120.0  # a store that is gone for so long loses nobody's answer; the calls wait
-READING_S = 10.0  # who only looks is told sooner
+PATIENCE_S = 120.0  # a store that is gone for so long loses no answer; the calls wait
+READING_S = 10.0  # who only looks gets an error sooner
 
 
 class ObjectStore:
@@ -77,7 +77,7 @@ class ObjectStore:
             except (errors.AlreadyExistsError, errors.PreconditionError, FileNotFoundError) as error:
                 standing = self.read(key)
                 if standing is None or standing.content != data:
-                    raise ChangedError(f"{self.address}/{key}: something else stands there") from error
+                    raise ChangedError(f"{self.address}/{key}: another version is there") from error
                 return standing.version
             return str(result[self._mark])
 

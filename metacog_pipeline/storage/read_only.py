@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
 _QUERIES = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}
-_TABLES = {  # table functions that read what stands in the statement or the catalog of the board
+_TABLES = {  # table functions that read what is in the statement or the catalog of the board
     *("range", "generate_series", "unnest", "repeat", "repeat_row", "json_each", "json_tree", "summary"),
     *("histogram", "histogram_values", "read_parquet", "pragma_table_info"),
     *(f"duckdb_{name}" for name in ("columns", "tables", "views", "schemas", "types", "functions")),
@@ -30,7 +30,7 @@ _TABLES = {  # table functions that read what stands in the statement or the cat
 _EFFECTS = {"nextval", "setval", "setseed", "sleep_ms", "write_log"}  # scalar functions that change something
 _VERBS = {"copy", "insert", "update", "delete", "merge", "create", "drop", "alter", "attach", "call", "set"}
 _PARQUET = re.compile(r"""['"]([^'"]+\.parquet)['"]""")
-# A DuckDB file attached before stays readable. DuckDB's own read_parquet opens files, so that a macro stands in for it.
+# A DuckDB file attached before stays readable. DuckDB's own read_parquet opens files, so that a macro replaces it.
 _SEALED = """
 set temp_directory = '';
 set python_enable_replacements = false;
@@ -48,7 +48,7 @@ def seal(connection: duckdb.DuckDBPyConnection) -> None:
 
 @dataclass(slots=True)
 class Parsed:
-    """What stands in a SELECT at any depth: kinds of queries, tables that are no expressions of its own, functions."""
+    """The contents of a SELECT at any depth: kinds of queries, tables that are no expressions of its own, functions."""
 
     queries: set[str]
     tables: set[str]
@@ -57,7 +57,7 @@ class Parsed:
 
 
 def parse(connection: duckdb.DuckDBPyConnection, sql: str) -> Parsed:
-    """Return what stands in one SELECT; StudyError where ``sql`` is another statement, or several."""
+    """Return the contents of one SELECT; StudyError where ``sql`` is another statement, or several."""
     found = Parsed(set(), set(), set(), set())
     expressions: set[str] = set()
 
@@ -90,7 +90,7 @@ def require_reading(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
     sql.encode("utf-8")  # UnicodeError rather than a fault of DuckDB's binding
     kinds = [each.type for each in connection.extract_statements(sql)]
     if kinds == [duckdb.StatementType.MULTI]:
-        # PIVOT without a list of columns has no tree that DuckDB gives out: here no word may stand that could write.
+        # PIVOT without a list of columns has no tree that DuckDB gives out: here no word is allowed that could write.
         every = "select function_name from duckdb_functions() where function_type in ('table', 'table_macro')"
         functions = {str(name) for (name,) in connection.execute(every).fetchall()}
         refused = {*re.findall(r"\w+", sql.lower())} & ((functions - _TABLES) | _VERBS | _EFFECTS)

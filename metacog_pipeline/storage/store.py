@@ -14,7 +14,7 @@ _KEY = re.compile(r"(?!.*(?:^|/)\.{1,2}(?:/|$))[\w.=+-]+(?:/[\w.=+-]+)*", re.ASC
 
 
 class ChangedError(StoreError):
-    """Something else stands under the key than the writer expected: nothing was written."""
+    """The key has another version than the writer expected: nothing was written."""
 
 
 class Listed(NamedTuple):
@@ -38,7 +38,7 @@ class Store(Protocol):
     address: str
 
     def read(self, key: str) -> Stored | None:
-        """Return what stands under ``key``, None when nothing does."""
+        """Return the object under ``key``, None without one."""
         ...
 
     def listed(self, prefix: str) -> list[Listed]:
@@ -48,9 +48,9 @@ class Store(Protocol):
     def put(self, key: str, content: bytes | Path, when: str | None = None) -> str:
         """Write ``content`` (bytes, or those of a file) whole and durably; return its version.
 
-        With ``when`` only where the version standing there is this one, :data:`ABSENT` where nothing stands there. Where
-        exactly these bytes stand there already, an earlier try of this write arrived: that is success. Raises
-        ``ChangedError`` if something else stands there.
+        With ``when`` only where the version there is this one, :data:`ABSENT` for no object. Where
+        exactly these bytes are there already, an earlier try of this write arrived: that is success. Raises
+        ``ChangedError`` if another version is there.
         """
         ...
 
@@ -60,7 +60,7 @@ class Store(Protocol):
 
 
 def is_key(name: str) -> bool:
-    """Whether ``name`` can be a key; what others put beside a study's objects is passed over."""
+    """Whether ``name`` can be a key; objects of others are skipped."""
     return _KEY.fullmatch(name) is not None
 
 

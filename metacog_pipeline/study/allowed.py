@@ -25,9 +25,9 @@ _BARE = re.compile(r"[^\s.\"'\[\]]+")  # a key that is readable without quotes
 
 
 def explain(error: ValidationError, model: type[BaseModel], prefix: tuple[str, ...] = ()) -> str:
-    """Return what is wrong with a table that ``model`` refused; ``prefix`` is where the table stands in the file.
+    """Return what is wrong with a table that ``model`` refused; ``prefix`` is the place of the table in the file.
 
-    Of several mistakes a key nobody knows is reported first: it is often why another one is missing.
+    Of several mistakes an unknown key is reported first: it is often why another one is missing.
     """
     problems = error.errors(include_url=False)
     deeper = {each["loc"][:depth] for each in problems for depth in range(len(each["loc"]))}
@@ -35,7 +35,7 @@ def explain(error: ValidationError, model: type[BaseModel], prefix: tuple[str, .
     problems = [each for each in problems if each["loc"] not in deeper]
     first: Any = min(problems, key=lambda each: each["type"] != "extra_forbidden")
     place = first["loc"]
-    if "extra_body" in place:  # a table of anything: below it pydantic names types beside keys
+    if "extra_body" in place:  # a table of anything: below it pydantic names types next to keys
         place = place[: place.index("extra_body") + 1]
     key = key_of((*prefix, *place))
     why = _unknown(model, place) if first["type"] == "extra_forbidden" else _refused(model, place, first)
@@ -71,7 +71,7 @@ def wanted(problem: Mapping[str, Any]) -> str:
 
 
 def _described(model: type[BaseModel], place: tuple[str | int, ...]) -> str | None:
-    """Return the description of the key at a place, or of the one that it stands in."""
+    """Return the description of the key at a place, or of the one that holds it."""
     for end in range(len(place), 0, -1):
         table = _table(model, place[: end - 1])
         field = None if table is None else table.model_fields.get(str(place[end - 1]))
@@ -96,7 +96,7 @@ def _model_in(annotation: Any) -> Any:
 
 
 def as_written(value: object) -> str:
-    """Return a value as it stands in a TOML file, cut where it is long."""
+    """Return a value as written in a TOML file, cut where it is long."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, datetime.date | datetime.time):
@@ -125,4 +125,4 @@ def not_toml(error: ValueError) -> str:
         return "a number of thousands of digits; give a shorter one"
     if isinstance(error, TooLargeError):
         return str(error)
-    return f"{error}; text stands in quotes, a row of several below [[NAME]], one KEY = VALUE on a line"
+    return f"{error}; text is in quotes, a row of several below [[NAME]], one KEY = VALUE on a line"

@@ -74,7 +74,7 @@ class Settings(Section):
 
 
 def each_once(value: tuple[str, ...]) -> tuple[str, ...]:
-    """Return ``value``; a ValueError says that a name stands in it twice."""
+    """Return ``value``; a ValueError where a name occurs twice."""
     if len(set(value)) != len(value):
         raise ValueError("a name is listed twice")
     return value

@@ -23,7 +23,7 @@ from metacog_pipeline.study.sections import Section, Settings
 
 SectionT = TypeVar("SectionT", bound=Section)
 ASKED = ("models", "judges", "authors")  # the tables whose rows are models that can be asked
-# Keys of some providers have the form of a variable's name; nobody calls a variable that.
+# Keys of some providers have the form of a variable's name; no variable is called that.
 _KEY_LIKE = re.compile(r"sk_|gsk_|hf_|r8_|AIza|(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])\w{20}")
 MOST_BUDGET = 10**9  # dollars; a larger number is a slip
 _OWNER = r"^(?:team:[A-Za-z0-9_ -]{1,80}|[^@\s]{1,64}@[A-Za-z0-9.-]+\.[A-Za-z]{2,})$"
@@ -119,7 +119,7 @@ class Study(StudyFile):
 
     @property
     def enabled(self) -> tuple[str, ...]:
-        """The names of the benchmarks that run: those whose table stands in the file without ``enabled = false``."""
+        """The names of the benchmarks that run: those with a table in the file, without ``enabled = false``."""
         return tuple(name for name, settings in self.benchmarks.items() if settings.enabled)
 
     def model(self, name: str) -> ModelSpec:

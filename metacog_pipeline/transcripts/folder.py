@@ -20,7 +20,7 @@ MANIFEST_NAME, COPY_NAME = "partition.json", "transcripts.parquet"
 _SLUG = SLUG_PATTERN.strip("^$")
 _KEY = re.compile(rf"transcripts/benchmark=({_SLUG})/model=({_SLUG})/run=([1-9][0-9]{{0,17}})")
 _SEALED = ("layout", "sha256")  # fields that a manifest had before
-JUDGEMENTS = "_judgements"  # a judge's partitions stand under the name of its benchmark with this ending
+JUDGEMENTS = "_judgements"  # a judge's partitions have the name of its benchmark with this ending
 
 
 class PartitionBusyError(StoreError):
@@ -70,7 +70,7 @@ def folder_called(home: Home, key: str) -> PartitionFolder | None:
 
 
 def kept_folders(home: Home, benchmark: str = "*", model: str = "*") -> list[PartitionFolder]:
-    """Return the folders that stand in ``home``, of one benchmark or model or of all, in the order of their names."""
+    """Return the partition folders of ``home``, of one benchmark or model or of all, in the order of their names."""
     there = sorted(home.transcripts.glob(f"benchmark={benchmark}/model={model}/run=*"))
     return [folder for path in there if (folder := folder_called(home, home.key(path))) is not None]
 

@@ -1,4 +1,4 @@
-"""Which calls are the same call, and which of several answers to one stands: none that was paid for is asked for twice."""
+"""Which calls are the same call, and which of several answers to one counts: none that was paid for is asked for twice."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ def answer_id(spec: ModelSpec, request: ChatRequest) -> str:
 
 
 def replaces(new: Record, old: Record) -> bool:
-    """Whether an answer stands in place of one kept before: usable before not, then newer; of one asking the first."""
+    """Whether an answer replaces one kept before: usable before not, then newer; of one asking the first."""
     standing = [(usable(each.status, each.text), each.reask) for each in (new, old)]
     return new.reask != old.reask and standing[0] > standing[1]

@@ -209,10 +209,10 @@ class Journal:
                 self._remote.push(lines)
         except StoreError as error:
             self._failure = str(error)
-        except Exception as error:  # whatever it is, those who wait must hear of it
+        except Exception as error:  # of any kind: those who wait must hear of it
             reason = error.strerror if isinstance(error, OSError) and error.strerror else repr(error)
             self._failure = (
-                f"cannot write {self._path}: {reason}: free space or mend the disk and run again; every "
+                f"cannot write {self._path}: {reason}: free space or repair the disk and run again; every "
                 "acknowledged answer is kept"
             )
 

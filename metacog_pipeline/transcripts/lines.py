@@ -1,7 +1,7 @@
 """A record as one line of a journal, and back: any text survives exactly; and its log-probabilities as one JSON column.
 
 A line is one JSON object with a checksum as its last field. Lines without one are of version 0.2 and before; they are read
-as they stand. Log-probabilities are ``[[token, logprob, [[alternative, logprob], …]], …]``.
+unchanged. Log-probabilities are ``[[token, logprob, [[alternative, logprob], …]], …]``.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def encode_line(record: Record) -> bytes:
 
 
 def decode_line(line: bytes) -> Record:
-    """Return the record in ``line``, of whatever version. Raises ``ValueError`` when it is not a whole, valid record."""
+    """Return the record in ``line``, of any version. Raises ``ValueError`` when it is not a whole, valid record."""
     sealed = is_sealed(line)
     try:
         row = json.loads(line.decode("utf-8", "surrogatepass"))

@@ -1,6 +1,6 @@
 """The Parquet copy of a partition: all segments of its journal as one sorted file, for readers.
 
-It is made again whole whenever the journals have more; all records of the partition are in memory meanwhile.
+It is rebuilt whole whenever the journals have more; all records of the partition are in memory meanwhile.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Footer:
     """What a Parquet copy says about itself.
 
     ``segments`` size in bytes of every journal segment it was made from, by name; ``current`` digest of the answers that
-    were current, ``""`` when unknown; ``carried`` rows that stand in no segment, which versions up to 0.3 could have.
+    were current, ``""`` when unknown; ``carried`` rows that no segment has, which versions up to 0.3 could have.
     """
 
     rows: int = 0
@@ -78,10 +78,10 @@ def compact_folder(folder: PartitionFolder, current: Collection[str] | None) -> 
 
     ``current`` names the answers asked for now: a row is superseded when it is not among them and one that is
     belongs to the same item, condition and model (several judges answer in one folder; another answer mode has steps of
-    other names). ``None`` leaves the marks as they are. Where a call was asked again, the answers beside the one that
-    stands are superseded too. The caller holds the lock of the folder, and no segment is being written.
+    other names). ``None`` leaves the marks as they are. Where a call was asked again, all answers but the
+    one that counts are superseded too. The caller holds the lock of the folder, and no segment is being written.
 
-    A copy beside journals that cannot be read is put aside. Raises ``StoreError``; copy and journals are then as before.
+    A copy of journals that cannot be read is renamed. Raises ``StoreError``; copy and journals are then as before.
     """
     path, sizes = folder.copy, segment_sizes(folder)
     try:
@@ -136,13 +136,13 @@ def _once(found: Iterable[Record]) -> list[Record]:
 
 def _superseded(records: Sequence[Record], current: frozenset[str], marked: set[Any]) -> list[bool]:
     """Return for each record whether it is superseded: replaced, not ``current`` where another is, or ``marked`` before."""
-    stands: dict[Any, Record] = {}
+    counted: dict[Any, Record] = {}
     for record in (each for each in records if each.status != Status.FAILED):
-        if replaces(record, stands.setdefault(_CALL(record), record)):
-            stands[_CALL(record)] = record
+        if replaces(record, counted.setdefault(_CALL(record), record)):
+            counted[_CALL(record)] = record
     asked_now = {_QUESTION(record) for record in records if record.answer_id in current}
     return [
-        (record.status != Status.FAILED and stands[_CALL(record)] is not record)
+        (record.status != Status.FAILED and counted[_CALL(record)] is not record)
         or _ROW(record) in marked
         or (record.answer_id not in current and _QUESTION(record) in asked_now)
         for record in records
@@ -157,7 +157,7 @@ def _marked(copy: Path) -> set[Any]:
 
 
 def only_copied(folder: PartitionFolder) -> list[Record]:
-    """Return what stands in the copy of ``folder`` and in no line of its journals: somebody deleted or cut one of them.
+    """Return what only the copy of ``folder`` has and no line of its journals: somebody deleted or cut one of them.
 
     Raises ``StoreError`` for a copy that cannot be read where there are no journals.
     """
@@ -186,7 +186,7 @@ def _opened(path: Path) -> Iterator[tuple[pq.ParquetFile, int]]:
     except FileNotFoundError as error:
         raise StoreError(f"{path} does not exist: run this partition first") from error
     except (pa.ArrowException, OSError, ValueError) as error:
-        advice = "run again, the journals beside it hold every answer; where there are none, restore it from a copy"
+        advice = "run again, the journals next to it hold every answer; where there are none, restore it from a copy"
         if isinstance(error, NewerVersionError):
             advice = "upgrade metacog_pipeline to read it"
         raise StoreError(f"{path} cannot be read ({error}): {advice}") from error
@@ -218,7 +218,7 @@ def read_footer(path: Path) -> Footer | None:
 
 
 def current_table(path: Path, columns: Sequence[str]) -> pa.Table:
-    """Return ``columns`` of the copy at ``path``, whatever version wrote it, as the current one has them."""
+    """Return ``columns`` of the copy at ``path``, written by any version, as the current one has them."""
     with _opened(path) as (file, version):
         if version == SCHEMA_VERSION:
             return file.read(columns=list(columns))

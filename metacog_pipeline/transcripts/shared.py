@@ -1,14 +1,14 @@
 """A partition's answers in the store of several hosts, so that any of them can go on where another stopped.
 
-Below the partition's own name there stand::
+Keys below the partition's own name::
 
     head.json                    the lease, the manifest and the name of the copy: one put changes all of them
-    journal-000003.000017.jsonl  what one group commit of session 3 kept; written once, where nothing stands
+    journal-000003.000017.jsonl  what one group commit of session 3 kept; written once, where no object exists
     journal-000003.jsonl         all of session 3, which a home had before the store (or version 0.3 joined its pieces)
     copy-000003-….parquet        the Parquet copy that the head names
 
 The lease is held by conditional puts: whoever changes the head must name the version it read, so a holder that slept
-while another took over fails at its next write, whatever its clock says. Its token, which grows with every change of
+while another took over fails at its next write, independently of its clock. Its token, which grows with every change of
 hands, is the number of the session. Pieces are written one after another, so whoever takes over a session that did not
 end writes an empty piece after the last: a holder that slept finds the place taken and can keep nothing. A home holds the
 same journals as a plain one: sessions are files there, and each piece was on its writer's disk first. No object of
@@ -89,7 +89,7 @@ def read_head(store: Store, folder: PartitionFolder) -> tuple[Head, str]:
         return Head(**json.loads(found.content)), found.version
     except (ValueError, TypeError, RecursionError) as error:
         raise DamagedError(
-            f"{store.address}/{folder.key}/{HEAD}: is damaged; delete it and run again: the answers beside it are kept"
+            f"{store.address}/{folder.key}/{HEAD}: is damaged; delete it and run again: the answers next to it are kept"
         ) from error
 
 
@@ -97,7 +97,7 @@ def read_head(store: Store, folder: PartitionFolder) -> tuple[Head, str]:
 def writing(folder: PartitionFolder) -> Iterator[SharedPartition | None]:
     """Hold the lock of ``folder`` and, where its home is attached to a store, its lease there: yielded, else None.
 
-    On entry the folder gets all the store has, and a journal whatever only the Parquet copy has; on exit the store gets
+    On entry the folder gets all the store has, and a journal the rows that only the Parquet copy has; on exit the store gets
     what the folder has, unless writing to it failed.
     """
     with locked(folder):
@@ -186,7 +186,7 @@ class SharedPartition:
         self._ended.set()
 
     def _free(self) -> tuple[Head, str]:
-        """Return the head and its version once nobody holds the lease.
+        """Return the head and its version once no process holds the lease.
 
         Clocks of hosts differ: a holder whose lease is good by its own time but who has not renewed it for as long as it
         lasts is gone as well. Of this very home the lock of files says that whoever held it is gone.
@@ -330,14 +330,14 @@ def _copied(store: Store, key: str, digest: str) -> bytes:
     found = store.read(key)
     if found is None or sha256_hex(found.content) != digest:
         raise DamagedError(
-            f"{store.address}/{key}: {'is missing' if found is None else 'is damaged'}; delete {HEAD} beside it and run "
+            f"{store.address}/{key}: {'is missing' if found is None else 'is damaged'}; delete {HEAD} next to it and run "
             "again: the copy is made from the journals"
         )
     return found.content
 
 
 def _adopt(folder: PartitionFolder, path: Path, own: bytes, last: int) -> None:
-    """Keep lines that only stand in ``path`` as a session above ``last``, the highest of the store, and free the path."""
+    """Keep lines that only ``path`` has as a session above ``last``, the highest of the store, and free the path."""
     own = _acknowledged(own)
     try:
         _require_whole(own, str(path), "")

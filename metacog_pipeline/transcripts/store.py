@@ -40,7 +40,7 @@ class PartitionStore:
     def __init__(self, folder: PartitionFolder) -> None:
         self.folder = folder
         self.cost_usd = 0.0
-        self._standing: dict[str, Record] = {}  # the answer that stands for each identity
+        self._standing: dict[str, Record] = {}  # the answer that counts for each identity
         self._asked: dict[str, int] = {}  # the highest number under which each was asked again
         self._rows: set[tuple[str, str, str, int]] = set()
         self._again: dict[str, int] = {}  # answers to ask once more, with the number of the next one
@@ -74,7 +74,7 @@ class PartitionStore:
         return found is not None and (answer_id, item_id, condition, found.reask) in self._rows
 
     def reask(self, answer_ids: Collection[str]) -> None:
-        """Treat these answers as missing until a new one is kept; then the newest usable one of each stands.
+        """Treat these answers as missing until a new one is kept; then the newest usable one of each counts.
 
         An answer whose new call fails is found again in the next session. Ids that are not kept are passed over.
         """
@@ -144,7 +144,7 @@ def keep_whole(folder: PartitionFolder, records: Sequence[Record]) -> None:
             journal.write_segment(folder, records)
         except OSError as error:
             raise StoreError(
-                f"cannot write to {folder}: {error.strerror or error}: free space or mend the disk and import again; "
+                f"cannot write to {folder}: {error.strerror or error}: free space or repair the disk and import again; "
                 "nothing of the file was kept"
             ) from error
 
@@ -157,12 +157,12 @@ def kept_records(folder: PartitionFolder) -> Iterator[Record]:
 
 
 def standing_answers(folder: PartitionFolder) -> Iterator[Record]:
-    """Yield the answers kept in ``folder``; of one identity, each stands in place of those before. Takes no lock."""
-    stands: dict[str, Record] = {}
+    """Yield the answers kept in ``folder``; of one identity, each replaces those before. Takes no lock."""
+    counted: dict[str, Record] = {}
     for record in (each for each in kept_records(folder) if each.status in FINISHED):
-        before = stands.setdefault(record.answer_id, record)
+        before = counted.setdefault(record.answer_id, record)
         if before is record or replaces(record, before):
-            stands[record.answer_id] = record
+            counted[record.answer_id] = record
             yield record
 
 

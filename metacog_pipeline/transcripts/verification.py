@@ -21,7 +21,7 @@ from metacog_pipeline.transcripts.shared import writing
 
 @dataclass(slots=True)
 class Checked:
-    """What stands in one partition's folder.
+    """The files of one partition's folder.
 
     ``records`` lines that can be read; ``torn`` ends that were never acknowledged; ``damage`` one line of text each;
     ``damaged`` segments with how many lines cannot be read; ``copy_sound`` whether the Parquet copy holds what the journals
@@ -77,7 +77,7 @@ def _copy_sound(found: Checked) -> bool | None:
 
 
 def repair(found: Checked) -> Repaired:
-    """Put what is damaged aside and make again what can be made; the next run asks what is lost.
+    """Rename damaged files and rebuild what can be rebuilt; the next run asks what is lost.
 
     Every line of a damaged segment that can be read goes to a new segment, and so do the answers of the others where a
     sound copy has them. Raises ``StoreError``.
