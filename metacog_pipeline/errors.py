@@ -1,4 +1,4 @@
-"""Errors a user can cause or correct: one line each (what, the value, where, what to do), and the exit code of the command."""
+"""Errors a user can cause or correct: one line each (what, value, where, what to do), and the exit code of the command."""
 
 from __future__ import annotations
 

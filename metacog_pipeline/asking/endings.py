@@ -26,7 +26,7 @@ def heard() -> list[signal.Signals]:
 
 @contextlib.contextmanager
 def stopping_gently(stop: Callable[[str], None]) -> Iterator[None]:
-    """Call ``stop`` on the first signal, and where the command that started this process is gone, as no signal would come."""
+    """Call ``stop`` on the first signal, and where the command that started this process is gone."""
     events, stopped_at = asyncio.get_running_loop(), float("inf")
 
     def interrupt() -> None:

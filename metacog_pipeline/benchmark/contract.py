@@ -78,7 +78,7 @@ __all__ = [
 # --- the benchmark ----------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Where and for whom a benchmark runs: the study it belongs to."""
+    """Where a benchmark runs: the study it belongs to."""
 
     study: Study
 
@@ -97,7 +97,7 @@ class Context:
         return self.study.beside(path)
 
     def cache(self, name: str) -> Path:
-        """Return a folder for results that are slow to make again; it may be deleted at any time."""
+        """Return a folder for results that are slow to recompute; it may be deleted at any time."""
         return self.home.cache / name
 
 
@@ -112,7 +112,7 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     Attributes
     ----------
     name, title, paper
-        In tables, folders and the study file; for people; where it was published.
+        In tables, folders and the study file; for readers; where it was published.
     versions
         By stage: raised when the same inputs would be asked, read, judged or scored otherwise.
     answer_modes
@@ -120,9 +120,9 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     unanswered, unreadable
         Statuses of responses without an answer, which are never scored; and with one that could not be read.
     scorings
-        Variants of scoring the same responses, kept apart in column ``scoring``; (None,) where there is one.
+        Variants of scoring the same responses, separate in column ``scoring``; (None,) where there is one.
     grouped_by
-        Columns that tell groups apart besides data set and condition: ``("task",)`` where tasks are scored apart.
+        Columns that separate groups besides data set and condition: ``("task",)`` where tasks are scored separately.
     questions
         What the contrasts answer, each by one primary test.
     monitored_under
@@ -140,7 +140,7 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     contrary
         Pairs of words of tests and tables that cannot both hold of one respondent.
     gate_settings
-        Keys laid over ``trial_settings`` for the validity gate: enough items to tell respondents, and policies, apart.
+        Keys laid over ``trial_settings`` for the validity gate: enough items to distinguish respondents, and policies.
     """
 
     name: ClassVar[str]
@@ -208,7 +208,7 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
             raise StudyError(f"{study.path.name}: there is no [benchmarks.{cls.name}]; add the table")
         return cls(study.benchmarks[cls.name], Context(study))  # type: ignore[arg-type]
 
-    # what people see
+    # what is displayed
     @classmethod
     def sections(cls) -> tuple[Section, ...]:
         """Return the parts of the report about this benchmark, in order: by default ``SECTIONS`` of the module ``report``
@@ -225,7 +225,7 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
 
     @classmethod
     def _beside(cls, module: str, name: str) -> Any:
-        # The class stands in the package itself or in a module of it, what people see always in the package.
+        # The class is in the package itself or in a module of it, what is displayed always in the package.
         package = sys.modules[cls.__module__].__package__
         found = importlib.util.find_spec(f"{package}.{module}") if package else None
         return () if found is None else getattr(importlib.import_module(found.name), name, ())

@@ -1,7 +1,7 @@
 """What a benchmark declares, one class each: re-exported by ``contract``, which is what an author imports.
 
 In order: items (`Source`, `Step`, `Role`), asking (`Condition`, `Choice`, `Chat`), reading (`Response`), scoring
-(`Contrast`, `Table`), `Judging`, `Importer`, `TrainingStep`. Measures are in ``measures``, what people see in ``display``.
+(`Contrast`, `Table`), `Judging`, `Importer`, `TrainingStep`. Measures are in ``measures``, their display in ``display``.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The result of a check: whether it passed, and the figures to show beside."""
+    """The result of a check: whether it passed, and its figures."""
 
     passed: bool
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class Made:
     frame
         The table where the step has no row class.
     facts
-        Figures shown beside the asset.
+        Figures shown with the asset.
     checks
         Results by the names of the step's ``checks``.
     """
@@ -200,7 +200,7 @@ class Condition:
 
 
 class Chat(Ask, Protocol):
-    """An `Ask` that also tells the answer mode and the model's row of the study file."""
+    """An `Ask` that also has the answer mode and the model's row of the study file."""
 
     @property
     def mode(self) -> str:
@@ -326,7 +326,7 @@ class Ladder:
         Its values for two respondents who are alike in everything else. ``high`` is to be better, or higher where neither
         end of the measure is better.
     conditions
-        Under which they are told apart; () means all under which the measure has a value.
+        Under which they are distinguished; () means all under which the measure has a value.
     others
         Parameters that both have besides.
     """
@@ -359,7 +359,7 @@ class Contrast:
         What ``n`` of a row counts: too few of them leave a verdict out (`stats.exact`).
     between_models, under
         Whether models are compared with each other, and under which conditions (empty: all): a model that lacks answers and
-        stands in no row then has one with the reason.
+        is in no row then has one with the reason.
     pairs
         Whether a row rests on the models a and b alone: ``compute(benchmark, groups, pairs)`` then yields the rows of these
         pairs of models, whose results are kept, so that another model costs its own pairs only.
@@ -403,7 +403,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of a benchmark's own beside the shared ones: ``detail.<benchmark>_<name>``; ``curves`` joins the shared one.
+    """A table of one benchmark, next to the shared ones: ``detail.<benchmark>_<name>``; ``curves`` joins the shared one.
 
     ``row`` is a class whose annotations are the columns; ``compute(benchmark, scored)`` returns a frame in its schema.
     A table whose rows rest on one group each has none: ``of_group(benchmark, group)`` yields them as tuples, they are
@@ -449,7 +449,7 @@ class Judging:
         Steps of construction that must be made before anybody judges.
     worded_by
         What decides the words of ``tasks`` besides items and responses. Where it is given, tasks of judgements that are
-        whole are not made again each time a state is told.
+        whole are not computed each time a state is reported.
     """
 
     wanted: Callable[[Any], bool]
@@ -504,8 +504,8 @@ class TrainingStep:
     name, says
         Of the asset; one sentence about it.
     run
-        ``run(study, done, tell)`` makes or continues it and returns a result with ``digest``, ``facts`` and ``table`` (or
-        None). ``done`` is called with the units that are finished, ``tell`` before it with figures of the last one, which
+        ``run(study, done, report)`` makes or continues it and returns a result with ``digest``, ``facts`` and ``table`` (or
+        None). ``done`` is called with the units that are finished, ``report`` before it with figures of the last one, which
         have ``numbers()`` and a ``line()`` for the progress.
     total
         How many units there are; None where progress is not shown.

@@ -1,4 +1,4 @@
-"""What people see of a benchmark: its paper, printed numbers, the board, sections of the report."""
+"""The display of a benchmark: its paper, printed numbers, the board, sections of the report."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Published:
     """Printed numbers shipped with the package, and what follows from them.
 
     ``values(benchmark)`` and ``claims(benchmark)`` return frames in the columns of ``published_values`` and
-    ``published_claims``; ``contrasts(benchmark)`` the tests between published models, of source ``published``, which stand
-    among the comparisons. They may take minutes (a model is fitted anew): what is slow is kept in ``context.cache``.
+    ``published_claims``; ``contrasts(benchmark)`` the tests between published models, of source ``published``, which are
+    among the comparisons. They may take minutes (a model is refitted): what is slow is kept in ``context.cache``.
     """
 
     values: Callable[[Any], pl.DataFrame]
@@ -61,9 +61,9 @@ class Column:
     measure, short
         Name on the board and above the column.
     instead
-        A measure shown, marked with ``*``, where a model lacks the first; None where nothing can stand in.
+        A measure shown, marked with ``*``, where a model lacks the first; None without a substitute.
     interval
-        Whether the 95 % interval stands below the value.
+        Whether the 95 % interval is below the value.
     mark_from
         Values from here up are marked with ``!``; None marks nothing.
     """
@@ -76,7 +76,7 @@ class Column:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """What can stand in the column, best first."""
+        """The measures of the column, best first."""
         return (self.measure,) if self.instead is None else (self.measure, self.instead)
 
 
@@ -96,7 +96,7 @@ class Board:
     about
         What to know about each data set.
     summed_up
-        Last words of conditions whose sections are left out beside other benchmarks, because ``notes`` sum them up.
+        Last words of conditions whose sections are omitted among other benchmarks, because ``notes`` sum them up.
     notes
         ``notes(read)`` yields lines below the board; ``read(sql)`` returns rows of the leaderboard file.
     """

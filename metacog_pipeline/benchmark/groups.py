@@ -183,7 +183,7 @@ class Group:
         return replace(self, rows=self.frame)
 
     def among(self, column: str, values: Sequence[str]) -> Group:
-        """Return the group with the responses that have one of ``values`` in ``column``, counted anew."""
+        """Return the group with the responses that have one of ``values`` in ``column``, counted again."""
         here = pl.col(column).is_in(list(values))
         rows, frame = self.rows.filter(here), self.frame.filter(here)
         unreadable = rows.filter(pl.col("status").is_in((*self.benchmark.unreadable, UNPARSABLE))).height

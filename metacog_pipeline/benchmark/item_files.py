@@ -97,7 +97,7 @@ def load_items(home: Home, benchmark: str, row: type[Item]) -> Sequence[Any]:
 
 
 def unusable(items: Sequence[Item]) -> str | None:
-    """Return why nobody can be asked these items: there are none, or two have one id; None where they can be."""
+    """Return why no model can be asked these items: there are none, or two have one id; None where they can be."""
     if not items:
         return "no items; let the last construction step return at least one"
     [(name, times)] = Counter(each.item_id for each in items).most_common(1)
@@ -131,7 +131,7 @@ def _row(path: Path, row: type[BaseModel], value: dict[str, Any]) -> Any:
         made = row.model_validate({name: value[name] for name in row.model_fields}, context=FROM_FILE)
         unchanged = not isinstance(made, Item) or made.item_hash == noted
         or_else = (
-            f"; if nobody did, {_UNSTABLE.format(row.__name__)}"
+            f"; if it was not edited, {_UNSTABLE.format(row.__name__)}"
             if registry.is_strange(row.__module__)
             else ""
         )

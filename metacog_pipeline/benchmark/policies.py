@@ -100,7 +100,7 @@ def verdicts(probes: Iterable[Probe]) -> list[Verdict]:
     """
     found: dict[tuple[str, bool], list[Probe]] = defaultdict(list)
     for probe in probes:
-        if probe.right:  # where nothing is right nobody is scored
+        if probe.right:  # where nothing is right no policy is scored
             found[probe.instrument, bool(probe.options)].append(probe)
     return [verdict for own in found.values() for verdict in _of_instrument(own)]
 

@@ -38,8 +38,8 @@ class AsJson:
         """Parse text before the field is validated."""
 
         def parsed(value: Any, info: core_schema.ValidationInfo) -> Any:
-            told = isinstance(value, str) and (info.context == FROM_FILE or not self.holds_text)
-            return json.loads(value) if told else value
+            parsed = isinstance(value, str) and (info.context == FROM_FILE or not self.holds_text)
+            return json.loads(value) if parsed else value
 
         return core_schema.with_info_before_validator_function(parsed, handler(source))
 

@@ -43,7 +43,7 @@ from metacog_pipeline.scoring.responses import CALL_COLUMNS, FAILED_READING, rea
 from metacog_pipeline.study import Study, StudySection
 from metacog_pipeline.transcripts.lines import encode_logprobs
 
-RESPONDENTS = {"careful": 0.85, "hasty": 0.55}  # name → accuracy: far enough apart to be compared
+RESPONDENTS = {"careful": 0.85, "hasty": 0.55}  # name → accuracy: different enough to be compared
 ENDS = ("low", "high")  # of a ladder
 SEED = 1
 _OURS = __name__.partition(".")[0]
@@ -304,7 +304,7 @@ def _rehearse(benchmark: Benchmark[Any, Any, Any], study: Study) -> None:
         observer = benchmark.observer(spec.observer)
     for condition, items in arms:
         for item in items[:1]:
-            with held(f"{name}.ask", "make its calls whatever is answered"):
+            with held(f"{name}.ask", "make its calls after any answer"):
                 requests = rehearsed(benchmark, item, condition, spec)
             for request in requests[:1]:
                 with held(f"{name}: its observer", "let it answer every request about its items"):

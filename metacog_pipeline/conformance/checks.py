@@ -226,7 +226,7 @@ def the_observer_knows_its_requests(tried: Tried) -> None:
 def nothing_is_asked_twice(tried: Tried) -> None:
     """Answers cost money."""
     first, again = tried.calls
-    _hold(first > 0, f"{tried.name}: nobody was asked anything; ask() made no call")
+    _hold(first > 0, f"{tried.name}: no call was made by ask()")
     _hold(
         again == 0,
         f"{tried.name}: a second session made {again} calls; word requests by item, condition and seed only",
@@ -267,7 +267,7 @@ def _some(tried: Tried) -> Iterator[tuple[Any, str]]:
 
 
 def silence_is_no_answer(tried: Tried) -> None:
-    """What nobody answered is never scored."""
+    """An item without an answer is never scored."""
     for item, condition in _some(tried):
         read = _parse(tried, item, condition, {}, "no calls")
         _hold(
@@ -320,7 +320,7 @@ def a_tidy_respondent_can_be_read(tried: Tried) -> None:
 
 # --- scoring ----------------------------------------------------------------------------------------------------------
 def deriving_keeps_every_response(tried: Tried) -> None:
-    """Derived columns stand beside what was read."""
+    """Derived columns are added to what was read."""
     key = ["model", "run", "condition", "item_id"]
     _hold(
         tried.scored.select(key).sort(key).equals(tried.responses.select(key).sort(key)),
@@ -334,7 +334,7 @@ def measures_are_defined(tried: Tried) -> None:
     for measure in measures:
         _hold(
             measure.label,
-            f"{tried.name}: measure {measure.name} has no label; give what stands above its column",
+            f"{tried.name}: measure {measure.name} has no label; give the heading of its column",
         )
         _hold(measure.words, f"{tried.name}: measure {measure.name} has no words; define it in a sentence")
     heads = [measure.name for measure in measures if measure.headline]
@@ -364,7 +364,7 @@ def measures_rest_on_what_they_declare(tried: Tried) -> None:
                 found = basis_of(answers_behind(tried.benchmark, group.rows, declared[name]), declared[name])
                 _hold(
                     n in (found.n, found.n_items),
-                    f"{tried.name}: measure {name} has n {n}, and its rests_on names {found.n} answers; mend either",
+                    f"{tried.name}: measure {name} has n {n}, and its rests_on names {found.n} answers; correct either",
                 )
 
 
@@ -420,7 +420,7 @@ def what_is_kept_by_model_rests_on_it_alone(tried: Tried) -> None:
             alone = list(contrast.compute(tried.benchmark, own))
             _hold(
                 own and repr(alone) == repr([row for row in rows if row.model == name]),
-                f"{tried.name}: contrast {contrast.family} gives model {name} other rows when it stands alone; leave "
+                f"{tried.name}: contrast {contrast.family} gives model {name} other rows when it is alone; leave "
                 "by_model out, or what rests on other models",
             )
 
@@ -432,7 +432,7 @@ def every_test_belongs_to_a_question_with_one_primary_test(tried: Tried) -> None
     answers = [question.primary for question in questions]
     _hold(
         len(set(asked)) == len(asked) and len(set(answers)) == len(answers),
-        f"{tried.name}.questions: a question, or a primary test, stands there twice; name one test for each question",
+        f"{tried.name}.questions: a question, or a primary test, is there twice; name one test for each question",
     )
     named = [family for question in questions for family in set(question.families)]
     # A question of the verdict may take another measure of a family that answers a question of the benchmark.
@@ -482,7 +482,7 @@ def harmonised_responses_are_shares(tried: Tried) -> None:
 
 
 def the_board_shows_measures_there_are(tried: Tried) -> None:
-    """A column of a measure nobody computes stays empty."""
+    """A column of a measure that no benchmark computes stays empty."""
     known = {measure.name for measure in measures_of(tried.benchmark)}
     board = tried.benchmark.board
     named = {name for column in board.columns for name in column.measures} | {
@@ -496,7 +496,7 @@ def the_board_shows_measures_there_are(tried: Tried) -> None:
 
 
 def sections_of_the_report_are_text(tried: Tried) -> None:
-    """A section that fails stands on the page with its error; one may say that there is no board yet."""
+    """A section that fails is on the page with its error; one may say that there is no board yet."""
     with held(f"{tried.name}.sections()", "return Sections"):
         sections = type(tried.benchmark).sections()
     for section in sections:
@@ -560,7 +560,7 @@ def _left_out(table: str, rows: pl.DataFrame) -> str | None:
 
 
 def exhibits_of_the_paper_are_text(tried: Tried) -> None:
-    """An exhibit that fails stands on the page of the paper with its error; one may say that there is no board yet."""
+    """An exhibit that fails is on the page of the paper with its error; one may say that there is no board yet."""
     with held(f"{tried.name}.exhibits()", "return Exhibits"):
         exhibits = type(tried.benchmark).exhibits()
     for each in exhibits:

@@ -51,7 +51,7 @@ def faults(found: Any, name: str | None = None) -> list[str]:
 def faults_in(study: Any, found: Any) -> str | None:
     """Return what is wrong with what a class declares for a study and what to do about it; None where nothing is.
 
-    What needs items or sources that are not there yet is no fault: nobody could say before.
+    What needs items or sources that are not there yet is no fault: it was unknown before.
     """
     name = found.__name__
     try:
@@ -66,7 +66,7 @@ def faults_in(study: Any, found: Any) -> str | None:
         return None
     except Exception as error:
         return one_line(
-            f"{name} cannot be asked what it does: {type(error).__name__}: {error}; mend its package"
+            f"{name} cannot be asked what it does: {type(error).__name__}: {error}; correct its package"
         )
     wrong = [each for each in names if each in TAKEN or not NAME.fullmatch(each) or names.count(each) > 1]
     if wrong:
@@ -108,7 +108,7 @@ def _measures(found: Any) -> Iterator[str]:
             yield f".measures: {each} is declared {times} times; rename or remove one"
     for each in found.measures:
         if not isinstance(each, MeasureSet) and each.compute is None:
-            yield f".measures: {each.name} has no compute and stands in no MeasureSet; give it one"
+            yield f".measures: {each.name} has no compute and is in no MeasureSet; give it one"
 
 
 def _versions(found: Any) -> Iterator[str]:

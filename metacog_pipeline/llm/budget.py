@@ -206,7 +206,7 @@ class Budget:
         return max(0, self._cap - self._counted())
 
     def _write(self, reserved: int, *, closed: bool = False) -> None:
-        # A provider that bills above its own limits: what is spent counts, whatever was granted.
+        # A provider that bills above its own limits: what is spent counts, not what was granted.
         self._granted = max(self._granted, self._settled + reserved)
         record = Record(self._boot, closed, self._granted, self._settled, reserved)
         with _writing(self._path):
@@ -233,7 +233,7 @@ class Budget:
     def _locked(self, *, lowers: bool = False) -> Iterator[None]:
         """Hold the folder and, where money is shared, the rows of all homes; what is granted then is written there.
 
-        A change that only ``lowers`` what is granted is made also while the others cannot be told of it.
+        A change that only ``lowers`` what is granted is made also while the others cannot see it.
         """
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         try:

@@ -44,10 +44,10 @@ class Capabilities:
     reasons: bool | None = None  # whether it thinks before it answers
     reasoning_tokens: Count | None = None  # the most thought before one answer
     overbilled: Count | None = None  # tokens of a bill that shows no limit: it is not asked again
-    hidden_tokens: Count | None = None  # the most input billed beside a prompt: set aside for each call
+    hidden_tokens: Count | None = None  # the most input billed on top of a prompt: reserved for each call
 
     def thinking_room(self, spec: ModelSpec) -> int:
-        """Return how many tokens ``spec`` may think before it answers, beside those of the answer itself."""
+        """Return how many tokens ``spec`` may think before it answers, on top of those of the answer itself."""
         if spec.thinking_tokens is not None:
             return spec.thinking_tokens
         if self.reasons is False or "thinking_room" in self.refused:

@@ -46,7 +46,7 @@ from metacog_pipeline.llm.wire.errors import redacted
 from metacog_pipeline.llm.wire.events import HttpCall, UnsupportedConstraint
 from metacog_pipeline.llm.wire.events import Reply as WireReply
 
-MOST_HIDDEN_TOKENS = 100_000  # beside a prompt; the longest system messages of proxies have a third
+MOST_HIDDEN_TOKENS = 100_000  # on top of a prompt; the longest system messages of proxies have a third
 LONG_PAUSE_S = 20.0  # waits that are reported
 SAID_AGAIN_S = 600.0
 # Statuses of gateways that gave up on a model which may have answered, and billed, behind them.
@@ -56,7 +56,7 @@ _logger = logging.getLogger(__name__)
 
 
 def read_reply(spec: ModelSpec, wire: type[WireReply], key: str | None, reply: Reply) -> Completion:
-    """Return what a reply says, whatever it is: an answer nobody foresaw must not end the run."""
+    """Return the completion of any reply: an unforeseen one must not end the run."""
     try:
         return wire.read(spec, reply.status, reply.headers, reply.body, key, closed=reply.closed)
     except Exception as error:
@@ -236,7 +236,7 @@ class HttpChatModel:
                 raise
 
     async def _attempt(self, call: _Call) -> _Attempt:
-        """Wait for leave to send, send, read, and give everything back; whatever happens, what it cost is charged."""
+        """Wait for leave to send, send, read, and give everything back; its cost is charged in any case."""
         with self._halt.unsent() as leaves:
             async with self._own_limit:
                 slot = await self._rate.admit(self._limiter.acquire)

@@ -73,7 +73,7 @@ def output_token_bound(spec: ModelSpec, request: ChatRequest, known: Capabilitie
 
 
 def priced(spec: ModelSpec) -> bool:
-    """Whether a cost can be told: the model is free, or both of its prices are given."""
+    """Whether a cost is known: the model is free, or both of its prices are given."""
     return price_list(spec) is not None
 
 
@@ -209,7 +209,7 @@ def _doubt(count: int | None, least: int, most: int, of_what: str) -> str | None
 
 
 def beyond(count: int, most: int) -> bool:
-    """Whether a bill is above the most; some servers count a handful of tokens of their template beside it."""
+    """Whether a bill is above the most; some servers also count a handful of tokens of their template."""
     return count > most + max(TOLERATED_TOKENS, most * TOLERATED_SHARE)
 
 

@@ -1,4 +1,4 @@
-"""A provider's invoice beside what the kept calls were charged: per model and day, with the difference.
+"""A provider's invoice compared with the charges of kept calls: per model and day, with the difference.
 
 An invoice is a CSV file as providers' consoles export it: a row says a day, a model and dollars, under one of the names
 below; rows of one model and day (input, output, cached input) are added up. Days are days in UTC, as providers count them.

@@ -10,7 +10,7 @@ A session counts against the budget with all that it was granted while it lives,
 and with ``settled + reserved`` once it is dead (its lock is free): the calls under way when it was killed may have
 been billed. After a restart of the machine the last two figures may be older than the calls, so a session that died
 in an earlier boot counts with its grant. The sum never passes the cap, and is never below what was spent. A batch outlives
-the process that submits it: what it may cost is a record of its own, held until its results tell.
+the process that submits it: what it may cost is a record of its own, held until its results are there.
 
 One budget among many homes is kept by PostgreSQL: the row of a home says what it may have spent at most (``granted``) and
 what it spent; the cap leaves to one home what the rows of the others do not hold. A row is durable before the home uses
@@ -131,8 +131,8 @@ def _read(path: Path) -> Record:
                 fields = json.loads(line)
                 return Record(*(fields[name] for name in Record.__slots__))
     raise StoreError(
-        f"ledger record {path} is damaged, so what was spent cannot be told: restore it, or move it away if the "
-        "answers kept in this home tell the whole cost"
+        f"ledger record {path} is damaged, so what was spent is unknown: restore it, or move it away if the "
+        "answers kept in this home have the whole cost"
     )
 
 
@@ -150,7 +150,7 @@ def _alive(path: Path) -> bool:
 
 
 def boot_id() -> str:
-    """Return what names this start of the machine, where the system tells."""
+    """Return what names this start of the machine, where the system reports it."""
     with contextlib.suppress(OSError, ValueError):
         text = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
         return text if text.replace("-", "").isalnum() else NO_BOOT

@@ -1,4 +1,4 @@
-"""Opening the models of a study: one HTTP client and one limiter for each account, whatever the models are called."""
+"""Opening the models of a study: one HTTP client and one limiter for each account, independent of the models' names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models that ask nobody: a respondent inside this process, and answers that were collected elsewhere."""
+"""Models without a provider: a simulated respondent in this process, and replayed answers."""
 
 from __future__ import annotations
 

@@ -256,7 +256,7 @@ def key_of(spec: ModelSpec, environment: Mapping[str, str]) -> str | None:
         return None
     given = environment.get(variable)
     key = (given or "").strip()
-    if key and key.isascii() and key.isprintable() and " " not in key:  # can stand in a header
+    if key and key.isascii() and key.isprintable() and " " not in key:  # fit for a header
         return key
     found = "is not set" if given is None else "holds characters no key has" if key else "is set but empty"
     raise StudyError(f"model {spec.name}: environment variable {variable} {found}; export your key under it")

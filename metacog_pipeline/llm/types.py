@@ -171,7 +171,7 @@ class Completion:
     error_kind: ErrorKind | None = None
     error_code: str | None = None
     error_param: str | None = None
-    error_message: str | None = None  # one redacted line for people
+    error_message: str | None = None  # one redacted line for users
 
     @property
     def empty(self) -> bool:
@@ -220,7 +220,7 @@ def request_json(request: ChatRequest) -> str:
                 "max_tokens": s.max_tokens,
                 "seed": s.seed,
                 "top_logprobs": s.top_logprobs,
-                "stop": [],  # part of every kept identity; nobody sends any
+                "stop": [],  # part of every kept identity; never sent
             },
             "constraint": constraint_fields(request.constraint),
             "step": request.step,

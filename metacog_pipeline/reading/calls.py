@@ -49,7 +49,7 @@ Calls = Mapping[str, Call]  # by step
 def ended(call: Call | None, limit: str = "max_tokens") -> tuple[str, str] | None:
     """Return status and reason of a call without a whole reply; None of one that can be read. ``limit`` is what to raise.
 
-    A reply that a limit cut is ``too_long`` whatever it says, except in mode ``logit_bias``, where one token is all that
+    A reply that a limit cut is ``too_long`` in any case, except in mode ``logit_bias``, where one token is all that
     was asked for, and where the model had ended its turn before.
     """
     if call is None:

@@ -52,9 +52,9 @@ _ANSWERED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 LONGEST_END = 100_000  # characters at either end of a reply that are looked at: a longer one is no answer
-MOST_READ = 32_000  # characters of a turn, its last: no answer stands before so many
+MOST_READ = 32_000  # characters of a turn, its last: no answer comes before so many
 MOST_SPEAKERS = 50  # lines that may begin another's turn and are looked at
-_SHORT = 60  # characters of a reply before the next speaker that are an answer, whatever they say
+_SHORT = 60  # characters of a reply before the next speaker that are an answer in any wording
 _CUT = "\n…\n"
 
 _PLAIN = {
@@ -120,7 +120,7 @@ class Envelope:
 
 
 def spoken(reply: str) -> str:
-    """Return what a reply says beside its thinking, every character as it is; both ends of a very long one."""
+    """Return a reply without its thinking, every character as it is; both ends of a very long one."""
     return _without_thinking(_both_ends(reply)).strip()
 
 
@@ -132,7 +132,7 @@ def turn_of(reply: str) -> str:
 
 
 def _only_thinks(text: str) -> bool:
-    """Return whether a reply ends in the midst of thinking: a limit cut it, whatever its call says."""
+    """Return whether a reply ends in the midst of thinking: a limit cut it, even if the call does not say so."""
     marks = [*_MARK.finditer(text)]
     return bool(marks) and not _ends(marks[-1])
 
@@ -150,7 +150,7 @@ def _both_ends(reply: str) -> str:
 def _without_thinking(text: str) -> str:
     """Return ``text`` with its thinking blank.
 
-    The next mark that ends thinking ends it, whatever was opened meanwhile: thoughts mention such marks. A mark that is
+    The next mark that ends thinking ends it, even if others were opened: thoughts mention such marks. A mark that is
     not closed hides all after it; one that ends what was not begun, which some servers leave, hides all before it.
     """
     if "<|channel|>" in text:

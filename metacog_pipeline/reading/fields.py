@@ -53,7 +53,7 @@ class Field(Protocol):
         """The name that a reply gives it: answer, decision, confidence, bet."""
 
     def read(self, said: str) -> Found:
-        """Read what stands under the name; places count from its first character."""
+        """Read the value of the name; places count from its first character."""
         ...
 
     def find(self, text: str) -> Found:
@@ -101,7 +101,7 @@ _MARKUP = " \t\n*_.,;:!()[]<>\"'`$\\{}~|"
 
 
 # --- one of several options ---------------------------------------------------------------------------------------------
-# What may stand behind a letter that is no word: its end, a sign, or the reason.
+# What may follow a letter that is no word: its end, a sign, or the reason.
 _AFTER = (
     r"(?=[ \t]*(?:$|[).,;:!\]*\"'<>\n($}|/]|-\s|[\u3040-\u9fff\uac00-\ud7a3])|[ \t]+(?:is|because|since|as|seems|would"
     r"|over|with|at|for|due|given|based|and|or|are|were|both|which|that|though|but|not|here|confidence)\b)"
@@ -111,7 +111,7 @@ _STATED = re.compile(
     r"(?i:[ \t]*(?:\b(?:is|would\s+be|must\s+be|should\s+be|option|letter|with|the|es|la|ist|est)\b|[:是은]))*"
     rf"[ \t$]*[(\[<\"'*:]*([A-Z])(?i:{_AFTER})"
 )
-# A letter that stands as one: at the beginning, behind a sign or one of these words, never inside a name ("hepatitis B").
+# A letter by itself: at the beginning, after a sign or one of these words, never inside a name ("hepatitis B").
 _MENTION = re.compile(
     r"(?:^|[\n(\[*\"',:;>→$]|-[ \t]|\b(?i:options?|answer|choice|letter|either|both|but|is|be|for|with|pick|choose|select"
     rf"|say|towards?|than|on|to|or|and|between|leaves|leaving)[ \t]+)[ \t$]*([A-Z])(?i:{_AFTER})"
@@ -195,7 +195,7 @@ class Letter:
 
 
 def _as_option(text: str) -> str:
-    """Return ``text`` for comparing options: true and yes are one, and so is whatever begins with "none of"."""
+    """Return ``text`` for comparing options: true and yes are one, and so is all that begins with "none of"."""
     said = {"yes": "true", "no": "false"}.get(simple(text), simple(text))
     return "none of" if said.startswith("none of") else said
 
@@ -327,7 +327,7 @@ class Number:
     def read(self, said: str) -> Found:
         """Read the number behind a label; of a calculation its result."""
         bare = _SURE_SENTENCE.sub(lambda found: " " * len(found[0]), unboxed(said))
-        bare = re.split(r"(?<=\d)\s*(?:≈|~=)", bare)[0]  # what is exact stands before its rounding
+        bare = re.split(r"(?<=\d)\s*(?:≈|~=)", bare)[0]  # the exact value precedes its rounding
         if UNKNOWN.match(bare):
             return WITHHELD
         if _VAGUE.search(bare):
@@ -336,8 +336,8 @@ class Number:
         if len({round(in_unit(each, self.unit), 12) for each in found}) < 2:
             return self._of(found[0], bare) if found else NOTHING
         between = bare[found[0].end : found[1].start + (bare[found[1].start :].lstrip()[0] == "-")]
-        beside = BETWEEN.fullmatch(between) or re.search(r"\bbetween\b", bare, re.IGNORECASE)
-        if beside and "=" not in bare:
+        ranged = BETWEEN.fullmatch(between) or re.search(r"\bbetween\b", bare, re.IGNORECASE)
+        if ranged and "=" not in bare:
             return AMBIGUOUS
         if bare.rstrip(" .$").endswith("="):
             return NOTHING  # the result is missing
@@ -373,7 +373,7 @@ _OF_TOP = re.compile(
     r"\s*(\d+)\b(?!/)",
     re.IGNORECASE,
 )
-_WHOLES = (5, 10, 100)  # of which a share is stated, whatever the scale
+_WHOLES = (5, 10, 100)  # of which a share is stated, on any scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -449,7 +449,7 @@ class Bet(Confidence):
 
 @dataclass(frozen=True, slots=True)
 class Worded:
-    """A confidence in the words of ``scale``, each with the chance it stands for."""
+    """A confidence in the words of ``scale``, each with its probability."""
 
     scale: Mapping[str, float]
     name: str = "confidence"
@@ -461,7 +461,7 @@ class Worded:
         return NOTHING if share is None else Found("ok", share, 0, len(said))
 
     def find(self, text: str) -> Found:
-        """Find none: such words stand in many sentences."""
+        """Find none: such words occur in many sentences."""
         return NOTHING
 
 

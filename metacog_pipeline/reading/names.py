@@ -73,7 +73,7 @@ _TITLE = re.compile(
 )
 _CJK = re.compile(r"([\u3040-\u30ff\u3400-\u9fff])")
 
-# What a name may stand with or without: Lake Tanganyika, the Pacific Ocean. "City" is none of them: Mexico is a country.
+# Words that a name may have or lack: Lake Tanganyika, the Pacific Ocean. "City" is none of them: Mexico is a country.
 _KINDS = frozenset(
     ("lake", "ocean", "sea", "river", "mount", "mt", "desert", "strait", "peninsula", "island", "islands")
 )
@@ -87,7 +87,7 @@ _NOT = re.compile(r"\W*(?:not|never|before|after|until)\b", re.IGNORECASE)
 
 
 def signs(text: str) -> list[str]:
-    """Return the signs that stand at the words of ``text``."""
+    """Return the signs at the words of ``text``."""
     return [each.strip() for each in _SIGNS.findall(plain(text))]
 
 
@@ -181,7 +181,7 @@ def stated(sentence: str, keys: Sequence[str]) -> str | None:
 
 
 def has_words(text: str, keys: Iterable[str]) -> bool:
-    """Return whether one of ``keys`` stands in ``text`` as whole words, in simple form, whatever is said of it."""
+    """Return whether ``text`` has one of ``keys`` as whole words, in simple form, in any context."""
     said = _spaced(text)
     return any(_key(key).words in said and bool(_whole(_key(key).words).search(said)) for key in keys)
 
@@ -280,7 +280,7 @@ class ShortText:
         return bare if found is None or any(same(bare, alias) for alias in self.aliases) else found
 
     def _is(self, said: str) -> str | None:
-        """Return the alias that ``said`` is: as it stands, without a note in brackets, behind "it is", "last, first"."""
+        """Return the alias that ``said`` is: unchanged, without a note in brackets, after "it is", "last, first"."""
         forms = {said, _NOTE.sub("", said), _SAYS.sub("", said), _SAYS.sub("", _NOTE.sub("", said))}
         forms |= {re.split(r"\s[-–—]+\s|,\s|;\s", form, maxsplit=1)[0] for form in forms}
         if said.count(",") == 1:

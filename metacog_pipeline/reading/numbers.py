@@ -17,7 +17,7 @@ _WORDS = {word: value for value, word in enumerate(ONES)} | {word: 10 * n for n,
 _SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "dozen": 12.0}
 _SHORT_SCALES = {"k": 1e3, "m": 1e6, "b": 1e9, "mn": 1e6, "mio": 1e6, "bn": 1e9}
 _SHORT_SCALES |= dict.fromkeys("万萬만", 1e4) | dict.fromkeys("亿億억", 1e8)
-# Words of other languages count where they stand alone.
+# Words of other languages count where they are alone.
 _ALONE = {
     word: value
     for words in (
@@ -211,7 +211,7 @@ def in_percent(said: str) -> bool:
 
 # --- which of several numbers is the answer: the result of what is worked out, not what it is worked out from ---
 _MONTHS = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|ene|abr|ago|dic|mär|mai|okt|dez)\w{0,8}"
-# What stands beside an answer: notes in brackets, the day of a date, places in an order, a modulus.
+# What accompanies an answer: notes in brackets, the day of a date, places in an order, a modulus.
 _ASIDE = re.compile(
     r"(?<=[^\s=+*×·/(-])(?:\s+|(?<=[^\x00-\x7f]))[(\[][^()\[\]]{0,200}[)\]]|±\s*[\d.,]+"
     rf"|\b\d{{1,2}}(?:st|nd|rd|th)?\.?(?=\s+(?:de\s+|of\s+)?{_MONTHS})"
@@ -224,7 +224,7 @@ TAKES_BACK = re.compile(
     r"|re-?check\w*|recount\w*|sorry|hm+)\b[\W_]*",
     re.IGNORECASE,
 )
-#: What stands between two numbers of which a text does not say which it means.
+#: Words between two numbers of which a text does not say which it means.
 BETWEEN = re.compile(
     r"\s*%?,?\s*(?:-|to|or|and|/|maybe|perhaps|bis|o|oder)\s*(?:possibly|maybe|perhaps)?\s*", re.IGNORECASE
 )
@@ -236,7 +236,7 @@ _EQUALS = re.compile(r"[=≈]")
 
 
 def meant(text: str, found: Sequence[Quantity], unit: str | None) -> Quantity | None:
-    """Return the number that ``text`` gives as its answer; None where several stand side by side."""
+    """Return the number that ``text`` gives as its answer; None where there are several."""
     text = _ASIDE.sub(lambda aside: " " * len(aside[0]), text)
     rest = [each for each in found if text[each.start : each.end].strip()] or list(found)
     for mark in [*TAKES_BACK.finditer(text)][-1:]:

@@ -151,7 +151,7 @@ def _sureness(record: Record) -> float | None:
 
 
 def _unnamed(text: str, found: Sequence[Record], fields: Sequence[Field]) -> Record | Found:
-    """Read a turn that names no answer: a short one as it stands, else what its sentences state."""
+    """Read a turn that names no answer: a short one whole, else what its sentences state."""
     first, said = fields[0], NOTHING
     before = text[: min((record.start for record in found), default=len(text))]
     if len(text.strip()) <= _SHORT_TURN:

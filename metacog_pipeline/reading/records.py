@@ -1,7 +1,7 @@
 """The records of a turn: what it states under names. JSON objects, labelled lines, numbered guesses, in order of place.
 
 A record holds one value per name: ``answer``, ``confidence``, ``decision``, ``bet``, ``pre`` and ``post`` (confidence
-before and after answering), and whatever else a reply names itself.
+before and after answering), and anything else that a reply names itself.
 The names are those of prompts in use, in English, Spanish, German, French, Chinese and Korean.
 """
 
@@ -20,7 +20,7 @@ MOST_OBJECTS = 1_000  # brackets of one reply that may open one; what lies beyon
 MOST_BROKEN = 20  # braces that open none and are looked at twice
 MOST_OF_OBJECT = 20_000  # characters from the brace on that are looked at
 
-# The words of prompts and replies for each name, as they stand before a colon. Longer ones come first.
+# The words of prompts and replies for each name, as written before a colon. Longer ones come first.
 WORDS: Mapping[str, tuple[str, ...]] = {
     "pre": (
         r"pre[\\ _-]{0,3}confidence", r"(?:initial|prior|predicted)[ \t_-]confidence",
@@ -58,7 +58,7 @@ _SEVERAL = re.compile(r"^(?:answers|guesses|candidates|predictions|responses|opt
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What stands under a name: as text, or as the JSON value it was; ``start`` and ``end`` are its place in the turn."""
+    """The value of a name: as text, or as the JSON value it was; ``start`` and ``end`` are its place in the turn."""
 
     said: str
     start: int
@@ -68,7 +68,7 @@ class Value:
 
 @dataclass(slots=True)
 class Record:
-    """Values by name that belong together, and where they stand."""
+    """Values by name that belong together, and their places."""
 
     start: int
     end: int
@@ -95,7 +95,7 @@ _DECODER = json.JSONDecoder()
 _TEXT = r""""(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'"""
 _BRACES = re.compile(rf"{_TEXT}|[{{}}]")
 _COMMENTS = re.compile(rf"(?P<text>{_TEXT})|//[^\n]*|/\*.*?\*/|,(?=\s*[}}\]])", re.DOTALL)
-#: What a form leaves to fill in, repeated as it stands: <letter A-F>, <0 or 1>, [your answer].
+#: What a form leaves to fill in, repeated unchanged: <letter A-F>, <0 or 1>, [your answer].
 TEMPLATE = re.compile(
     r"\W*(?:<[^<>]*(?:\b(?:letter|digit|number|your|answer|confidence|option|insert|integer|rating)\b"
     r"|\w\s*(?:-|to|or|\||/)\s*\w)[^<>]*>"
@@ -105,7 +105,7 @@ TEMPLATE = re.compile(
 
 
 def objects(text: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the JSON objects of a turn, each before those that it holds, mended where that takes no guess."""
+    """Yield the JSON objects of a turn, each before those that it holds, repaired where that takes no guess."""
     for data, _, _ in _decoded(text):
         yield from _held(data)
 
@@ -118,7 +118,7 @@ def _held(data: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _decoded(text: str) -> Iterator[tuple[Any, int, int]]:
-    """Yield each object, or list of objects, that stands in ``text``, with its place."""
+    """Yield each object, or list of objects, in ``text``, with its place."""
     end = broken = 0
     for mark in islice(re.finditer(r"[{\[]", text), MOST_OBJECTS):
         start = mark.start()
@@ -171,7 +171,7 @@ def _flat(data: Any) -> Iterator[tuple[Mapping[str, Any], bool]]:
 
 
 def _known(key: str) -> str | None:
-    """Return the name that the key of an object or the head of a column stands for."""
+    """Return the name that the key of an object or the head of a column means."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])|[\s_-]+", " ", key).strip()  # confidenceScore
     return next((name for name, words in _NAMED.items() if words.fullmatch(spaced)), None)
 
@@ -269,7 +269,7 @@ _CELL = re.compile(
 
 
 def _labels(text: str) -> Iterator[tuple[str, int, Value]]:
-    """Yield names, their places and what stands behind them; a confidence that is only spoken of is left out."""
+    """Yield names, their places and the values after them; a confidence that is only spoken of is left out."""
     found = [*_LABEL.finditer(text)]
     for label, end in zip(found, [*(each.start() for each in found[1:]), len(text)], strict=False):
         yield _name(label), label.start(), _line(text, label.end(), end)

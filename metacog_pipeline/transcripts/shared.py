@@ -97,7 +97,7 @@ def read_head(store: Store, folder: PartitionFolder) -> tuple[Head, str]:
 def writing(folder: PartitionFolder) -> Iterator[SharedPartition | None]:
     """Hold the lock of ``folder`` and, where its home is attached to a store, its lease there: yielded, else None.
 
-    On entry the folder gets all the store has, and a journal the rows that only the Parquet copy has; on exit the store gets
+    On entry the folder gets all the store has, and in a journal the rows only the Parquet copy has; on exit the store gets
     what the folder has, unless writing to it failed.
     """
     with locked(folder):

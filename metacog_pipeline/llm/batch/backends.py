@@ -98,7 +98,7 @@ class Calls:
         return decoded, reply.headers
 
     async def download(self, url: str, target: IO[bytes]) -> None:
-        """Write what stands at ``url`` to ``target``."""
+        """Write the body of ``url`` to ``target``."""
         await self._sent(HttpCall(url, self._headers, b"", method="GET"), MAX_RESULT_BYTES, target)
 
     async def _sent(self, call: HttpCall, most: int, into: IO[bytes] | None = None) -> Reply:
@@ -123,7 +123,7 @@ class Calls:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a batch stands at the provider: ``word`` is the provider's, ``results`` the addresses of its results."""
+    """The state of a batch at the provider: ``word`` is the provider's, ``results`` the addresses of its results."""
 
     phase: Literal["running", "ended", "failed"]
     word: str
@@ -146,7 +146,7 @@ class Backend:
     """What the batches of the providers differ in.
 
     ``submit`` sends requests and returns the provider's name of their batch; ``state`` says how a batch that was looked
-    at stands; ``read`` takes a line of results, decoded, and returns None where it is none. ``head`` stands before the body
+    at stands; ``read`` takes a line of results, decoded, and returns None where it is none. ``head`` precedes the body
     of a request. The list of an account's batches is at ``path``: ``entries``, each called by its ``name``, asked for with
     ``page`` and going on behind ``after``. ``mark`` is the field of a batch's metadata that bears ours.
     """
@@ -168,7 +168,7 @@ class Backend:
         return self.head.replace("ID", custom_id).encode() + body + b"}"
 
     async def look(self, calls: Calls, remote: str) -> Look:
-        """Return how a batch stands."""
+        """Return the state of a batch."""
         found, _ = await calls.json("GET", f"{calls.root}/{self.path}/{_escaped(remote)}")
         return self.state(found, calls.root)
 
@@ -218,7 +218,7 @@ class Backend:
 
 
 def read_line(backend: Backend, line: bytes) -> Line | None:
-    """Return what a line of results means; None where it is none, whatever stands in it."""
+    """Return what a line of results means; None where it is none, for any content."""
     decoded = values.load(line)
     try:
         return backend.read(decoded) if isinstance(decoded, dict) else None
@@ -354,7 +354,7 @@ def _gemini_read(decoded: values.JsonDict) -> Line | None:
 
 # --- shared -------------------------------------------------------------------------------------------------------------
 def _name(found: object, key: str) -> str:
-    """Return a name the provider gave; raise `Later` for one that cannot stand in an address."""
+    """Return a name the provider gave; raise `Later` for one that does not fit an address."""
     name = values.str_at(found, key)
     if name is None or not NAME.fullmatch(name) or ".." in name:
         said = f"the provider named what was made in a way that cannot be used: {key} is missing or odd"

@@ -1,9 +1,9 @@
-"""A model that is asked through batches: a call whose answer is not there yet is given up, and made again when it is.
+"""A model behind a batch API: a call without its answer yet is pending, and repeated when the answer is there.
 
 A task that meets such a call ends with `Pending`; its request is queued, or in a batch under way. When every task is
 answered or pending, `BatchModel.next` writes the queued requests down as batches, sets their worst case aside and submits
 them. Then the pending tasks run again: what they asked before is in the store, and what the batch brought comes back as
-ordinary completions. So nothing waits in memory but requests, and a process that starts anew does nothing else than one
+ordinary completions. So nothing waits in memory but requests, and a process that starts does nothing else than one
 that went on.
 """
 
@@ -126,7 +126,7 @@ class BatchModel:
     async def next(self) -> bool:
         """Submit what was asked for, and look at every batch once; False where the tasks have nothing to go on with.
 
-        Nobody waits for a provider here: a later session goes on with what is under way. Raises ``BudgetError`` where not
+        No process waits for a provider here: a later session continues with pending batches. Raises ``BudgetError`` where not
         one request can be paid for, ``ProviderError`` where a batch cannot go on without the user.
         """
         while self._queued and await self._submit():

@@ -2,14 +2,14 @@
 
 ::
 
-    record.json      where it stands; replaced whole
+    record.json      its state; replaced whole
     answers.txt      of each request the answer it asks for, the most it can cost, and the request
     results.jsonl    what came back, as it came
 
     submitting ──> submitted ──> collected ──> done
          │              │
          │              └─> refused (the provider does not take it; nothing is billed)
-         └─> looked for by its mark; where it is not there, forgotten, and its requests are asked anew
+         └─> looked for by its mark; where it is not there, forgotten, and its requests are asked again
 
 A batch ``submitting`` may have been sent. Those who write a record hold the lock of the partition it belongs to. Where
 several hosts share a store, a record goes there with every change, before what it announces happens: another host goes on
@@ -123,7 +123,7 @@ class Batch:
             ) from None
 
     def share(self, *paths: Path) -> None:
-        """Bring the store that hosts share, where there is one, to what stands at ``paths``."""
+        """Update the shared store, where there is one, with the files at ``paths``."""
         if (store := store_of(self.home)) is None:
             return
         for path in paths:
@@ -195,7 +195,7 @@ def _read(path: Path) -> BatchRecord:
     except (OSError, ValueError) as error:
         raise StoreError(
             f"the record of a batch, {path}, cannot be read ({type(error).__name__}): restore it from a copy; without "
-            "it nobody knows what was submitted"
+            "it the submitted requests are unknown"
         ) from None
 
 

@@ -1,7 +1,7 @@
 """Answer a batch of requests with a model in this process: transformers' ``generate``, each row held to its own request.
 
 The rows of a batch belong to different questions, so each has its own random numbers, seeded by what was asked: the same
-question gets the same draw whatever it is batched with. Drawing is done with Gumbel noise (the largest of log p + g is a
+question gets the same draw in any batch. Drawing is done with Gumbel noise (the largest of log p + g is a
 draw from p), so that the library may always take the largest.
 """
 

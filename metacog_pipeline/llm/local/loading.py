@@ -48,7 +48,7 @@ def _load(name: str, folder: str, digest: str, device: str, dtype: str) -> Loade
 
 
 def open_folder(name: str, folder: str, device: str, dtype: str) -> Loaded:
-    """Open the model of a folder anew, for one who means to change it; errors as of :func:`load`."""
+    """Open the model of a folder for a caller that changes it, without the cache; errors as of :func:`load`."""
     try:
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -91,7 +91,7 @@ def open_shape(name: str, folder: str) -> Loaded:
 
 @contextlib.contextmanager
 def _opening(name: str, folder: str, device: str) -> Iterator[None]:
-    """Say in one line whatever a strange folder makes the libraries raise."""
+    """Turn any error of the libraries about a folder into one line."""
     try:
         yield
     except Exception as error:

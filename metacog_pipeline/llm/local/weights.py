@@ -16,7 +16,7 @@ def weights_digest(folder: str) -> str | None:
     """Return the SHA-256 of a model folder's configuration, tokenizer and weights; None where there is no model.
 
     Files above 16 MiB are sampled: their length and 256 blocks of 64 KiB spread evenly, ends included. Training changes
-    nearly every weight, so a sample tells two checkpoints apart in a fraction of the time that reading them takes.
+    nearly every weight, so a sample distinguishes two checkpoints in a fraction of the time that reading them takes.
     """
     path = Path(folder)
     try:

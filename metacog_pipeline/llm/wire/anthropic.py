@@ -26,7 +26,7 @@ def _thinking(spec: ModelSpec, known: Capabilities, *, sampled: bool) -> values.
     """Return how much to think: a budget where the study sets one, else as the model sees fit for the effort asked.
 
     Newer models refuse a budget: they think as they see fit, and the limit on tokens holds the budget too. One that was
-    seen to think unasked, and takes no temperature (``sampled``), is told to do what it does, so that it can be shown.
+    seen to think unasked, and takes no temperature (``sampled``), is asked for its thinking, so that it can be shown.
     """
     display = "summarized" if known.shows_reasoning(spec) else None
     if spec.thinking_tokens == 0:
@@ -122,7 +122,7 @@ class MessageReply(events.Reply):
         return None  # pings, ends of blocks, and what later versions add
 
     def _add(self, place: object, piece: object) -> None:
-        """Add a piece of a content block; blocks of thinking are kept apart by a blank line."""
+        """Add a piece of a content block; blocks of thinking are separated by a blank line."""
         choice = self.at(0)
         match values.str_at(piece, "type"):
             case "text" | "text_delta":
@@ -140,7 +140,7 @@ class MessageReply(events.Reply):
         self.count(usage)
 
     def _usage(self, counted: values.JsonDict) -> Usage:
-        """Return the tokens; those read from or written to the prompt cache are counted apart there, and added here."""
+        """Return the tokens; those read from or written to the prompt cache are counted separately, and added here."""
         sent = values.count_at(counted, "input_tokens")
         written = values.count_at(counted, "cache_creation_input_tokens")
         cached = values.count_at(counted, "cache_read_input_tokens")

@@ -25,7 +25,7 @@ SHOWN = {
     **dict.fromkeys(("service_tier", "error_code", "error_param"), NAME_LIMIT),
     **dict.fromkeys(("finish_detail", "error_message"), MESSAGE_LIMIT),
 }
-#: Codes after which no further call can succeed, whatever status they come with.
+#: Codes after which no further call can succeed, with any status.
 FATAL_CODES = frozenset({
     "account_deactivated", "api_key_invalid", "authentication_error", "insufficient_balance", "insufficient_credits",
     "insufficient_funds", "insufficient_permissions", "insufficient_quota", "invalid_api_key", "model_not_found",

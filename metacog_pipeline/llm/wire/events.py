@@ -56,7 +56,7 @@ class UnsupportedConstraint(ValueError):
 
 
 def events_of(body: bytes, content_type: str) -> list[bytes] | None:
-    """Return the data of each event of a stream; ``None`` for a body in one piece, whatever it calls itself.
+    """Return the data of each event of a stream; ``None`` for a body in one piece of any content type.
 
     Servers answer a request for a stream with JSON or HTML under either type. An event that was not closed counts.
     """
@@ -167,7 +167,7 @@ class Reply(ABC):
         self.reports: list[tuple[values.JsonDict, int]] = []
         self.names: dict[str, str] = {}
         self.choices: dict[int, Choice] = {}
-        self.lead = Choice()  # the one that is read: with the lowest index, wherever it stands
+        self.lead = Choice()  # the one that is read: with the lowest index, in any order
         self._decoded: object = None  # the last event
         self._problem: values.JsonDict | None = None
 
@@ -312,7 +312,7 @@ class Reply(ABC):
 
 
 def _detail(words: values.JsonDict) -> str | None:
-    """Return what a provider says of an end beside the word for it."""
+    """Return the provider's detail on an end, in addition to the word for it."""
     about, native = words.get("stop_details"), values.str_at(words, "native_finish_reason")
     filters = values.dict_at(words, "content_filter_results") or {}
     filtered = sorted(name for name, result in filters.items() if values.at(result, "filtered") is True)

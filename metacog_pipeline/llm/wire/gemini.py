@@ -99,15 +99,15 @@ class ContentReply(events.Reply):
         return None
 
     def _usage(self, counted: values.JsonDict) -> types.Usage:
-        """Return the tokens; thinking is output, also where only the total tells of it."""
+        """Return the tokens; thinking is output, also where only the total includes it."""
         got = values.count_at(counted, "candidatesTokenCount")
         thought = values.count_at(counted, "thoughtsTokenCount")
         sent = values.count_at(counted, "promptTokenCount")
         output = None if got is None and thought is None else (got or 0) + (thought or 0)
         tools = values.count_at(counted, "toolUsePromptTokenCount") or 0  # input, and part of the total
-        beside = values.left_of(values.count_at(counted, "totalTokenCount"), sent, output, tools)
-        if output is not None and beside:
-            output, thought = output + beside, (thought or 0) + beside
+        extra = values.left_of(values.count_at(counted, "totalTokenCount"), sent, output, tools)
+        if output is not None and extra:
+            output, thought = output + extra, (thought or 0) + extra
         return types.Usage(sent, output, thought, values.count_at(counted, "cachedContentTokenCount"))
 
     def _trouble(self, finish: str | None) -> str | None:

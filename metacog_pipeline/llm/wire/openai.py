@@ -98,9 +98,9 @@ class ChatReply(events.Reply):
     def _usage(self, counted: values.JsonDict) -> types.Usage:
         """Return the tokens.
 
-        Some count reasoning beside the completion instead of within it (xAI, Gemini in OpenAI's format), and reasoning
+        Some count reasoning on top of the completion instead of within it (xAI, Gemini in OpenAI's format), and reasoning
         that is more than the completion cannot be within it. All of it is billed, so all of it is output here. What a
-        total holds beside input and output is thought, unless it is what a cache held.
+        total has on top of input and output is thought, unless it is what a cache held.
         """
         details = values.dict_at(counted, "prompt_tokens_details")
         cached, written = (values.count_at(details, name) for name in ("cached_tokens", "cache_write_tokens"))
@@ -109,11 +109,11 @@ class ChatReply(events.Reply):
         sent, got = (values.count_at(counted, name) for name in ("prompt_tokens", "completion_tokens"))
         thought = values.count_at(counted.get("completion_tokens_details"), "reasoning_tokens")
         if got is not None:
-            beside = values.left_of(values.count_at(counted, "total_tokens"), sent, got)
-            if beside == (cached or 0) + (written or 0):
-                sent, beside = None if sent is None else sent + beside, 0
-            if beside := max(beside, thought if thought is not None and thought > got else 0):
-                got, thought = got + beside, max(thought or 0, beside)
+            extra = values.left_of(values.count_at(counted, "total_tokens"), sent, got)
+            if extra == (cached or 0) + (written or 0):
+                sent, extra = None if sent is None else sent + extra, 0
+            if extra := max(extra, thought if thought is not None and thought > got else 0):
+                got, thought = got + extra, max(thought or 0, extra)
         return types.Usage(sent, got, thought, cached, written)
 
     def _trouble(self, finish: str | None) -> str | None:
@@ -126,8 +126,8 @@ class ChatReply(events.Reply):
 
     def _logprobs(self, text: str, thought: str | None) -> tuple[types.TokenLogprob, ...]:
         tokens = values.token_logprobs(self.lead.tokens)
-        apart = thought is not None and leading_thought(text) is None
-        return tokens_of_answer(tokens, text) if apart else tokens
+        separate = thought is not None and leading_thought(text) is None
+        return tokens_of_answer(tokens, text) if separate else tokens
 
 
 def _added(said: values.JsonDict, choice: events.Choice) -> bool:
@@ -191,7 +191,7 @@ def leading_thought(text: str) -> str | None:
 def tokens_of_answer(tokens: tuple[types.TokenLogprob, ...], text: str) -> tuple[types.TokenLogprob, ...]:
     """Return the tokens of the answer ``text`` where ``tokens`` begin with those of the thinking before it (vLLM).
 
-    Empty where nobody can tell where the answer begins: a probability must not be read off a thought.
+    Empty where it is unknown where the answer begins: a probability must not be read off a thought.
     """
     said, words = text.strip(), [token.token for token in tokens]
     if not said:
@@ -203,6 +203,6 @@ def tokens_of_answer(tokens: tuple[types.TokenLogprob, ...], text: str) -> tuple
             return tokens[place:]
     if reply.strip() in said:  # listed for a part of the answer
         return tokens
-    # Tokens that end inside a character do not spell the answer; the tag before it stands all the same.
+    # Tokens that end inside a character do not spell the answer; the tag before it counts all the same.
     closed = [place for place, word in enumerate(words) if _CLOSED.fullmatch(word.strip())]
     return tokens[closed[-1] + 1 :] if closed else ()

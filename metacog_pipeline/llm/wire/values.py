@@ -36,7 +36,7 @@ def load(body: bytes) -> object:
 
 
 def given(value: object) -> bool:
-    """Whether a field says anything: it is not empty, and no word that stands for nothing."""
+    """Whether a field says anything: it is not empty, and no word for an absent value."""
     if not isinstance(value, str):
         return bool(value)
     word = value.strip().lower()
@@ -44,7 +44,7 @@ def given(value: object) -> bool:
 
 
 def at(value: object, key: str) -> object:
-    """Return what stands under ``key`` when ``value`` is an object."""
+    """Return the value of ``key`` when ``value`` is an object."""
     return value.get(key) if isinstance(value, dict) else None
 
 
@@ -81,7 +81,7 @@ def count_at(value: object, key: str) -> int | None:
 
 
 def left_of(total: int | None, *parts: int | None) -> int:
-    """Return how many tokens a ``total`` holds beside its ``parts``; 0 where one of them was not counted."""
+    """Return how many tokens a ``total`` has on top of its ``parts``; 0 where one of them was not counted."""
     known = [part for part in parts if part is not None]
     return 0 if total is None or len(known) < len(parts) else max(0, total - sum(known))
 
