@@ -26,7 +26,7 @@ Fault = tuple[str, str, int]  # what failed, why, the exit code of a command in 
 
 @dataclass(frozen=True, slots=True)
 class StageResult:
-    """One stage of one partition: its figures, whether its check passed, and what is to be mended in the benchmark.
+    """One stage of one partition: its figures, whether its check passed, and what is to be corrected in the benchmark.
 
     One that ``blocks`` keeps later stages from running.
     """

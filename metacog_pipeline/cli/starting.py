@@ -165,7 +165,7 @@ def _examine(study: Study, offline: bool, form: str) -> NoReturn:
         printing.value([{"state": each.state, "subject": each.subject, "text": each.text} for each in found])
     else:
         asked, failed = " (nobody was asked)" if offline else "", sum(each.state == "fail" for each in found)
-        again = f"{failed} of {len(found)} checks failed: mend them and run `metacog doctor` again{asked}"
+        again = f"{failed} of {len(found)} checks failed: correct them and run `metacog doctor` again{asked}"
         lines = [*(each.line for each in found), again if failed else f"A run can start{asked}."]
         click.echo("\n".join(lines))
     sys.exit(exit_code(found))

@@ -35,7 +35,7 @@ def check_kept(study_file: Path, repair: bool) -> None:
     raise StoreError(f"{places} put aside: metacog run {study_file} rebuilds what is missing")
 
 
-def _answers(study: Study, mend: bool) -> int:
+def _answers(study: Study, repair: bool) -> int:
     """Check every partition; print what was found, return how much is damaged."""
     from metacog_pipeline.transcripts import verification
     from metacog_pipeline.transcripts.folder import kept_folders
@@ -48,7 +48,7 @@ def _answers(study: Study, mend: bool) -> int:
     )
     printing.say(said, **counts)
     _show([line for each in checked for line in each.damage])
-    for each in (one for one in checked if mend and one.damage):
+    for each in (one for one in checked if repair and one.damage):
         done = verification.repair(each)
         aside = [str(path) for path in done.aside]
         what = f"put aside {', '.join(path.name for path in done.aside) or 'nothing'}"
@@ -76,7 +76,7 @@ def _money(study: Study) -> int:
     return 0
 
 
-def _tables(study: Study, mend: bool) -> int:
+def _tables(study: Study, repair: bool) -> int:
     """Read every other Parquet file of the home; return how many are torn. What no run rebuilds is left in place."""
     from metacog_pipeline.leaderboard.views import why_torn
 
@@ -86,7 +86,7 @@ def _tables(study: Study, mend: bool) -> int:
     more = "; no run makes it again: copy it back, or import it once more"
     printing.say(f"tables: {len(paths):,} files made from answers or imported", tables=len(paths))
     _show([f"{path}: cannot be read ({why}){more if path in by_hand else ''}" for path, why in torn.items()])
-    for path in torn.keys() - by_hand if mend else ():
+    for path in torn.keys() - by_hand if repair else ():
         printing.say(f"  put aside {put_aside(path)}", put_aside=[str(path)])
     return len(torn)
 

@@ -115,7 +115,7 @@ def _broken_alone(home: Home, project: Project, files: Sequence[str]) -> dict[st
             try:
                 _Build(home, Views(connection, project, files, others)).make_all()
             except BrokenError as error:
-                found[name] = f"left off the board; mend what the benchmark returns ({error})"
+                found[name] = f"left off the board; correct what the benchmark returns ({error})"
     return found if len(found) < len(views.asked) else {}
 
 

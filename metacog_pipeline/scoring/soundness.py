@@ -18,7 +18,7 @@ _HAIR = 1e-9  # rounding may pass the end of a range
 
 
 class Soundness(NamedTuple):
-    """The estimates of a run, how many rows make no sense, and what to mend, a line each."""
+    """The estimates of a run, how many rows make no sense, and what to correct, a line each."""
 
     estimates: pl.DataFrame
     senseless: int
@@ -29,7 +29,7 @@ def score_soundly(benchmark: Bound, partition: Partition) -> Soundness:
     """Score one run and check it; estimates with faults carry no digest, so the next run scores them again."""
     found = files.score(benchmark, partition)
     odd = senseless(benchmark, found)
-    failed = (f"a measure failed: {each}; mend its compute" for each in failures_in(found))
+    failed = (f"a measure failed: {each}; correct its compute" for each in failures_in(found))
     faults = (*senseless_lines(odd), *_unharmonised(partition), *failed)
     if faults:
         write_frame(found, files.run_estimates_path(partition), "")
@@ -56,7 +56,7 @@ def senseless_lines(odd: pl.DataFrame) -> Iterator[str]:
     for row in odd.unique("measure", maintain_order=True).iter_rows(named=True):
         low, high = row["min"], row["max"]
         said = f"measure {row['measure']} is {row['estimate']} [{row['low']}, {row['high']}] under {row['condition']}"
-        yield f"{said}, outside {low} to {high} or no whole interval; mend its compute or the range it declares"
+        yield f"{said}, outside {low} to {high} or no whole interval; correct its compute or the range it declares"
 
 
 def _unharmonised(partition: Partition) -> Iterator[str]:

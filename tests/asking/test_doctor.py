@@ -251,7 +251,7 @@ def test_a_spent_budget_and_a_missing_one_are_told_apart(tmp_path):
     found = look(study_of(tmp_path, model("small"), budget=""))
     assert said_of(found, "budget") == ["warn no budget_usd is set: nothing would stop the spending"]
     found = look(study_of(tmp_path, '[[models]]\nname = "s"\nprovider = "simulated"\n', budget=""))
-    assert said_of(found, "budget") == ["ok nobody who is asked costs money"]
+    assert said_of(found, "budget") == ["ok no model of the study costs money"]
     assert said_of(found, "s") == ["ok costs nothing"]
 
 

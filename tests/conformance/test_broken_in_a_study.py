@@ -43,7 +43,7 @@ BROKEN = {
     "lossy": ("derive = lambda self, responses, judged: responses.head(1)", "lossy.derive returns 1 of 12 responses"),
     "failing": (
         "measures = (toy.SomeTrivia.measures[0], c.Measure('confidence', 'x', lambda group: 1 / 0, words='x'))",
-        "a measure failed: confidence: ZeroDivisionError: division by zero; mend its compute",
+        "a measure failed: confidence: ZeroDivisionError: division by zero; correct its compute",
     ),
     "percent": (
         "measures = (toy.SomeTrivia.measures[0], c.Measure('confidence', 'x', "

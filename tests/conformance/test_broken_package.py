@@ -23,7 +23,7 @@ WRONG_CLASS = {
     "Settings = dict": "shaky.Settings is no subclass of contract.Settings; derive it",
     "Item = str": "shaky.Item is no subclass of contract.Item; derive it",
     "measures = toy.SomeTrivia.measures * 2": "accuracy is declared 2 times; rename or remove one",
-    'measures = (c.Measure("bare", "bare"),)': "bare has no compute and stands in no MeasureSet",
+    'measures = (c.Measure("bare", "bare"),)': "bare has no compute and is in no MeasureSet",
     "measures = 5": "its measures cannot be read",
     "versions = {}": "versions has no entry for items, asking, parsing, judging, scoring",
     'tables = (dataclasses.replace(toy.SomeTrivia.tables[0], name="responses"),)': "every benchmark has its responses",

@@ -105,7 +105,7 @@ def test_the_benchmark_whose_rows_break_a_test_is_left_off(home, sound, what):
     file, rows, said = BROKEN[what]
     write(home, FILES[file], rows)
     [(left_out, why)] = build(home).failures.items()
-    assert left_out == NAME and said in why and "mend what the benchmark returns" in why
+    assert left_out == NAME and said in why and "correct what the benchmark returns" in why
     assert not any(count(home, table, NAME) for table in SHARED)
     assert whole(home) == before
 

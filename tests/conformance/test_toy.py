@@ -65,7 +65,7 @@ def test_a_hash_that_is_not_stable_is_found(toy, tmp_path, monkeypatch):
         ((), "no Question names the family models"),
         ((("Which?", ("other", "accuracy")),), "no Question names the family models"),
         ((("Which?", ("models", "nothing")),), "models of nothing is made by no contrast"),
-        ((("Which?", ("models", "accuracy")), ("Which?", ("models", "ece"))), "stands there twice"),
+        ((("Which?", ("models", "accuracy")), ("Which?", ("models", "ece"))), "is there twice"),
         ((("Which?", ("models", "accuracy")), ("What?", ("models", "ece"))), "models bears on two questions"),
     ],
 )

@@ -65,7 +65,7 @@ def test_files_that_do_not_fit_keep_it_off_and_leave_the_others(home):
     broken = pl.DataFrame([row])
     broken.write_parquet(home / f"estimates/{NAME}/models/alpha.parquet")
     [(left_out, why)] = build(home).failures.items()
-    assert left_out == NAME and "mend what the benchmark returns" in why and "'a lot'" in why
+    assert left_out == NAME and "correct what the benchmark returns" in why and "'a lot'" in why
     assert run_query(home, "select count(*) from estimates where benchmark = 'metamedqa'").rows == ((6,),)
     for table in ("estimates", "leaderboard", "items", "responses"):
         assert run_query(home, f"select count(*) from {table} where benchmark = '{NAME}'").rows == ((0,),), (

@@ -55,7 +55,7 @@ BOARD = Board(
         "published": " (two of its 115 items keyed E still offer the right answer: a respondent that never errs misses "
         "those two)",
         "sample": " (written for this project; not comparable with the literature)",
-        "corrected": " (the published set with its known anomalies mended; not comparable with the literature)",
+        "corrected": " (the published set with its known anomalies corrected; not comparable with the literature)",
         "custom": " (the study's own)",
     },
 )

@@ -101,7 +101,7 @@ def read_table(path: Path, name: str) -> Texts:
             rows.append((int(label), sentence))
         elif line:
             raise SourceError(
-                f"{path}:{number}: expected 0 or 1, a tab and a sentence, found {line[:60]!r}; replace or mend the file"
+                f"{path}:{number}: expected 0 or 1, a tab and a sentence, found {line[:60]!r}; replace or correct the file"
             )
     return _both_labels(path, name, rows)
 

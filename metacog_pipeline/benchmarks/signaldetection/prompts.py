@@ -129,7 +129,7 @@ def _read(path: Path, base: Wording | None = None) -> Wording:
     ratings = data.get("ratings", base.ratings if base else RATINGS)
     if not isinstance(ratings, int) or isinstance(ratings, bool) or not 2 <= ratings <= MAX_RATINGS:
         raise StudyError(
-            f"{path}: ratings = {ratings!r} must be a whole number from 2 to {MAX_RATINGS}; mend it"
+            f"{path}: ratings = {ratings!r} must be a whole number from 2 to {MAX_RATINGS}; correct it"
         )
     prompts = {
         (task, condition): require_text(f"{path}: prompts.{task}.{condition}", text)

@@ -126,7 +126,7 @@ class BatchModel:
     async def next(self) -> bool:
         """Submit what was asked for, and look at every batch once; False where the tasks have nothing to go on with.
 
-        No process waits for a provider here: a later session continues with pending batches. Raises ``BudgetError`` where not
+        No process waits for a provider here: a later session continues. Raises ``BudgetError`` where not
         one request can be paid for, ``ProviderError`` where a batch cannot go on without the user.
         """
         while self._queued and await self._submit():

@@ -275,7 +275,7 @@ def _quirky(item: Item, quirks: Sequence[Quirk]) -> Item:
         found = item.kind if quirk.field == "kind" else options[letter]
         if found != quirk.standard:
             raise SourceError(
-                f"{item.item_id}: quirk on {quirk.field} expects {quirk.standard!r}, found {found!r}; mend the quirk file"
+                f"{item.item_id}: quirk on {quirk.field} expects {quirk.standard!r}, found {found!r}; correct the quirk file"
             )
         if quirk.field == "kind":
             item = item.model_copy(update={"kind": quirk.published})
@@ -400,7 +400,7 @@ def build(
 def _refuse(dataset: str, violations: Iterable[Violation]) -> None:
     if broken := [each for each in violations if not each.advisory]:
         raise SourceError(
-            f"{dataset} data set: {len(broken)} broken rule(s), first {broken[0].render()}; mend its files"
+            f"{dataset} data set: {len(broken)} broken rule(s), first {broken[0].render()}; correct its files"
         )
 
 

@@ -72,7 +72,7 @@ class Row:
         """Return what an edit may change, by field; raises SourceError where a choice A to D is missing."""
         if not set(CHOICES) <= set(self.options):
             given = ", ".join(self.options)
-            raise SourceError(f"row {self.place}: options {given} given, A, B, C and D needed; mend the row")
+            raise SourceError(f"row {self.place}: options {given} given, A, B, C and D needed; correct the row")
         return {"question": self.question, **{f"options.{each}": self.options[each] for each in CHOICES}}
 
 
@@ -174,7 +174,7 @@ def _read(record: type[RecordT], line: Line, **given: object) -> RecordT:
         return read
     except UnicodeEncodeError:
         raise SourceError(
-            f"{line.where}: holds a lone surrogate, which is no Unicode text; mend the row"
+            f"{line.where}: holds a lone surrogate, which is no Unicode text; correct the row"
         ) from None
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
@@ -185,7 +185,7 @@ def _read(record: type[RecordT], line: Line, **given: object) -> RecordT:
 
 def _refused(line: Line, field: str, wrong: str) -> SourceError:
     named = "" if line.row.get("item_id") is None else f" ({str(line.row['item_id'])[:80]})"
-    return SourceError(f"{line.where}{named}: field {field!r} {wrong}; mend the row")
+    return SourceError(f"{line.where}{named}: field {field!r} {wrong}; correct the row")
 
 
 def parse_row(line: Line, place: int) -> Row:
@@ -242,7 +242,7 @@ def apply_change(text: str, change: Change, name: str) -> str:
         if seen != change.count:
             raise SourceError(
                 f"{name}: {change.field}: the text to find occurs {seen} times, not {change.count}: looked for "
-                f"{_clip(change.find)}, found {_clip(text)}; mend the edit record"
+                f"{_clip(change.find)}, found {_clip(text)}; correct the edit record"
             )
         return text.replace(change.find, change.replace or "")
     if text != change.before:
@@ -251,7 +251,7 @@ def apply_change(text: str, change: Change, name: str) -> str:
         first = next((at for at, (one, other) in pairs if one != other), min(len(before), len(text)))
         raise SourceError(
             f"{name}: {change.field}: the text before the edit does not match: expected {_clip(before, first)}, found "
-            f"{_clip(text, first)}; mend the edit record or use its parent set"
+            f"{_clip(text, first)}; correct the edit record or use its parent set"
         )
     return change.after or ""
 
@@ -267,13 +267,13 @@ def edited_key(parent: Row, edit: EditRecord | None) -> str:
         return parent.answer_idx or ""
     if edit.answer_before != parent.answer_idx:
         raise SourceError(
-            f"{edit.item_id}: answer_before is {edit.answer_before} but the parent's key is {parent.answer_idx}; mend the "
+            f"{edit.item_id}: answer_before is {edit.answer_before} but the parent's key is {parent.answer_idx}; correct the "
             "edit record"
         )
     if edit.answer_after not in KEYS_AFTER[edit.edit_kind]:
         raise SourceError(
             f"{edit.item_id}: answer_after is {edit.answer_after} but {edit.edit_kind} leads to "
-            f"{' or '.join(KEYS_AFTER[edit.edit_kind])}; mend the edit record"
+            f"{' or '.join(KEYS_AFTER[edit.edit_kind])}; correct the edit record"
         )
     return edit.answer_after
 
@@ -297,7 +297,7 @@ def edits_by_index(parents: Sequence[Row], edits: Iterable[EditRecord], prefix: 
         elif at in chosen:
             wrong = "two accepted edit records of one item"
         if wrong:
-            raise SourceError(f"{edit.item_id}: {wrong}; mend the edit record")
+            raise SourceError(f"{edit.item_id}: {wrong}; correct the edit record")
         chosen[at] = edit
     return chosen
 
