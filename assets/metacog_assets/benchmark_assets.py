@@ -1,4 +1,4 @@
-"""The assets of one benchmark, made from its contract: the only place that knows in which order its stages stand.
+"""The assets of one benchmark, built from its contract: the only place that knows the order of its stages.
 
 steps of construction → transcripts [→ choice → transcripts of a later condition] → responses [→ judgements]
 → run_estimates → comparisons

@@ -48,7 +48,7 @@ def board_assets(benchmarks: Sequence[str]) -> list[dg.AssetsDefinition]:
 
     @dg.asset(group_name="boards", deps=[leaderboard], owners=owners)
     def report(context: dg.AssetExecutionContext, study: StudyResource) -> dg.MaterializeResult:
-        """The pages people read: boards, figures, transcripts; they open from disk and load nothing."""
+        """The report: boards, figures, transcripts; they open from disk and load nothing."""
         with one_line(context, study):
             own = study.load()
             with staleness.noted_report(own):

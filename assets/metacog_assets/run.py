@@ -71,19 +71,19 @@ class Command:
     force: bool = False
     launched: int = 0
     failures: list[tuple[str, str, int]] = field(default_factory=list)  # what, why, exit code
-    beside: bool = False  # what failed, others have finished
+    others_finished: bool = False
 
     @property
     def exit_code(self) -> int:
-        """That of the failures where all are of one kind and nothing stands beside them, else "some failed"."""
+        """That of the failures where all are of one kind and no other finished, else "some failed"."""
         codes = {code for *_, code in self.failures}
-        alike = len(codes) == 1 and (not self.beside or codes == {WAITING})
+        alike = len(codes) == 1 and (not self.others_finished or codes == {WAITING})
         return codes.pop() if alike else SOME_FAILED if codes else 0
 
     def say(self, line: str) -> None:
         """Print one line of progress."""
         if not self.quiet:
-            with contextlib.suppress(OSError):  # nobody listens any more: no reason to stop what is paid for
+            with contextlib.suppress(OSError):  # no reader is left: no reason to stop what is paid for
                 print(line, file=sys.stderr, flush=True)
 
     def fail(self, what: str, reason: str, code: int = SOME_FAILED) -> None:
@@ -110,7 +110,7 @@ class Command:
     def materialize(
         self, what: str, assets: Collection[str], tags: Mapping[str, str] | None = None
     ) -> set[str]:
-        """Launch one run and remember what failed; return the steps begun. KeyboardInterrupt where it was told to end."""
+        """Launch one run and remember what failed; return the steps begun. KeyboardInterrupt after a signal to end."""
         self.say(f"{what} ...")
         self.launched += 1
         keys = [dg.AssetKey(name) for name in sorted(assets)]
@@ -134,7 +134,7 @@ class Command:
 
 
 def _interrupted(result: dg.ExecuteInProcessResult) -> bool:
-    """Whether a run ended because this process, or the run in the UI, was told to."""
+    """Whether a run ended by a signal to this process or from the UI."""
     errors = [event.job_failure_data.error for event in result.all_events if event.is_job_failure]
     named = any(error is not None and error.cls_name in INTERRUPTIONS for error in errors)
     cancelled = dg.DagsterEventType.RUN_CANCELED in {event.event_type for event in result.all_events}
@@ -149,7 +149,7 @@ def run(command: Command) -> int:
     more = True
     while more:  # what one pass has made lets the next one find more
         more = _stages(command, work) or _choices(command, work, chosen)
-    command.beside = len(command.failures) - before < len(work)
+    command.others_finished = len(command.failures) - before < len(work)
     found = staleness.stale(command.study)
     if built and (command.force or found.compared or found.leaderboard or found.report):
         before = len(command.failures)

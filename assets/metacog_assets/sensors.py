@@ -35,7 +35,7 @@ Evaluated = dg.SensorResult | dg.SkipReason
     minimum_interval_seconds=15,
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Keeps the partitions those of the study file; builds items, reads, scores and publishes what is stale. "
-    "Asks nobody and costs nothing.",
+    "Asks no model and costs nothing.",
 )
 def score_and_publish(context: dg.SensorEvaluationContext) -> Evaluated:
     """Launch what is stale and costs nothing."""
@@ -79,12 +79,12 @@ SENSORS = [score_and_publish, batches_ended]
 
 
 def _stale(study: Study) -> Iterator[dg.RunRequest]:
-    """Yield the runs that make what is stale and asks nobody."""
+    """Yield the runs that make what is stale and asks no model."""
     found = staleness.stale(study)
     for benchmark in (bound(study, name) for name in study.enabled if name in BENCHMARKS):
         steps = [construction.step_of(benchmark, name) for name in found.steps.get(benchmark.name, ())]
         if steps and not any(step.asks for step in steps):
-            with contextlib.suppress(MetacogError):  # of a source, say: who starts the step is told
+            with contextlib.suppress(MetacogError):  # of a source, say: the step reports it
                 state = construction.input_digest(benchmark, steps[0])
                 yield _request(assets_of(benchmark, [step.name for step in steps]), state)
         if chosen := choices_of(benchmark):

@@ -39,7 +39,7 @@ def answer(benchmark: Bound, partition: Partition) -> StageResult:
                 respond=second_ask.Patient(benchmark, spec) if spec.provider == "simulated" else None,
                 on_progress=show,
             )
-    return _asked(outcome, replayed=spec.provider == "replay")  # the rest of an import is nobody's fault
+    return _asked(outcome, replayed=spec.provider == "replay")  # an import lacks the rest by design
 
 
 def read(benchmark: Bound, partition: Partition) -> StageResult:

@@ -1,4 +1,4 @@
-"""What every step does alike: errors that people can act on, one partition after another, a check over all of them."""
+"""Shared by all steps: errors that users can act on, one partition after another, a check over all of them."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ BOARD = Board(
         "said too often, above 0 too seldom. missing, unknown: recall of E and F; false E, false F: share of E and F\n"
         "where A to D is right; when sure: accuracy at confidence 5; N/A: no such answers.\n"
     ),
-    marked="!: a fifth or more of all answers; the recall beside it is inflated (8.4 % of the published keys are E).\n",
+    marked="!: a fifth or more of all answers; the recall next to it is inflated (8.4 % of the published keys are E).\n",
     about={
         "published": " (two of its 115 items keyed E still offer the right answer: a respondent that never errs misses "
         "those two)",

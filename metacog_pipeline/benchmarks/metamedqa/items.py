@@ -77,7 +77,7 @@ class Item(item.Item):
 
     ``source_index`` is the 0-based row of the parent set (None for fictional items); ``source_target`` the key before
     editing (None where unknown); ``edit_kind`` what was done to the parent item, if anything; ``tags`` names subsets
-    reported apart, such as ``media_absent_but_answerable`` or ``anomaly``.
+    reported separately, such as ``media_absent_but_answerable`` or ``anomaly``.
     """
 
     question: str

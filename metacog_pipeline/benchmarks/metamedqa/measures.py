@@ -1,6 +1,6 @@
 """What is measured: shares of the answers, and what rests on level of confidence × right or wrong.
 
-The measures are those of Tables 3 and 4 of the paper and of the public runner, and further shares that tell why a
+The measures are those of Tables 3 and 4 of the paper and of the public runner, and further shares that show why a
 number is what it is. Accuracy is over all items asked: one without a letter counts as wrong. An item with a letter but
 no confidence counts everywhere except in the measures of confidence. ECE and Brier read confidence c as (c - 1)/4;
 the measures ending in ``_fifths`` read it as c/5.
@@ -13,7 +13,7 @@ criterion c says how often it says so (below 0: too often). Rates have log-linea
 
 Efficiency (``…_mafc``) is that of a choice among m alternatives, over the items keyed A to D that were answered A to E: E
 ("none of the above") is an answer, F ("I do not know") is none, so m is 5. Items keyed E or F have no right option whose
-evidence could be compared. The M-ratio for m = 4 and 6 stands beside it, to see what the choice of m is worth.
+evidence could be compared. The M-ratio for m = 4 and 6 is reported too, to see what the choice of m is worth.
 """
 
 from __future__ import annotations
@@ -267,7 +267,7 @@ _OF_LEVELS = {
     "confidence_levels": "Levels used.",
     "commonest_confidence_share": "Share of the commonest level.",
     "d_mafc": "d′ behind the accuracy of a choice among 5 (items keyed A to D, answers A to E).",
-    "meta_d_mafc": "d′ of the ideal observer whose confidence would tell as much, choosing among 5.",
+    "meta_d_mafc": "d′ of the ideal observer whose confidence separates right from wrong as well, choosing among 5.",
     "m_ratio_mafc": "meta-d′ / d′ of a choice among 5. Cite this one.",
     "m_ratio_mafc_4": "The same: assumes 4 alternatives.",
     "m_ratio_mafc_6": "The same: assumes 6 alternatives.",

@@ -55,7 +55,7 @@ class Wording:
     """Every text of a study's prompts.
 
     ``instructions`` follows the options; ``confidence_request`` is the second user turn where letter and confidence
-    are asked apart; ``conditions`` maps a condition to its system message, ``""`` for none.
+    are asked separately; ``conditions`` maps a condition to its system message, ``""`` for none.
     """
 
     id: str

@@ -66,7 +66,7 @@ class Response(contract.Response):
     choice_probs: Annotated[list[float] | None, "probabilities of the letters, where kept"] = None
     confidence_probs: Annotated[list[float] | None, "probabilities of the levels, where kept"] = None
     off_menu_mass: Annotated[float | None, "probability outside the admissible letters, 0 to 1"] = None
-    tags: Annotated[tuple[str, ...], "subsets reported apart"] = ()
+    tags: Annotated[tuple[str, ...], "subsets reported separately"] = ()
     meta_info: Annotated[str, "examination step of the parent question"] = ""
     source_target: Annotated[str | None, "the letter of the parent question"] = None
 
@@ -131,7 +131,7 @@ def _shares(
 
 def again(response: Response, calls: Calls) -> Iterable[tuple[str, str]]:
     """Yield the step to ask once more and the form to ask for, of a reply that cannot be read."""
-    beside = "Confidence: <1-5>"
+    rating = "Confidence: <1-5>"
     forms = {"answer_unparsed": f"Answer: <A-F>\n{beside}", "confidence_unparsed": beside}
     if response.status in forms and "choice" not in _newest_mode(calls):
         yield "answer", forms[response.status]
@@ -215,7 +215,7 @@ class Rows(RowRules):
     """The whole set can be answered, also items a study leaves out, under every condition that has words."""
 
     condition = BASELINE
-    # "answer" comes late: beside a prediction it is the key.
+    # "answer" comes late: next to a prediction it is the key.
     own: ClassVar = {
         "choice": (
             *("choice", "model_answer", "prediction", "predicted", "pred", "selected", "extracted_answer"),
@@ -269,9 +269,9 @@ class Rows(RowRules):
         choice = str(said.get("choice", "")).strip().upper()
         if len(choice) != 1 or choice not in LETTERS:
             return None
-        nobody: Any = SimpleNamespace(item_id="", options=("",) * len(LETTERS), target=LETTERS[0])
-        texts = self.replies(nobody, self.condition, said)
-        found = self.seen(nobody, self.condition, texts)
+        blank: Any = SimpleNamespace(item_id="", options=("",) * len(LETTERS), target=LETTERS[0])
+        texts = self.replies(blank, self.condition, said)
+        found = self.seen(blank, self.condition, texts)
         return None if found.problems or found.answer == NONE else (texts[_ANSWER], found.answer)
 
     def questions(self, item: Item) -> Iterable[str]:

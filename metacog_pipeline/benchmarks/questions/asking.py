@@ -14,7 +14,7 @@ from metacog_pipeline.reading.reader import Reading
 from metacog_pipeline.study import wording
 
 ANSWER = "answer"
-#: Words of a scale, with the chances they stand for.
+#: Words of a scale, with their probabilities.
 SCALE = {
     "almost certain": 0.95, "very likely": 0.85, "likely": 0.7, "even": 0.5, "unlikely": 0.3, "very unlikely": 0.15,
     "almost no chance": 0.05,

@@ -129,8 +129,8 @@ class OwnQuestions(contract.Benchmark[Settings, Question, read.Response]):
         forced = responses.filter(pl.col("kept").is_null(), status="ok").unique(
             ["run", "item_id"], keep="first", maintain_order=True
         )
-        told = forced.select("run", "item_id", _forced="correct")
-        joined = responses.join(told, on=["run", "item_id"], how="left", maintain_order="left")
+        verdicts = forced.select("run", "item_id", _forced="correct")
+        joined = responses.join(verdicts, on=["run", "item_id"], how="left", maintain_order="left")
         held = pl.col("status") == "ok"
         return joined.with_columns(
             correct=pl.when(held).then(pl.coalesce("correct", "_forced")).otherwise("correct")

@@ -73,13 +73,13 @@ _FORMS = {
 
 def again(item: Item, condition: str, response: Response) -> Iterable[tuple[str, str]]:
     """Yield the step to ask once more and the form to ask for, of a reply that cannot be read."""
-    beside = _FORMS.get(condition, "")
+    rating = _FORMS.get(condition, "")
     if condition in SAMPLED or (condition not in _FORMS and response.status == "confidence_unparsed"):
         return
     if response.status == "answer_unparsed":
         yield ANSWER, f"Answer: <{'letter' if item.kind == 'choice' else 'answer'}>{beside}"
     elif response.status == "confidence_unparsed":
-        yield ANSWER, beside.strip()
+        yield ANSWER, rating.strip()
 
 
 def _single(item: Item, condition: str, calls: Calls) -> Response:

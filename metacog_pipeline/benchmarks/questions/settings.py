@@ -20,8 +20,8 @@ Elicitation = Literal[
 class Settings(sections.Settings):
     """``[benchmarks.questions]``: files of questions, and how confidence is elicited.
 
-    ``items`` are files beside the study file (JSON Lines, JSON, CSV, Parquet), or ``"sample"``; ``[]`` takes those of
-    imported logs alone, which are added to any. Each of ``conditions`` is asked apart. ``samples`` is how many answers
+    ``items`` are files next to the study file (JSON Lines, JSON, CSV, Parquet), or ``"sample"``; ``[]`` takes those of
+    imported logs alone, which are added to any. Each of ``conditions`` is asked separately. ``samples`` is how many answers
     agreement is counted over; ``limit`` asks that many questions, drawn by the study's seed.
     """
 

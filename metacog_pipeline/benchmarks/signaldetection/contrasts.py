@@ -136,7 +136,7 @@ def shifts(
             status, verdict, note = str(own.status[k]), None, row.note
             if status == "ok":
                 verdict = str(own.verdict[k])
-                examined = "d′ moved too" if own.examined[k] else "d′ did not move: c tells the same"
+                examined = "d′ moved too" if own.examined[k] else "d′ did not move: c says the same"
                 note = _joined(note, examined if name == "c_prime" else None)
             status = row.status if row.status != "ok" else status
             yield replace(row, measure=name, **plain, status=status, verdict=verdict, note=note)

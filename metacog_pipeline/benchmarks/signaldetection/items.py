@@ -48,7 +48,7 @@ P_DELETE = 0.5
 MAX_BYTES = 1024**3
 _PREFIXES = {"published": "sdt", "sample": "sample-sdt"}
 _SAMPLE_FILES = {REVIEWS: "reviews.tsv", SENTENCES: "sentences.tsv"}
-# The word in any case, without an ASCII letter beside it. No IGNORECASE: with it the ranges would take in the long s, the
+# The word in any case, without an ASCII letter next to it. No IGNORECASE: with it the ranges would take in the long s, the
 # Kelvin sign and the dotless i.
 _THE = re.compile(r"(?<![A-Za-z])[Tt][Hh][Ee](?![A-Za-z])")
 
@@ -225,7 +225,7 @@ def delete(sentence: str, place: tuple[int, int]) -> str:
 def violations(items: Sequence[Item], texts: Mapping[str, Texts]) -> list[str]:
     """Return one line per item that is not what its source and its label say; empty when all holds.
 
-    Checked without the code that deletes: a changed text of task C is its source row without one "the", white space apart.
+    Checked without the code that deletes: a changed text of task C is its source row without one "the", but for white space.
     """
     by_name = {each.name: each for each in texts.values()}
     ids = Counter(item.item_id for item in items)

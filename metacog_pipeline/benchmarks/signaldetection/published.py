@@ -40,7 +40,7 @@ Bound = Benchmark[Any, Any, Any]
 Row = dict[str, Any]
 DATASET = SOURCE = "published"
 KEEP = 16_000  # draws of each cell: the ends of an interval of a difference are then good to 0.005
-SEED = 0  # of the release, whatever a study's own: printed numbers are judged alike everywhere
+SEED = 0  # of the release, not the study's own: printed numbers are judged alike everywhere
 FILES = ("counts.csv", "criterion_counts.csv", "table_s1.csv", "table_s2.csv")
 #: d′ of the three models in the confidence experiment, mean by task (table S1): what `plan` takes for a study's models.
 SENSITIVITY = {"A": 3.25, "B": 2.38, "C": 1.78}

@@ -21,7 +21,7 @@ from metacog_pipeline.reading.calls import NOT_RUN, REFUSED, ended, read_step, r
 from metacog_pipeline.reading.fields import Binary, Confidence, Field
 
 UNREADABLE = ("answer_unparsed", "confidence_unparsed", REFUSED)
-# The words of each task for 0 and for 1, beside the digits.
+# The words of each task for 0 and for 1, next to the digits.
 WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "A": {"0": ("negative",), "1": ("positive",)},
     "B": {

@@ -123,7 +123,7 @@ class Correction:
 
 @dataclass(frozen=True, slots=True)
 class EditTable:
-    """The edits of a data set, what its ids start with, and what comparing two files tells besides.
+    """The edits of a data set, what its ids start with, and what a comparison of two files shows besides.
 
     ``order`` lists parent rows and, for fictional rows, question texts; ``notes`` what is wrong with the published data;
     ``quirks`` cells to set after building.

@@ -72,7 +72,9 @@ class Row:
         """Return what an edit may change, by field; raises SourceError where a choice A to D is missing."""
         if not set(CHOICES) <= set(self.options):
             given = ", ".join(self.options)
-            raise SourceError(f"row {self.place}: options {given} given, A, B, C and D needed; correct the row")
+            raise SourceError(
+                f"row {self.place}: options {given} given, A, B, C and D needed; correct the row"
+            )
         return {"question": self.question, **{f"options.{each}": self.options[each] for each in CHOICES}}
 
 
