@@ -40,7 +40,7 @@ Ints = NDArray[np.int64]
 Pairs = Sequence[tuple[int, int]]
 
 MOST_PAIRED = 25  # with more models Tukey's test shows each with the best one only
-N_DRAWS = 2000  # resamples of the items, shared by all groups; p is Wald's, so that it has no floor under Holm over many pairs
+N_DRAWS = 2000  # resamples of the items, shared by all groups; p is Wald's: it has no floor under Holm over many pairs
 _CORRECT = pl.col("correct").cast(pl.Float64)
 #: Measure -> which responses count, and their value.
 _MEASURES: dict[str, tuple[pl.Expr, pl.Expr]] = {

@@ -132,7 +132,7 @@ def _shares(
 def again(response: Response, calls: Calls) -> Iterable[tuple[str, str]]:
     """Yield the step to ask once more and the form to ask for, of a reply that cannot be read."""
     rating = "Confidence: <1-5>"
-    forms = {"answer_unparsed": f"Answer: <A-F>\n{beside}", "confidence_unparsed": beside}
+    forms = {"answer_unparsed": f"Answer: <A-F>\n{rating}", "confidence_unparsed": rating}
     if response.status in forms and "choice" not in _newest_mode(calls):
         yield "answer", forms[response.status]
 

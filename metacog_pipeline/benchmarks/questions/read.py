@@ -77,7 +77,7 @@ def again(item: Item, condition: str, response: Response) -> Iterable[tuple[str,
     if condition in SAMPLED or (condition not in _FORMS and response.status == "confidence_unparsed"):
         return
     if response.status == "answer_unparsed":
-        yield ANSWER, f"Answer: <{'letter' if item.kind == 'choice' else 'answer'}>{beside}"
+        yield ANSWER, f"Answer: <{'letter' if item.kind == 'choice' else 'answer'}>{rating}"
     elif response.status == "confidence_unparsed":
         yield ANSWER, rating.strip()
 

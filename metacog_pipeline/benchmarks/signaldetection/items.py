@@ -225,7 +225,7 @@ def delete(sentence: str, place: tuple[int, int]) -> str:
 def violations(items: Sequence[Item], texts: Mapping[str, Texts]) -> list[str]:
     """Return one line per item that is not what its source and its label say; empty when all holds.
 
-    Checked without the code that deletes: a changed text of task C is its source row without one "the", but for white space.
+    Checked without the code that deletes: a changed text of task C is its source row without one "the", white space aside.
     """
     by_name = {each.name: each for each in texts.values()}
     ids = Counter(item.item_id for item in items)

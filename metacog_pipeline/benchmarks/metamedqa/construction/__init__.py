@@ -275,7 +275,7 @@ def _quirky(item: Item, quirks: Sequence[Quirk]) -> Item:
         found = item.kind if quirk.field == "kind" else options[letter]
         if found != quirk.standard:
             raise SourceError(
-                f"{item.item_id}: quirk on {quirk.field} expects {quirk.standard!r}, found {found!r}; correct the quirk file"
+                f"{item.item_id}: quirk on {quirk.field} expects {quirk.standard!r}, found {found!r}; edit the quirk file"
             )
         if quirk.field == "kind":
             item = item.model_copy(update={"kind": quirk.published})

@@ -269,7 +269,7 @@ def edited_key(parent: Row, edit: EditRecord | None) -> str:
         return parent.answer_idx or ""
     if edit.answer_before != parent.answer_idx:
         raise SourceError(
-            f"{edit.item_id}: answer_before is {edit.answer_before} but the parent's key is {parent.answer_idx}; correct the "
+            f"{edit.item_id}: answer_before is {edit.answer_before} but the parent's key is {parent.answer_idx}; edit the "
             "edit record"
         )
     if edit.answer_after not in KEYS_AFTER[edit.edit_kind]:
