@@ -31,6 +31,7 @@ CONTRASTS = (
 )
 QUESTIONS = (
     Question(
-        "Which way to elicit confidence separates right from wrong best, of one model?", (ELICITATIONS, "auroc2")
+        "Which way to elicit confidence separates right from wrong best, of one model?",
+        (ELICITATIONS, "auroc2"),
     ),
 )
