@@ -10,7 +10,7 @@ ONE_THREAD := POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_
 WORKERS ?= $(shell echo $$(( $$(nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 2) + 1 )))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types ui docs lowest proofs bench numbers clean
+.PHONY: help demo test lint types ui docs lowest proofs bench clean
 
 help:
 	@echo "make demo   install, run the demo study through Dagster, print who does best"
@@ -21,7 +21,6 @@ help:
 	@echo "make lowest install the lowest versions that are allowed, run a part of the tests on them"
 	@echo "make proofs run whole studies end to end: minutes each, beside the tests"
 	@echo "make bench  measure speed and memory, write bench-results/"
-	@echo "make numbers hold the demo's numbers against those of version 0.1"
 
 $(VENV)/.uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -90,9 +89,6 @@ proofs: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	@$(BIN)/python -m pytest -m bench tests/performance -q
-
-numbers: $(VENV)/.dev
-	@$(BIN)/python tests/frozen/compare.py $(DEMO)/home
 
 clean:
 	rm -rf $(VENV) $(LOWEST) build $(DEMO) bench-results

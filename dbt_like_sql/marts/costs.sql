@@ -1,7 +1,7 @@
--- One row: what one model has cost on one benchmark, retired models and superseded answers included: it was all paid for.
--- Key: benchmark, model.
--- Source: calls, study/models.parquet.
--- #NOT_NULL(benchmark, model, calls)
+-- One row: what one model has cost on one benchmark under one condition, retired models and superseded answers included: it was all paid for.
+-- Key: benchmark, condition, model.
+-- Source: calls, items, study/models.parquet.
+-- #NOT_NULL(benchmark, condition, model, calls)
 -- columns:
 --   calls: calls kept, whatever their end
 --   answers: calls that ended ok, refused or truncated
@@ -30,6 +30,7 @@ with
     )
 select
     calls.benchmark,
+    concat_ws(' ', items.task, calls.condition) as condition,
     calls.model,
     count(*) as calls,
     count(*) filter (where calls.status <> 'failed') as answers,
@@ -57,5 +58,6 @@ select
     coalesce(any_value(models.listed), false) as listed
 from split as calls
 left join stg_models as models using (model)
-group by calls.benchmark, calls.model
-order by calls.benchmark, calls.model
+left join kept_items as items on items.benchmark = calls.benchmark and items.item_id = calls.item_id
+group by calls.benchmark, concat_ws(' ', items.task, calls.condition), calls.model
+order by calls.benchmark, condition, calls.model

@@ -41,20 +41,10 @@ with
                 and est.model = listed.model and est.measure = 'coverage'
         )
     ),
-    -- By which of several ways printed scores were made is not known; they stand beside those the study uses.
-    scored_as as (
-        select distinct benchmark, scoring from estimates where scoring is not null
-        union
-        select distinct boards.benchmark, split_part(boards.condition, ' ', 2)
-        from stg_boards as boards
-        inner join published_values as printed
-            on printed.benchmark = boards.benchmark and printed.condition = split_part(boards.condition, ' ', 1)
-        where boards.benchmark not in (select benchmark from estimates) and contains(boards.condition, ' ')
-    ),
     printed as (
         select
             said.benchmark,
-            concat_ws(' ', said.condition, scored_as.scoring) as condition,
+            said.condition,
             said.model,
             said.measure,
             said.value as estimate,
@@ -66,13 +56,12 @@ with
             if(said.value is null, 'the paper has no number here', 'ok') as status,
             said.place
         from published_values as said
-        left join scored_as using (benchmark)
         where said.model is not null and (said.value is not null or said.unit is not null)
             and (said.benchmark, said.dataset) in (select (benchmark, dataset) from asked)
             and not exists (select 1 from listed having count(*) = count_if(source = 'simulated') and count(*) > 0)
         -- The same number may be printed in several places: the one with an interval is the fuller.
         qualify row_number() over (
-            partition by said.benchmark, scored_as.scoring, said.condition, said.model, said.measure
+            partition by said.benchmark, said.condition, said.model, said.measure
             order by low is null, said.n is null, said.place
         ) = 1
     ),

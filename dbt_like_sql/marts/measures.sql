@@ -9,6 +9,7 @@
 --   headline: whether the benchmark is summed up by it beside others
 --   headline_condition: the condition under which it is: the plain one where it was asked, else the first
 --   trait: what it stands for in correlations between benchmarks
+--   detail: whether only experts look for it: no board and no question of the verdict shows it
 --   definition: how it is computed, in one or two sentences
 with
     known as (
@@ -43,6 +44,7 @@ select
     coalesce(said.headline, false) as headline,
     chosen.condition as headline_condition,
     said.trait,
+    coalesce(said.detail, true) as detail,
     said.paper,
     said.definition
 from known

@@ -11,8 +11,8 @@
 --     for good reasons)
 --   measure: what answers the question in this benchmark
 --   shown: whether the condition is the one that stands for the benchmark: its headline condition where it has the measure
---   rank: 1 plus the number of models that the primary paired test finds better in this benchmark and condition
---   best: the model the others are compared with: the first by rank, then by estimate
+--   n_better: models that the primary paired test finds better in this benchmark and condition
+--   best: the model the others are compared with: the first by n_better, then by estimate
 --   verdict: best; worse (the paired test finds the best model better), not separated (it does not), not tested, no value
 --   difference: the model's value minus that of the best model, on the items both answered
 --   difference_low: lower end of its interval at the level of the family of tests
@@ -38,7 +38,7 @@ with
     ),
     tested as (
         select
-            question, benchmark, measure, source, concat_ws(' ', task, condition, scoring) as condition, a as model, b as other,
+            question, benchmark, measure, source, concat_ws(' ', task, condition) as condition, a as model, b as other,
             value, low_adjusted as low, high_adjusted as high, p_adjusted as p, verdict, n, status
         from comparisons
         where question is not null and model is null
@@ -60,7 +60,7 @@ with
     ranked as (
         select
             cells.*,
-            if(cells.estimate is null, null, 1 + coalesce(n_better, 0)) as rank,
+            if(cells.estimate is null, null, coalesce(better.n_better, 0)) as n_better,
             if(said.higher_is_better, -1, 1) * round(cells.estimate, 9) as compared,
             dense_rank() over (
                 partition by cells.question, cells.benchmark
@@ -76,7 +76,7 @@ with
             *,
             if(estimate is null, null, first_value(if(estimate is null, null, model) ignore nulls) over (
                 partition by question, benchmark, condition, source
-                order by rank nulls last, compared nulls last, model
+                order by n_better nulls last, compared nulls last, model
                 rows between unbounded preceding and unbounded following
             )) as best
         from ranked
@@ -96,7 +96,7 @@ select
     led.coverage,
     led.low_n,
     led.status,
-    led.rank,
+    led.n_better,
     led.best,
     case
         when led.estimate is null then 'no value'
@@ -117,4 +117,4 @@ left join tests
     and tests.source = led.source and tests.model = led.model and tests.other = led.best
 order by
     list_position(['knows', 'calibrated', 'unanswerable', 'judgement'], led.question), led.benchmark, led.condition,
-    led.source, led.rank nulls last, led.compared nulls last, led.model
+    led.source, led.n_better nulls last, led.compared nulls last, led.model

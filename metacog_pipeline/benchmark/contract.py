@@ -307,6 +307,7 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
         """Return readable responses with ``correct`` (0/1), ``confidence`` (0..1) and ``n_alternatives``.
 
         By default the columns ``correct`` and ``confidence`` as they were read; empty where nothing is right or wrong.
+        Data set, task, condition, model, run and item stay as they are.
         """
         there = {"correct", "confidence"} <= set(responses.columns)
         found = responses.filter(status="ok") if there else responses.clear()

@@ -137,8 +137,8 @@ class Group:
 
     @property
     def label(self) -> str:
-        """The condition as boards show it: task, condition and scoring, as far as there are any."""
-        return " ".join(each for each in (self.task, self.condition, self.scoring) if each is not None)
+        """The condition as boards show it: the task, where there is one, and the condition."""
+        return " ".join(each for each in (self.task, self.condition) if each is not None)
 
     @property
     def key(self) -> tuple[str, ...]:

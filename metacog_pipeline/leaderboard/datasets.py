@@ -38,11 +38,16 @@ STUDY_TABLES = {
 MEASURES = _columns(
     String="benchmark measure label unit trait paper definition",
     Float64="min max",
-    Boolean="higher_is_better headline",
+    Boolean="higher_is_better headline detail",
 )
 #: What benchmarks declare to be asked of their answers, and the test that answers it: no file either.
 QUESTIONS = _columns(String="benchmark question asks family measure")
-_ITEMS = _columns(String="item_id dataset task question key kind item_hash", Int32="position")
+_ITEMS = pl.Schema(
+    {
+        **_columns(String="item_id dataset task question key kind item_hash", Int32="position"),
+        "own": pl.Struct([]),  # a map, which polars has no type for: see _TYPES
+    }
+)
 # What benchmarks call the question, the right answer and the sort of an item.
 _ITEMS_OWN = {
     **dict.fromkeys(("item_set", "target", "answer", "stimulus", "known_answer"), "varchar"),
@@ -66,6 +71,7 @@ _TYPES = {
     "Boolean": "boolean",
 }
 _TYPES[str(pl.Datetime("us", "UTC"))] = "timestamptz"
+_TYPES[str(pl.Struct([]))] = "map(varchar, varchar)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +127,7 @@ _SHAPES: tuple[tuple[str, Mapping[str, Any], tuple[str, ...]], ...] = (
         ("estimates/*/comparisons/*.parquet", f"{_PRINTED}/contrasts.parquet"),
     ),
     ("instruments", schemas.INSTRUMENT, ("estimates/*/instruments/*.parquet",)),
-    ("harmonised", schemas.HARMONISED, ("harmonised/**/*.parquet",)),
+    ("answers", schemas.ANSWER, ("harmonised/**/*.parquet",)),
     ("calibration", schemas.CALIBRATION, ("cross_benchmark/calibration.parquet",)),
     ("correlations", schemas.CORRELATION, ("cross_benchmark/correlations.parquet",)),
     ("curves", schemas.CURVES, ("estimates/*/curves/*.parquet", "cross_benchmark/curves.parquet")),

@@ -130,7 +130,7 @@ def _sql_of_answers(home: Home, anew: Recount, row: Mapping[str, Any]) -> str:
     own = f"{row['benchmark']}_responses"
     columns = read.columns_of(home).get(own, {})
     if not columns:
-        table, place = "responses", {name: row[name] for name in NAMES[:3]}
+        table, place = "answers", {name: row[name] for name in NAMES[:3]}
     else:
         first = next(anew.asked.select("dataset", "condition", "task").iter_rows(named=True), {})
         known = {name: value for name, value in first.items() if name in columns and value is not None}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import functools
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from metacog_pipeline import registry
@@ -15,6 +15,7 @@ from metacog_pipeline.scoring.estimates import measures_of
 from metacog_pipeline.scoring.harmonised_measures import AMONG_PEOPLE, DECLARED, PREFIX
 
 _FOLDER = Path(__file__).parent
+SHOWN = ("accuracy", "mean_confidence", "ece", "brier", "auroc2")  # what everybody reads of confidence
 
 
 @functools.cache
@@ -44,12 +45,15 @@ def meaning(own: Mapping[str, str], column: str) -> str | None:
 def declared_measures(benchmarks: Iterable[str]) -> Iterator[dict[str, object]]:
     """Yield one row of the dataset ``measures`` per measure the benchmarks declare, and per one they share."""
     for benchmark in sorted({*benchmarks} & {*registry.names()}):
-        for measure in measures_of(registry.load(benchmark)):
-            yield _row(benchmark, measure.name, measure, measure.paper)
+        own = registry.load(benchmark)
+        shown = {name for column in own.board.columns for name in column.measures}
+        shown |= {each.primary[1] for each in questions_of(own) if each.verdict is not None}
+        shown |= {PREFIX + name for name in SHOWN}
+        for measure in measures_of(own):
+            yield _row(benchmark, measure.name, measure, measure.paper, shown)
         for measure in (*DECLARED, *AMONG_PEOPLE):
-            yield _row(
-                benchmark, PREFIX + measure.name, measure, formulas().get(measure.name, {}).get("reference")
-            )
+            reference = formulas().get(measure.name, {}).get("reference")
+            yield _row(benchmark, PREFIX + measure.name, measure, reference, shown)
 
 
 def declared_questions(benchmarks: Iterable[str]) -> Iterator[dict[str, object]]:
@@ -67,8 +71,19 @@ def declared_questions(benchmarks: Iterable[str]) -> Iterator[dict[str, object]]
                 }
 
 
-def _row(benchmark: str, name: str, measure: Measure, paper: str | None) -> dict[str, object]:
+def _row(
+    benchmark: str, name: str, measure: Measure, paper: str | None, shown: Container[str]
+) -> dict[str, object]:
     low, high = measure.range
     same = {key: getattr(measure, key) for key in ("label", "higher_is_better", "headline", "trait")}
     words = {"unit": measure.unit.value, "paper": paper or None, "definition": measure.words or None}
-    return {"benchmark": benchmark, "measure": name, "min": low, "max": high, **same, **words}
+    detail = name not in shown and not measure.headline and measure.trait is None
+    return {
+        "benchmark": benchmark,
+        "measure": name,
+        "min": low,
+        "max": high,
+        "detail": detail,
+        **same,
+        **words,
+    }

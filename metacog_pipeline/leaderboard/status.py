@@ -119,7 +119,7 @@ def write_status(study: Study) -> None:
 def _first_condition(benchmark: Bound) -> str | None:
     """Return the condition the board of a benchmark opens with, as boards show it; None before that is known."""
     conditions = benchmark.conditions()
-    parts = [conditions[0].name if conditions else None, benchmark.scorings[0]]
+    parts = [conditions[0].name if conditions else None]
     if benchmark.grouped_by:
         if not items_path(benchmark.context.home, benchmark.name).exists():
             return None

@@ -59,7 +59,7 @@ def _compared(row: Mapping[str, Any]) -> Iterator[object]:
     yield from (
         row["question"] or "",
         row["benchmark"],
-        " ".join(filter(None, (row["task"], row["condition"], row["scoring"]))),
+        " ".join(filter(None, (row["task"], row["condition"]))),
     )
     yield from (row["measure"], row["family"], _short(row["value"]))
     ends = (row["low_adjusted"], row["high_adjusted"])

@@ -116,7 +116,7 @@ class Views:
             path = f"items/{name}.parquet"
             if path in self.files:
                 # The whole row is written as JSON before columns of other benchmarks stand beside it.
-                row = f"select *, to_json(own)::varchar as facts from read_parquet({text(path)}) as own"
+                row = f"select *, to_json(whole)::varchar as facts from read_parquet({text(path)}) as whole"
                 yield f"select {text(name)}, {columns}, facts from ({dataset.reading([path], row)})"
 
     def add_responses(self) -> None:

@@ -256,26 +256,16 @@ def _read(home: Home, benchmark: Benchmark, names: str) -> list[dict[str, Any]]:
 
 
 def _responses(home: Home, benchmark: str) -> str:
-    """Return SQL of every response: condition, model, item_id, correct, confidence, whether it could be read.
+    """Return SQL of every response: condition, model, run, item_id, correct, confidence, whether it could be read.
 
-    Verdicts come from `responses`, which holds the readable ones alike for all benchmarks; the others from the
-    benchmark's own table.
+    Where a condition has right and wrong answers, an answer that is neither could not be read.
     """
-    of_benchmark = f"from responses where benchmark = {text(benchmark)}"
-    judged = f"select condition, model, run, item_id, correct, confidence, true as readable {of_benchmark}"
-    columns = _own_columns(home, benchmark)
-    if not columns:
-        return judged
     declared = registry.load(benchmark)
-    named = "concat_ws(' ', task, condition)" if "task" in columns else "condition"
     lost = ", ".join(map(text, (*declared.unanswered, *declared.unreadable, FAILED_READING)))
-    readable = f"status not in ({lost})" if "status" in columns else "true"
     return (
-        f"with judged as ({judged}) from judged union all by name "
-        f"select {named} as condition, model, run, item_id, null::double as correct, null::double as confidence, "
-        f"{readable} and {named} not in (select distinct condition {of_benchmark}) as readable "
-        f"from {benchmark}_responses as own where not exists (select 1 from judged where judged.item_id = own.item_id "
-        f"and judged.model = own.model and judged.run = own.run and judged.condition = {named})"
+        "select condition, model, run, item_id, correct, confidence, "
+        f"if(bool_or(correct is not null) over (partition by condition), correct is not null, reading not in ({lost})) "
+        f"as readable from answers where benchmark = {text(benchmark)}"
     )
 
 

@@ -18,9 +18,9 @@ CALIBRATION = """
 STATED = """
     select source, benchmark, condition, model, round_even(100 * confidence, 0)::integer as percent,
         count(*) as n, sum(correct)::bigint as n_correct
-    from responses anti join (select * from calibration where method = 'withheld')
+    from answers anti join (select * from calibration where method = 'withheld')
         using (source, benchmark, dataset, condition, model)
-    where confidence is not null
+    where confidence is not null and correct is not null
     group by all order by source, benchmark, condition, model, percent
 """
 # Only the lines that are drawn: those of a hundred models are thirty thousand points.
@@ -42,9 +42,10 @@ DRIFT = (
     "select model, benchmark, sign, earlier, later, n, changed from model_drift where flagged order by all"
 )
 COSTS = """
-    select models.source, costs.model, benchmark, costs.cost_usd, unpriced, answers, input_tokens, output_tokens
+    select models.source, costs.model, benchmark, sum(costs.cost_usd), sum(unpriced)::bigint, sum(answers)::bigint,
+        sum(input_tokens)::bigint, sum(output_tokens)::bigint
     from costs inner join models using (model)
-    order by models.source, costs.model, benchmark
+    group by all order by models.source, costs.model, benchmark
 """
 OTHER_COSTS = """
     select benchmark, sum(answers)::bigint, sum(cost_usd) from costs

@@ -335,7 +335,7 @@ def marked(rows: pl.DataFrame, pooled: pl.DataFrame | None) -> pl.DataFrame:
         placed = found.select(
             *("dataset", "source", "measure"),
             _model=pl.coalesce("model", side),
-            _label=pl.concat_str("task", condition, "scoring", separator=" ", ignore_nulls=True),
+            _label=pl.concat_str("task", condition, separator=" ", ignore_nulls=True),
         )
         few = placed.join(known, on=key, how="left", maintain_order="left", nulls_equal=True)["few"]
         found = found.with_columns(low_n=pl.col("low_n") | few.fill_null(False))

@@ -35,7 +35,7 @@ from metacog_pipeline.scoring.comparisons import (
     table,
 )
 from metacog_pipeline.scoring.estimates import COVERAGE, estimates, groups_of, measures_of, narrowed
-from metacog_pipeline.scoring.harmonised import harmonised
+from metacog_pipeline.scoring.harmonised import every_answer, with_verdict
 from metacog_pipeline.scoring.instruments import instruments
 from metacog_pipeline.scoring.responses import FAILED_READING, read_responses
 from metacog_pipeline.scoring.schemas import ESTIMATE
@@ -43,6 +43,7 @@ from metacog_pipeline.stats import coverage
 from metacog_pipeline.study.frames import mark_of, read_frame, read_frames, write_frame
 
 INSTRUMENTS = "instruments"
+VERSION = "2"  # of how responses are scored, whatever the benchmark
 
 
 class Compared(NamedTuple):
@@ -119,7 +120,13 @@ def comparison_digest(benchmark: Bound) -> str:
 
 def _rules(benchmark: Bound) -> list[Any]:
     settings = benchmark.settings.affecting(Stage.SCORING)
-    known = [benchmark.versions[Stage.SCORING], benchmark.context.seed, settings, benchmark.scored_by()]
+    known = [
+        VERSION,
+        benchmark.versions[Stage.SCORING],
+        benchmark.context.seed,
+        settings,
+        benchmark.scored_by(),
+    ]
     # It marks rows with too few answers.
     return [*known, coverage.digest(), *reader_error.error_digest(benchmark)]
 
@@ -186,7 +193,7 @@ def score(benchmark: Bound, partition: Partition) -> pl.DataFrame:
     found = pl.concat([found, _first_reply_estimates(benchmark, [run], by_run=True)])
     found = with_reader_error(benchmark, [run], found, by_run=True)
     digest = scoring_digest(benchmark, partition)
-    frames = (scored, harmonised(benchmark, scored), found)
+    frames = (scored, every_answer(benchmark, scored), found)
     for frame, path in zip(frames, scored_paths(partition), strict=True):
         write_frame(frame, path, digest)
     return found
@@ -326,7 +333,7 @@ def compare(benchmark: Bound) -> Compared:
     judged = kept_judgements(benchmark, *partitions)
     groups, pooled = groups_of(benchmark, scored, by_run=False), pooled_estimates(benchmark)
     everything = Scored(scored, groups, judged, pooled)
-    answers = read_frames([each.below("harmonised") for each in partitions])
+    answers = with_verdict(each.below("harmonised") for each in partitions)
     tests = pl.concat(
         [
             comparisons(benchmark, groups, pooled),

@@ -6,6 +6,8 @@ number of alternatives; a benchmark in which nothing is right or wrong has no ro
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -13,7 +15,7 @@ import polars as pl
 from metacog_pipeline.asking import tasks
 from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.benchmark.contract import Benchmark
-from metacog_pipeline.scoring.schemas import HARMONISED, table_of
+from metacog_pipeline.scoring.schemas import ANSWER, HARMONISED, table_of
 from metacog_pipeline.study import Study
 from metacog_pipeline.study.frames import read_frame
 
@@ -22,25 +24,43 @@ LACKING = table_of("String benchmark dataset condition model", "Int64 lacking as
 LONGEST = 280  # characters of a response that are kept beside its reading, to see what it was
 
 
+#: The condition as boards show it, as `groups.Group.label`; the source as boards have it.
+_LABELLED = {
+    "condition": pl.concat_str("task", "condition", separator=" ", ignore_nulls=True),
+    "source": pl.when(source="simulated").then(pl.lit("simulated")).otherwise(pl.lit("measured")),
+}
+_KEY = ("dataset", "condition", "model", "run", "item_id")
+
+
 def harmonised(benchmark: Benchmark[Any, Any, Any], scored: pl.DataFrame) -> pl.DataFrame:
     """Return the harmonised responses of scored ones in `HARMONISED`; those without right or wrong are left out."""
     made = benchmark.harmonise(scored)
     text = pl.col("response").str.slice(0, LONGEST) if "response" in made.columns else pl.lit(None, pl.String)
-    source = pl.when(pl.col("source") == "simulated").then(pl.col("source")).otherwise(pl.lit("measured"))
-    whole = made.with_columns(response=text, source=source)
+    whole = made.with_columns(response=text, **_LABELLED)
     columns = [pl.col(name).cast(kind) for name, kind in HARMONISED.items()]
     return whole.select(columns).filter(pl.col("correct").is_not_null())
 
 
+def every_answer(benchmark: Benchmark[Any, Any, Any], scored: pl.DataFrame) -> pl.DataFrame:
+    """Return a row per scored response in `ANSWER`: harmonised where it can be, else with the reason why not."""
+    own = ("correct", "confidence", "n_alternatives", "response")
+    found = harmonised(benchmark, scored).select(*_KEY, *own)
+    whole = scored.with_columns(reading="status", **_LABELLED)
+    joined = whole.drop(own, strict=False).join(found, on=_KEY, how="left", maintain_order="left")
+    return joined.select(pl.col(name).cast(kind) for name, kind in ANSWER.items())
+
+
+def with_verdict(paths: Iterable[Path]) -> pl.DataFrame:
+    """Return the kept answers that are right or wrong, in `HARMONISED`."""
+    frames = [read_frame(path).filter(pl.col("correct").is_not_null()) for path in paths]
+    return pl.concat([HARMONISED.to_frame(), *(each.select(list(HARMONISED)) for each in frames)])
+
+
 def answers(study: Study) -> pl.DataFrame:
     """Return the harmonised responses of the study's models, by benchmark."""
-    frames = [HARMONISED.to_frame()]
-    for benchmark in sorted(enabled(study), key=lambda each: each.name):
-        for partition in tasks.partitions(benchmark):
-            path = partition.below("harmonised")
-            if path.exists():
-                frames.append(read_frame(path))
-    return pl.concat(frames)
+    bound = sorted(enabled(study), key=lambda each: each.name)
+    paths = (part.below("harmonised") for each in bound for part in tasks.partitions(each))
+    return with_verdict(path for path in paths if path.exists())
 
 
 def lacking(benchmark: Benchmark[Any, Any, Any], scored: pl.DataFrame) -> pl.DataFrame:
@@ -52,7 +72,7 @@ def lacking(benchmark: Benchmark[Any, Any, Any], scored: pl.DataFrame) -> pl.Dat
     if scored.filter(unanswered).is_empty():
         return LACKING.to_frame()
     whole = scored.with_columns(_lacks=unanswered, status=pl.lit("ok"))
-    counted = benchmark.harmonise(whole).group_by("dataset", "condition", "model")
+    counted = benchmark.harmonise(whole).with_columns(**_LABELLED).group_by("dataset", "condition", "model")
     found = counted.agg(lacking=pl.col("_lacks").sum(), asked=pl.len()).filter(pl.col("lacking") > 0)
     shown = pl.lit(benchmark.settings.allow_incomplete)
     named = found.with_columns(benchmark=pl.lit(benchmark.name), shown=shown)

@@ -66,8 +66,8 @@ PUBLISHED_CLAIM = table_of(
     "Float64 published recomputed low high difference tolerance",
     "String expected verdict note",
 )
-#: One response that could be read, alike for every benchmark: ``correct`` 0 or 1, ``confidence`` 0..1 or null, ``cluster``
-#: the unit of chance.
+#: One response that is right or wrong, alike for every benchmark: ``correct`` 0 or 1, ``confidence`` 0..1 or null,
+#: ``cluster`` the unit of chance.
 HARMONISED = table_of(
     "String benchmark dataset condition model source",
     "Int32 run",
@@ -76,6 +76,8 @@ HARMONISED = table_of(
     "Int32 n_alternatives",
     "String response",
 )
+#: One response, whether it could be read or not: ``reading`` ok, or how it ended, and the ``reason``.
+ANSWER = pl.Schema({**HARMONISED, **table_of("String reading reason")})
 #: One measure of confidence of one model under one condition, over all runs.
 CALIBRATION = table_of(
     "String benchmark dataset condition model source measure",

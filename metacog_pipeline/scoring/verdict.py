@@ -48,8 +48,8 @@ class Cell:
         The measure and its 95 % interval; None where ``status`` says why.
     n, coverage, low_n
         Answers behind it; readable answers / asked, 0..1; whether they are too few for the interval to be trusted.
-    rank
-        1 plus the number of models that the primary paired test finds better.
+    n_better
+        The number of models that the primary paired test finds better.
     best, verdict
         The model it is compared with; ``best``, ``worse``, ``not separated``, ``not tested`` or ``no value``.
     difference, difference_low, difference_high, p, n_shared
@@ -73,7 +73,7 @@ class Cell:
     coverage: float | None
     low_n: bool | None
     status: str
-    rank: int | None
+    n_better: int | None
     best: str | None
     verdict: str
     difference: float | None
@@ -130,7 +130,7 @@ def verdicts(rows: Iterable[Sequence[Any]]) -> dict[str, Verdict]:
     """Return the verdicts of a study by source, from rows of the table ``verdict`` in the order of `Cell`'s fields.
 
     Models are in one order everywhere: by how many answers find them best or not separated from the best, then by their
-    mean rank, then by name.
+    mean number of better models, then by name.
     """
     cells = sorted(
         (Cell(*row) for row in rows), key=lambda each: (each.source, [*QUESTIONS].index(each.question))
@@ -165,8 +165,8 @@ def _place(answer: Answer) -> tuple[int, bool]:
 def _order(cells: Sequence[Cell]) -> tuple[str, ...]:
     def place(model: str) -> tuple[int, float, str]:
         own = [each for each in cells if each.model == model]
-        ranks = [each.rank for each in own if each.rank is not None]
-        mean = sum(ranks) / len(ranks) if ranks else float("inf")
+        better = [each.n_better for each in own if each.n_better is not None]
+        mean = sum(better) / len(better) if better else float("inf")
         return -sum(each.verdict in UPHELD for each in own), mean, model
 
     return tuple(sorted({each.model for each in cells}, key=place))

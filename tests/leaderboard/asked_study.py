@@ -39,7 +39,7 @@ def make(home: Home, printed: Path) -> Home:
         calls = [_call(model, place, *reply) for place, reply in enumerate(replies)]
         at = f"metamedqa/model={model}/run=1.parquet"
         write(home, f"scored/{at}", scored)
-        write(home, f"harmonised/{at}", [_harmonised(row) for row in scored if row["answer"] is not None])
+        write(home, f"harmonised/{at}", [_harmonised(row) for row in scored])
         write(home, f"estimates/metamedqa/models/{model}.parquet", _estimates(model))
         write(home, f"transcripts/benchmark=metamedqa/model={model}/run=1/transcripts.parquet", calls)
     _again(home)
@@ -78,13 +78,12 @@ def _scored(model: str, place: int, letter: str | None, confidence: int | None) 
 
 
 def _harmonised(row: Row) -> Row:
-    shared = {name: row[name] for name in (*_key(""), "run", "item_id", "cluster", "correct")}
-    return {
-        **shared,
-        "confidence": (row["confidence"] - 1) / 4,
-        "n_alternatives": 6,
-        "response": row["answer"],
-    }
+    shared = {name: row[name] for name in (*_key(""), "run", "item_id", "cluster")}
+    read = {"reading": row["status"], "reason": row.get("reason")}
+    if row["answer"] is None:
+        return {**shared, **read}
+    said = {"correct": row["correct"], "confidence": (row["confidence"] - 1) / 4, "response": row["answer"]}
+    return {**shared, **said, "n_alternatives": 6, **read}
 
 
 def _call(model: str, place: int, letter: str | None, confidence: int | None) -> Row:
@@ -121,7 +120,8 @@ def _estimates(model: str) -> list[Row]:
     }
     return rows(
         "measure estimate low high", ("accuracy", right / 6, right / 12, 1.0), ("unknown_recall", right / 10, 0.0, 1.0),
-        ("d_unanswerable", right / 6, right / 12, 1.0), ("coverage", 1.0, None, None), **known,
+        ("d_unanswerable", right / 6, right / 12, 1.0), ("auroc2", right / 6, right / 12, 1.0),
+        ("coverage", 1.0, None, None), **known,
     )  # fmt: skip
 
 
@@ -146,6 +146,16 @@ def _beside(home: Home) -> None:
             ("published_pairs", "ada", "GPT-4o-2024-05-13", 0.001),
         )
     ]  # fmt: skip
+    between = {
+        **_key("ada"),
+        "model": None,
+        "family": "paired_models",
+        "measure": "auroc2",
+        "a": "ada",
+        "b": "bob",
+    }
+    ends = {"low": 0.2, "high": 0.8, "low_adjusted": 0.1, "high_adjusted": 0.9, "p_adjusted": 0.01}
+    tests.append({**between, **ends, "value": 0.5, "verdict": "significant"})
     write(home, "estimates/metamedqa/comparisons/comparisons.parquet", tests)
     agreement = rows(
         "measure dimension a b estimate", ("krippendorff_alpha", "all", None, None, 0.75),

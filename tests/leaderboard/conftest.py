@@ -46,7 +46,8 @@ def harmonised(rows: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
     names = ("benchmark", "dataset", "condition", "model", "run", "item_id", "source")
     return [
         {**{name: row[name] for name in names}, "cluster": row["item_id"], "correct": float(str(row["correct"])),
-         "confidence": (int(str(row["confidence"])) - 1) / 4, "n_alternatives": 6, "response": row["answer"]}
+         "confidence": (int(str(row["confidence"])) - 1) / 4, "n_alternatives": 6, "response": row["answer"],
+         "reading": "ok"}
         for row in rows
     ]  # fmt: skip
 

@@ -19,7 +19,7 @@ HEAD = "-- One row: one.\n-- Key: x.\n-- Source: nothing.\n"
 
 def test_the_folder_stays_small():
     assert len(FILES) <= 68
-    assert sum(len(path.read_text("utf-8").splitlines()) for path in FILES) <= 2000
+    assert sum(len(path.read_text("utf-8").splitlines()) for path in FILES) <= 2050
 
 
 @every("path", FILES, ids=lambda path: path.stem)

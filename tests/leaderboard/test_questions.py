@@ -1,4 +1,4 @@
-"""The questions of ``docs/boards.md``: one statement each, over two tables at most, with the right answer."""
+"""The ten questions of ``docs/boards.md``: one statement each, over two tables at most, with the right answer."""
 
 import re
 import shutil
@@ -21,50 +21,47 @@ QUERIES = {
     for sql in re.findall(r"```sql\n(.*?)```", DOCUMENT.read_text("utf-8"), re.DOTALL)
 }
 Rows = list[tuple[object, ...]]
-GPT = "GPT-4o-2024-05-13"
-
-
-def _distances(rows: Rows) -> bool:
-    of_gpt = {row[1]: float(str(row[3])) for row in rows if row[2] == GPT}
-    return set(of_gpt) == {"ada", "bob", "cyd", "dan"} and abs(of_gpt["ada"] - of_gpt["bob"] - 2 / 6) < 1e-9
 
 
 #: What each question answers of the study of `asked_study`: all rows, or what holds for them.
 ANSWERS: dict[str, Rows | Callable[[Rows], bool]] = {
-    "Which model is best, and how sure is that?": lambda rows: (
-        {(row[2], round(float(str(row[3])), 3)) for row in rows if row[0] == "unanswerable"}
-        == {("ada", 0.833), ("bob", 0.5), ("cyd", 0.333), ("dan", 0.167)}
+    "Which model knows what it knows best, and how sure is that?": lambda rows: (
+        [row[:3] for row in rows] == [("metamedqa", "ada", 1.0), ("metamedqa", "bob", 0.5)]
     ),
-    "Is confidence as high as the share of right answers, by kind of item?": [
-        ("metamedqa", "Original", "ada", 6, 0.833, 0.0),
-        ("metamedqa", "Original", "bob", 6, 0.5, 0.5),
-        ("metamedqa", "Original", "cyd", 4, 0.5, 0.0),
-        ("metamedqa", "Original", "dan", 2, 0.5, 0.25),
+    "How do any two models differ in type-2 AUROC?": [
+        ("metamedqa", "baseline", "ada", "bob", 0.5, 0.1, 0.9, 0.01, True)
+    ],
+    "Which model improves most when it is told that the right answer may be missing?": lambda rows: (
+        {row[0] for row in rows} == {"ada", "bob", "cyd", "dan"} and all(row[1] is None for row in rows)
+    ),
+    "How calibrated is each model on each kind of item?": [
+        ("metamedqa", "baseline", "bob", "Original", 0.5, 6),
+        ("metamedqa", "baseline", "dan", "Original", 0.25, 2),
+        ("metamedqa", "baseline", "ada", "Original", 0.0, 6),
+        ("metamedqa", "baseline", "cyd", "Original", 0.0, 4),
+    ],
+    # Ada has AUROC2 .833 for $0.30; bob, cyd and dan are not above chance.
+    "What does a point of type-2 AUROC above chance cost?": [("metamedqa", "baseline", "ada", 0.009)],
+    "Which items do all models miss, and how sure are they?": [
+        ("metamedqa", "baseline", "sample-0010", 0.5, 3)
+    ],
+    "Which answers could not be read, and why?": [
+        ("metamedqa", "cyd", "answer_unparsed", "no answer letter is declared", 1),
+        ("metamedqa", "cyd", "answer_unparsed", "the reply is empty", 1),
     ],
     "What is still missing, and why?": [("metamedqa", "dan", 1, "failed", 4, "stopped: no connection")],
-    "Which differences between models survive correction for multiple tests?": [
-        ("metamedqa", "baseline", "paired_models", True, "accuracy", "ada", "cyd", 0.3, 0.1, 0.5, 0.01),
-        ("metamedqa", "baseline", "tukey_models", False, "accuracy", "ada", "dan", 0.3, 0.1, 0.5, 0.03),
-    ],
-    "Which items does every model miss?": [("metamedqa", "sample-0010", "Original", 3, 0.5, "Question 5?")],
-    "What does a right answer cost?": [
-        ("metamedqa", "dan", 1.0, 0.0),
-        ("metamedqa", "bob", 3.0, 0.02),
-        ("metamedqa", "ada", 5.0, 0.06),
-        ("metamedqa", "cyd", 2.0, 0.09),
-    ],
-    "How sure are models when they are wrong?": [
-        ("metamedqa", "baseline", "bob", 1.0, 1.0, 1.0),
-        ("metamedqa", "baseline", "dan", 0.75, 0.75, 1.0),
-        ("metamedqa", "baseline", "cyd", 0.5, 0.5, 0.0),
-        ("metamedqa", "baseline", "ada", 0.0, 1.0, 0.0),
-    ],
     "What did every model say to one item, word for word, and was it right?": [
-        ("ada", "baseline", "A", 0, 1, "Answer: A, confidence 1"),
-        ("bob", "baseline", "A", 0, 5, "Answer: A, confidence 5"),
-        ("cyd", "baseline", "A", 0, 3, "Answer: A, confidence 3"),
+        ("ada", "baseline", "A", 0.0, 0.0, "Answer: A, confidence 1"),
+        ("bob", "baseline", "A", 0.0, 1.0, "Answer: A, confidence 5"),
+        ("cyd", "baseline", "A", 0.0, 0.5, "Answer: A, confidence 3"),
     ],
-    "How far is each model from each published one?": _distances,
+    "Has a model changed under its name?": lambda rows: (
+        {row[:5] for row in rows}
+        == {
+            ("bob", "metamedqa", "reported id", "bob-1", "bob-2"),
+            ("bob", "metamedqa", "answers at temperature 0", "2026-01-02", "2026-01-03"),
+        }
+    ),
 }
 
 
@@ -76,8 +73,8 @@ def home(tmp_path_factory, printed):
         yield made
 
 
-def test_every_question_of_the_page_has_its_answer_here():
-    assert all(question.endswith("?") for question in QUERIES)
+def test_there_are_ten_questions_and_each_has_its_answer_here():
+    assert len(QUERIES) == 10 and all(question.endswith("?") for question in QUERIES)
     assert QUERIES.keys() == ANSWERS.keys()
 
 

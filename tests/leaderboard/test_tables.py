@@ -28,7 +28,7 @@ def test_a_retired_model_and_another_data_set_leave_the_tables(make_home):
     home = make_home({"alpha": "measured", "gone": "retired"})
     write_model(home, "alpha", "measured", "other", 0.9)
     build(home)
-    for table in ("leaderboard", "estimates", "run_estimates", "metamedqa_responses", "responses"):
+    for table in ("leaderboard", "estimates", "run_estimates", "metamedqa_responses", "answers"):
         found = one(home, f"select distinct model from {table} where source <> 'published'")
         assert found in ((), (("alpha",),)), table
     assert one(home, "select count(*) from estimates") == ((0,),)

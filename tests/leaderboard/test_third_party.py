@@ -20,7 +20,15 @@ def home(make_home):
     item = {"item_id": "i", "dataset": "own", "position": 0, "question": "?", "riddle": "?"}
     test = {**key, "family": "f", "measure": "wit", "value": 0.5}
     curve = {**key, "curve": "roc", "position": 0, "x": 0.0, "y": 1.0}
-    answer = {**key, "run": 1, "item_id": "i", "cluster": "i", "correct": 1.0, "confidence": 0.5}
+    answer = {
+        **key,
+        "run": 1,
+        "item_id": "i",
+        "cluster": "i",
+        "correct": 1.0,
+        "confidence": 0.5,
+        "reading": "ok",
+    }
     write(made, f"items/{NAME}.parquet", [item])
     covered = {**number, "measure": "coverage", "estimate": 1.0}
     write(made, f"estimates/{NAME}/models/alpha.parquet", [number, covered])
@@ -37,7 +45,7 @@ def home(make_home):
     return made
 
 
-TABLES = "leaderboard estimates run_estimates comparisons curves responses items measures"
+TABLES = "leaderboard estimates run_estimates comparisons curves answers items measures"
 
 
 def test_it_stands_on_the_shared_tables_and_has_its_own(home):
@@ -67,7 +75,7 @@ def test_files_that_do_not_fit_keep_it_off_and_leave_the_others(home):
     [(left_out, why)] = build(home).failures.items()
     assert left_out == NAME and "correct what the benchmark returns" in why and "'a lot'" in why
     assert run_query(home, "select count(*) from estimates where benchmark = 'metamedqa'").rows == ((6,),)
-    for table in ("estimates", "leaderboard", "items", "responses"):
+    for table in ("estimates", "leaderboard", "items", "answers"):
         assert run_query(home, f"select count(*) from {table} where benchmark = '{NAME}'").rows == ((0,),), (
             table
         )

@@ -57,7 +57,7 @@ def response(place: int, model: str) -> dict[str, object]:
     return {
         "benchmark": "signaldetection", "dataset": "published", "condition": "A confidence", "model": model, "run": 1,
         "item_id": f"item-{place:03}", "cluster": f"item-{place:03}", "correct": 0.0 if wrong else 1.0,
-        "confidence": 0.95 if place == 0 else 0.6, "response": HOSTILE[place % len(HOSTILE)],
+        "confidence": 0.95 if place == 0 else 0.6, "response": HOSTILE[place % len(HOSTILE)], "reading": "ok",
     }  # fmt: skip
 
 

@@ -41,7 +41,7 @@ def test_no_curve_is_drawn_of_a_model_whose_numbers_are_withheld():
     place = "'measured' as source, 'b' as benchmark, 'd' as dataset, 'c' as condition"
     board = duckdb.connect()
     board.execute(f"""
-        create table responses as select {place}, model, 0.8 as confidence, true as correct
+        create table answers as select {place}, model, 0.8 as confidence, 1 as correct
             from (values ('whole'), ('lacks'), ('labelled')) as given (model);
         create table calibration as select {place}, model, method
             from (values ('whole', 'wilson'), ('lacks', 'withheld'), ('labelled', 'wilson')) as given (model, method)

@@ -8,16 +8,14 @@ import pytest
 from metacog_pipeline.scoring import cross_benchmark as incomplete
 from metacog_pipeline.scoring.schemas import CALIBRATION
 
-ROW = {"benchmark": "b", "dataset": "d", "condition": "1b free", "model": "one", "measure": "harmonised_ece",
+ROW = {"benchmark": "b", "dataset": "d", "condition": "free", "model": "one", "measure": "harmonised_ece",
        "estimate": 0.2, "low": 0.1, "high": 0.3, "sem": 0.05, "n": 7, "method": "bootstrap", "status": "ok",
        "low_n": True}  # fmt: skip
 
 
 def _benchmark(shown: bool) -> SimpleNamespace:
     def harmonise(responses: pl.DataFrame) -> pl.DataFrame:
-        return responses.filter(tier="1b", status="ok").with_columns(
-            condition=pl.lit("1b ") + pl.col("condition")
-        )
+        return responses.filter(tier="1b", status="ok")
 
     return SimpleNamespace(
         name="b",
@@ -29,7 +27,11 @@ def _benchmark(shown: bool) -> SimpleNamespace:
 
 def _scored(*of_1b: str, of_3: str = "ok") -> pl.DataFrame:
     return pl.DataFrame({"tier": ["1b"] * len(of_1b) + ["3"], "status": [*of_1b, of_3]}).with_columns(
-        dataset=pl.lit("d"), condition=pl.lit("free"), model=pl.lit("one")
+        dataset=pl.lit("d"),
+        task=pl.lit(None, pl.String),
+        condition=pl.lit("free"),
+        model=pl.lit("one"),
+        source=pl.lit("imported"),
     )
 
 

@@ -67,11 +67,11 @@ def test_no_test_of_two_hundred_random_studies_has_an_interval_that_its_p_contra
         agree(finished(METAMEDQA, CONFIDENCE, tests))
 
 
-def cell(model, verdict, rank, question="knows", benchmark="one", estimate=0.7, source="measured"):
+def cell(model, verdict, n_better, question="knows", benchmark="one", estimate=0.7, source="measured"):
     own = dict.fromkeys(columns()) | {
         "question": question, "benchmark": benchmark, "condition": "plain", "measure": "auroc2", "label": "AUROC2",
-        "shown": True, "model": model, "source": source, "estimate": estimate, "n": 50, "status": "ok", "rank": rank,
-        "best": "a", "verdict": verdict,
+        "shown": True, "model": model, "source": source, "estimate": estimate, "n": 50, "status": "ok",
+        "n_better": n_better, "best": "a", "verdict": verdict,
     }  # fmt: skip
     return tuple(own.values())
 
@@ -79,9 +79,9 @@ def cell(model, verdict, rank, question="knows", benchmark="one", estimate=0.7, 
 def test_models_are_ordered_by_the_paired_tests_not_by_their_values():
     found = verdicts(
         [
-            cell("b", "worse", 2, estimate=0.99),
-            cell("a", "best", 1),
-            cell("c", "not separated", 1, estimate=0.1),
+            cell("b", "worse", 1, estimate=0.99),
+            cell("a", "best", 0),
+            cell("c", "not separated", 0, estimate=0.1),
         ]
     )["measured"]
     assert found.models == ("a", "c", "b")
@@ -94,24 +94,24 @@ def test_models_are_ordered_by_the_paired_tests_not_by_their_values():
 
 @pytest.mark.parametrize("verdict", ["not tested", "no value"])
 def test_without_a_test_no_sentence_claims_an_order(verdict):
-    found = verdicts([cell("a", "best", 1), cell("b", verdict, None)])["measured"]
+    found = verdicts([cell("a", "best", 0), cell("b", verdict, None)])["measured"]
     assert [*found.sentences()] == []
 
 
 def test_models_that_no_test_separates_are_said_to_be_so():
-    found = verdicts([cell("a", "best", 1), cell("b", "not separated", 1)])["measured"]
+    found = verdicts([cell("a", "best", 0), cell("b", "not separated", 0)])["measured"]
     assert [*found.sentences()] == [
         "Knows what it knows: no paired test separates the 2 models (1 benchmark)."
     ]
 
 
 def test_benchmarks_that_disagree_are_not_said_to_separate_nothing():
-    rows = [cell("a", "best", 1), cell("b", "worse", 2)]
-    rows += [cell("a", "worse", 2, benchmark="two"), cell("b", "best", 1, benchmark="two")]
+    rows = [cell("a", "best", 0), cell("b", "worse", 1)]
+    rows += [cell("a", "worse", 1, benchmark="two"), cell("b", "best", 0, benchmark="two")]
     [sentence] = verdicts(rows)["measured"].sentences()
     assert "the benchmarks disagree" in sentence and "1 of 2 benchmarks" in sentence
 
 
 def test_simulated_respondents_are_never_ordered_among_models():
-    found = verdicts([cell("a", "best", 1), cell("b", "best", 1, source="simulated")])
+    found = verdicts([cell("a", "best", 0), cell("b", "best", 0, source="simulated")])
     assert found["measured"].models == ("a",) and found["simulated"].models == ("b",)

@@ -51,6 +51,7 @@ def test_a_response_without_a_verdict_is_not_calibrated():
     scored = scored.with_columns(
         *(pl.lit(word).alias(name) for name, word in named.items()),
         run=pl.lit(1),
+        task=pl.lit(None, pl.String),
         item_id=pl.int_range(pl.len()).cast(pl.String),
         cluster=pl.int_range(pl.len()).cast(pl.String),
         n_alternatives=pl.lit(4),

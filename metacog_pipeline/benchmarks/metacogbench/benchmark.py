@@ -65,7 +65,7 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
     }
     answer_modes = asking.MODES
     unanswered, unreadable = response.UNANSWERED, response.UNREADABLE
-    monitored_under = ("1b free",)
+    monitored_under = ("free",)
     measures = (MEASURES,)
     contrasts = CONTRASTS
     questions = QUESTIONS
@@ -168,7 +168,6 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
     def harmonise(self, responses: pl.DataFrame) -> pl.DataFrame:
         """Return the predictions of tier 1b: confidence is what was stated before answering."""
         return responses.filter(tier="1b").with_columns(
-            condition=pl.lit("1b ") + pl.col("condition"),
             correct=pl.col("passed").cast(pl.Float64),
             confidence=pl.col("pre") / 100,
             response=pl.col("answer"),

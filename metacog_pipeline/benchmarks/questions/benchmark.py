@@ -151,5 +151,4 @@ class OwnQuestions(contract.Benchmark[Settings, Question, read.Response]):
         return found.with_columns(
             correct=pl.col("correct").cast(pl.Float64),
             response=pl.col("said"),
-            condition=pl.col("task") + " " + pl.col("condition"),
         )

@@ -124,7 +124,6 @@ class SignalDetection(contract.Benchmark[Settings, Trial, read.Response]):
         """Return the rated responses; k of K is the probability 0.5 + (k-1)/(2(K-1)) of two alternatives."""
         steps = self.wording.ratings - 1
         return responses.filter(status="ok", condition=CONFIDENCE).with_columns(
-            condition=pl.col("task") + f" {CONFIDENCE}",
             response=pl.col("response").cast(pl.String),
             correct=pl.col("correct").cast(pl.Float64),
             confidence=0.5 + (pl.col("confidence") - 1) / (2 * steps),

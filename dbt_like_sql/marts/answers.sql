@@ -1,15 +1,18 @@
--- One row: one readable response with a verdict, alike for every benchmark whose items have a right answer and a confidence.
--- Calibration, reliability diagrams and ROC curves are made of these.
+-- One row: one item as one listed model was asked it under one condition in one run, whether the reply could be read or not.
 -- Key: benchmark, dataset, condition, model, run, item_id.
--- Source: responses of the benchmarks, harmonised by each.
--- #NOT_NULL(benchmark, dataset, condition, model, run, item_id, correct, source)
+-- Source: responses of the benchmarks, harmonised by each; items.
+-- #NOT_NULL(benchmark, dataset, condition, model, run, item_id, reading, source)
 -- #SET{source: measured|simulated}
 -- columns:
+--   kind: sort, tier or domain of the item
+--   own: other columns of the study's own question file, by name, as in own['specialty']
 --   cluster: the unit of chance: the item, or what several items share
---   correct: 1 right, 0 wrong
+--   correct: 1 right, 0 wrong; null where nothing is right or wrong, or nothing could be read
 --   confidence: 0 to 1; null where none was stated
 --   n_alternatives: how many answers could be chosen from; null where any text could be given
 --   response: its first 280 characters
+--   reading: ok, or how the reading ended
+--   reason: why nothing could be read
 select
     said.benchmark,
     said.dataset,
@@ -17,13 +20,17 @@ select
     said.model,
     said.run,
     said.item_id,
+    items.kind,
+    items.own,
     said.cluster,
     said.correct,
     said.confidence,
     said.n_alternatives,
     left(said.response, 280) as response,
+    said.reading,
+    said.reason,
     listed.source
-from stg_harmonised as said
+from stg_answers as said
 inner join listed on listed.model = said.model and said.run <= listed.runs
 inner join asked_benchmarks using (benchmark)
-where said.correct is not null
+left join kept_items as items using (benchmark, item_id)
