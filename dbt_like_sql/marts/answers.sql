@@ -13,6 +13,9 @@
 --   response: its first 280 characters
 --   reading: ok, or how the reading ended
 --   reason: why nothing could be read
+with
+    -- An item that stands twice is the fault of the table items, which says so.
+    asked as (select benchmark, item_id, first(kind) as kind, first(own) as own from kept_items group by benchmark, item_id)
 select
     said.benchmark,
     said.dataset,
@@ -20,8 +23,8 @@ select
     said.model,
     said.run,
     said.item_id,
-    items.kind,
-    items.own,
+    asked.kind,
+    asked.own,
     said.cluster,
     said.correct,
     said.confidence,
@@ -33,4 +36,4 @@ select
 from stg_answers as said
 inner join listed on listed.model = said.model and said.run <= listed.runs
 inner join asked_benchmarks using (benchmark)
-left join kept_items as items using (benchmark, item_id)
+left join asked using (benchmark, item_id)

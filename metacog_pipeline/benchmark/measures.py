@@ -1,7 +1,7 @@
 """What a measure declares: what it is, how it is computed, and which responses it rests on.
 
-`Measure.rests_on` names them once: how many answers and items a number rests on, whether these are enough
-for its interval, and what ``metacog explain`` shows of them all follow from that.
+`Measure.rests_on` names them once: how many answers and items a number rests on, whether these are enough for its interval,
+and what ``metacog show`` prints of them all follow from that.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Measure:
     higher_is_better
         None where neither end is better.
     headline
-        The one number of the benchmark that is shown next to those of others.
+        The one number of the benchmark that stands beside those of others.
     trait, trait_under
         Which trait it measures, for correlations between benchmarks, and under which conditions; () means all.
     paper, words

@@ -38,14 +38,13 @@ GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "import": ("importing:import_command", "Keep answers that were collected elsewhere."),
     },
     "Answers and data": {
-        "status": ("status:status", "Print how far a study and its batches are."),
+        "status": ("status:status", "Print how far a study is, what it has cost, its batches."),
         "read": ("reading:read", "Read replies from a file, without a study."),
         "export": ("exporting:export", "Write results in a format that others read, or as a bundle."),
     },
     "Numbers": {
         "compare": ("boards:compare", "Compare two models on the items both answered."),
-        "explain": ("explaining:explain", "Explain one number of a board, and compute it again."),
-        "costs": ("costs:costs", "Print what was spent; hold a provider's invoice against it."),
+        "show": ("showing:show", "Show where a number comes from, an item, or an answer."),
         "sql": ("boards:sql", "Run one read-only query on the leaderboard's DuckDB file."),
         "fit": ("fit:fit", "Fit meta-d' and its relatives to a table of counts or trials."),
     },
@@ -61,11 +60,13 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 
 #: Commands of earlier versions, and what does the same today.
 REMOVED: Mapping[str, str] = {
-    "answer": "use metacog sql --study STUDY \"from transcripts where answer_id = 'ID'\"",
+    "answer": "use metacog show STUDY ANSWER",
     "batches": "use metacog status STUDY --batches",
     "bundle": "use metacog export STUDY --format bundle",
     "cite": "use metacog export STUDY --format bibtex",
+    "costs": "use metacog status STUDY --costs",
     "daemon": "use dagster-daemon run, or metacog ui STUDY, whose daemon does the same",
+    "explain": "use metacog show STUDY BENCHMARK CONDITION MODEL MEASURE",
     "explore": "use metacog report STUDY and open the second file it names",
     "fetch": "use metacog doctor STUDY --fetch",
     "power": "use metacog_pipeline.stats.power from Python",

@@ -35,8 +35,9 @@ def board(benchmark: str | None, study_file: Path, whole: bool, form: Format) ->
     home = opened(study_file).home
     if benchmark is None and not whole:
         click.echo(printed_verdict(home, form), nl=False)
-        return
+        return printing.next_step("report", study_file)
     print_board(home, benchmark, form)
+    printing.next_step("show", study_file, "BENCHMARK", "CONDITION", "MODEL", "MEASURE")
 
 
 def print_board(home: Home, benchmark: str | None, form: Format) -> None:
@@ -69,6 +70,7 @@ def compare(a: str, b: str, study_file: Path, form: Format) -> None:
     if form not in ("table", "markdown"):
         return click.echo(render(found, form), nl=False)
     click.echo(compared_text(found, a, b, form), nl=False)
+    printing.next_step("show", study_file, "BENCHMARK", "CONDITION", "MODEL", "MEASURE")
 
 
 # A query may begin with a comment, as in -- What …
@@ -112,3 +114,4 @@ def report(study_file: Path) -> None:
     found = page.parent / "explore" / "index.html"
     explorer = str(found) if found.is_file() else None  # none before anything is answered
     printing.say("\n".join(filter(None, (str(page), explorer))), report=str(page), explorer=explorer)
+    printing.next_step("show", study_file, "BENCHMARK", "ITEM")

@@ -1,4 +1,4 @@
-"""``costs``: what each model has cost, and what a provider's invoice says beside it."""
+"""What each model has cost, and what a provider's invoice says of the same calls: ``status --costs`` and ``--invoice``."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 import click
 
 from metacog_pipeline.cli import printing
-from metacog_pipeline.cli.options import PATH, opened, study_argument
-from metacog_pipeline.leaderboard.output import FORMATS, Format, Rows, render
+from metacog_pipeline.leaderboard.output import Rows
 from metacog_pipeline.leaderboard.read import run_query
+from metacog_pipeline.study import Study
 
 _COSTS = """
-select benchmark, model, calls, failed, input_tokens, output_tokens, cost_usd, unpriced, billed_again
-from costs order by cost_usd desc, benchmark, model
+select benchmark, condition, model, calls, failed, input_tokens, output_tokens, cost_usd, unpriced, billed_again
+from costs order by cost_usd desc, benchmark, condition, model
 """
 # What others paid for is on no invoice of ours; days are days in UTC.
 _CHARGED = """
@@ -24,28 +24,21 @@ from calls where cost_usd is not null and source <> 'imported' and started_at is
 _COLUMNS = ("day", "model", "invoice_usd", "charged_usd", "difference_usd")
 
 
-@click.command()
-@study_argument
-@click.option("--invoice", type=PATH, metavar="FILE.csv", help="Compare with what a provider has invoiced.")
-@printing.format_option(*FORMATS)
-def costs(study_file: Path, invoice: Path | None, form: Format) -> None:
-    """Print what each model has cost on each benchmark, of all calls that were kept.
+def print_costs(study: Study) -> None:
+    """Print what each model has cost on each benchmark and condition, of all calls that were kept."""
+    printing.table("costs", run_query(study.home, _COSTS))
 
-    With --invoice a provider's CSV export (a day, a model, dollars per row) stands beside what was charged for the calls
-    of that day, per model and day in UTC, and the difference is named. A call that was cut off before it was kept is in
-    the ledger at its worst case and in no line of a day; the last line says how much that is.
-    """
-    study = opened(study_file)
-    if invoice is None:
-        return click.echo(render(run_query(study.home, _COSTS), form), nl=False)
+
+def print_invoice(study: Study, invoice: Path) -> None:
+    """Print the invoice's dollars next to those charged, per day and model."""
     from metacog_pipeline.asking.spent import spent_figures
     from metacog_pipeline.llm.invoice import compared, read_invoice
 
     rows: Any = run_query(study.home, _CHARGED).rows
     lines = compared(read_invoice(invoice), {(day, model): usd for day, model, usd in rows})
     table = tuple((each.day, each.model, each.invoiced, each.charged, each.difference) for each in lines)
-    click.echo(render(Rows(_COLUMNS, table), form), nl=False)
-    if form in ("table", "markdown"):
+    printing.table("invoice", Rows(_COLUMNS, table))
+    if not printing.wanted():
         invoiced, charged = sum(each.invoiced for each in lines), sum(each.charged for each in lines)
         spent = spent_figures(study.home, study.study.budget_usd).spent
         beyond = max(0.0, spent - charged)

@@ -6,6 +6,7 @@ Every command says a thing once, in words and as data; which of them is printed 
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,6 +86,18 @@ def announce(line: str, address: str = "") -> None:
     """Print at once where a server listens: at ``address``, or at the last word of the line."""
     say(line, address=address or line.rpartition(" ")[2])
     flush()
+
+
+def next_step(*words: object) -> None:
+    """Name the command that usually follows, on standard error: what a command prints can be piped on.
+
+    With ``--json`` it is kept with the rest; a command that has printed its one value says nothing more.
+    """
+    said = " ".join(shlex.quote(str(word)) for word in ("metacog", *words))
+    if not wanted():
+        click.echo(f"Next: {said}", err=True)
+    elif _found():
+        say(next=[said])
 
 
 def written(path: Path) -> None:

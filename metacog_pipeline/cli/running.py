@@ -51,6 +51,7 @@ def plan(study_file: Path) -> None:
         return printing.value({"study": study.study.name, "rows": rows, "notes": result.notes})
     printing.records(rows, f"Plan for {study.study.name}")
     click.echo("\n".join(result.notes))
+    printing.next_step("run", study_file)
 
 
 @click.command()
@@ -91,6 +92,8 @@ def run(study_file: Path, force: bool, detach: bool, quiet: bool, **given: Any) 
                 click.echo(f"metacog: {found.subject} {found.text}", err=True)
     code = launch(study, **given, flags={"--force": force, "--detach": queued}, quiet=quiet)
     _say_state(study, code)
+    if code == 0 and not quiet:
+        printing.next_step("board", "--study", study_file)
     sys.exit(code)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +19,7 @@ from metacog_pipeline.files import write_text
 from metacog_pipeline.llm.spec import MOST_DOLLARS
 from metacog_pipeline.progress import ProgressLine, style_for
 from metacog_pipeline.study import Study, load_study
-from metacog_pipeline.study.new_file import chosen_benchmarks, row_of, study_text
+from metacog_pipeline.study.new_file import Row, chosen_benchmarks, row_of, study_text
 from metacog_pipeline.study.study_file import MOST_BUDGET
 
 _BUDGET = 5.0  # dollars; a sample of every benchmark costs less with any model of 2026
@@ -31,42 +30,94 @@ _DOLLARS, _MOST = click.FloatRange(0, MOST_DOLLARS), click.FloatRange(0, MOST_BU
 @click.argument("study_file", metavar="[STUDY]", type=PATH, default=Path("study.toml"))
 @click.option("--model", "models", multiple=True, metavar="PROVIDER:MODEL", help="Whom to ask (repeatable).")
 @click.option("--benchmark", "benchmarks", multiple=True, help="What to measure (repeatable), else all.")
-@click.option("--price", nargs=2, type=_DOLLARS, help="Dollars per million tokens in and out, where billed.")
+@click.option(
+    "--price",
+    "prices",
+    nargs=2,
+    type=_DOLLARS,
+    multiple=True,
+    help="Dollars per million tokens in and out: once per billed model, in their order.",
+)
+@click.option(
+    "--key",
+    "keys",
+    multiple=True,
+    metavar="VARIABLE",
+    help="Environment variable with the key: once per billed model, in their order.",
+)
 @click.option("--budget", type=_MOST, help=f"The most to spend, in dollars; {_BUDGET:g} for billed models.")
 @printing.json_option
 def init(study_file: Path, models: Sequence[str], benchmarks: Sequence[str], **dollars: Any) -> None:
     """Write a study file to begin with: what is not given as an option is asked on a terminal.
 
-    PROVIDER:MODEL is openai:ID, anthropic:ID, gemini:ID, transformers:FOLDER, replay or simulated, with @ADDRESS for a
-    server of your own. Benchmarks begin with their sample items, where they have some, so that a first run costs little.
-    An existing file is never overwritten. Then check with `metacog doctor`, price with `metacog plan`, start with
-    `metacog run`.
+    PROVIDER:MODEL says who is asked: openai:ID, anthropic:ID or gemini:ID with the provider's own id of the model,
+    transformers:FOLDER for weights on this machine, replay for imported answers, simulated for a respondent without a
+    model; @ADDRESS after an openai:ID names a server of your own. Benchmarks begin with their sample items, where they
+    have some, so that a first run costs little.
+
+    An existing file is never overwritten.
     """
-    price, budget = dollars["price"], dollars["budget"]
+    budget = dollars["budget"]
     if study_file.exists():
         raise StudyError(f"{study_file}: is there already; give the name of a new file, as study.toml")
     asking = sys.stdin.isatty() and not printing.wanted()
     if asking and not models:
-        said = "Which model? (provider:model, several with blanks)"
-        models = (_prompt(said, "simulated", lambda each: row_of(each, None)),)
+        said = (
+            "Which model? (provider:model as openai:gpt-4.1-mini, several with blanks; simulated needs none)"
+        )
+        models = (_prompt(said, "simulated", row_of),)
     if asking and not benchmarks:
         known = f"Which benchmarks? ({', '.join(registry.names())}, or all)"
         benchmarks = (_prompt(known, "all", lambda each: chosen_benchmarks([each])),)
     chosen = chosen_benchmarks(benchmarks)
-    rows = [row_of(each, price) for said in models or ("simulated",) for each in _words(said)]
-    billed = [row for row in rows if row.billed]
-    if billed and price is None:
-        if not asking:
-            per = "dollars per million tokens in and out, as --price 2.5 10"
-            raise StudyError(f"--price: {billed[0].name} is billed; give {per}")
-        first = click.prompt("Dollars per million tokens in?", type=_DOLLARS)
-        price = (first, click.prompt("Dollars per million tokens out?", type=_DOLLARS))
-        rows = [replace(row, price=price) for row in rows]
-    if billed and budget is None:
+    rows = [row_of(each) for said in models or ("simulated",) for each in _words(said)]
+    rows = _with_prices_and_keys(rows, dollars["prices"], dollars["keys"], asking)
+    if any(row.billed for row in rows) and budget is None:
         budget = click.prompt("The most to spend, in dollars?", _BUDGET, type=_MOST) if asking else _BUDGET
     _write(study_file, study_text(study_file, rows, chosen, budget))
-    following = [f"metacog {each} {shlex.quote(str(study_file))}" for each in ("doctor", "plan", "run")]
-    printing.say(f"Wrote {study_file}. Next: {', '.join(following)}", wrote=[str(study_file)], next=following)
+    printing.say(f"Wrote {study_file}.", wrote=[str(study_file)])
+    printing.next_step("doctor", study_file)
+
+
+def _with_prices_and_keys(
+    rows: Sequence[Row], prices: Sequence[tuple[float, float]], keys: Sequence[str], asking: bool
+) -> list[Row]:
+    """Return the rows with a price and a key each, where they are billed.
+
+    Each model has its own: a budget that is counted at another model's price protects nothing.
+    """
+    billed = [row for row in rows if row.billed]
+    names = ", ".join(row.name for row in billed) or "no model"
+    for option, given in (("--price", prices), ("--key", keys)):
+        if given and len(given) != len(billed):
+            said = f"{option}: given {len(given)} times for {len(billed)} billed models ({names})"
+            raise StudyError(f"{said}; give it once per billed model, in their order")
+    if billed and not prices and not asking:
+        per = "dollars per million tokens in and out, as --price 2.5 10"
+        raise StudyError(f"--price: {names}: billed; give {per} for each, in this order")
+    place, found = 0, []
+    for row in rows:
+        if row.billed:
+            price = prices[place] if prices else _ask_price(row)
+            key = keys[place] if keys else _ask_key(row) if asking else None
+            row, place = replace(row, price=price, key=key), place + 1
+        found.append(row)
+    return found
+
+
+def _ask_price(row: Row) -> tuple[float, float]:
+    first = click.prompt(f"{row.name}: dollars per million tokens in?", type=_DOLLARS)
+    return first, click.prompt(f"{row.name}: dollars per million tokens out?", type=_DOLLARS)
+
+
+def _ask_key(row: Row) -> str | None:
+    """Ask for the name of a key's variable; None for the provider's usual one, or where a server needs no key."""
+    usual = row.usual_key
+    said = f"{row.name}: environment variable with the key?" + (
+        "" if usual else " (none where it needs no key)"
+    )
+    given = str(click.prompt(said, usual or "none"))
+    return None if given in (usual, "none") else given
 
 
 def _prompt(question: str, default: str, read: Callable[[str], object]) -> str:
@@ -112,8 +163,8 @@ def _write(path: Path, text: str) -> None:
 @click.option("--repair", is_flag=True, help="With --kept: put damaged files aside; a run makes them again.")
 @click.option("--bundle", type=PATH, metavar="FILE", help="Instead: make the boards of a bundle again.")
 @click.option("--to", "target", type=PATH, metavar="DIR", help="With --bundle: a new folder.")
-@printing.format_option("lines", "json")
-def doctor(study_file: Path | None, form: str, **chosen: Any) -> None:
+@printing.json_option
+def doctor(study_file: Path | None, **chosen: Any) -> None:
     """Check that a run can start: keys, models, prices, data sets, items, disk.
 
     Asks each model, judge and author one short question, none where it is known already how it answers; the answers count
@@ -142,7 +193,7 @@ def doctor(study_file: Path | None, form: str, **chosen: Any) -> None:
     study = read_study(study_file)
     if chosen["fetch"]:
         return _fetch(study, chosen["names"], chosen["folder"])
-    _examine(study, chosen["offline"], form)
+    _examine(study, chosen["offline"])
 
 
 def _require_together(study_file: Path | None, chosen: Mapping[str, Any]) -> None:
@@ -156,18 +207,20 @@ def _require_together(study_file: Path | None, chosen: Mapping[str, Any]) -> Non
             raise click.UsageError(f"{options[name]}: give --{' or --'.join(others)} beside it")
 
 
-def _examine(study: Study, offline: bool, form: str) -> NoReturn:
+def _examine(study: Study, offline: bool) -> NoReturn:
     """Print what stands in the way of a run, and exit with its code."""
     from metacog_pipeline.asking.doctor import examine, exit_code
 
     found = examine(study, offline=offline)
-    if form == "json":
+    if printing.wanted():
         printing.value([{"state": each.state, "subject": each.subject, "text": each.text} for each in found])
     else:
         asked, failed = " (nobody was asked)" if offline else "", sum(each.state == "fail" for each in found)
         again = f"{failed} of {len(found)} checks failed: correct them and run `metacog doctor` again{asked}"
         lines = [*(each.line for each in found), again if failed else f"A run can start{asked}."]
         click.echo("\n".join(lines))
+        if not failed:
+            printing.next_step("plan", study.path)
     sys.exit(exit_code(found))
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from metacog_pipeline.cli import printing
-from metacog_pipeline.cli.options import opened, study_argument
+from metacog_pipeline.cli.costs import print_costs, print_invoice
+from metacog_pipeline.cli.options import PATH, opened, study_argument
 from metacog_pipeline.study import Study
 
 DONE = "complete"
@@ -24,19 +25,36 @@ SHOWN = 12  # lines; a screen holds them with the summary
 @click.option(
     "--give-up", metavar="BATCH", help="Forget this batch, ask again; its worst case counts as spent."
 )
-@printing.format_option("lines", "json")
-def status(study_file: Path, batches: bool, cancel: str | None, give_up: str | None, form: str) -> None:
+@click.option("--costs", is_flag=True, help="Print what each model has cost on each benchmark instead.")
+@click.option("--invoice", type=PATH, metavar="FILE.csv", help="Compare with what a provider has invoiced.")
+@printing.json_option
+def status(
+    study_file: Path,
+    batches: bool,
+    cancel: str | None,
+    give_up: str | None,
+    costs: bool,
+    invoice: Path | None,
+) -> None:
     """Print how far a study is: answered, failed and missing per benchmark, dollars spent, whether the boards are current.
 
     Asks nobody and writes nothing.
 
     With --batches, --cancel or --give-up it lists the batches a study has submitted. Dollars of one that is not settled are
     the most it can cost, which is set aside. `metacog run` collects what has ended.
+
+    With --invoice a provider's CSV export (a day, a model, dollars per row) is compared with what was charged for the calls
+    of that day, per model and day in UTC. A call that was cut off before it was kept is in the ledger at its worst case and
+    in no line of a day; the last line says how much that is.
     """
     study = opened(study_file)
     if batches or cancel or give_up:
-        _print_batches(study, cancel, give_up, form)
-    elif form == "json":
+        _print_batches(study, cancel, give_up)
+    elif invoice is not None:
+        print_invoice(study, invoice)
+    elif costs:
+        print_costs(study)
+    elif printing.wanted():
         printing.value(state_of(study))
     else:
         _print_state(study)
@@ -71,12 +89,14 @@ def _print_state(study: Study) -> None:
         why = f": {state['message']}" if state["message"] else ""
         click.echo(f"  {where}, {state['n_answered']:,} of {state['n_expected']:,}{why}")
     if len(open_ones) > SHOWN:
-        click.echo(f"  and {len(open_ones) - SHOWN} more: --format json has all")
+        click.echo(f"  and {len(open_ones) - SHOWN} more: --json has all")
     cap = "" if found["budget_usd"] is None else f" of ${found['budget_usd']:.4f}"
     click.echo(f"spent ${found['spent_usd']:.4f}{cap}")
     boards = "current" if found["board_current"] else "older than the answers: metacog run renews them"
     there = study.home.leaderboard.exists()
     click.echo(f"the boards are {boards}" if there else "there are no boards yet: metacog run builds them")
+    following = ("board", "--study") if there and found["board_current"] else ("run",)
+    printing.next_step(*following, study.path)
 
 
 def _summary(benchmark: str, states: Sequence[dict[str, Any]]) -> str:
@@ -87,7 +107,7 @@ def _summary(benchmark: str, states: Sequence[dict[str, Any]]) -> str:
     return f"{benchmark}: {complete}, {answered:,} of {expected:,} items answered{lost}"
 
 
-def _print_batches(study: Study, cancel: str | None, give_up: str | None, form: str) -> None:
+def _print_batches(study: Study, cancel: str | None, give_up: str | None) -> None:
     from metacog_pipeline.asking import batches
 
     if cancel is not None:
@@ -95,7 +115,7 @@ def _print_batches(study: Study, cancel: str | None, give_up: str | None, form: 
     if give_up is not None:
         batches.give_up(study, give_up)
     rows = batches.rows(study)
-    if form == "json":
+    if printing.wanted():
         return printing.value(rows)
     if not rows:
         return click.echo("no batches were submitted")

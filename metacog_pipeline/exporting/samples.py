@@ -58,7 +58,7 @@ def samples(facts: Facts, benchmark: Bound) -> Iterator[Sample]:
     if not answers.height:
         return
     asked = {row["item_id"]: row for row in _rows(facts, "items", benchmark)}
-    scored = _Scored(_rows(facts, "responses", benchmark))
+    scored = _Scored(_rows(facts, "answers", benchmark))
     order = ["model", "condition", "item_id", "run", "started_at", "step"]
     for place, calls in answers.sort(order).group_by(_PLACE, maintain_order=True):
         model, run, condition, item_id = place

@@ -115,7 +115,7 @@ def _missing(home: Home, names: tuple[str, ...]) -> str:
         place += 1
     there = sorted({row[place] for row in known if row[:place] == names[:place]})
     close = suggestion(names[place], there)
-    return f'explain: the board has no {NAMES[place]} "{names[place]}"{close}; metacog board --all --format csv lists all'
+    return f'show: the board has no {NAMES[place]} "{names[place]}"{close}; metacog board --all --format csv lists all'
 
 
 def _where(values: Mapping[str, Any]) -> str:

@@ -39,7 +39,7 @@ def recount(
         if each.spec.name == model and each.below("responses").exists()
     ]
     if not runs:
-        raise StoreError(f"explain: no responses of {model} to {benchmark} yet; run `metacog run` first")
+        raise StoreError(f"show: no responses of {model} to {benchmark} yet; run `metacog run` first")
     scored = pl.concat([each.derived() for each in runs], how="diagonal_relaxed")
     if alike:
         frame = _harmonised_under(own, scored, condition)
@@ -54,7 +54,7 @@ def recount(
     rows = rows.filter(measure=measure)
     if not rows.height:
         raise StoreError(
-            f"explain: {benchmark} gives no {measure} under {condition} from the responses of {model}; "
+            f"show: {benchmark} gives no {measure} under {condition} from the responses of {model}; "
             f"run `metacog run {study.path.name}` to bring the board up to date"
         )
     value = Estimate(*rows.select("estimate", "low", "high", "n", "method", "status", "sem").row(0))

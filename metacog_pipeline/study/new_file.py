@@ -16,7 +16,7 @@ from metacog_pipeline.ports import LOOPBACK_NAMES
 
 WITH_MODEL = (*PAID, "transformers")
 PROVIDERS = (*WITH_MODEL, "replay", "simulated")
-HEAD = """# A study: models to ask, what to measure, what to spend. docs/study.md has every key.
+HEAD = """# A study: whom to ask, what to measure, what to spend. docs/study.md has every key.
 # Prices are dollars per million tokens; keys come from environment variables (api_key_env names another one).
 # Every benchmark begins small: take "sample" and limit out for the published items, name your own files in items.
 
@@ -27,18 +27,24 @@ _ADDRESS = re.compile(r"https?://(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::\d+)?(?:/\S*)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One ``[[models]]`` row: PROVIDER:MODEL@ADDRESS in its parts, with the price of a million tokens in and out."""
+    """One ``[[models]]`` row: the parts of PROVIDER:MODEL@ADDRESS, its price per million tokens in and out, its key."""
 
     provider: str
     model: str | None
     base_url: str | None
-    price: tuple[float, float] | None
+    price: tuple[float, float] | None = None
+    key: str | None = None  # the NAME of the variable with its key, where it is not the provider's usual one
 
     @property
     def billed(self) -> bool:
         """Whether answers may cost money: a provider's own address, or one on another machine."""
         host = None if self.base_url is None else urlsplit(self.base_url).hostname
         return self.provider in PAID and host not in LOOPBACK_NAMES
+
+    @property
+    def usual_key(self) -> str | None:
+        """The provider's usual variable, at its own address; another server has none."""
+        return PAID.get(self.provider) if self.base_url is None else None
 
     @property
     def name(self) -> str:
@@ -51,12 +57,17 @@ class Row:
         found: dict[str, Any] = {"name": name, "provider": self.provider, "model": self.model}
         if self.provider in PAID:
             price_in, price_out = (self.price if self.billed else None) or (0.0, 0.0)
-            found |= {"base_url": self.base_url, "price_in": price_in, "price_out": price_out}
+            found |= {
+                "base_url": self.base_url,
+                "api_key_env": self.key,
+                "price_in": price_in,
+                "price_out": price_out,
+            }
         return found
 
 
-def row_of(said: str, price: tuple[float, float] | None) -> Row:
-    """Return the row of PROVIDER:MODEL@ADDRESS; a StudyError says what is wrong with it."""
+def row_of(said: str) -> Row:
+    """Return the row that PROVIDER:MODEL@ADDRESS stands for; a StudyError says what is wrong with it."""
     provider, _, rest = said.partition(":")
     if provider not in PROVIDERS:
         raise StudyError(
@@ -71,7 +82,7 @@ def row_of(said: str, price: tuple[float, float] | None) -> Row:
         raise StudyError(
             f'--model "{said}": "{address[0]}" is no address of a server, as in openai:MODEL@http://HOST:PORT/v1'
         )
-    return Row(provider, model or None, address[0] if address else None, price)
+    return Row(provider, model or None, address[0] if address else None)
 
 
 def chosen_benchmarks(said: Sequence[str]) -> list[str]:
@@ -101,7 +112,7 @@ def study_text(path: Path, rows: Sequence[Row], benchmarks: Sequence[str], budge
 
 
 def toml_text(table: Mapping[str, Any]) -> str:
-    """Return ``table`` as TOML; None means no key."""
+    """Return ``table`` as TOML; None stands for no key."""
     import tomlkit  # late: only who writes a study waits for it
 
     return tomlkit.dumps(_without_none(table))

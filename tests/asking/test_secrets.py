@@ -189,7 +189,7 @@ def test_what_is_found_out_before_a_run_holds_no_key(tmp_path, study_of, capfd):
     # one of each provider is answered well, one badly
     study = study_of({f"{provider}{end}": provider for provider in KEYS for end in ("", "-again")})
     places = []
-    for command in (("doctor",), ("doctor", "--format", "json"), ("plan",)):
+    for command in (("doctor",), ("doctor", "--json"), ("plan",)):
         out, err = said(capfd, command[0], str(study), *command[1:])
         assert b"Traceback" not in err, err
         places += [(" ".join(command), out), (" ".join(command), err)]

@@ -45,7 +45,7 @@ def study(server, tmp_path):
 
 
 def listed(metacog: Metacog, study: Path) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = json.loads(metacog("status", study, "--batches", "--format", "json").out)
+    found: list[dict[str, object]] = json.loads(metacog("status", study, "--batches", "--json").out)
     return found
 
 

@@ -12,9 +12,9 @@ CALL = [sys.executable, "-c", "from metacog_pipeline.cli import main; main()"]
 @every(
     ("typed", "found"),
     [
-        ("metacog s", ["status", "sql", "serve"]),
+        ("metacog s", ["status", "show", "sql", "serve"]),
         ("metacog board --format j", ["json"]),
-        ("metacog exp", ["export", "explain"]),  # explore was removed
+        ("metacog exp", ["export"]),  # explain and explore were removed
     ],
 )
 def test_commands_options_and_choices_are_completed(typed, found):

@@ -51,9 +51,9 @@ def spent(finished):
 
 
 def lines(metacog, study, invoice):
-    found = metacog("costs", study, "--invoice", invoice, "--format", "json")
+    found = metacog("status", study, "--invoice", invoice, "--json")
     assert found.code == 0, found.err
-    return {(row["day"], row["model"]): row for row in json.loads(found.out)}
+    return {(row["day"], row["model"]): row for row in json.loads(found.out)["invoice"]}
 
 
 def test_an_invoice_stands_beside_what_was_charged_on_each_day_in_utc(metacog, spent, file):
@@ -71,20 +71,20 @@ def test_what_only_the_invoice_names_is_a_line_of_its_own(metacog, spent, file):
 
 
 def test_the_difference_and_the_ledger_are_named_in_a_line_each(metacog, spent, file):
-    found = metacog("costs", spent, "--invoice", file("i.csv", "date,model,cost\n2026-11-27,gpt-5,9\n"))
+    found = metacog("status", spent, "--invoice", file("i.csv", "date,model,cost\n2026-11-27,gpt-5,9\n"))
     assert "The invoice says $9.00, the kept calls $4.00: $+5.00." in found.out
     assert "The ledger says $" in found.out
 
 
 def test_without_an_invoice_it_prints_what_each_model_has_cost(metacog, spent):
-    found = json.loads(metacog("costs", spent, "--format", "json").out)
+    found = json.loads(metacog("status", spent, "--costs", "--json").out)["costs"]
     assert {row["model"]: row["cost_usd"] for row in found}["alpha"] == 9.0
 
 
 def test_an_invoice_that_cannot_be_read_is_one_line(metacog, spent, file):
-    metacog("costs", spent, "--invoice", file("i.csv", "a,b\n1,2\n")).refused_in_one_line(
+    metacog("status", spent, "--invoice", file("i.csv", "a,b\n1,2\n")).refused_in_one_line(
         "no column 'date'", "rename"
     )
-    metacog("costs", spent, "--invoice", spent.parent / "none.csv").refused_in_one_line(
+    metacog("status", spent, "--invoice", spent.parent / "none.csv").refused_in_one_line(
         "none.csv", "cannot be read"
     )

@@ -52,6 +52,37 @@ def test_a_server_of_ones_own_has_no_price_beside_models_that_are_billed(metacog
     assert 'items = "sample"' in (tmp_path / "s.toml").read_text()
 
 
+def test_each_billed_model_has_its_own_price_and_key(metacog, tmp_path):
+    path = tmp_path / "s.toml"
+    models = (
+        "--model",
+        "openai:a",
+        "--model",
+        "simulated",
+        "--model",
+        "anthropic:b",
+        "--benchmark",
+        "metamedqa",
+    )
+    prices = ("--price", "1", "2", "--price", "3", "15")
+    metacog("init", path, *models, "--price", "1", "2").refused_in_one_line("--price", "1 times", "a, b")
+    metacog("init", path, *models, *prices, "--key", "ONE").refused_in_one_line("--key", "2 billed models")
+    assert metacog("init", path, *models, *prices, "--key", "ONE", "--key", "TWO").code == 0
+    found = load_study(path).models
+    assert [(each.name, each.price_out, each.api_key_env) for each in found] == [
+        ("a", 2, "ONE"), ("simulated", None, None), ("b", 15, "TWO"),
+    ]  # fmt: skip
+
+
+def test_a_file_with_billed_models_passes_the_doctor_when_its_keys_are_set(metacog, tmp_path, monkeypatch):
+    path = tmp_path / "s.toml"
+    models = ("--model", "openai:a", "--benchmark", "metamedqa", "--price", "1", "2", "--key", "MINE")
+    assert metacog("init", path, *models).code == 0
+    metacog("doctor", path, "--offline")
+    monkeypatch.setenv("MINE", "sk-test")
+    assert metacog("doctor", path, "--offline").code == 0
+
+
 def test_on_a_terminal_what_is_not_given_is_asked_until_it_can_be_read(metacog, tmp_path, monkeypatch):
     typed = iter(
         [
@@ -62,6 +93,7 @@ def test_on_a_terminal_what_is_not_given_is_asked_until_it_can_be_read(metacog, 
             "cheap",
             "2.5",
             "10",
+            "MY_KEY",
             "1e300",
             "7.5",
         ]
@@ -75,6 +107,7 @@ def test_on_a_terminal_what_is_not_given_is_asked_until_it_can_be_read(metacog, 
     study = load_study(path)
     assert study.enabled == ("metamedqa", "selfknowledge")
     assert (study.models[0].price_in, study.models[0].price_out, study.study.budget_usd) == (2.5, 10.0, 7.5)
+    assert study.models[0].api_key_env == "MY_KEY"
 
 
 @pytest.mark.parametrize(
@@ -99,7 +132,7 @@ def test_a_mistake_is_one_line_and_leaves_no_file(metacog, tmp_path, options, pa
     "models", ["openai:a, simulated", "openai:a simulated", "openai:a,simulated,", " openai:a ,simulated"]
 )
 def test_models_are_told_apart_by_blanks_and_commas(metacog, tmp_path, monkeypatch, models):
-    answers = iter([models, "medley", "1", "2", "3"])
+    answers = iter([models, "medley", "1", "2", "OPENAI_API_KEY", "3"])
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("click.termui.visible_prompt_func", lambda _: next(answers))
     assert metacog("init", tmp_path / "s.toml").code == 0
@@ -120,7 +153,8 @@ def test_models_whose_names_are_written_alike_have_names_of_their_own(metacog, t
     ]
     path = tmp_path / "s.toml"
     options = [each for said in models for each in ("--model", said)]
-    assert metacog("init", path, *options, "--benchmark", "medley", "--price", "1", "2").code == 0
+    prices = ["--price", "1", "2"] * len(models)
+    assert metacog("init", path, *options, "--benchmark", "medley", *prices).code == 0
     study = load_study(path)
     assert [each.model for each in study.models] == [
         *(each.removeprefix("openai:") for each in models[:-1]),

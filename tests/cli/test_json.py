@@ -43,7 +43,7 @@ TRIALS = "correct,confidence\n" + "".join(f"{i % 3 > 0:d},{(i * 7) % 5 + 1}\n" f
 #: What is typed after ``metacog``, and names or columns that must be in the value.
 TYPED: list[tuple[str, set[str]]] = [
     ("status study.toml --batches", set()),
-    ("board --study study.toml", {"question", "benchmark", "model", "estimate", "rank", "verdict"}),
+    ("board --study study.toml", {"question", "benchmark", "model", "estimate", "n_better", "verdict"}),
     ("board --all --study study.toml", {"benchmark", "model", "measure", "estimate", "rank"}),
     ("board metamedqa --study study.toml --format json", {"benchmark", "model"}),
     ("export study.toml --format bundle --to all.zip --json", {"wrote", "seal", "files"}),
@@ -51,7 +51,7 @@ TYPED: list[tuple[str, set[str]]] = [
     ("compare careful hasty --study study.toml", {"question", "measure", "value", "p_adjusted"}),
     ("doctor study.toml --offline", {"state", "subject", "text"}),
     ("export study.toml --to out --format csv --json", {"wrote", "told"}),
-    ("explain study.toml metamedqa baseline careful accuracy", {"board", "recount", "sql"}),
+    ("show study.toml metamedqa baseline careful accuracy", {"board", "recount", "sql"}),
     ("doctor study.toml --fetch", {"sources"}),
     ("fit trials.csv --correct correct --confidence confidence --ratings 5", {"measure", "value", "low", "high"}),
     ("fit trials.csv --correct correct --confidence confidence --ratings 5 --out fitted.csv", {"rows", "wrote"}),
@@ -63,8 +63,7 @@ TYPED: list[tuple[str, set[str]]] = [
     ("sql --study study.toml from+models", {"model", "provider"}),
     ("sql --study study.toml from+models --output models.csv", {"rows", "wrote"}),
     ("status study.toml", {"study", "board_current", "spent_usd", "partitions"}),
-    ("costs study.toml", {"benchmark", "model", "cost_usd"}),
-    ("doctor study.toml --kept --format json", {"records", "damage"}),
+    ("status study.toml --costs", {"costs"}),
     ("doctor study.toml --kept", {"records", "damage", "ledger_usd", "tables"}),
 ]  # fmt: skip
 #: Not run here: they ask, serve, fetch or train for minutes; what they share is tested below.

@@ -37,7 +37,7 @@ def test_a_small_budget_is_shown_as_it_was_set(metacog, study):
 
 
 def test_a_program_reads_the_same_as_json(metacog, study):
-    found = json.loads(metacog("status", study, "--format", "json").out)
+    found = json.loads(metacog("status", study, "--json").out)
     assert found["board_current"] is False
     assert {(each["model"], each["state"]) for each in found["partitions"]} == {
         ("sim", "missing"),
@@ -48,7 +48,7 @@ def test_a_program_reads_the_same_as_json(metacog, study):
 def test_a_long_list_is_cut_and_says_so(metacog, study):
     study.write_text(study.read_text().replace("[study]", "[study]\nruns = 20"), encoding="utf-8")
     short = metacog("status", study).out
-    assert "and 28 more: --format json has all" in short and short.count(": missing") == 12
+    assert "and 28 more: --json has all" in short and short.count(": missing") == 12
 
 
 def test_what_was_asked_of_a_model_as_it_was_is_not_counted_as_answered(metacog, study):

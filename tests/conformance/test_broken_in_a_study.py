@@ -117,7 +117,7 @@ def test_the_sound_ones_are_published_whole(rows, name):
     )
     measures = [(model, each) for model in ("careful", "hasty") for each in ("accuracy", "coverage")]
     assert sorted(found) == measures
-    assert rows(f"select count(*) from responses where benchmark = '{name}'") == [(24,)]
+    assert rows(f"select count(*) from answers where benchmark = '{name}'") == [(24,)]
     assert rows(f"select count(*) > 0 from comparisons where benchmark = '{name}'") == [(True,)]
 
 

@@ -15,7 +15,8 @@ from tests.leaderboard.conftest import new_home, write_study
 NAME = "stranger"
 KEY = {"benchmark": NAME, "dataset": "own", "condition": "plain", "model": "alpha", "source": "measured"}
 NUMBER = {**KEY, "measure": "coverage", "estimate": 1.0, "coverage": 1.0, "n": 2, "status": "ok"}
-ANSWER = {**KEY, "run": 1, "item_id": "i0", "cluster": "i0", "correct": 1.0, "confidence": 0.5}
+ANSWER = {**KEY, "run": 1, "item_id": "i0", "cluster": "i0", "correct": 1.0, "confidence": 0.5,
+          "reading": "ok"}  # fmt: skip
 ITEMS = [{"item_id": f"i{n}", "dataset": "own", "position": n, "question": "?"} for n in range(2)]
 FILES = {
     "items": f"items/{NAME}.parquet",
@@ -61,7 +62,7 @@ BROKEN = {
 }
 SHARED = (
     "items",
-    "responses",
+    "answers",
     "estimates",
     "leaderboard",
     "published_values",
@@ -94,7 +95,7 @@ def count(home, table, benchmark):
 def whole(home):
     """Return how many rows of the sound benchmark each shared table has."""
     return {
-        table: count(home, table, "metamedqa") for table in ("items", "responses", "estimates", "leaderboard")
+        table: count(home, table, "metamedqa") for table in ("items", "answers", "estimates", "leaderboard")
     }
 
 
@@ -129,7 +130,7 @@ def test_it_is_found_again_until_it_is_mended_and_comes_back_then(home):
     [(name, why)] = run_query(home, reasons).rows
     assert name == NAME and "confidence=85.0" in str(why)
     write(home, FILES["answers"], [ANSWER])
-    assert build(home).failures == {} and count(home, "responses", NAME) == 1
+    assert build(home).failures == {} and count(home, "answers", NAME) == 1
 
 
 def test_what_its_answers_cost_stays_on_the_board(home):

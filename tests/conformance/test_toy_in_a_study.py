@@ -60,7 +60,7 @@ def home(tmp_path_factory, toy_folder):
 @pytest.fixture(scope="module")
 def said(home, toy_folder):
     """What its board, its report and two explanations print, and its assets: of one process that finds it installed."""
-    explained = [["explain", "study.toml", "sometrivia", "asked", "careful", each] for each in MEASURES]
+    explained = [["show", "study.toml", "sometrivia", "asked", "careful", each] for each in MEASURES]
     asked = json.dumps([["board", "--study", "study.toml"], ["report", "study.toml"], *explained])
     printed, names = json.loads(python(home.parent, toy_folder, "-c", SAID, asked).splitlines()[-1])
     return printed, names
@@ -79,7 +79,7 @@ def test_it_stands_on_the_shared_tables(home):
     assert rows(home, "select distinct a, b from comparisons where benchmark = 'sometrivia'") == [
         ("careful", "hasty")
     ]
-    assert rows(home, "select count(*) from responses where benchmark = 'sometrivia'") == [(24,)]
+    assert rows(home, "select count(*) from answers where benchmark = 'sometrivia'") == [(24,)]
     assert rows(home, "select count(*) > 0 from calibration where benchmark = 'sometrivia'") == [(True,)]
     assert rows(home, "select count(*) from items where benchmark = 'sometrivia'") == [(12,)]
     assert rows(home, "select headline from measures where measure = 'accuracy'") == [(True,)]

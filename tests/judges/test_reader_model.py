@@ -130,7 +130,7 @@ def test_labels_correct_the_estimate_and_widen_its_interval(metacog, tmp_path):
         assert row["status"] == "ok" and "labels" in row["method"]
         # No pass was right: the share right by words alone is the truth.
         assert row["low"] < share < row["high"] and abs(row["estimate"] - share) < naive["estimate"] - share
-    found = metacog("explain", path, "questions", rows[0]["condition"], "careful", "accuracy")
+    found = metacog("show", path, "questions", rows[0]["condition"], "careful", "accuracy")
     assert found.code == 0 and f"{rows[0]['estimate']:.3f}"[:4] in found.out
     assert "everything is up to date" in metacog("run", path).err
 

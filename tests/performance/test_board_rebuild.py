@@ -50,7 +50,7 @@ from (
 _HARMONISED = """
 select
     benchmark, dataset, condition, model, run, item_id, item_id as cluster, correct::double as correct,
-    (confidence - 1) / 4 as confidence, 6 as n_alternatives, answer as response, source
+    (confidence - 1) / 4 as confidence, 6 as n_alternatives, answer as response, 'ok' as reading, source
 from observed
 """
 

@@ -89,7 +89,7 @@ def across(make_home: MakeHome, write: Callable[..., None], models: int) -> Home
         "harmonised/signaldetection/*.parquet",
         [
             {**shared, "model": name, "run": 1, "item_id": f"{p}-{n}", "cluster": f"{p}-{n}", "confidence": p / 100,
-             "correct": float(n < p // 10)}
+             "correct": float(n < p // 10), "reading": "ok"}
             for name in names for p in (60, 90) for n in range(10)
         ],
     )  # fmt: skip

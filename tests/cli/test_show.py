@@ -1,4 +1,4 @@
-"""``metacog explain``: every number of a board comes out again from its responses, and what it rests on is named."""
+"""``metacog show``: every number of a board comes out again from its responses, and what it rests on is named."""
 
 import json
 import shutil
@@ -101,7 +101,7 @@ CELL = ("metamedqa", "baseline", "careful")
 
 
 def test_people_read_formula_counts_sql_and_the_first_items(metacog, study_file):
-    result = metacog("explain", study_file, *CELL, "m_ratio_mafc")
+    result = metacog("show", study_file, *CELL, "m_ratio_mafc")
     assert result.code == 0, result.err
     for words in ("meta-d′ / d′", "Maniscalco & Lau", "Nature Communications", "equals the board"):
         assert words in result.out
@@ -110,7 +110,7 @@ def test_people_read_formula_counts_sql_and_the_first_items(metacog, study_file)
 
 
 def test_programs_read_the_same_as_json(metacog, study_file):
-    found = json.loads(metacog("explain", study_file, *CELL, "harmonised_ece", "--json").out)
+    found = json.loads(metacog("show", study_file, *CELL, "harmonised_ece", "--json").out)
     assert {**found["recount"], "low_n": False} == found["board"] and found["differs"] is None
     home = load_study(study_file).home
     assert len(run_query(home, found["sql"][1]).rows) == found["asked"]
@@ -126,27 +126,27 @@ def test_programs_read_the_same_as_json(metacog, study_file):
     ],
 )
 def test_a_name_that_is_not_on_the_board_is_met_with_the_nearest(metacog, study_file, wrong, meant):
-    result = metacog("explain", study_file, *wrong)
+    result = metacog("show", study_file, *wrong)
     result.refused_in_one_line(f'did you mean "{meant}"?')
     assert result.code == 2
 
 
 @pytest.mark.parametrize("hostile", ["'; drop table estimates; --", "\x1b[31m", "é" * 4000, "", "%"])
 def test_a_hostile_name_is_a_name_that_is_not_there(metacog, study_file, hostile):
-    result = metacog("explain", study_file, "metamedqa", "baseline", "careful", hostile)
+    result = metacog("show", study_file, "metamedqa", "baseline", "careful", hostile)
     result.refused_in_one_line("the board has no measure")
     assert "\x1b" not in result.err
-    assert metacog("explain", study_file, *CELL, "accuracy").code == 0
+    assert metacog("show", study_file, *CELL, "accuracy").code == 0
 
 
 def test_a_board_that_does_not_follow_from_the_responses_is_told_in_one_line(metacog, own_copy):
     path = own_copy
     with duckdb.connect(str(path.parent / "home" / "leaderboard.duckdb")) as connection:
         connection.execute("update estimates set estimate = 0.123, low = 0.1 where measure = 'accuracy'")
-    result = metacog("explain", path, *CELL, "accuracy")
+    result = metacog("show", path, *CELL, "accuracy")
     assert result.code == 1 and "DIFFERS" in result.out
     result.refused_in_one_line("estimate is 0.123 on the board", "metacog run")
-    as_json = metacog("explain", path, *CELL, "accuracy", "--json")
+    as_json = metacog("show", path, *CELL, "accuracy", "--json")
     assert as_json.code == 1 and json.loads(as_json.out)["differs"].startswith("estimate is 0.123")
 
 
@@ -167,7 +167,7 @@ def test_what_was_not_answered_or_read_is_counted_with_its_reason(metacog, own_c
     files.write_frame(frame.drop("_n"), target, "changed")
     files.score(benchmark, partition)
     publish(benchmark)
-    result = metacog("explain", own_copy, *CELL, "ece")
+    result = metacog("show", own_copy, *CELL, "ece")
     said_of_it = " ".join(result.out.split())
     assert result.code == 0 and "\x1b" not in result.out
     assert "1 transport_error: timeout" in said_of_it
@@ -178,6 +178,6 @@ def test_what_was_not_answered_or_read_is_counted_with_its_reason(metacog, own_c
 def test_a_study_without_a_board_or_without_responses_is_one_line(metacog, own_copy):
     for each in (own_copy.parent / "home" / "responses").rglob("*.parquet"):
         each.unlink()
-    metacog("explain", own_copy, *CELL, "accuracy").refused_in_one_line("no responses of careful")
+    metacog("show", own_copy, *CELL, "accuracy").refused_in_one_line("no responses of careful")
     (own_copy.parent / "home" / "leaderboard.duckdb").unlink()
-    metacog("explain", own_copy, *CELL, "accuracy").refused_in_one_line("metacog run")
+    metacog("show", own_copy, *CELL, "accuracy").refused_in_one_line("metacog run")

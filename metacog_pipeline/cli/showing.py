@@ -1,0 +1,146 @@
+"""``show``: one number of a board with its recount, one item with all answers, or one answer word for word."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from metacog_pipeline.cli import printing
+from metacog_pipeline.cli.options import opened, study_argument
+from metacog_pipeline.errors import MetacogError, StudyError
+from metacog_pipeline.home import Home
+from metacog_pipeline.leaderboard.database import text
+from metacog_pipeline.study import Study
+
+WIDTH = 110
+
+
+@click.command()
+@study_argument
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@printing.json_option
+def show(study_file: Path, names: tuple[str, ...]) -> None:
+    """Show where the boards come from: NAME... is one of
+
+    \b
+    BENCHMARK CONDITION MODEL MEASURE  a number: formula, interval, recount
+    BENCHMARK ITEM                     an item with every model's answer
+    ANSWER                             an answer, word for word
+
+    The names of a number are those of `metacog board --all --format csv`. It is computed again from the responses; where
+    that gives another number than the board has, the exit code is 1.
+    """
+    study = opened(study_file)
+    if len(names) == 4:
+        return _show_number(study, *names)
+    if len(names) == 2:
+        return _show_item(study.home, *names)
+    if len(names) == 1:
+        return _show_answer(study.home, *names)
+    raise click.UsageError("give BENCHMARK CONDITION MODEL MEASURE, or BENCHMARK ITEM, or an ANSWER")
+
+
+def _show_item(home: Home, benchmark: str, item_id: str) -> None:
+    """Print the text of an item and what every model answered to it."""
+    from metacog_pipeline.leaderboard.read import run_query
+
+    where = f"where benchmark = {text(benchmark)} and item_id = {text(item_id)}"
+    item = run_query(home, f"select question, key, kind, n, n_correct, mean_confidence from items {where}")
+    if not item.rows:
+        raise StudyError(
+            f'show: benchmark "{benchmark}" has no item "{item_id}"; `metacog sql` lists them: from items'
+        )
+    columns = "model, condition, run, response, correct, confidence, reading, reason"
+    answers = run_query(home, f"select {columns} from answers {where} order by condition, model, run")
+    _say_fields(dict(zip(item.columns, item.rows[0], strict=True)))
+    printing.table("answers", answers)
+
+
+def _show_answer(home: Home, answer_id: str) -> None:
+    """Print one kept answer: what was asked, what was replied, and how the call ended."""
+    from metacog_pipeline.leaderboard.read import run_query
+
+    columns = (
+        "benchmark, model, run, item_id, condition, step, status, finish_reason, cost_usd, request_json, text"
+    )
+    found = run_query(home, f"select {columns} from transcripts where answer_id = {text(answer_id)}")
+    if not found.rows:
+        raise StudyError(
+            f'show: no answer "{answer_id}"; `metacog sql` lists them: select answer_id from calls'
+        )
+    for row in found.rows:
+        _say_fields(dict(zip(found.columns, row, strict=True)))
+
+
+def _say_fields(values: Mapping[str, Any]) -> None:
+    """Print one value a line; long texts are wrapped."""
+    from metacog_pipeline.leaderboard.output import plain, printable
+
+    for name, value in values.items():
+        if value is not None:
+            lines = str(value).splitlines() or [""]
+            indent = {"initial_indent": "", "subsequent_indent": "    "}
+            shown = [part for line in lines for part in textwrap.wrap(line, WIDTH, **indent) or [""]]
+            printing.say(
+                "\n    ".join(printable(part) for part in (f"{name}: {shown[0]}", *shown[1:])),
+                **{name: plain(value)},
+            )
+
+
+def _show_number(study: Study, *cell: str) -> None:
+    """Print where a number of a board comes from; MetacogError where it does not come out again."""
+    from metacog_pipeline.leaderboard.explanation import explain as explained
+    from metacog_pipeline.leaderboard.output import printable
+    from metacog_pipeline.leaderboard.read import one_connection
+
+    with one_connection(study.home):
+        found = explained(study, *cell)
+    if printing.wanted():
+        printing.value(found)
+    else:
+        for line in _lines(found):
+            click.echo(printable(line))
+    if found["differs"] is not None:
+        raise MetacogError(
+            f"show: the recount differs from the board: {found['differs']}; "
+            f"run `metacog run {study.path}` to rebuild the board"
+        )
+
+
+def _lines(found: Mapping[str, Any]) -> Iterator[str]:
+    board, again = found["board"], found["recount"]
+    equal = "equals the board" if found["differs"] is None else f"DIFFERS: {found['differs']}"
+    lacking = "; ".join(f"{count:,} {why}" for why, count in found["not_ok"].items())
+    few = "too few right or wrong answers for this interval, or its coverage was not measured"
+    said = {
+        "what": found["words"],
+        "formula": None if found["formula"] == found["words"] else found["formula"],
+        **{name: found[name] for name in ("reference", "paper", "unit")},
+        "board": f"{_number(board)}, {found['source']}",
+        "recount": again and f"{_number(again)}: {equal}",
+        "status": board["status"] or "as printed in the paper",
+        "method": board["method"],
+        "n": "not stated" if board["n"] is None else f"{board['n']:,}",
+        "asked": again and f"{found['asked']:,} responses, {f'not ok: {lacking}' if lacking else 'all ok'}",
+        "coverage": found["coverage"],
+        "low_n": few if again and board["low_n"] else None,
+    }
+    yield " · ".join(str(found[name]) for name in ("benchmark", "condition", "model", "measure"))
+    for name, words in said.items():
+        if words:
+            yield from textwrap.wrap(f"{name}: {words}", WIDTH, initial_indent="  ", subsequent_indent="    ")
+    yield "SQL behind it (metacog sql --study STUDY)"
+    yield from (f"  {query}" for query in found["sql"])
+
+
+def _number(values: Mapping[str, Any]) -> str:
+    """Return an estimate with its interval, in six figures."""
+    if values["estimate"] is None:
+        return "no value"
+    if values["low"] is None or values["high"] is None:
+        return f"{values['estimate']:.6g}, no interval"
+    return f"{values['estimate']:.6g} [{values['low']:.6g}, {values['high']:.6g}]"
