@@ -24,7 +24,7 @@ def response(place: int, model: str, run: int) -> dict[str, object]:
     return {
         "benchmark": "signaldetection", "dataset": "published", "condition": "A confidence", "model": model, "run": run,
         "item_id": f"item-{place:03}", "cluster": f"item-{place:03}",
-        "correct": float(model == "beta" or (place + run) % 3 == 0), "confidence": 0.6, "response": "0",
+        "correct": float(model == "beta" or (place + run) % 3 == 0), "confidence": 0.6, "response": "0", "reading": "ok",
     }  # fmt: skip
 
 
