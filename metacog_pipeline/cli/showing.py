@@ -82,13 +82,9 @@ def _say_fields(values: Mapping[str, Any]) -> None:
 
     for name, value in values.items():
         if value is not None:
-            lines = str(value).splitlines() or [""]
-            indent = {"initial_indent": "", "subsequent_indent": "    "}
-            shown = [part for line in lines for part in textwrap.wrap(line, WIDTH, **indent) or [""]]
-            printing.say(
-                "\n    ".join(printable(part) for part in (f"{name}: {shown[0]}", *shown[1:])),
-                **{name: plain(value)},
-            )
+            lines = [part for line in str(value).splitlines() for part in textwrap.wrap(line, WIDTH) or [""]]
+            shown = "\n    ".join(printable(line) for line in lines)
+            printing.say(f"{name}: {shown}", **{name: plain(value)})
 
 
 def _show_number(study: Study, *cell: str) -> None:
