@@ -72,7 +72,7 @@ def test_the_command_prints_the_file_to_open_and_serves_nothing(home, tmp_path):
     study.write_text(f'[study]\nname = "x"\nhome = "{home}"\n[benchmarks.signaldetection]\n{model}')
     result = CliRunner().invoke(cli, ["report", str(study)])
     explorer = home.report / "explore" / "index.html"
-    assert result.exit_code == 0 and result.output.splitlines() == [str(home.page), str(explorer)]
+    assert result.exit_code == 0 and result.stdout.splitlines() == [str(home.page), str(explorer)]
 
 
 def test_the_grid_says_right_wrong_and_nothing_readable(folder):

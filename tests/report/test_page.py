@@ -197,7 +197,7 @@ def test_the_command_prints_where_the_page_is_or_why_there_is_no_explorer_yet(ma
     )
     result = CliRunner().invoke(cli, ["report", str(study)])
     assert result.exit_code == 0, result.output
-    page = Path(result.output.strip())
+    page = Path(result.stdout.strip())
     assert page.is_file() and "<h1>named</h1>" in page.read_text(encoding="utf-8")
 
 
