@@ -175,7 +175,7 @@ def write_changed(path: Path, text: str | bytes) -> None:
 
 
 def probe_writing(folder: Path) -> None:
-    """Raise ``OSError`` when a small file cannot be written in ``folder``; leave nothing behind."""
+    """Raise ``OSError`` when a small file cannot be written in ``folder``; leave no file."""
     with tempfile.NamedTemporaryFile(prefix=".probe.", suffix=".tmp", dir=folder) as file:
         os.write(file.fileno(), bytes(4096))
 

@@ -35,7 +35,7 @@ def prepare(home: Home, deploy: DeploySection) -> None:
 
 
 def check(home: Home) -> None:
-    """Raise StudyError where `prepare` would find no place to write. Leaves nothing behind."""
+    """Raise StudyError where `prepare` would find no place to write. Leaves no file."""
     if odd := sorted(set(ODD_CHARACTERS) & set(str(home))):
         raise StudyError(
             f"study.home: {home} holds {' '.join(odd)}, which DuckDB or Dagster would misread; choose a folder without"

@@ -20,7 +20,7 @@ _terminal: TextIO | None = None
 
 
 def keep_terminal() -> None:
-    """Hold on to the terminal behind standard error: it shows progress even while a run captures its output."""
+    """Hold on to the terminal of standard error: it shows progress even while a run captures its output."""
     global _terminal
     if _terminal is None and sys.stderr.isatty():
         _terminal = os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding="utf-8", errors="replace")

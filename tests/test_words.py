@@ -48,9 +48,9 @@ RENAMED: dict[str, str] = {
     "asked_at_all": "preflight",
     "before_spending": "preflight",
 }
-OLD_NAME = re.compile(rf"\b(?:{'|'.join(RENAMED)})\b")
 #: Texts that are sent to models, simulate their replies, or list words to recognise in replies.
 SENT = ("prompts.py", "simulated.py", "wording.py", "lexicon.py", "phrases.py", "refusals.py", "policies.py")
+SQL = re.compile(r"\b(?:select|insert into|create table|left join|from \w+ as)\b")
 CODE = [
     path
     for top in ("metacog_pipeline", "assets")
@@ -78,12 +78,18 @@ def in_prose(text: str, *, long: bool = True) -> list[str]:
     return found
 
 
+def names_of(node: ast.AST) -> list[str]:
+    """Return the names that a node of Python uses or gives; keys in files on disk are texts and keep theirs."""
+    fields = ("id", "attr", "arg", "name")
+    return [name for each in fields if isinstance(name := getattr(node, each, None), str)]
+
+
 def in_code(path: Path) -> list[str]:
     """Return the findings in first lines of docstrings, in messages and in names of a Python file."""
     source = path.read_text("utf-8")
-    found = [f"{name}: use {RENAMED[name]}" for name in OLD_NAME.findall(source)]
-    docstrings = set()
+    found, docstrings = [], set()
     for node in ast.walk(tree := ast.parse(source)):
+        found += [f"{name}: use {RENAMED[name]}" for name in names_of(node) if name in RENAMED]
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
             first = node.body[0]
             if (
@@ -98,7 +104,7 @@ def in_code(path: Path) -> list[str]:
             node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in docstrings
         )
         for node in texts:
-            if isinstance(node.value, str) and len(node.value.split()) >= 3:
+            if isinstance(node.value, str) and len(node.value.split()) >= 3 and not SQL.search(node.value):
                 found += in_prose(node.value, long=False)
     return found
 

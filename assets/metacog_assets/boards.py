@@ -36,7 +36,7 @@ def board_assets(benchmarks: Sequence[str]) -> list[dg.AssetsDefinition]:
         owners=owners,
     )
     def leaderboard(context: dg.AssetExecutionContext, study: StudyResource) -> dg.MaterializeResult:
-        """Who knows what it knows: the verdict of the study, and the DuckDB file with every table behind it.
+        """Who knows what it knows: the verdict of the study, and the DuckDB file with every table.
 
         Readers keep the old file until the new one is whole and tested.
         """

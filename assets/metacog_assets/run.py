@@ -177,7 +177,7 @@ def build_items(command: Command) -> list[Bound]:
 
 def _usable(command: Command) -> Iterator[Bound]:
     """Yield the benchmarks to run; of those whose package is broken it is remembered that they are left out."""
-    said = "left out, for the reason that was said at the start"
+    said = "left out, for the reason given at the start"
     broken = {**dict.fromkeys(command.study.broken_plugins, said), **LEFT_OUT}
     for name in command.benchmarks or (*command.study.broken_plugins, *command.study.enabled):
         with command.named(name):

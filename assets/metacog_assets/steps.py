@@ -117,7 +117,7 @@ def _failure(context: dg.AssetExecutionContext, errors: Mapping[str, Exception])
 
 
 def _fault(context: dg.AssetExecutionContext, what: str, error: Exception) -> Fault:
-    """Return what is to be said of an error; one that was not made for users, nor is the disk's, is logged whole."""
+    """Return the message for an error; one that was not made for users, nor is the disk's, is logged whole."""
     reason, disk = reason_of(error), isinstance(error, OSError) and error.filename is not None
     if isinstance(error, MetacogError) or disk:
         return what, reason, getattr(error, "exit_code", StoreError.exit_code)

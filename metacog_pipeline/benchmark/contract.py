@@ -212,7 +212,7 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     @classmethod
     def sections(cls) -> tuple[Section, ...]:
         """Return the parts of the report about this benchmark, in order: by default ``SECTIONS`` of the module ``report``
-        beside its class, which is imported only now; none where there is no such module."""
+        next to its class, which is imported only now; none where there is no such module."""
         found: tuple[Section, ...] = cls._beside("report", "SECTIONS")
         return found
 

@@ -38,7 +38,7 @@ def step_path(home: Home, benchmark: str, step: str) -> Path:
     return home.items / benchmark / f"{step}.parquet"
 
 
-def write_rows(path: Path, rows: Sequence[BaseModel], row: type[BaseModel], made_from: str) -> None:
+def write_rows(path: Path, rows: Sequence[BaseModel], row: type[BaseModel], input_digest: str) -> None:
     """Write rows with the digest of what they were made from; an item's ``item_hash`` is a column of its own.
 
     SourceError if the rows are none of ``row``, or an item has another hash each time it is asked for: whoever reads the
@@ -52,7 +52,7 @@ def write_rows(path: Path, rows: Sequence[BaseModel], row: type[BaseModel], made
             value[HASH] = digest
     table = pa.Table.from_pylist([_plain(value) for value in values], schema=schema)
     with replacing(path) as temporary:
-        pq.write_table(table.replace_schema_metadata({MARK: made_from}), temporary, compression="zstd")
+        pq.write_table(table.replace_schema_metadata({MARK: input_digest}), temporary, compression="zstd")
 
 
 def read_rows(path: Path, row: type[BaseModel], only: Iterable[str] | None = None) -> list[Any]:

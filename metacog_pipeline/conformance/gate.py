@@ -113,7 +113,7 @@ def words_of_a_board_agree(tried: Tried) -> Iterator[Red]:
     for model, words in _words(tried).items():
         for pair in tried.benchmark.contrary:
             if set(pair) <= words:
-                yield Red(rule, " and ".join(pair), f"both are said of {model}")
+                yield Red(rule, " and ".join(pair), f"both describe {model}")
 
 
 def _words(tried: Tried) -> dict[str, set[str]]:

@@ -1,4 +1,4 @@
-"""A model behind HTTP: one call with everything around it that keeps it cheap, polite and accounted for.
+"""A model over HTTP: one call with everything around it that keeps it cheap, polite and accounted for.
 
 The life of a call::
 

@@ -143,7 +143,7 @@ class Letter:
     name: str = "answer"
 
     def read(self, said: str) -> Found:
-        """Read the letter or the option behind a label."""
+        """Read the letter or the option after a label."""
         whole = said.strip(_MARKUP)
         if whole.upper() in self.options:
             return Found("ok", whole.upper(), said.index(whole), said.index(whole) + 1)
@@ -209,7 +209,7 @@ class Binary:
     name: str = "decision"
 
     def read(self, said: str) -> Found:
-        """Read the decision behind a label."""
+        """Read the decision after a label."""
         bare = said.strip(_MARKUP).removesuffix(".0")
         if re.fullmatch(r"-?\d+(?:\.\d+)?", bare) and bare not in self.labels:
             return Found("out_of_range")
@@ -325,7 +325,7 @@ class Number:
     whole: bool = False
 
     def read(self, said: str) -> Found:
-        """Read the number behind a label; of a calculation its result."""
+        """Read the number after a label; of a calculation its result."""
         bare = _SURE_SENTENCE.sub(lambda found: " " * len(found[0]), unboxed(said))
         bare = re.split(r"(?<=\d)\s*(?:≈|~=)", bare)[0]  # the exact value precedes its rounding
         if UNKNOWN.match(bare):
@@ -386,7 +386,7 @@ class Confidence:
     whole: bool = False
 
     def read(self, said: str) -> Found:
-        """Read the number behind a label: ``4``, ``4/5``, ``~85 %``; a range is ambiguous."""
+        """Read the number after a label: ``4``, ``4/5``, ``~85 %``; a range is ambiguous."""
         bare = re.sub(r"^[~≈<\[(\s]+|[>\])\s.]+$", "", said.strip(" \t*_"))
         if of := _OF_TOP.search(bare):
             stated, top = float(of[1].replace(",", ".")), float(of[2])
@@ -455,7 +455,7 @@ class Worded:
     name: str = "confidence"
 
     def read(self, said: str) -> Found:
-        """Read the word behind a label, alone in its clause: "not likely" and "likely to very likely" are none."""
+        """Read the word after a label, alone in its clause: "not likely" and "likely to very likely" are none."""
         bare = simple(re.split(r"[,.;:(\n]", said.strip(_MARKUP), maxsplit=1)[0])
         share = next((share for word, share in self.scale.items() if simple(word) == bare), None)
         return NOTHING if share is None else Found("ok", share, 0, len(said))

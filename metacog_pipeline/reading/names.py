@@ -235,7 +235,7 @@ class ShortText:
     name: str = "answer"
 
     def read(self, said: str) -> Found:
-        """Read the text behind a label."""
+        """Read the text after a label."""
         bare = unboxed(_short(said)).strip(" \t\n*_,;:!$\"'`<>").removesuffix(".").strip(" *_$\"'`")
         if not bare or _UNFINISHED.search(bare) or TEMPLATE.fullmatch(bare):
             return NOTHING

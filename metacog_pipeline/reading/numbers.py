@@ -72,7 +72,7 @@ _KINDS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number and the unit behind it, "" for none; ``start`` and ``end`` are its place."""
+    """A number and its unit, "" for none; ``start`` and ``end`` are its place."""
 
     value: float
     unit: str
@@ -205,7 +205,7 @@ def asked_unit(question: str) -> str | None:
 
 
 def in_percent(said: str) -> bool:
-    """Return whether a number is said to be one of percent."""
+    """Return whether a number is one of percent."""
     return _PERCENT.search(said) is not None
 
 

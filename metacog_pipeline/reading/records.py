@@ -299,7 +299,7 @@ _VALUE = re.compile(r"(?:[ \t*_]*+\n[ \t\n*_]*+)?[ \t*_|;\r]*+([^\n]*)")
 
 
 def _line(text: str, start: int, end: int) -> Value:
-    """Return the value behind a label."""
+    """Return the value after a label."""
     found = _VALUE.match(text, start, end)
     assert found is not None  # it matches any text
     said = found[1].rstrip(" \t*_|;\r")

@@ -10,7 +10,7 @@ import polars as pl
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import replacing
 
-MARK = "metacog_made_from"  # Parquet metadata: digest of everything a file was computed from
+MARK = "metacog_input_digest"  # Parquet metadata: digest of everything a file was computed from
 
 
 def read_frame(path: Path) -> pl.DataFrame:
@@ -28,10 +28,10 @@ def read_frames(paths: Sequence[Path]) -> pl.DataFrame:
     return pl.concat([read_frame(path) for path in paths], how="diagonal_relaxed")
 
 
-def write_frame(frame: pl.DataFrame, path: Path, made_from: str) -> None:
+def write_frame(frame: pl.DataFrame, path: Path, input_digest: str) -> None:
     """Write ``frame`` whole or not at all, with the digest of what it was made from."""
     with replacing(path) as temporary:
-        frame.write_parquet(temporary, metadata={MARK: made_from})
+        frame.write_parquet(temporary, metadata={MARK: input_digest})
 
 
 def mark_of(path: Path) -> str | None:

@@ -62,7 +62,7 @@ class Footer:
     current: str = ""
     carried: int = 0
 
-    def made_from(self, sizes: Mapping[str, int]) -> bool:
+    def covers(self, sizes: Mapping[str, int]) -> bool:
         """Whether the copy holds what segments of these ``sizes`` do, in the current version."""
         return (self.version, self.segments, self.carried) == (SCHEMA_VERSION, sizes, 0)
 
@@ -95,7 +95,7 @@ def compact_folder(folder: PartitionFolder, current: Collection[str] | None) -> 
             put_aside(path)
             old = None
         digest = "" if current is None else sha256_hex(canonical_json(sorted(current)))
-        if old is not None and digest in ("", old.current) and old.made_from(sizes):
+        if old is not None and digest in ("", old.current) and old.covers(sizes):
             return old
         table = copied(folder, current)
         superseded = sum(table["superseded"].to_pylist())

@@ -1,4 +1,4 @@
-"""The answers of one partition: what is there already, keeping more, and the Parquet copy for readers."""
+"""The answers of one partition: kept answers, new ones, and the Parquet copy for readers."""
 
 from __future__ import annotations
 

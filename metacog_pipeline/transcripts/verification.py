@@ -71,7 +71,7 @@ def _copy_sound(found: Checked) -> bool | None:
     if footer is None:
         return None
     rows = parquet.current_table(found.folder.copy, ARROW_SCHEMA.names)  # every page has a checksum
-    if found.damaged or not footer.made_from(segment_sizes(found.folder)):
+    if found.damaged or not footer.covers(segment_sizes(found.folder)):
         return None  # the next run makes it again
     return bool(rows.equals(parquet.copied(found.folder, None)))
 

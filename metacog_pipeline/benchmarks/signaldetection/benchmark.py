@@ -23,7 +23,7 @@ from metacog_pipeline.study.wording import words_of
 
 
 class SignalDetection(contract.Benchmark[Settings, Trial, read.Response]):
-    """Two labels, a decision, a confidence; and the same decision when one of the errors is said to be costly."""
+    """Two labels, a decision, a confidence; and the same decision when one of the errors is declared costly."""
 
     name = "signaldetection"
     title = "Signal detection"

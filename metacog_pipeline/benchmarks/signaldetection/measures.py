@@ -316,7 +316,7 @@ def fitted_counts(
     Counts, names and ``seed`` determine the draws: two cells with different names share no random numbers.
     """
     label = "/".join(names)
-    made_from = [MODEL_VERSION, keep, seed, label, table.n_s1.tolist(), table.n_s2.tolist()]
+    identity = [MODEL_VERSION, keep, seed, label, table.n_s1.tolist(), table.n_s2.tolist()]
 
     def sampled() -> dict[str, NDArray[Any]]:
         # A few draws for each that is kept: more would cost time without use, with fewer the gate asks for another round.
@@ -327,7 +327,7 @@ def fitted_counts(
         thin = np.arange(keep) * len(next(iter(drawn.values()), [])) // keep
         return {"about": np.array(about)} | {name: own[thin] for name, own in drawn.items()}
 
-    arrays = dict(kept(folder / f"{sha256_hex(canonical_json(made_from))}.npz", sampled))
+    arrays = dict(kept(folder / f"{sha256_hex(canonical_json(identity))}.npz", sampled))
     about = json.loads(str(arrays.pop("about")))
     estimates = {name: Estimate(**values) for name, values in about["of"].items()}
     return Fitted(*names, int(table.n[0]), about["why"], estimates, arrays)

@@ -297,7 +297,7 @@ def verdicts(found: Refit, data: Path) -> Iterator[Row]:
 
 # --- what the contract asks for ---------------------------------------------------------------------------------------
 def values(benchmark: Bound) -> pl.DataFrame:
-    """Return the printed numbers as they are in the paper, with the trials behind them."""
+    """Return the printed numbers as they are in the paper, with their numbers of trials."""
     printed = [
         row for row in refit(benchmark).claims if row["method"] == _AS_PAPER and row["published"] is not None
     ]

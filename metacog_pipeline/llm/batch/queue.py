@@ -1,4 +1,4 @@
-"""A model behind a batch API: a call without its answer yet is pending, and repeated when the answer is there.
+"""A model with a batch API: a call without its answer yet is pending, and repeated when the answer is there.
 
 A task that meets such a call ends with `Pending`; its request is queued, or in a batch under way. When every task is
 answered or pending, `BatchModel.next` writes the queued requests down as batches, sets their worst case aside and submits

@@ -215,7 +215,7 @@ class Reply(ABC):
         return replace(completion, text="".join(reply.lead.text), reasoning_text=thought)
 
     def feed(self, data: bytes) -> None:
-        """Take the data of one event. What is wrong behind the end of a reply takes nothing from it."""
+        """Take the data of one event. Errors after the end of a reply do not affect it."""
         if self._problem is not None:
             return
         if data.strip() == DONE:

@@ -42,7 +42,7 @@ def _constraint(request: types.ChatRequest) -> values.JsonDict:
 
 
 class ContentReply(events.Reply):
-    """A response with candidates, or its chunks; of everything but parts the last that was said counts."""
+    """A response with candidates, or its chunks; of all but parts the last value counts."""
 
     outputs = ("candidatesTokenCount", "thoughtsTokenCount")
     ends = ("blockReason", "finishReason")
