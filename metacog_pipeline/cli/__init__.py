@@ -149,7 +149,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except OSError as error:
         _end_unwritten(error)
     except SystemExit:
-        if sys.stdout is not printed_to:  # click wraps it where nobody reads it any more, and ends with 1
+        if sys.stdout is not printed_to:  # click wraps it where no reader is left, and ends with 1
             sys.exit(0)
         raise
     sys.exit(0)

@@ -41,7 +41,7 @@ def board(benchmark: str | None, study_file: Path, whole: bool, form: Format) ->
 
 
 def print_board(home: Home, benchmark: str | None, form: Format) -> None:
-    """Print the board of one benchmark, or of all; for people with notes below."""
+    """Print the board of one benchmark, or of all; as text with notes below."""
     with one_connection(home):
         click.echo(render_board(read_board(home, benchmark), form), nl=False)
         if form in ("table", "markdown"):
@@ -104,8 +104,8 @@ def sql(query: str | None, study_file: Path, form: Format, output: Path | None) 
 def report(study_file: Path) -> None:
     """Write the study's boards, figures, published comparisons and transcripts as HTML pages; print where they are.
 
-    The pages are made from the leaderboard as it stands. They open from disk, need no server and load nothing from a
-    network. The explorer beside the report, explore/index.html, shows every item with every answer.
+    The pages show the leaderboard as it is. They open from disk, need no server and load nothing from a
+    network. The explorer, explore/index.html, shows every item with every answer.
     """
     study = opened(study_file)
     from metacog_pipeline.report.page import build_report

@@ -22,12 +22,12 @@ _FORM = click.Choice([*FORMATS, BUNDLE, BIBTEX])
 def export(study_file: Path, target: Path | None, form: str) -> None:
     """Write the results of a study to a new folder, in a format that others read.
 
-    Keys, credentials and personal paths are taken out; items whose licence forbids copies leave as id and digest. Nobody is
-    asked, and nothing that is there is overwritten. The same study gives the same bytes.
+    Keys, credentials and personal paths are taken out; items whose licence forbids copies leave as id and digest. No model
+    is asked, and no existing file is overwritten. The same study gives the same bytes.
 
     `bundle` is one archive that a paper can cite: study file, items, every answer, versions, seeds, checksums and all
     tables; `metacog doctor --bundle` makes the boards again from it. `bibtex` prints what to cite: papers, data sets and
-    software behind the boards.
+    software of the boards.
     """
     if form == BIBTEX:
         from metacog_pipeline.exporting.citing import bibtex
@@ -40,8 +40,10 @@ def export(study_file: Path, target: Path | None, form: str) -> None:
         from metacog_pipeline.exporting import bundle
 
         made = bundle.write_archive(opened(study_file), target)
-        told = f"{made.files} files, {made.path.stat().st_size:,} bytes, seal {made.seal[:12]}"
-        printing.say(f"wrote {made.path}: {told}", wrote=[str(made.path)], seal=made.seal, files=made.files)
+        summary = f"{made.files} files, {made.path.stat().st_size:,} bytes, seal {made.seal[:12]}"
+        printing.say(
+            f"wrote {made.path}: {summary}", wrote=[str(made.path)], seal=made.seal, files=made.files
+        )
     else:
         from metacog_pipeline.exporting import write_folder
 

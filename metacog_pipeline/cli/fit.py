@@ -49,7 +49,7 @@ def _column(name: str, says: str) -> Callable[[Any], Any]:
 @_column("--subject", 'Who answered: each is fitted, and averaged; "none" pools them.')
 @click.option(
     "--group", "by", metavar="[COL]", multiple=True, is_flag=False, flag_value=_MODEL,
-    help="Without COL: add the hierarchical model of the subjects. With COL: fit each value apart; repeatable.",
+    help="Without COL: add the hierarchical model of the subjects. With COL: fit each value separately; repeatable.",
 )  # fmt: skip
 @_column("--item", "Which item; where one has several rows, intervals are over items.")
 @click.option("--labels", metavar="S1,S2", help="What S1 and S2 are called in the file.")
@@ -72,7 +72,7 @@ def fit(
     """Fit FILE: type-1 and type-2 sensitivity, meta-d', efficiency, calibration.
 
     FILE is CSV, TSV, JSON Lines, JSON or Parquet, also .gz, with a row per trial: stimulus and response (or right and
-    wrong), confidence, and the subject, each of whom is fitted and averaged. Columns and codings are inferred, and what was
+    wrong), confidence, and the subject; each is fitted, then averaged. Columns and codings are inferred, and what was
     taken for what is printed; options name what is not found. COL is a column or a path such as answers[0].p. Or FILE is a
     table of counts, columns nR_S1 and nR_S2 with 2K numbers joined by ";" (S1 with highest confidence first, S2 with
     highest confidence last) or wide as nR_S1_1, nR_S1_2, …; other columns name the cell.

@@ -42,7 +42,7 @@ MADE = "imported.toml"  # the study that is made where none is named
 @click.option("--trust", multiple=True, metavar="FIELD", help="Take the file though this disagrees.")
 @click.option("--from-one", is_flag=True, help="Positions in the file begin at 1, not at 0.")
 @click.option("--condition", help="Condition of rows that name none.")
-@click.option("--people", metavar="COLUMN", help="People answered: the column that names them.")
+@click.option("--people", metavar="COLUMN", help="Human respondents: the column that names them.")
 @quiet_option
 @printing.json_option
 def import_command(places: tuple[str, ...], study_file: Path, quiet: bool, **given: Any) -> None:
@@ -50,7 +50,7 @@ def import_command(places: tuple[str, ...], study_file: Path, quiet: bool, **giv
 
     A log (inspect_ai, lm-eval, lighteval, HELM, OpenCompass, OpenAI Evals, promptfoo, Every Eval Ever, batches) names
     models and runs itself, and so do columns of a table; questions that no benchmark of the study asks are added to those
-    of your own. A study file that is not there is made, and where nobody is asked the board follows at once.
+    of your own. A missing study file is written, and where no model is asked the board follows at once.
 
     First it is shown how the file was understood. A key, a correctness or a question's text in it must agree with the
     items, or nothing is kept. Every row that is not taken, and every answer that cannot be read, is one line in
@@ -114,7 +114,7 @@ def _people(
 
 
 def _board(study: Study, quiet: bool) -> None:
-    """Make and print the board where every model is replayed: that asks nobody."""
+    """Build and print the board where every model is replayed."""
     from metacog_pipeline.leaderboard import replayed
 
     if any(each.provider != "replay" for each in study.askable):  # a model, a judge or a helper is asked

@@ -1,4 +1,4 @@
-"""What a command prints: lines for people, or with ``--json`` one JSON value and nothing else on standard output.
+"""Output of a command: lines of text, or with ``--json`` one JSON value and nothing else on standard output.
 
 Every command says a thing once, in words and as data; which of them is printed is decided here.
 """

@@ -28,7 +28,7 @@ from metacog_pipeline.study import Study
 SIGNALLED = 128  # a process ended by signal n is reported as 128 + n
 _UNGUARDED = (
     "warning: whoever reaches {host}:{port} can start runs that spend money, there is no password; "
-    "keep it behind a proxy that asks for one"
+    "put a proxy that asks for one in front"
 )
 
 
@@ -39,7 +39,7 @@ def plan(study_file: Path) -> None:
     """Print calls, tokens and dollars before a cent is spent.
 
     One row per model and benchmark: what is already answered, what is left to ask, and what it would cost, expected to at
-    most. Below: whether the budget is enough, and calls in batches. Asks nobody; `metacog doctor` checks that models can be
+    most. Below: whether the budget is enough, and calls in batches. Asks no model; `metacog doctor` checks that they can be
     asked.
     """
     from metacog_pipeline.asking.plan import plan_study
@@ -235,7 +235,7 @@ def call(command: Sequence[str], environment: Mapping[str, str]) -> int:
 
     before = {number: signal.signal(number, pass_on) for number in heard()}
     try:
-        out = sys.stderr.fileno() if printing.wanted() else None  # nothing beside the JSON on standard output
+        out = sys.stderr.fileno() if printing.wanted() else None  # only the JSON on standard output
         child = subprocess.Popen(command, env=dict(environment), start_new_session=True, stdout=out)
         if pressed:
             child.send_signal(signal.SIGINT)

@@ -129,7 +129,7 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     for name, words in said.items():
         if words:
             yield from textwrap.wrap(f"{name}: {words}", WIDTH, initial_indent="  ", subsequent_indent="    ")
-    yield "SQL behind it (metacog sql --study STUDY)"
+    yield "SQL of it (metacog sql --study STUDY)"
     yield from (f"  {query}" for query in found["sql"])
 
 

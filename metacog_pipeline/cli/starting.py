@@ -28,7 +28,9 @@ _DOLLARS, _MOST = click.FloatRange(0, MOST_DOLLARS), click.FloatRange(0, MOST_BU
 
 @click.command()
 @click.argument("study_file", metavar="[STUDY]", type=PATH, default=Path("study.toml"))
-@click.option("--model", "models", multiple=True, metavar="PROVIDER:MODEL", help="Whom to ask (repeatable).")
+@click.option(
+    "--model", "models", multiple=True, metavar="PROVIDER:MODEL", help="A model to ask (repeatable)."
+)
 @click.option("--benchmark", "benchmarks", multiple=True, help="What to measure (repeatable), else all.")
 @click.option(
     "--price",
@@ -136,7 +138,7 @@ def _prompt(question: str, default: str, read: Callable[[str], object]) -> str:
 
 
 def _words(said: str) -> list[str]:
-    """Return what one ``--model`` names; a blank alone may stand in the path of a folder."""
+    """Return what one ``--model`` names; a blank alone may be part of a folder's path."""
     return re.split(r",\s+", said.strip())
 
 
@@ -155,7 +157,7 @@ def _write(path: Path, text: str) -> None:
 
 @click.command()
 @click.argument("study_file", metavar="[STUDY]", type=PATH, required=False)
-@click.option("--offline", is_flag=True, help="Ask nobody and connect to nothing.")
+@click.option("--offline", is_flag=True, help="Ask no model and connect to nothing.")
 @click.option("--fetch", is_flag=True, help="Fetch the data sets the study reads, and end.")
 @click.option("--source", "names", multiple=True, help="With --fetch: this data set (repeatable).")
 @click.option("--from", "folder", type=PATH, help="With --fetch and --bundle: data sets from this folder.")
@@ -177,8 +179,8 @@ def doctor(study_file: Path | None, **chosen: Any) -> None:
     something is damaged. With --repair damaged files are renamed to NAME.damaged, what can be read of them is kept, and the
     next `metacog run` makes the rest again; only an answer that stood in a damaged line and nowhere else is asked again.
 
-    With --bundle boards and report are made again from an archive of `metacog export --format bundle`, and every table
-    is compared byte by byte: exit code 1 where one differs. Nobody is asked and nothing is fetched.
+    With --bundle boards and report are rebuilt from an archive of `metacog export --format bundle`, and every table
+    is compared byte by byte: exit code 1 where one differs. No model is asked and nothing is fetched.
     """
     _require_together(study_file, chosen)
     if chosen["bundle"] is not None:
@@ -197,25 +199,28 @@ def doctor(study_file: Path | None, **chosen: Any) -> None:
 
 
 def _require_together(study_file: Path | None, chosen: Mapping[str, Any]) -> None:
-    """Refuse options that mean nothing beside the others."""
+    """Refuse options that have no meaning with the others."""
     if (study_file is None) == (chosen["bundle"] is None):
         raise click.UsageError("give the STUDY to check, or --bundle FILE; one of them")
     needs = {"names": ("fetch",), "folder": ("fetch", "bundle"), "repair": ("kept",), "target": ("bundle",)}
     options = {"names": "--source", "folder": "--from", "repair": "--repair", "target": "--to"}
     for name, others in needs.items():
         if chosen[name] and not any(chosen[each] for each in others):
-            raise click.UsageError(f"{options[name]}: give --{' or --'.join(others)} beside it")
+            raise click.UsageError(f"{options[name]}: give --{' or --'.join(others)} with it")
 
 
 def _examine(study: Study, offline: bool) -> NoReturn:
-    """Print what stands in the way of a run, and exit with its code."""
+    """Print the failed checks of a run, and exit with their code."""
     from metacog_pipeline.asking.doctor import examine, exit_code
 
     found = examine(study, offline=offline)
     if printing.wanted():
         printing.value([{"state": each.state, "subject": each.subject, "text": each.text} for each in found])
     else:
-        asked, failed = " (nobody was asked)" if offline else "", sum(each.state == "fail" for each in found)
+        asked, failed = (
+            " (no model was asked)" if offline else "",
+            sum(each.state == "fail" for each in found),
+        )
         again = f"{failed} of {len(found)} checks failed: correct them and run `metacog doctor` again{asked}"
         lines = [*(each.line for each in found), again if failed else f"A run can start{asked}."]
         click.echo("\n".join(lines))

@@ -38,7 +38,7 @@ def status(
 ) -> None:
     """Print how far a study is: answered, failed and missing per benchmark, dollars spent, whether the boards are current.
 
-    Asks nobody and writes nothing.
+    Asks no model and writes nothing.
 
     With --batches, --cancel or --give-up it lists the batches a study has submitted. Dollars of one that is not settled are
     the most it can cost, which is set aside. `metacog run` collects what has ended.

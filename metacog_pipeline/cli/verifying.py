@@ -113,5 +113,5 @@ def reproduce_bundle(bundle: Path, target: Path | None, given: Path | None) -> N
     scores = made.scores if made.version != __version__ else ()
     printing.say("\n".join(f"  {line}" for line in scores), scores=made.scores)
     printing.flush()
-    first, told = made.differ[0], f"made by version {made.version}, this is {__version__}"
-    raise MetacogError(f"{len(made.differ)} of {n} tables differ ({told}): {first.name}: {first.differs}")
+    first, versions = made.differ[0], f"made by version {made.version}, this is {__version__}"
+    raise MetacogError(f"{len(made.differ)} of {n} tables differ ({versions}): {first.name}: {first.differs}")

@@ -55,7 +55,7 @@ def new_database(home: Home, target: Path) -> Iterator[duckdb.DuckDBPyConnection
             temporary.unlink()  # DuckDB refuses an empty file
             connection = open_database(home.path, temporary)
             try:
-                # One thread: sums of floats are the same in every bit, whatever the machine.
+                # One thread: sums of floats are the same in every bit on any machine.
                 connection.execute("set threads = 1")
                 yield connection
             finally:

@@ -1,8 +1,8 @@
 """Datasets: Parquet files of one shape, and the view ``stg_<name>`` that SQL files read them through.
 
 The columns come from where the files are written (`scoring.schemas`, `transcripts.schema`); those of the study's own
-tables stand here, for `status` writes them. A dataset without a file is an empty view of its columns, so that a study
-without answers still has a board. Columns that files have beside the declared ones are kept.
+tables are here, for `status` writes them. A dataset without a file is an empty view of its columns, so that a study
+without answers still has a board. Columns that files have besides the declared ones are kept.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ _TYPES[str(pl.Struct([]))] = "map(varchar, varchar)"
 class Dataset:
     """Parquet files of one shape, which SQL reads as ``view``.
 
-    ``patterns`` of paths relative to the home: ``*`` stands within a name, ``**/`` for folders. ``columns`` are name to
+    ``patterns`` of paths relative to the home: ``*`` is for a part of a name, ``**/`` for folders. ``columns`` are name to
     DuckDB type, ``own`` those that only some files have; ``select`` is what the view selects of them.
     """
 
@@ -90,7 +90,7 @@ class Dataset:
 
     def of(self, paths: Iterable[str]) -> list[str]:
         """Return those of ``paths``, relative to the home, that belong to this dataset."""
-        # Not fnmatch: its * goes on behind a slash.
+        # Not fnmatch: its * also matches a slash.
         glob = re.escape("|".join(self.patterns)).replace(r"\|", "|")
         pattern = re.compile(glob.replace(r"\*\*/", "(?:[^/]+/)*").replace(r"\*", "[^/]*"))
         return [path for path in paths if pattern.fullmatch(path)]

@@ -22,10 +22,10 @@ from metacog_pipeline.study import Study
 TABLES = (
     "estimates",
     "calibration",
-)  # where a number stands with its method, in the order they are looked at
+)  # tables with a number and its method, in the order of look-up
 NAMES = ("benchmark", "condition", "model", "measure")
 COMPARED = ("estimate", "low", "high", "n", "status")
-LIKE = 1e-9  # a fit that is repeated among others ends some 1e-12 beside
+LIKE = 1e-9  # a fit that is repeated among others ends some 1e-12 off
 
 
 def explain(study: Study, benchmark: str, condition: str, model: str, measure: str) -> dict[str, Any]:
@@ -49,23 +49,23 @@ def explain(study: Study, benchmark: str, condition: str, model: str, measure: s
     }
     if row["source"] == "published":
         return found
-    anew = recount(study, benchmark, condition, model, measure, alike=table == TABLES[1])
-    again = {"estimate": anew.made.value}
-    again |= {name: getattr(anew.made, name) for name in ("low", "high", "n", "status", "method")}
+    recounted = recount(study, benchmark, condition, model, measure, alike=table == TABLES[1])
+    again = {"estimate": recounted.made.value}
+    again |= {name: getattr(recounted.made, name) for name in ("low", "high", "n", "status", "method")}
     return {
         **found,
         "recount": again,
         "differs": _difference(found["board"], again),
-        "asked": anew.asked.height,
-        "coverage": _coverage(measure, anew),
-        "not_ok": _not_ok(anew.asked),
-        "sql": [*found["sql"], _sql_of_answers(home, anew, row)],
+        "asked": recounted.asked.height,
+        "coverage": _coverage(measure, recounted),
+        "not_ok": _not_ok(recounted.asked),
+        "sql": [*found["sql"], _sql_of_answers(home, recounted, row)],
     }
 
 
-def _coverage(measure: str, anew: Recount) -> str | None:
+def _coverage(measure: str, recounted: Recount) -> str | None:
     """Return how often such intervals were measured to hold the truth; None of a number without an interval."""
-    made, asked = anew.made, anew.asked
+    made, asked = recounted.made, recounted.asked
     if made.value is None or made.low is None:
         return None
     rarer = None
@@ -107,7 +107,7 @@ def _row(home: Home, *names: str) -> tuple[str, dict[str, Any]]:
 
 
 def _missing(home: Home, names: tuple[str, ...]) -> str:
-    """Return which of the names is the first that the board does not have beside those before it."""
+    """Return which of the names is the first that the board does not have with those before it."""
     every = " union ".join(f"select {', '.join(NAMES)} from {table}" for table in (*TABLES, "leaderboard"))
     known = [tuple(map(str, row)) for row in read.read_table(home, every).rows]
     place = 0
@@ -125,14 +125,14 @@ def _where(values: Mapping[str, Any]) -> str:
     )
 
 
-def _sql_of_answers(home: Home, anew: Recount, row: Mapping[str, Any]) -> str:
+def _sql_of_answers(home: Home, recounted: Recount, row: Mapping[str, Any]) -> str:
     """Return the query that shows the responses of the model and condition a number was made from."""
     own = f"{row['benchmark']}_responses"
     columns = read.columns_of(home).get(own, {})
     if not columns:
         table, place = "answers", {name: row[name] for name in NAMES[:3]}
     else:
-        first = next(anew.asked.select("dataset", "condition", "task").iter_rows(named=True), {})
+        first = next(recounted.asked.select("dataset", "condition", "task").iter_rows(named=True), {})
         known = {name: value for name, value in first.items() if name in columns and value is not None}
         table, place = f"detail.{identifier(own)}", {"model": row["model"], **known}
     return f"from {table} where {_where(place)} order by item_id, run"

@@ -20,7 +20,7 @@ SHOWN = ("accuracy", "mean_confidence", "ece", "brier", "auroc2")  # what everyb
 
 @functools.cache
 def terms() -> Mapping[str, str]:
-    """Return what a column means wherever it stands, by its name: definition, unit, range and reference."""
+    """Return what a column means in every table, by its name: definition, unit, range and reference."""
     found: dict[str, str] = {}
     for name, entry in tomllib.loads((_FOLDER / "glossary.toml").read_text("utf-8")).items():
         also = [entry[key] for key in ("unit", "range", "reference") if key in entry]
@@ -35,7 +35,7 @@ def formulas() -> Mapping[str, Mapping[str, str]]:
 
 
 def meaning(own: Mapping[str, str], column: str) -> str | None:
-    """Return what a column means by its table's ``own`` words, else in every table; None where nobody has said it."""
+    """Return what a column means by its table's ``own`` words, else in every table; None where it has no comment."""
     if said := own.get(column) or terms().get(column):
         return said
     patterns = sorted((name for name in own if "*" in name), key=len, reverse=True)

@@ -1,4 +1,4 @@
-"""Rows as text: JSON and CSV for programs, Markdown and a terminal table for people.
+"""Rows as text: JSON and CSV for programs, Markdown and a terminal table for readers.
 
 Cells may hold what a model wrote or what a file claimed, so every format keeps them from being anything but text:
 no spreadsheet formula, no Markdown or terminal markup, no control character.
@@ -105,7 +105,7 @@ def plain(value: object) -> object:
 
 
 def shown(value: object) -> str:
-    """Return ``value`` as people read it: four decimals at most, N/A where there is none."""
+    """Return ``value`` for readers: four decimals at most, N/A where there is none."""
     value = plain(value)
     if value is None:
         return NOT_AVAILABLE

@@ -1,4 +1,4 @@
-"""A board for people: one table per benchmark, condition and kind of respondent, one line per model; and notes below it."""
+"""A board as text: one table per benchmark, condition and kind of respondent, one line per model; and notes below it."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class _Line:
         return value if isinstance(value, float) else None
 
     def status(self, measure: str) -> str:
-        """Return what is said of the number besides that the run is not complete; "" where nothing is."""
+        """Return the status of a number but for incomplete runs; "" where it is ok."""
         said = str(self.measures.get(measure, {}).get("status") or "ok")
         return "" if said in ("ok", "count") or said.startswith("incomplete") else said
 
@@ -91,13 +91,13 @@ class _Line:
                 upwards = self.measures[name].get("higher_is_better") is False
                 compared = round(value, 9)  # as the rank of the board: rounding decides nothing
                 return False, compared if upwards else -compared, self.model
-            if "unbounded" in self.status(name):  # nothing stands in for a ratio whose denominator may be 0
+            if "unbounded" in self.status(name):  # nothing replaces a ratio whose denominator may be 0
                 break
         return True, 0.0, self.model
 
 
 def render_board(rows: Rows, form: Format) -> str:
-    """Return a board: long rows for ``csv`` and ``json``; for people, sections with one line per model, best first."""
+    """Return a board: long rows for ``csv`` and ``json``; as text, sections with one line per model, best first."""
     if form in ("csv", "json"):
         return output.render(rows, form)
     every = sections(rows)
@@ -229,7 +229,7 @@ def notes(home: Home, benchmark: str | None = None) -> str:
         own = board_of(name).notes
         try:
             lines += [] if own is None else own(read)
-        except MetacogError as error:  # the board stands all the same
+        except MetacogError as error:  # the board is shown all the same
             lines.append(one_line(f"{name}: no notes ({error})"))
     lines += _red(read(_RED))
     lines += _progress(read(_PROGRESS))

@@ -29,7 +29,7 @@ _HELD: ContextVar[tuple[Home, duckdb.DuckDBPyConnection] | None] = ContextVar("_
 TRANSCRIPTS = "transcripts"  # a row per call with its texts, read from the Parquet copies
 _NO_FRAME = re.compile(r"month_day_nano_interval|(?:dense|sparse)_union")
 _EXAMPLE = "give one SELECT, as in: select model, estimate from leaderboard"
-_NAMES = '"show tables" and "describe TABLE" list what there is; text stands in \'single quotes\''
+_NAMES = '"show tables" and "describe TABLE" list what there is; text is in \'single quotes\''
 _KIND, _PLACE = re.compile(r"^[A-Z][A-Za-z ]* Error: "), re.compile(r"\s*LINE \d+:.*", re.DOTALL)
 
 

@@ -1,4 +1,4 @@
-"""Boards of a study in which nobody is asked, made in this process: answers are there already, only numbers are made."""
+"""Boards of a replayed study, built in this process: answers are kept already, only numbers are computed."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def build_boards(study: Study) -> tuple[BuildResult, dict[str, str]]:
     faults: dict[str, str] = {}
     try:
         cross_benchmark.publish(study)
-    except Exception as error:  # what is computed beside the boards must not keep them back
+    except Exception as error:  # what is computed in addition must not hold back the boards
         faults["cross_benchmark"] = reason_of(error)
     built_from = staleness.leaderboard_digest(study)
     write_status(study)

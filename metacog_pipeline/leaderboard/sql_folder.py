@@ -34,7 +34,7 @@ from metacog_pipeline.leaderboard.database import identifier, text
 from metacog_pipeline.leaderboard.datasets import SHARED, Dataset
 from metacog_pipeline.storage.read_only import parse
 
-#: Folders of tables beside the board's own: what the study asks, how the board was made.
+#: Folders of tables besides the board's own: what the study asks, how the board was made.
 ASKED, BUILD = BESIDE = ("asked", "build")
 _ENTRY = re.compile(r"^ ?(One row|Key|Source|Part of|Reads): ", re.MULTILINE)
 _COLUMN = re.compile(r"^ {2,3}([A-Za-z_*][\w*]*): ", re.MULTILINE)
@@ -57,7 +57,7 @@ class SqlModel:
     """One SQL file that makes a table.
 
     The table is ``schema.name``, in ``main`` or ``detail``; of ``benchmark``, None for those of all. It ``reads`` tables,
-    ``stg_`` views, and what a build makes itself (`views`). ``columns`` say what they mean, ``*`` stands for any letters of
+    ``stg_`` views, and what a build makes itself (`views`). ``columns`` say what they mean, ``*`` is for any letters of
     a name. ``part_of`` is the shared dataset the file adds rows to. ``datasets`` are those it declares.
     """
 
@@ -88,8 +88,8 @@ class Project:
         """Return the tables and datasets the rows of a table come from, also through parts of benchmarks."""
         # What the study asks (`listed`, `asked`) chooses among rows and gives none.
         known = {*self.datasets, *(each.name for each in self.models)}
-        behind = _behind(model.reads, self.parts)
-        return tuple(sorted({"stg_items" if name == "kept_items" else name for name in behind} & known))
+        sources = _sources(model.reads, self.parts)
+        return tuple(sorted({"stg_items" if name == "kept_items" else name for name in sources} & known))
 
     def beside(self, folder: str) -> list[SqlModel]:
         """Return the tables of one folder of `BESIDE`."""
@@ -119,7 +119,7 @@ def load_project(folder: Path | None = None) -> Project:
     return Project(ordered, parts, others, tests, datasets)
 
 
-def _behind(reads: Iterable[str], parts: Sequence[SqlModel]) -> Iterator[str]:
+def _sources(reads: Iterable[str], parts: Sequence[SqlModel]) -> Iterator[str]:
     """Yield ``reads``, and the names that parts of a shared dataset among them read."""
     for name in reads:
         yield name
@@ -129,7 +129,7 @@ def _behind(reads: Iterable[str], parts: Sequence[SqlModel]) -> Iterator[str]:
 
 
 def _ordered(tables: Mapping[str, SqlModel], parts: Sequence[SqlModel]) -> list[SqlModel]:
-    graph = {name: sorted({*_behind(tables[name].reads, parts)} & {*tables}) for name in sorted(tables)}
+    graph = {name: sorted({*_sources(tables[name].reads, parts)} & {*tables}) for name in sorted(tables)}
     try:
         return [tables[name] for name in graphlib.TopologicalSorter(graph).static_order()]
     except graphlib.CycleError as error:

@@ -21,7 +21,7 @@ _LEGEND = (
 
 
 def verdict_text(found: Mapping[str, Verdict]) -> str:
-    """Return the verdict for people: models where the study has any, else the simulated respondents."""
+    """Return the verdict as text: models where the study has any, else the simulated respondents."""
     source = next((each for each in WORLDS if each in found), None)
     if source is None:
         return f"{NOTHING}\n"
@@ -42,7 +42,7 @@ def verdict_table(verdict: Verdict) -> Rows:
 
 
 def compared_text(found: Rows, a: str, b: str, form: Format) -> str:
-    """Return the tests of two models for people: those that answer a question of the verdict first, then all others."""
+    """Return the tests of two models as text: those that answer a question of the verdict first, then all others."""
     rows = [dict(zip(found.columns, row, strict=True)) for row in found.rows]
     text = f"{printable(a)} minus {printable(b)}, on the items both answered. p and interval are those of the family.\n"
     for title, answers in (("Primary tests", True), ("Exploratory tests", False)):
@@ -69,7 +69,7 @@ def _compared(row: Mapping[str, Any]) -> Iterator[object]:
 
 
 def p_text(p: float | None) -> str:
-    """Return a p as people read it: ``< 0.001`` below a thousandth, nothing where there is none."""
+    """Return a p for readers: ``< 0.001`` below a thousandth, nothing where there is none."""
     return "" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 

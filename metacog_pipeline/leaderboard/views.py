@@ -1,4 +1,4 @@
-"""Temporary views and tables that SQL files read: the datasets of a home, and what the study asks of whom."""
+"""Temporary views and tables that SQL files read: the datasets of a home, and what the study asks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def refuse_torn(home: Home, files: Sequence[str]) -> None:
         if (why := why_torn(home / name)) is not None:
             raise StoreError(
                 f"{home / name}: not a readable Parquet file ({why}); move it away and run metacog run STUDY: "
-                "it is made again from the kept answers, nothing is asked twice"
+                "it is rebuilt from the kept answers, nothing is asked twice"
             )
 
 
@@ -115,7 +115,7 @@ class Views:
         for name in self.asked:
             path = f"items/{name}.parquet"
             if path in self.files:
-                # The whole row is written as JSON before columns of other benchmarks stand beside it.
+                # The whole row is written as JSON before columns of other benchmarks are added.
                 row = f"select *, to_json(whole)::varchar as facts from read_parquet({text(path)}) as whole"
                 yield f"select {text(name)}, {columns}, facts from ({dataset.reading([path], row)})"
 

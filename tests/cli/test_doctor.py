@@ -22,7 +22,7 @@ def test_what_failed_decides_the_exit_code_and_json_says_the_same(metacog, study
         "[fail] sim: environment variable NO_SUCH_KEY is not set; export your key under it"
         in result.out.splitlines()
     )
-    assert "1 of " in result.out.splitlines()[-1] and "(nobody was asked)" in result.out
+    assert "1 of " in result.out.splitlines()[-1] and "(no model was asked)" in result.out
     told = metacog("doctor", study, "--offline", "--json")
     assert told.code == 2
     assert [row["subject"] for row in json.loads(told.out) if row["state"] == "fail"] == ["sim"]
