@@ -16,9 +16,9 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import chdtri, fdtrc, gammaincinv, gammaln, log_ndtr, stdtr
+from scipy.special import fdtrc, stdtr
 
-from metacog_pipeline.stats._arrays import Floats, counts, floats, same_length, whole
+from metacog_pipeline.stats._arrays import counts, floats, same_length, whole
 from metacog_pipeline.stats.estimate import OK
 from metacog_pipeline.stats.multiple import holm
 
@@ -26,8 +26,8 @@ FEW_GROUPS = "fewer than two groups with items"
 NO_ERROR_DF = "no group with two items"
 NO_SPREAD = "no spread within groups"
 EMPTY_GROUP = "a group without items"
-# A larger F means a spread within groups that is rounding error.
-LARGEST_F = 1e30
+LARGEST_F = 1e30  # a larger F means a spread within groups that is rounding error
+LEAST_P = 1e-13  # of the studentized range: SciPy's integral gives 0 for less
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,7 @@ class Comparison:
     """Groups ``first`` and ``second``: the difference of their means, and its test.
 
     ``statistic`` is q (Tukey-Kramer, 0 or more) or t (LSD, signed). ``p`` of Tukey-Kramer is family-wise over all
-    pairs, of LSD two-sided and **not corrected**; ``p_holm`` is that of LSD with Holm's correction over the
-    comparisons with the baseline.
+    pairs, of LSD two-sided and **not corrected**; ``p_holm`` is that of LSD with Holm's correction.
     """
 
     first: int
@@ -92,10 +91,8 @@ def anova(n: ArrayLike, mean: ArrayLike, sd: ArrayLike) -> Anova:
     # What an empty group or a single item lacks may come as NaN: it is not read.
     means, sds = np.asarray(mean, dtype=np.float64), np.asarray(sd, dtype=np.float64)
     same_length(n=size, mean=np.atleast_1d(means), sd=np.atleast_1d(sds))
-    centre, spread = (
-        floats("mean", np.where(size > 0, means, 0.0)),
-        floats("sd", np.where(size > 1, sds, 0.0)),
-    )
+    centre = floats("mean", np.where(size > 0, means, 0.0))
+    spread = floats("sd", np.where(size > 1, sds, 0.0))
     if spread.size and float(spread.min()) < 0:
         raise ValueError(f"sd is {spread.min()}, below 0")
     groups = Groups(tuple(map(int, size)), tuple(map(float, centre)), tuple(map(float, spread)))
@@ -125,14 +122,16 @@ def tukey_kramer(result: Anova, wanted: Sequence[tuple[int, int]] | None = None)
     >>> [round(pair.p, 3) for pair in tukey_kramer(anova([10, 10, 10], [0.5, 0.7, 0.9], [0.2, 0.2, 0.2]))]
     [0.083, 0.0, 0.083]
     """
+    from scipy.stats import studentized_range  # late: it takes longer to import than all of this package
+
     pairs = combinations(range(len(result.groups.n)), 2) if wanted is None else wanted
     found = []
     for pair in (_compared(result, i, j) for i, j in pairs):
-        if pair.statistic is None:
-            found.append(pair)
-            continue
-        q = abs(pair.statistic) * math.sqrt(2)
-        found.append(replace(pair, statistic=q, p=studentized_range_sf(q, result.k, result.df_error)))
+        if pair.statistic is not None:
+            q = abs(pair.statistic) * math.sqrt(2)
+            p = float(studentized_range.sf(q, result.k, result.df_error))
+            pair = replace(pair, statistic=q, p=min(max(p, LEAST_P), 1.0))
+        found.append(pair)
     return tuple(found)
 
 
@@ -146,10 +145,8 @@ def fisher_lsd(result: Anova, baseline: int = 0) -> tuple[Comparison, ...]:
     if not 0 <= whole("baseline", baseline) < k:
         raise ValueError(f"baseline {baseline} is none of the {k} groups")
     rows = [_compared(result, i, baseline) for i in range(k) if i != baseline]
-    p = [
-        None if row.statistic is None else 2 * float(stdtr(result.df_error, -abs(row.statistic)))
-        for row in rows
-    ]
+    t = [row.statistic for row in rows]
+    p = [None if each is None else 2 * float(stdtr(result.df_error, -abs(each))) for each in t]
     return tuple(
         replace(row, p=own, p_holm=adjusted) for row, own, adjusted in zip(rows, p, holm(p), strict=True)
     )
@@ -164,44 +161,3 @@ def _compared(result: Anova, i: int, j: int) -> Comparison:
     if result.ms_error is None or result.status == NO_SPREAD:
         return Comparison(i, j, difference, status=NO_ERROR_DF if result.ms_error is None else NO_SPREAD)
     return Comparison(i, j, difference, difference / math.sqrt(result.ms_error * (1 / n_i + 1 / n_j)))
-
-
-_S_NODES = np.polynomial.legendre.leggauss(160)  # over the standard deviation
-_Z_NODES = np.polynomial.legendre.leggauss(160)  # over the smallest of k normals
-_NEGLIGIBLE = 1e-16
-
-
-def studentized_range_sf(q: float, k: int, df: int) -> float:
-    """Return P(Q >= q) of the studentized range of k means with ``df`` degrees of freedom.
-
-    The two integrals as sums (Copenhaver & Holland 1988, *J. Stat. Comput. Simul.* 30):
-    `scipy.stats.studentized_range` takes 10 ms for each pair of a board, and is 0 from about 1e-12 on.
-    """
-    if not q > 0:
-        return 1.0
-    # s² ~ chi2(df) / df. Where q is large the product of the two densities peaks at smaller s, as if the chi2 were
-    # scaled by df / (df + q²/2): the window in log s reaches from there to the ordinary upper end.
-    least, most = 2 * gammaincinv(df / 2, _NEGLIGIBLE), chdtri(df, _NEGLIGIBLE)
-    low, high = 0.5 * np.log(least / (df + q * q / 2)), 0.5 * np.log(most / df)
-    half = (high - low) / 2
-    u = low + half * (_S_NODES[0] + 1)
-    x = df * np.exp(2 * u)
-    density = np.exp(np.log(2.0) + df / 2 * np.log(x / 2) - x / 2 - gammaln(df / 2))
-    return float(min(half * _S_NODES[1] * density @ _range_sf(q * np.exp(u), k), 1.0))
-
-
-def _range_sf(w: Floats, k: int) -> Floats:
-    """Return P(W >= w) of the range W of k standard normals, z being the smallest of them:
-
-    k ∫ φ(z) [a^(k-1) - (a - b)^(k-1)] dz with a = P(Z > z), b = P(Z > z + w).
-    """
-    nodes, weights = _Z_NODES
-    w = np.minimum(w, 50.0)[:, None]  # beyond, it is below 1e-250
-    lowest = -9.5 - w / 2
-    half = (8.0 - lowest) / 2
-    z = lowest + half * (nodes + 1)
-    log_a = log_ndtr(-z)
-    share = np.minimum(np.exp(log_ndtr(-z - w) - log_a), 1 - 1e-16)
-    density = k * np.exp(-z * z / 2 + (k - 1) * log_a) / math.sqrt(2 * math.pi)
-    found: Floats = (half * weights * density * -np.expm1((k - 1) * np.log1p(-share))).sum(axis=1)
-    return found

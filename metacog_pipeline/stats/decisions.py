@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
-from metacog_pipeline.stats import resampling, ties
+from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, Ints, floats, mean_ranks, whole
 from metacog_pipeline.stats.estimate import OK
 from metacog_pipeline.stats.type1 import Type1
@@ -110,22 +110,6 @@ class CriterionShifts:
     c: Contrasts
     d: Contrasts
     c_prime: Contrasts
-
-
-def hdi(draws: ArrayLike, q: float = 0.95) -> tuple[float, float]:
-    """Return the narrowest interval of sorted ``draws`` (any shape) that spans ceil(``q`` n) + 1 of them, the first such.
-
-    Draws that are not finite or too few, and a q outside 0..1, are a ValueError.
-
-    >>> hdi([0.0, 1.0, 1.1, 1.2, 5.0], 0.4)
-    (1.0, 1.2)
-    """
-    x = np.sort(_draws("draws", draws))
-    width = math.ceil(_share("q", q) * len(x))
-    if len(x) - width < 1:
-        raise ValueError(f"{len(x)} draws are too few for an interval over {width + 1} of them")
-    start = int(ties.largest(x[: len(x) - width] - x[width:]))
-    return float(x[start]), float(x[start + width])
 
 
 def symmetric_interval(draws: ArrayLike, q: float = 0.95) -> tuple[float, float]:

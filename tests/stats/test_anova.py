@@ -1,4 +1,3 @@
-import itertools
 import math
 
 import numpy as np
@@ -7,9 +6,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from metacog_pipeline.stats.anova import anova, fisher_lsd, studentized_range_sf, tukey_kramer
+from metacog_pipeline.stats.anova import anova, fisher_lsd, tukey_kramer
 from metacog_pipeline.stats.multiple import holm
-from tests.tables import every
 
 number = st.floats(-100, 100).map(lambda x: round(x, 3))
 samples = st.lists(st.lists(number, min_size=2, max_size=15), min_size=2, max_size=6)
@@ -80,29 +78,6 @@ def test_lsd_prints_holm_beside_its_uncorrected_p(data, baseline):
     assert [row.p_holm for row in rows] == list(holm([row.p for row in rows]))
     assert {row.first for row in rows} == set(range(len(data))) - {baseline}
     assert all(row.second == baseline and row.p_holm >= row.p for row in rows)
-
-
-@every(
-    ("k", "df", "theirs"),
-    [
-        (2, 1, (0.955058986273, 0.608173447969, 0.327735649962, 0.244463485272, 0.175479656092, 0.111388754023)),
-        (2, 5, (0.946369127237, 0.51108408043, 0.137342126434, 0.0561932067378, 0.0166414434238, 0.00239885404688)),
-        (3, 10, (0.997247943934, 0.764890810579, 0.22920266325, 0.0771033108384, 0.0136156809166, 0.000558858792203)),
-        (8, 10976, (0.999999999546, 0.996819963161, 0.642103988273, 0.206266481546, 0.00971707804102, 4.4035016955e-07)),
-        (12, 100, (1.0, 0.999899584392, 0.831134181554, 0.36778479026, 0.0288615203119, 9.34842065758e-06)),
-        (40, 30, (1.0, 1.0, 0.997221274261, 0.857343609982, 0.241496174885, 0.00168989295696)),
-    ],
-)  # fmt: skip
-def test_the_tail_of_the_studentized_range_is_scipys(k, df, theirs):
-    found = [studentized_range_sf(q, k, df) for q in (0.1, 1.0, 2.5, 3.5, 5.0, 8.0)]
-    assert found == pytest.approx(theirs, abs=1e-8)
-    assert studentized_range_sf(0.0, k, df) == 1.0
-
-
-def test_with_two_groups_the_studentized_range_is_students_t_far_into_the_tail():
-    for q, df in itertools.product((1.0, 10.0, 20.0, 35.0), (3, 10, 1000, 10**6)):
-        expected = 2 * scipy_stats.t.sf(q / math.sqrt(2), df)
-        assert studentized_range_sf(q, 2, df) == pytest.approx(expected, rel=1e-6)
 
 
 def test_groups_without_spread_or_items_say_so():

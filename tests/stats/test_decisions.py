@@ -12,12 +12,9 @@ from metacog_pipeline.stats.decisions import (
     condition_pairs,
     contrasts,
     criterion_shift,
-    hdi,
-    symmetric_interval,
     verdicts,
     z_test,
 )
-from metacog_pipeline.stats.ties import TIE
 from metacog_pipeline.stats.type1 import type1_from_table
 from tests.tables import every
 
@@ -26,26 +23,6 @@ finite = st.floats(-50, 50)
 
 def draws(seed, mean=1.0, sd=0.1, n=4000):
     return np.random.default_rng(seed).normal(mean, sd, n)
-
-
-# --- intervals ---------------------------------------------------------------------------------------------------
-
-
-@given(st.lists(finite, min_size=30, max_size=80), st.sampled_from([0.5, 0.8, 0.9]))
-def test_the_hdi_is_the_narrowest_window_of_its_width_and_the_first_of_equals(values, q):
-    x = sorted(values)
-    width = math.ceil(q * len(x))
-    spans = [x[i + width] - x[i] for i in range(len(x) - width)]
-    narrowest = min(spans) + TIE * max(1.0, min(spans))  # what differs by rounding alone is equal
-    i = next(place for place, span in enumerate(spans) if span <= narrowest)
-    assert hdi(values, q) == (x[i], x[i + width])
-
-
-def test_the_hdi_takes_any_shape_and_leans_to_the_dense_side():
-    skewed = np.random.default_rng(1).exponential(size=(4, 5000))
-    low, high = hdi(skewed)
-    assert low < 0.01 and high == pytest.approx(-math.log(0.05), rel=0.05)
-    assert symmetric_interval(skewed)[0] == pytest.approx(-math.log(0.975), rel=0.15)
 
 
 # --- the region of practical equivalence -------------------------------------------------------------------------

@@ -1,4 +1,8 @@
-"""The four draw kernels and the seeds of their streams of random numbers.
+"""Clusters as counts, the draw kernels, and the seeds of their streams of random numbers.
+
+With discrete outcomes a cluster is nothing but its counts over cells (a cell: say, confidence level × correct), and
+clusters with equal counts are interchangeable. Drawing n clusters is then drawing a multinomial over the distinct count
+vectors: the same distribution, at a cost that depends on the number of patterns instead of the number of clusters.
 
 Every kernel takes its stream explicitly, so that a number can be drawn again by anybody who knows its names. The generator
 is NumPy's PCG64. The order in which a kernel asks for numbers is part of every published interval: blocks of any size give
@@ -9,19 +13,116 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metacog_pipeline.stats._arrays import Floats, Ints, drawable, floats, whole
-from metacog_pipeline.stats.resampling.counting import Patterns
+from metacog_pipeline.stats._arrays import Floats, Ints, counts, drawable, floats, same_length, whole
 
 #: A seed, several, or a generator that goes on where it stands.
 Stream = int | Sequence[int] | np.random.SeedSequence | np.random.Generator
 
 # Patterns × draws held at once; bounds memory (64 MB).
 _CHUNK = 8_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Patterns:
+    """Items reduced to their distinct count vectors."""
+
+    counts: Ints  # (P, C): observations of one item of pattern p in cell c
+    weights: Ints  # (P,): number of items of each pattern, above 0
+    matrix: Floats = field(
+        init=False, repr=False
+    )  # counts as floats: integers are multiplied many times slower
+    #: (P,): the cell of each pattern where every item is one observation, else None.
+    place: Ints | None = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        matrix, weights = counts("counts", self.counts, 2), counts("weights", self.weights)
+        same_length(counts=matrix, weights=weights)
+        kept = weights > 0
+        if not kept.all():
+            matrix, weights = matrix[kept], weights[kept]
+        object.__setattr__(self, "counts", matrix)
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "matrix", matrix.astype(np.float64))
+        single = bool(matrix.size) and bool((matrix.sum(axis=1) == 1).all())
+        object.__setattr__(self, "place", matrix.argmax(axis=1) if single else None)
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return int(self.weights.sum())
+
+    @property
+    def totals(self) -> Ints:
+        """Observations per cell over all items, shape ``(C,)``."""
+        if self.place is not None:
+            found = np.zeros(self.counts.shape[1], dtype=np.int64)
+            np.add.at(found, self.place, self.weights)
+            return found
+        totals: Ints = self.weights @ self.counts
+        return totals
+
+    def by_pattern(self, values: Floats) -> Floats:
+        """Return the sum of ``values`` ``(C,)`` or ``(C, k)`` over the observations of an item of each pattern."""
+        return values[self.place] if self.place is not None else self.matrix @ values
+
+    def collapse(self, groups: ArrayLike, n_cells: int) -> Patterns:
+        """Return the patterns over coarser cells: ``groups`` ``(C,)`` are -1 (left out) .. ``n_cells`` - 1."""
+        target = np.asarray(groups)
+        n_cells = whole("n_cells", n_cells)
+        if target.shape != (self.counts.shape[1],) or (target.size and target.dtype.kind not in "iu"):
+            raise ValueError(f"groups has shape {target.shape}: one integer per cell needed")
+        if target.size and (int(target.min()) < -1 or int(target.max()) >= n_cells):
+            raise ValueError(f"groups must lie in -1 .. {n_cells - 1}")
+        merge = (target[:, None] == np.arange(n_cells)).astype(np.float64)
+        return merge_patterns((self.matrix @ merge).astype(np.int64), self.weights)
+
+
+def patterns_of(items: ArrayLike, cells: ArrayLike, n_cells: int) -> Patterns:
+    """Reduce observations to patterns: of each its item (equal values are one item) and its cell, 0 .. ``n_cells`` - 1.
+
+    >>> items = patterns_of(["a", "a", "b", "b"], [0, 1, 0, 1], 2)
+    >>> items.counts.tolist(), items.weights.tolist()
+    ([[1, 1]], [2])
+    """
+    cell, item = counts("cells", cells), np.asarray(items)
+    if item.ndim != 1:
+        raise ValueError(f"items has shape {item.shape}: 1 dimension needed")
+    same_length(items=item, cells=cell)
+    n_cells = whole("n_cells", n_cells, 1)
+    if cell.size and int(cell.max()) >= n_cells:
+        raise ValueError(f"cell {int(cell.max())} is beyond the {n_cells} cells")
+    names, index = np.unique(item, return_inverse=True)
+    if len(names) == len(item):  # one run: an item is its cell
+        return Patterns(np.eye(n_cells, dtype=np.int64), np.bincount(cell, minlength=n_cells))
+    flat = np.bincount(index * n_cells + cell, minlength=len(names) * n_cells)
+    return merge_patterns(flat.reshape(len(names), n_cells), np.ones(len(names), dtype=np.int64))
+
+
+def merge_patterns(matrix: ArrayLike, weights: ArrayLike) -> Patterns:
+    """Merge equal rows of ``matrix`` ``(P, C)``, adding their ``weights`` ``(P,)``.
+
+    >>> merge_patterns([[1, 0], [0, 1], [1, 0]], [1, 1, 1]).weights.tolist()
+    [1, 2]
+    """
+    rows, number = counts("matrix", matrix, 2), counts("weights", weights)
+    same_length(matrix=rows, weights=number)
+    if not rows.size:
+        kept = min(len(rows), 1)
+        return Patterns(rows[:kept], np.full(kept, number.sum(), dtype=np.int64))
+    # Sorting rows as opaque bytes is many times quicker than column by column; which order does not matter.
+    narrow = np.ascontiguousarray(rows.astype(np.uint8) if int(rows.max()) < 256 else rows)
+    opaque = narrow.view(np.dtype((np.void, narrow.dtype.itemsize * narrow.shape[1]))).ravel()
+    _, first, inverse = np.unique(opaque, return_index=True, return_inverse=True)
+    merged = np.zeros(len(first), dtype=np.int64)
+    np.add.at(merged, inverse.ravel(), number)
+    return Patterns(rows[first], merged)
 
 
 def stream(*names: object) -> int:
@@ -39,10 +140,12 @@ def stream(*names: object) -> int:
 
 
 def generator(stream: Stream) -> np.random.Generator:
-    """Return the PCG64 generator of a stream; a generator is returned as it is."""
+    """Return the PCG64 generator of a ``stream``; a generator is returned as it is."""
     if isinstance(stream, np.random.Generator):
         return stream
-    seeds = stream if isinstance(stream, np.random.SeedSequence) else _seeds(stream)
+    if isinstance(stream, Sequence):
+        return generator(np.random.SeedSequence(tuple(whole("seed", each) for each in stream)))
+    seeds = stream if isinstance(stream, np.random.SeedSequence) else whole("seed", stream)
     return np.random.Generator(np.random.PCG64(seeds))
 
 
@@ -63,55 +166,51 @@ def blocks(n_draws: int, width: int, most: int = _CHUNK) -> Iterator[int]:
 
 
 def patterns(table: Patterns, n_draws: int, stream: Stream) -> Floats:
-    """Draw clusters by their distinct count vectors: totals ``(n_draws, C)``.
+    """Draw clusters by their distinct count vectors: totals ``(n_draws, C)`` of the ``table``.
 
-    table: clusters over C cells. The order of its patterns is part of the stream.
-    n_draws: number of resamples, 1 or more.
-    stream: seed or generator.
+    The order of its patterns is part of the ``stream``.
 
-    >>> table = Patterns(np.eye(2, dtype=int), np.array([3, 7]))
-    >>> patterns(table, 3, 1)
-    array([[3., 7.],
-           [5., 5.],
-           [1., 9.]])
+    >>> patterns(Patterns(np.eye(2, dtype=int), np.array([3, 7])), 3, 1).tolist()
+    [[3.0, 7.0], [5.0, 5.0], [1.0, 9.0]]
     """
-    n_draws = whole("n_draws", n_draws, 1)
-    rng = generator(stream)
-    n = table.n_items
+    n_draws, rng, n = whole("n_draws", n_draws, 1), generator(stream), table.n_items
     if n == 0:
         return np.zeros((n_draws, table.counts.shape[1]))
-    shares = table.weights / n
-    totals = _totals_of(table)
-    return np.concatenate(
-        [totals(rng.multinomial(n, shares, size=size)) for size in blocks(n_draws, len(shares), _CHUNK)]
-    )
+    shares, place = table.weights / n, table.place
+    alone = place is not None and len(np.unique(place)) == len(place)
+    found = []
+    for size in blocks(n_draws, len(shares), _CHUNK):
+        drawn = rng.multinomial(n, shares, size=size)
+        if alone:  # a pattern is one observation of its own cell: nothing to multiply
+            totals = np.zeros((size, table.counts.shape[1]))
+            totals[:, place] = drawn
+        else:
+            totals = drawn @ table.matrix
+        found.append(totals)
+    return np.concatenate(found)
 
 
-def _totals_of(table: Patterns) -> Callable[[Ints], Floats]:
-    """Return the function that takes numbers of clusters ``(B, P)`` to totals of cells ``(B, C)``."""
-    place = table.place
-    if place is None or len(np.unique(place)) < len(place):
-        return lambda drawn: drawn @ table.matrix
+def joint(tables: Sequence[ArrayLike], n_draws: int, stream: Stream) -> list[Floats]:
+    """Draw the same clusters for several ``tables`` ``(clusters, C_i)``: totals ``(n_draws, C_i)`` of each.
 
-    def spread(drawn: Ints) -> Floats:  # a pattern is one observation of its own cell: nothing to multiply
-        found = np.zeros((len(drawn), table.counts.shape[1]))
-        found[:, place] = drawn
-        return found
+    Row k of all tables is the same cluster; their order is part of the ``stream``.
 
-    return spread
+    >>> first, second = joint([[[1], [0]], [[0], [2]]], 3, 1)
+    >>> (2 * first + second).ravel()
+    array([4., 4., 4.])
+    """
+    rows = [counts("a table of clusters", each, 2) for each in tables]
+    n = same_length(**{f"table {place}": each for place, each in enumerate(rows)})
+    drawn = patterns(merge_patterns(np.hstack(rows), np.ones(n, dtype=np.int64)), n_draws, stream)
+    ends = np.cumsum([0, *(each.shape[1] for each in rows)])
+    return [drawn[:, start:end] for start, end in pairwise(ends)]
 
 
 def weights(n: int, n_draws: int, stream: Stream) -> Floats:
-    """Draw how often each of ``n`` clusters is in a resample: ``(n_draws, n)``, rows add up to n.
+    """Draw how often each of ``n`` clusters is in a resample of the ``stream``: ``(n_draws, n)``, rows add up to n.
 
-    For statistics that are linear in the clusters, at one matrix product for all resamples.
-
-    n, n_draws: numbers of clusters and of resamples.
-    stream: the seed that belongs to names, of `stream`.
-
-    >>> weights(4, 2, 1)
-    array([[1., 2., 0., 1.],
-           [2., 0., 1., 1.]])
+    >>> weights(4, 2, 1).tolist()
+    [[1.0, 2.0, 0.0, 1.0], [2.0, 0.0, 1.0, 1.0]]
     """
     n, n_draws = whole("n", n), whole("n_draws", n_draws, 1)
     if n == 0:
@@ -135,19 +234,14 @@ def occurrences(drawn: Ints) -> Floats:
 
 
 def table(counts: ArrayLike, n_draws: int, stream: Stream) -> Floats:
-    """Draw independent trials over the bins of one or more tables: ``(n_draws, cells, bins)``.
+    """Draw independent trials over the bins of ``counts`` ``(cells, bins)``, 0 or more: ``(n_draws, cells, bins)``.
 
-    counts: shape ``(cells, bins)``, 0 or more. Each cell keeps its number of trials; fractions are rounded to whole
-        trials.
-    n_draws: number of resamples, 1 or more.
-    stream: seed or generator.
+    Each cell keeps its number of trials; fractions are rounded to whole trials.
 
-    >>> table([[4, 6]], 2, 1)[:, 0]
-    array([[4., 6.],
-           [7., 3.]])
+    >>> table([[4, 6]], 2, 1)[:, 0].tolist()
+    [[4.0, 6.0], [7.0, 3.0]]
     """
-    given = floats("counts", counts, 2)
-    n_draws = whole("n_draws", n_draws, 1)
+    given, n_draws = floats("counts", counts, 2), whole("n_draws", n_draws, 1)
     if (given < 0).any():
         raise ValueError("counts must be 0 or more")
     total = given.sum(axis=1, keepdims=True)
@@ -156,9 +250,3 @@ def table(counts: ArrayLike, n_draws: int, stream: Stream) -> Floats:
     size = (n_draws, len(given))
     drawn = generator(stream).multinomial(drawable(given.sum(axis=1)), probability, size=size)
     return drawn.astype(np.float64)
-
-
-def _seeds(stream: int | Sequence[int]) -> int | tuple[int, ...]:
-    if isinstance(stream, Sequence):
-        return tuple(whole("seed", each) for each in stream)
-    return whole("seed", stream)

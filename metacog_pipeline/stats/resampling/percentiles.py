@@ -1,9 +1,8 @@
 """From draws to an interval, a standard error and a p value.
 
 Whether draws have an interval at all is decided by `usable` alone: where more than 5 % of the resamples have no value, what
-is left describes another population, and there is neither an interval nor a p.
-
-There is one p of resamples, and there is Wald's, which says so wherever it is used (`Difference.method`).
+is left describes another population, and there is neither an interval nor a p. There is one p of resamples, and there is
+Wald's, which says so wherever it is used (`Difference.wald`).
 
 Sources: Efron & Tibshirani (1993), *An Introduction to the Bootstrap*, ch. 13 (percentiles), 10 (bias) and 16 (tests);
 Davison & Hinkley (1997), *Bootstrap Methods and their Application*, eq. 4.11 (the added draw of a share).
@@ -21,6 +20,7 @@ from scipy.special import ndtr, stdtr
 from metacog_pipeline.stats._arrays import Floats
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, OK, Estimate
 
+#: Percentiles, or percentiles that are moved out, where needed, so as to hold the value.
 Kind = Literal["percentile", "widened"]
 
 LEVEL = 0.95
@@ -34,24 +34,17 @@ N_TESTED = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A difference with what its draws say about it.
+    """A difference with what its draws say about it; None where there is no such number."""
 
-    value: the difference itself, in the unit of the measure.
-    low, high: ends of the 95 % interval, both None where more than 5 % of the draws have no value.
-    se, statistic, p: standard error, value / se and two-sided p; None where there is none.
-    usable, drawn: number of finite draws, and of all.
-    wald: whether p is Wald's instead of that of the draws.
-    """
-
-    value: float
-    low: float | None
+    value: float  # in the unit of the measure
+    low: float | None  # ends of the 95 % interval
     high: float | None
     se: float | None
-    statistic: float | None
-    p: float | None
-    usable: int
+    statistic: float | None  # value / se
+    p: float | None  # two-sided
+    usable: int  # finite draws
     drawn: int
-    wald: bool = False
+    wald: bool = False  # whether p is Wald's instead of that of the draws
 
     @property
     def usable_note(self) -> str:
@@ -76,18 +69,10 @@ def interval(
 ) -> tuple[float | None, float | None]:
     """Return the interval that holds the central ``level`` share of ``draws`` ``(B,)``.
 
-    draws: shape ``(B,)``, not finite where a resample has no value.
-    value: the value of the sample; needed by ``"widened"``.
-    kind: ``"percentile"``: the percentiles. ``"widened"``: moved out, where needed, so as to hold ``value``.
-    level: share of the draws inside, 0..1.
-    Returns: both ends None where more than 5 % of the draws have no value (`usable`).
+    A ``kind`` other than percentile needs the ``value``. Both ends are None where more than 5 % of the draws have no value.
 
-    >>> [round(end, 3) for end in interval(np.arange(101) / 100)]
-    [0.025, 0.975]
     >>> [round(end, 3) for end in interval(np.arange(101) / 100, 0.99, "widened")]
     [0.025, 0.99]
-    >>> interval(np.array([np.nan, 1.0, 1.0]))
-    (None, None)
     """
     known = usable(draws)
     if known is None:
@@ -101,27 +86,23 @@ def interval(
 
 
 def intervals(draws: Floats, level: float = LEVEL) -> Floats:
-    """Return the percentile `interval` of each row of ``draws`` ``(rows, B)``, as ``(rows, 2)``, NaN for None.
+    """Return the percentile `interval` of each row of ``draws`` ``(rows, B)`` at a ``level``, ``(rows, 2)``, NaN for None.
 
-    level: coverage, above 0 and below 1.
-
-    >>> intervals(np.vstack([np.arange(101), np.full(101, np.nan)]))
-    array([[ 2.5, 97.5],
-           [ nan,  nan]])
+    >>> intervals(np.vstack([np.arange(101), np.full(101, np.nan)])).round(1).tolist()
+    [[2.5, 97.5], [nan, nan]]
     """
     ends = np.full((len(draws), 2), np.nan)
     holes = ~np.isfinite(draws).all(axis=1)
     if not holes.all() and draws.shape[1]:
         ends[~holes] = _ends(draws[~holes], level)
     for row in np.flatnonzero(holes):
-        low, high = interval(draws[row], level=level)
-        if low is not None and high is not None:
-            ends[row] = low, high
+        known = usable(draws[row])
+        if known is not None:
+            ends[row] = _ends(known, level)
     return ends
 
 
 def _ends(known: Floats, level: float = LEVEL) -> Floats:
-    """Return both ends along the last axis."""
     ends = np.quantile(known, ((1 - level) / 2, (1 + level) / 2), axis=-1)
     return np.asarray(np.moveaxis(ends, 0, -1))
 
@@ -129,33 +110,25 @@ def _ends(known: Floats, level: float = LEVEL) -> Floats:
 def from_draws(
     value: float, draws: Floats, n: int, method: str, status: str = OK, kind: Kind = "percentile"
 ) -> Estimate:
-    """Return ``value`` with the `interval` of its draws ``(B,)`` and their standard deviation as ``sem``.
+    """Return ``value`` with the `interval` of its ``draws`` ``(B,)`` and their standard deviation as ``sem``.
 
-    n: how many clusters were resampled.
-    method, status: what the estimate says of itself.
-    kind: percentile or widened, as of `interval`.
+    ``n`` clusters were resampled; ``method``, ``status`` and ``kind`` are those of the estimate and its interval.
 
     >>> from_draws(0.5, np.arange(101) / 100, 101, "item bootstrap").high
     0.975
     """
-    low, high = interval(draws, value, kind)
     known = usable(draws)
-    if low is None or high is None or known is None:
+    if known is None:
         return Estimate(value, None, None, n, method, OFTEN_UNDEFINED)
-    return Estimate(value, low, high, n, method, status, float(known.std()))
+    return Estimate(value, *interval(known, value, kind), n, method, status, float(known.std()))
 
 
 def p_value(draws: Floats, tolerance: float = 0.0) -> float | None:
-    """Return the two-sided p of a difference, from its resamples: ``2 (1 + k) / (1 + B)``.
+    """Return the two-sided p of a difference, from its resamples ``draws`` ``(B,)``: ``2 (1 + k) / (1 + B)``.
 
-    k is the smaller number of resamples on either side of 0, draws at 0 counted on both; the added 1 is the sample itself.
-    p is never 0 and never below 2 / (B + 1), twice the floor of a one-sided test. Where it is below 0.05 the percentile
-    interval leaves out 0. The added 1 is not in the interval: where that just leaves out 0, p can be above 0.05, by less
-    than 4 / (B + 1).
-
-    draws: shape ``(B,)``: the difference in each resample, not finite where undefined; None for p where that is so in
-        more than 5 % of them.
-    tolerance: what counts as 0.
+    k is the smaller number of resamples on either side of 0, draws within ``tolerance`` of it counted on both; the added 1
+    is the sample itself. p is never below 2 / (B + 1). Where it is below 0.05 the percentile interval leaves out 0; where
+    that just leaves out 0, p can be above 0.05, by less than 4 / (B + 1). None where more than 5 % have no value.
 
     >>> p_value(np.array([0.0, 1.0, 2.0])), p_value(np.arange(1.0, 5000)) == 2 / 5000
     (1.0, True)
@@ -170,13 +143,10 @@ def p_value(draws: Floats, tolerance: float = 0.0) -> float | None:
 def wald_p(statistic: float, df: int | None = None) -> float:
     """Return the two-sided p of value / standard error: of the normal distribution, or of Student's t with ``df``.
 
-    It has no floor, so it stands up to a correction over thousands of pairs, and it trusts the shape of the distribution
-    far beyond what resamples show. Whoever uses it names it.
+    It has no floor, so a correction over thousands of pairs can reach it, and it trusts the shape of the distribution far
+    beyond what resamples show. Whoever uses it names it.
 
-    statistic: value over its standard error.
-    df: degrees of freedom; None: the normal distribution.
-
-    >>> round(wald_p(1.96), 3), round(wald_p(1.96, 10), 3)
+    >>> round(wald_p(1.96), 3), round(wald_p(statistic=1.96, df=10), 3)
     (0.05, 0.078)
     """
     size = -abs(statistic)
@@ -186,21 +156,15 @@ def wald_p(statistic: float, df: int | None = None) -> float:
 def difference(
     value: float, draws: Floats, kind: Kind = "widened", *, tolerance: float = 0.0, wald: bool = False
 ) -> Difference:
-    """Return a difference with interval, standard error and p from its draws ``(B,)``.
+    """Return a difference with interval (of this ``kind``), standard error and p from its ``draws`` ``(B,)``.
 
-    value: the difference.
-    draws: shape ``(B,)``: the difference in each resample, not finite where undefined.
-    kind: of `interval`.
-    tolerance: what counts as 0: a standard error this small leaves p 1 for a value as small, and None for any other.
-    wald: take Wald's p instead of that of the draws, for statistics of which thousands of resamples cost too much. The
-        standard error is then the width of the percentile interval / 3.92, which a few wild draws do not move.
+    A standard error up to ``tolerance`` leaves p 1 for a ``value`` as small, and None for any other. With ``wald`` p is
+    Wald's, for statistics of which thousands of resamples cost too much; the standard error is then the width of the
+    percentile interval / 3.92, which a few wild draws do not move.
 
     >>> found = difference(0.5, np.arange(101) / 100)
     >>> round(found.low, 3), found.high, round(found.p, 3), found.usable_note
     (0.025, 0.975, 0.039, '101 resamples')
-    >>> found = difference(0.5, np.arange(101) / 100, wald=True)
-    >>> round(found.p, 3), found.usable_note
-    (0.039, '101 resamples; Wald p')
     """
     known, n = usable(draws), int(np.isfinite(draws).sum())
     if known is None:
@@ -218,15 +182,12 @@ def difference(
 def differences(
     values: Sequence[float], draws: Floats, *, tolerance: float = 0.0, wald: bool = False
 ) -> list[Difference]:
-    """Return the `difference` of each row, with percentile intervals.
+    """Return the `difference` of each of ``values`` and row of ``draws`` ``(rows, B)``, with percentile intervals.
 
-    values: the differences.
-    draws: shape ``(rows, B)``: each difference in each resample.
-    tolerance, wald: as of `difference`.
+    ``tolerance`` and ``wald`` are as there.
 
-    >>> both = differences([0.5, 0.0], np.vstack([np.arange(101) / 100, np.full(101, np.nan)]))
-    >>> [each.high for each in both] == [difference(0.5, np.arange(101) / 100, "percentile").high, None]
-    True
+    >>> [each.p for each in differences([0.5, 0.0], np.vstack([np.ones(99), np.full(99, np.nan)]))]
+    [None, None]
     """
     return [
         difference(value, own, "percentile", tolerance=tolerance, wald=wald)

@@ -13,26 +13,16 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metacog_pipeline.stats._arrays import Floats, Ints, counts, same_length
-from metacog_pipeline.stats.resampling.counting import merge_patterns
-from metacog_pipeline.stats.resampling.kernels import (
-    Stream,
-    blocks,
-    generator,
-    indices,
-    occurrences,
-    patterns,
-)
+from metacog_pipeline.stats._arrays import Floats, Ints, Rows, counts
+from metacog_pipeline.stats.resampling.kernels import blocks, generator, indices, occurrences
 
 T = TypeVar("T")
 Statistic = Callable[[Floats], Floats]
-Booleans = NDArray[np.bool_]
 
 # Whole numbers below are exact in single precision, which halves the time of the products.
 _EXACT = 2**24
@@ -48,11 +38,10 @@ class Side:
 
     n_items: int
     observed: Floats
-    _sums: NDArray[
-        np.floating[Any]
-    ]  # in single precision where that is exact: all respondents' are held at once
-    #: What was made of it, by name, for all pairs that share it.
-    known: dict[str, Any] = field(default_factory=dict, repr=False)
+    _sums: NDArray[np.floating[Any]]  # in single precision where exact: all respondents' are held at once
+    known: dict[str, Any] = field(
+        default_factory=dict, repr=False
+    )  # by name, for all pairs that share the side
 
     @property
     def drawn(self) -> Floats:
@@ -101,10 +90,9 @@ def shared_draws(
     answered: ArrayLike | None = None,
     kept: int | None = None,
 ) -> Iterator[Pair]:
-    """Yield the wanted pairs of respondents over the same drawn items, by item set.
+    """Yield the ``wanted`` pairs of respondents, by their places, over the same drawn items, by item set.
 
     tables: shape ``(items, respondents, C)``: counts.
-    wanted: places of the two respondents of each pair.
     n_draws, stream: number of resamples and their seed. Item sets of one size have the same resamples.
     answered: shape ``(items, respondents)``: who answered what; by default whoever has any count.
     kept: how many of the resamples are given, the first ones; by default all.
@@ -114,46 +102,30 @@ def shared_draws(
     >>> (pair,) = shared_draws(tables, [(0, 1)], 100, 1)
     >>> pair.n_items, pair.lost, pair.sides[0].observed
     (2, (1, 0), array([[2., 0.]]))
-    >>> value, draws = pair.difference("share", lambda totals: totals[:, 0] / totals.sum(axis=1).clip(1))
-    >>> value, draws.shape
-    (0.5, (100,))
     """
     rows = np.asarray(tables)
     if rows.ndim != 3:
         raise ValueError(f"tables have shape {rows.shape}: items, respondents and cells needed")
     rows = counts("tables", rows.ravel()).reshape(rows.shape)
-    here: Booleans = np.asarray((rows > 0).any(axis=2) if answered is None else answered, dtype=np.bool_)
+    here: Rows = np.asarray((rows > 0).any(axis=2) if answered is None else answered, dtype=np.bool_)
     if here.shape != rows.shape[:2]:
         raise ValueError(f"answered has shape {here.shape}, tables {rows.shape}")
-    for items, pairs in _by_item_set(here, wanted):
-        yield from _ItemSet(rows[items], here[items], n_draws, stream, kept).pairs(pairs)
-
-
-def _by_item_set(
-    here: Booleans, wanted: Iterable[tuple[int, int]]
-) -> Iterator[tuple[Ints, list[tuple[int, int]]]]:
-    """Yield items and the pairs of which either respondent answered just these."""
-    found: dict[bytes, tuple[Ints, list[tuple[int, int]]]] = {}
+    by_items: dict[bytes, tuple[Ints, list[tuple[int, int]]]] = {}
     packed = np.packbits(here, axis=0).T.copy()
     for i, j in wanted:
         key = (packed[i] | packed[j]).tobytes()
-        if key not in found:
-            found[key] = np.flatnonzero(here[:, i] | here[:, j]), []
-        found[key][1].append((i, j))
-    yield from found.values()
+        by_items.setdefault(key, (np.flatnonzero(here[:, i] | here[:, j]), []))[1].append((i, j))
+    seeds = tuple(stream) if isinstance(stream, Sequence) else (stream,)
+    for items, pairs in by_items.values():
+        drawn = item_weights(len(items), n_draws, seeds) if len(items) else np.zeros((n_draws, 0))
+        yield from _ItemSet(rows[items], here[items], drawn[:kept]).pairs(pairs)
 
 
 class _ItemSet:
-    """Respondents on one item set."""
+    """Respondents on one item set, and how often each item occurs in each resample ``(B, items)``."""
 
-    def __init__(
-        self, tables: Ints, here: Booleans, n_draws: int, stream: int | Sequence[int], kept: int | None
-    ) -> None:
-        self.tables, self.here = tables, here
-        seeds = tuple(stream) if isinstance(stream, Sequence) else (stream,)
-        drawn = item_weights(len(tables), n_draws, seeds) if len(tables) else np.zeros((n_draws, 0))
-        self.weights = drawn[:kept]
-        self.n_draws = len(self.weights)
+    def __init__(self, tables: Ints, here: Rows, weights: NDArray[Any]) -> None:
+        self.tables, self.here, self.weights = tables, here, weights
         self.sides: dict[tuple[int, bytes], Side] = {}
 
     def pairs(self, wanted: Sequence[tuple[int, int]]) -> Iterator[Pair]:
@@ -185,25 +157,20 @@ class _ItemSet:
         if not len(lost):
             return whole
         key = place, lost.tobytes()
-        found = self.sides.get(key)
-        if found is None:
+        if key not in self.sides:
             if len(self.sides) >= _MOST_SIDES:
                 self.sides.clear()
             own = self.tables[lost, place].astype(np.float64)
             less = self.weights[:, lost].astype(np.float64) @ own
-            found = self.sides[key] = Side(n, whole.observed - own.sum(axis=0), whole.drawn - less)
-        return found
+            self.sides[key] = Side(n, whole.observed - own.sum(axis=0), whole.drawn - less)
+        return self.sides[key]
 
 
 def products(weights: NDArray[Any], table: Ints) -> Floats:
-    """Return the totals ``(B, C)`` of resamples: ``weights`` ``(B, items)`` times whole numbers ``(items, C)``, exactly.
+    """Return the totals ``(B, C)`` of resamples: ``weights`` ``(B, items)`` times whole numbers, ``table`` ``(items, C)``.
 
-    weights: shape ``(B, items)``: how often each item is drawn.
-    table: shape ``(items, C)``: whole numbers to be added up.
-
-    >>> products(np.array([[2, 0], [1, 1]]), np.array([[1, 0], [0, 3]]))
-    array([[2., 0.],
-           [1., 3.]])
+    >>> products(np.array([[2, 0], [1, 1]]), np.array([[1, 0], [0, 3]])).tolist()
+    [[2.0, 0.0], [1.0, 3.0]]
     """
     return _sums(weights, table).astype(np.float64)
 
@@ -227,38 +194,16 @@ def _sums(weights: NDArray[Any], table: Ints) -> NDArray[np.floating[Any]]:
 def item_weights(n: int, n_draws: int, seeds: tuple[int, ...]) -> NDArray[np.uint8] | NDArray[np.uint16]:
     """Return how often each of ``n`` items is drawn in each resample, ``(n_draws, n)``, not to be written to.
 
-    Equal calls share them: all respondents that were asked as many items have the same draws.
-
-    n, n_draws: numbers of items and of resamples.
-    seeds: of the stream.
+    Equal calls, of equal ``seeds``, share them: respondents that were asked as many items have the same draws.
 
     >>> item_weights(4, 2, (1,)).sum(axis=1).tolist()
     [4, 4]
     """
     rng = generator(seeds if len(seeds) > 1 else seeds[0])
-    kind = np.uint8 if n < 256 else np.uint16
-    drawn = np.empty((n_draws, n), dtype=kind)
+    drawn = np.empty((n_draws, n), dtype=np.uint8 if n < 256 else np.uint16)
     start = 0
     for size in blocks(n_draws, n, _BLOCK):
         drawn[start : start + size] = occurrences(indices(n, size, rng))
         start += size
     drawn.flags.writeable = False
     return drawn
-
-
-def joint(tables: Sequence[ArrayLike], n_draws: int, stream: Stream) -> list[Floats]:
-    """Draw the same clusters for several tables, by their joint patterns.
-
-    tables: each ``(clusters, C_i)``: counts; row k of all is the same cluster. Their order is part of the stream.
-    n_draws, stream: number of resamples and their seed.
-    Returns: totals ``(n_draws, C_i)`` of each table.
-
-    >>> first, second = joint([[[1], [0]], [[0], [2]]], 3, 1)
-    >>> (2 * first + second).ravel()
-    array([4., 4., 4.])
-    """
-    rows = [counts("a table of clusters", each, 2) for each in tables]
-    n = same_length(**{f"table {place}": each for place, each in enumerate(rows)})
-    drawn = patterns(merge_patterns(np.hstack(rows), np.ones(n, dtype=np.int64)), n_draws, stream)
-    ends = np.cumsum([0, *(each.shape[1] for each in rows)])
-    return [drawn[:, start:end] for start, end in pairwise(ends)]
