@@ -157,8 +157,8 @@ def test_a_circle_of_imports_would_be_found():
     assert in_circles({"a": {"b"}, "b": {"c"}, "c": set()}) == set()
 
 
-def test_statistics_import_numpy_and_scipy_only():
-    allowed = {"numpy", "scipy", "metacog_pipeline", *sys.stdlib_module_names}
+def test_statistics_import_numpy_scipy_and_arviz_stats_only():
+    allowed = {"numpy", "scipy", "arviz_stats", "metacog_pipeline", *sys.stdlib_module_names}
     for path in python_files("metacog_pipeline/stats"):
         for name in imports(path):
             root = name.split(".")[0]

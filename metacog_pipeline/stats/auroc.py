@@ -130,10 +130,6 @@ def aurocs_from_patterns(many: Sequence[Patterns]) -> list[Estimate]:
     """Return `auroc_from_patterns` of each; the intervals of all are searched for together.
 
     many: items over 2 L cells each.
-
-    >>> items = Patterns(np.eye(4, dtype=int), np.array([4, 1, 1, 4]))
-    >>> aurocs_from_patterns([items, items])[1] == auroc_from_patterns(items)
-    True
     """
     found = [_of_patterns(each) for each in many]
     known = iter(_with_intervals([each for each in found if isinstance(each, _Scored)]))

@@ -133,9 +133,6 @@ def ece_statistic(probability: ArrayLike, bins: int = 10, edges: Edges = "levels
     """Return the function ``(B, 2 L) -> (B,)`` of the expected calibration error of totals, for a bootstrap.
 
     ``probability`` ``(L,)`` is what each level stands for; ``bins`` and ``edges`` of `bin_index` merge levels.
-
-    >>> ece_statistic([0.0, 1.0])(np.array([[4.0, 0.0, 1.0, 3.0]]))
-    array([0.125])
     """
     stated = floats("probability", probability)
     member = _member(stated, bins, edges)

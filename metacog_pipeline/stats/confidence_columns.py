@@ -94,11 +94,7 @@ def as_text(cell: object) -> str:
 
 
 def key(word: str) -> str | None:
-    """Return a ``word`` as words are compared; None where it says nothing.
-
-    >>> key(" Left"), key("1.0"), key("NaN")
-    ('left', '1', None)
-    """
+    """Return a ``word`` as words are compared; None where it says nothing."""
     folded = unicodedata.normalize("NFC", word.strip().casefold())
     if folded in MISSING:
         return None
@@ -207,9 +203,6 @@ def truths(column: Column, account: Account) -> Floats:
     """Return a ``column`` of right and wrong as 1 and 0, NaN where it is neither; such rows are noted in ``account``.
 
     Raises `DataError` where more than a tenth is neither.
-
-    >>> truths(column("ok", ["correct", "error", ""]), Account(3)).tolist()
-    [1.0, 0.0, nan]
     """
     codes = {**dict.fromkeys(NO, 0.0), **dict.fromkeys(YES, 1.0)}
     if {each for each in column.keys if each is not None} == {"-1", "1"}:
@@ -237,9 +230,6 @@ def numbers(column: Column, account: Account, scale: Scale | None = None) -> Flo
 
     Raises `DataError` where most of what is there is no number or lies outside ``scale``, and where some are per cent and
     some not.
-
-    >>> numbers(column("conf", ["0,5", "0,75"]), Account(2)).tolist()
-    [0.5, 0.75]
     """
     absent = _absent(column, no_answer(column) if scale is None else ())
     there = _words(column, ~absent)
@@ -280,11 +270,7 @@ def _values(column: Column, there: Sequence[str], absent: Rows) -> Floats:
 
 
 def no_answer(column: Column, beside: Column | None = None) -> set[float]:
-    """Return the numbers that stand for "no answer" in a ``column`` of numbers; ``beside``: the labels that answers have.
-
-    >>> no_answer(column("conf", [1, 2, 4, -1])), no_answer(column("resp", [-1, 1]))
-    ({-1.0}, set())
-    """
+    """Return the numbers that stand for "no answer" in a ``column`` of numbers; ``beside`` holds the labels."""
     stated, shown = _numbers(column), set[float]() if beside is None else _numbers(beside)
     if stated is None or shown is None:
         return set()  # words among them: what is a number there is a word as well
@@ -369,10 +355,6 @@ def coding(
     Each column is coded by itself: 1/2 beside 0/1 are two codings of the same two labels, in their order. Where the order
     tells nothing (left/right beside 0/1) ``right`` decides, or the table is refused (`DataError`). Rows without a label are
     noted in ``account``; ``labels`` are the names of S1 and S2.
-
-    >>> found = coding(column("stim", [1, 2, 2]), column("resp", [0, 1, 0]), Account(3))
-    >>> found.stimulus.tolist(), found.response.tolist()
-    ([0.0, 1.0, 1.0], [0.0, 1.0, 0.0])
     """
     sides = [each for each in (stimulus, response) if each is not None]
     codes = [no_answer(each, stimulus if each is response else None) for each in sides]

@@ -412,11 +412,7 @@ def _readable(role: str, side: Column, coded: set[str]) -> bool:
 
 
 def by_subject(confidence: Floats, subjects: Ints, used: Rows) -> list[Floats]:
-    """Return the confidences of each of ``subjects`` that are ``used``; arrays as in `families`.
-
-    >>> by_subject(np.array([0.5, np.nan, 1.0]), np.array([1, 1, 0]), np.ones(3, bool))
-    [array([1.]), array([0.5])]
-    """
+    """Return the confidences of each of ``subjects`` that are ``used``; arrays as in `families`."""
     rows = np.flatnonzero(used & ~np.isnan(confidence))
     rows = rows[np.argsort(subjects[rows], kind="stable")]
     size = np.bincount(subjects[rows], minlength=int(subjects.max(initial=0)) + 1)
@@ -429,10 +425,6 @@ def families(confidence: Floats, subjects: Ints, used: Rows) -> Ints:
     The narrow scale, 0, is shares beside numbers above 1, or whole numbers up to ten beside numbers above twenty.
 
     confidence, subjects, used: shape ``(rows,)``: as stated, the number of the subject from 0, whether the row counts.
-
-    >>> ratings = np.tile([1.0, 2.0, 3.0, 4.0], 10)
-    >>> families(np.concatenate([ratings, 20 * ratings]), np.repeat([0, 1], 40), np.ones(80, bool))[[0, 79]]
-    array([0, 1])
     """
     each = by_subject(confidence, subjects, used)
     most = max((float(own.max()) for own in each if len(own)), default=0.0)

@@ -396,12 +396,7 @@ def group(table: Counts, seed: int, label: str) -> Estimates:
 
 
 def telling(table: Counts) -> NDArray[np.bool_]:
-    """Return which cells of ``table`` hold right and wrong answers, both stimuli, both responses and two confidences.
-
-    >>> from metacog_pipeline.stats.counts import counts
-    >>> telling(counts([[9, 4, 3, 2], [9, 4, 0, 0]], [[2, 3, 5, 8], [0, 0, 5, 8]])).tolist()
-    [True, False]
-    """
+    """Return which cells of ``table`` hold right and wrong answers, both stimuli, both responses and two confidences."""
     right, wrong = table.by_confidence
     s2 = table.hits + table.false_alarms
     halves = (right.sum(axis=1), wrong.sum(axis=1), table.n1, table.n2, s2, table.n - s2)

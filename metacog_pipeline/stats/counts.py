@@ -41,20 +41,16 @@ MOST_COUNTS = 2**27
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Counts of many cells with the same number of ratings.
+    """Counts of many cells with the same number of ratings."""
 
-    n_s1, n_s2: shape ``(cells, 2 K)``: trials with stimulus S1 and S2 by response and confidence, in the order of the
-        module's table; 0 or more, fractions allowed (padded and expected counts).
-    dropped: shape ``(cells,)``: trials that were left out because a part of them was missing or out of range.
-    correction: ``"none"``, or ``"pad"`` where :func:`padded` was applied.
-    pad: what was added to each of the 4 K counts of a cell, 0 for raw counts.
-    """
-
+    # n_s1, n_s2: shape ``(cells, 2 K)``: trials with stimulus S1 and S2 by response and confidence, in the order of
+    # the module's table; 0 or more, fractions allowed (padded and expected counts)
     n_s1: Floats
     n_s2: Floats
+    # shape ``(cells,)``: trials that were left out because a part of them was missing or out of range
     dropped: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    correction: str = "none"
-    pad: float = 0.0
+    correction: str = "none"  # ``"none"``, or ``"pad"`` where :func:`padded` was applied
+    pad: float = 0.0  # what was added to each of the 4 K counts of a cell, 0 for raw counts
 
     def __post_init__(self) -> None:
         n_s1, n_s2 = _side("n_s1", self.n_s1), _side("n_s2", self.n_s2)
@@ -166,10 +162,6 @@ def counts_from_trials(
         that is no whole number of 1 .. K is not counted but adds one to ``dropped`` of its cell.
     Raises ValueError for unequal lengths, values that are no numbers at all (text, even ``"1"``: reading text is the
     caller's, who alone knows what it means), ratings below 1, or groups that are no whole numbers.
-
-    >>> table = counts_from_trials([0, 0, 1, 1], [0, 1, 1, 1], [2, 1, 1, 2], ratings=2)
-    >>> table.n_s1.tolist(), table.n_s2.tolist()
-    ([[1.0, 0.0, 1.0, 0.0]], [[0.0, 0.0, 1.0, 1.0]])
     """
     k = whole("ratings", ratings, 1)
     parts = [_numbers(*pair) for pair in (("stimulus", stimulus), ("response", response))]

@@ -57,27 +57,23 @@ class ZTest:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Posterior of a difference of two positive quantities, and its verdict.
+    """Posterior of a difference of two positive quantities, and its verdict."""
 
-    n, rope, scale: pairs of draws; half width of the region of practical equivalence, and the scale it lies on.
-    log_ratio, log_low, log_high: mean of log first - log second (natural) and its symmetric interval; None where a draw
-        is at or below 0.
-    difference, low, high: the same of first - second, in the unit of the draws.
-    probability: share of pairs of draws in which the first is the larger, 0..1.
-    differs, verdict, status: whether the symmetric interval leaves out 0 (the same on both scales); the verdict;
-        ``"ok"``, or why there is no log ratio: the verdict is then made on the difference.
-    """
-
+    # n, rope and scale: pairs of draws; half width of the region of practical equivalence, and the scale it lies on
     n: int
     rope: float
     scale: Scale
+    # log_ratio, log_low and log_high: mean of log first - log second (natural) and its symmetric interval; None where
+    # a draw is at or below 0
     log_ratio: float | None
     log_low: float | None
     log_high: float | None
-    difference: float
+    difference: float  # difference, low and high: the same of first - second, in the unit of the draws
     low: float
     high: float
-    probability: float
+    probability: float  # share of pairs of draws in which the first is the larger, 0..1
+    # differs, verdict and status: whether the symmetric interval leaves out 0 (the same on both scales); the verdict;
+    # ``"ok"``, or why there is no log ratio: the verdict is then made on the difference
     differs: bool
     verdict: Verdict
     status: str = OK
@@ -147,10 +143,6 @@ def z_test(
 
     ``se`` is above 0; NaN or inf marks a row that cannot be tested. The family is by default all rows; ``level`` is the
     coverage of an interval, and 1 - the familywise error.
-
-    >>> found = z_test([0.3, 0.1], [0.1, 0.1])
-    >>> found.p.round(4), found.p_adjusted.round(4), found.significant.tolist()
-    (array([0.0027, 0.3173]), array([0.0054, 0.6346]), [True, False])
     """
     delta, error = np.asarray(difference, dtype=np.float64), np.asarray(se, dtype=np.float64)
     if delta.ndim != 1 or delta.shape != error.shape:
@@ -227,12 +219,6 @@ def criterion_shift(
         group.
     order: conditions from the lowest expected criterion to the highest; a pair goes from the earlier to the later one.
     family_size, rope, level: as of `contrasts`; the family is by default all pairs.
-
-    >>> from metacog_pipeline.stats.type1 import type1_from_table
-    >>> table = type1_from_table([80, 60], [20, 40], [40, 20], [60, 80])
-    >>> found = criterion_shift(table, ["m", "m"], ["S2", "None"]).c
-    >>> found.difference.round(2), found.verdict.tolist()
-    (array([-0.59]), ['significant'])
     """
     first, second = condition_pairs(groups, conditions, order)
     if len(groups) != len(table.d):

@@ -21,24 +21,22 @@ OFTEN_UNDEFINED = "no value in more than 5 % of the resamples"
 class Estimate:
     """A measured quantity.
 
-    value: the point estimate in the unit of the measure (a share lies in 0..1), or None when there is none.
-    low, high: ends of the 95 % interval in the same unit, both None when no interval exists.
-    n: number of items (or rows, see the function) the value rests on; 0 when there were none.
-    method: how value and interval were made, for a table's footnote: ``"wilson"``, ``"sem"``, ``"delong"``, …
-    status: ``"ok"``; ``"count"`` of a number that has no error; or why the value or its interval is missing: ``"no
-        items"``, ``"single item"``, ``"one confidence level"``, ``"all correct"``, ``"all wrong"``, …
-    sem: standard error of the value, same unit, or None.
     Raises ValueError when a number is not finite, an interval has one end only or is upside down, or n is negative: no
     NaN ever leaves this package.
     """
 
+    # the point estimate in the unit of the measure (a share lies in 0..1), or None when there is none
     value: float | None
-    low: float | None
+    low: (
+        float | None
+    )  # low, high: ends of the 95 % interval in the same unit, both None when no interval exists
     high: float | None
-    n: int
-    method: str
+    n: int  # number of items (or rows, see the function) the value rests on; 0 when there were none
+    method: str  # how value and interval were made, for a table's footnote: ``"wilson"``, ``"sem"``, ``"delong"``, …
+    # ``"ok"``; ``"count"`` of a number that has no error; or why the value or its interval is missing: ``"no items"``,
+    # ``"single item"``, ``"one confidence level"``, ``"all correct"``, ``"all wrong"``, …
     status: str = OK
-    sem: float | None = None
+    sem: float | None = None  # standard error of the value, same unit, or None
 
     def __post_init__(self) -> None:
         for name in ("value", "low", "high", "sem"):

@@ -67,15 +67,8 @@ def two_point(
     """Return the ends of the interval of means, arrays of one shape.
 
     The values t with ``(value - t)² <= far² V(t) / n``, where ``V(t) = variance + tilt (t - centre) - (t - centre)²`` is
-    the variance of the two-point distribution with these moments when its mean is t.
-
-    value: the mean of the sample.
-    centre, variance, tilt: mean, variance, and third central moment over variance, of the distribution behind it.
-    n: number of independent answers, above 0; it need not be whole.
-    far: quantile of the test.
-
-    >>> [round(float(end), 4) for end in two_point(0.9, 0.9, 0.09, -0.8, 20)]
-    [0.699, 0.9721]
+    the variance of the two-point distribution with mean ``centre``, this variance, and ``tilt``, its third central moment
+    over the variance, when its mean is t. ``n`` independent answers need not be a whole number.
     """
     m, at, v, g, size = (np.asarray(each, dtype=np.float64) for each in (value, centre, variance, tilt, n))
     c = far * far / size
@@ -93,7 +86,7 @@ def wilson_ends(share: Floats, n: Floats) -> tuple[Floats, Floats]:
 
 
 def wilson_interval(share: float, n: float) -> tuple[float, float]:
-    """Return Wilson's interval of a share of ``n`` independent answers, above 0, not necessarily whole.
+    """Return Wilson's interval of a ``share`` of ``n`` independent answers, above 0, not necessarily whole.
 
     >>> [round(end, 4) for end in wilson_interval(0.9, 20)]
     [0.699, 0.9721]
@@ -114,7 +107,7 @@ def sem_interval(value: float, sem: float) -> tuple[float, float]:
 
 
 def proportion(successes: int, n: int) -> Estimate:
-    """Return the share of ``successes`` with Wilson's interval and its standard error s / sqrt(n), s with n - 1.
+    """Return the share of ``successes`` among ``n`` with Wilson's interval and standard error s / sqrt(n), s with n - 1.
 
     ``n = 0``: no value, ``"no items"``; ``n = 1``: no interval and no standard error, ``"single item"``.
 
@@ -146,11 +139,9 @@ def mean(
     within: tuple[float, float] = (0.0, 1.0),
     turned: ArrayLike | None = None,
 ) -> Estimate:
-    """Return the mean of values in a range with its interval over their clusters.
+    """Return the mean of ``values`` ``(N,)`` in the range ``within``, with its interval over their clusters.
 
-    values: shape ``(N,)``, none beyond ``within``.
     clusters: shape ``(N,)``: whole numbers from 0, the cluster of each value.
-    within: smallest and largest value there can be.
     turned: shape ``(N,)``: the values, had the outcomes been the other ones, as of `ratio`.
 
     >>> found = mean([0.2, 0.4, 0.9, 0.9], [0, 0, 1, 1])
@@ -164,13 +155,12 @@ def mean(
     low, high = within
     if float(given.min()) < low or float(given.max()) > high:
         raise ValueError(f"values of {given.min():g} to {given.max():g} are outside {low:g} to {high:g}")
-    size = np.bincount(cluster)
     moved = np.bincount(cluster, weights=given - given.mean())
     moments = wider = _Moments.of(given, np.ones(n))
     if turned is not None:
         both = np.concatenate([given, floats("turned", turned)])
         wider = _Moments.of(both, np.repeat([1.0, 1 / n], n))
-    items = int((size > 0).sum())
+    items = int((np.bincount(cluster) > 0).sum())
     kind = WILSON if within == (0.0, 1.0) and _is_0_or_1(given) else TWO_POINT
     return _estimate(moments, wider, float(moved @ moved), items, n, float(n), within, kind)
 
@@ -178,9 +168,8 @@ def mean(
 def ratio(
     patterns: Patterns, numerator: ArrayLike, denominator: ArrayLike, turned: ArrayLike | None = None
 ) -> Estimate:
-    """Estimate sum(numerator · N) / sum(denominator · N) over items: a share, a mean, a weighted mean.
+    """Estimate sum(numerator · N) / sum(denominator · N) over the items of ``patterns``: a share, a (weighted) mean.
 
-    patterns: items over C cells.
     numerator, denominator: shape ``(C,)``, weights of a cell; the denominator is not negative, and where it is 0 so is
         the numerator.
     turned: shape ``(C,)``: the cell that an answer would be in had its outcome been the other one, where the value of a
@@ -193,15 +182,20 @@ def ratio(
     >>> found.value, found.n, found.method, round(found.sem, 4)
     (0.75, 20, 'wilson, clustered', 0.0833)
     """
-    top, bottom = _weights(patterns, numerator, denominator)
+    top, bottom = floats("numerator", numerator), floats("denominator", denominator)
+    cells = patterns.counts.shape[1]
+    if len(top) != cells or len(bottom) != cells:
+        raise ValueError(f"numerator has {len(top)}, denominator {len(bottom)} weights for {cells} cells")
+    if bool((bottom < 0).any()) or bool((top[bottom == 0] != 0).any()):
+        raise ValueError("denominator weights must not be negative, and 0 only where the numerator's are 0")
     y, m = patterns.by_pattern(top), patterns.by_pattern(bottom)
-    number = patterns.by_pattern((bottom > 0).astype(np.float64))
     used = bottom > 0
+    number = patterns.by_pattern(used.astype(np.float64))
     values = np.divide(top, bottom, out=np.zeros_like(top), where=used)
     kind = WILSON if _is_0_or_1(values) else TWO_POINT
-    method = kind + (", clustered" if bool((number > 1).any()) else "")
     n, total = round(float(patterns.weights @ number)), float(patterns.weights @ m)
     if total == 0:
+        method = kind + (", clustered" if bool((number > 1).any()) else "")
         return unavailable(n, method, NO_WEIGHT if n else NO_ITEMS)
     totals = patterns.totals.astype(np.float64)
     moments = wider = _Moments.of(values, totals * bottom)
@@ -215,7 +209,7 @@ def ratio(
 
 
 class _Moments(NamedTuple):
-    """Mean, variance, and third central moment over variance, of weighted values; weights that are all 0 or 1 or not."""
+    """Mean, variance, and third central moment over variance, of weighted values."""
 
     mean: float
     variance: float
@@ -234,15 +228,9 @@ class _Moments(NamedTuple):
 
 
 def _estimate(
-    moments: _Moments,
-    wider: _Moments,
-    squares: float,
-    items: int,
-    n: int,
-    total: float,
-    within: tuple[float, float],
-    kind: str,
-) -> Estimate:
+    moments: _Moments, wider: _Moments, squares: float, items: int, n: int, total: float,
+    within: tuple[float, float], kind: str,
+) -> Estimate:  # fmt: skip
     """Return a mean of ``n`` answers to ``items`` items; ``squares`` sums those of what each item adds to it."""
     method = kind + (", clustered" if n > items else "")
     least, most = within
@@ -250,7 +238,13 @@ def _estimate(
     if items < 2:
         return Estimate(value, None, None, n, method, SINGLE_ITEM)
     sem = math.sqrt(items / (items - 1) * squares) / total
-    size = float(n) if n == items and n == total else _effective(moments.variance, sem, items, n)
+    # As many independent answers as have the same standard error: of answers that are all alike, the items.
+    size = float(n)
+    if n != items or n != total:
+        if moments.variance <= 0:
+            size = float(items)
+        elif sem * sem * n > moments.variance:
+            size = max(1.0, min(moments.variance / (sem * sem) + 1, float(n)))
     if kind == WILSON:
         return Estimate(value, *wilson_interval(value, size), n, method, sem=sem)
     if wider.variance == 0:
@@ -262,27 +256,8 @@ def _estimate(
     return Estimate(value, max(float(ends[0]), least), min(float(ends[1]), most), n, method, sem=sem)
 
 
-def _effective(variance: float, sem: float, items: int, n: int) -> float:
-    """Return how many independent answers would have the same standard error: of answers that are all alike, the items."""
-    if variance <= 0:
-        return float(items)
-    if sem * sem * n <= variance:
-        return float(n)
-    return max(1.0, min(variance / (sem * sem) + 1, float(n)))
-
-
 def _is_0_or_1(weights: Floats) -> bool:
     return bool(((weights == 0) | (weights == 1)).all())
-
-
-def _weights(patterns: Patterns, numerator: ArrayLike, denominator: ArrayLike) -> tuple[Floats, Floats]:
-    top, bottom = floats("numerator", numerator), floats("denominator", denominator)
-    cells = patterns.counts.shape[1]
-    if len(top) != cells or len(bottom) != cells:
-        raise ValueError(f"numerator has {len(top)}, denominator {len(bottom)} weights for {cells} cells")
-    if bool((bottom < 0).any()) or bool((top[bottom == 0] != 0).any()):
-        raise ValueError("denominator weights must not be negative, and 0 only where the numerator's are 0")
-    return top, bottom
 
 
 # --- areas ------------------------------------------------------------------------------------------------------------
@@ -345,11 +320,10 @@ def of_gaps(
     *,
     squared: bool = False,
 ) -> tuple[float, float]:
-    """Return the ends of the interval of a calibration error, 0..1.
+    """Return the ends of the interval of a calibration error, 0..1: the mean of absolute (or ``squared``) gaps.
 
     right, said, number: of each bin, ``(bins,)``: right answers, sum of the confidences, answers.
     drawn: the same three of resamples, ``(B, bins)`` each.
-    squared: whether the error is the mean of squared gaps instead of absolute ones.
 
     >>> rng, number = np.random.default_rng(1), np.full((1000, 1), 50.0)
     >>> drawn = rng.binomial(50, 0.7, (1000, 1)).astype(float), number * 0.9, number
@@ -369,7 +343,11 @@ def of_gaps(
     # Resamples of a bin with few answers vary less than samples of it do.
     wider = np.sqrt(number / np.maximum(number - 1, 1))
     seen, moved = hits - stated - size * gap, size * gap
-    noise = seen * wider + _unseen(right, said, number, size)
+    # The spread that a bin lacks because few of its answers were seen.
+    believed = (right + said / number) / (number + 1)
+    lacking = np.maximum(believed * (1 - believed) - right / number * (1 - right / number), 0.0)
+    rng = resampling.generator(resampling.stream("calibration", "interval", *size.shape))
+    noise = seen * wider + rng.standard_normal(size.shape) * np.sqrt(size * lacking)
 
     def errors(gaps: Floats) -> Floats:
         made = np.abs(gaps)
@@ -382,8 +360,10 @@ def of_gaps(
 
     least, most = _hidden(gap, number, right, power)
     low = value * _factor(lambda factor: at(factor, 1 - TAIL) - value) ** power
-    # Within half a step of 0 no error that could have been seen is smaller.
-    if value <= max(at(0.0, TAIL), _step(errors(seen)) / 2**power) + _ROUNDING:
+    # Counts are whole, so errors have steps: within half a step of 0 no error that could have been seen is smaller.
+    steps = errors(seen)
+    step = float(steps[steps > _ROUNDING].min(initial=np.inf))
+    if value <= max(at(0.0, TAIL), step / 2**power if math.isfinite(step) else 0.0) + _ROUNDING:
         high = at(0.0, 1 - TAIL)
     else:
         most_factor = value ** (-1 / power)  # no error is larger than 1
@@ -399,15 +379,10 @@ def of_totals(
     *,
     squared: bool = False,
 ) -> tuple[float, float]:
-    """Return `of_gaps` of totals ``(2 L,)``, level × (wrong, right), and their resamples ``draws`` ``(B, 2 L)``.
+    """Return `of_gaps` of ``totals`` ``(2 L,)``, level × (wrong, right), and their resamples ``draws`` ``(B, 2 L)``.
 
     ``stated`` ``(L,)`` is what each level stands for, ``member`` ``(L, bins)`` the bin of each; None: its own. Without
     ``stated`` every level is compared with the share of right answers among all. ``squared`` is that of `of_gaps`.
-
-    >>> totals = np.array([5.0, 5.0, 5.0, 45.0])
-    >>> draws = np.random.default_rng(1).multinomial(60, totals / 60, 1000).astype(float)
-    >>> [round(end, 2) for end in of_totals(totals, draws, np.array([0.5, 0.5]))]
-    [0.24, 0.41]
     """
 
     def parts(table: Floats) -> tuple[Floats, Floats, Floats]:
@@ -433,12 +408,6 @@ def _factor(height: Callable[[float], float], first: float = 1.0, most: float = 
     return (low + high) / 2
 
 
-def _step(errors: Floats) -> float:
-    """Return the smallest error that resamples make, which is one answer's: counts are whole, and so errors have steps."""
-    some = errors[errors > _ROUNDING]
-    return float(some.min()) if len(some) else 0.0
-
-
 def _hidden(gap: Floats, number: Floats, right: Floats, power: int) -> tuple[float, float]:
     """Return the least and the largest error if answers of the other kind are hidden where all bins are of one kind.
 
@@ -461,14 +430,6 @@ def _hidden(gap: Floats, number: Floats, right: Floats, power: int) -> tuple[flo
     return float(low), float(high)
 
 
-def _unseen(right: Floats, said: Floats, number: Floats, size: Floats) -> Floats:
-    """Return noise of the spread that a bin lacks because few of its answers were seen."""
-    hits, believed = right / number, (right + said / number) / (number + 1)
-    lacking = np.maximum(believed * (1 - believed) - hits * (1 - hits), 0.0)
-    rng = resampling.generator(resampling.stream("calibration", "interval", *size.shape))
-    return np.asarray(rng.standard_normal(size.shape) * np.sqrt(size * lacking))
-
-
 def loss_ends(value: float, error: float, rarer: int) -> tuple[float | None, float | None]:
     """Return the ends of a loss of 0..1: value · exp(± t error / value), t of ``rarer`` - 1 degrees of freedom.
 
@@ -486,11 +447,9 @@ def difference(
 ) -> tuple[float | None, float | None, float | None]:
     """Return the ends of the interval of ``first`` - ``second`` and the two-sided p that belongs to it.
 
-    p (`p_of`) is below 0.05 exactly where the interval leaves out 0, but never below what the items can give.
-
-    first, second: estimates with intervals; without them there is no interval and no p.
-    correlation: of the two estimates, -1..1: 0 where the items are not the same.
-    n_items: shared items on which the two differ, as of `p_of`.
+    ``correlation`` is that of the two estimates, 0 where the items are not the same; ``n_items`` are shared items on which
+    the two differ, as of `p_of`. p is below 0.05 exactly where the interval leaves out 0, but never below what the items
+    can give. None for estimates without intervals.
 
     >>> a, b = Estimate(0.9, 0.84, 0.94, 100, "wilson"), Estimate(0.8, 0.72, 0.86, 100, "wilson")
     >>> [round(each, 3) for each in difference(a, b, 0.0)], [round(each, 3) for each in difference(a, b, 0.5)]
@@ -514,12 +473,9 @@ def both_ends(
     Each end lies as far from a - b as the two ends that lead there lie from a and b, the correlation taken into account, so
     a difference is as good as its two sides; resamples cannot hold errors that were not made.
     """
-    (a, low_a, high_a), (b, low_b, high_b) = (
-        tuple(np.asarray(each, dtype=np.float64) for each in side) for side in (first, second)
-    )
-    r = np.clip(
-        np.nan_to_num(np.asarray(correlation, dtype=np.float64), nan=0.0, posinf=0.0, neginf=0.0), -1, 1
-    )
+    a, low_a, high_a, b, low_b, high_b = (np.asarray(each, dtype=np.float64) for each in (*first, *second))
+    known = np.nan_to_num(np.asarray(correlation, dtype=np.float64), nan=0.0, posinf=0.0, neginf=0.0)
+    r = np.clip(known, -1, 1)
 
     def together(one: Floats, other: Floats) -> Floats:
         return np.asarray(np.sqrt(np.maximum(one * one + other * other - 2 * r * one * other, 0.0)))
@@ -528,19 +484,14 @@ def both_ends(
 
 
 def p_of(value: float, low: float, high: float, n_items: int | None = None) -> float | None:
-    """Return the two-sided p that belongs to an interval: normal, with the spread it has towards 0.
+    """Return the two-sided p that belongs to an interval ``low`` .. ``high`` of a difference ``value``.
 
-    At the end of a scale that spread is small and the p far smaller than the items allow: it is held at the least p of all
-    their exchanges (`exact.least_p`). None where there is no spread.
+    Normal, with the spread the interval has towards 0. At the end of a scale that spread is small and the p far smaller
+    than the items allow: it is held at the least p of all exchanges of ``n_items`` (`exact.least_p`), those that can change
+    the difference; None: the two have no items in common. None where there is no spread.
 
-    value: the estimate of a difference.
-    low, high: ends of its 95 % interval.
-    n_items: items whose exchange can change the difference; None: the two have no items in common.
-
-    >>> round(p_of(0.1, 0.0, 0.3), 3), p_of(0.0, 0.0, 0.0), p_of(0.1, 0.1, 0.1)
-    (0.05, 1.0, None)
-    >>> p_of(0.9, 0.8, 1.0, 13)
-    0.000244140625
+    >>> round(p_of(0.1, 0.0, 0.3), 3), p_of(0.0, 0.0, 0.0), p_of(0.1, 0.1, 0.1), p_of(0.9, 0.8, 1.0, 13)
+    (0.05, 1.0, None, 0.000244140625)
     """
     towards = value - low if value > 0 else high - value
     if towards <= 0:

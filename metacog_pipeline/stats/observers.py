@@ -39,10 +39,6 @@ def simulate(
     seed, cells: of the draws; how many observers, where the arrays do not say.
     Raises ValueError for shapes that do not fit, values that are not finite, criteria out of order, or n that is no
     whole number.
-
-    >>> table = simulate(1.5, 0.8, 0.0, [-0.9, -0.4], [0.4, 0.9], 1000, seed=1)
-    >>> table.ratings, table.n.tolist()
-    (3, [1000.0])
     """
     observers = _observers(d, m_ratio, c, criteria_s1, criteria_s2, cells)
     trials, share = _trials(n, p_s2, len(observers))

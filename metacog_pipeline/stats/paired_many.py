@@ -23,23 +23,20 @@ _ROUNDING = 1e-13
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairedShares:
-    """One entry per pair, NaN where there is no number.
+    """One entry per pair, NaN where there is no number."""
 
-    n, value: items that both answered; share of the first minus that of the second on those items.
-    low, high: ends of the 95 % interval: what follows from Wilson's intervals of the two, on their effective numbers of
-        items, and their correlation over items. NaN with fewer than two items.
-    sem, p: standard error over items, and two-sided p of value / sem on n - 1 degrees of freedom: 1 where nothing
-        differs, NaN where every item differs by the same amount.
-    first_only, second_only: hits of the first on items without one of the second, and the other way round; of items
-        asked once.
-    """
-
-    n: Ints
+    n: Ints  # n, value: items that both answered; share of the first minus that of the second on those items
     value: Floats
+    # low, high: ends of the 95 % interval: what follows from Wilson's intervals of the two, on their effective numbers
+    # of items, and their correlation over items. NaN with fewer than two items
     low: Floats
     high: Floats
+    # sem, p: standard error over items, and two-sided p of value / sem on n - 1 degrees of freedom: 1 where nothing
+    # differs, NaN where every item differs by the same amount
     sem: Floats
     p: Floats
+    # first_only, second_only: hits of the first on items without one of the second, and the other way round; of items
+    # asked once
     first_only: Ints
     second_only: Ints
 

@@ -46,19 +46,17 @@ class Observer:
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """What is to be detected, and with which observers; a value out of range is a ValueError.
+    """What is to be detected, and with which observers; a value out of range is a ValueError."""
 
-    quantity: ``mratio``, ``optimality``, ``dprime`` or ``criterion``.
-    d, m_ratio, c: the first observer: d′ (-5..5, not 0 for an M-ratio), M-ratio (-5..5), criterion (-3..3, unit of d′).
-    delta: what the second has more of the quantity, -5..5; None for ``optimality``.
-    ratings, alpha, p_s2: confidence levels, 2..20; level of the test, above 0 and below 0.5; share of S2, 0.01..0.99.
-    """
-
-    quantity: Quantity
+    quantity: Quantity  # ``mratio``, ``optimality``, ``dprime`` or ``criterion``
+    # d, m_ratio and c: the first observer: d′ (-5..5, not 0 for an M-ratio), M-ratio (-5..5), criterion (-3..3, unit
+    # of d′)
     d: float
     m_ratio: float
-    delta: float | None = None
+    delta: float | None = None  # what the second has more of the quantity, -5..5; None for ``optimality``
     c: float = 0.0
+    # ratings, alpha and p_s2: confidence levels, 2..20; level of the test, above 0 and below 0.5; share of S2,
+    # 0.01..0.99
     ratings: int = 5
     alpha: float = 0.05
     p_s2: float = 0.5

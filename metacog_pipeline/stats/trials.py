@@ -27,29 +27,21 @@ FEWEST = 5  # items with an answer of the rarer kind: with fewer, the status of 
 
 @dataclass(frozen=True, slots=True)
 class Trials:
-    """Answers as counts.
+    """Answers as counts."""
 
-    stated, totals: ``(L,)`` distinct confidences in rising order, and ``(2 L,)`` counts: level × (wrong, correct).
-    grouped: ``(G,)``: the confidence of each level of a resample.
-    patterns: items over folds × ``2 G`` cells; an item, with all its answers, is in one fold.
-    folds: number of folds.
-    drawn: ``(B, folds × 2 G)``: resampled totals of these cells.
-    draws: ``(B, 2 G)``: the same, folds summed.
-    n_items, n_wrong, n_right: number of items, of those with a wrong answer and of those with a correct one.
-    area: AUROC2 with its interval, or why there is none.
-    """
-
+    # stated, totals: ``(L,)`` distinct confidences in rising order, and ``(2 L,)`` counts: level × (wrong, correct)
     stated: Floats
     totals: Ints
-    grouped: Floats
-    patterns: Patterns
-    folds: int
-    drawn: Floats
-    draws: Floats
+    grouped: Floats  # ``(G,)``: the confidence of each level of a resample
+    patterns: Patterns  # items over folds × ``2 G`` cells; an item, with all its answers, is in one fold
+    folds: int  # number of folds
+    drawn: Floats  # ``(B, folds × 2 G)``: resampled totals of these cells
+    draws: Floats  # ``(B, 2 G)``: the same, folds summed
+    # n_items, n_wrong and n_right: number of items, of those with a wrong answer and of those with a correct one
     n_items: int
     n_wrong: int
     n_right: int
-    area: Estimate
+    area: Estimate  # AUROC2 with its interval, or why there is none
 
     @property
     def n(self) -> int:

@@ -42,36 +42,33 @@ Texts = NDArray[np.str_]
 
 @dataclass(frozen=True, slots=True)
 class Type1:
-    """Type-1 measures of many cells; every array has shape ``(cells,)``.
+    """Type-1 measures of many cells; every array has shape ``(cells,)``."""
 
-    n1, n2, hit_rate, false_alarm_rate: trials with stimulus S1 and S2 with what a correction added, and the corrected
-        shares; NaN without trials.
-    n, accuracy: trials, and share of correct answers, in the counts as given.
-    d, c, c_prime, ln_beta, da, ca: in standard deviations of S1 (da, ca: root-mean-square units); ±inf or NaN where
-        ``status`` says so.
-    var_d, var_c, var_c_prime, var_ln_beta, cov_d_c: delta-method variances; NaN where a rate is 0 or 1 or undefined
-        (and for c' where d is 0).
-    status, s, correction: a key of ``STATUSES`` (``"no_s1_trials"`` with a finite d: the number is the correction's
-        alone); ratio of standard deviations; one of ``none``, ``pad``, ``loglinear``, ``half``.
-    """
-
+    # n1, n2, hit_rate and false_alarm_rate: trials with stimulus S1 and S2 with what a correction added, and the
+    # corrected shares; NaN without trials
     n1: Floats
     n2: Floats
     hit_rate: Floats
     false_alarm_rate: Floats
-    n: Floats
+    n: Floats  # n, accuracy: trials, and share of correct answers, in the counts as given
     accuracy: Floats
+    # d, c, c_prime, ln_beta, da and ca: in standard deviations of S1 (da, ca: root-mean-square units); ±inf or NaN
+    # where ``status`` says so
     d: Floats
     c: Floats
     c_prime: Floats
     ln_beta: Floats
     da: Floats
     ca: Floats
+    # var_d, var_c, var_c_prime, var_ln_beta and cov_d_c: delta-method variances; NaN where a rate is 0 or 1 or
+    # undefined (and for c' where d is 0)
     var_d: Floats
     var_c: Floats
     var_c_prime: Floats
     var_ln_beta: Floats
     cov_d_c: Floats
+    # status, s and correction: a key of ``STATUSES`` (``"no_s1_trials"`` with a finite d: the number is the
+    # correction's alone); ratio of standard deviations; one of ``none``, ``pad``, ``loglinear``, ``half``
     status: Texts
     s: Floats
     correction: str
@@ -139,10 +136,6 @@ def type1(table: Counts, correction: str = "none", s: ArrayLike = 1.0) -> Type1:
     correction: ``none``, ``pad``, ``loglinear`` or ``half``; a padded table is in force as it is (``none``).
     s: sd(S1) / sd(S2), above 0, one number or one per cell; NaN (an undefined slope) gives a status.
     Raises ValueError for an unknown or a second correction, or s of 0 or below.
-
-    >>> from metacog_pipeline.stats.counts import counts
-    >>> type1(counts([60, 40, 25, 15], [10, 20, 45, 65])).d.round(3)
-    array([1.358])
     """
     name = check_correction(correction, table.correction)
     added = 2 * table.ratings * table.pad
@@ -217,10 +210,6 @@ def zroc_slope(table: Counts) -> ZrocSlope:
     """Return the least-squares slope of z(hit rate) on z(false-alarm rate) over the 2 K - 1 cut points of ``table``.
 
     Cut points where a rate is 0 or 1 have no z and are left out; a padded table has none of them.
-
-    >>> from metacog_pipeline.stats.counts import counts
-    >>> zroc_slope(counts([60, 40, 25, 15], [10, 20, 45, 65])).slope.round(3)
-    array([1.09])
     """
     x, y = (_z(*_tails(side)) for side in (table.n_s1, table.n_s2))
     finite = np.isfinite(x) & np.isfinite(y)

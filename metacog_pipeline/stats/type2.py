@@ -45,11 +45,7 @@ class Type2Rates:
 
 
 def type2_rates(table: Counts) -> Type2Rates:
-    """Return hit and false-alarm rates of confidence of ``table``, for each response.
-
-    >>> type2_rates(Counts(np.array([[60.0, 40, 25, 15]]), np.array([[10.0, 20, 45, 65]]))).hr2_rs1.round(2)
-    array([[0.6]])
-    """
+    """Return hit and false-alarm rates of confidence of ``table``, for each response."""
     k = table.ratings
     correct_1, wrong_1 = table.n_s1[:, :k][:, ::-1], table.n_s2[:, :k][:, ::-1]
     correct_2, wrong_2 = table.n_s2[:, k:], table.n_s1[:, k:]
@@ -139,9 +135,6 @@ def bin_confidence(confidence: ArrayLike, bins: int, groups: ArrayLike | None = 
     confidence: shape ``(N,)``: numbers; NaN is missing, ±inf is refused.
     bins: number of bins K.
     groups: shape ``(N,)``: whole numbers from 0, the cell (participant, model) of each trial; None is one cell.
-
-    >>> bin_confidence([0.1, 0.2, 0.2, 0.9, np.nan], 2).rating
-    array([1, 2, 2, 2, 0])
     """
     k = whole("bins", bins, 1)
     stated = np.asarray(confidence, dtype=np.float64)

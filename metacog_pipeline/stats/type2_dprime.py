@@ -25,35 +25,27 @@ MEASURES = ("d", *SHARES)
 
 @dataclass(frozen=True, slots=True)
 class Type2Dprime:
-    """Yes/no measures of many cells; arrays of shape ``(cells,)``.
+    """Yes/no measures of many cells; arrays of shape ``(cells,)``."""
 
-    n_correct, n_wrong: correct and wrong items.
-    yes_correct, yes_wrong: items answered yes among them.
-    hit_rate, false_alarm_rate: P(yes | correct) and P(yes | wrong), corrected; NaN where there are no such items.
-    d: d'type2; ±inf or NaN where ``status`` says so.
-    var_d: delta-method variance; NaN where a rate is 0 or 1 or undefined.
-    raw_alignment, accuracy, yes_ratio: shares of all items, 0..1, uncorrected.
-    yfr, nfr: P(wrong | yes) and P(correct | no), or with ``conditional`` False P(wrong and yes) and P(correct and no);
-        uncorrected, NaN where there is no yes, or no no.
-    status: ``"ok"``, ``"no items"``, ``"all correct"``, ``"all wrong"``, ``"infinite"`` or ``"undefined"`` (of d).
-    correction, conditional: as asked for.
-    """
-
-    n_correct: Floats
+    n_correct: Floats  # n_correct, n_wrong: correct and wrong items
     n_wrong: Floats
-    yes_correct: Floats
+    yes_correct: Floats  # yes_correct, yes_wrong: items answered yes among them
     yes_wrong: Floats
+    # hit_rate, false_alarm_rate: P(yes | correct) and P(yes | wrong), corrected; NaN where there are no such items
     hit_rate: Floats
     false_alarm_rate: Floats
-    d: Floats
-    var_d: Floats
-    raw_alignment: Floats
+    d: Floats  # d'type2; ±inf or NaN where ``status`` says so
+    var_d: Floats  # delta-method variance; NaN where a rate is 0 or 1 or undefined
+    raw_alignment: Floats  # raw_alignment, accuracy and yes_ratio: shares of all items, 0..1, uncorrected
     accuracy: Floats
     yes_ratio: Floats
+    # yfr, nfr: P(wrong | yes) and P(correct | no), or with ``conditional`` False P(wrong and yes) and P(correct and
+    # no); uncorrected, NaN where there is no yes, or no no
     yfr: Floats
     nfr: Floats
+    # ``"ok"``, ``"no items"``, ``"all correct"``, ``"all wrong"``, ``"infinite"`` or ``"undefined"`` (of d)
     status: Texts
-    correction: str
+    correction: str  # correction, conditional: as asked for
     conditional: bool
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:

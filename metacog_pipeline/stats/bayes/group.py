@@ -77,26 +77,23 @@ LARGEST_DRAWS = 250_000_000  # numbers in one round's draws (2 GB)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupPosterior:
-    """The posterior of a group.
+    """The posterior of a group."""
 
-    status, reason: ``"converged"``; ``"not_converged"``; ``"few_subjects"`` (a population needs two);
-        ``"undefined_type1"`` (no subject has trials of both classes); ``"unidentified"`` (K = 1, or no subject uses two
-        ratings with a response). All but the first come with a reason and without numbers.
-    draws: by name, ``(chains, draws)``: ``mu_log_m``, ``sigma_log_m``, ``mu_c2``, ``sigma_c2``, ``mu_d1``,
-        ``sigma_d1``, ``mu_c``, ``sigma_c``; ``(chains, draws, subjects)``: ``d1``, ``c1``, ``m_ratio``, ``meta_d``;
-        ``(chains, draws, subjects, K-1)``: ``t2c_rs1``, ``t2c_rs2``, ascending. Empty unless converged.
-    diagnostics: R̂ and effective sample sizes of every scalar parameter, ``m_ratio[3]`` and ``t2c_rs1[3,2]`` for the
-        third subject (subjects and criteria count from 1); also of a run that has not converged.
-    n, subjects: trials of all subjects, number of subjects.
-    unconverged_draws: draws of a run that has not converged: to look at, never to report.
-    """
-
+    # status, reason: ``"converged"``; ``"not_converged"``; ``"few_subjects"`` (a population needs two);
+    # ``"undefined_type1"`` (no subject has trials of both classes); ``"unidentified"`` (K = 1, or no subject uses two
+    # ratings with a response). All but the first come with a reason and without numbers
     status: str
     reason: str
+    # by name, ``(chains, draws)``: ``mu_log_m``, ``sigma_log_m``, ``mu_c2``, ``sigma_c2``, ``mu_d1``, ``sigma_d1``,
+    # ``mu_c``, ``sigma_c``; ``(chains, draws, subjects)``: ``d1``, ``c1``, ``m_ratio``, ``meta_d``; ``(chains, draws,
+    # subjects, K-1)``: ``t2c_rs1``, ``t2c_rs2``, ascending. Empty unless converged
     draws: Draws
+    # R̂ and effective sample sizes of every scalar parameter, ``m_ratio[3]`` and ``t2c_rs1[3,2]`` for the third
+    # subject (subjects and criteria count from 1); also of a run that has not converged
     diagnostics: Mapping[str, Diagnostic]
-    n: float
+    n: float  # n, subjects: trials of all subjects, number of subjects
     subjects: int
+    # draws of a run that has not converged: to look at, never to report
     unconverged_draws: Draws = field(default_factory=dict, repr=False)
 
     @property
@@ -139,10 +136,6 @@ def bayes_metad_group(
     and ``label`` with the counts determine the random numbers; draws, chains, warmup, rounds and least_ess are as
     there. Padded counts, a negative seed, fewer than 4 chains or draws, a threshold below 400, or more draws than fit
     into memory are a ValueError.
-
-    >>> one = Counts(np.array([[9.0, 4, 3, 2]]), np.array([[2.0, 3, 5, 8]]))
-    >>> bayes_metad_group(one, seed=1).status
-    'few_subjects'
     """
     require(table, least_ess)
     seed, draws, chains = whole("seed", seed), whole("draws", draws, 4), whole("chains", chains, 4)
@@ -172,9 +165,6 @@ def group_counts(subjects_s1: list[Floats], subjects_s2: list[Floats]) -> Counts
     """Return the table of a group from its subjects' counts after S1 and after S2, one vector of length 2 K for each.
 
     ``subjects_s1`` and ``subjects_s2`` have one order. Scales of different length are a ValueError: the model has one.
-
-    >>> group_counts([np.ones(4)] * 3, [np.ones(4)] * 3).cells
-    3
     """
     lengths = [len(row) for row in (*subjects_s1, *subjects_s2)]
     if len(subjects_s1) != len(subjects_s2) or len(set(lengths)) != 1:

@@ -84,25 +84,22 @@ METHOD_MEDIAN = "posterior median, 95% equal-tailed"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posterior:
-    """The posterior of one cell.
+    """The posterior of one cell."""
 
-    status, reason: ``"converged"``; ``"not_converged"``; ``"undefined_type1"`` (a stimulus class without trials);
-        ``"unidentified"`` (one rating used on either side, or K = 1: only the prior would speak). All but the first
-        come with a reason and without numbers.
-    draws: by name, ``(chains, draws)``: ``d1``, ``c1``, ``meta_d``, ``m_ratio``, ``m_diff`` (``meta_d_rs1``,
-        ``meta_d_rs2``, … when conditional on the response); criteria ``t2c_rs1``, ``t2c_rs2`` ``(chains, draws, K-1)``,
-        ascending. Empty unless converged.
-    diagnostics: R̂ and effective sample sizes of every parameter; also of a run that has not converged.
-    n, conditional: trials, and whether meta-d is one parameter a response.
-    unconverged_draws: draws of a run that has not converged: to look at, never to report.
-    """
-
+    # status, reason: ``"converged"``; ``"not_converged"``; ``"undefined_type1"`` (a stimulus class without trials);
+    # ``"unidentified"`` (one rating used on either side, or K = 1: only the prior would speak). All but the first come
+    # with a reason and without numbers
     status: str
     reason: str
+    # by name, ``(chains, draws)``: ``d1``, ``c1``, ``meta_d``, ``m_ratio``, ``m_diff`` (``meta_d_rs1``,
+    # ``meta_d_rs2``, … when conditional on the response); criteria ``t2c_rs1``, ``t2c_rs2`` ``(chains, draws, K-1)``,
+    # ascending. Empty unless converged
     draws: Draws
+    # R̂ and effective sample sizes of every parameter; also of a run that has not converged
     diagnostics: Mapping[str, Diagnostic]
-    n: float
+    n: float  # n, conditional: trials, and whether meta-d is one parameter a response
     conditional: bool
+    # draws of a run that has not converged: to look at, never to report
     unconverged_draws: Draws = field(default_factory=dict, repr=False)
 
     @property

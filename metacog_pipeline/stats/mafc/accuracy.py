@@ -71,9 +71,6 @@ def sensitivity(share: ArrayLike, m: ArrayLike) -> Floats:
     """Return d'_m of a share correct strictly between 0 and 1 among ``m``, arrays that broadcast; NaN for 0 and 1.
 
     Negative below chance, 1/m. Precise to 1e-10 wherever the share is between 1e-9 and 1 - 1e-9.
-
-    >>> sensitivity([0.6, 0.8], 4).round(4).tolist()
-    [1.1532, 1.8932]
     """
     target, alternatives = np.broadcast_arrays(np.asarray(share, float), np.asarray(m))
     found = np.full(target.shape, np.nan)

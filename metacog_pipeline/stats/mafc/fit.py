@@ -57,10 +57,6 @@ def fit(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Efficiency:
     m: alternatives, 2 to 10: one number, shape ``(N,)``, or ``(N, S)``.
     Raises ValueError for other shapes, negative or non-finite counts, or an m outside 2 .. 10: the table ends there,
     and nothing is extrapolated.
-
-    >>> found = fit([[4, 18, 26, 64, 126]], [[7, 8, 13, 15, 19]], 4)
-    >>> str(found.status[0]), float(found.d[0].round(3)), float(found.m_ratio[0].round(3))
-    ('ok', 1.863, 0.548)
     """
     correct, errors, alternatives = checked(right, wrong, m)
     status = identifiability.statuses(correct, errors)

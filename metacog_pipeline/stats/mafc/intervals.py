@@ -217,10 +217,6 @@ def eta(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Interval:
 
     The area's interval is `auroc2_interval` of all answers, the ideal's is taken at Wilson's limits of the accuracy.
     NaN where nobody was wrong or right or where the accuracy is at chance; unbounded where it may be.
-
-    >>> found = eta([4, 18, 26, 64, 126], [7, 8, 13, 15, 19], 4)
-    >>> round(found.value, 3), round(found.low, 2), round(found.high, 2)
-    (0.543, 0.26, 0.81)
     """
     correct, errors, alternatives = one_cell(right, wrong, m)
     n, n_right = float((correct + errors).sum()), float(correct.sum())

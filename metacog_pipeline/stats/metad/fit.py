@@ -53,49 +53,46 @@ class Conditional:
 
 @dataclass(frozen=True, slots=True)
 class MetaD:
-    """Maximum-likelihood meta-d' of many cells; arrays have shape ``(cells,)`` unless said otherwise.
+    """Maximum-likelihood meta-d' of many cells; arrays have shape ``(cells,)`` unless said otherwise."""
 
-    status: a key of ``REASONS``. Numbers below are NaN where it is not ``"ok"``, with two exceptions: type-1 measures
-        are what they are (±inf, 0), and ``"boundary"`` gives meta-d', likelihood and criteria at the end of the range.
-    d1, c1, da, ca: type-1 sensitivity and criterion in standard deviations of S1, and in root-mean-square units; equal
-        at s = 1.
-    meta_d1, meta_da, m_ratio, m_diff: meta-d' in either unit, -10 .. 10 (meta_d1); meta_d1 / d1; meta_da - da.
-    meta_c1, t2c_rs1, t2c_rs2: type-1 criterion of the meta-d' model, meta_d1 · c1 / d1. ``(cells, K - 1)``: type-2
-        criteria from left to right on the axis whose zero is midway between the means; an unused rating has width 0,
-        and one outside the last used is bounded by ±inf.
-    log_likelihood, gradient, iterations: without the multinomial constant; largest absolute derivative per trial at the
-        solution; Newton steps made.
-    se_meta_d, se_meta_d_total, se_m_ratio, se_m_diff: standard error of meta_da from the observed information with d1
-        and c1 taken as known; the others hold the uncertainty of d1 and c1 too (two stages, delta method).
-    counts, n, pad, s: ``(2, 2, K, cells)``: what was fitted, by response (S1, S2), outcome (correct, wrong) and
-        confidence; trials, with what was padded; what was added to each count; sd(S1) / sd(S2).
-    rs1, rs2: response-conditional fits, or None where none were asked for.
-    """
-
+    # a key of ``REASONS``. Numbers below are NaN where it is not ``"ok"``, with two exceptions: type-1 measures are
+    # what they are (±inf, 0), and ``"boundary"`` gives meta-d', likelihood and criteria at the end of the range
     status: Texts
+    # d1, c1, da and ca: type-1 sensitivity and criterion in standard deviations of S1, and in root-mean-square units;
+    # equal at s = 1
     d1: Floats
     c1: Floats
     da: Floats
     ca: Floats
+    # meta_d1, meta_da, m_ratio and m_diff: meta-d' in either unit, -10 .. 10 (meta_d1); meta_d1 / d1; meta_da - da
     meta_d1: Floats
     meta_da: Floats
     m_ratio: Floats
     m_diff: Floats
+    # meta_c1, t2c_rs1 and t2c_rs2: type-1 criterion of the meta-d' model, meta_d1 · c1 / d1. ``(cells, K - 1)``:
+    # type-2 criteria from left to right on the axis whose zero is midway between the means; an unused rating has width
+    # 0, and one outside the last used is bounded by ±inf
     meta_c1: Floats
     t2c_rs1: Floats
     t2c_rs2: Floats
+    # log_likelihood, gradient and iterations: without the multinomial constant; largest absolute derivative per trial
+    # at the solution; Newton steps made
     log_likelihood: Floats
     gradient: Floats
     iterations: Ints
+    # se_meta_d, se_meta_d_total, se_m_ratio and se_m_diff: standard error of meta_da from the observed information
+    # with d1 and c1 taken as known; the others hold the uncertainty of d1 and c1 too (two stages, delta method)
     se_meta_d: Floats
     se_meta_d_total: Floats
     se_m_ratio: Floats
     se_m_diff: Floats
+    # counts, n, pad and s: ``(2, 2, K, cells)``: what was fitted, by response (S1, S2), outcome (correct, wrong) and
+    # confidence; trials, with what was padded; what was added to each count; sd(S1) / sd(S2)
     counts: Floats
     n: Floats
     pad: float
     s: Floats
-    rs1: Conditional | None = None
+    rs1: Conditional | None = None  # rs1, rs2: response-conditional fits, or None where none were asked for
     rs2: Conditional | None = None
 
     @property
@@ -140,10 +137,6 @@ def fit_metad(
     padding: added to each count of an unpadded table first (``1 / (2 K)`` is usual); None takes the table as it is.
     conditional: whether to fit meta-d' to either response alone as well.
     Raises ValueError for a padded table with a further ``padding``, or s of 0 or below.
-
-    >>> fit = fit_metad(Counts(np.array([[60.0, 40, 25, 15]]), np.array([[10.0, 20, 45, 65]])))
-    >>> fit.d1.round(3), fit.meta_d1.round(3), fit.m_ratio.round(3), fit.status.tolist()
-    (array([1.358]), array([0.996]), array([0.733]), ['ok'])
     """
     if padding is not None:
         table = padded(table, padding)
@@ -154,13 +147,7 @@ def fit_metad(
 
 
 def conditional_fits(table: Counts) -> tuple[Conditional, Conditional]:
-    """Return meta-d' fitted to response S1 and to response S2 of ``table`` alone: ``rs1`` and ``rs2`` of `fit_metad`.
-
-    >>> table = Counts(np.array([[60.0, 40, 25, 15]]), np.array([[10.0, 20, 45, 65]]))
-    >>> first, second = conditional_fits(table)
-    >>> first.meta_d1.tolist() == fit_metad(table, conditional=True).rs1.meta_d1.tolist(), second.status.tolist()
-    (True, ['ok'])
-    """
+    """Return meta-d' fitted to response S1 and to response S2 of ``table`` alone: ``rs1`` and ``rs2`` of `fit_metad`."""
     cells = _Cells.of(table, 1.0)
     return cells.conditional(0), cells.conditional(1)
 

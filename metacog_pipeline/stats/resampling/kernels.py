@@ -85,12 +85,7 @@ class Patterns:
 
 
 def patterns_of(items: ArrayLike, cells: ArrayLike, n_cells: int) -> Patterns:
-    """Reduce observations to patterns: of each its item (equal values are one item) and its cell, 0 .. ``n_cells`` - 1.
-
-    >>> items = patterns_of(["a", "a", "b", "b"], [0, 1, 0, 1], 2)
-    >>> items.counts.tolist(), items.weights.tolist()
-    ([[1, 1]], [2])
-    """
+    """Reduce observations to patterns: of each its item (equal values are one item) and its cell, 0 .. ``n_cells`` - 1."""
     cell, item = counts("cells", cells), np.asarray(items)
     if item.ndim != 1:
         raise ValueError(f"items has shape {item.shape}: 1 dimension needed")
@@ -106,11 +101,7 @@ def patterns_of(items: ArrayLike, cells: ArrayLike, n_cells: int) -> Patterns:
 
 
 def merge_patterns(matrix: ArrayLike, weights: ArrayLike) -> Patterns:
-    """Merge equal rows of ``matrix`` ``(P, C)``, adding their ``weights`` ``(P,)``.
-
-    >>> merge_patterns([[1, 0], [0, 1], [1, 0]], [1, 1, 1]).weights.tolist()
-    [1, 2]
-    """
+    """Merge equal rows of ``matrix`` ``(P, C)``, adding their ``weights`` ``(P,)``."""
     rows, number = counts("matrix", matrix, 2), counts("weights", weights)
     same_length(matrix=rows, weights=number)
     if not rows.size:
@@ -131,9 +122,6 @@ def stream(*names: object) -> int:
     The names are, in this order: who draws (a benchmark, ``"calibration"``, ``"compare"``, …), the seed of the study, and
     what is drawn, down to the cell where cells shall not share it. Nothing else in the package makes a seed. It is the
     first 12 hexadecimal digits (48 bits) of the SHA-256 of the names as canonical JSON.
-
-    >>> stream(3, "a", None, ["b", 1])
-    158127368282260
     """
     listed = json.dumps([*names], sort_keys=True, separators=(",", ":"), allow_nan=False)
     return int(hashlib.sha256(listed.encode("ascii")).hexdigest()[:12], 16)
@@ -155,11 +143,7 @@ def sequence(*names: object) -> np.random.SeedSequence:
 
 
 def blocks(n_draws: int, width: int, most: int = _CHUNK) -> Iterator[int]:
-    """Yield numbers of draws that add up to ``n_draws``, each of no more than ``most`` / ``width``, at least 1.
-
-    >>> list(blocks(10, 4, 16))
-    [4, 4, 2]
-    """
+    """Yield numbers of draws that add up to ``n_draws``, each of no more than ``most`` / ``width``, at least 1."""
     step = max(1, most // max(width, 1))
     for start in range(0, n_draws, step):
         yield min(step, n_draws - start)
@@ -169,9 +153,6 @@ def patterns(table: Patterns, n_draws: int, stream: Stream) -> Floats:
     """Draw clusters by their distinct count vectors: totals ``(n_draws, C)`` of the ``table``.
 
     The order of its patterns is part of the ``stream``.
-
-    >>> patterns(Patterns(np.eye(2, dtype=int), np.array([3, 7])), 3, 1).tolist()
-    [[3.0, 7.0], [5.0, 5.0], [1.0, 9.0]]
     """
     n_draws, rng, n = whole("n_draws", n_draws, 1), generator(stream), table.n_items
     if n == 0:
@@ -194,10 +175,6 @@ def joint(tables: Sequence[ArrayLike], n_draws: int, stream: Stream) -> list[Flo
     """Draw the same clusters for several ``tables`` ``(clusters, C_i)``: totals ``(n_draws, C_i)`` of each.
 
     Row k of all tables is the same cluster; their order is part of the ``stream``.
-
-    >>> first, second = joint([[[1], [0]], [[0], [2]]], 3, 1)
-    >>> (2 * first + second).ravel()
-    array([4., 4., 4.])
     """
     rows = [counts("a table of clusters", each, 2) for each in tables]
     n = same_length(**{f"table {place}": each for place, each in enumerate(rows)})
@@ -207,11 +184,7 @@ def joint(tables: Sequence[ArrayLike], n_draws: int, stream: Stream) -> list[Flo
 
 
 def weights(n: int, n_draws: int, stream: Stream) -> Floats:
-    """Draw how often each of ``n`` clusters is in a resample of the ``stream``: ``(n_draws, n)``, rows add up to n.
-
-    >>> weights(4, 2, 1).tolist()
-    [[1.0, 2.0, 0.0, 1.0], [2.0, 0.0, 1.0, 1.0]]
-    """
+    """Draw how often each of ``n`` clusters is in a resample of the ``stream``: ``(n_draws, n)``, rows add up to n."""
     n, n_draws = whole("n", n), whole("n_draws", n_draws, 1)
     if n == 0:
         return np.zeros((n_draws, 0))
@@ -237,9 +210,6 @@ def table(counts: ArrayLike, n_draws: int, stream: Stream) -> Floats:
     """Draw independent trials over the bins of ``counts`` ``(cells, bins)``, 0 or more: ``(n_draws, cells, bins)``.
 
     Each cell keeps its number of trials; fractions are rounded to whole trials.
-
-    >>> table([[4, 6]], 2, 1)[:, 0].tolist()
-    [[4.0, 6.0], [7.0, 3.0]]
     """
     given, n_draws = floats("counts", counts, 2), whole("n_draws", n_draws, 1)
     if (given < 0).any():

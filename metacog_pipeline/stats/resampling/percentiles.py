@@ -54,11 +54,7 @@ class Difference:
 
 
 def usable(draws: Floats) -> Floats | None:
-    """Return the finite ones of ``draws`` ``(B,)``; None where more than 5 % have no value: then nothing is read from them.
-
-    >>> usable(np.array([1.0, np.nan])), len(usable(np.append(np.arange(19.0), np.nan)))
-    (None, 19)
-    """
+    """Return the finite ones of ``draws`` ``(B,)``; None where more than 5 % have no value."""
     finite = np.isfinite(draws)
     known = draws if finite.all() else draws[finite]
     return known if len(known) and len(known) >= LEAST_USABLE * len(draws) else None
@@ -70,9 +66,6 @@ def interval(
     """Return the interval that holds the central ``level`` share of ``draws`` ``(B,)``.
 
     A ``kind`` other than percentile needs the ``value``. Both ends are None where more than 5 % of the draws have no value.
-
-    >>> [round(end, 3) for end in interval(np.arange(101) / 100, 0.99, "widened")]
-    [0.025, 0.99]
     """
     known = usable(draws)
     if known is None:
@@ -86,11 +79,7 @@ def interval(
 
 
 def intervals(draws: Floats, level: float = LEVEL) -> Floats:
-    """Return the percentile `interval` of each row of ``draws`` ``(rows, B)`` at a ``level``, ``(rows, 2)``, NaN for None.
-
-    >>> intervals(np.vstack([np.arange(101), np.full(101, np.nan)])).round(1).tolist()
-    [[2.5, 97.5], [nan, nan]]
-    """
+    """Return the percentile `interval` of each row of ``draws`` ``(rows, B)``: ``(rows, 2)``, NaN for None."""
     ends = np.full((len(draws), 2), np.nan)
     holes = ~np.isfinite(draws).all(axis=1)
     if not holes.all() and draws.shape[1]:
@@ -113,9 +102,6 @@ def from_draws(
     """Return ``value`` with the `interval` of its ``draws`` ``(B,)`` and their standard deviation as ``sem``.
 
     ``n`` clusters were resampled; ``method``, ``status`` and ``kind`` are those of the estimate and its interval.
-
-    >>> from_draws(0.5, np.arange(101) / 100, 101, "item bootstrap").high
-    0.975
     """
     known = usable(draws)
     if known is None:
@@ -129,9 +115,6 @@ def p_value(draws: Floats, tolerance: float = 0.0) -> float | None:
     k is the smaller number of resamples on either side of 0, draws within ``tolerance`` of it counted on both; the added 1
     is the sample itself. p is never below 2 / (B + 1). Where it is below 0.05 the percentile interval leaves out 0; where
     that just leaves out 0, p can be above 0.05, by less than 4 / (B + 1). None where more than 5 % have no value.
-
-    >>> p_value(np.array([0.0, 1.0, 2.0])), p_value(np.arange(1.0, 5000)) == 2 / 5000
-    (1.0, True)
     """
     known = usable(draws)
     if known is None:
@@ -145,9 +128,6 @@ def wald_p(statistic: float, df: int | None = None) -> float:
 
     It has no floor, so a correction over thousands of pairs can reach it, and it trusts the shape of the distribution far
     beyond what resamples show. Whoever uses it names it.
-
-    >>> round(wald_p(1.96), 3), round(wald_p(statistic=1.96, df=10), 3)
-    (0.05, 0.078)
     """
     size = -abs(statistic)
     return min(1.0, 2 * float(ndtr(size) if df is None else stdtr(df, size)))
@@ -161,10 +141,6 @@ def difference(
     A standard error up to ``tolerance`` leaves p 1 for a ``value`` as small, and None for any other. With ``wald`` p is
     Wald's, for statistics of which thousands of resamples cost too much; the standard error is then the width of the
     percentile interval / 3.92, which a few wild draws do not move.
-
-    >>> found = difference(0.5, np.arange(101) / 100)
-    >>> round(found.low, 3), found.high, round(found.p, 3), found.usable_note
-    (0.025, 0.975, 0.039, '101 resamples')
     """
     known, n = usable(draws), int(np.isfinite(draws).sum())
     if known is None:
@@ -185,9 +161,6 @@ def differences(
     """Return the `difference` of each of ``values`` and row of ``draws`` ``(rows, B)``, with percentile intervals.
 
     ``tolerance`` and ``wald`` are as there.
-
-    >>> [each.p for each in differences([0.5, 0.0], np.vstack([np.ones(99), np.full(99, np.nan)]))]
-    [None, None]
     """
     return [
         difference(value, own, "percentile", tolerance=tolerance, wald=wald)
