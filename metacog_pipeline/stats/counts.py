@@ -81,44 +81,38 @@ class Counts:
 
     @property
     def n1(self) -> Floats:
-        """Trials with stimulus S1, shape ``(cells,)``."""
-        total: Floats = self.n_s1.sum(axis=1)
-        return total
+        """Trials with stimulus S1 (with what was padded), shape ``(cells,)``, as the next six."""
+        return np.asarray(self.n_s1.sum(axis=1))
 
     @property
     def n2(self) -> Floats:
-        """Trials with stimulus S2, shape ``(cells,)``."""
-        total: Floats = self.n_s2.sum(axis=1)
-        return total
+        """Trials with stimulus S2."""
+        return np.asarray(self.n_s2.sum(axis=1))
 
     @property
     def n(self) -> Floats:
-        """All trials (with what was padded), shape ``(cells,)``."""
+        """All trials."""
         return self.n1 + self.n2
 
     @property
     def hits(self) -> Floats:
-        """S2 called S2, shape ``(cells,)``."""
-        total: Floats = self.n_s2[:, self.ratings :].sum(axis=1)
-        return total
+        """S2 called S2."""
+        return np.asarray(self.n_s2[:, self.ratings :].sum(axis=1))
 
     @property
     def misses(self) -> Floats:
-        """S2 called S1, shape ``(cells,)``."""
-        total: Floats = self.n_s2[:, : self.ratings].sum(axis=1)
-        return total
+        """S2 called S1."""
+        return np.asarray(self.n_s2[:, : self.ratings].sum(axis=1))
 
     @property
     def false_alarms(self) -> Floats:
-        """S1 called S2, shape ``(cells,)``."""
-        total: Floats = self.n_s1[:, self.ratings :].sum(axis=1)
-        return total
+        """S1 called S2."""
+        return np.asarray(self.n_s1[:, self.ratings :].sum(axis=1))
 
     @property
     def correct_rejections(self) -> Floats:
-        """S1 called S1, shape ``(cells,)``."""
-        total: Floats = self.n_s1[:, : self.ratings].sum(axis=1)
-        return total
+        """S1 called S1."""
+        return np.asarray(self.n_s1[:, : self.ratings].sum(axis=1))
 
     @property
     def by_confidence(self) -> tuple[Floats, Floats]:

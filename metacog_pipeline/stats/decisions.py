@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
 from metacog_pipeline.stats import resampling
-from metacog_pipeline.stats._arrays import Floats, Ints, floats, mean_ranks, whole
+from metacog_pipeline.stats._arrays import Floats, Ints, Rows, floats, mean_ranks, whole
 from metacog_pipeline.stats.estimate import OK
 from metacog_pipeline.stats.type1 import Type1
 
@@ -46,7 +46,7 @@ class ZTest:
     z: Floats
     p: Floats
     p_adjusted: Floats
-    significant: NDArray[np.bool_]
+    significant: Rows
     low: Floats
     high: Floats
     low_adjusted: Floats
@@ -59,42 +59,35 @@ class ZTest:
 class Comparison:
     """Posterior of a difference of two positive quantities, and its verdict."""
 
-    # n, rope and scale: pairs of draws; half width of the region of practical equivalence, and the scale it lies on
-    n: int
-    rope: float
-    scale: Scale
-    # log_ratio, log_low and log_high: mean of log first - log second (natural) and its symmetric interval; None where
-    # a draw is at or below 0
-    log_ratio: float | None
+    n: int  # pairs of draws
+    rope: float  # half width of the region of practical equivalence
+    scale: Scale  # on which it lies
+    log_ratio: (
+        float | None
+    )  # mean of log first - log second and its symmetric interval; None where a draw is <= 0
     log_low: float | None
     log_high: float | None
-    difference: float  # difference, low and high: the same of first - second, in the unit of the draws
+    difference: float  # the same of first - second, in the unit of the draws
     low: float
     high: float
-    probability: float  # share of pairs of draws in which the first is the larger, 0..1
-    # differs, verdict and status: whether the symmetric interval leaves out 0 (the same on both scales); the verdict;
-    # ``"ok"``, or why there is no log ratio: the verdict is then made on the difference
-    differs: bool
+    probability: float  # share of pairs of draws in which the first is the larger
+    differs: bool  # whether the symmetric interval leaves out 0 (the same on both scales)
     verdict: Verdict
-    status: str = OK
+    status: str = OK  # or why there is no log ratio: the verdict is then made on the difference
 
 
 @dataclass(frozen=True, slots=True)
 class Contrasts:
-    """Differences of one quantity, one row per pair of cells; every array has shape ``(pairs,)``.
-
-    ``difference`` is second - first, NaN where ``status`` says why. ``examined`` marks the rows to interpret: of c′ those
-    whose d′ differs significantly, else all.
-    """
+    """Differences of one quantity, one row per pair of cells; every array has shape ``(pairs,)``."""
 
     quantity: str
     first: Ints
     second: Ints
-    difference: Floats
+    difference: Floats  # second - first, NaN where ``status`` says why
     se: Floats
     test: ZTest
     verdict: NDArray[np.str_]
-    examined: NDArray[np.bool_]
+    examined: Rows  # the rows to interpret: of c′ those whose d′ differs significantly, else all
     status: NDArray[np.str_]
     rope: float
 
@@ -108,23 +101,11 @@ class CriterionShifts:
     c_prime: Contrasts
 
 
-def symmetric_interval(draws: ArrayLike, q: float = 0.95) -> tuple[float, float]:
-    """Return the quantiles (1 - q) / 2 and (1 + q) / 2 of ``draws`` (any shape)."""
-    tail = (1.0 - _share("q", q)) / 2
-    low, high = np.quantile(_draws("draws", draws), (tail, 1.0 - tail)).tolist()
-    return low, high
-
-
-def verdicts(
-    low: Floats, high: Floats, half_width: float, significant: NDArray[np.bool_]
-) -> NDArray[np.str_]:
+def verdicts(low: Floats, high: Floats, half_width: float, significant: Rows) -> NDArray[np.str_]:
     """Return a verdict for each interval ``low`` .. ``high`` ``(n,)``.
 
     ``not_significant`` where the test did not reject; else ``significant`` if the interval lies outside ± ``half_width``,
     ``negligible`` if inside, ``inconclusive`` if it crosses an end. ``untested`` where the interval has no number.
-
-    >>> verdicts(np.array([0.2, np.nan]), np.array([0.4, np.nan]), 0.1, np.array([True, False])).tolist()
-    ['significant', 'untested']
     """
     if not 0.0 <= half_width < math.inf:
         raise ValueError(f"the half width of the region of practical equivalence is {half_width}: 0 or more")
@@ -172,8 +153,8 @@ def compare(
 ) -> Comparison:
     """Compare two independent fits by draws of one positive quantity (M-ratio, d′), any shape, at least 100 each.
 
-    first_draws, second_draws: of the longer set a random part is used. The second is put in a random order, of
-        ``seed``: draws of one random stream move together, and their interval would be too narrow.
+    first_draws, second_draws: of the longer set a random part is used. The second is put in a random order, of ``seed``:
+        draws of one random stream move together, and their interval would be too narrow.
     rope, scale, level: half width of the region of practical equivalence on the scale ``log_ratio`` or ``difference``;
         level of intervals.
     Raises ValueError for too few draws, draws that are not finite, or two sets that visibly are one stream.
@@ -215,10 +196,15 @@ def criterion_shift(
 ) -> CriterionShifts:
     """Compare the conditions of each group (a task × model) in c, d′ and c′.
 
-    table, groups, conditions: type-1 measures of the cells; group and condition of each. No condition comes twice in a
-        group.
+    table, groups, conditions: type-1 measures of the cells; group and condition of each, no condition twice in a group.
     order: conditions from the lowest expected criterion to the highest; a pair goes from the earlier to the later one.
     family_size, rope, level: as of `contrasts`; the family is by default all pairs.
+
+    >>> from metacog_pipeline.stats.type1 import type1_from_table
+    >>> table = type1_from_table([80, 60], [20, 40], [40, 20], [60, 80])
+    >>> found = criterion_shift(table, ["m", "m"], ["S2", "None"]).c
+    >>> found.difference.round(2), found.verdict.tolist()
+    (array([-0.59]), ['significant'])
     """
     first, second = condition_pairs(groups, conditions, order)
     if len(groups) != len(table.d):
@@ -227,7 +213,7 @@ def criterion_shift(
     # A correction gives an empty class a rate; it is no measurement.
     measured = np.isin(table.status, ("ok", "zero_dprime"))
 
-    def family(name: str, examined: NDArray[np.bool_] | None = None) -> Contrasts:
+    def family(name: str, examined: Rows | None = None) -> Contrasts:
         value, variance = np.where(measured, getattr(table, name), np.nan), table.variance(name)
         with np.errstate(invalid="ignore"):  # inf - inf at extreme rates is a row with a status
             delta, spread = value[second] - value[first], variance[first] + variance[second]
@@ -277,7 +263,7 @@ def contrasts(
     family_size: int | None = None,
     rope: float = 0.1,
     level: float = 0.95,
-    examined: NDArray[np.bool_] | None = None,
+    examined: Rows | None = None,
 ) -> Contrasts:
     """Test one family of differences and give each its verdict, on the Bonferroni interval.
 
@@ -301,22 +287,26 @@ def contrasts(
 def _compared(first: Floats, second: Floats, half_width: float, scale: Scale, level: float) -> Comparison:
     if scale not in ("log_ratio", "difference"):
         raise ValueError(f"scale is {scale!r}: log_ratio or difference")
+    tail = (1.0 - _share("level", level)) / 2
+
+    def ends(draws: Floats) -> list[float]:
+        return [float(end) for end in np.quantile(draws, (tail, 1.0 - tail))]
+
     delta = first - second
-    ends = judged = symmetric_interval(delta, level)
+    plain = judged = ends(delta)
     positive = bool((first > 0).all() and (second > 0).all())
     ratio = log_low = log_high = None
     if positive:
         logs = np.log(first) - np.log(second)
-        ratio, (log_low, log_high) = float(logs.mean()), symmetric_interval(logs, level)
-        judged = (log_low, log_high) if scale == "log_ratio" else ends
+        ratio, (log_low, log_high) = float(logs.mean()), ends(logs)
+        judged = [log_low, log_high] if scale == "log_ratio" else plain
     differs = judged[0] > 0 or judged[1] < 0
-    (verdict,) = verdicts(
-        np.array(judged[:1]), np.array(judged[1:]), half_width, np.array([differs])
-    ).tolist()
+    low, high = np.array(judged[:1]), np.array(judged[1:])
+    (verdict,) = verdicts(low, high, half_width, np.array([differs])).tolist()
     above = np.count_nonzero(delta > 0) / len(delta) + np.count_nonzero(delta == 0) / len(delta) / 2
     return Comparison(
         len(delta), half_width, scale if positive else "difference", ratio, log_low, log_high, float(delta.mean()),
-        *ends, above, differs, cast(Verdict, verdict), OK if positive else NO_LOG,
+        plain[0], plain[1], above, differs, cast(Verdict, verdict), OK if positive else NO_LOG,
     )  # fmt: skip
 
 
@@ -325,8 +315,7 @@ def _refuse_one_stream(one: Floats, two: Floats) -> None:
         raise ValueError("the two sets of draws are the same numbers: give the draws of two fits")
     # Ranks: the M-ratio of an observer near chance has tails that would hide a correlation of the rest.
     step = -(-len(one) // _COMPARED)
-    ranks = [mean_ranks(each[::step]) for each in (one, two)]
-    a, b = (each - each.mean() for each in ranks)
+    a, b = (each - each.mean() for each in (mean_ranks(one[::step]), mean_ranks(two[::step])))
     together = float(a @ b) / max(float(np.sqrt((a @ a) * (b @ b))), 1.0)
     if abs(together) > SAME_STREAM:
         raise ValueError(
@@ -339,13 +328,6 @@ def _enough(name: str, draws: ArrayLike) -> Floats:
     flat = floats(name, np.asarray(draws).reshape(-1))
     if len(flat) < FEWEST:
         raise ValueError(f"{name} holds {len(flat)} draws: at least {FEWEST} are needed")
-    return flat
-
-
-def _draws(name: str, draws: ArrayLike) -> Floats:
-    flat = floats(name, np.asarray(draws).reshape(-1))
-    if not len(flat):
-        raise ValueError(f"{name} holds nothing")
     return flat
 
 

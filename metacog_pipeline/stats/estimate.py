@@ -21,22 +21,19 @@ OFTEN_UNDEFINED = "no value in more than 5 % of the resamples"
 class Estimate:
     """A measured quantity.
 
-    Raises ValueError when a number is not finite, an interval has one end only or is upside down, or n is negative: no
-    NaN ever leaves this package.
+    A ValueError where a number is not finite, an interval has one end only or is upside down, or n is negative: no NaN ever
+    leaves this package.
     """
 
-    # the point estimate in the unit of the measure (a share lies in 0..1), or None when there is none
-    value: float | None
-    low: (
-        float | None
-    )  # low, high: ends of the 95 % interval in the same unit, both None when no interval exists
+    value: float | None  # in the unit of the measure (a share lies in 0..1), None where there is none
+    low: float | None  # ends of the 95 % interval in the same unit, both None where there is none
     high: float | None
-    n: int  # number of items (or rows, see the function) the value rests on; 0 when there were none
-    method: str  # how value and interval were made, for a table's footnote: ``"wilson"``, ``"sem"``, ``"delong"``, …
-    # ``"ok"``; ``"count"`` of a number that has no error; or why the value or its interval is missing: ``"no items"``,
-    # ``"single item"``, ``"one confidence level"``, ``"all correct"``, ``"all wrong"``, …
-    status: str = OK
-    sem: float | None = None  # standard error of the value, same unit, or None
+    n: int  # items (or rows, see the function) the value rests on
+    method: str  # how value and interval were made, for a table's footnote: ``"wilson"``, ``"sem"``, …
+    status: str = (
+        OK  # ``"ok"``; ``"count"`` of a number without error; or why the value or its interval is missing
+    )
+    sem: float | None = None  # standard error of the value
 
     def __post_init__(self) -> None:
         for name in ("value", "low", "high", "sem"):
@@ -55,12 +52,20 @@ class Estimate:
 
 
 def unavailable(n: int, method: str, status: str) -> Estimate:
-    """Return an estimate without a value, ``status`` saying why.
-
-    n: how many items there are.
-    method: how the value would have been made.
+    """Return an estimate of ``n`` items without a value, ``method`` saying how it would have been made, ``status`` why not.
 
     >>> unavailable(0, "wilson", NO_ITEMS).status
     'no items'
     """
     return Estimate(None, None, None, n, method, status)
+
+
+def of_numbers(
+    value: float, low: float, high: float, sem: float, n: float, method: str, status: str
+) -> Estimate:
+    """Return the estimate of numbers of which any may be NaN or infinite: without a value or an interval then."""
+    if not math.isfinite(value):
+        return unavailable(round(n), method, status)
+    if not math.isfinite(low):
+        return Estimate(value, None, None, round(n), method, status)
+    return Estimate(value, low, high, round(n), method, status, sem if math.isfinite(sem) else None)

@@ -22,7 +22,7 @@ from scipy.special import ndtri
 
 from metacog_pipeline.stats._arrays import Floats, floats
 from metacog_pipeline.stats.counts import Counts, check_correction, corrected_rate
-from metacog_pipeline.stats.estimate import Estimate
+from metacog_pipeline.stats.estimate import Estimate, of_numbers
 from metacog_pipeline.stats.intervals import both_ends
 
 STATUSES = {
@@ -75,13 +75,11 @@ class Type1:
 
     def variance(self, measure: str) -> Floats:
         """Return the delta-method variance of one of ``MEASURES``."""
-        if measure in ("da", "ca"):
-            scaled: Floats = _unit(self.s) ** 2 * (self.var_d if measure == "da" else self.var_c)
-            return scaled
         if measure not in MEASURES:
             raise ValueError(f"measure {measure!r} is unknown: one of {', '.join(MEASURES)}")
-        value: Floats = getattr(self, f"var_{measure}")
-        return value
+        if measure in ("da", "ca"):
+            return np.asarray(unit(self.s) ** 2 * (self.var_d if measure == "da" else self.var_c))
+        return np.asarray(getattr(self, f"var_{measure}"))
 
     def interval(self, measure: str, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return low and high, value ± z √variance; NaN where there is no variance.
@@ -92,8 +90,7 @@ class Type1:
         z = normal_quantile(level)
         if measure == "ln_beta":
             return self._ln_beta_ends(z)
-        variance = self.variance(measure)
-        half = z * np.sqrt(variance)
+        half = z * np.sqrt(self.variance(measure))
         value = np.where(np.isfinite(half), getattr(self, measure), np.nan)
         return value - half, value + half
 
@@ -114,28 +111,24 @@ class Type1:
     def estimate(self, measure: str, cell: int = 0, level: float = 0.95) -> Estimate:
         """Return one cell's measure as an estimate; where it has no finite value the status says why."""
         low, high = self.interval(measure, level)
-        value = float(getattr(self, measure)[cell])
-        n = round(float(self.n[cell]))
-        status = (
-            "ok" if measure != "c_prime" and self.status[cell] == "zero_dprime" else str(self.status[cell])
+        own = "ok" if measure != "c_prime" and self.status[cell] == "zero_dprime" else str(self.status[cell])
+        value, sem = float(getattr(self, measure)[cell]), math.sqrt(float(self.variance(measure)[cell]))
+        how = f"delta, correction {self.correction}"
+        return of_numbers(
+            value, float(low[cell]), float(high[cell]), sem, float(self.n[cell]), how, STATUSES[own] or "ok"
         )
-        reason = STATUSES[status] or "ok"
-        method = f"delta, correction {self.correction}"
-        if not math.isfinite(value):
-            return Estimate(None, None, None, n, method, reason)
-        if not math.isfinite(low[cell]):
-            return Estimate(value, None, None, n, method, reason)
-        sem = math.sqrt(float(self.variance(measure)[cell]))
-        return Estimate(value, float(low[cell]), float(high[cell]), n, method, reason, sem)
 
 
 def type1(table: Counts, correction: str = "none", s: ArrayLike = 1.0) -> Type1:
-    """Return the type-1 measures of every cell of a table.
+    """Return the type-1 measures of every cell of a ``table``; confidence is summed over.
 
-    table: counts; confidence is summed over.
     correction: ``none``, ``pad``, ``loglinear`` or ``half``; a padded table is in force as it is (``none``).
-    s: sd(S1) / sd(S2), above 0, one number or one per cell; NaN (an undefined slope) gives a status.
+    s: sd(S1) / sd(S2), above 0, one number or one per cell; NaN gives a status.
     Raises ValueError for an unknown or a second correction, or s of 0 or below.
+
+    >>> from metacog_pipeline.stats.counts import counts
+    >>> type1(counts([60, 40, 25, 15], [10, 20, 45, 65])).d.round(3)
+    array([1.358])
     """
     name = check_correction(correction, table.correction)
     added = 2 * table.ratings * table.pad
@@ -197,35 +190,6 @@ def _loglinear_z(one: Floats, other: Floats) -> Floats:
     return _z(*(corrected_rate(each, one + other, "loglinear")[0] for each in (one, other)))
 
 
-@dataclass(frozen=True, slots=True)
-class ZrocSlope:
-    """Slope of the type-1 zROC, an estimate of s = sd(S1) / sd(S2)."""
-
-    slope: Floats
-    points: NDArray[np.int64]
-    status: Texts
-
-
-def zroc_slope(table: Counts) -> ZrocSlope:
-    """Return the least-squares slope of z(hit rate) on z(false-alarm rate) over the 2 K - 1 cut points of ``table``.
-
-    Cut points where a rate is 0 or 1 have no z and are left out; a padded table has none of them.
-    """
-    x, y = (_z(*_tails(side)) for side in (table.n_s1, table.n_s2))
-    finite = np.isfinite(x) & np.isfinite(y)
-    points = finite.sum(axis=1)
-    number = np.maximum(points, 1)
-    x, y = np.where(finite, x, 0.0), np.where(finite, y, 0.0)
-    dx = np.where(finite, x - (x.sum(axis=1) / number)[:, None], 0.0)
-    dy = np.where(finite, y - (y.sum(axis=1) / number)[:, None], 0.0)
-    spread = (dx**2).sum(axis=1)
-    spread_there = (points >= 2) & (spread > 1e-18)
-    slope = np.where(spread_there, (dx * dy).sum(axis=1) / np.where(spread_there, spread, 1.0), np.nan)
-    positive = spread_there & (slope > 0)
-    status = np.where(positive, "ok", np.where(spread_there, "not_positive", "too_few_points"))
-    return ZrocSlope(np.where(positive, slope, np.nan), points.astype(np.int64), status)
-
-
 def normal_quantile(level: float) -> float:
     """Return the half width, in standard errors, of a central interval of the given coverage (1.959964 at 0.95)."""
     if not 0 < level < 1:
@@ -261,8 +225,8 @@ def _measures(
     accuracy = np.where(given > 0, right / np.where(given > 0, given, 1.0), np.nan)
     return Type1(
         n1=n1, n2=n2, hit_rate=hit_rate, false_alarm_rate=false_alarm_rate, n=np.maximum(given - added, 0.0),
-        accuracy=accuracy, d=d, c=c, c_prime=c_prime, ln_beta=ln_beta, da=_unit(ratio) * d,
-        ca=_unit(ratio) * c, var_d=v_h / ratio**2 + v_f, var_c=(v_h + v_f) / (1 + ratio) ** 2,
+        accuracy=accuracy, d=d, c=c, c_prime=c_prime, ln_beta=ln_beta, da=unit(ratio) * d,
+        ca=unit(ratio) * c, var_d=v_h / ratio**2 + v_f, var_c=(v_h + v_f) / (1 + ratio) ** 2,
         var_c_prime=var_c_prime,
         var_ln_beta=_of_half_square(z_h, v_h) + _of_half_square(z_f, v_f),
         cov_d_c=(v_f - v_h / ratio) / (1 + ratio), status=_status(d, c, ratio, empty), s=ratio,
@@ -271,28 +235,19 @@ def _measures(
 
 
 def _status(d: Floats, c: Floats, s: Floats, empty: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> Texts:
-    usual = np.isfinite(d) & np.isfinite(c) & (d != 0) & ~empty[0] & ~empty[1]
-    if usual.all():
+    finite = np.isfinite(d) & np.isfinite(c)
+    against = {
+        "no_trials": empty[0] & empty[1],
+        "no_s1_trials": empty[0],
+        "no_s2_trials": empty[1],
+        "undefined_slope": np.isnan(s),
+        "undefined": np.isnan(d),
+        "infinite": ~finite,
+        "zero_dprime": d == 0,
+    }
+    if not np.any([*against.values()]):  # quicker for the many cells of resamples
         return np.full(len(d), "ok")
-    conditions = [
-        empty[0] & empty[1],
-        empty[0],
-        empty[1],
-        np.isnan(s),
-        np.isnan(d),
-        ~np.isfinite(d) | ~np.isfinite(c),
-        d == 0,
-    ]
-    names = (
-        "no_trials",
-        "no_s1_trials",
-        "no_s2_trials",
-        "undefined_slope",
-        "undefined",
-        "infinite",
-        "zero_dprime",
-    )
-    return np.select(conditions, list(names), default="ok").astype(np.str_)
+    return np.select([*against.values()], [*against], default="ok").astype(np.str_)
 
 
 def _slope(s: ArrayLike, cells: int) -> Floats:
@@ -304,19 +259,9 @@ def _slope(s: ArrayLike, cells: int) -> Floats:
     return np.broadcast_to(ratio, (cells,)).copy()
 
 
-def _unit(s: Floats) -> Floats:
-    """Factor from units of S1's standard deviation to root-mean-square units, the same for d and c."""
-    factor: Floats = np.sqrt(2 / (1 + s**2)) * s
-    return factor
-
-
-def _tails(side: Floats) -> tuple[Floats, Floats]:
-    """Shares above and below each of the 2 K - 1 cut points, each summed from its own end."""
-    above = side[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
-    below = side.cumsum(axis=1)[:, :-1]
-    total = side.sum(axis=1)[:, None]
-    positive = np.where(total > 0, total, 1.0)
-    return np.where(total > 0, above / positive, np.nan), np.where(total > 0, below / positive, np.nan)
+def unit(s: Floats) -> Floats:
+    """Return the factor from units of S1's standard deviation to root-mean-square units, the same for d and c."""
+    return np.asarray(np.sqrt(2 / (1 + s**2)) * s)
 
 
 def _z(rate: Floats, complement: Floats) -> Floats:

@@ -26,8 +26,8 @@ from metacog_pipeline.stats.estimate import (
     OK,
     ONE_LEVEL,
     Estimate,
-    unavailable,
-)
+    of_numbers,
+)  # fmt: skip
 from metacog_pipeline.stats.intervals import SCALED, scaled_score
 from metacog_pipeline.stats.type1 import Texts
 
@@ -75,14 +75,9 @@ class Auroc2:
 
     def estimate(self, cell: int = 0) -> Estimate:
         """Return one cell's area as an estimate."""
-        n = round(float(self.n_correct[cell] + self.n_wrong[cell]))
-        value, status = float(self.value[cell]), str(self.status[cell])
-        if not np.isfinite(value):
-            return unavailable(n, self.method, status)
-        low, high, sem = float(self.low[cell]), float(self.high[cell]), float(self.sem[cell])
-        if not np.isfinite(low):
-            return Estimate(value, None, None, n, self.method, status)
-        return Estimate(value, low, high, n, self.method, status, sem if np.isfinite(sem) else None)
+        n = float(self.n_correct[cell] + self.n_wrong[cell])
+        value, low, high, sem = (float(each[cell]) for each in (self.value, self.low, self.high, self.sem))
+        return of_numbers(value, low, high, sem, n, self.method, str(self.status[cell]))
 
 
 def auroc2(table: Counts, plus_one: bool = False) -> Auroc2:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metacog_pipeline.stats._arrays import Floats, floats, ratio, same_length
-from metacog_pipeline.stats.estimate import NO_ITEMS, OK, Estimate
+from metacog_pipeline.stats.estimate import NO_ITEMS, OK, Estimate, of_numbers, unavailable
 from metacog_pipeline.stats.intervals import wilson_interval
 from metacog_pipeline.stats.type1 import STATUSES, Texts, normal_quantile, type1_from_table
 from metacog_pipeline.stats.type2 import outcome_status
@@ -58,21 +58,15 @@ class Type2Dprime:
         """Return one of ``MEASURES`` of a cell: d with its delta-method interval, a share with Wilson's."""
         if measure not in MEASURES:
             raise ValueError(f"measure {measure!r} is unknown: one of {', '.join(MEASURES)}")
-        value, status = float(getattr(self, measure)[cell]), str(self.status[cell])
-        n = self._n(measure)[cell]
+        value, n = float(getattr(self, measure)[cell]), float(self._n(measure)[cell])
         if measure == "d":
-            method = f"delta, correction {self.correction}"
-            reason = STATUSES.get(status, status) or OK
-            if not np.isfinite(value):
-                return Estimate(None, None, None, round(n), method, reason)
-            low, high = self.interval()
-            if not np.isfinite(low[cell]):
-                return Estimate(value, None, None, round(n), method, reason)
-            sem = float(np.sqrt(self.var_d[cell]))
-            return Estimate(value, float(low[cell]), float(high[cell]), round(n), method, reason, sem)
+            status = str(self.status[cell])
+            low, high, sem = (float(each[cell]) for each in (*self.interval(), np.sqrt(self.var_d)))
+            how = f"delta, correction {self.correction}"
+            return of_numbers(value, low, high, sem, n, how, STATUSES.get(status, status) or OK)
         if not np.isfinite(value) or n <= 0:
-            return Estimate(None, None, None, 0, "wilson", NO_ITEMS)
-        return Estimate(value, *wilson_interval(value, float(n)), round(n), "wilson")
+            return unavailable(0, "wilson", NO_ITEMS)
+        return Estimate(value, *wilson_interval(value, n), round(n), "wilson")
 
     def _n(self, measure: str) -> Floats:
         everything = self.n_correct + self.n_wrong

@@ -12,7 +12,6 @@ from metacog_pipeline.stats.type1 import (
     STATUSES,
     type1,
     type1_from_table,
-    zroc_slope,
 )
 from tests.tables import every
 
@@ -145,27 +144,6 @@ def test_digits_survive_rates_close_to_one():
     result = type1_from_table(many - few, few, few, many - few)
     assert result.c[0] == 0
     assert result.d[0] == pytest.approx(-2 * norm.ppf(few / many), rel=1e-12)
-
-
-@given(st.floats(0.6, 1.6), st.floats(0.3, 2.5))
-def test_the_zroc_gives_back_the_ratio_of_standard_deviations_and_with_it_d(s, d):
-    cuts = np.array([-1.2, -0.6, -0.1, 0.4, 0.9])
-    below = (norm.cdf(cuts + d / 2), norm.cdf((cuts - d / 2) * s))
-    table = counts(*[1e6 * np.diff(np.concatenate(([0], side, [1]))) for side in below])
-    slope = zroc_slope(table)
-    assert (slope.status[0], slope.points[0]) == ("ok", 5)
-    assert slope.slope[0] == pytest.approx(s, rel=1e-9)
-    assert type1(table, s=slope.slope).d[0] == pytest.approx(d, rel=1e-9)
-
-
-def test_a_slope_that_is_undefined_says_so_and_so_does_what_is_made_of_it():
-    one_rating = counts([[0, 80, 21, 0], [10, 5, 5, 10]], [[0, 15, 90, 0], [20, 0, 0, 0]])
-    slope = zroc_slope(one_rating)
-    assert slope.status.tolist() == ["too_few_points", "too_few_points"]
-    assert np.isnan(slope.slope).all()
-    assert type1(one_rating, s=slope.slope).status.tolist() == ["undefined_slope", "undefined_slope"]
-    falling = counts([1, 8, 1, 8, 1, 1], [9, 1, 1, 1, 1, 9])
-    assert zroc_slope(falling).status[0] in ("ok", "not_positive")
 
 
 @pytest.mark.parametrize("n", [50, 400])

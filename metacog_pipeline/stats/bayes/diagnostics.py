@@ -77,7 +77,7 @@ def columns(draws: Draws) -> Iterator[tuple[list[str], Floats]]:
 
 
 def _arviz() -> Any:
-    from arviz_stats.base import array_stats  # late: it loads scipy.stats
+    from arviz_stats.base.array import array_stats  # late: it loads scipy.stats
 
     return array_stats
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +13,7 @@ from metacog_pipeline.stats.counts import Counts, padded
 from metacog_pipeline.stats.metad.likelihood import Collapsed, Mask, by_side, collapse, problem_of, restore
 from metacog_pipeline.stats.metad.search import largest_gradient, search
 from metacog_pipeline.stats.metad.standard_errors import sensitivity, two_stage
-from metacog_pipeline.stats.type1 import Texts, Type1, type1
+from metacog_pipeline.stats.type1 import Texts, Type1, type1, unit
 
 OK = "ok"
 UNDEFINED_TYPE1 = "undefined_type1"
@@ -232,7 +231,7 @@ class _Cells:
         """Fit one response alone; unlike the whole fit, one that ends at the range's end gives no number."""
         alone = self.solved(side)
         meta_d = np.where(alone.status == OK, alone.meta_d, np.nan)
-        scale = _unit(self.first.s)
+        scale = unit(self.first.s)
         return Conditional(
             meta_d,
             scale * meta_d,
@@ -260,7 +259,7 @@ def _result(table: Counts, cells: _Cells, both: _Solution, sides: tuple[Conditio
         se_meta_d, se_m_ratio, se_m_diff = two_stage(both.variance, both.by_theta, meta_d, first)
         meta_c = np.where(there, meta_d * (first.c / first.d), np.nan)
     edges = np.where(there, restore(both.edges, cells.collapsed.rank), np.nan)
-    scale = _unit(first.s)
+    scale = unit(first.s)
     return MetaD(
         status=both.status, d1=np.where(both.status == ZERO_DPRIME, 0.0, first.d), c1=first.c,
         da=np.where(both.status == ZERO_DPRIME, 0.0, first.da), ca=first.ca, meta_d1=meta_d,
@@ -276,9 +275,3 @@ def _result(table: Counts, cells: _Cells, both: _Solution, sides: tuple[Conditio
 
 def _ratio(meta_d: Floats, d: Floats) -> Floats:
     return np.divide(meta_d, d, out=np.full_like(meta_d, np.nan), where=np.isfinite(meta_d))
-
-
-def _unit(s: Floats) -> Floats:
-    """Return root-mean-square units per sd of S1."""
-    unit: Floats = math.sqrt(2.0) * s / np.sqrt(1 + s * s)
-    return unit
