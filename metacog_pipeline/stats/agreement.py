@@ -24,7 +24,8 @@ _NO_SPREAD = 1e-12  # a variance up to here is rounding
 
 
 def cohen_kappa(first: ArrayLike, second: ArrayLike) -> Estimate:
-    """Return kappa of two raters' categories, ``first`` and ``second`` ``(N,)``; any values, equal ones being one category.
+    """Return kappa of two raters' categories, ``first`` and ``second`` ``(N,)``; any values, equal ones being one
+    category.
 
     >>> round(cohen_kappa([1, 1, 0, 0, 1], [1, 1, 0, 1, 1]).value, 3)
     0.545

@@ -73,11 +73,9 @@ def krippendorff_alpha(
 ) -> Estimate:
     """Return Krippendorff's alpha of ``ratings`` ``(raters, units)``, NaN where a rater left a unit out.
 
-    ratings: numbers; for ``"nominal"`` equal numbers are one category, for ``"ordinal"`` only their order counts.
-    level: how far two ratings differ: unequal, squared ranks between them, or their squared difference.
-    n_boot, seed: resamples of units, and their seed.
-    Returns: at most 1 (full agreement; 0: as by chance). No value where all ratings are one category. n counts units
-        with two ratings or more.
+    ``level`` says how far two ratings differ: unequal (``"nominal"``), squared ranks between them (``"ordinal"``), or
+    their squared difference (``"interval"``). At most 1 (full agreement; 0: as by chance); no value where all ratings
+    are one category. n counts units with two ratings or more; ``n_boot`` resamples of units, of ``seed``.
 
     >>> ratings = [[1, 2, 3, 3, 2], [1, 2, 3, 3, np.nan], [1, 3, 3, 3, 2]]
     >>> round(krippendorff_alpha(ratings, "interval").value, 3)

@@ -43,8 +43,8 @@ class Groups:
 class Anova:
     """One-way analysis of variance of ``k`` groups that have items, ``n`` items in all.
 
-    Sums of squares and mean squares are in the squared unit of the data; ``ms_error`` is the pooled variance, None without
-    degrees of freedom. ``f`` and ``p``, its upper tail, are None where ``status`` says why.
+    Sums of squares and mean squares are in the squared unit of the data; ``ms_error`` is the pooled variance, None
+    without degrees of freedom. ``f`` and ``p``, its upper tail, are None where ``status`` says why.
     """
 
     groups: Groups

@@ -49,12 +49,9 @@ class LevelUse:
 
 
 def level_probability(n_levels: int = 5, mapping: Mapping = "(c-1)/(L-1)") -> Floats:
-    """Return the probability each level 1..L stands for, shape ``(L,)``.
+    """Return the probability each level 1 .. ``n_levels`` stands for, shape ``(L,)``, L of 2 or more.
 
-    ``"(c-1)/(L-1)"`` reads the lowest level as 0 and the highest as 1; ``"c/L"`` reads the lowest as 1/L.
-
-    n_levels: L, 2 or more.
-    mapping: which of the two readings.
+    The ``mapping`` ``"(c-1)/(L-1)"`` reads the lowest level as 0 and the highest as 1; ``"c/L"`` reads the lowest as 1/L.
 
     >>> level_probability(5).tolist(), level_probability(5, "c/L").tolist()
     ([0.0, 0.25, 0.5, 0.75, 1.0], [0.2, 0.4, 0.6, 0.8, 1.0])
@@ -69,9 +66,7 @@ def level_probability(n_levels: int = 5, mapping: Mapping = "(c-1)/(L-1)") -> Fl
 
 
 def level_use(table: ArrayLike) -> LevelUse:
-    """Return how many levels the counts ``(L, 2)`` use and the share of the commonest.
-
-    table: how many wrong and correct answers each level has.
+    """Return how many levels the ``table`` ``(L, 2)`` of wrong and correct answers uses, and the share of the commonest.
 
     >>> level_use([[0, 0], [1, 2], [0, 1]])
     LevelUse(levels_used=2, commonest_share=0.75, informative=True)
@@ -83,13 +78,11 @@ def level_use(table: ArrayLike) -> LevelUse:
 
 
 def bin_index(confidence: ArrayLike, bins: int = 10, edges: Edges = "equal") -> Ints:
-    """Return the bin 0 .. of each confidence ``(N,)`` in 0..1.
+    """Return the bin, from 0, of each ``confidence`` ``(N,)`` in 0..1.
 
-    confidence: shape ``(N,)``, 0..1.
-    bins: number of bins; ``"levels"`` has as many as there are distinct confidences.
-    edges: ``"equal"``: bins (low, high] of equal width, 0 joins the first (Naeini et al. 2015). ``"floor"``: [low,
-        high), 1 joins the last. ``"mass"``: groups of equal size of the sorted confidences; equal ones share a bin,
-        that of the middle one of them. ``"levels"``: every distinct confidence is a bin of its own.
+    ``edges``: ``"equal"`` are ``bins`` (low, high] of equal width, 0 joins the first (Naeini et al. 2015); ``"floor"``
+    [low, high), 1 joins the last; ``"mass"`` groups of equal size of the sorted confidences, equal ones in the bin of
+    the middle one of them; ``"levels"`` has a bin for every distinct confidence.
 
     >>> bin_index([0.0, 0.2, 0.6, 1.0], 5).tolist(), bin_index([0.0, 0.2, 0.6, 1.0], 5, "floor").tolist()
     ([0, 0, 2, 4], [0, 1, 3, 4])
@@ -111,11 +104,10 @@ def bin_index(confidence: ArrayLike, bins: int = 10, edges: Edges = "equal") -> 
 
 
 def ece(confidence: ArrayLike, correct: ArrayLike, bins: int = 10, edges: Edges = "equal") -> Estimate:
-    """Return the expected calibration error Σ_b n_b / n |accuracy_b - confidence_b|, without an interval.
+    """Return the expected calibration error Σ_b n_b / n |accuracy_b - confidence_b|, 0..1, without an interval.
 
-    confidence, correct: shape ``(N,)``: 0..1, and 0/1 or booleans.
-    bins, edges: of `bin_index`. The gap of a bin is between its share correct and its mean confidence.
-    Returns: value in 0..1, 0 is perfect.
+    ``confidence`` ``(N,)`` is 0..1, ``correct`` 0/1 or booleans; ``bins`` and ``edges`` are those of `bin_index`. The
+    gap of a bin is between its share correct and its mean confidence.
 
     >>> round(ece([0.9, 0.9, 0.6, 0.6], [1, 1, 1, 0]).value, 3)
     0.1
@@ -148,13 +140,11 @@ def ece_statistic(probability: ArrayLike, bins: int = 10, edges: Edges = "levels
 def ece_estimate(
     patterns: Patterns, probability: ArrayLike, draws: Floats, bins: int = 10, edges: Edges = "levels"
 ) -> Estimate:
-    """Return the expected calibration error with the interval of `intervals.of_totals`.
+    """Return the expected calibration error with the interval of `intervals.of_totals`; percentiles would cover 58 to
+    79 %.
 
-    The value itself is the usual one. Percentiles of resamples, moved to the value, cover 58 to 79 %.
-
-    patterns: items over the 2 L cells.
+    patterns, draws: items over the 2 L cells, and resampled totals ``(B, 2 L)``.
     probability: shape ``(L,)``, 0..1: what each level stands for.
-    draws: resampled totals ``(B, 2 L)``.
     bins, edges: of `bin_index`: how levels are merged; by default each is a bin of its own.
 
     >>> items = Patterns(np.eye(4, dtype=int), np.array([4, 0, 1, 3]))
@@ -184,11 +174,10 @@ def ece_clustered(
     bins: int = 10,
     n_draws: int = 1_000,
 ) -> Estimate:
-    """Return the expected calibration error of confidences on any scale; whole clusters are resampled.
+    """Return the expected calibration error, equal ``bins``, of confidences on any scale; whole clusters are resampled.
 
     confidence, correct, clusters: shape ``(N,)``: 0..1, 0/1, and the cluster of each answer.
-    stream: of the kernel `resampling.indices`.
-    bins, n_draws: equal bins, and number of resamples.
+    stream, n_draws: of the kernel `resampling.indices`, and number of resamples.
 
     >>> found = ece_clustered([0.9, 0.9, 0.6, 0.6], [1, 1, 1, 0], [0, 1, 2, 3], stream=1)
     >>> round(found.value, 3), round(found.high, 3)
@@ -224,8 +213,7 @@ def ece_draws(
     """Return the expected calibration error of each resample of items, shape ``(B,)``; NaN for one without an item.
 
     confidence, correct: shape ``(items,)``; NaN in ``confidence`` leaves an item out.
-    weights: shape ``(B, items)``: how often each resample holds an item (`resampling.weights`).
-    bins, edges: of `bin_index`.
+    weights: shape ``(B, items)``: how often each resample holds an item. ``bins`` and ``edges`` are those of `bin_index`.
 
     >>> ece_draws(np.array([0.9, 0.6]), np.array([1.0, 0.0]), np.array([[1.0, 1.0], [2.0, 0.0]])).round(2)
     array([0.35, 0.1 ])
@@ -240,10 +228,9 @@ def ece_draws(
 
 
 def brier_from_patterns(patterns: Patterns, probability: ArrayLike) -> Estimate:
-    """Return the Brier score of items over the 2 L cells, clustered where an item has several runs.
+    """Return the Brier score of items over the 2 L cells of ``patterns``, clustered where an item has several runs.
 
-    patterns: items over 2 L cells: level by level, wrong before correct.
-    probability: what each level stands for, shape ``(L,)``, 0..1.
+    Cells are level by level, wrong before correct; ``probability`` ``(L,)``, 0..1, is what each level stands for.
 
     >>> round(brier_from_patterns(Patterns(np.eye(4, dtype=int), np.array([4, 0, 1, 3])), [0.0, 1.0]).value, 3)
     0.125
@@ -265,9 +252,7 @@ def brier(confidence: ArrayLike, correct: ArrayLike, clusters: ArrayLike) -> Est
 
 
 def turned(n_cells: int) -> Ints:
-    """Return of each cell level × (wrong, correct) the one that the other outcome leads to, shape ``(2 L,)``.
-
-    ``n_cells`` is 2 L.
+    """Return of each of ``n_cells`` cells level × (wrong, correct) the one that the other outcome leads to.
 
     >>> turned(4)
     array([1, 0, 3, 2])
@@ -298,9 +283,9 @@ PARTS = ("reliability", "resolution", "uncertainty")
 def brier_parts(probability: ArrayLike) -> dict[str, Statistic]:
     """Return the functions ``(B, 2 L) -> (B,)`` of the parts of the Brier score (Murphy 1973, *J. Appl. Meteorol.* 12).
 
-    Every level is a bin of its own, so the score is reliability - resolution + uncertainty, exactly: how far confidence is
-    from the share correct of its level, how far these shares are from the overall one, and how hard the answers are to
-    foretell without confidence.
+    Every level is a bin of its own, so the score is reliability - resolution + uncertainty, exactly: how far confidence
+    is from the share correct of its level, how far these shares are from the overall one, and how hard the answers are
+    to foretell without confidence.
     """
     stated = floats("probability", probability)
 
@@ -326,10 +311,11 @@ def brier_parts(probability: ArrayLike) -> dict[str, Statistic]:
 
 
 def debiased(value: float, draws: Floats) -> float | None:
-    """Return a calibration error less its bias, the mean excess of its resamples ``(B,)``, cut at 0; None without draws.
+    """Return a calibration error ``value`` less its bias, the mean excess of its ``draws`` ``(B,)``, cut at 0; None
+    without draws.
 
-    Absolute gaps of noise add up: an error is above 0 even of confidence that is right (Kumar, Liang & Ma 2019, *NeurIPS*
-    32). The bias is that of a resample, which understates the sample's own where the true error is near 0.
+    Absolute gaps of noise add up: an error is above 0 even of confidence that is right (Kumar, Liang & Ma 2019,
+    *NeurIPS* 32).
     """
     known = resampling.usable(draws)
     return None if known is None else max(0.0, 2 * value - float(known.mean()))

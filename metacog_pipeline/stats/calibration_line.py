@@ -26,7 +26,8 @@ _STEPS, _NEAR, _HALVINGS = 100, 1e-10, 30
 
 
 def logistic(x: Floats, totals: Floats, start: tuple[Floats, Floats] | None = None) -> tuple[Floats, Floats]:
-    """Return intercept and slope ``(B,)`` of the logistic regression of each row of totals ``(B, 2 L)`` on ``x`` ``(L,)``.
+    """Return intercept and slope ``(B,)`` of the logistic regression of each row of totals ``(B, 2 L)`` on ``x``
+    ``(L,)``.
 
     Newton's method with halved steps, from ``start`` or the share correct. Where answers are separated without an
     overlap, or one ``x`` alone is used, there is no slope: NaN.

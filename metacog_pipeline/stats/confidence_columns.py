@@ -350,11 +350,12 @@ def coding(
     labels: tuple[str, str] | None = None,
     right: Floats | None = None,
 ) -> Coding:
-    """Return ``stimulus`` and ``response`` as numbers; ``right``: 1, 0 or NaN by row, where correctness is known by itself.
+    """Return ``stimulus`` and ``response`` as numbers; ``right``: 1, 0 or NaN by row, where correctness is known by
+    itself.
 
     Each column is coded by itself: 1/2 beside 0/1 are two codings of the same two labels, in their order. Where the order
-    tells nothing (left/right beside 0/1) ``right`` decides, or the table is refused (`DataError`). Rows without a label are
-    noted in ``account``; ``labels`` are the names of S1 and S2.
+    tells nothing (left/right beside 0/1) ``right`` decides, or the table is refused (`DataError`). Rows without a label
+    are noted in ``account``; ``labels`` are the names of S1 and S2.
     """
     sides = [each for each in (stimulus, response) if each is not None]
     codes = [no_answer(each, stimulus if each is response else None) for each in sides]

@@ -64,8 +64,8 @@ class Options:
 class Cells:
     """Cells of a yes/no task with one K: their names, {column: text}, and their raw counts.
 
-    ``areas`` is AUROC2 of confidence before it was cut, None where counts are all there is; ``patterns``, where items have
-    several trials, the items of each cell over its 4 K counts, S1 first.
+    ``areas`` is AUROC2 of confidence before it was cut, None where counts are all there is; ``patterns``, where items
+    have several trials, the items of each cell over its 4 K counts, S1 first.
     """
 
     names: Sequence[Mapping[str, str | None]]
@@ -323,8 +323,8 @@ def rarer(data: ConfidenceData) -> list[int]:
 
 
 def low_n(measure: str, found: Estimate, fewer: int, several: bool) -> bool | None:
-    """Return `coverage.low_n` of ``found``, an estimate of ``measure``, or true where ``fewer`` right or wrong answers are
-    few.
+    """Return `coverage.low_n` of ``found``, an estimate of ``measure``, or true where ``fewer`` right or wrong answers
+    are few.
 
     Shares only rest on what coverage says of them. ``several``: whether items have several trials.
 

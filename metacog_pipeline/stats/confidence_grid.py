@@ -45,12 +45,10 @@ def cells_at(confidence: Floats, correct: Ints) -> Ints:
 
 
 def _accuracy(totals: Floats) -> Floats:
-    """Return the share of correct answers of each row of totals ``(B, CELLS)``."""
     return ratio(totals[:, 1::2].sum(axis=1), totals.sum(axis=1))
 
 
 def _mean_confidence(totals: Floats) -> Floats:
-    """Return the mean stated confidence, 0..1."""
     return ratio((totals[:, 0::2] + totals[:, 1::2]) @ SHARE, totals.sum(axis=1))
 
 
@@ -86,10 +84,9 @@ def of_sums(sums: Floats) -> dict[str, Floats]:
 
 
 def measures(patterns: Patterns, drawn: Floats) -> dict[str, Estimate]:
-    """Return accuracy, mean confidence, ECE, Brier score with its parts and AUROC2, all 0..1, of items over the cells.
+    """Return accuracy, mean confidence, ECE, Brier score with its parts and AUROC2, all 0..1, of items over the `CELLS`.
 
-    patterns: counts of items over `CELLS`.
-    drawn: totals of resampled items, ``(B, CELLS)``.
+    ``patterns`` are counts of items, ``drawn`` totals of resampled items, ``(B, CELLS)``.
 
     >>> from metacog_pipeline.stats import resampling
     >>> cells = cells_at(np.array([0.9, 0.6]), np.array([1, 0]))
@@ -123,9 +120,8 @@ def calibration_error(patterns: Patterns, drawn: Floats) -> Estimate:
 
 
 def few_items(found: Estimate, n_items: int) -> Estimate:
-    """Return an estimate whose status says that it rests on few items, where it does and has no other status.
-
-    ``found`` is the estimate, ``n_items`` the number of its items.
+    """Return an estimate ``found`` whose status says that it rests on few items (``n_items``) where it has no other
+    status.
 
     >>> few_items(Estimate(0.5, 0.4, 0.6, 9, "none"), 9).status
     'few items: 9'

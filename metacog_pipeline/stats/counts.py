@@ -128,10 +128,10 @@ class Counts:
 
 
 def counts(n_s1: ArrayLike, n_s2: ArrayLike) -> Counts:
-    """Return given counts as a table.
+    """Return given counts as a table: ``n_s1``, ``n_s2`` ``(2 K,)`` for one cell or ``(cells, 2 K)``, in the module's
+    order.
 
-    n_s1, n_s2: shape ``(2 K,)`` for one cell or ``(cells, 2 K)``, in the module's order, K of 1 or more.
-    Raises ValueError for unequal shapes, an odd length, negative or non-finite counts.
+    Unequal shapes, an odd length, negative or non-finite counts are a ValueError.
 
     >>> table = counts([9, 4, 3, 2], [2, 3, 5, 8])
     >>> table.cells, table.ratings, table.hits.tolist(), table.false_alarms.tolist()
@@ -147,15 +147,12 @@ def counts_from_trials(
     """Count trials, in time linear in their number.
 
     stimulus, response: shape ``(N,)``: 0 (S1) or 1 (S2), or booleans.
-    confidence: shape ``(N,)``: whole numbers 1 .. ``ratings``.
-    ratings: number of confidence levels K, whether all are used or not.
-    groups: shape ``(N,)``: the cell of each trial, whole numbers from 0 (``np.unique(labels, return_inverse=True)``
-        makes them from labels); None puts all trials in one cell.
-    cells: number of cells when some at the end have no trials; by default one more than the largest group.
-    Returns: a trial with a missing part (None, NaN, masked), a stimulus or response other than 0 and 1, or a confidence
-        that is no whole number of 1 .. K is not counted but adds one to ``dropped`` of its cell.
-    Raises ValueError for unequal lengths, values that are no numbers at all (text, even ``"1"``: reading text is the
-    caller's, who alone knows what it means), ratings below 1, or groups that are no whole numbers.
+    confidence, ratings: shape ``(N,)``: whole numbers 1 .. ``ratings``, K, whether all are used or not.
+    groups, cells: shape ``(N,)``: the cell of each trial, whole numbers from 0, None: one cell; how many cells there are.
+
+    A trial with a missing part (None, NaN, masked), a stimulus or response other than 0 and 1, or a confidence that is
+    no whole number of 1 .. K is not counted but adds one to ``dropped`` of its cell. Unequal lengths, text (even
+    ``"1"``: its reader alone knows what it means), and groups that are no whole numbers are a ValueError.
     """
     k = whole("ratings", ratings, 1)
     parts = [_numbers(*pair) for pair in (("stimulus", stimulus), ("response", response))]
@@ -182,11 +179,10 @@ def counts_from_trials(
 
 
 def padded(table: Counts, amount: float | None = None) -> Counts:
-    """Add ``amount`` (by default 1 / (2 K)) to each of the 4 K counts of every cell.
+    """Add ``amount`` (by default 1 / (2 K)) to each of the 4 K counts of every cell of a ``table`` that is not padded
+    yet.
 
-    table: counts that are not padded yet.
-    Raises ValueError for an amount that is negative or not finite, and for counts that are padded already: twice is
-    never meant.
+    Twice is never meant: padded counts, and an amount that is negative or not finite, are a ValueError.
 
     >>> padded(counts([9, 4, 3, 2], [2, 3, 5, 8])).n_s1.tolist()
     [[9.25, 4.25, 3.25, 2.25]]

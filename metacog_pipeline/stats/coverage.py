@@ -126,8 +126,8 @@ def cells() -> tuple[Cell, ...]:
 
 @functools.lru_cache(maxsize=1)
 def least() -> Mapping[tuple[str, bool], float]:
-    """Return for each measure, of one answer to an item or of several, how many right and how many wrong answers (or items)
-    there must be; inf where no number does.
+    """Return for each measure, of one answer to an item or of several, how many right and how many wrong answers (or
+    items) there must be; inf where no number does.
     """
     by_key: dict[tuple[str, bool], list[Cell]] = {}
     for cell in cells():
@@ -152,19 +152,15 @@ def low_n(
 ) -> bool | None:
     """Return whether an interval rests on fewer answers than its coverage was good with, or was never measured.
 
-    The one rule of boards, comparisons and `metacog fit`.
+    The one rule of boards, comparisons and `metacog fit`; None where there is no interval (``low`` is None).
 
-    measure, method: as on the boards.
-    value, low, n: of the estimate; ``low`` is None where there is no interval.
+    measure, method, value, n: of the estimate, as on the boards.
     rarer: right or wrong answers, whichever are fewer; None where nothing is right or wrong. Of a share it is counted
         from ``value`` and ``n``; of a mean of scores items are counted instead, ``n``.
     several: whether items have several answers.
-    Returns: none where there is no interval.
 
     >>> low_n("accuracy", "wilson", 0.9, 0.8, 100, None), low_n("charm", "magic", 0.9, 0.8, 100, 10)
     (False, True)
-    >>> low_n("d", "delta, correction none", 1.0, 0.1, 19, 6)
-    True
     """
     if low is None or value is None:
         return None
@@ -181,11 +177,10 @@ def low_n(
 def nearest(
     measure: str, method: str, value: float, n: int, rarer: int | None, *, several: bool = False
 ) -> Cell | None:
-    """Return the cell of the grid that is nearest to an estimate, by its answers and those of the rarer kind.
+    """Return the cell of the grid that is nearest to an estimate, by its answers and those of the rarer kind; None
+    without one.
 
-    None where no cell stands for the estimate.
-
-    measure, method, value, n, rarer, several: as of `low_n`.
+    ``measure``, ``method``, ``value``, ``n``, ``rarer`` and ``several`` are those of `low_n`.
 
     >>> found = nearest("accuracy", "wilson", 0.8, 230, None)
     >>> found.measure, found.n, found.accuracy

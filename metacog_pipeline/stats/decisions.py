@@ -104,8 +104,12 @@ class CriterionShifts:
 def verdicts(low: Floats, high: Floats, half_width: float, significant: Rows) -> NDArray[np.str_]:
     """Return a verdict for each interval ``low`` .. ``high`` ``(n,)``.
 
-    ``not_significant`` where the test did not reject; else ``significant`` if the interval lies outside ± ``half_width``,
-    ``negligible`` if inside, ``inconclusive`` if it crosses an end. ``untested`` where the interval has no number.
+    ``not_significant`` where the test did not reject (``significant``); else ``significant`` if the interval lies
+    outside ± ``half_width``, ``negligible`` if inside, ``inconclusive`` if it crosses an end. ``untested`` where it has
+    no number.
+
+    >>> verdicts(np.array([0.2, np.nan]), np.array([0.4, np.nan]), 0.1, np.array([True, False])).tolist()
+    ['significant', 'untested']
     """
     if not 0.0 <= half_width < math.inf:
         raise ValueError(f"the half width of the region of practical equivalence is {half_width}: 0 or more")
@@ -175,7 +179,8 @@ def compare(
 def against_optimality(
     draws: ArrayLike, rope: float = 0.05, *, scale: Scale = "log_ratio", level: float = 0.95
 ) -> Comparison:
-    """Compare one fit's M-ratio ``draws`` with 1: T = log M, and M - 1 as the difference; rope, scale, level as `compare`.
+    """Compare one fit's M-ratio ``draws`` with 1: T = log M, and M - 1 as the difference; rope, scale, level as
+    `compare`.
 
     >>> against_optimality(np.random.default_rng(1).normal(0.7, 0.05, 1000)).verdict
     'significant'

@@ -21,8 +21,8 @@ OFTEN_UNDEFINED = "no value in more than 5 % of the resamples"
 class Estimate:
     """A measured quantity.
 
-    A ValueError where a number is not finite, an interval has one end only or is upside down, or n is negative: no NaN ever
-    leaves this package.
+    A ValueError where a number is not finite, an interval has one end only or is upside down, or n is negative: no NaN
+    ever leaves this package.
     """
 
     value: float | None  # in the unit of the measure (a share lies in 0..1), None where there is none
@@ -52,7 +52,8 @@ class Estimate:
 
 
 def unavailable(n: int, method: str, status: str) -> Estimate:
-    """Return an estimate of ``n`` items without a value, ``method`` saying how it would have been made, ``status`` why not.
+    """Return an estimate of ``n`` items without a value, ``method`` saying how it would have been made, ``status`` why
+    not.
 
     >>> unavailable(0, "wilson", NO_ITEMS).status
     'no items'

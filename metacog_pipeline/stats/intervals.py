@@ -271,10 +271,12 @@ def scaled_score(
 ) -> tuple[Floats, Floats]:
     """Return the ends of the interval of areas under an ROC curve, arrays of one shape.
 
-    A score interval with the variance of Hanley & McNeil, scaled by how DeLong's ``variance`` (NaN: unknown) compares with
+    A score interval with the variance of Hanley & McNeil, scaled by how DeLong's ``variance`` (NaN: unknown) compares
+    with
     it: the more, the more answers of the rarer kind there are. Where two levels hold nearly all answers of a kind, the
-    wrong ones often fall on one, and DeLong's variance does not know that they need not: exactly, over 66 pairs of shares,
-    71 to 89 % in the worst and 95 to 98 % in the middle one from 3 to 30 wrong answers, 93 % in the worst from 100.
+    wrong ones often fall on one, and DeLong's variance does not know that they need not: exactly, over 66 pairs of
+    shares, 71 to 89 % in the worst and 95 to 98 % in the middle one from 3 to 30 wrong answers, 93 % in the worst from
+    100.
     """
     theta, right, wrong, seen = np.broadcast_arrays(
         *(np.asarray(each, float) for each in (area, n_right, n_wrong, variance))
@@ -447,9 +449,9 @@ def difference(
 ) -> tuple[float | None, float | None, float | None]:
     """Return the ends of the interval of ``first`` - ``second`` and the two-sided p that belongs to it.
 
-    ``correlation`` is that of the two estimates, 0 where the items are not the same; ``n_items`` are shared items on which
-    the two differ, as of `p_of`. p is below 0.05 exactly where the interval leaves out 0, but never below what the items
-    can give. None for estimates without intervals.
+    ``correlation`` is that of the two estimates, 0 where the items are not the same; ``n_items`` are shared items on
+    which the two differ, as of `p_of`. p is below 0.05 exactly where the interval leaves out 0, but never below what
+    the items can give. None for estimates without intervals.
 
     >>> a, b = Estimate(0.9, 0.84, 0.94, 100, "wilson"), Estimate(0.8, 0.72, 0.86, 100, "wilson")
     >>> [round(each, 3) for each in difference(a, b, 0.0)], [round(each, 3) for each in difference(a, b, 0.5)]
@@ -470,8 +472,8 @@ def both_ends(
 ) -> tuple[Floats, Floats]:
     """Return the ends of the intervals of many differences; each side is value, low and high.
 
-    Each end lies as far from a - b as the two ends that lead there lie from a and b, the correlation taken into account, so
-    a difference is as good as its two sides; resamples cannot hold errors that were not made.
+    Each end lies as far from a - b as the two ends that lead there lie from a and b, the correlation taken into
+    account, so a difference is as good as its two sides; resamples cannot hold errors that were not made.
     """
     a, low_a, high_a, b, low_b, high_b = (np.asarray(each, dtype=np.float64) for each in (*first, *second))
     known = np.nan_to_num(np.asarray(correlation, dtype=np.float64), nan=0.0, posinf=0.0, neginf=0.0)
@@ -487,8 +489,8 @@ def p_of(value: float, low: float, high: float, n_items: int | None = None) -> f
     """Return the two-sided p that belongs to an interval ``low`` .. ``high`` of a difference ``value``.
 
     Normal, with the spread the interval has towards 0. At the end of a scale that spread is small and the p far smaller
-    than the items allow: it is held at the least p of all exchanges of ``n_items`` (`exact.least_p`), those that can change
-    the difference; None: the two have no items in common. None where there is no spread.
+    than the items allow: it is held at the least p of all exchanges of ``n_items`` (`exact.least_p`), those that can
+    change the difference; None: the two have no items in common. None where there is no spread.
 
     >>> round(p_of(0.1, 0.0, 0.3), 3), p_of(0.0, 0.0, 0.0), p_of(0.1, 0.1, 0.1), p_of(0.9, 0.8, 1.0, 13)
     (0.05, 1.0, None, 0.000244140625)

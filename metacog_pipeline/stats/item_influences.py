@@ -16,8 +16,9 @@ QUANTITIES = ("c", "d", "c_prime")
 class ItemInfluences:
     """c, d′ and c′ of one respondent (`QUANTITIES`), item by item.
 
-    ``value`` and ``variance`` have shape ``(3,)``, ``influence`` ``(items, 3)``; the products of two conditions' influences
-    on the same items add up to their covariance. ``answered`` says which items have a response, ``(items,)``, 0 or 1.
+    ``value`` and ``variance`` have shape ``(3,)``, ``influence`` ``(items, 3)``; the products of two conditions'
+    influences on the same items add up to their covariance. ``answered`` says which items have a response,
+    ``(items,)``, 0 or 1.
     """
 
     value: Floats
@@ -31,9 +32,9 @@ def item_influences(
 ) -> ItemInfluences:
     """Return the influences of items on log-linear corrected c, d′ and c′ (Efron & Tibshirani 1993, ch. 21).
 
-    To first order an item moves z of a rate by (y - rate · m) / (N φ(z)), with m its responses and y those that say S2. The
-    half answers of the log-linear correction count as one item more, so with one answer per item the variances are those of
-    the delta method. c′ is NaN at d′ = 0.
+    To first order an item moves z of a rate by (y - rate · m) / (N φ(z)), with m its responses and y those that say S2.
+    The half answers of the log-linear correction count as one item more, so with one answer per item the variances are
+    those of the delta method. c′ is NaN at d′ = 0.
 
     hits, misses, false_alarms, correct_rejections: responses to each item over its runs, shapes ``(items,)``.
 

@@ -33,12 +33,14 @@ def simulate(
     """Return drawn counts of many observers at once; stimulus, answer and rating of each trial are drawn.
 
     d, m_ratio, c: a number or shape ``(cells,)``: sensitivity, meta-d' / d', criterion.
-    criteria_s1, criteria_s2: shape ``(K - 1,)`` or ``(cells, K - 1)``, rising, on their side of meta-c; ±inf for a
-        rating never used.
+    criteria_s1, criteria_s2: shape ``(K - 1,)`` or ``(cells, K - 1)``, rising, on their side of meta-c; ±inf for a rating
+        never used.
     n, p_s2: trials per observer, and the share of S2 trials, 0..1: a number or shape ``(cells,)``.
     seed, cells: of the draws; how many observers, where the arrays do not say.
-    Raises ValueError for shapes that do not fit, values that are not finite, criteria out of order, or n that is no
-    whole number.
+
+    >>> table = simulate(1.5, 0.8, 0.0, [-0.9, -0.4], [0.4, 0.9], 1000, seed=1)
+    >>> table.ratings, table.n.tolist()
+    (3, [1000.0])
     """
     observers = _observers(d, m_ratio, c, criteria_s1, criteria_s2, cells)
     trials, share = _trials(n, p_s2, len(observers))

@@ -46,11 +46,10 @@ class Shift:
 
 
 def location(values: ArrayLike, statistic: Location = "trimmed_mean", share: float = TRIMMED) -> Floats:
-    """Return the chosen location of each row of ``values`` ``(rows, items)``; NaN items are left out.
+    """Return the chosen location (``statistic``, one of `LOCATIONS`) of each row of ``values`` ``(rows, items)``; NaN
+    are left out.
 
     ``share`` 0 .. below 0.5 is what the trimmed mean drops at each end. A row without items gives NaN.
-
-    statistic: which location, one of `LOCATIONS`.
 
     >>> location([[0.1, 0.4, 0.5, 0.6, 9.0]], "median"), location([[0.1, 0.4, 0.5, 0.6, 9.0]], share=0.2)
     (array([0.5]), array([0.5]))
@@ -69,10 +68,7 @@ def location_estimates(
 ) -> dict[Location, Estimate]:
     """Return locations of ``values`` ``(items,)``, NaN left out, with percentile intervals over the same resampled items.
 
-    statistics: which locations.
-    n_boot: how many resamples of items.
-    seed: of the resamples: the same seed, the same numbers.
-    share: what the trimmed mean drops at each end, 0 .. below 0.5.
+    ``statistics`` and ``share`` are those of `location`; ``n_boot`` resamples of items, of ``seed``.
 
     >>> found = location_estimates([0.1, 0.4, 0.5, 0.6, 0.9], ("mean", "median"))
     >>> found["mean"].value, found["median"].value
@@ -110,13 +106,10 @@ def resampled_locations(
     seed: int = 0,
     share: float = TRIMMED,
 ) -> Floats:
-    """Return ``(n_boot, rows)``: the location of each row over resampled items, the same items for every row.
+    """Return ``(n_boot, rows)``: the ``statistic`` of each row over resampled items, the same items for every row.
 
-    NaN where a row has none of the resampled items. The same seed gives the same bytes.
-
-    values: shape ``(rows, items)``, NaN where a row lacks an item.
-    statistic: which location.
-    share: what the trimmed mean drops at each end, 0 .. below 0.5.
+    ``values`` ``(rows, items)`` are NaN where a row lacks an item, the result where a row has none of the resampled
+    items; ``share`` is that of `location`. The same ``seed`` gives the same bytes.
 
     >>> resampled_locations([[0.1, 0.4, 0.9], [0.2, 0.5, 1.0]], "mean", n_boot=2).round(2)
     array([[0.57, 0.67],
@@ -127,16 +120,14 @@ def resampled_locations(
 
 
 def rank_distribution(scores: ArrayLike, draws: Floats, digits: int | None = None) -> Ranks:
-    """Return the ranks of models from their scores ``(models,)`` and resampled scores ``(B, models)``.
+    """Return the ranks of models from their ``scores`` ``(models,)``, more is better, and resampled ones, ``draws``
+    ``(B, models)``.
 
-    scores: one score for each model; more is better.
-    draws: the scores over resampled items.
-    digits: scores that are equal to so many decimal places share a rank; None: only those that are equal.
+    Scores that are equal to ``digits`` decimal places share a rank; None: only those that are equal.
 
     >>> found = rank_distribution([0.9, 0.5], np.array([[0.9, 0.5], [0.8, 0.6], [0.4, 0.6], [0.7, 0.5]]))
-    >>> found.observed, found.share
-    (array([1, 2]), array([[0.75, 0.25],
-           [0.25, 0.75]]))
+    >>> found.observed, found.share.tolist()
+    (array([1, 2]), [[0.75, 0.25], [0.25, 0.75]])
     """
     observed = _table(np.asarray(scores)[None, :])
     table = _table(draws)
@@ -160,9 +151,8 @@ def rank_distribution(scores: ArrayLike, draws: Floats, digits: int | None = Non
 
 
 def rank_shift(first: ArrayLike, second: ArrayLike) -> Shift:
-    """Return how two scorings of the same models, shapes ``(models,)``, differ; a NaN in either leaves a model out.
-
-    first, second: scores in any unit; more is better in both.
+    """Return how two scorings of the same models, ``first`` and ``second`` ``(models,)``, differ; a NaN leaves a model
+    out.
 
     >>> rank_shift([0.9, 0.7, 0.5, 0.3], [0.9, 0.5, 0.7, 0.3]).largest
     1

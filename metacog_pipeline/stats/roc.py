@@ -98,7 +98,8 @@ def thinned(curve: Roc, points: int) -> Roc:
 
 
 def confidence_densities(confidence: ArrayLike, correct: ArrayLike, bins: int = BINS) -> Densities:
-    """Return the densities of ``confidence`` ``(N,)`` in 0..1 among ``correct`` (1) and wrong (0) items, in equal ``bins``.
+    """Return the densities of ``confidence`` ``(N,)`` in 0..1 among ``correct`` (1) and wrong (0) items, in equal
+    ``bins``.
 
     >>> confidence_densities([0.2, 0.9, 0.8], [0, 1, 1], bins=2).correct
     array([0., 2.])
@@ -144,9 +145,8 @@ def area_difference(first: MovedArea, second: MovedArea) -> Estimate:
 
     >>> first, second = [0.9, 0.8, 0.8, 0.6, 0.5, 0.3], [0.5, 0.8, 0.6, 0.6, 0.5, 0.3]
     >>> areas = [moved_area(each, [1, 1, 0, 1, 0, 0], range(6)) for each in (first, second)]
-    >>> found = area_difference(*areas)
-    >>> round(found.value, 3), round(found.sem, 3)
-    (0.056, 0.205)
+    >>> round(area_difference(*areas).value, 3)
+    0.056
     """
     items = first.items
     influences = [first.moved, second.moved]

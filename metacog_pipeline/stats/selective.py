@@ -96,15 +96,11 @@ def excess_aurc_statistic(totals: Floats) -> Floats:
 
 
 def curve(made: Trials, points: int = POINTS) -> Curve:
-    """Return risk at ``points`` coverages of equal distance, or at every one where there are fewer answers.
-
-    made: answers as counts with their resamples, of `trials`.
-    points: at most so many coverages.
+    """Return risk at ``points`` coverages of equal distance, or at every one where there are fewer answers (``made``).
 
     >>> from metacog_pipeline.stats.trials import trials
-    >>> found = curve(trials([0.9, 0.5, 0.5], [1, 1, 0], stream=1))
-    >>> found.risk.round(3), found.kept
-    (array([0.   , 0.25 , 0.333]), array([1, 2, 3]))
+    >>> curve(trials([0.9, 0.5, 0.5], [1, 1, 0], stream=1)).risk.round(3)
+    array([0.   , 0.25 , 0.333])
     """
     n = made.n
     size = min(n, whole("points", points, 1))
@@ -122,7 +118,6 @@ def curve(made: Trials, points: int = POINTS) -> Curve:
 
 
 def _drawn_risk(draws: Floats, coverage: Floats) -> Floats:
-    """Return the risk of each resample at each coverage, ``(B, P)``."""
     draws = draws[draws.sum(axis=1) > 0]
     wrong = draws[:, -2::-2]
     after = np.pad(np.cumsum(wrong + draws[:, ::-2], axis=1), ((0, 0), (1, 0)))

@@ -88,7 +88,7 @@ def trials(
     """Count answers and draw their items.
 
     confidence, correct: shape ``(N,)``: finite numbers on any scale, and 0/1 or booleans.
-    items: shape ``(N,)``: the item of each answer (integers are fastest); None means one answer per item.
+    items: the item of each answer (integers are fastest); None means one answer per item.
     stream, n_draws: seed and number of resamples. The same seed and items give the same folds, whatever was answered.
         Without items the answers are numbered by rising confidence, wrong before correct: the order of rows changes
         nothing.

@@ -84,8 +84,8 @@ class Type1:
     def interval(self, measure: str, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return low and high, value ± z √variance; NaN where there is no variance.
 
-        ln β is half the difference of two squares and flat where both rates are 1/2: there a slope says nothing of how far
-        off it may be. Its ends are those of the difference of the two squares (`intervals.both_ends`).
+        ln β is half the difference of two squares and flat where both rates are 1/2: there a slope says nothing of how
+        far off it may be. Its ends are those of the difference of the two squares (`intervals.both_ends`).
         """
         z = normal_quantile(level)
         if measure == "ln_beta":

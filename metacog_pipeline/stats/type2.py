@@ -124,8 +124,8 @@ def bin_confidence(confidence: ArrayLike, bins: int, groups: ArrayLike | None = 
     """Cut a continuous confidence into bins of about equal size, within each group, over all its trials.
 
     Equal confidences share a bin: a run of ties goes, whole, to the bin its middle rank lies in (rank (i - 1/2) / n times
-    the number of bins, rounded down, plus 1). So bins may come out unequal or empty, which the status says, never an error;
-    any rising change of scale leaves the ratings as they are, and correct and wrong trials share the cuts.
+    the number of bins, rounded down, plus 1). So bins may come out unequal or empty, which the status says, never an
+    error; any rising change of scale leaves the ratings as they are, and correct and wrong trials share the cuts.
 
     confidence: shape ``(N,)``: numbers; NaN is missing, ±inf is refused.
     bins: number of bins K.

@@ -83,7 +83,9 @@ def _arviz() -> Any:
 
 
 def diagnose(draws: Draws) -> dict[str, Diagnostic]:
-    """Return the diagnostics of every scalar parameter, one parameter's elements at a time: all would not fit in memory."""
+    """Return the diagnostics of every scalar parameter, one parameter's elements at a time: all would not fit in
+    memory.
+    """
     found: dict[str, Diagnostic] = {}
     for names, table in columns(draws):
         rows = np.stack(of_each(table), axis=1)
@@ -92,7 +94,9 @@ def diagnose(draws: Draws) -> dict[str, Diagnostic]:
 
 
 def of_each(draws: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    """Return R̂, bulk and tail effective numbers of draws of each parameter of ``draws`` ``(chains, draws, parameters)``."""
+    """Return R̂, bulk and tail effective numbers of draws of each parameter of ``draws`` ``(chains, draws,
+    parameters)``.
+    """
     array_stats = _arviz()
     table = np.asarray(draws, dtype=np.float64)
     found = np.full((3, table.shape[2]), np.nan)

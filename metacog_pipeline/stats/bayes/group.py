@@ -302,8 +302,8 @@ class GroupModel:
     def parameters(self, points: Floats) -> dict[str, Floats]:
         """Return the model's parameters of points ``(..., dim)`` by name.
 
-        Hyperparameters of shape ``(...)`` under their names in ``HYPER``; ``d1``, ``c1``, ``m_ratio``, ``meta_d`` of shape
-        ``(..., subjects)``; cuts ``t2c_rs1``, ``t2c_rs2`` of shape ``(..., subjects, K-1)``, ascending.
+        Hyperparameters of shape ``(...)`` under their names in ``HYPER``; ``d1``, ``c1``, ``m_ratio``, ``meta_d`` of
+        shape ``(..., subjects)``; cuts ``t2c_rs1``, ``t2c_rs2`` of shape ``(..., subjects, K-1)``, ascending.
         """
         shape = points.shape[:-1]
         hyper, d1, c1, z, logs = self._split(points.reshape(-1, self.dim))

@@ -76,7 +76,8 @@ class Slopes:
 
 
 def solved(bands: Floats, right: Floats, strata: int) -> Floats:
-    """Return the solutions ``(N, P)`` of symmetric systems: their ``bands`` ``(N, P, 3)``, and what they equal, ``right``.
+    """Return the solutions ``(N, P)`` of symmetric systems: their ``bands`` ``(N, P, 3)``, and what they equal,
+    ``right``.
 
     The ``strata`` meet in d alone: what it is comes first, then each stratum by itself. That takes P steps where a whole
     matrix takes P cubed. Numbers are not finite where there is no solution.

@@ -65,7 +65,8 @@ def interval(
 ) -> tuple[float | None, float | None]:
     """Return the interval that holds the central ``level`` share of ``draws`` ``(B,)``.
 
-    A ``kind`` other than percentile needs the ``value``. Both ends are None where more than 5 % of the draws have no value.
+    A ``kind`` other than percentile needs the ``value``. Both ends are None where more than 5 % of the draws have no
+    value.
     """
     known = usable(draws)
     if known is None:
@@ -112,9 +113,10 @@ def from_draws(
 def p_value(draws: Floats, tolerance: float = 0.0) -> float | None:
     """Return the two-sided p of a difference, from its resamples ``draws`` ``(B,)``: ``2 (1 + k) / (1 + B)``.
 
-    k is the smaller number of resamples on either side of 0, draws within ``tolerance`` of it counted on both; the added 1
-    is the sample itself. p is never below 2 / (B + 1). Where it is below 0.05 the percentile interval leaves out 0; where
-    that just leaves out 0, p can be above 0.05, by less than 4 / (B + 1). None where more than 5 % have no value.
+    k is the smaller number of resamples on either side of 0, draws within ``tolerance`` of it counted on both; the
+    added 1 is the sample itself. p is never below 2 / (B + 1). Where it is below 0.05 the percentile interval leaves
+    out 0; where that just leaves out 0, p can be above 0.05, by less than 4 / (B + 1). None where more than 5 % have no
+    value.
     """
     known = usable(draws)
     if known is None:

@@ -167,7 +167,8 @@ class _ItemSet:
 
 
 def products(weights: NDArray[Any], table: Ints) -> Floats:
-    """Return the totals ``(B, C)`` of resamples: ``weights`` ``(B, items)`` times whole numbers, ``table`` ``(items, C)``.
+    """Return the totals ``(B, C)`` of resamples: ``weights`` ``(B, items)`` times whole numbers, ``table`` ``(items,
+    C)``.
 
     >>> products(np.array([[2, 0], [1, 1]]), np.array([[1, 0], [0, 3]])).tolist()
     [[2.0, 0.0], [1.0, 3.0]]
