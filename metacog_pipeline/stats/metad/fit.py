@@ -10,9 +10,17 @@ from numpy.typing import ArrayLike, NDArray
 from metacog_pipeline.stats import identifiability
 from metacog_pipeline.stats._arrays import Floats, Ints
 from metacog_pipeline.stats.counts import Counts, padded
-from metacog_pipeline.stats.metad.likelihood import Collapsed, Mask, by_side, collapse, problem_of, restore
-from metacog_pipeline.stats.metad.search import largest_gradient, search
-from metacog_pipeline.stats.metad.standard_errors import sensitivity, two_stage
+from metacog_pipeline.stats.metad.likelihood import (
+    Collapsed,
+    Evaluation,
+    Mask,
+    Problem,
+    by_side,
+    collapse,
+    problem_of,
+    restore,
+)
+from metacog_pipeline.stats.metad.search import largest_gradient, search, solve_tridiagonal
 from metacog_pipeline.stats.type1 import Texts, Type1, type1, unit
 
 OK = "ok"
@@ -139,106 +147,89 @@ def fit_metad(
     """
     if padding is not None:
         table = padded(table, padding)
-    cells = _Cells.of(table, s)
-    both = cells.solved()
-    sides = tuple(cells.conditional(side) for side in (0, 1)) if conditional else (None, None)
-    return _result(table, cells, both, sides)
+    cells = _Cells(table, s)
+    found, status = cells.solved()
+    first, scale = cells.first, unit(cells.first.s)
+    there, zero = np.isin(status, (OK, BOUNDARY)), status == ZERO_DPRIME
+    meta_d = np.where(there, found["meta_d"], np.nan)
+    with np.errstate(all="ignore"):
+        se_meta_d, se_m_ratio, se_m_diff = two_stage(found["variance"], found["by_theta"], meta_d, first)
+        meta_c = np.where(there, meta_d * (first.c / first.d), np.nan)
+    edges = np.where(there, restore(found["edges"], cells.collapsed.rank), np.nan)
+    return MetaD(
+        status=status, d1=np.where(zero, 0.0, first.d), c1=first.c, da=np.where(zero, 0.0, first.da), ca=first.ca,
+        meta_d1=meta_d, meta_da=scale * meta_d, m_ratio=_ratio(meta_d, first.d),
+        m_diff=scale * (meta_d - np.where(there, first.d, np.nan)),
+        meta_c1=meta_c, t2c_rs1=(meta_c - edges[0])[::-1].T, t2c_rs2=(meta_c + edges[1]).T,
+        log_likelihood=found["value"], gradient=found["gradient"], iterations=found["steps"].astype(np.int64),
+        se_meta_d=scale * np.sqrt(found["variance"]), se_meta_d_total=scale * se_meta_d, se_m_ratio=se_m_ratio,
+        se_m_diff=scale * se_m_diff, counts=cells.counts, n=table.n, pad=table.pad, s=first.s,
+        rs1=cells.conditional(0) if conditional else None, rs2=cells.conditional(1) if conditional else None,
+    )  # fmt: skip
 
 
 def conditional_fits(table: Counts) -> tuple[Conditional, Conditional]:
     """Return meta-d' fitted to response S1 and to response S2 of ``table`` alone: ``rs1`` and ``rs2`` of `fit_metad`."""
-    cells = _Cells.of(table, 1.0)
+    cells = _Cells(table, 1.0)
     return cells.conditional(0), cells.conditional(1)
 
 
-@dataclass(frozen=True, slots=True)
-class _Solution:
-    """Where the search ended, the cell last; NaN where there is nothing to report.
-
-    meta_d is in sd of S1, variance is its variance with d and c known, by_theta its derivative by c / d; edges are
-    distances of the criteria between used ratings from the type-1 criterion.
-    """
-
-    meta_d: Floats
-    variance: Floats
-    by_theta: Floats
-    edges: Floats
-    value: Floats
-    gradient: Floats
-    steps: Ints
-    status: Texts
-
-
-@dataclass(frozen=True, slots=True)
 class _Cells:
     """Counts by side, their type-1 measures, and the status that these alone impose."""
 
-    counts: Floats
-    collapsed: Collapsed
-    first: Type1
-    n: Floats
-    status: Texts
+    def __init__(self, table: Counts, s: ArrayLike) -> None:
+        self.first, self.counts, self.n = type1(table, s=s), by_side(table), table.n
+        self.collapsed = collapse(self.counts)
+        self.status = np.full(table.cells, OK, dtype="<U15")
+        self.status[_zero(table, self.first)] = ZERO_DPRIME
+        self.status[~(np.isfinite(self.first.d) & np.isfinite(self.first.c))] = UNDEFINED_TYPE1
 
-    @classmethod
-    def of(cls, table: Counts, s: ArrayLike) -> _Cells:
-        first, counts = type1(table, s=s), by_side(table)
-        status = np.full(table.cells, OK, dtype="<U15")
-        status[_zero(table, first)] = ZERO_DPRIME
-        status[~(np.isfinite(first.d) & np.isfinite(first.c))] = UNDEFINED_TYPE1
-        return cls(counts, collapse(counts), first, table.n, status)
+    def solved(self, side: int | None = None) -> tuple[dict[str, Floats], Texts]:
+        """Search all cells of status ``"ok"``, over both responses or one: numbers, the cell last, and status.
 
-    def solved(self, side: int | None = None) -> _Solution:
-        """Search all cells of status ``"ok"``, over both responses or one."""
-        collapsed = self.collapsed
+        meta_d is in sd of S1, variance is its variance with d and c known, by_theta its derivative by c / d; edges are
+        distances of the criteria between used ratings from the type-1 criterion. NaN where there is nothing to report.
+        """
         sides = slice(None) if side is None else slice(side, side + 1)
-        enough = collapsed.used[sides].max(axis=0) > 1
+        enough = self.collapsed.used[sides].max(axis=0) > 1
         status = np.where((self.status == OK) & ~enough, UNIDENTIFIED, self.status)
-        cells, k = len(self.n), collapsed.counts.shape[2]
-        meta_d, variance, by_theta, value, gradient = (np.full(cells, np.nan) for _ in range(5))
-        edges = np.full((2 if side is None else 1, k - 1, cells), np.nan)
-        found = _Solution(
-            meta_d, variance, by_theta, edges, value, gradient, np.zeros(cells, np.int64), status
-        )
-        found.value[status == UNIDENTIFIED] = 0.0
+        cells, k = len(self.n), self.collapsed.counts.shape[2]
+        names = ("meta_d", "variance", "by_theta", "value", "gradient", "steps")
+        result = {name: np.full(cells, np.nan) for name in names}
+        result["steps"][:] = 0
+        result["edges"] = np.full((2 if side is None else 1, k - 1, cells), np.nan)
+        result["value"][status == UNIDENTIFIED] = 0.0
         open_cells = np.flatnonzero(status == OK)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             for begin in range(0, len(open_cells), CHUNK):
-                cell = open_cells[begin : begin + CHUNK]
-                self._fill(found, cell, side)
-        return found
+                self._fill(result, status, open_cells[begin : begin + CHUNK], side)
+        return result, status
 
-    def _fill(self, result: _Solution, cell: Ints, side: int | None) -> None:
+    def _fill(self, result: dict[str, Floats], status: Texts, cell: Ints, side: int | None) -> None:
         first, n = self.first, self.n[cell]
         part = Collapsed(self.collapsed.counts[..., cell], self.collapsed.rank[..., cell])
         problem = problem_of(part, first.d[cell], first.c[cell], first.s[cell])
         problem = problem if side is None else problem.side(side)
         found, here = search(problem, first.d[cell] / problem.unit)
-        at_end = np.abs(found.x) >= problem.bound
-        result.meta_d[cell] = np.clip(found.x * problem.unit, -10.0, 10.0)
-        result.edges[..., cell] = np.cumsum(here.width, axis=1)
-        result.value[cell] = here.value * n
-        result.steps[cell] = found.steps
-        result.gradient[cell] = largest_gradient(problem, here)
         variance, by_theta = sensitivity(problem, here, found.x, n, side)
         # A stretch without curvature is no peak, wherever on it the search stopped.
-        at_end |= ~(variance * n < _LEVEL_VARIANCE)
+        at_end = (np.abs(found.x) >= problem.bound) | ~(variance * n < _LEVEL_VARIANCE)
         sure = found.converged & ~at_end
-        result.variance[cell] = np.where(sure, variance, np.nan)
-        result.by_theta[cell] = np.where(sure, by_theta, np.nan)
-        result.status[cell] = np.where(found.converged, np.where(at_end, BOUNDARY, OK), NOT_CONVERGED)
+        result["meta_d"][cell] = np.clip(found.x * problem.unit, -10.0, 10.0)
+        result["edges"][..., cell] = np.cumsum(here.width, axis=1)
+        result["value"][cell] = here.value * n
+        result["steps"][cell] = found.steps
+        result["gradient"][cell] = largest_gradient(problem, here)
+        result["variance"][cell] = np.where(sure, variance, np.nan)
+        result["by_theta"][cell] = np.where(sure, by_theta, np.nan)
+        status[cell] = np.where(found.converged, np.where(at_end, BOUNDARY, OK), NOT_CONVERGED)
 
     def conditional(self, side: int) -> Conditional:
         """Fit one response alone; unlike the whole fit, one that ends at the range's end gives no number."""
-        alone = self.solved(side)
-        meta_d = np.where(alone.status == OK, alone.meta_d, np.nan)
-        scale = unit(self.first.s)
-        return Conditional(
-            meta_d,
-            scale * meta_d,
-            _ratio(meta_d, self.first.d),
-            scale * np.sqrt(alone.variance),
-            alone.status,
-        )
+        alone, status = self.solved(side)
+        meta_d, scale = np.where(status == OK, alone["meta_d"], np.nan), unit(self.first.s)
+        ratio, error = _ratio(meta_d, self.first.d), scale * np.sqrt(alone["variance"])
+        return Conditional(meta_d, scale * meta_d, ratio, error, status)
 
 
 def _zero(table: Counts, first: Type1) -> Mask:
@@ -251,26 +242,52 @@ def _zero(table: Counts, first: Type1) -> Mask:
     return zero
 
 
-def _result(table: Counts, cells: _Cells, both: _Solution, sides: tuple[Conditional | None, ...]) -> MetaD:
-    first = cells.first
-    there = (both.status == OK) | (both.status == BOUNDARY)
-    meta_d = np.where(there, both.meta_d, np.nan)
-    with np.errstate(all="ignore"):
-        se_meta_d, se_m_ratio, se_m_diff = two_stage(both.variance, both.by_theta, meta_d, first)
-        meta_c = np.where(there, meta_d * (first.c / first.d), np.nan)
-    edges = np.where(there, restore(both.edges, cells.collapsed.rank), np.nan)
-    scale = unit(first.s)
-    return MetaD(
-        status=both.status, d1=np.where(both.status == ZERO_DPRIME, 0.0, first.d), c1=first.c,
-        da=np.where(both.status == ZERO_DPRIME, 0.0, first.da), ca=first.ca, meta_d1=meta_d,
-        meta_da=scale * meta_d, m_ratio=_ratio(meta_d, first.d),
-        m_diff=scale * (meta_d - np.where(there, first.d, np.nan)),
-        meta_c1=meta_c, t2c_rs1=(meta_c - edges[0])[::-1].T, t2c_rs2=(meta_c + edges[1]).T,
-        log_likelihood=both.value, gradient=both.gradient, iterations=both.steps,
-        se_meta_d=scale * np.sqrt(both.variance), se_meta_d_total=scale * se_meta_d,
-        se_m_ratio=se_m_ratio, se_m_diff=scale * se_m_diff, counts=cells.counts, n=table.n, pad=table.pad,
-        s=first.s, rs1=sides[0], rs2=sides[1],
-    )  # fmt: skip
+def sensitivity(
+    problem: Problem, here: Evaluation, x: Floats, n: Floats, side: int | None = None
+) -> tuple[Floats, Floats]:
+    """Return the variance of meta-d' (sd of S1) with d and c known, and ∂m/∂θ, at the maximum ``x`` of ``n`` trials.
+
+    Given (d, c) the observed information of meta-d', the type-2 criteria profiled out, is the Schur complement of the
+    negative Hessian. d and c act on m through the relative criterion θ = c / d alone; ∂m/∂θ follows from the
+    implicit-function theorem. ``side`` names the response (0 or 1) where the problem holds that one alone. NaN where the
+    likelihood is not concave.
+    """
+    # The criterion moves the means of response S1 up and those of S2 down, both rows alike.
+    turn = np.array([1.0, -1.0])[slice(None) if side is None else slice(side, side + 1), None, None]
+    sigma = problem.sigma
+    shift = turn * sigma * (x * problem.unit)
+    curvature = here.row_curvature.sum(axis=2)
+    x_theta = np.einsum("src,src->c", problem.pull * shift, curvature)
+    x_theta -= np.einsum("src,src->c", turn * sigma * problem.unit, here.row_sum)
+    e_theta = -((sigma * shift)[:, :, None] * here.row_curvature[:, :, 1:]).sum(axis=1)
+    diagonal = np.where(problem.inactive[:, 1:], 1.0, -here.diagonal)
+    from_x, from_theta = solve_tridiagonal(diagonal, -here.beside, here.mixed, e_theta)
+    information = -here.curvature_x - np.einsum("skc,skc->c", here.mixed, from_x)
+    information = np.where(information > 0, information, np.nan)
+    by_theta = (x_theta + np.einsum("skc,skc->c", here.mixed, from_theta)) / information
+    return problem.unit**2 / (information * n), problem.unit * by_theta
+
+
+def two_stage(
+    variance: Floats, by_theta: Floats, meta_d: Floats, first: Type1
+) -> tuple[Floats, Floats, Floats]:
+    """Return standard errors of meta-d', M-ratio and M-diff (sd of S1) that hold the uncertainty of d and c.
+
+    The two stages rest on independent scores (the ratings are conditional on stimulus and response), so variances add, with
+    no cross term (Murphy & Topel 1985, *J. Bus. Econ. Stat.* 3)::
+
+        Var(m) = Var(m | d, c) + ∇m' V(d, c) ∇m        Var(M) = Var(m | d, c) / d² + ∇M' V(d, c) ∇M,   M = m / d
+    """
+    d = first.d
+    by_d, by_c = -by_theta * first.c / d**2, by_theta / d
+
+    def error(scale: Floats, from_d: Floats, from_c: Floats) -> Floats:
+        spread = from_d**2 * first.var_d + 2 * from_d * from_c * first.cov_d_c + from_c**2 * first.var_c
+        return np.asarray(np.sqrt(variance * scale**2 + spread))
+
+    one = np.ones_like(d)
+    ratio = error(1 / d, by_d / d - meta_d / d**2, by_c / d)
+    return error(one, by_d, by_c), ratio, error(one, by_d - 1, by_c)
 
 
 def _ratio(meta_d: Floats, d: Floats) -> Floats:
