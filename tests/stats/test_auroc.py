@@ -10,7 +10,6 @@ from metacog_pipeline.stats.auroc import (
     auroc,
     auroc_from_patterns,
     auroc_statistic,
-    aurocs_from_patterns,
 )
 from metacog_pipeline.stats.intervals import scaled_score
 from metacog_pipeline.stats.resampling import Patterns, patterns_of
@@ -45,16 +44,6 @@ def test_value_and_standard_error_are_delongs(rows):
     if estimate.sem is not None:
         assert estimate.sem == pytest.approx(sem, abs=1e-9)
         assert 0 <= estimate.low <= estimate.value <= estimate.high <= 1
-
-
-@given(tables)
-def test_swapping_right_and_wrong_turns_the_area_round(table):
-    one, other = auroc_from_counts(table), auroc_from_counts(table[:, ::-1])
-    if one.value is None:
-        assert other.value is None
-    else:
-        assert one.value == pytest.approx(1 - other.value)
-        assert (one.sem is None) == (other.sem is None)
 
 
 @given(tables)
@@ -159,19 +148,3 @@ def test_the_interval_covers_where_errors_are_few(n_wrong, gap):
     ]
     low, high = scaled_score(area, 200, n_wrong, spread[0] + spread[1])
     assert 0.92 <= np.mean((low <= truth) & (truth <= high)) <= 0.995
-
-
-def test_the_interval_of_one_area_is_that_of_many():
-    draw = np.random.default_rng(3)
-    area = np.concatenate([[0.0, 1.0, 0.5], draw.random(60)])
-    right, wrong = (draw.integers(1, 300, area.size).astype(float) for _ in range(2))
-    variance = np.where(draw.random(area.size) < 0.2, np.nan, 0.01 * draw.random(area.size))
-    many = scaled_score(area, right, wrong, variance)
-    alone = [scaled_score(*each) for each in zip(area, right, wrong, variance, strict=True)]
-    assert [list(map(float, ends)) for ends in alone] == np.transpose(many).tolist()
-
-
-@given(st.lists(tables, max_size=5))
-def test_areas_together_are_those_of_each_to_the_bit(many):
-    patterns = [Patterns(np.eye(each.size, dtype=int), each.ravel()) for each in many]
-    assert aurocs_from_patterns(patterns) == [auroc_from_patterns(each) for each in patterns]

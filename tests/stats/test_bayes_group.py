@@ -10,8 +10,7 @@ from scipy.integrate import quad
 from scipy.stats import binom, multinomial, norm
 
 from metacog_pipeline.stats.bayes.group import bayes_metad_group, group_counts, group_model, product_prior
-from metacog_pipeline.stats.counts import Counts, counts, padded
-from metacog_pipeline.stats.metad import fit_metad
+from metacog_pipeline.stats.counts import Counts, counts
 from metacog_pipeline.stats.observers import simulate
 from tests.observers import criteria_around
 
@@ -106,15 +105,6 @@ def test_the_prior_of_the_spread_is_that_of_a_product_with_a_uniform_factor():
         assert share == pytest.approx(np.searchsorted(product, upper) / len(product), abs=0.005)
 
 
-@given(st.floats(-20, 12))
-def test_the_slope_of_that_prior_is_right_and_it_has_no_step(log_sigma):
-    x = np.array([log_sigma - 1e-5, log_sigma, log_sigma + 1e-5])
-    value, slope = product_prior(x)
-    assert np.isfinite(value).all() and np.isfinite(slope).all()
-    if log_sigma < 9.9:
-        assert (value[2] - value[0]) / 2e-5 == pytest.approx(slope[1], rel=1e-3, abs=1e-3)
-
-
 # --- posterior ---------------------------------------------------------------------------------------------------
 
 
@@ -136,23 +126,6 @@ def test_a_known_population_is_recovered(group):
     efficiency = group.efficiency()
     assert efficiency.value == pytest.approx(math.exp(rows["mu_log_m"].mean))
     assert efficiency.low == pytest.approx(math.exp(rows["mu_log_m"].q025)) and efficiency.n == 6
-
-
-@pytest.mark.proof
-def test_subjects_are_drawn_towards_their_population(group):
-    pooled = np.log(group.draws["m_ratio"].mean(axis=(0, 1)))
-    alone = np.log(fit_metad(PEOPLE, padding=1 / 8).m_ratio)
-    assert pooled.std() < 0.5 * alone.std()
-    assert np.corrcoef(pooled, alone)[0, 1] > 0.7
-
-
-def test_the_same_call_gives_the_same_bytes_and_another_label_other_ones():
-    kwargs = {"seed": 2, "draws": 20, "chains": 4, "warmup": 30, "rounds": 1}
-    first, again, other = (
-        bayes_metad_group(SMALL, label=label, **kwargs).unconverged_draws["mu_log_m"]
-        for label in ("", "", "x")
-    )
-    assert np.array_equal(first, again) and not np.array_equal(first, other)
 
 
 def test_chains_that_have_not_converged_give_no_number():
@@ -177,12 +150,3 @@ def test_subjects_on_different_scales_are_refused_in_one_line():
         group_counts([np.ones(8), np.ones(6)], [np.ones(8), np.ones(6)])
     assert "\n" not in str(refused.value)
     assert group_counts([np.ones(8)] * 2, [np.ones(8)] * 2).cells == 2
-
-
-def test_arguments_out_of_range_are_refused():
-    with pytest.raises(ValueError, match="padded"):
-        bayes_metad_group(padded(SMALL), seed=1)
-    with pytest.raises(ValueError, match="least_ess"):
-        bayes_metad_group(SMALL, seed=1, least_ess=100)
-    with pytest.raises(ValueError, match="memory"):
-        bayes_metad_group(SMALL, seed=1, draws=10**7)

@@ -105,11 +105,6 @@ def test_a_slope_that_does_not_exist_has_a_reason(rows, status):
     assert (slope(counted(rows)).value, slope(counted(rows)).status) == (None, status)
 
 
-def test_confidences_that_the_cut_makes_equal_are_one_level():
-    found = slope(trials([0.0, 0.001, 0.0, 0.002], [0, 1, 1, 0], stream=1, n_draws=20))
-    assert (found.value, found.status) == (None, "one confidence level")
-
-
 @given(ROWS)
 @settings(max_examples=60, deadline=None)
 def test_calibration_in_the_large_is_mean_confidence_minus_accuracy_inside_its_interval(rows):
@@ -146,11 +141,3 @@ def test_the_error_of_equal_mass_lies_between_calibration_in_the_large_and_the_e
     level, right = map(np.array, zip(*rows, strict=True))
     assert abs(level.mean() / 10 - right.mean()) - 1e-12 <= found.value
     assert found.value <= ece(level / 10, right, edges="levels").value + 1e-12
-
-
-def test_the_error_of_equal_mass_does_not_hang_on_the_order_of_the_answers():
-    rng = np.random.default_rng(6)
-    level, right = rng.integers(0, 4, 90) / 4, rng.integers(0, 2, 90)
-    order = rng.permutation(90)
-    first, again = (mass_ece(trials(level[o], right[o], stream=1, n_draws=20)) for o in (slice(None), order))
-    assert first.value == again.value

@@ -188,15 +188,6 @@ def test_words_are_for_columns_that_cannot_be_read_without_them_or_that_are_name
     assert {name: getattr(found, name).tolist() for name in expected} == expected
 
 
-def test_words_that_no_column_needs_are_refused():
-    refused(
-        {"ok": [1, 0], "conf": RATED},
-        "every column can be read",
-        "WORD=VALUE",
-        words={"": {"1": "0", "0": "1"}},
-    )
-
-
 @every(
     ("conf", "given", "rating", "ratings", "note"),
     [
@@ -253,17 +244,6 @@ def test_columns_are_found_by_names_in_common_use(names, expected):
     found = roles(names)
     told = [found.get(role) for role in ("subject", "stimulus", "response", "confidence")]
     assert " ".join(map(str, told)) == expected
-
-
-def test_columns_that_were_named_are_not_looked_for():
-    names = ["stim", "resp", "right", "conf"]
-    assert set(roles(names, {"correct": "right"})) == {"correct", "confidence"}
-    assert set(roles(names, {"stimulus": "stim", "correct": "right"})) == {
-        "stimulus",
-        "correct",
-        "confidence",
-    }
-    assert roles(names, {"response": "resp"})["stimulus"] == "stim"
 
 
 @every(

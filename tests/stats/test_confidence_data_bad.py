@@ -1,12 +1,9 @@
 """``metacog fit`` of tables that are damaged, hostile or say little: one clear line, or a reason beside every number."""
 
-import gzip
-
 import pytest
 
 from tests.cli.conftest import file, metacog
 from tests.cli.conftest import fitted as found
-from tests.tables import every
 
 __all__ = ["file", "metacog"]  # fixtures
 CONF = ("--correct", "ok", "--confidence", "conf")
@@ -54,32 +51,6 @@ def test_a_column_that_is_not_there_is_answered_with_the_nearest(metacog, file):
     metacog("fit", path, "--correct", "Is_Correct", "--confidence", "Confidnce").refused_in_one_line(
         "'Confidence'?"
     )
-
-
-@every(
-    ("name", "content", "said"),
-    [
-        ("t.csv", "", "is empty"),
-        ("t.csv", "\n \n", "is empty"),
-        ("t.csv", "ok,conf\n", "no row in it"),
-        ("t.jsonl", "", "is empty"),
-        ("t.csv.gz", gzip.compress(b"", mtime=0), "is empty"),
-        ("t.csv.gz", table().encode(), "not a whole gzip file"),
-        ("t.csv", gzip.compress(table().encode(), mtime=0), "end its name with .gz"),
-        ("t.csv", b"PAR1" + bytes(40), "name it .parquet"),
-        ("t.csv", b"PK\x03\x04" + bytes(40), "export it as CSV"),
-        ("t.csv", '{"ok": 1, "conf": 0.5}\n', "name it .json"),
-        ("t.jsonl", table(), "no line of it is a JSON object"),
-        ("t.json", table(), "not JSON"),
-        ("t.parquet", table(), "not a readable Parquet file"),
-        ("t.csv", table().encode("utf-16")[:-1], "not UTF-16"),
-        ("t.csv", b"ok,conf\n1,0.5\xe9\n", "save the file as UTF-8"),
-        ("t.csv", "ok,conf,ok\n1,2,3\n", "there twice"),
-        ("t.csv", "ok,conf\n,x\n,x\n", "holds nothing"),
-    ],
-)
-def test_a_file_that_is_empty_or_not_what_it_is_called_is_refused(metacog, file, name, content, said):
-    metacog("fit", file(name, content), *CONF).refused_in_one_line(said)
 
 
 @pytest.mark.parametrize(
@@ -134,22 +105,3 @@ def test_a_group_for_every_row_is_refused(metacog, file):
 )
 def test_options_that_lack_another_are_refused(metacog, file, options, said):
     metacog("fit", file("t.csv", table()), *options).refused_in_one_line(said)
-
-
-def test_where_the_list_of_rejected_rows_cannot_be_written_every_row_is_shown(metacog, file, tmp_path):
-    path = file("t.csv", table([*GOOD, *[(1, "x")] * 5]))
-    (tmp_path / "t.csv.rejected.csv").mkdir()
-    result = metacog("fit", path, *CONF)
-    assert result.code == 0 and result.err.count("not used: conf 'x' is no number") == 5
-
-
-def test_a_table_of_counts_with_the_index_of_a_data_frame_gives_the_same(metacog, file):
-    rows = (
-        ("a", "36;24;17;20;10;12;9;2", "3;7;10;8;19;29;38;40"),
-        ("b", "30;24;17;20;10;12;9;8", "3;9;10;8;19;29;30;40"),
-    )
-    plain = "\n".join(["subject,nR_S1,nR_S2", *(",".join(each) for each in rows)]) + "\n"
-    numbered = (f'"{n}",' + ",".join(each) for n, each in enumerate(rows))
-    index = "\n".join(['"",subject,nR_S1,nR_S2', *numbered]) + "\n"
-    told = [metacog("fit", file("t.csv", text), "--format", "csv") for text in (plain, index)]
-    assert told[0].code == told[1].code == 0 and told[0].out == told[1].out

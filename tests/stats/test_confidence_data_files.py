@@ -44,15 +44,6 @@ def written(tmp_path, frame, kind):
     return path
 
 
-@pytest.mark.parametrize("kind", [".csv", ".csv.gz", ".tsv", ".tsv.gz", ".jsonl", ".jsonl.gz", ".parquet"])
-def test_every_kind_of_file_gives_the_same_numbers(metacog, tmp_path, kind):
-    frame = answers()
-    made = found(metacog("fit", written(tmp_path, frame, kind), *OK_CONF, "--group", "model"), model="a")
-    of_a = frame.filter(pl.col("model") == "a")
-    expected = auroc(of_a["conf"].to_numpy(), of_a["ok"].to_numpy()).value
-    assert (made["auroc2"]["value"], made["auroc2"]["n"]) == (pytest.approx(expected), N // 2)
-
-
 def test_a_group_without_a_name_is_a_group_of_its_own(metacog, tmp_path):
     frame = answers().with_columns(
         pl.when(pl.int_range(pl.len()) < 9).then(None).otherwise("model").alias("model")
@@ -77,17 +68,6 @@ def test_nested_fields_are_named_by_path(metacog, file):
     metacog("fit", path, "--correct", "metrics", "--confidence", "resps").refused_in_one_line("name a path")
 
 
-def test_a_path_leads_into_structs_of_parquet_and_json_in_a_csv_cell(metacog, tmp_path):
-    frame = answers().with_columns(pl.struct(p=pl.col("conf")).alias("out"))
-    plain = found(metacog("fit", written(tmp_path, answers(), ".csv"), *OK_CONF))
-    nested = ("--correct", "ok", "--confidence", "out.p", "--format", "json")
-    frame.write_parquet(tmp_path / "n.parquet")
-    assert found(metacog("fit", tmp_path / "n.parquet", *nested)) == plain
-    text = frame.with_columns(pl.col("out").struct.json_encode())
-    text.write_csv(tmp_path / "n.csv")
-    assert found(metacog("fit", tmp_path / "n.csv", *nested)) == plain
-
-
 def test_runs_of_an_item_widen_intervals(metacog, tmp_path):
     one = answers()
     three = pl.concat([one.with_columns(run=pl.lit(run)) for run in (1, 2, 3)])
@@ -105,17 +85,6 @@ def test_runs_of_an_item_widen_intervals(metacog, tmp_path):
     assert "over items" in made["m_ratio_mafc"]["method"] and "profile" in loose["m_ratio_mafc"]["method"]
 
 
-def test_words_of_a_language_are_verdicts_behind_semicolons_and_a_mark(metacog, tmp_path):
-    frame = answers()
-    plain = metacog("fit", written(tmp_path, frame, ".csv"), *OK_CONF)
-    words = pl.when(pl.col("ok") == 1).then(pl.lit("WAHR")).otherwise(pl.lit("FALSCH"))
-    excel = tmp_path / "excel.csv"
-    frame.with_columns(ok=words).write_csv(excel, separator=";", include_bom=True)
-    said = metacog("fit", excel, *OK_CONF)
-    assert "8 left out" not in said.err and found(said)["accuracy"] == found(plain)["accuracy"]
-    assert found(said)["ece"] == found(plain)["ece"]
-
-
 def test_what_is_left_out_is_counted_by_reason_and_listed(metacog, tmp_path):
     frame = answers().with_columns(pl.col("conf", "ok").cast(pl.String))
     odd = {2: "n/a", 5: "", 7: "about 0.8", 9: "inf", 11: "1e308", 13: "0,85", 17: "NaN"}
@@ -130,18 +99,6 @@ def test_what_is_left_out_is_counted_by_reason_and_listed(metacog, tmp_path):
     assert [int(row["row"]) for row in listed] == [9, 11, 13, 15, 22]
     assert "'about 0.8' is no number" in listed[0]["reason"] and "'maybe' is neither" in listed[4]["reason"]
     assert "line 9: not used" in result.err and "the others are in" in result.err
-
-
-def test_rows_of_another_length_are_rejected_with_their_line(metacog, file):
-    lines = answers().write_csv().splitlines()
-    lines[4:4] = ['a,"7', '8",0.5,1', "", "a,1", "a,1,0.5,1,9", "a,1,x,1"]
-    result = metacog("fit", path := file("r.csv", "\n".join(lines)), *OK_CONF)
-    assert found(result)["accuracy"]["n"] == N + 1
-    assert [(row["row"], row["reason"]) for row in rejected(path)][:2] == [
-        ("8", "the row has 2 cells, the header 4"),
-        ("9", "the row has 5 cells, the header 4"),
-    ]
-    assert "line 10: not used: conf 'x'" in result.err
 
 
 def test_a_declared_scale_rejects_what_lies_outside_it(metacog, tmp_path):
@@ -171,36 +128,6 @@ def test_calibration_needs_a_scale_that_is_declared_or_the_only_usual_one(metaco
     result = metacog("fit", percent, *OK_CONF)
     assert found(result)["brier"]["value"] == pytest.approx(known["brier"]["value"])
     assert "confidence on 0..100, the only usual scale it fits" in result.err
-
-
-@pytest.mark.parametrize("ending", ["parquet", "csv", "json"])
-def test_out_is_written_by_its_ending_with_the_same_columns(metacog, tmp_path, ending):
-    path = written(tmp_path, answers(), ".csv")
-    rows = json.loads(metacog("fit", path, *OK_CONF, "--group", "model").out)
-    out = tmp_path / f"out.{ending}"
-    result = metacog("fit", path, *OK_CONF[:-2], "--group", "model", "--out", out)
-    assert (result.code, result.out) == (0, "")
-    if ending == "parquet":
-        assert pl.read_parquet(out).to_dicts() == rows
-    elif ending == "json":
-        assert json.loads(out.read_text()) == rows
-    else:
-        assert out.read_text().splitlines()[0] == ",".join(rows[0])
-
-
-def test_row_names_without_a_header_are_no_shift_of_the_columns(metacog, file):
-    lines = [
-        f'"{place}"\t{str(bool(ok)).upper()}\t{conf}'
-        for place, (conf, ok) in enumerate(answers().select("conf", "ok").iter_rows())
-    ]
-    made = found(metacog("fit", file("r.tsv", "\n".join(['"ok"\t"conf"', *lines])), *OK_CONF))
-    assert made["accuracy"]["n"] == N and made["accuracy"]["value"] == answers()["ok"].mean()
-
-
-def test_separators_of_empty_columns_are_no_cells_too_many(metacog, file):
-    lines = [f"{ok};{conf};;" for conf, ok in answers().select("conf", "ok").iter_rows()]
-    made = found(metacog("fit", file("s.csv", "\n".join(["ok;conf", *lines])), *OK_CONF))
-    assert made["accuracy"]["n"] == N
 
 
 def test_items_of_binary_responses_are_resampled_whole(metacog, file):

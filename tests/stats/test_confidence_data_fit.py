@@ -62,14 +62,6 @@ def test_counts_are_fitted_and_their_other_columns_kept(metacog, file):
         assert row["n"] == 260 and row["dropped"] == 0
 
 
-def test_wide_lists_and_joined_counts_are_the_same(metacog, file):
-    joined = rows_of(metacog("fit", file("a.csv", "nR_S1,nR_S2\n3;4;5;1,1;2;6;7\n"), "--format", "json"))
-    header = ",".join(f"nR_S{s}_{i}" for s in (1, 2) for i in (1, 2, 3, 4))
-    wide = rows_of(metacog("fit", file("b.csv", f"{header}\n3,4,5,1,1,2,6,7\n"), "--format", "json"))
-    lists = '{"nR_S1": [3, 4, 5, 1], "nR_S2": [1, 2, 6, 7]}\n'
-    assert joined == wide == rows_of(metacog("fit", file("c.jsonl", lists), "--format", "json"))
-
-
 def test_padding_is_used_only_when_asked_for_and_named(metacog, file):
     path = file("counts.csv", "nR_S1,nR_S2\n9;4;4;2;0;0,0;1;3;4;5;6\n")
     raw = by_measure(metacog("fit", path, "--format", "json"))
@@ -136,14 +128,6 @@ def test_without_a_number_of_alternatives_there_is_an_area_and_a_reason(metacog,
 def test_alternatives_outside_two_to_ten_are_refused(metacog, trials, m, said):
     odd = trials.frame.with_columns(options=pl.when(pl.int_range(pl.len()) == 2).then(1).otherwise(4))
     metacog("fit", trials("csv", odd), *RIGHT, "--alternatives", m).refused_in_one_line(said, "from 2 to 10")
-
-
-def test_rows_without_alternatives_are_counted_and_take_no_part(metacog, trials):
-    some = trials.frame.with_columns(options=pl.when(pl.int_range(pl.len()) < 100).then(None).otherwise(5))
-    result = metacog("fit", trials("csv", some), *RIGHT, "--alternatives", "options", "--format", "json")
-    found = by_measure(result)
-    assert found["m_ratio_mafc"]["n"] == found["auroc2"]["n"] - 100
-    assert "100 rows without a number" in result.err
 
 
 def test_unusable_trials_are_dropped_and_counted(metacog, trials):
@@ -275,13 +259,6 @@ def test_files_that_hold_no_counts_are_refused_in_one_line(metacog, file, name, 
 )
 def test_options_that_do_not_fit_together_are_refused_in_one_line(metacog, trials, options, said):
     metacog("fit", trials(), *options).refused_in_one_line(said)
-
-
-def test_missing_files_and_folders_are_refused_in_one_line(metacog, tmp_path):
-    metacog("fit", tmp_path / "nope.csv").refused_in_one_line("no such file")
-    folder = tmp_path / "folder.parquet"
-    folder.mkdir()
-    metacog("fit", folder).refused_in_one_line("is a folder; give a file")
 
 
 def test_trials_of_one_class_or_without_a_usable_one_have_statuses(metacog, trials):

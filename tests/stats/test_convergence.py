@@ -65,11 +65,6 @@ def test_what_has_no_correlation_says_why(x, y, words):
         assert found.value is None and words in found.status
 
 
-def test_few_respondents_are_said_to_be_few():
-    found = rank_correlation([1, 2, 3, 4, 5], [2, 1, 4, 3, 5], 100, 1)
-    assert found.value == pytest.approx(0.8) and found.status == "few respondents: 5"
-
-
 def test_measures_that_are_all_noise_have_no_corrected_correlation():
     found = disattenuated([1, 2, 3, 4], [4, 1, 3, 2], [9] * 4, [9] * 4, 50, 1)
     assert found.value is None and found.status == convergence.UNRELIABLE

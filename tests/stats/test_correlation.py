@@ -40,12 +40,3 @@ def test_too_few_points_and_flat_data_say_why():
     assert regression([2, 2, 2], [1, 2, 3]).status == "no spread in x"
     flat = regression([1, 2, 3], [0.1, 0.1, 0.1])
     assert (flat.slope, flat.r, flat.p, flat.status) == (0.0, None, None, "no spread in y")
-
-
-def test_huge_and_tiny_numbers_neither_overflow_nor_vanish():
-    x, y = np.array([1.0, 2, 3, 5]), np.array([2.0, 1, 4, 4])
-    plain = regression(x, y)
-    for size in (1e-30, 1e30):
-        scaled = regression(x * size, y * size)
-        assert scaled.slope == pytest.approx(plain.slope)
-        assert scaled.p == pytest.approx(plain.p)

@@ -54,14 +54,6 @@ def test_groups_are_the_tables_of_their_own_trials(rows):
     assert one.dropped[0] == alone.dropped[0]
 
 
-def test_highest_confidence_lies_at_the_ends():
-    table = counts_from_trials([0, 0, 1, 1], [0, 0, 1, 1], [3, 1, 1, 3], 3)
-    assert table.n_s1.tolist() == [[1, 0, 1, 0, 0, 0]]
-    assert table.n_s2.tolist() == [[0, 0, 0, 1, 0, 1]]
-    right, wrong = table.by_confidence
-    assert right.tolist() == [[2, 0, 2]] and wrong.tolist() == [[0, 0, 0]]
-
-
 def test_masked_trials_are_missing_and_no_trials_are_an_empty_cell():
     table = counts_from_trials(np.ma.array([0, 1], mask=[True, False]), [0, 1], [1, 1], 2)
     assert (table.dropped.tolist(), table.n.tolist()) == ([1], [1])
@@ -83,13 +75,6 @@ def test_padding_adds_one_trial_per_class_and_half_a_trial_to_each_outcome(pair)
     assert np.allclose(more.hits - raw.hits, 0.5) and np.allclose(more.false_alarms - raw.false_alarms, 0.5)
     assert (raw.correction, raw.pad) == ("none", 0)
     assert padded(raw, 0) is raw
-
-
-@given(vectors, st.floats(0.001, 3), st.floats(0.001, 3))
-def test_padding_by_parts_is_padding_by_the_sum(pair, one, two):
-    raw = counts(*pair)
-    parts = counts(padded(raw, one).n_s1, padded(raw, one).n_s2)
-    assert np.allclose(padded(parts, two).n_s1, padded(raw, one + two).n_s1)
 
 
 def test_each_correction_is_what_it_says():

@@ -9,29 +9,7 @@ import pytest
 from metacog_pipeline.stats import calibration, coverage, resampling
 from metacog_pipeline.stats.estimate import Estimate, unavailable
 from metacog_pipeline.stats.intervals import proportion
-from metacog_pipeline.stats.mafc.fit import fit
 from tests.proofs import coverage_grid, respondents
-
-
-@pytest.mark.parametrize(
-    ("accuracy", "ratio", "m"), [(0.75, 1.0, 4), (0.9, 0.5, 2), (0.97, 1.0, 6), (0.6, -0.5, 4)]
-)
-def test_a_respondent_has_the_accuracy_and_the_ratio_it_was_made_with(accuracy, ratio, m):
-    cells = respondents.respondent(accuracy, ratio, m)
-    assert cells.sum() == pytest.approx(1) and cells[1::2].sum() == pytest.approx(accuracy)
-    found = fit(cells[None, 1::2] * 1e6, cells[None, 0::2] * 1e6, m)
-    assert found.m_ratio[0] == pytest.approx(ratio, abs=2e-3)
-
-
-def test_samples_repeat_by_their_seed_and_have_the_size_asked_for():
-    cells = respondents.respondent(0.8)
-    one, other = (
-        [each.totals.tolist() for each in respondents.samples(cells, 50, 3, seed=7)] for _ in range(2)
-    )
-    assert one == other and all(sum(each) == 50 for each in one)
-    (runs,) = respondents.samples(cells, 40, 1, seed=1, runs=4, repeated=1.0)
-    assert runs.n_items == 40 and int(runs.totals.sum()) == 160
-    assert (runs.counts.max(axis=1) == 4).all()  # an item is answered alike in every run
 
 
 def test_an_interval_without_ends_covers_nothing_and_is_counted_apart():

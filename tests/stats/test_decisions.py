@@ -18,8 +18,6 @@ from metacog_pipeline.stats.decisions import (
 from metacog_pipeline.stats.type1 import type1_from_table
 from tests.tables import every
 
-finite = st.floats(-50, 50)
-
 
 def draws(seed, mean=1.0, sd=0.1, n=4000):
     return np.random.default_rng(seed).normal(mean, sd, n)

@@ -28,13 +28,6 @@ def test_an_error_that_no_sample_could_make_smaller_has_the_upper_end_of_none(sa
     assert error(1000, 950, said).high == pytest.approx(2.24 * np.sqrt(0.95 * 0.05 / 1000), rel=0.06)
 
 
-def test_an_error_of_rounding_is_an_error_of_none_in_clusters_too():
-    found = calibration.ece_clustered(np.full(1000, 0.95), [1] * 950 + [0] * 50, range(1000), stream=1)
-    assert found.value < 1e-12
-    assert found.low == 0.0
-    assert 0.0140 <= found.high <= 0.0165
-
-
 def test_a_mean_of_squared_gaps_is_not_cut_off_either():
     totals = np.array([49.0, 951.0])
     draws = np.random.default_rng(1).multinomial(1000, totals / 1000, 4000).astype(float)

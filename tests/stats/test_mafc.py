@@ -63,15 +63,6 @@ def test_every_count_ends_in_a_number_or_in_a_reason(right, wrong, m):
     assert math.isnan(area.value) or 0 <= area.low <= area.value <= area.high <= 1
 
 
-@given(COUNTS, COUNTS)
-@settings(max_examples=40, deadline=None)
-def test_exchanging_right_and_wrong_turns_meta_d_round(right, wrong):
-    k = min(len(right), len(wrong))
-    one, two = fit.fit([right[:k]], [wrong[:k]], 4), fit.fit([wrong[:k]], [right[:k]], 4)
-    if np.isfinite(one.meta_d[0]):
-        assert two.meta_d[0] == pytest.approx(-one.meta_d[0], abs=1e-6)
-
-
 @given(COUNTS, COUNTS, st.integers(0, 4))
 @settings(max_examples=40, deadline=None)
 def test_a_rating_that_nobody_used_changes_nothing(right, wrong, place):

@@ -2,12 +2,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import chisquare, norm
+from scipy.stats import norm
 
-from metacog_pipeline.stats.counts import counts_from_trials
 from metacog_pipeline.stats.observers import expected_counts, simulate
 from metacog_pipeline.stats.type1 import type1
-from tests.observers import criteria_around, simulate_trials
+from tests.observers import criteria_around
 
 observers = st.tuples(
     st.floats(-3, 3), st.floats(-1, 2), st.floats(-1.5, 1.5), st.lists(st.floats(0.05, 1), max_size=4)
@@ -66,20 +65,3 @@ def test_draws_have_the_noise_of_answers_and_of_ratings():
     assert table.n_s2.mean(axis=0) == pytest.approx(expected.n_s2[0], rel=0.05)
     assert (table.n == n).all()
     assert table.n2.var() == pytest.approx(n * 0.4 * 0.6, rel=0.06)
-
-
-def test_single_trials_follow_the_same_probabilities():
-    shape = (1.0, 0.7, 0.2, *criteria_around(0.7, 0.2, [0.4, 0.9]))
-    trials = simulate_trials(*shape, 20000, seed=3, p_s2=0.3)
-    table = counts_from_trials(trials.stimulus, trials.response, trials.confidence, 3)
-    assert table.dropped[0] == 0 and table.n[0] == 20000
-    p = cell_probabilities(*shape)[0]
-    for side, row in ((table.n_s1[0], p[0]), (table.n_s2[0], p[1])):
-        assert chisquare(side, row * side.sum()).pvalue > 1e-4
-    assert np.abs(np.diff(trials.stimulus)).sum() > 5000  # in random order
-
-
-def test_observers_without_ratings_and_of_no_sensitivity_are_allowed():
-    table = expected_counts(0, 0.5, 0.3, [], [], 100)
-    assert table.ratings == 1 and type1(table).d[0] == pytest.approx(0, abs=1e-12)
-    assert simulate(0, 0.5, 0.3, [], [], 0, seed=1).n[0] == 0

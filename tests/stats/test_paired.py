@@ -25,11 +25,6 @@ def test_exact_mcnemar_is_the_binomial_test_and_mid_p_lies_below_it(b, c):
     assert result.p_chi2 == pytest.approx(chi2.sf(result.chi2, 1))
 
 
-@pytest.mark.parametrize("b", [1, 4, 30])
-def test_mid_p_of_an_even_split_takes_half_of_the_middle_outcome_off(b):
-    assert paired.mcnemar(b, b).p_mid == pytest.approx(1 - comb(2 * b, b) / 2 ** (2 * b + 1))
-
-
 @pytest.mark.parametrize(("differ", "p_of"), [(12, "p_exact"), (13, "p_chi2")])
 def test_cochrans_q_counts_every_way_up_to_twelve_items_that_differ(differ, p_of):
     first = np.array([1] * (differ - 2) + [0] * 2 + [1] * 5)
@@ -46,11 +41,6 @@ def test_cochrans_q_of_two_models_is_mcnemars_chi_square(rows):
     differ = m.first_only + m.second_only
     assert q.p == pytest.approx(m.p_exact if differ <= 12 else m.p_chi2)
     assert (q.status == "ok") == (m.status == "ok")
-
-
-def test_as_many_right_on_either_side_have_a_mid_p_of_one_less_half_of_that_outcome():
-    assert paired.mcnemar(3, 3).p_mid == pytest.approx(1 - comb(6, 3) / 2**6 / 2)
-    assert paired.mcnemar(1, 1).p_mid == pytest.approx(0.75)
 
 
 def test_cochrans_p_is_exact_up_to_twelve_items_that_differ_and_chi_squares_beyond():

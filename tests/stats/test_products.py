@@ -109,18 +109,3 @@ def test_respondents_on_the_same_items_share_their_sides_and_others_their_own():
     assert found[0, 1].sides[0] is found[0, 2].sides[0] is not found[0, 3].sides[0]
     assert found[0, 3].n_items == 5 and found[0, 3].lost == (1, 0)
     assert found[0, 3].sides[0].observed.tolist() == [[5.0, 5.0]]
-
-
-def test_resamples_that_are_kept_are_the_first_of_all_of_them():
-    asked = np.ones((6, 2), dtype=int)
-    asked[0, 1] = 0
-    (every,) = shared_draws(asked[..., None], [(0, 1)], 20, 1)
-    (first,) = shared_draws(asked[..., None], [(0, 1)], 20, 1, kept=5)
-    for one, all_of_one in zip(first.sides, every.sides, strict=True):
-        assert one.drawn.tolist() == all_of_one.drawn[:5].tolist() and one.n_items == all_of_one.n_items == 5
-
-
-def test_no_items_and_no_pairs_are_no_error():
-    assert list(shared_draws(np.zeros((0, 2, 1)), [], 10, 1)) == []
-    (pair,) = shared_draws(np.zeros((3, 2, 1)), [(0, 1)], 10, 1)
-    assert pair.n_items == 0 and pair.sides[0].drawn.shape == (10, 1)

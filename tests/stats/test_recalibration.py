@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 
 from metacog_pipeline.stats.calibration import ece
 from metacog_pipeline.stats.confidence_measures import RANKING, SCALED, of_trials
-from metacog_pipeline.stats.recalibration import isotonic, platt, recalibrated
+from metacog_pipeline.stats.recalibration import platt, recalibrated
 from metacog_pipeline.stats.trials import FOLDS, trials
 
 
@@ -34,28 +34,6 @@ def pooled(shares, weights):
         blocks[place : place + 2] = [[(a * n + b * m) / (n + m), n + m, i + j]]
         place = max(place - 1, 0)
     return np.concatenate([np.full(size, share) for share, _, size in blocks])
-
-
-@given(TABLES)
-def test_isotonic_regression_pools_neighbours_that_fall(cells):
-    table = np.array(cells, dtype=float)
-    n = table[0::2] + table[1::2]
-    used = n > 0
-    (found,) = isotonic(LEVELS, table[None])
-    assert found[used] == pytest.approx(pooled(table[1::2][used] / n[used], n[used]), abs=1e-12)
-    assert (np.diff(found) >= -1e-12).all() and found.min() >= 0 and found.max() <= 1
-
-
-@given(TABLES)
-def test_on_its_own_training_answers_isotonic_recalibration_leaves_no_error_of_its_steps(cells):
-    table = np.array(cells, dtype=float)
-    (q,) = isotonic(LEVELS, table[None])
-    n = table[0::2] + table[1::2]
-    for step in np.unique(q):
-        inside = q == step
-        assert table[1::2][inside].sum() == pytest.approx(step * n[inside].sum(), abs=1e-9)
-    brier = [table[1::2] @ (1 - p) ** 2 + table[0::2] @ p**2 for p in (q, LEVELS)]
-    assert brier[0] <= brier[1] + 1e-9  # the identity rises too, and the steps are the best that rise
 
 
 @given(TABLES)
@@ -144,17 +122,6 @@ def test_every_measure_has_an_interval_or_a_reason(rows, one_item):
         assert each.low is not None or each.status != "ok", (name, each)
         if each.low is not None:
             assert each.low - 1e-9 <= each.value <= each.high + 1e-9, (name, each)
-
-
-def test_too_few_items_for_folds_have_a_reason():
-    found = measures([0.5, 0.9, 0.9, 0.5], [0, 1, 0, 1], stream=1)
-    assert found["ece_platt"].status == "few items: 4" and found["ece_platt"].value is None
-
-
-def test_a_confidence_that_is_no_probability_is_ranked_only():
-    assert tuple(measures([3, 5, 1], [0, 1, 1], probability=False)) == RANKING
-    with pytest.raises(ValueError, match=r"outside 0\.\.1"):
-        measures([3, 5, 1], [0, 1, 1])
 
 
 def test_many_items_with_several_answers_are_drawn_in_groups_that_tell_the_same_error():

@@ -67,13 +67,6 @@ def test_models_are_resampled_over_the_same_items():
     assert ranks.share.tolist() == [[0.0, 1.0], [1.0, 0.0]]
 
 
-def test_resampling_in_blocks_changes_nothing(monkeypatch):
-    table = np.random.default_rng(1).random((3, 20))
-    whole = robust.resampled_locations(table, n_boot=50, seed=2)
-    monkeypatch.setattr("metacog_pipeline.stats.robust._CHUNK", 100)
-    assert np.array_equal(whole, robust.resampled_locations(table, n_boot=50, seed=2))
-
-
 def test_rank_shares_sum_to_one_and_equal_models_share_the_better_rank():
     draws = np.random.default_rng(5).random((500, 4))
     found = robust.rank_distribution(
@@ -82,31 +75,6 @@ def test_rank_shares_sum_to_one_and_equal_models_share_the_better_rank():
     assert found.observed.tolist() == [1, 1, 3, 0]
     assert found.share.sum(axis=1) == pytest.approx([1, 1, 1, 0])
     assert found.low.tolist() == [1, 1, 1, 0] and found.high.tolist() == [3, 3, 3, 0]
-
-
-@every("odd", [None, np.nan, 1e9])
-def test_ranks_to_so_many_digits_are_those_of_rounded_scores(odd):
-    rng = np.random.default_rng(3)
-    scores, draws = rng.random(7).round(2), rng.random((300, 7)).round(1) + 1e-14 * rng.random((300, 7)) - 0.3
-    if odd is not None:
-        draws[::7, 2] = odd
-    found = robust.rank_distribution(scores, draws, digits=12)
-    expected = robust.rank_distribution(scores.round(12), draws.round(12))
-    for name in ("observed", "low", "high", "share"):
-        assert getattr(found, name).tobytes() == getattr(expected, name).tobytes()
-
-
-@every("gaps", [False, True])
-def test_a_location_does_not_depend_on_other_rows_or_on_how_they_lie_in_memory(gaps):
-    rng = np.random.default_rng(4)
-    table = rng.random((6, 23))
-    if gaps:
-        table[1:4, ::2] = table[5] = np.nan
-    for statistic in robust.LOCATIONS:
-        alone = [robust.location(row[None], statistic)[0] for row in table]
-        assert np.array_equal(robust.location(table, statistic), alone, equal_nan=True)
-        if statistic in ("median", "trimmed_mean"):
-            assert np.array_equal(robust.location(np.asfortranarray(table), statistic), alone, equal_nan=True)
 
 
 def test_a_shift_of_ranks_is_counted():

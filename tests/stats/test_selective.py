@@ -77,17 +77,6 @@ def test_the_ratio_is_that_of_the_areas_between_rejection_curves(rows):
     assert found.value == pytest.approx(2 * auroc(level, right).value - 1, abs=1e-12)
 
 
-@given(ROWS, st.floats(0.01, 50), st.floats(-5, 5))
-@settings(max_examples=40, deadline=None)
-def test_only_the_order_of_confidences_counts(rows, scale, shift):
-    level, right = map(np.array, zip(*rows, strict=True))
-    first = selective(level, right, stream=1, n_draws=30)
-    for other in (scale * level + shift, np.exp(level / 3), level**3.0):
-        again = selective(other, right, stream=1, n_draws=30)
-        assert (again.aurc, again.excess_aurc, again.prr) == (first.aurc, first.excess_aurc, first.prr)
-        assert again.curve.risk.tolist() == first.curve.risk.tolist()
-
-
 @given(ROWS)
 @settings(max_examples=40, deadline=None)
 def test_the_areas_lie_between_those_of_the_best_and_the_worst_order(rows):
@@ -97,16 +86,6 @@ def test_the_areas_lie_between_those_of_the_best_and_the_worst_order(rows):
     area = aurc_statistic(table(rows))[0]
     assert least - 1e-12 <= area <= most + 1e-12
     assert 0 <= excess_aurc_statistic(table(rows))[0] <= 1
-
-
-def test_a_resample_is_counted_as_the_answers_it_holds():
-    rng = np.random.default_rng(1)
-    level, right = rng.integers(0, 5, 40), rng.integers(0, 2, 40)
-    drawn = rng.integers(0, 40, (20, 40))
-    many = np.concatenate([table(list(zip(level[each], right[each], strict=True))) for each in drawn])
-    alone = [selective(level[each], right[each], n_draws=1).aurc.value for each in drawn]
-    assert aurc_statistic(many) == pytest.approx(alone, abs=1e-12)
-    assert np.isnan(aurc_statistic(np.zeros((1, 10)))[0])
 
 
 def test_a_model_that_is_sure_of_the_right_answers_alone_has_no_excess_and_no_interval():
@@ -144,15 +123,3 @@ def test_repeating_every_run_narrows_no_interval_and_counts_no_error_twice():
     assert thrice.sem == pytest.approx(once.sem, rel=0.1)
     few = selective(np.tile([3, 2, 1], 9), np.tile([1, 1, 0], 9), np.tile([0, 1, 2], 9), stream=1).aurc
     assert few.status == "few errors: 1"
-
-
-def test_a_curve_has_at_most_100_points_and_its_last_is_the_share_of_wrong_answers():
-    rng = np.random.default_rng(3)
-    confidence, correct = rng.random(1234), rng.random(1234) < 0.8
-    found = curve(trials(confidence, correct, stream=1))
-    assert len(found.risk) == 100 and found.coverage[-1] == 1 and found.kept[-1] == 1234
-    assert found.risk[-1] == pytest.approx(1 - correct.mean())
-    assert (found.low <= found.risk).all() and (found.risk <= found.high).all()
-    assert (np.diff(found.threshold) <= 0).all() and found.threshold[-1] == confidence.min()
-    sure = np.sort(confidence)[::-1][found.kept - 1]
-    assert found.threshold == pytest.approx(sure)

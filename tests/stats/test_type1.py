@@ -71,17 +71,6 @@ def test_variances_are_the_gradient_of_the_measures_on_that_of_the_rates(cell, s
     assert result.cov_d_c[0] == pytest.approx((spread[1] - spread[0] / s) / (1 + s), rel=1e-7, abs=1e-9)
 
 
-@given(four, slopes)
-def test_units_of_d_a_and_c_a_are_one_factor(cell, s):
-    result = type1_from_table(*cell, s=s)
-    factor = math.sqrt(2 / (1 + s * s)) * s
-    assert result.da[0] == pytest.approx(factor * result.d[0])
-    assert result.ca[0] == pytest.approx(factor * result.c[0])
-    assert result.variance("da")[0] == pytest.approx(factor**2 * result.var_d[0])
-    if s == 1:
-        assert result.da[0] == result.d[0]
-
-
 @given(any_four, st.sampled_from(["none", "pad", "loglinear", "half"]), slopes)
 def test_every_number_that_is_missing_has_a_status_and_no_warning_is_raised(cell, correction, s):
     result = type1_from_table(*cell, correction, s)
@@ -123,12 +112,6 @@ def test_degenerate_cells_say_what_they_are(cell, status, d, c):
     result = type1_from_table(*cell)
     assert result.status[0] == status
     assert result.d[0] == pytest.approx(d, nan_ok=True) and result.c[0] == pytest.approx(c, nan_ok=True)
-
-
-def test_a_padded_empty_class_keeps_its_status():
-    result = type1(padded(counts([0, 0, 0, 0], [1, 2, 3, 4])))
-    assert math.isfinite(result.d[0]) and result.status[0] == "no_s1_trials"
-    assert "S1" in result.estimate("d").status
 
 
 def test_corrections_are_never_implicit_nor_applied_twice():

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import rankdata
 
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.auroc import auroc, auroc_from_patterns, auroc_statistic
-from metacog_pipeline.stats.counts import counts, counts_from_trials, padded
+from metacog_pipeline.stats.counts import counts, padded
 from metacog_pipeline.stats.resampling import Patterns
 from metacog_pipeline.stats.type2 import auroc2, bin_confidence, type2_rates
 
@@ -29,16 +29,6 @@ def test_area_and_interval_of_counts_are_those_of_the_trials(pair):
         assert (one.low, one.high, one.sem) == pytest.approx((other.low, other.high, other.sem), abs=1e-4)
 
 
-@given(vectors)
-def test_swapping_stimuli_keeps_the_area_and_trades_the_responses_rates(pair):
-    one, other = counts(*pair), counts(pair[1][::-1], pair[0][::-1])
-    assert np.allclose(auroc2(one).value, auroc2(other).value, equal_nan=True)
-    a, b = type2_rates(one), type2_rates(other)
-    for first, second in ((a.hr2_rs1, b.hr2_rs2), (a.far2_rs1, b.far2_rs2), (a.hr2_rs2, b.hr2_rs1)):
-        assert np.allclose(first, second, equal_nan=True)
-    assert a.status_rs1.tolist() == b.status_rs2.tolist()
-
-
 @given(vectors, st.integers(0, 5))
 def test_a_rating_nobody_used_changes_no_area(pair, place):
     k = len(pair[0]) // 2
@@ -47,13 +37,6 @@ def test_a_rating_nobody_used_changes_no_area(pair, place):
     one, other = auroc2(counts(*pair)), auroc2(counts(*wider))
     assert np.allclose(one.value, other.value, equal_nan=True)
     assert np.allclose(one.sem, other.sem, equal_nan=True) and one.status[0] == other.status[0]
-
-
-@given(vectors, st.integers(2, 9))
-def test_more_of_the_same_leaves_area_and_rates(pair, times):
-    one, many = counts(*pair), counts(*(np.multiply(times, side) for side in pair))
-    assert np.allclose(auroc2(one).value, auroc2(many).value, equal_nan=True)
-    assert np.allclose(type2_rates(one).hr2_rs1, type2_rates(many).hr2_rs1, equal_nan=True)
 
 
 @given(vectors)
@@ -119,16 +102,6 @@ def test_the_bootstrap_interval_is_about_the_scaled_score(levels):
     assert (boot.low, boot.high) == pytest.approx((delong.low, delong.high), abs=0.006)
 
 
-def test_repeated_items_are_resampled_whole():
-    rng = np.random.default_rng(7)
-    correct = np.repeat(rng.random(150) < 0.6, 4)
-    confidence = np.repeat(np.rint(rng.normal(2 + correct[::4], 1)), 4)
-    items = np.repeat(np.arange(150), 4)
-    clustered = bootstrap(confidence, correct, items, 1000)
-    assert clustered.sem == pytest.approx(auroc(confidence, correct, items).sem, rel=0.1)
-    assert clustered.sem > 1.5 * bootstrap(confidence, correct, np.arange(600), 1000).sem
-
-
 values = st.lists(st.one_of(st.integers(-5, 5), st.just(float("nan"))), max_size=50)
 
 
@@ -150,22 +123,3 @@ def test_bins_without_ties_are_of_equal_size_whatever_the_scale(numbers, bins):
     result = bin_confidence(numbers, bins)
     assert result.sizes.max() - result.sizes.min() <= 1
     assert (bin_confidence(np.exp(np.array(numbers) / 10), bins).rating == result.rating).all()
-
-
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2)), min_size=1, max_size=50))
-def test_groups_are_binned_each_on_their_own(rows):
-    confidence, group = (np.array(column) for column in zip(*rows, strict=True))
-    together = bin_confidence(confidence, 3, group)
-    for one in set(group.tolist()):
-        alone = bin_confidence(confidence[group == one], 3)
-        assert (together.rating[group == one] == alone.rating).all()
-        assert together.status[one] == alone.status[0]
-
-
-@given(scored, st.integers(2, 5))
-def test_binning_only_blurs_what_the_area_sees(rows, bins):
-    confidence, correct = (np.array(column) for column in zip(*rows, strict=True))
-    assume(0 < correct.sum() < len(correct))
-    rating = bin_confidence(confidence, bins).rating
-    table = counts_from_trials(np.ones(len(correct)), correct, rating, bins)
-    assert auroc2(table).n_correct[0] == correct.sum()

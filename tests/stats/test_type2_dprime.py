@@ -57,13 +57,6 @@ def test_joint_false_answer_rates_are_shares_of_all_items(kinds):
         assert result.estimate("yfr").n == sum(kinds)
 
 
-@given(tables)
-def test_saying_no_for_yes_turns_the_sign(kinds):
-    one, other = of(kinds, "loglinear"), of((kinds[1], kinds[0], kinds[3], kinds[2]), "loglinear")
-    assert other.d[0] == pytest.approx(-one.d[0], abs=1e-12)
-    assert math.isfinite(one.d[0]) and one.correction == "loglinear"
-
-
 def test_corrections_change_the_rates_and_nothing_else():
     plain, half = type2_dprime(10, 0, 10, 10), type2_dprime(10, 0, 10, 10, "half")
     assert plain.status[0] == "infinite" and math.isinf(plain.d[0])

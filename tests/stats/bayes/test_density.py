@@ -83,32 +83,6 @@ def test_the_gradient_is_the_slope_of_the_density(k, conditional, seed):
     assert np.abs(slopes - gradient)[smooth].max(initial=0.0) < 1e-6 * scale
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_points_far_from_any_mass_have_a_value_or_none_and_raise_nothing():
-    model = subject_model(np.array([9.0, 1, 0, 0]), np.array([0.0, 2, 3, 7]))
-    points = np.random.default_rng(0).standard_normal((200, model.dim)) * 200
-    value, _ = model(points)
-    assert not np.isposinf(value).any()
-
-
-def test_swapping_the_stimuli_mirrors_the_density():
-    rng = np.random.default_rng(5)
-    n_s1, n_s2 = a_table(rng, 4)
-    model, mirror = subject_model(n_s1, n_s2), subject_model(n_s2[::-1], n_s1[::-1])
-    points = model.guess() + 0.3 * rng.standard_normal((10, model.dim))
-    mirrored = np.concatenate([-points[:, :1], points[:, 1:3], points[:, 6:], points[:, 3:6]], axis=1)
-    assert np.allclose(model(points)[0], mirror(mirrored)[0], rtol=1e-12)
-
-
-def test_the_cuts_are_ordered_around_c1():
-    model = subject_model(*a_table(np.random.default_rng(2), 5))
-    points = model.guess() + 0.5 * np.random.default_rng(3).standard_normal((4, 7, model.dim))
-    named = model.parameters(points)
-    assert named["t2c_rs1"].shape == named["t2c_rs2"].shape == (4, 7, 4)
-    along = np.concatenate([named["t2c_rs1"], named["c1"][..., None], named["t2c_rs2"]], axis=2)
-    assert (np.diff(along, axis=2) > 0).all()
-
-
 @pytest.mark.proof
 def test_without_data_c1_d1_and_meta_d_keep_their_priors():
     model = subject_model(np.zeros(8), np.zeros(8))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from metacog_pipeline.stats.bayes.diagnostics import columns, diagnose, summarise, with_ratios
+from metacog_pipeline.stats.bayes.diagnostics import diagnose, summarise, with_ratios
 
 
 def some(seed=0, shape=(4, 300)):
@@ -22,12 +22,6 @@ def test_each_response_has_a_ratio_and_a_difference_of_its_own():
     derived = with_ratios({"d1": 2 * one, "meta_d_rs1": one, "meta_d_rs2": 3 * one})
     assert derived["m_ratio_rs1"].tolist() == [[0.5] * 3] and derived["m_diff_rs2"].tolist() == [[1.0] * 3]
     assert "m_ratio" not in derived
-
-
-def test_vectors_are_taken_apart_by_element():
-    names = [name for names, _ in columns(some() | {"cuts": np.zeros((2, 5, 2, 2))}) for name in names]
-    assert names[-6:] == ["m_ratio", "m_diff", "cuts[1,1]", "cuts[1,2]", "cuts[2,1]", "cuts[2,2]"]
-    assert {"t2c_rs1[1]", "t2c_rs1[2]"} < set(names)
 
 
 def test_a_summary_is_that_of_the_pooled_draws():

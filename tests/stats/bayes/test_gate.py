@@ -27,10 +27,6 @@ def sampled(draws: int, **how: float) -> tuple[tuple[int, ...], str]:
     return found.draws["x"].shape, found.reason
 
 
-def test_the_first_round_does_for_an_easy_density():
-    assert sampled(300) == ((16, 300), "")
-
-
 def test_each_further_round_draws_twice_as_many():
     shape, reason = sampled(5, rounds=2)
     assert shape == (16, 10) and "of x is" in reason

@@ -7,12 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.stats.counts import Counts, counts, padded
+from metacog_pipeline.stats.counts import Counts, counts
 from metacog_pipeline.stats.metad import REASONS, fit_metad
 from metacog_pipeline.stats.observers import expected_counts
 from tests.tables import every
-
-NUMBERS = ("d1", "c1", "meta_d1", "m_ratio", "meta_c1", "log_likelihood", "t2c_rs1", "t2c_rs2")
 
 
 @st.composite
@@ -66,24 +64,6 @@ def test_an_unused_rating_changes_nothing(table, where):
     if fit.ok[0]:
         same(wider.meta_d1, fit.meta_d1)
         same(wider.log_likelihood, fit.log_likelihood, 1e-9)
-
-
-def test_edges_of_unused_ratings_are_their_neighbours_or_infinite():
-    fit = fit_metad(counts([0, 40, 0, 15, 6, 0, 9, 0], [0, 5, 0, 9, 12, 0, 44, 0]))
-    assert fit.t2c_rs1[0, 0] == -math.inf
-    assert fit.t2c_rs1[0, 1] == fit.t2c_rs1[0, 2] < fit.meta_c1[0]
-    assert fit.t2c_rs2[0, 0] == fit.t2c_rs2[0, 1] > fit.meta_c1[0]
-    assert fit.t2c_rs2[0, 2] == math.inf
-
-
-@settings(max_examples=25, deadline=None)
-@given(tables(least=0), st.floats(0, 1))
-def test_padding_by_the_caller_or_by_the_fit_is_the_same(table, amount):
-    by_fit, by_caller = fit_metad(table, padding=amount), fit_metad(padded(table, amount))
-    for name in NUMBERS:
-        np.testing.assert_array_equal(getattr(by_fit, name), getattr(by_caller, name))
-    assert by_fit.pad == by_caller.pad == amount
-    same(by_fit.n, table.n + 4 * table.ratings * amount, 1e-12)
 
 
 @settings(max_examples=60, deadline=None)
