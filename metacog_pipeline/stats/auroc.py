@@ -9,8 +9,6 @@ interval of `intervals.scaled_score`: DeLong's own covers 39 to 95 % where error
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -103,8 +101,7 @@ def auroc(confidence: ArrayLike, correct: ArrayLike, items: ArrayLike | None = N
     if status is not None:
         return unavailable(len(stated), _method(table, items is not None), status)
     _, item = np.unique(rows, return_inverse=True)
-    scored = _scored(table, item, 2 * index + right, np.ones(len(item), dtype=np.int64))
-    return _with_intervals([scored])[0]
+    return _scored(table, item, 2 * index + right, np.ones(len(item), dtype=np.int64))
 
 
 def auroc_from_patterns(patterns: Patterns) -> Estimate:
@@ -118,17 +115,6 @@ def auroc_from_patterns(patterns: Patterns) -> Estimate:
     >>> auroc_from_patterns(Patterns(np.eye(4, dtype=int), np.array([4, 1, 1, 4]))).value
     0.8
     """
-    return aurocs_from_patterns([patterns])[0]
-
-
-def aurocs_from_patterns(many: Sequence[Patterns]) -> list[Estimate]:
-    """Return `auroc_from_patterns` of each; the intervals of all are searched for together."""
-    found = [_of_patterns(each) for each in many]
-    known = iter(_with_intervals([each for each in found if isinstance(each, _Scored)]))
-    return [next(known) if isinstance(each, _Scored) else each for each in found]
-
-
-def _of_patterns(patterns: Patterns) -> _Scored | Estimate:
     if patterns.counts.shape[1] % 2:
         raise ValueError(f"{patterns.counts.shape[1]} cells are no levels × (wrong, correct)")
     totals = patterns.totals
@@ -156,19 +142,7 @@ def _why_not(table: Ints) -> str | None:
     return ONE_LEVEL if int((table[0::2] + table[1::2] > 0).sum()) == 1 else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Scored:
-    """An area, the items that hold right and wrong answers, its variance (NaN: none), answers and method."""
-
-    value: float
-    right: float
-    wrong: float
-    variance: float
-    n: int
-    method: str
-
-
-def _scored(table: Ints, cluster: Ints, cell: Ints, number: Ints, weights: Ints | None = None) -> _Scored:
+def _scored(table: Ints, cluster: Ints, cell: Ints, number: Ints, weights: Ints | None = None) -> Estimate:
     """Return the area of long-form clusters: ``number`` observations in ``cell`` of ``cluster``, ``weights`` times."""
     wrong, right = table[0::2].astype(np.float64), table[1::2].astype(np.float64)
     n_wrong, n_right = float(wrong.sum()), float(right.sum())
@@ -184,28 +158,13 @@ def _scored(table: Ints, cluster: Ints, cell: Ints, number: Ints, weights: Ints 
         holding = float(weight @ (np.bincount(cluster, weights=number * side, minlength=size) > 0))
         parts.append((np.bincount(cluster, weights=excess * side, minlength=size) / total, holding))
     (a, i_right), (b, i_wrong) = parts
-    n, method = int(table.sum()), _method(table, clustered)
     variance = math.nan
     if i_right >= 2 and i_wrong >= 2:
         items = float(weight.sum())
-        variance = i_right / (i_right - 1) * float(weight @ a**2) + i_wrong / (i_wrong - 1) * float(
-            weight @ b**2
-        )
-        variance = max(variance + 2 * items / (items - 1) * float(weight @ (a * b)), 0.0)
-    return _Scored(value, i_right, i_wrong, variance, n, method)
-
-
-def _with_intervals(scored: Sequence[_Scored]) -> list[Estimate]:
-    value, right, wrong, variance = (
-        np.array([getattr(each, name) for each in scored], dtype=np.float64)
-        for name in ("value", "right", "wrong", "variance")
-    )
-    found = []
-    for each, *ends in zip(scored, *scaled_score(value, right, wrong, variance), strict=True):
-        low, high = map(float, ends)
-        # Perfect separation has no spread at all: a standard error of 0 would claim too much.
-        sem = None if math.isnan(each.variance) or each.value in (0.0, 1.0) else math.sqrt(each.variance)
-        found.append(
-            Estimate(each.value, min(low, each.value), max(high, each.value), each.n, each.method, sem=sem)
-        )
-    return found
+        own = [n / (n - 1) * float(weight @ part**2) for part, n in parts]
+        variance = max(own[0] + own[1] + 2 * items / (items - 1) * float(weight @ (a * b)), 0.0)
+    low, high = map(float, scaled_score(value, i_right, i_wrong, variance))
+    # Perfect separation has no spread at all: a standard error of 0 would claim too much.
+    sem = None if math.isnan(variance) or value in (0.0, 1.0) else math.sqrt(variance)
+    n, method = int(table.sum()), _method(table, clustered)
+    return Estimate(value, min(low, value), max(high, value), n, method, sem=sem)

@@ -296,12 +296,12 @@ class _Reader:
 
     def _binned(self, confidence: Floats, bins: int, cell: Ints, whose: str) -> tuple[Floats, int]:
         there = ~np.isnan(confidence) & self.account.used
-        binned = bin_confidence(np.where(there, confidence, np.nan), bins, cell)
+        rating, status = bin_confidence(np.where(there, confidence, np.nan), bins, cell)
         cells = np.unique(cell[there])
-        empty = int((binned.status[cells] != "ok").sum())
+        empty = int((status[cells] != "ok").sum())
         left = f", ties leaving bins empty in {empty} of {len(cells)} cells" if empty else ""
         self.notes.append(f"confidence{whose} cut into {bins} quantile bins within each cell{left}")
-        return np.where(binned.rating > 0, binned.rating, np.nan).astype(np.float64), bins
+        return np.where(rating > 0, rating, np.nan).astype(np.float64), bins
 
     def _rated(self, rating: Floats, ratings: int, note: str) -> tuple[Floats, int]:
         side = self.column["confidence"]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metacog_pipeline.stats._arrays import Floats, Ints, floats, ratio, same_length, whole
+from metacog_pipeline.stats._arrays import Floats, Ints, floats, mean_ranks, ratio, same_length, whole
 from metacog_pipeline.stats._arrays import counts as whole_counts
 from metacog_pipeline.stats.auroc import area_of, delong
 from metacog_pipeline.stats.counts import Counts
@@ -110,53 +110,32 @@ def auroc2(table: Counts, plus_one: bool = False) -> Auroc2:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Binned:
-    """Continuous confidence as ratings."""
-
-    rating: Ints
-    sizes: Ints
-    dropped: Ints
-    status: Texts
-
-
-def bin_confidence(confidence: ArrayLike, bins: int, groups: ArrayLike | None = None) -> Binned:
-    """Cut a continuous confidence into bins of about equal size, within each group, over all its trials.
+def bin_confidence(confidence: ArrayLike, bins: int, groups: ArrayLike | None = None) -> tuple[Ints, Texts]:
+    """Cut a continuous confidence into bins of about equal size, within each group: ratings 1 .. K, 0 without one; status.
 
     Equal confidences share a bin: a run of ties goes, whole, to the bin its middle rank lies in (rank (i - 1/2) / n times
-    the number of bins, rounded down, plus 1). So bins may come out unequal or empty, which the status says, never an
-    error; any rising change of scale leaves the ratings as they are, and correct and wrong trials share the cuts.
+    the number of bins, rounded down, plus 1). So bins may come out unequal or empty, which the status of the group says;
+    any rising change of scale leaves the ratings as they are, and correct and wrong trials share the cuts.
 
     confidence: shape ``(N,)``: numbers; NaN is missing, ±inf is refused.
     bins: number of bins K.
     groups: shape ``(N,)``: whole numbers from 0, the cell (participant, model) of each trial; None is one cell.
     """
-    k = whole("bins", bins, 1)
-    stated = np.asarray(confidence, dtype=np.float64)
-    missing = np.isnan(stated)
-    stated = floats("confidence", np.where(missing, 0.0, stated))
-    n = len(stated)
-    group = np.zeros(n, dtype=np.int64) if groups is None else whole_counts("groups", groups)
+    k, stated = whole("bins", bins, 1), floats("confidence", confidence, gaps=True)
+    group = np.zeros(len(stated), dtype=np.int64) if groups is None else whole_counts("groups", groups)
     same_length(confidence=stated, groups=group)
-    cells = 1 if groups is None else (int(group.max()) + 1 if n else 0)
-    rating = np.zeros(n, dtype=np.int64)
-    order = np.lexsort((stated, group))
-    order = order[~missing[order]]
-    value, owner = stated[order], group[order]
-    total = np.bincount(owner, minlength=cells)
-    if len(order):
-        first = np.concatenate(([True], (value[1:] != value[:-1]) | (owner[1:] != owner[:-1])))
-        run = np.cumsum(first) - 1
-        start = np.flatnonzero(first)
-        length = np.diff(np.append(start, len(order)))
-        offset = (np.cumsum(total) - total)[owner]
-        # Twice the middle rank of the run, counted from 0 within the group: whole numbers, so no rounding at the cuts.
-        twice = 2 * (start[run] - offset) + length[run]
-        rating[order] = np.minimum(twice * k // (2 * total[owner]), k - 1) + 1
-    kept = rating > 0
-    sizes = np.bincount(group[kept] * k + rating[kept] - 1, minlength=cells * k).reshape(cells, k)
-    status = np.where(total == 0, NO_ITEMS, np.where((sizes == 0).any(axis=1), "ties left bins empty", OK))
-    return Binned(rating, sizes, np.bincount(group[missing], minlength=cells), status)
+    cells = 1 if groups is None else int(group.max(initial=-1)) + 1
+    rating, status = np.zeros(len(stated), dtype=np.int64), np.full(cells, NO_ITEMS, dtype=object)
+    there = np.flatnonzero(~np.isnan(stated))
+    there = there[np.argsort(group[there], kind="stable")]
+    ends = np.cumsum(np.bincount(group[there], minlength=cells))
+    for cell, own in enumerate(np.split(there, ends[:-1])):
+        if len(own):
+            # Twice the middle rank: whole numbers, so no rounding at the cuts.
+            twice = np.rint(2 * mean_ranks(stated[own]) - 1).astype(np.int64)
+            rating[own] = np.minimum(twice * k // (2 * len(own)), k - 1) + 1
+            status[cell] = OK if len(np.unique(rating[own])) == k else "ties left bins empty"
+    return rating, status.astype(np.str_)
 
 
 def outcome_status(n_right: Floats, n_wrong: Floats) -> Texts:
