@@ -191,7 +191,11 @@ def _loglinear_z(one: Floats, other: Floats) -> Floats:
 
 
 def normal_quantile(level: float) -> float:
-    """Return the half width, in standard errors, of a central interval of the given coverage (1.959964 at 0.95)."""
+    """Return the half width, in standard errors, of a central interval of the coverage ``level``.
+
+    >>> round(normal_quantile(0.95), 6)
+    1.959964
+    """
     if not 0 < level < 1:
         raise ValueError(f"level {level} is outside 0..1")
     return -float(ndtri((1 - level) / 2))
