@@ -480,9 +480,6 @@ class Importer:
         ``read(benchmark, file, model, run, pairs, condition, options)`` keeps the rows and returns what was and was not
         taken (`asking.importing.Imported`); ``pairs`` are the texts given to ``--map``, ``options`` an
         `asking.importing.ImportOptions`, which may be left out.
-    misfit
-        ``misfit(benchmark, file, pairs, options)`` returns why a file is not about the benchmark's items, None where it
-        is: a file whose benchmark is not named goes to the only one it fits.
     rules
         ``rules(benchmark)`` are the `asking.import_rules.RowRules` by which a row becomes a reply.
     """
@@ -490,7 +487,6 @@ class Importer:
     fields: tuple[str, ...]
     condition: str
     read: Callable[..., Any]
-    misfit: Callable[..., str | None] | None = None
     rules: Callable[[Any], Any] | None = None
 
 

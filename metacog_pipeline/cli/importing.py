@@ -106,7 +106,7 @@ def _people(
     from metacog_pipeline.interchange import taking
     from metacog_pipeline.scoring import human_respondents
 
-    into = taking.benchmark_of(study, named, file, given["pairs"], options)
+    into = taking.benchmark_of(study, named)
     about = (given["people"], given["pairs"], given["condition"])
     kept, who, left = human_respondents.keep(into, file, *about, options)
     counts = {"kept": kept, "people": who, "not_taken": len(left)}

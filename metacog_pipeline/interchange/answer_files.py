@@ -43,7 +43,6 @@ _MAGIC = (
     (b"<html", "is a web page, not the file it leads to; download the file itself"),
     (b"version https://git-lfs", "is a pointer of Git LFS, not the file; fetch it with git lfs pull"),
 )
-_PLAIN = named.Shape()
 
 
 class FileRow(NamedTuple):
@@ -57,18 +56,17 @@ class FileRow(NamedTuple):
 class AnswerFile:
     """The rows of a file, gone through as often as needed.
 
-    ``columns``: names in order of first appearance, wide columns under their long names. Raises ``StudyError`` when the
+    ``columns``: names in order of first appearance. Raises ``StudyError`` when the
     file is missing, empty, not UTF-8, of an unknown kind, or not what its name says.
     """
 
-    def __init__(self, path: Path, shape: named.Shape = _PLAIN) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         self._kind = kind_of(path)
         self._content = b"" if self._kind == ".parquet" else content(path)
-        self._wide: dict[str, dict[str, str]] = {}
         there: dict[str, None] = {}
         empty = True
-        for row in self._rows():
+        for row in self:
             empty = False
             there.update(dict.fromkeys(row.cells))
             if self._kind in (".csv", ".tsv", ".parquet"):
@@ -79,29 +77,9 @@ class AnswerFile:
             raise StudyError(
                 f"{path}: no line of it is a JSON object; give one with its names in double quotes a line"
             )
-        self._wide = named.wide_columns(shape.wide, list(there))
-        used = {column for columns in self._wide.values() for column in columns.values()}
-        long = [name for columns in self._wide.values() for name in columns]
-        self.columns = [name for name in there if name not in used]
-        self.columns += list(dict.fromkeys([*long, *([named.WIDE_KEY] if self._wide else [])]))
+        self.columns = list(there)
 
     def __iter__(self) -> Iterator[FileRow]:
-        for row in self._rows():
-            if not self._wide or row.broken is not None:
-                yield row
-            else:
-                yield from (FileRow(row.number, cells) for cells in named.long_rows(row.cells, self._wide))
-
-    def has(self, column: str) -> bool:
-        """Whether a column is there, or a dotted path leads somewhere in some row."""
-        if column in self.columns:
-            return True
-        steps = named.path_of(column)
-        if len(steps) < 2 or steps[0] not in self.columns:
-            return False
-        return any(named.walk(row.cells, steps) is not None for row in self)
-
-    def _rows(self) -> Iterator[FileRow]:
         try:
             if self._kind == ".parquet":
                 yield from _parquet_rows(self.path)
@@ -113,6 +91,15 @@ class AnswerFile:
                 yield from _json_lines(self._content)
         except (OSError, ValueError) as error:
             raise _unreadable(self.path, error) from None
+
+    def has(self, column: str) -> bool:
+        """Whether a column is there, or a dotted path leads somewhere in some row."""
+        if column in self.columns:
+            return True
+        steps = named.path_of(column)
+        if len(steps) < 2 or steps[0] not in self.columns:
+            return False
+        return any(named.walk(row.cells, steps) is not None for row in self)
 
 
 class Table:

@@ -315,22 +315,6 @@ class Reader:
         return step
 
     # --- all rows -----------------------------------------------------------------------------------------------------
-    def misfit(self) -> str | None:
-        """Return why the rows read so far are not about the items; None where most of them are.
-
-        A position is one of any benchmark: where nothing else names the items, a key or a correctness must agree.
-        """
-        if len(self._answered) < max(1, len(self.rejected)) and not self._repeated:
-            return self.rejected[0].reason if self.rejected else "no row can be read"
-        if set(self._matched) != {"position"}:
-            return None
-        self._see()
-        try:
-            proven, _ = self._checked(frozenset())
-        except StudyError as error:
-            return str(error).removeprefix(f"{self._path}: ")
-        return None if proven else "positions alone do not tell whose items they are"
-
     def _see(self) -> list[str]:
         """Read the replies to every item; return what cannot be read."""
         problems: list[str] = []

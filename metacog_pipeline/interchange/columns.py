@@ -6,7 +6,7 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,6 @@ from metacog_pipeline.stats.confidence_words import TRUTHS as TRUTHS
 
 #: What a cell begins with that a spreadsheet would run; the full-width ones fool spreadsheets too.
 RUN_BY_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-WIDE_KEY = "wide"  # the column that holds what * stood for
 COMMA_NUMBER = r"^\s*[-+]?\d+(?:,\d+)+(?:\.\d+)?\s*%?\s*$"
 _COMMA = re.compile(COMMA_NUMBER)
 _PART = re.compile(r"\.?([^.\[\]]+)|\[(\d{1,6})\]")
@@ -102,46 +101,11 @@ def walk(value: Any, steps: Iterable[str | int]) -> Any:
     return value
 
 
-def wide_columns(patterns: Sequence[str], columns: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Return {what * stands for: {plain name: column}}, in the order of the columns.
-
-    Raises ``StudyError`` for a pattern without exactly one *, one no column fits, or a plain name that is taken.
-    """
-    found: dict[str, dict[str, str]] = {}
-    for pattern in patterns:
-        before, star, after = pattern.partition("*")
-        if not star or "*" in after or not before + after:
-            raise StudyError(f"--wide {pattern}: give names with one *, as in --wide 'conf_*' 'correct_*'")
-        start, least = before.rstrip("_-. "), len(before) + len(after)
-        name = f"{start}{after if start else after.lstrip('_-. ')}" or pattern
-        fits = [c for c in columns if c.startswith(before) and c.endswith(after) and len(c) > least]
-        if not fits:
-            raise StudyError(
-                f"--wide {pattern}: no column fits it; the columns are: {', '.join(columns)[:300]}"
-            )
-        if name in columns and name not in fits:
-            raise StudyError(f"--wide {pattern}: there is a column {name!r} already; rename it")
-        for column in fits:
-            found.setdefault(column[len(before) : len(column) - len(after)], {})[name] = column
-    return found
-
-
-def long_rows(cells: Mapping[str, Any], wide: Mapping[str, Mapping[str, str]]) -> Iterator[dict[str, Any]]:
-    """Yield one row per key of a wide row; a key with nothing in any of its columns has none."""
-    used = {column for columns in wide.values() for column in columns.values()}
-    rest = {name: value for name, value in cells.items() if name not in used}
-    for key, columns in wide.items():
-        own = {name: cells.get(column) for name, column in columns.items()}
-        if not all(missing(value) for value in own.values()):
-            yield {**rest, **own, WIDE_KEY: key}
-
-
 # --- what a command line says of them ---------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How cells are found in a table: ``wide`` patterns with one *, and ``words`` with their values, both as given."""
+    """What is said of the cells of a table: ``words`` with their values, as given."""
 
-    wide: tuple[str, ...] = ()
     words: Mapping[str, str] = field(default_factory=dict)
 
     def word(self, value: Any) -> Any:

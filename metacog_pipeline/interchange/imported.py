@@ -41,7 +41,7 @@ class ImportOptions:
 
     trust: tuple[str, ...] = ()  # fields or columns whose disagreement with the items is taken
     scale: columns.Scale | None = None  # of confidence; None for the benchmark's own
-    shape: columns.Shape = field(default_factory=columns.Shape)  # wide columns, and words for values
+    shape: columns.Shape = field(default_factory=columns.Shape)  # words for values
     from_one: bool = False  # positions begin at 1
     show: Callable[[str], None] | None = None  # gets each line of the summary before anything is kept
     also: Callable[[int], Mapping[str, Any]] | None = None  # row → what else is known of its records

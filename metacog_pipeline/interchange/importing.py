@@ -7,12 +7,9 @@ shown before anything is kept. What is kept is kept at once or not at all.
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +19,7 @@ from metacog_pipeline.benchmark.contract import Importer
 from metacog_pipeline.errors import SourceError, StudyError, one_line
 from metacog_pipeline.interchange import study_files
 from metacog_pipeline.interchange.answer_files import AnswerFile, Table
-from metacog_pipeline.interchange.answers import Items, Reader, read_groups
+from metacog_pipeline.interchange.answers import read_groups
 from metacog_pipeline.interchange.columns import absent, cell, missing
 from metacog_pipeline.interchange.import_cells import RowError, shown, whole
 from metacog_pipeline.interchange.import_columns import (
@@ -43,7 +40,6 @@ from metacog_pipeline.transcripts.store import keep_whole, kept_records
 __all__ = ["ImportOptions", "Imported", "Rejected", "imported_record", "importer_of", "replayed_partition"]
 Who = tuple[str, int]  # a model and a run
 MOST_RUNS, MOST_PEOPLE = 99, 10_000
-_TRIED = 200  # rows from which it shows whether a file is about a benchmark's items
 _NUMBERED = re.compile(r"[^\W\d]{1,20}[\s_#-]{0,3}(\d{1,3})")
 
 
@@ -56,11 +52,8 @@ def importer_of(rules: type[RowRules]) -> Importer:
     ) -> Imported:  # fmt: skip
         return import_file(rules, benchmark, file, model, run, pairs, condition, options or ImportOptions())
 
-    def fits(benchmark: Any, file: Path | Table, pairs: Sequence[str], options: ImportOptions) -> str | None:
-        return misfit(rules, benchmark, file, pairs, options)
-
     fields = (*ITEM_FIELDS, *rules.own, RESPONSE, "condition", *CHECKS)
-    return Importer(fields, rules.condition, read, fits, rules)
+    return Importer(fields, rules.condition, read, rules)
 
 
 def import_file(
@@ -77,9 +70,7 @@ def import_file(
     own, rows = built(rules, benchmark), _rows(file, options)
     columns = resolved(rows.path, rows, own, parse_mapping(pairs, fields_of(own), own.also))
     group, names = _grouped(rows, columns, study, model, run)
-    with _nothing_collected():
-        found = _merged(rows.path, *_read(own, rows, columns, pairs, condition, options, group))
-    _refuse_several(rows, columns, model, found)
+    found = _merged(rows.path, *_read(own, rows, columns, pairs, condition, options, group))
     show = options.show or (lambda line: None)
     for line in found.summary:
         show(line)
@@ -116,7 +107,7 @@ def read_respondents(
         rules = built(benchmark.importer.rules, benchmark)
     except SourceError as error:
         raise StudyError(str(error)) from None
-    rows, people = AnswerFile(file, options.shape), set[str]()
+    rows, people = AnswerFile(file), set[str]()
     if not rows.has(column):
         raise StudyError(
             f"{file}: --people {column}: no such column; the columns are: {', '.join(rows.columns)}"
@@ -139,37 +130,6 @@ def read_respondents(
     return {who: one.records for (who, _), one in found.items() if one.records}, list(merged.rejected)
 
 
-def misfit(
-    rules: Callable[[Any], RowRules],
-    benchmark: Any,
-    file: Path | Table,
-    pairs: Sequence[str],
-    options: ImportOptions,
-) -> str | None:
-    """Return why a file is not about a benchmark's items; None where most of its first rows are."""
-    try:
-        own, rows = built(rules, benchmark), _rows(file, options)
-        columns = resolved(rows.path, rows, own, parse_mapping(pairs, fields_of(own), own.also))
-    except (StudyError, SourceError) as error:
-        path = file if isinstance(file, Path) else file.path
-        return str(error).removeprefix(f"{path}: ")
-    items = Items(own, columns, first=int(options.from_one))
-    reader = Reader(rows.path, own, columns, options, own.condition, items)
-    for row in islice(rows, _TRIED):
-        reader.take(row)
-    return reader.misfit()
-
-
-def takes(benchmark: Any, pairs: Sequence[str]) -> bool:
-    """Whether a benchmark has every field that is mapped."""
-    rules = None if benchmark.importer is None else benchmark.importer.rules
-    try:
-        own = None if rules is None else built(rules, benchmark)
-        return own is not None and parse_mapping(pairs, fields_of(own), own.also) is not None
-    except (StudyError, SourceError):
-        return False
-
-
 def built(rules: Callable[[Any], RowRules], benchmark: Any) -> RowRules:
     """Return the rules of a benchmark's rows, with its items built where they are stale."""
     benchmark.context.study.prepare()
@@ -180,7 +140,7 @@ def built(rules: Callable[[Any], RowRules], benchmark: Any) -> RowRules:
 
 # --- reading ----------------------------------------------------------------------------------------------------------
 def _rows(file: Path | Table, options: ImportOptions) -> AnswerFile | Table:
-    return AnswerFile(file, options.shape) if isinstance(file, Path) else file
+    return AnswerFile(file) if isinstance(file, Path) else file
 
 
 def _read(
@@ -199,18 +159,6 @@ def _read(
     mapped = (pair.partition("=")[0] for pair in pairs)
     given = frozenset(rules.also.get(field, field) for field in mapped)
     return read_groups(rules, rows, columns, usual, options, given, group)
-
-
-@contextlib.contextmanager
-def _nothing_collected() -> Iterator[None]:
-    """Look for no garbage meanwhile: of a million rows, none of which refers to another, that takes most of the time."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _merged(path: Path, found: Mapping[Who, Imported], rejected: Sequence[Rejected]) -> Imported:
@@ -282,23 +230,6 @@ def _grouped(
 def _said(cells: Mapping[str, Any], column: str | None) -> str:
     value = None if column is None else cells.get(column)
     return "" if absent(value) else str(value).strip()
-
-
-def _refuse_several(
-    rows: AnswerFile | Table, columns: Mapping[str, str], model: str | None, found: Imported
-) -> None:
-    """Refuse a table of several models that is given as one's: which of them is meant?"""
-    if model is None or sum("is given twice" in each.reason for each in found.rejected) < 2:
-        return
-    column = first_named(USUAL_NAMES["model"], unclaimed(rows.columns, columns.values()))
-    names = (
-        {one_line(str(row.cells.get(str(column))), 40): None for row in rows} if column is not None else {}
-    )
-    if len(names) > 1:
-        raise StudyError(
-            f"{rows.path}: column {column!r} names {len(names)} models, {', '.join(list(names)[:5])}; leave --model out; "
-            "nothing was kept"
-        )
 
 
 # --- keeping ----------------------------------------------------------------------------------------------------------

@@ -34,6 +34,11 @@ class Question(Item):
     tolerance: float = 0.0
     unit: str = ""
     group: str = ""
+    own: tuple[tuple[str, str], ...] = ()  # further columns of its file: never asked, no part of what it is
+
+    def asked_and_scored_by(self) -> Any:
+        """Return what decides how the question is asked and scored: not the further columns of its file."""
+        return {name: value for name, value in super().asked_and_scored_by().items() if name != "own"}
 
     @property
     def cluster(self) -> str:

@@ -34,21 +34,19 @@ NAMES = {
 }  # fmt: skip
 #: Columns of a passage that a question is about; it is asked, and known, together with its question.
 CONTEXT = ("context", "passage", "article", "paragraph", "story", "premise", "document", "background")
+LONGEST = 100_000  # characters of a question
+_OF_QUESTION = ("item_id", "id", "dataset", "kind", "group", "reject", "tolerance", "unit", "position")
+_MOST_OWN, _LONGEST_OWN = 20, 200  # further columns of a file, characters of a cell
 #: Signs of arithmetic: a hyphen within words is none.
 _SIGNS = re.compile(r"[+*/=<>^%√±×÷≤≥≠]|(?<![^\W\d_])[-−](?![^\W\d_])")
-LONGEST = 100_000  # characters of a question
 _SOLVED = re.compile(r"(?:\A|\s)####[ \t]*([^\n#]{1,200})\Z")  # as GSM8K ends its solutions
 _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
-_MONEY = "$€£"
 _POINT_ZERO = re.compile(r"(?<=\d)\.0+\Z")
 # A letter or number in front of an option's text: "A) red", "(b)red", "2. blue", "Ａ、红"; "(A) and (B)" has none.
 _MARKED = re.compile(
     r"\s*(?:[(（]([^\W_]{1,2})[)）]|([^\W_]{1,2})(?:[)）．、：]|[.:](?=\s|[^\x00-\x7f])))\s*(?=\S)(?!(?:and|or|only|alone)\b)"
 )
 _SERIES = (tuple(LETTERS), tuple(map(str, range(1, 11))))
-_ARRAY = re.compile(
-    r"\barray\((?=\[)|(?<=\]),\s{0,20}dtype=\w{1,20}\)|(?<=\])\)"
-)  # as NumPy is written into a cell
 _OPTION = re.compile(r"(?:option|opt|choice|op|answer|ending)?[_\s-]?([a-j]|\d)", re.IGNORECASE)
 # Columns with the wrong options alone, as GPQA ("Incorrect Answer 1"), SciQ and quizzes have them.
 _WRONG = re.compile(r"(?:(?:incorrect|wrong)_(?:answer|option|choice)|distractor)s?(?:_?(?:[a-j]|\d))?")
@@ -63,10 +61,11 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
 
     Columns: ``question``, ``answer`` or a list ``answers``, ``options`` or a column for each, ``kind``, ``id``,
     ``dataset``, ``group``, ``reject``, ``tolerance``, ``unit``; other names of some are known. The right option is named by
-    its letter, its text, its label or its place from 0; where only wrong ones are listed, it is the answer.
+    its letter, its text, its label or its place from 0. Further plain columns stay with the question as ``own``.
     """
     names = tuple(map(str, cells))
-    cells = {each: cells[name] for each, name in _plainly(names).items()}
+    plain = _plainly(names)
+    cells = {each: cells[name] for each, name in plain.items()}
     question = _first(cells, *NAMES["question"])
     if question is None:
         there = ", ".join(name[:40] for name in names[:20])
@@ -76,7 +75,11 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
         question = f"{passage.strip()}\n\n{question}"
     if not isinstance(question, str) or len(question) > LONGEST:
         raise ValueError(f"question must be a text of at most {LONGEST} characters")
-    given, right = _given(cells, names)
+    given, right, parts = _first(cells, *NAMES["options"]), _first(cells, *NAMES["answer"]), dict[str, str]()
+    if given is None and (parts := option_columns(names)):
+        given = texts_of([cells[compared_name(column)] for column in parts.values()])
+    if given is None and KINDS.get(str(cells.get("kind") or "choice").strip().casefold()) == "choice":
+        given, right = _among_wrong(cells, right) or (None, right)
     options, labels = options_of(given), labels_of(given)
     try:
         answers = [by_label(each, labels) for each in right_answers(right)]
@@ -89,25 +92,47 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
     forms, rejected = [*map(str, answers)], tuple(map(str, listed(cells.get("reject"))))
     if twice := next((each for each in forms if each in rejected), None):
         raise ValueError(f"answer {twice[:40]!r} stands in reject too; take it out of one")
+    name = _first(cells, "item_id", "id")
+    name = int(name) if isinstance(name, float) and name.is_integer() else name
+    taken = {*_OF_QUESTION, *CONTEXT, *(each for known in NAMES.values() for each in known)}
+    taken |= {compared_name(each) for each in parts.values()} | {
+        each for each in cells if _WRONG.fullmatch(each)
+    }
     return {
-        "item_id": _name_of(cells) or f"q-{content_digest(question, options)}",
+        "item_id": f"q-{content_digest(question, options)}" if name is None else one_line(str(name), 200),
         "dataset": "own",
         "task": one_line(" ".join(str(cells.get("dataset") or dataset).split()), 80),
         **{"question": question, "kind": kind, "options": options, "answer": forms[0] if forms else ""},
         **{"accept": tuple(forms[1:]), "reject": rejected, "tolerance": _tolerance(cells.get("tolerance"))},
         **{"unit": unit, "group": str(cells.get("group") or "")},
+        "own": _own({plain[each]: cells[each] for each in cells if each not in taken}),
     }
+
+
+def _own(cells: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return further plain columns of a file as they are: what a question is about, its source, its difficulty."""
+    plain = {
+        name: str(value)[:_LONGEST_OWN]
+        for name, value in cells.items()
+        if isinstance(value, str | int | float) and not absent(value)
+    }
+    return tuple(plain.items())[:_MOST_OWN]
 
 
 def _of_kind(
     cells: Mapping[str, Any], options: tuple[str, ...], answers: list[Any]
 ) -> tuple[str, tuple[str, ...], list[Any]]:
     """Return kind, options and right answers; of a choice the letter is right."""
-    kind = KINDS.get(str(cells.get("kind") or _usual_kind(options, answers)).strip().casefold())
+    said = [str(each).strip().casefold() for each in answers]
+    usual = "choice" if options else "text"
+    if answers and not options:
+        usual = "number" if all(number(each) is not None for each in answers) else usual
+        usual = "true_false" if {*said} <= {"true", "false"} else usual
+    kind = KINDS.get(str(cells.get("kind") or usual).strip().casefold())
     if kind is None:
         raise ValueError(f"kind is {cells['kind']!r}; use one of {', '.join(KINDS)}")
     if kind == "true_false":
-        kind, options, answers = "choice", ("True", "False"), [_true_or_false(each) for each in answers]
+        kind, options, answers = "choice", ("True", "False"), [_true_or_false(each) for each in said]
     if not answers and kind != "graded":
         raise ValueError("there is no answer; give answer, or a list answers")
     if kind == "choice" and not options:
@@ -122,14 +147,6 @@ def _of_kind(
     return kind, options, answers
 
 
-def _usual_kind(options: Sequence[str], answers: Sequence[Any]) -> str:
-    if options:
-        return "choice"
-    if answers and all(str(each).strip().casefold() in ("true", "false") for each in answers):
-        return "true_false"
-    return "number" if answers and all(number(each) is not None for each in answers) else "text"
-
-
 @lru_cache(maxsize=64)
 def _plainly(names: tuple[str, ...]) -> dict[str, str]:
     """Return the column of each plain name; one that is spelled so comes first."""
@@ -142,15 +159,7 @@ def _first(cells: Mapping[str, Any], *names: str) -> Any:
     return next((each for each in found if str(each).strip()), None)
 
 
-def _name_of(cells: Mapping[str, Any]) -> str:
-    """Return the id a row gives, of 1.0 the 1; "" where it gives none."""
-    name = _first(cells, "item_id", "id")
-    name = int(name) if isinstance(name, float) and name.is_integer() else name
-    return "" if name is None else one_line(str(name), 200)
-
-
-def _true_or_false(answer: Any) -> str:
-    said = str(answer).strip().casefold()
+def _true_or_false(said: str) -> str:
     found = {"a": True, "b": False, "1": True, "0": False}.get(said, truth(said))
     if found is None:
         raise ValueError(f"answer {said[:40]!r} is neither true nor false")
@@ -164,6 +173,7 @@ def _tolerance(given: Any) -> float:
     return found
 
 
+# --- identity ---------------------------------------------------------------------------------------------------------
 def flat(text: str) -> str:
     """Return a text without case, accents and punctuation, one space between words."""
     decomposed = unicodedata.normalize("NFD", text.casefold().translate(_LETTERS_WITHOUT_ACCENT))
@@ -178,13 +188,12 @@ def content_digest(question: str, options: Sequence[str]) -> str:
 
 @lru_cache(maxsize=4096)
 def identity(question: str, options: tuple[str, ...]) -> str:
-    """Return what tells one question from another whatever order its options stand in."""
+    """Return what tells one question from another whatever order its options stand in; 2 + 3 is not 2 - 3."""
     told = [_with_signs(question), *sorted(map(_with_signs, options))]
     return sha256_hex(canonical_json(told))[:16]
 
 
 def _with_signs(text: str) -> str:
-    """Return a text as `flat` has it, with the signs without which 2 + 3 and 2 - 3 would be the same."""
     signs = _SIGNS.findall(text)
     return f"{flat(text)} {' '.join(signs)}" if signs else flat(text)
 
@@ -251,7 +260,7 @@ def quantity(text: str) -> tuple[str, str] | None:
     >>> quantity("$1,200"), quantity("12.5 km"), quantity("12 monkeys"), quantity("12")
     (('1200', '$'), ('12.5', 'km'), None, None)
     """
-    sign = next((each for each in _MONEY if each in text), "")
+    sign = next((each for each in "$€£" if each in text), "")
     body = text.replace(sign, "").strip()
     found = [*numbers(body)]
     if len(found) != 1 or (found[0].start, found[0].end) != (0, len(body)):
@@ -261,10 +270,10 @@ def quantity(text: str) -> tuple[str, str] | None:
 
 
 def _parsed(text: str) -> Any:
-    """Return the list or object that JSON, Python or NumPy wrote into a cell; the text in a list where it is none."""
+    """Return the list or object that JSON or Python wrote into a cell; the text in a list where it is none."""
     for read in (json.loads, ast.literal_eval):
         try:
-            return read(_ARRAY.sub("", text).strip() if read is ast.literal_eval else text)
+            return read(text.strip())
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             continue
     return [text]
@@ -305,22 +314,11 @@ def _place_of(text: str, options: Sequence[str]) -> int | None:
     place = LETTERS.find(bare.upper()) if len(bare) == 1 else -1
     if not 0 <= place < len(options) or (behind and behind != flat(options[place])):
         return None
-    in_brackets = text.startswith("(") and not marked
     alike = [each for each in options if flat(each) == flat(bare)]
-    return place if marked or in_brackets or len(alike) != 1 else None
+    return place if marked or text.startswith("(") or len(alike) != 1 else None
 
 
 # --- options ----------------------------------------------------------------------------------------------------------
-def _given(cells: Mapping[str, Any], names: Sequence[str]) -> tuple[Any, Any]:
-    """Return the cell with the options, or those of options in columns of their own, and the cell with what is right."""
-    given, right = _first(cells, *NAMES["options"]), _first(cells, *NAMES["answer"])
-    if given is None and (parts := option_columns(names)):
-        given = texts_of([cells[compared_name(column)] for column in parts.values()])
-    if given is None and KINDS.get(str(cells.get("kind") or "choice").strip().casefold()) == "choice":
-        return _among_wrong(cells, right) or (None, right)
-    return given, right
-
-
 def option_columns(there: Sequence[str]) -> dict[str, str]:
     """Return {letter: column} of options in columns of their own, such as ``option_a`` or ``A``; {} without two."""
     groups: dict[str, dict[str, str]] = {}
@@ -341,15 +339,16 @@ def texts_of(parts: Sequence[Any]) -> Sequence[Any] | None:
 
 
 def _among_wrong(cells: Mapping[str, Any], right: Any) -> tuple[list[str], str] | None:
-    """Return wrong options that stand in columns of their own with the right one among them, and its letter in brackets.
+    """Return wrong options that have columns of their own with the right one among them, and its letter in brackets.
 
     Where they carry no letters their order is drawn from their texts: the same question is asked in the same order, and no
     letter is right more often. None where there are no such columns, or not one right answer.
     """
-    parts = [
-        each for name in sorted(filter(_WRONG.fullmatch, cells)) for each in _wrong_of(name, cells[name])
-    ]
-    wrong = [str(each).strip() for each in parts if not absent(each)]
+    wrong = []
+    for name in sorted(filter(_WRONG.fullmatch, cells)):
+        found = listed(cells[name])
+        several = isinstance(cells[name], list | tuple) or len(found) > 1 or not name.endswith("s")
+        wrong += [str(each).strip() for each in found if several and not absent(each)]
     answers = [] if isinstance(right, Mapping) else [str(each).strip() for each in listed(right)]
     if not wrong or len(answers) != 1:
         return None
@@ -362,20 +361,9 @@ def _among_wrong(cells: Mapping[str, Any], right: Any) -> tuple[list[str], str] 
     return options, f"({LETTERS[place : place + 1]})"
 
 
-def _wrong_of(name: str, cell: Any) -> list[Any]:
-    """Return the wrong options of a cell: a list of them, or one where the name of the column says one."""
-    found = listed(cell)
-    return found if isinstance(cell, list | tuple) or len(found) > 1 or not name.endswith("s") else []
-
-
 def options_of(value: Any) -> tuple[str, ...]:
     """Return the texts of options, given as a list, by letter or number, or as text that holds either; ValueError else."""
-    value = _as_given(value)
-    if isinstance(value, Mapping):  # letters with their texts, or a column of texts as some data sets have it
-        value = value.get("text") or [value[name] for name in _in_order(value) if not absent(value[name])]
-    given = _split(value) if isinstance(value, str) else listed(value)
-    while given and absent(given[-1]):  # tables have as many as the longest row
-        given = given[:-1]
+    given = _options(value)
     texts = [each.get("text", each) if isinstance(each, Mapping) else each for each in given]
     for place, each in enumerate(texts):
         if absent(each) or isinstance(each, Mapping | list):
@@ -392,13 +380,12 @@ def options_of(value: Any) -> tuple[str, ...]:
 
 def labels_of(value: Any) -> tuple[str, ...]:
     """Return what options are called where it is not A, B, C and so on, such as 1, 2, 3 of ARC; () else."""
-    value = _as_given(value)
-    if isinstance(value, Mapping):
-        found = listed(value.get("label")) if "text" in value else _in_order(value)
+    given = _as_given(value)
+    if isinstance(given, Mapping):
+        found = listed(given.get("label")) if "text" in given else _in_order(given)
     else:
-        given = _split(value) if isinstance(value, str) else listed(value)
-        found = [each.get("label") for each in given if isinstance(each, Mapping)]
-        found = found or [*_unmarked([str(each) for each in given if not absent(each)])[0]]
+        found = [each.get("label") for each in _options(given) if isinstance(each, Mapping)]
+        found = found or [*_unmarked([str(each) for each in _options(given)])[0]]
     labels = tuple(str(each).strip() for each in found if not absent(each))
     named = len(labels) == len(found) == len(set(labels)) and labels != tuple(LETTERS[: len(labels)])
     return labels if named and len(labels) <= len(LETTERS) else ()
@@ -425,8 +412,22 @@ def _in_order(value: Mapping[Any, Any]) -> list[Any]:
 
 
 def _as_given(value: Any) -> Any:
-    """Return the object or list that a text is, as JSON, Python or NumPy write one; any other value as it is."""
+    """Return the object or list that a text is; any other value as it is."""
     return _parsed(value) if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") else value
+
+
+def _options(value: Any) -> list[Any]:
+    """Return options one by one: of a list, by letter, a column of texts, one a line or by bars."""
+    value = _as_given(value)
+    if isinstance(value, Mapping):
+        value = value.get("text") or [value[name] for name in _in_order(value) if not absent(value[name])]
+    if isinstance(value, str):
+        found = value.split("\n" if "\n" in value.strip() else "|")
+        return [each.strip() for each in found if each.strip()]
+    given = listed(value)
+    while given and absent(given[-1]):  # tables have as many as the longest row
+        given = given[:-1]
+    return given
 
 
 def _unmarked(options: Sequence[str]) -> tuple[tuple[str, ...], Sequence[str]]:
@@ -436,9 +437,3 @@ def _unmarked(options: Sequence[str]) -> tuple[tuple[str, ...], Sequence[str]]:
     if not labels or len(labels) < len(options) or not any(labels == each[: len(labels)] for each in _SERIES):
         return (), options
     return labels, [each[found.end() :] for each, found in zip(options, marks, strict=True) if found]
-
-
-def _split(text: str) -> list[str]:
-    """Return options written one a line, or with bars between them."""
-    found = [each.strip() for each in text.split("\n" if "\n" in text.strip() else "|") if each.strip()]
-    return found if found else []

@@ -123,20 +123,20 @@ def test_a_column_per_step_of_every_item_gives_what_a_row_per_step_gives(into, t
     assert take(made, tmp_path / "b.jsonl", wide, "probe=probe", trust=("run",)).records
 
 
-def imported(tmp_path: Path, *words: str) -> Result:
-    study = ["--study", str(tmp_path / "study.toml")]
-    return CliRunner().invoke(cli, ["import", str(tmp_path / "t.csv"), *study, *words])
-
-
-def test_mapped_fields_of_one_benchmark_name_it(into, tmp_path):
+def test_a_table_about_one_of_several_benchmarks_names_it(into, tmp_path):
     lines = [f"{each.task},{each.position},{each.stimulus},3" for each in into("signaldetection").items]
     (tmp_path / "t.csv").write_text("\n".join(["part,idx,r,confidence", *lines]))
     fields = ("--map", "task=part", "--map", "position=idx", "--map", "decision=r")
-    done = imported(tmp_path, "--model", "theirs", "--run", "1", *fields)
-    assert done.exit_code == 0 and "taken as answers to signaldetection" in done.output
-    assert "name it with --model" in str(imported(tmp_path, "--run", "1", *fields).exception)
-    unknown = str(imported(tmp_path, "--model", "theirs", "--run", "1", "--map", "taks=part").exception)
+    run = CliRunner()
+
+    def done(*words: str) -> Result:
+        return run.invoke(cli, ["import", *words, "--study", str(tmp_path / "study.toml")])
+
+    named = ("signaldetection", str(tmp_path / "t.csv"))
+    assert done(*named, "--model", "theirs", *fields).exit_code == 0
+    assert "name it with --model" in str(done(*named, *fields).exception)
+    unknown = str(done(named[1], "--model", "theirs", "--map", "taks=part").exception)
     assert "--map taks=part" in unknown and "name the benchmark" in unknown
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
-    nothing = imported(tmp_path).output
+    nothing = done(named[1]).output
     assert "columns ignored: a, b" in nothing and "columns used" not in nothing

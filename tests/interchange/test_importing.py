@@ -240,26 +240,6 @@ def test_a_narrower_scale_that_fits_as_well_is_asked_for(benchmark, tmp_path):
         assert take(into, tmp_path / f"{high}.csv", rows, run=2 + high, scale=parse_scale("0..100")).records
 
 
-def test_without_a_name_a_file_goes_to_the_only_benchmark_it_fits(benchmark, path, tmp_path, capsys):
-    from metacog_pipeline.cli import main
-
-    def run(rows: str) -> tuple[int, str, str]:
-        file = tmp_path / "a.csv"
-        file.write_text(rows)
-        with pytest.raises(SystemExit) as ended:
-            main(["import", str(file), "--study", str(path), "--model", "theirs", "--run", "6"])
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    item = benchmark("selfknowledge").items[0]
-    code, out, _ = run(f"id,answer,knows\n{item.item_id},x,yes\n")
-    assert code == 0 and "taken as answers to selfknowledge" in out
-    code, _, err = run("id,answer,knows\nnobody,x,yes\n")
-    assert code == 2 and err.count("\n") == 1
-    none = "no benchmark of the study fits; name one before the file, out of selfknowledge, metacogbench, signaldet"
-    assert none in err
-
-
 def test_of_a_file_that_is_refused_nothing_is_kept(benchmark, tmp_path):
     into = benchmark("metacogbench")
     before = kept(into)
@@ -380,5 +360,3 @@ def test_models_and_runs_of_a_table_are_those_of_its_columns(tmp_path):
     found = into.importer.read(into, file, None, None, (), "dual", ImportOptions())
     assert {(each.model, each.run) for each in found.records} == {("a", 1), ("a", 2), ("b", 1), ("b", 2)}
     assert [each.name for each in load_study(study.path).models] == ["theirs", "a", "b"]
-    with pytest.raises(StudyError, match="column 'model' names 2 models, org/a, b; leave --model out"):
-        into.importer.read(into, file, "theirs", 3, (), "dual", ImportOptions())

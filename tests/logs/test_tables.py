@@ -13,7 +13,7 @@ import pytest
 
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.interchange import columns, taking
+from metacog_pipeline.interchange import columns
 from metacog_pipeline.interchange.imported import ImportOptions
 from metacog_pipeline.interchange.logs import importing, tables
 from metacog_pipeline.interchange.question_rows import question_of
@@ -222,17 +222,18 @@ def test_a_verdict_without_a_key_counts_as_it_stands_and_a_table_without_either_
     assert tables.read(table(tmp_path / "bare.csv", bare), (), PERCENT) is None
 
 
-def test_a_table_about_items_of_the_study_is_left_to_their_benchmark(tmp_path):
-    (tmp_path / "s.toml").write_text(
-        '[study]\nname = "s"\n\n[[models]]\nname = "m"\nprovider = "replay"\n\n[benchmarks.metamedqa]\ndataset = "sample"\n'
-    )
+def test_a_file_is_about_the_benchmark_that_is_named_or_the_only_one_of_the_study(tmp_path):
+    text = '[study]\nname = "s"\n[[models]]\nname = "m"\nprovider = "replay"\n[benchmarks.metamedqa]\ndataset = "sample"\n'
+    (tmp_path / "s.toml").write_text(text)
     study = importing.load_study(tmp_path / "s.toml")
-    path = table(tmp_path / "own.csv", rows())
-    brings = taking.brings_questions
-    assert not brings(study, path, None, (), PERCENT)
-    assert brings(study, path, "questions", (), PERCENT)
-    assert brings(None, path, None, (), PERCENT)
-    assert not brings(None, path, "metamedqa", (), PERCENT)
+    assert (
+        importing.target(study, None) == "metamedqa" and importing.target(study, "questions") == "questions"
+    )
+    assert importing.target(None, None) == "questions"
+    (tmp_path / "s.toml").write_text(text + "[benchmarks.questions]\n")
+    assert importing.target(importing.load_study(tmp_path / "s.toml"), None) == "questions"
+    with pytest.raises(StudyError, match='"metamedq" is not enabled in the study'):
+        importing.target(study, "metamedq")
 
 
 # --- keys as data sets have them, and those that nothing can be read by ------------------------------------------------
@@ -351,7 +352,6 @@ def test_lettered_options_name_the_right_and_the_chosen_one_with_their_letters(t
 LABELLED = (
     {"text": ["u", "v", "w"], "label": ["1", "2", "3"]}, {"1": "u", "2": "v", "3": "w"},
     [{"label": "1", "text": "u"}, {"label": "2", "text": "v"}, {"label": "3", "text": "w"}],
-    "{'text': array(['u', 'v', 'w'], dtype=object), 'label': array(['1', '2', '3'], dtype=object)}",
     "{'label': ['1', '2', '3'], 'text': ['u', 'v', 'w']}",
 )  # fmt: skip
 

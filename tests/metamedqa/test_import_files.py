@@ -128,7 +128,7 @@ def test_positions_and_indices_that_begin_at_1_are_refused_and_can_be_said(tmp_p
     numbers = table(["index", "pred", "conf"], [(n, LETTERS.index(letter) + 1, c) for n, letter, c in said])
     with pytest.raises(StudyError, match="choices are numbers and none is 0, so they seem to begin at 1"):
         take(tmp_path / "b.csv", same, numbers.replace(",6,", ",5,"))
-    words = Shape((), parse_words(["1=A,2=B,3=C,4=D,5=E,6=F"]))
+    words = Shape(parse_words(["1=A,2=B,3=C,4=D,5=E,6=F"]))
     found = take(tmp_path / "b.csv", same, numbers, shape=words)
     assert [record.text for record in found.records] == [f"Answer: {a}\nConfidence: {c}" for _, a, c in said]
 
@@ -157,7 +157,7 @@ def test_text_and_numbers_mixed_in_a_confidence_are_told_with_their_words(tmp_pa
     found = take(tmp_path / "a.csv", shuffled, table(["index", "pred", "conf"], rows))
     assert len(found.records) == 170 and len(found.warnings) == 10 and not found.rejected
     assert "10 not numbers ('quite', 'very': say what words stand for with --map-values)" in found.summary[1]
-    words = Shape((), parse_words(["quite=4,very=5"]))
+    words = Shape(parse_words(["quite=4,very=5"]))
     assert not take(
         tmp_path / "a.csv", shuffled, table(["index", "pred", "conf"], rows), shape=words
     ).warnings

@@ -15,7 +15,7 @@ from typing import Any
 from metacog_pipeline import registry
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmark.bound import bound
-from metacog_pipeline.errors import SourceError, StudyError
+from metacog_pipeline.errors import SourceError, StudyError, suggestion
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.interchange import study_files
 from metacog_pipeline.interchange.answer_files import Table
@@ -67,16 +67,16 @@ def import_log(path: Path, study_path: Path, found: Iterable[Sample], options: L
     """Keep the answers of a log as those of replayed models; StudyError where it is refused, nothing is kept then."""
     samples = list(found)
     study = load_study(study_path) if study_path.exists() else None
-    usable = _usable(path, samples)
+    _usable(path, samples)
     for each in samples:
         each.run += options.run - 1
     names = _models(path, study, samples, options)
-    name = _benchmark(path, study, usable, options)
+    name = target(study, options.benchmark)
     if study is not None and name != own_questions():
         return _about_items(path, study, name, samples, options)
     if unknown := [each for each in options.trust if each not in TRUSTED]:
         raise StudyError(f"--trust {unknown[0]}: give one of {', '.join(TRUSTED)}; nothing was kept")
-    condition = _condition(study, name, usable)
+    condition = _condition(study, name, _usable(path, samples))
     matched = matching.match(path, _items(study, name), samples, options.trust)
     usable = _usable(path, samples)
     tables, lacks = [], None
@@ -161,26 +161,16 @@ def own_questions() -> str:
     return next(name for name in registry.names() if registry.part(name, "Settings").takes_questions)
 
 
-def fits(
-    into: Any, file: Path | Table, pairs: Sequence[str] = (), options: ImportOptions | None = None
-) -> bool:
-    """Whether a table is about the items of a benchmark that can tell."""
-    misfit = None if into.importer is None else into.importer.misfit
-    return misfit is not None and misfit(into, file, pairs, options or ImportOptions()) is None
-
-
-def _benchmark(path: Path, study: Study | None, usable: Sequence[Sample], options: LogOptions) -> str:
-    """Return the benchmark the samples are about: that of the study whose items they ask, else one's own questions."""
+def target(study: Study | None, named: str | None) -> str:
+    """Return the benchmark a file is about: the one named, the only one of the study, else one's own questions."""
     own, enabled = own_questions(), () if study is None else study.enabled
-    if options.benchmark is not None:
-        if options.benchmark != own and options.benchmark not in enabled:
-            raise StudyError(
-                f'import: "{options.benchmark}" is not enabled in the study; it has: {", ".join(enabled) or "none"}'
-            )
-        return options.benchmark
-    first = _table(path, usable[:_TRIED])
-    others = (name for name in enabled if name != own and study is not None)
-    return next((name for name in others if study is not None and fits(bound(study, name), first)), own)
+    name = named or (enabled[0] if len(enabled) == 1 else own)
+    if name != own and name not in enabled:
+        there = ", ".join(enabled) or "none"
+        raise StudyError(
+            f'import: "{name}" is not enabled in the study{suggestion(name, enabled)}; it has: {there}'
+        )
+    return name
 
 
 def _condition(study: Study | None, name: str, usable: Sequence[Sample]) -> str:

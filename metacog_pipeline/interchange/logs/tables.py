@@ -78,7 +78,7 @@ def read(path: Path, pairs: Sequence[str], options: ImportOptions) -> list[Sampl
     Raises ``StudyError`` for a file that cannot be read, confidence on no scale that is known, indices of options of
     which it cannot be told where they begin, and a correctness that disagrees with the key.
     """
-    rows = AnswerFile(path, options.shape)
+    rows = AnswerFile(path)
     try:
         mapping = parse_mapping(pairs, tuple(FIELDS))
     except StudyError as error:
