@@ -63,7 +63,7 @@ REMOVED: Mapping[str, str] = {
     "answer": "use metacog show STUDY ANSWER",
     "batches": "use metacog status STUDY --batches",
     "bundle": "use metacog export STUDY --format bundle",
-    "cite": "use metacog export STUDY --format bibtex",
+    "cite": "see the papers named in the card of metacog export STUDY --format hf",
     "costs": "use metacog status STUDY --costs",
     "daemon": "use dagster-daemon run, or metacog ui STUDY, whose daemon does the same",
     "explain": "use metacog show STUDY BENCHMARK CONDITION MODEL MEASURE",

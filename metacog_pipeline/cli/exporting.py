@@ -1,4 +1,4 @@
-"""``export``: the results of a study in formats that others read, as one archive, or as what to cite."""
+"""``export``: the results of a study in formats that others read, or as one archive."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import PATH, opened, study_argument
 from metacog_pipeline.exporting import FORMATS
 
-BUNDLE, BIBTEX = "bundle", "bibtex"
-_FORM = click.Choice([*FORMATS, BUNDLE, BIBTEX])
+BUNDLE = "bundle"
+_FORM = click.Choice([*FORMATS, BUNDLE])
 
 
 @click.command()
@@ -26,17 +26,9 @@ def export(study_file: Path, target: Path | None, form: str) -> None:
     is asked, and no existing file is overwritten. The same study gives the same bytes.
 
     `bundle` is one archive that a paper can cite: study file, items, every answer, versions, seeds, checksums and all
-    tables; `metacog doctor --bundle` makes the boards again from it. `bibtex` prints what to cite: papers, data sets and
-    software of the boards.
+    tables; `metacog doctor --bundle` rebuilds the boards from it.
     """
-    if form == BIBTEX:
-        from metacog_pipeline.exporting.citing import bibtex
-
-        if target is not None:
-            raise click.UsageError("--to: bibtex is printed; send it to a file with > FILE")
-        text = bibtex(opened(study_file))
-        printing.say(text.rstrip(), bibtex=text)
-    elif form == BUNDLE:
+    if form == BUNDLE:
         from metacog_pipeline.exporting import bundle
 
         made = bundle.write_archive(opened(study_file), target)

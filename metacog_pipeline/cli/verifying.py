@@ -110,8 +110,6 @@ def reproduce_bundle(bundle: Path, target: Path | None, given: Path | None) -> N
     printing.say(version=made.version, here=__version__, home=str(made.home))
     if not made.differ:
         return printing.say(f"{n} of {n} tables are equal byte by byte; the study is in {made.folder}")
-    scores = made.scores if made.version != __version__ else ()
-    printing.say("\n".join(f"  {line}" for line in scores), scores=made.scores)
     printing.flush()
     first, versions = made.differ[0], f"made by version {made.version}, this is {__version__}"
     raise MetacogError(f"{len(made.differ)} of {n} tables differ ({versions}): {first.name}: {first.differs}")

@@ -1,8 +1,8 @@
 """One archive that a paper can cite: what was asked and answered, what it was made with, and every table that came of it.
 
 The archive is a zip whose bytes follow from the study alone. ``metacog.json`` holds the SHA-256 of every other entry and of
-itself. Answers stand as they were kept, without what must not leave (`cleaning`); items whose licence forbids copies stand
-by digest, beside where their sources are found.
+itself. Answers are as they were kept, without what must not leave (`cleaning`); items whose licence forbids copies are
+there by digest, with the addresses of their sources.
 """
 
 from __future__ import annotations
@@ -27,12 +27,9 @@ from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.exporting.citing import bibtex
-from metacog_pipeline.exporting.facts import Facts, may_copy, without_prompts
+from metacog_pipeline.exporting.facts import Facts, may_copy, without_prompts, write_csv
 from metacog_pipeline.exporting.folders import refuse_taken, writable
-from metacog_pipeline.exporting.tables import write_csv
 from metacog_pipeline.files import canonical_json, file_sha256, replacing, sha256_hex
-from metacog_pipeline.home import Home
 from metacog_pipeline.interchange.logs.exported import ABOUT
 from metacog_pipeline.leaderboard.read import one_connection
 from metacog_pipeline.scoring import human_respondents
@@ -47,31 +44,6 @@ _LIBRARIES = ("numpy", "scipy", "polars", "pyarrow", "duckdb")
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # a zip has a time for every entry; all have this one
 
 
-def write(facts: Facts, folder: Path) -> dict[str, Any]:
-    """Write what the archive holds to an empty folder, and return what is in ``metacog.json``."""
-    home = facts.study.home
-    for benchmark in facts.benchmarks():
-        if may_copy(benchmark):
-            _copy(home, folder / "items", benchmark.name)
-        for role, partition in partitions(benchmark):
-            _partition(facts, benchmark, role, partition, folder)
-        _some(human_respondents.path_of(home, benchmark.name), folder / human_respondents.PEOPLE)
-        for path in sorted(home.choices.glob(f"{benchmark.name}_*.json")):
-            _some(path, folder / "choices")
-    (folder / TABLES).mkdir()
-    for name, frame in facts.tables():
-        write_csv(folder / TABLES / f"{name}.csv", frame)
-    (folder / "CITE.bib").write_text(bibtex(facts.study), encoding="utf-8")
-    made = {"python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}}
-    about = facts.write_about(folder, {"format": "bundle", "bundle_format": FORMAT, "libraries": made})
-    (folder / "README.md").write_text(_readme(about), encoding="utf-8")
-    names = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != ABOUT)
-    about["files"] = {path.relative_to(folder).as_posix(): file_sha256(path) for path in names}
-    about[SEAL] = seal_of(about)
-    (folder / ABOUT).write_text(json.dumps(about, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    return about
-
-
 @dataclass(frozen=True, slots=True)
 class Archive:
     """A bundle that was written: its path, the digest that seals it, and how many files it holds."""
@@ -84,7 +56,7 @@ class Archive:
 def write_archive(study: Study, target: Path | None) -> Archive:
     """Write the bundle of ``study``, all of one board, to ``target``; named after study and snapshot where that is None.
 
-    Raises ``StudyError`` if ``target`` is there already or is named as another kind of archive.
+    Raises ``StudyError`` if ``target`` exists or is named as another kind of archive.
     """
     if target is not None and target.suffix.lower() in _OTHER_ARCHIVES:
         raise StudyError(f'--to "{target}": a bundle is a zip archive; give a name that ends in .zip')
@@ -98,6 +70,32 @@ def write_archive(study: Study, target: Path | None) -> Archive:
     return Archive(path, about[SEAL], len(about["files"]))
 
 
+def write(facts: Facts, folder: Path) -> dict[str, Any]:
+    """Write what the archive holds to an empty folder, and return what is in ``metacog.json``."""
+    home = facts.study.home
+    for benchmark in facts.benchmarks():
+        name = benchmark.name
+        items = (item_files.items_path(home, name), *sorted((home.items / name).glob("*.parquet")))
+        for path in items if may_copy(benchmark) else ():  # what each step of the construction made, too
+            _some(path, (folder / "items" / path.relative_to(home.items)).parent)
+        for role, partition in partitions(benchmark):
+            _partition(facts, benchmark, role, partition, folder)
+        _some(human_respondents.path_of(home, name), folder / human_respondents.PEOPLE)
+        for path in sorted(home.choices.glob(f"{name}_*.json")):
+            _some(path, folder / "choices")
+    (folder / TABLES).mkdir()
+    for name, frame in facts.tables():
+        write_csv(folder / TABLES / f"{name}.csv", frame)
+    made = {"python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}}
+    about = facts.write_about(folder, {"format": "bundle", "bundle_format": FORMAT, "libraries": made})
+    (folder / "README.md").write_text(_readme(about), encoding="utf-8")
+    names = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != ABOUT)
+    about["files"] = {path.relative_to(folder).as_posix(): file_sha256(path) for path in names}
+    about[SEAL] = seal_of(about)
+    (folder / ABOUT).write_text(json.dumps(about, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    return about
+
+
 def seal_of(about: dict[str, Any]) -> str:
     """Return the digest of what an archive says of itself, which names the digest of every file in it."""
     return sha256_hex(canonical_json({key: value for key, value in about.items() if key != SEAL}))
@@ -106,20 +104,17 @@ def seal_of(about: dict[str, Any]) -> str:
 def pack(folder: Path, target: Path) -> None:
     """Write a folder as a zip whose bytes follow from the files alone."""
     refuse_taken(target)
-    with (
-        replacing(target) as temporary,
-        zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as out,
-    ):
-        for path in sorted(folder.rglob("*"), key=lambda each: (each.name != "README.md", each.as_posix())):
-            if path.is_file():
-                entry = zipfile.ZipInfo(path.relative_to(folder).as_posix(), _EPOCH)
-                entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
-                with path.open("rb") as source, out.open(entry, "w") as packed:
-                    shutil.copyfileobj(source, packed, 2**20)
+    paths = sorted(folder.rglob("*"), key=lambda each: (each.name != "README.md", each.as_posix()))
+    with replacing(target) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as out:
+        for path in filter(Path.is_file, paths):
+            entry = zipfile.ZipInfo(path.relative_to(folder).as_posix(), _EPOCH)
+            entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            with path.open("rb") as source, out.open(entry, "w") as packed:
+                shutil.copyfileobj(source, packed, 2**20)
 
 
 def partitions(benchmark: Bound) -> Iterator[tuple[str, Partition]]:
-    """Yield every partition behind a benchmark's numbers: who was measured, who judged, who helped to make items."""
+    """Yield every partition the numbers of a benchmark rest on, with its role: helper, respondent or judge."""
     for _, _, partition in construction.helpers(benchmark):
         yield "helper", partition
     for partition in tasks.partitions(benchmark):
@@ -129,7 +124,7 @@ def partitions(benchmark: Bound) -> Iterator[tuple[str, Partition]]:
 
 
 def below(partition: Partition) -> Path:
-    """Return where a partition stands in an archive, and in a home."""
+    """Return the folder of a partition in an archive, and in a home."""
     return Path(partition.folder.key)
 
 
@@ -137,27 +132,16 @@ def _partition(facts: Facts, benchmark: Bound, role: str, partition: Partition, 
     manifest = read_manifest(partition.folder)
     if not manifest:
         return
-    table = read_partition(partition.folder)
-    frame = pl.DataFrame(pl.from_arrow(table)).with_columns(raw_zstd=pl.lit(None, pl.String))
-    cleaned = facts.clean.frame(without_prompts(benchmark, frame))
+    frame = pl.DataFrame(pl.from_arrow(read_partition(partition.folder)))
+    frame = without_prompts(benchmark, frame.with_columns(raw_zstd=pl.lit(None, pl.String)))
     target = folder / below(partition)
     target.mkdir(parents=True)
-    pq.write_table(
-        cleaned.to_arrow().cast(pa.schema(list(ARROW_SCHEMA))), target / ANSWERS, compression="zstd"
-    )
-    current = role != "respondent" or manifest.get("fingerprint") == tasks.fingerprint(benchmark, partition)
-    noted = {
-        **facts.clean.value(manifest),
-        "role": role,
-        "current": current and bool(manifest.get("fingerprint")),
-    }
+    cleaned = facts.clean.frame(frame).to_arrow().cast(pa.schema(list(ARROW_SCHEMA)))
+    pq.write_table(cleaned, target / ANSWERS, compression="zstd")
+    known = manifest.get("fingerprint")
+    current = bool(known) and (role != "respondent" or known == tasks.fingerprint(benchmark, partition))
+    noted = {**facts.clean.value(manifest), "role": role, "current": current}
     (target / NOTED).write_text(json.dumps(noted, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-
-
-def _copy(home: Home, target: Path, name: str) -> None:
-    """Copy the items of a benchmark, and what each step before them made."""
-    for path in (item_files.items_path(home, name), *sorted((home.items / name).glob("*.parquet"))):
-        _some(path, (target / path.relative_to(home.items)).parent)
 
 
 def _some(path: Path, folder: Path) -> None:
@@ -175,11 +159,8 @@ def _readme(about: dict[str, Any]) -> str:
         for row in each["sources"]
         if each["items"] != "copied"
     ]
-    needed = "\n".join(
-        ["", "Their licences forbid copies, so bring these (`--from FOLDER`):", "", *missing, ""]
-        if missing
-        else []
-    )
+    bring = ["", "Their licences forbid copies, so bring these (`--from FOLDER`):", "", *missing, ""]
+    needed = "\n".join(bring) if missing else ""
     return f"""# {about["study"]}
 
 Made by metacog_pipeline {about["version"]}; snapshot {about["snapshot"]}, seed {about["seed"]}.
@@ -187,12 +168,12 @@ Made by metacog_pipeline {about["version"]}; snapshot {about["snapshot"]}, seed 
     pip install metacog-pipeline=={about["version"]}
     metacog doctor --bundle THIS_FILE --to FOLDER
 
-makes the boards and the report again from the answers in here, asks nobody, and says table by table whether each is equal
-byte by byte to `tables/`. With another version it says what differs, and which line of the changelog explains it.
+rebuilds the boards and the report from the answers in here, asks no model, and reports table by table whether each is equal
+byte by byte to `tables/`. With another version it reports what differs.
 
 - `study.toml`: what was asked and how; `transcripts/`: every call with its answer; `tables/`: what came of it
 {items}
-- `metacog.json`: versions, seeds, sources and the SHA-256 of every file; `CITE.bib`: what to cite
+- `metacog.json`: versions, seeds, sources and the SHA-256 of every file
 {needed}
 Keys, addresses with credentials and paths of the machine it was made on were taken out.
 """

@@ -19,13 +19,13 @@ SCHEMA = "0.3.0"
 
 def write(facts: Facts, folder: Path) -> list[str]:
     """Write scores and single results of every benchmark and model."""
-    facts.write_again(folder, {"format": "eee"})
+    facts.write_again(folder, "eee")
     files = rows = 0
     for benchmark in facts.benchmarks():
         found: dict[str, list[Sample]] = {}
-        for each in samples.samples(facts, benchmark):
+        every, names = samples.samples(facts, benchmark)
+        for each in every:
             found.setdefault(each.model, []).append(each)
-        names = samples.models(facts, benchmark)
         for model, own in found.items():
             rows += len(own)
             files += 1

@@ -1,12 +1,13 @@
-"""All that leaves a study, read in one place: every format writes what stands here and reads nothing else.
+"""All that leaves a study, read in one place: every format writes what is here and reads nothing else.
 
 Texts are without secrets (`cleaning`). Items, and prompts that hold them, leave only where the licence of every source they
-are made from allows copies; otherwise each is told by its id and its digest.
+are made from allows copies; otherwise each leaves as its id and its digest.
 """
 
 from __future__ import annotations
 
 import contextlib
+import csv
 import functools
 import json
 import re
@@ -27,6 +28,7 @@ from metacog_pipeline.errors import StoreError
 from metacog_pipeline.exporting.cleaning import Cleaner
 from metacog_pipeline.files import read_toml, sha256_hex
 from metacog_pipeline.interchange.logs import exported
+from metacog_pipeline.leaderboard.output import plain
 from metacog_pipeline.leaderboard.read import columns_of, one_connection, query_table
 from metacog_pipeline.scoring import files as scored_files
 from metacog_pipeline.scoring import printed
@@ -40,14 +42,14 @@ _OPEN = re.compile(
     r"\b(?:CC[- ]?0|CC[- ]BY(?:[- ]SA)?(?:[- ]\d\.\d)?(?![- ]N)|public domain|MIT|Apache|BSD|ODC-By|Unlicense)\b",
     re.IGNORECASE,
 )
-#: Tables that tell when and on which disk a board was built, not what is on it.
+#: Tables that hold when and on which disk a board was built, not what is on it.
 _OF_THE_BUILD = ("inputs", "snapshot")
 _TEXTS_OF_ITEMS = ("question", "key", "facts")
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a study has to tell. StoreError where it has no board yet."""
+    """The results of a study. StoreError where it has no board yet."""
 
     study: Study
     clean: Cleaner
@@ -74,39 +76,29 @@ class Facts:
         }
 
     def _of(self, benchmark: Bound) -> dict[str, Any]:
-        paper = benchmark.paper
+        paper, home = benchmark.paper, self.study.home
         return {
             "title": benchmark.title,
-            "paper": {"title": paper.title, "authors": paper.authors, "year": paper.year, "url": paper.url},
+            "paper": {name: getattr(paper, name) for name in ("title", "authors", "year", "url")},
             "versions": {stage.value: version for stage, version in benchmark.versions.items()},
             "sources": [
                 {
-                    "name": x.name,
-                    "urls": list(x.urls),
-                    "licence": x.licence,
-                    "sha256": x.digest(self.study.home),
+                    "name": each.name,
+                    "urls": [*each.urls],
+                    "licence": each.licence,
+                    "sha256": each.digest(home),
                 }
-                for x in sources(benchmark)
+                for each in sources(benchmark)
             ],
             "published": printed.paths(benchmark)[0].exists(),
             "items": "copied" if may_copy(benchmark) else "by id and digest",
-            "items_sha256": item_files.items_digest(self.study.home, benchmark.name, benchmark.Item),
+            "items_sha256": item_files.items_digest(home, benchmark.name, benchmark.Item),
         }
 
     def benchmarks(self) -> list[Bound]:
         """Return the benchmarks of the study whose items are built, in the order of its file."""
         home = self.study.home
         return [each for each in enabled(self.study) if item_files.items_path(home, each.name).exists()]
-
-    def write_again(self, folder: Path, more: Mapping[str, Any]) -> dict[str, Any]:
-        """Write what `metacog import` makes the study again from, and return what is in ``metacog.json``."""
-        below = folder / "data" / exported.ANSWERS
-        below.mkdir(parents=True)
-        for benchmark in self.benchmarks():
-            if (found := self.answers(benchmark)).height:
-                pq.write_table(found.to_arrow(), below / f"{benchmark.name}.parquet", compression="zstd")
-        self.write_judged(folder)
-        return self.write_about(folder, more)
 
     def write_about(self, folder: Path, more: Mapping[str, Any]) -> dict[str, Any]:
         """Write ``metacog.json`` and the study file with the files it names, and return what is in the first.
@@ -117,9 +109,7 @@ class Facts:
         table = read_toml(self.study.path)
         table.pop("deploy", None)
         table["study"] = {key: each for key, each in table["study"].items() if key not in ("home", "owners")}
-        table["benchmarks"] = {
-            name: self._with_files(each, folder) for name, each in table.get("benchmarks", {}).items()
-        }
+        table["benchmarks"] = self._with_files(table.get("benchmarks", {}), folder)
         for path in sorted(self.study.home.imported.glob("*.jsonl")):
             _copied(path, folder / exported.IMPORTED / path.name, self.clean)
         (folder / exported.STUDY).write_text(toml_text(self.clean.value(table)), encoding="utf-8")
@@ -128,6 +118,21 @@ class Facts:
         (folder / exported.ABOUT).write_text(text, encoding="utf-8")
         return about
 
+    def write_again(self, folder: Path, form: str) -> dict[str, Any]:
+        """Write what `metacog import` rebuilds the study from, and return what is in ``metacog.json``."""
+        for benchmark in self.benchmarks():
+            if (found := self.answers(benchmark)).height:
+                write_parquet(folder / "data" / exported.ANSWERS / f"{benchmark.name}.parquet", found)
+            declared, judged = judging.wanted(benchmark), self.judgements(benchmark)
+            if declared is None or not judged.height:
+                continue
+            write_parquet(folder / exported.JUDGED / f"{benchmark.name}.parquet", judged)
+            for path in (construction.result_path(benchmark, name) for name in declared.needs):
+                if path.exists():
+                    tried = self.clean.frame(read_frame(path))
+                    write_parquet(folder / exported.JUDGED / f"{benchmark.name}-{path.stem}.parquet", tried)
+        return self.write_about(folder, {"format": form})
+
     def _with_files(self, value: Any, folder: Path) -> Any:
         """Return a table with each file it names copied below ``folder`` and named as it is there."""
         if isinstance(value, Mapping):
@@ -135,10 +140,8 @@ class Facts:
         if isinstance(value, list):
             return [self._with_files(each, folder) for each in value]
         path = next(named_paths(value, self.study.beside), None)
-        if path is None:
-            return value
-        if path.is_dir():
-            return "[path]"
+        if path is None or path.is_dir():
+            return value if path is None else "[path]"
         name, number = path.name, 1
         while (
             target := folder / exported.FILES / name
@@ -158,7 +161,7 @@ class Facts:
 
     def table(self, name: str) -> pl.DataFrame:
         """Return one table of the leaderboard; without the texts of items that may not be passed on."""
-        frame = _frame(query_table(self.study.home, f"from {name} order by all"))
+        frame = pl.DataFrame(pl.from_arrow(query_table(self.study.home, f"from {name} order by all")))
         if {"benchmark", "item_id"} <= set(frame.columns):
             closed = [each.name for each in self.benchmarks() if not may_copy(each)]
             shut = pl.col("benchmark").is_in(closed)
@@ -201,7 +204,7 @@ class Facts:
         return self.clean.frame(without_prompts(benchmark, pl.concat(found))).sort(order)
 
     def judgements(self, benchmark: Bound) -> pl.DataFrame:
-        """Return every call of judges that counts, with the model it is about; no columns where nobody judged."""
+        """Return every call of judges that counts, with the model it is about; no columns where no judge was asked."""
         found = []
         for each in tasks.partitions(benchmark) if judging.wanted(benchmark) is not None else ():
             own = judging.judged_as(each)
@@ -213,19 +216,36 @@ class Facts:
         order = (exported.JUDGED, "run", "model", "condition", "item_id", "step", "started_at")
         return self.clean.frame(without_prompts(benchmark, pl.concat(found))).sort(order)
 
-    def write_judged(self, folder: Path) -> None:
-        """Write the verdicts of judges, and how the judges were tried, for `metacog import`."""
-        for benchmark in self.benchmarks():
-            declared, frame = judging.wanted(benchmark), self.judgements(benchmark)
-            if declared is None or not frame.height:
-                continue
-            below = folder / exported.JUDGED
-            below.mkdir(exist_ok=True)
-            pq.write_table(frame.to_arrow(), below / f"{benchmark.name}.parquet", compression="zstd")
-            for path in (construction.result_path(benchmark, name) for name in declared.needs):
-                if path.exists():
-                    tried = self.clean.frame(read_frame(path)).to_arrow()
-                    pq.write_table(tried, below / f"{benchmark.name}-{path.stem}.parquet", compression="zstd")
+
+# --- files ------------------------------------------------------------------------------------------------------------
+def write_parquet(path: Path, frame: pl.DataFrame) -> None:
+    """Write a table as Parquet, in folders that are made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(frame.to_arrow(), path, compression="zstd")
+
+
+def write_csv(path: Path, frame: pl.DataFrame) -> int:
+    """Write a table as CSV that spreadsheets cannot run, and return its rows.
+
+    A text that a spreadsheet would take for a formula, or that begins with a quote mark, gets one quote mark in front;
+    nothing else is changed, so that the texts can be had back exactly.
+    """
+    with path.open("w", encoding="utf-8", newline="") as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(frame.columns)
+        writer.writerows([_cell(value) for value in row] for row in frame.iter_rows())
+    return frame.height
+
+
+def _cell(value: Any) -> Any:
+    value = plain(value)
+    if isinstance(value, str):
+        return f"'{value}" if value.lstrip(" ").startswith(exported.MARKED) else value
+    if isinstance(value, list | dict):
+        return json.dumps(value, ensure_ascii=True)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value) if isinstance(value, float) else value
 
 
 def _copied(path: Path, target: Path, clean: Cleaner) -> None:
@@ -233,10 +253,11 @@ def _copied(path: Path, target: Path, clean: Cleaner) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     data = path.read_bytes()
     with contextlib.suppress(UnicodeDecodeError):  # Parquet, or packed
-        data = clean.text(data.decode("utf-8"), told=False).encode("utf-8")
+        data = clean.text(data.decode("utf-8"), message=False).encode("utf-8")
     target.write_bytes(data)
 
 
+# --- licences ---------------------------------------------------------------------------------------------------------
 def without_prompts(benchmark: Bound, frame: pl.DataFrame) -> pl.DataFrame:
     """Return transcripts with the digest of each prompt where the benchmark's items may not be passed on."""
     if may_copy(benchmark):
@@ -254,7 +275,7 @@ def sources(benchmark: Bound) -> tuple[Source, ...]:
 def may_copy(benchmark: Bound) -> bool:
     """Whether the items may be passed on: shipped, generated and own ones, and those of sources with an open licence.
 
-    A folder that the study names holds copies of somebody else's data: its items are told by digest.
+    A folder that the study names holds copies of somebody else's data: its items leave by digest.
     """
     named = named_paths(benchmark.settings.model_dump(mode="json"), benchmark.context.beside)
     return not any(path.is_dir() for path in named) and all(
@@ -281,9 +302,3 @@ def _there(path: Path) -> bool:
         return path.exists()
     except OSError:
         return False
-
-
-def _frame(table: Any) -> pl.DataFrame:
-    found = pl.from_arrow(table)
-    assert isinstance(found, pl.DataFrame)
-    return found

@@ -1,4 +1,4 @@
-"""Targets: what is there already is not overwritten, and what is written is there whole or not at all."""
+"""Targets of an export: nothing is overwritten, and a folder is written whole or not at all."""
 
 from __future__ import annotations
 
@@ -14,11 +14,7 @@ from metacog_pipeline.files import UMASK
 
 @contextlib.contextmanager
 def new_folder(target: Path) -> Iterator[Path]:
-    """Yield an empty folder beside ``target``; on success it is renamed to ``target``, on any error it is removed.
-
-    Raises ``StudyError`` if ``target`` is there and is no empty folder. Raises ``StoreError`` if nothing can be written
-    there.
-    """
+    """Yield an empty folder next to ``target``; on success it is renamed to ``target``, on any error it is removed."""
     refuse_taken(target)
     with writable(target):
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -36,22 +32,17 @@ def new_folder(target: Path) -> Iterator[Path]:
 
 
 def refuse_taken(target: Path) -> None:
-    """Raise StudyError where ``target`` is there and is no empty folder."""
-    try:
-        taken = target.is_symlink() or (
-            target.exists() and not (target.is_dir() and not any(target.iterdir()))
-        )
-    except OSError as error:
-        raise StudyError(f"{target}: cannot be read ({error.strerror}); choose another place") from None
-    if taken:
-        raise StudyError(
-            f"{target}: is there already; choose a new place, or move it away: nothing is overwritten"
-        )
+    """Raise StudyError where ``target`` exists and is no empty folder."""
+    with writable(target):
+        if target.is_symlink() or (target.exists() and not (target.is_dir() and not any(target.iterdir()))):
+            raise StudyError(
+                f"{target}: is there already; choose a new place, or move it away: nothing is overwritten"
+            )
 
 
 @contextlib.contextmanager
 def writable(target: Path) -> Iterator[None]:
-    """Turn what goes wrong while ``target`` is written into one line."""
+    """Turn an error of the file system at ``target`` into one line."""
     try:
         yield
     except OSError as error:

@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pyarrow.parquet as pq
 
-from metacog_pipeline.exporting import tables
-from metacog_pipeline.exporting.citing import bibtex
-from metacog_pipeline.exporting.facts import Facts
+from metacog_pipeline.exporting.facts import Facts, write_parquet
+from metacog_pipeline.exporting.facts import write_csv as write_one
 from metacog_pipeline.interchange.logs.exported import ANSWERS
 
 Configs = dict[str, dict[str, pl.DataFrame]]  # configuration → split → rows
@@ -27,18 +25,13 @@ _OWN = {
 }
 
 
-def write_parquet(facts: Facts, folder: Path) -> list[str]:
+def write_parquet_tables(facts: Facts, folder: Path) -> list[str]:
     """Write a Parquet file per split in the layout of Hugging Face's libraries, and the card."""
     configs = _configs(facts)
-    paths: Paths = {}
-    for name, splits in configs.items():
-        for split, frame in splits.items():
-            paths[name, split] = f"data/{name}/{split}.parquet"
-            if name == ANSWERS:
-                continue  # `Facts.write_again` writes them, in every format
-            path = folder / paths[name, split]
-            path.parent.mkdir(parents=True, exist_ok=True)
-            pq.write_table(frame.to_arrow(), path, compression="zstd")
+    paths = {(name, split): f"data/{name}/{split}.parquet" for name in configs for split in configs[name]}
+    for (name, split), path in paths.items():
+        if name != ANSWERS:  # every format has these in the same place
+            write_parquet(folder / path, configs[name][split])
     return _described(facts, folder, "hf", configs, paths)
 
 
@@ -46,7 +39,7 @@ def write_csv(facts: Facts, folder: Path) -> list[str]:
     """Write a CSV file per table, the calls of all benchmarks in one, and the card."""
     together = {name: {"test": pl.concat(splits.values())} for name, splits in _configs(facts).items()}
     for name, splits in together.items():
-        tables.write_csv(folder / f"{name}.csv", splits["test"])
+        write_one(folder / f"{name}.csv", splits["test"])
     return _described(facts, folder, "csv", together, {(name, "test"): f"{name}.csv" for name in together})
 
 
@@ -63,75 +56,52 @@ def _configs(facts: Facts) -> Configs:
 
 
 def _described(facts: Facts, folder: Path, form: str, configs: Configs, paths: Paths) -> list[str]:
-    """Write what goes with the tables: what `metacog import` reads, and the card; return the line about them."""
-    about = facts.write_again(folder, {"format": form})
+    """Write what `metacog import` reads, and the card; return the line about the tables."""
+    about = facts.write_again(folder, form)
     (folder / "README.md").write_text(_card(facts, about, configs, paths), encoding="utf-8")
     rows = sum(frame.height for splits in configs.values() for frame in splits.values())
     return [f"{len(configs)} tables, {rows:,} rows"]
 
 
 def _card(facts: Facts, about: dict[str, Any], configs: Configs, paths: Paths) -> str:
-    text = [*_head(about, configs, paths), *_made(about), *_licences(about), "## Fields", ""]
+    """Return the card: its head for Hugging Face, papers, licences, and every field of every table."""
+    text = ["---", f"pretty_name: {json.dumps(about['study'])}", "license: other", "configs:"]
+    for name in sorted(configs, key=lambda each: (each != _SHOWN_FIRST, each)):
+        text += [f"- config_name: {json.dumps(name)}", "  data_files:"]
+        for split in configs[name]:
+            path = json.dumps(paths[name, split])
+            text += [f"  - split: {split.replace('-', '_')}", f"    path: {path}"]
+    text += [
+        "---", "", f"# {about['study']}", "",
+        f"What language models know about what they know, measured with metacog_pipeline {about['version']} "
+        f"(snapshot {about['snapshot']}, seed {about['seed']}).", "", "## How it was made", "",
+    ]  # fmt: skip
+    for name, each in about["benchmarks"].items():
+        paper = each["paper"]
+        cited = f"{paper['authors']} ({paper['year']}). {paper['title']}. {paper['url']}"
+        text.append(f"- `{name}`: {each['title']}. {cited}".rstrip())
+    text += [
+        "", "Every answer is one row of `transcripts`. They are read, scored and compared by the program, with the "
+        "settings in `study.toml`; `metacog import FOLDER --study new.toml` builds the same board from them. Keys, "
+        "credentials and paths of the machine were taken out.", "", "## Licences", "",
+        "| benchmark | source | licence | SHA-256 | items here |", "| --- | --- | --- | --- | --- |",
+    ]  # fmt: skip
+    shipped = [{"name": "shipped, generated or the study's own", "licence": "", "sha256": ""}]
+    for name, each in about["benchmarks"].items():
+        for row in each["sources"] or shipped:
+            cells = (name, row["name"], row["licence"], row["sha256"] or "", each["items"])
+            text.append(f"| {' | '.join(map(_plain, cells))} |")
+    text += ["", "## Fields", ""]
     meaning = facts.described()
     for name, splits in configs.items():
-        frame = next(iter(splits.values()))
-        own = name.partition("-")[0]
+        own, _, of = name.partition("-")
         text += [f"### {name}", "", *([_OWN[own], ""] if own in _OWN else [])]
-        words = meaning.get(name) or meaning.get(f"{name.partition('-')[2]}_{own}") or meaning.get(own) or {}
+        words = meaning.get(name) or meaning.get(f"{of}_{own}") or meaning.get(own) or {}
         text += ["| field | type | meaning |", "| --- | --- | --- |"]
-        text += [
-            f"| {column} | {kind} | {_plain(words.get(column, ''))} |"
-            for column, kind in frame.schema.items()
-        ]
+        for column, kind in next(iter(splits.values())).schema.items():
+            text.append(f"| {column} | {kind} | {_plain(words.get(column, ''))} |")
         text.append("")
-    return "\n".join([*text, "## Cite", "", "```bibtex", bibtex(facts.study).rstrip(), "```", ""])
-
-
-def _head(about: dict[str, Any], configs: Configs, paths: Paths) -> list[str]:
-    lines = ["---", f"pretty_name: {json.dumps(about['study'])}", "license: other", "configs:"]
-    for name in sorted(configs, key=lambda each: (each != _SHOWN_FIRST, each)):
-        lines += [f"- config_name: {json.dumps(name)}", "  data_files:"]
-        for split in configs[name]:
-            lines += [
-                f"  - split: {split.replace('-', '_')}",
-                f"    path: {json.dumps(paths[name, split])}",
-            ]
-    return [*lines, "---", ""]
-
-
-def _made(about: dict[str, Any]) -> list[str]:
-    papers = [
-        f"- `{name}`: {each['title']}. {each['paper']['authors']} ({each['paper']['year']}). {each['paper']['title']}. "
-        f"{each['paper']['url']}".rstrip()
-        for name, each in about["benchmarks"].items()
-    ]
-    return [
-        f"# {about['study']}", "",
-        f"What language models know about what they know, measured with metacog_pipeline {about['version']} "
-        f"(snapshot {about['snapshot']}, seed {about['seed']}).", "",
-        "## How it was made", "", *papers, "",
-        "Every answer is one row of `transcripts`. They are read, scored and compared by the program, with the settings in "
-        "`study.toml`; `metacog import FOLDER --study new.toml` makes the same board from them. Keys, credentials and "
-        "paths of the machine were taken out before this was written.", "",
-    ]  # fmt: skip
-
-
-def _licences(about: dict[str, Any]) -> list[str]:
-    lines = [
-        "## Licences",
-        "",
-        "| benchmark | source | licence | SHA-256 | items here |",
-        "| --- | --- | --- | --- | --- |",
-    ]
-    for name, each in about["benchmarks"].items():
-        rows = each["sources"] or [
-            {"name": "shipped, generated or the study's own", "licence": "", "sha256": ""}
-        ]
-        lines += [
-            f"| {name} | {_plain(row['name'])} | {_plain(row['licence'])} | {row['sha256'] or ''} | {each['items']} |"
-            for row in rows
-        ]
-    return [*lines, ""]
+    return "\n".join(text)
 
 
 def _plain(text: str) -> str:

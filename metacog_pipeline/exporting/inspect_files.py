@@ -23,13 +23,13 @@ _STOPPED = {"ok": "stop", "refused": "content_filter", "truncated": "max_tokens"
 
 def write(facts: Facts, folder: Path) -> list[str]:
     """Write every log."""
-    facts.write_again(folder, {"format": "inspect"})
+    facts.write_again(folder, "inspect")
     files = rows = 0
     for benchmark in facts.benchmarks():
         found: dict[tuple[str, str], list[Sample]] = {}
-        for each in samples.samples(facts, benchmark):
+        every, names = samples.samples(facts, benchmark)
+        for each in every:
             found.setdefault((each.condition, each.model), []).append(each)
-        names = samples.models(facts, benchmark)
         for (condition, model), own in found.items():
             log = _Log(facts, benchmark, condition, model, names[model], own)
             log.write(folder)

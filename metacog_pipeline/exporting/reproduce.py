@@ -18,16 +18,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from metacog_pipeline import __version__
 from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.benchmark import item_files
-from metacog_pipeline.benchmark.bound import Bound, bound, enabled
+from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import SourceError, StoreError, StudyError, one_line
 from metacog_pipeline.exporting import bundle
-from metacog_pipeline.exporting.facts import Facts, named_paths, sources
+from metacog_pipeline.exporting.facts import Facts, named_paths, sources, write_csv
 from metacog_pipeline.exporting.folders import new_folder, refuse_taken
-from metacog_pipeline.exporting.tables import write_csv
-from metacog_pipeline.files import file_sha256, replacing, shipped
+from metacog_pipeline.files import file_sha256, replacing
 from metacog_pipeline.home import Home
 from metacog_pipeline.interchange import parquet_bounds
 from metacog_pipeline.interchange.logs.exported import ABOUT, IMPORTED, STUDY
@@ -62,7 +60,6 @@ class Reproduced:
     home: Home
     version: str
     tables: tuple[Table, ...]
-    scores: list[str]  # lines of the changelog that say why numbers shift, where a table differs
 
     @property
     def differ(self) -> list[Table]:
@@ -88,10 +85,7 @@ def reproduce(archive: Path, target: Path | None = None, given: Path | None = No
         study = load_study(target / STUDY)
         tables = tuple(compare(study, place))
     build_report(study.home, study.study.name)
-    version = about["board_version"]
-    differs = any(each.differs is not None for each in tables)
-    scores = scores_lines(version, set(benchmarks_of(study))) if differs else []
-    return Reproduced(target, study.home, version, tables, scores)
+    return Reproduced(target, study.home, about["board_version"], tables)
 
 
 # --- the archive ------------------------------------------------------------------------------------------------------
@@ -124,24 +118,23 @@ def unpack(path: Path, folder: Path) -> dict[str, Any]:
 
 
 def _refuse_odd(path: Path, entries: list[zipfile.ZipInfo]) -> None:
-    def refuse(entry: zipfile.ZipInfo, why: str) -> StoreError:
-        return StoreError(f"{path}: entry {one_line(entry.filename, 80)!r} {why}; nothing was unpacked")
-
     seen: set[str] = set()
     for entry in entries:
         name = entry.filename
         parts = PurePosixPath(name).parts
         plain = parts and name == "/".join(parts) and parts[0] != "/" and ".." not in parts
-        if not plain or re.search(r"[\\:\0]", name):
-            raise refuse(entry, "leads out of the archive")
-        if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
-            raise refuse(entry, "is a link or another special file")
-        if name.casefold() in seen:
-            raise refuse(entry, "stands there twice")
-        if entry.flag_bits & 1:
-            raise refuse(entry, "is encrypted")
-        if entry.file_size > max(_ALWAYS, _TIGHTEST * entry.compress_size):
-            raise refuse(entry, f"unpacks to {entry.file_size} bytes from {entry.compress_size}")
+        odd = (
+            (not plain or re.search(r"[\\:\0]", name), "leads out of the archive"),
+            (stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG), "is a link or a special file"),
+            (name.casefold() in seen, "is in it twice"),
+            (entry.flag_bits & 1, "is encrypted"),
+            (
+                entry.file_size > max(_ALWAYS, _TIGHTEST * entry.compress_size),
+                f"unpacks to {entry.file_size} bytes from {entry.compress_size}",
+            ),
+        )
+        if why := next((why for is_odd, why in odd if is_odd), None):
+            raise StoreError(f"{path}: entry {one_line(name, 80)!r} {why}; nothing was unpacked")
         seen.add(name.casefold())
     if len(entries) > MOST_FILES or sum(each.file_size for each in entries) > MOST:
         raise StoreError(f"{path}: unpacks to more than is taken; nothing was unpacked")
@@ -193,7 +186,10 @@ def rebuild(archive: Path, target: Path, about: Mapping[str, Any], given: Path |
                     f"{benchmark.name}: the answers of the bundle cannot be read ({why})"
                 ) from None
             _items(benchmark, noted, given)
-            _fingerprints(benchmark, archive)
+            for partition in tasks.partitions(
+                benchmark
+            ):  # the same items, words and model, in another folder
+                _mark(archive, partition, tasks.fingerprint(benchmark, partition))
     replayed.publish(
         study,
         asking=False,
@@ -228,21 +224,15 @@ def _answers(benchmark: Bound, archive: Path) -> None:
         keep_whole(partition.folder, [Record(**{name: row[name] for name in _FIELDS}) for row in rows])
         with PartitionStore(partition.folder) as store:
             store.compact(current)
-        write_manifest(partition.folder, {**_noted(place), "fingerprint": None})
-
-
-def _noted(place: Path) -> dict[str, Any]:
-    found = json.loads((place / bundle.NOTED).read_bytes())
-    return {key: value for key, value in found.items() if key not in ("role", "current", "layout", "sha256")}
-
-
-def _was_current(archive: Path, partition: Any) -> bool:
-    place = archive / bundle.below(partition) / bundle.NOTED
-    return place.is_file() and bool(json.loads(place.read_bytes()).get("current"))
+        noted = json.loads((place / bundle.NOTED).read_bytes()).items()
+        known = {key: each for key, each in noted if key not in ("role", "current", "layout", "sha256")}
+        write_manifest(partition.folder, {**known, "fingerprint": None})
 
 
 def _mark(archive: Path, partition: Any, fingerprint: str) -> None:
-    if _was_current(archive, partition):
+    """Note of a partition that was current that it is."""
+    noted = archive / bundle.below(partition) / bundle.NOTED
+    if noted.is_file() and json.loads(noted.read_bytes()).get("current"):
         write_manifest(partition.folder, {**partition.manifest(), "fingerprint": fingerprint})
 
 
@@ -279,12 +269,6 @@ def _items(benchmark: Bound, noted: Mapping[str, Any], given: Path | None) -> No
         )
 
 
-def _fingerprints(benchmark: Bound, archive: Path) -> None:
-    """Note of every partition that was current that it is: the same items, words and model, in another folder."""
-    for partition in tasks.partitions(benchmark):
-        _mark(archive, partition, tasks.fingerprint(benchmark, partition))
-
-
 def _judged(benchmark: Bound, partition: Any, archive: Path) -> None:
     wanted, responses = judging.wanted(benchmark), judging.kept_responses(partition)
     if wanted is not None and responses is not None:
@@ -313,37 +297,12 @@ def _first_difference(old: Path, new: Path) -> str:
     with old.open(encoding="utf-8", newline="") as one, new.open(encoding="utf-8", newline="") as two:
         before, after = list(csv.reader(one)), list(csv.reader(two))
     if before[0] != after[0]:
-        changed = sorted(set(before[0]) ^ set(after[0]))
-        return f"columns {', '.join(changed[:5]) or 'in another order'}"
-    old_rows, new_rows = set(map(tuple, before)), set(map(tuple, after))
-    gone, more = old_rows - new_rows, new_rows - old_rows
-    if not gone or not more:
+        return f"columns {', '.join(sorted(set(before[0]) ^ set(after[0]))[:5]) or 'in another order'}"
+    if len(before) != len(after):
         return f"{len(before) - 1} rows in the bundle, {len(after) - 1} here"
-    first = min(gone)
-    near = min(more, key=lambda row: (sum(a != b for a, b in zip(row, first, strict=True)), row))
+    differ = [(row, other) for row, other in zip(before, after, strict=True) if row != other]
+    first, near = differ[0]
     at = next(n for n, (a, b) in enumerate(zip(first, near, strict=True)) if a != b)
-    where = " ".join(each for each in first[: min(at, 6)] if each)
-    told = f"{before[0][at]} {one_line(first[at], 40)} in the bundle, {one_line(near[at], 40)} here"
-    return f"{len(gone)} of {len(before) - 1} rows, such as {one_line(where, 80)}: {told}"
-
-
-def scores_lines(since: str, names: set[str]) -> list[str]:
-    """Return the lines of the changelog that say why numbers shift after version ``since``, those about ``names`` first."""
-    text = shipped("CHANGELOG.md").read_text(encoding="utf-8") if shipped("CHANGELOG.md").is_file() else ""
-    found = []
-    for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
-        if _number(section.split()[0]) <= _number(since) and since != __version__:
-            break
-        lines = re.findall(r"^- (\*\*Scores\*\*.*(?:\n  .*)*)", section, flags=re.MULTILINE)
-        found += [one_line(each, 400) for each in lines]
-    plain = {re.sub(r"[^a-z0-9]", "", name) for name in names}
-    return [each for each in found if any(name in re.sub(r"[^a-z0-9]", "", each.lower()) for name in plain)]
-
-
-def _number(text: str) -> tuple[int, ...]:
-    return tuple(int(each) for each in re.findall(r"\d+", text)[:3])
-
-
-def benchmarks_of(study: Study) -> list[str]:
-    """Return what the changelog may call the benchmarks of a study: names and titles."""
-    return [word.lower() for name in study.enabled for word in (name, bound(study, name).title)]
+    where, cell = " ".join(first[: min(at, 6)]), before[0][at]
+    told = f"{cell} {one_line(first[at], 40)} in the bundle, {one_line(near[at], 40)} here"
+    return f"{len(differ)} of {len(before) - 1} rows, such as {one_line(where, 80)}: {told}"

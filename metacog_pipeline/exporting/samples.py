@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import polars as pl
+
 from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.exporting.facts import Facts
 from metacog_pipeline.leaderboard.read import query_table
-
-_PLACE = ["model", "run", "condition", "item_id"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +39,8 @@ class Sample:
         """(role, text) of the whole talk: the prompts as they left, and the replies."""
         found: list[tuple[str, str]] = []
         for number, call in enumerate(self.calls):
-            asked = json.loads(call["request_json"]).get("messages") or [
-                ["user", self.question or self.item_id]
-            ]
+            asked = json.loads(call["request_json"]).get("messages")
+            asked = asked or [["user", self.question or self.item_id]]
             found += [(role, text) for role, text in (asked if number == 0 else asked[-1:])]
             found.append(("assistant", call["text"]))
         return found
@@ -52,41 +50,42 @@ class Sample:
         return sum(call[name] or 0 for call in self.calls)
 
 
-def samples(facts: Facts, benchmark: Bound) -> Iterator[Sample]:
-    """Yield the samples of a benchmark, by model, condition, item and run."""
+def samples(facts: Facts, benchmark: Bound) -> tuple[list[Sample], dict[str, str]]:
+    """Return the samples of a benchmark, by model, condition, item and run; and the id of each model, provider/model."""
     answers = facts.answers(benchmark)
     if not answers.height:
-        return
-    asked = {row["item_id"]: row for row in _rows(facts, "items", benchmark)}
-    scored = _Scored(_rows(facts, "answers", benchmark))
+        return [], {}
+    own = pl.col("benchmark") == benchmark.name
+    items = {row["item_id"]: row for row in facts.table("items").filter(own).to_dicts()}
+    scored: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in facts.table("answers").filter(own).to_dicts():
+        scored.setdefault((row["model"], row["run"], row["item_id"]), []).append(row)
+    found, names = [], dict[str, str]()
     order = ["model", "condition", "item_id", "run", "started_at", "step"]
-    for place, calls in answers.sort(order).group_by(_PLACE, maintain_order=True):
-        model, run, condition, item_id = place
-        item, read = asked.get(item_id, {}), scored.of(model, run, condition, item_id)
-        yield Sample(
-            str(model), int(str(run)), str(condition), str(item_id), calls.to_dicts(),
-            item.get("question") or "", str(item.get("key") or ""),
-            read.get("correct"), read.get("confidence"), read.get("response"),
-        )  # fmt: skip
-
-
-def _rows(facts: Facts, table: str, benchmark: Bound) -> list[dict[str, Any]]:
-    return facts.table(table).filter(benchmark=benchmark.name).to_dicts()
-
-
-class _Scored:
-    """Harmonised responses by place; a condition may have words of the benchmark's own around it."""
-
-    def __init__(self, rows: list[dict[str, Any]]) -> None:
-        self._found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-        for row in rows:
-            self._found.setdefault((row["model"], row["run"], row["item_id"]), []).append(row)
-
-    def of(self, model: Any, run: Any, condition: Any, item_id: Any) -> dict[str, Any]:
-        rows = self._found.get((model, run, item_id), [])
-        return next(
+    for place, calls in answers.sort(order).group_by(order[:4], maintain_order=True):
+        model, condition, item_id, run = str(place[0]), str(place[1]), str(place[2]), int(str(place[3]))
+        item, rows = items.get(item_id, {}), scored.get((model, run, item_id), [])
+        # a condition of the board has the task in front
+        read = next(
             (row for row in rows if condition in (row["condition"], *row["condition"].split(" "))), {}
         )
+        first = calls.row(0, named=True)
+        names.setdefault(model, f"{first['provider']}/{(first['model_id'] or model).split('/')[-1]}")
+        found.append(
+            Sample(
+                model,
+                run,
+                condition,
+                item_id,
+                calls.to_dicts(),
+                item.get("question") or "",
+                str(item.get("key") or ""),
+                read.get("correct"),
+                read.get("confidence"),
+                read.get("response"),
+            )
+        )
+    return found, names
 
 
 def estimates(facts: Facts, benchmark: Bound, model: str) -> list[dict[str, Any]]:
@@ -102,7 +101,7 @@ def estimates(facts: Facts, benchmark: Bound, model: str) -> list[dict[str, Any]
 
 
 def label(row: dict[str, Any]) -> str:
-    """Return where an estimate stands, in one text that no other of its model has."""
+    """Return where an estimate belongs, in one text that no other of its model has."""
     parts = (row["dataset"], row["task"], row["condition"], row["scoring"], row["measure"])
     return "/".join(str(each) for each in parts if each)
 
@@ -110,18 +109,3 @@ def label(row: dict[str, Any]) -> str:
 def moment(when: datetime | None) -> str:
     """Return a moment as logs have it."""
     return "" if when is None else when.isoformat()
-
-
-def models(facts: Facts, benchmark: Bound) -> dict[str, str]:
-    """Return the id of each model that answered, as other programs name models: provider/model."""
-    found = facts.answers(benchmark)
-    if not found.height:
-        return {}
-    rows = (
-        found.unique("model", keep="first", maintain_order=True)
-        .select("model", "provider", "model_id")
-        .to_dicts()
-    )
-    return {
-        row["model"]: f"{row['provider']}/{(row['model_id'] or row['model']).split('/')[-1]}" for row in rows
-    }

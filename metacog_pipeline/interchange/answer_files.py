@@ -242,7 +242,9 @@ def _json_rows(path: Path, text: bytes) -> Iterator[FileRow]:
         raise StudyError(f"{path}: not JSON: nested too deeply") from None
     except ValueError as error:
         place = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise StudyError(f"{path}: not JSON{place}: mend it there; JSON Lines files end in .jsonl") from None
+        raise StudyError(
+            f"{path}: not JSON{place}: repair it there; JSON Lines files end in .jsonl"
+        ) from None
     found = _rows_of(found) if isinstance(found, dict) else found
     if not isinstance(found, list):
         raise StudyError(

@@ -29,16 +29,17 @@ def take(
     file: Path, study_file: Path, benchmark: str | None, given: Mapping[str, Any], options: ImportOptions
 ) -> Taken:
     """Import a log, an export, or a table, into a study that is made where there is none."""
-    if not file.exists():
-        raise StudyError(f"{file}: there is no such file; check the path")
     about = LogOptions(given["model"], given["run"] or 1, benchmark, given["trust"], options.show)
     study = load_study(study_file) if study_file.exists() else None
+    name = target(study, benchmark)
+    if not file.exists():
+        raise StudyError(f"{file}: there is no such file; check the path")
     as_table = any(given[each] for each in _OF_TABLES)
     if not as_table and exported.is_export(file):
         done = exported.import_export(file, study_file, about)
     else:
         samples: Any = None if as_table else reading.samples_of(file, about.trust)
-        if samples is None and given["condition"] is None and target(study, benchmark) == own_questions():
+        if samples is None and given["condition"] is None and name == own_questions():
             samples = tables.read(file, given["pairs"], options)
         if samples is None:
             return _answers(file, study_file, study, benchmark, given, options)

@@ -97,7 +97,7 @@ def test_a_card_beside_csv_names_a_file_for_each_table(out):
 def test_the_card_names_splits_fields_licences_and_how_it_was_made(metacog, made, tmp_path):
     metacog("export", made, "--to", tmp_path / "out", "--format", "hf")
     card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
-    for part in ('- config_name: "leaderboard"', "## Licences", "@article{griot2025metamedqa",
+    for part in ('- config_name: "leaderboard"', "## Licences", "https://doi.org/10.1038/s41467-024-55628-6",
                  "| answer_id | String |", "metacog import FOLDER"):  # fmt: skip
         assert part in card
     for path in (tmp_path / "out" / "data").rglob("*.parquet"):
@@ -196,10 +196,3 @@ def out(made, tmp_path_factory):
     folder = tmp_path_factory.mktemp("exported")
     writer("csv")(Facts.of(load_study(made)), folder)
     return folder
-
-
-def test_what_stands_behind_the_boards_is_cited(metacog, made):
-    text = metacog("export", made, "--format", "bibtex").output
-    assert text.count("@") == 2
-    assert "doi = {10.1038/s41467-024-55628-6}" in text and "metacog_pipeline" in text
-    assert "own questions" not in text  # nothing of theirs is published
