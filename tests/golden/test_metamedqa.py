@@ -320,11 +320,11 @@ def test_the_pinned_digests_are_those_of_the_data(tmp_path):
     for name in ("medqa_usmle_4opt_test.jsonl.gz", "metamedqa_published.jsonl.gz"):
         need_published(name)
     for source in items.SOURCES.values():
-        commit = next((p for p in (source.url_path or "").split("/") if len(p) == 40), "")
+        commit = next(part for part in source.url.split("/") if len(part) == 40)
         if commit not in text:
             pytest.skip("the data is of another commit than the pinned one")
     fetched = items.fetch(Home(tmp_path), folder=DATA)
-    assert [f.rows for f in fetched] == [source.rows for source in items.SOURCES.values()]
+    assert [f.rows for f in fetched] == [n for _, n in items.CONTENTS.values()]
     done = construction.construct(Home(tmp_path), "published")
     published = editing.load_rows(need(DATA, "metamedqa_published.jsonl.gz"))
     assert [layout(item) for item in done.items] == [row_layout(row) for row in published]

@@ -17,7 +17,6 @@ import pytest
 from metacog_pipeline.asking import construction
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA, items
-from metacog_pipeline.benchmarks.metamedqa import construction as built
 from metacog_pipeline.benchmarks.metamedqa.construction import edits, rules
 from metacog_pipeline.files import shipped
 from metacog_pipeline.leaderboard.build import build
@@ -75,22 +74,18 @@ def pinned():
         if not path.exists():
             pytest.skip(f"{path} is not here; set METACOG_DATA")
     parents, published = rows_of(NAMES[0]), rows_of(NAMES[1])
-    found = {"medqa": parents, "metamedqa": published, "glianorex": items.fictional_rows(published)}
-    names = {"medqa": (NAMES[0].removesuffix(".gz"),), "metamedqa": (NAMES[1].removesuffix(".gz"),)}
-    own = {
-        name: replace(
-            source, digest=content_digest(found[name]), rows=len(found[name]), names=names.get(name, ())
-        )
-        for name, source in items.SOURCES.items()
-    }
-    if own["metamedqa"].digest != items.SOURCES["metamedqa"].digest and not QUIRKS.exists():
+    found = {"medqa": parents, "metamedqa": published}
+    own = {name: (content_digest(rows), len(rows)) for name, rows in found.items()}
+    if own["metamedqa"] != items.CONTENTS["metamedqa"] and not QUIRKS.exists():
         pytest.skip(f"{QUIRKS} is not here and the data is not the published set; set METACOG_GOLDEN")
     cells = edits.load_quirks(
         QUIRKS if QUIRKS.exists() else shipped("data", "metamedqa", "published_quirks.json")
     )
     with pytest.MonkeyPatch.context() as patch:
-        for module in (items, built):
-            patch.setattr(module, "SOURCES", own)
+        for name, file in zip(found, NAMES, strict=True):
+            patch.setitem(items.CONTENTS, name, own[name])
+            named = replace(items.SOURCES[name], names=(file.removesuffix(".gz"),))
+            patch.setitem(items.SOURCES, name, named)
         patch.setattr(rules, "MEDQA_ROWS", len(parents))
         patch.setattr(edits, "load_quirks", lambda path: cells)
         yield

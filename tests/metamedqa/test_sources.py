@@ -9,32 +9,27 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import httpx
 import pytest
 
-from metacog_pipeline.benchmarks.metamedqa.items import SOURCES, fetch, load_source, source_path
+from metacog_pipeline.benchmarks.metamedqa import items
+from metacog_pipeline.benchmarks.metamedqa.construction import load_fictional
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.home import Home
-from metacog_pipeline.sources import content_digest, download, read_lines
+from metacog_pipeline.sources import content_digest, download
 
-PARENT_ROWS = [{"realidx": i, "question": f"Question {i} é?"} for i in range(400)]
 LETTERS = {letter: letter.lower() for letter in "ABCDEF"}
-PUBLISHED_ROWS = [
-    {"question": f"Question {i}", "kind": "Fictional" if i % 4 == 0 else "Original", "options": LETTERS}
-    for i in range(40)
-]
-POOL_ROWS = [
-    {
-        "published_position": i,
-        "question": f"Question {i}",
-        "options": {letter: letter.lower() for letter in "ABCD"},
-        "language": "en",
-        "source_answer_idx": None,
-    }
-    for i in range(0, 40, 4)
-]
-PINNED = {
-    name: replace(SOURCES[name], digest=content_digest(rows), rows=len(rows))
-    for name, rows in (("medqa", PARENT_ROWS), ("metamedqa", PUBLISHED_ROWS), ("glianorex", POOL_ROWS))
+ROWS = {
+    "medqa": [{"realidx": i, "question": f"Question {i} é?"} for i in range(400)],
+    "metamedqa": [
+        {"question": f"Question {i}", "kind": "Original" if i % 4 else "Fictional", "options": LETTERS}
+        for i in range(40)
+    ],
 }
-PARENT_FILE = ("\n".join(json.dumps(row, ensure_ascii=False) for row in PARENT_ROWS) + "\n").encode()
+PARENT_FILE = ("\n".join(json.dumps(row, ensure_ascii=False) for row in ROWS["medqa"]) + "\n").encode()
+
+
+@pytest.fixture(autouse=True)
+def pinned(monkeypatch):
+    for name, rows in ROWS.items():
+        monkeypatch.setitem(items.CONTENTS, name, (content_digest(rows), len(rows)))
 
 
 def write(path, rows):
@@ -45,8 +40,8 @@ def write(path, rows):
 
 @pytest.fixture
 def folder(tmp_path):
-    write(tmp_path / "from" / "deep" / "medqa_usmle_4opt_test.jsonl.gz", PARENT_ROWS)
-    write(tmp_path / "from" / "metamedqa_published.jsonl", PUBLISHED_ROWS)
+    write(tmp_path / "from" / "deep" / "medqa_usmle_4opt_test.jsonl.gz", ROWS["medqa"])
+    write(tmp_path / "from" / "metamedqa_published.jsonl", ROWS["metamedqa"])
     return tmp_path / "from"
 
 
@@ -55,43 +50,23 @@ def home(tmp_path):
     return Home(tmp_path / "home")
 
 
-def take(home, *names, **given):
-    return fetch(home, names, sources=PINNED, **given)
-
-
-# --- from a folder -----------------------------------------------------------------------------------------------
-
-
-def test_sources_are_found_below_a_folder_and_kept_with_a_note(home, folder):
-    done = take(home, folder=folder)
-    assert [(d.name, d.rows) for d in done] == [("medqa", 400), ("metamedqa", 40), ("glianorex", 10)]
-    assert [line.row for line in read_lines(source_path(home, "medqa"))] == PARENT_ROWS
-    note = json.loads(source_path(home, "medqa").with_suffix(".json").read_text())
-    assert note["digest"] == PINNED["medqa"].digest and note["rows"] == 400 and "deep" in note["origin"]
-
-
-def test_the_fictional_rows_come_from_the_published_file_where_there_is_no_own(home, folder):
-    take(home, "glianorex", folder=folder)
-    assert [line.row for line in read_lines(source_path(home, "glianorex"))] == POOL_ROWS
-
-
-def test_what_is_there_and_right_is_left_alone(home, folder):
-    take(home, "medqa", folder=folder)
-    stamp = source_path(home, "medqa").stat().st_mtime_ns
-    assert take(home, "medqa", folder=folder)[0].origin == "already here"
-    assert take(home, "medqa", base_url="https://nowhere.invalid")[0].origin == "already here"
-    assert source_path(home, "medqa").stat().st_mtime_ns == stamp
+# --- from a folder ------------------------------------------------------------------------------------------------------
+def test_sources_are_found_below_a_folder_and_the_fictional_rows_are_of_the_published_file(home, folder):
+    done = items.fetch(home, folder=folder)
+    assert [(d.name, d.rows) for d in done] == [("medqa", 400), ("metamedqa", 40)]
+    pool = load_fictional(home, "published")
+    assert [row.item_id for row in pool] == [f"fictional-{i:03d}" for i in range(10)]
+    assert [row.question for row in pool] == [f"Question {i}" for i in range(0, 40, 4)]
+    assert set(pool[0].options) == set("ABCD") and pool[0].language == "en"
 
 
 def test_one_changed_character_is_refused_with_both_digests(home, folder):
     path = folder / "metamedqa_published.jsonl"
     path.write_text(path.read_text().replace("Question 7", "Question 8", 1))
     with pytest.raises(SourceError) as caught:
-        take(home, "metamedqa", folder=folder)
-    text = str(caught.value)
-    assert PINNED["metamedqa"].digest in text and "metamedqa_published.jsonl" in text and "\n" not in text
-    assert content_digest(line.row for line in read_lines(path)) in text
-    assert not source_path(home, "metamedqa").exists()
+        items.fetch(home, ["metamedqa"], folder=folder)
+    assert items.CONTENTS["metamedqa"][0] in str(caught.value) and "\n" not in str(caught.value)
+    assert not items.SOURCES["metamedqa"].path(home).exists()
 
 
 @pytest.mark.parametrize("place", range(0, len(PARENT_FILE), 1499))
@@ -100,36 +75,18 @@ def test_any_changed_byte_of_the_file_gives_one_line(home, tmp_path, place):
     path.parent.mkdir()
     path.write_bytes(PARENT_FILE[:place] + bytes([PARENT_FILE[place] ^ 1]) + PARENT_FILE[place + 1 :])
     with pytest.raises(SourceError) as caught:
-        take(home, "medqa", folder=tmp_path / "from")
-    assert "\n" not in str(caught.value) and not source_path(home, "medqa").exists()
+        items.fetch(home, ["medqa"], folder=tmp_path / "from")
+    assert "\n" not in str(caught.value)
 
 
 def test_a_kept_source_changed_later_is_refused_when_read_and_replaced_when_fetched(home, folder):
-    take(home, "medqa", folder=folder)
-    path = source_path(home, "medqa")
+    items.fetch(home, ["medqa"], folder=folder)
+    path = items.SOURCES["medqa"].path(home)
     path.write_text(path.read_text().replace("Question 7 ", "Question 8 ", 1))
-    with pytest.raises(SourceError, match="metacog doctor STUDY --fetch"):
-        load_source(home, "medqa", PINNED)
-    assert take(home, "medqa", folder=folder)[0].origin != "already here"
-    assert load_source(home, "medqa", PINNED) == path
-
-
-def test_a_missing_file_names_what_was_looked_for(home, tmp_path):
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(SourceError, match=r"medqa_usmle_4opt_test\.jsonl.*\.gz"):
-        take(home, "medqa", folder=tmp_path / "empty")
-    with pytest.raises(SourceError, match="no such folder"):
-        take(home, "medqa", folder=tmp_path / "none")
-    with pytest.raises(SourceError, match="'unheard' is no source"):
-        take(home, "unheard", folder=tmp_path)
-    with pytest.raises(SourceError, match="not fetched; run `metacog doctor STUDY --fetch`"):
-        load_source(home, "medqa", PINNED)
-
-
-def test_every_download_is_pinned_to_a_commit_and_a_digest():
-    for source in SOURCES.values():
-        assert len(source.digest) == 64 and int(source.digest, 16)
-        assert source.url_path is None or any(len(p) == 40 for p in source.url_path.split("/"))
+    with pytest.raises(SourceError, match=r"metacog doctor STUDY --fetch|first fetched here"):
+        items.SOURCES["medqa"].load(home)
+    assert items.fetch(home, ["medqa"], folder=folder)[0].origin != "already here"
+    assert items.SOURCES["medqa"].load(home) == path
 
 
 # --- over the network, on this machine ---------------------------------------------------------------------------
@@ -178,32 +135,25 @@ def server():
     running.server_close()
 
 
-def test_a_download_is_verified_and_its_progress_told(home, server):
-    told = []
-    done = take(home, "medqa", base_url=server.url, progress=lambda *seen: told.append(seen))
-    assert done[0].rows == 400 and load_source(home, "medqa", PINNED)
-    assert told[-1] == ("medqa", len(PARENT_FILE), len(PARENT_FILE))
-    assert sorted(p.name for p in source_path(home, "medqa").parent.iterdir()) == [
-        "medqa.json",
-        "medqa.jsonl",
-    ]
+def take(home, server):
+    return replace(items.SOURCES["medqa"], url=f"{server.url}/medqa").fetch(home)
 
 
 @pytest.mark.parametrize("cut", [0, 5000, len(PARENT_FILE) - 1])
 def test_a_cut_download_leaves_nothing_and_is_fetched_again(home, server, cut):
     server.cut_at = cut
     with pytest.raises(SourceError, match="cannot be fetched"):
-        take(home, "medqa", base_url=server.url)
-    assert list(source_path(home, "medqa").parent.iterdir()) == []
+        take(home, server)
+    assert list(items.SOURCES["medqa"].path(home).parent.iterdir()) == []
     server.cut_at = None
-    assert take(home, "medqa", base_url=server.url)[0].rows == 400
+    assert take(home, server).rows == 400
 
 
 def test_wrong_content_is_refused_and_nothing_is_kept(home, server):
     server.body = PARENT_FILE.replace(b"Question 7 ", b"Question 8 ", 1)
-    with pytest.raises(SourceError, match=PINNED["medqa"].digest):
-        take(home, "medqa", base_url=server.url)
-    assert list(source_path(home, "medqa").parent.iterdir()) == []
+    with pytest.raises(SourceError, match=items.CONTENTS["medqa"][0]):
+        take(home, server)
+    assert list(items.SOURCES["medqa"].path(home).parent.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -212,7 +162,7 @@ def test_wrong_content_is_refused_and_nothing_is_kept(home, server):
 def test_any_other_answer_is_a_one_line_error(home, server, status, text):
     server.status = status
     with pytest.raises(SourceError, match=text):
-        take(home, "medqa", base_url=server.url)
+        take(home, server)
     assert server.seen == 1
 
 

@@ -4,35 +4,26 @@ An item is one question with six options in the benchmark's own order: E is alwa
 cannot answer"; the key (``target``) says which is right. This module loads no table library, because every command that
 reads a study file imports it.
 
-=============  =========================================================================================  =====
-``medqa``      MedQA-USMLE test questions with four choices (Jin et al. 2021, arXiv:2009.13081)           1,273
-``metamedqa``  the benchmark as published                                                                 1,373
-``glianorex``  its fictional questions, choices A-D; taken from the published file when there is no own   100
-=============  =========================================================================================  =====
+Sources: ``medqa``, the 1,273 MedQA-USMLE test questions with four choices (Jin et al. 2021, arXiv:2009.13081), and
+``metamedqa``, the 1,373 rows of the benchmark as published, of which 100 are fictional.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from metacog_pipeline.benchmark import item
 from metacog_pipeline.errors import SourceError
-from metacog_pipeline.files import file_sha256
-from metacog_pipeline.home import Home
 from metacog_pipeline.interchange import source_files
-from metacog_pipeline.sources import JsonRow, content_digest, named_files, read_lines, write_rows
+from metacog_pipeline.interchange.source_files import PinnedFile
+from metacog_pipeline.sources import JsonRow, content_digest, read_lines
 from metacog_pipeline.study import sections
 from metacog_pipeline.study.sections import Stage, setting
-
-if TYPE_CHECKING:
-    import httpx
-
-    from metacog_pipeline.benchmark.contract import Source
 
 NAME = "metamedqa"
 BASELINE = "baseline"
@@ -45,7 +36,6 @@ E_SHARE_FLAG = 0.20  # above this share of E the missing-answer recall says litt
 Kind = Literal["Original", "Answer removed", "Answer modified", "Question modified", "Bad", "Fictional"]
 Dataset = Literal["published", "corrected", "sample", "custom"]
 FETCHED = ("published", "corrected")
-RAW_GITHUB = "https://raw.githubusercontent.com"
 
 
 class Settings(sections.Settings):
@@ -101,130 +91,49 @@ class Item(item.Item):
 
 
 # --- sources ----------------------------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class PinnedSource:
-    """A published file: its path under `RAW_GITHUB` at a fixed commit, and what it must contain.
-
-    ``digest`` is the SHA-256 of the canonical content; ``names`` are the file names looked for in a folder, each also with
-    ``.gz``. A fetched source is kept as ``<home>/sources/metamedqa/<name>.jsonl`` with a note of its origin.
-    """
-
-    name: str
-    url_path: str | None
-    digest: str
-    rows: int
-    names: tuple[str, ...]
-    licence: str
-
-    @property
-    def declared(self) -> Source:
-        """The source as the contract has it."""
-        from metacog_pipeline.benchmark.contract import Source  # loads Polars
-
-        def bring(home: Home, **how: Any) -> source_files.Fetched:
-            return fetch(home, (self.name,), **how)[0]
-
-        def digest(home: Home) -> str | None:
-            return self.digest if source_path(home, self.name).exists() else None
-
-        urls = () if self.url_path is None else (f"{RAW_GITHUB}/{self.url_path}",)
-        return Source(self.name, urls, self.licence, bring, digest)
-
-
-SOURCES: Mapping[str, PinnedSource] = {
-    source.name: source
-    for source in (
-        PinnedSource(
-            "medqa",
-            "xk-huang/medagents-benchmark/56ca11eb1ef89f6bb7fad6284008bf39e08785b0/data/medqa/test.jsonl",
-            "430ba1b3e2f9b0781beea94e428ffe7fbdbe20c1f2c449e8b2714bcdd7132b85",
-            1273,
-            ("medqa_usmle_4opt_test.jsonl", "medqa.jsonl", "phrases_no_exclude_test.jsonl", "test.jsonl"),
-            "MIT (jind11/MedQA and the copy that is fetched); rights in the examination questions are unclear; not shipped",
-        ),
-        PinnedSource(
-            "metamedqa",
-            "expertailab/Can-LLMs-Reason-Like-Doctors/05d33d60beaa041e306a45f98a5a1647b911b8d8"
-            "/data/benchmarks/metamedqa.jsonl",
-            "72a45a35fd3b4a743523aa6bf999ab5825bb9d0f968b33152b0fce8431d565cd",
-            1373,
-            ("metamedqa_published.jsonl", "metamedqa.jsonl"),
-            "MIT (maximegmd/MetaMedQA); none stated by the copy that is fetched; not shipped",
-        ),
-        PinnedSource(
-            "glianorex",
-            None,
-            "d54e6b7034c95161f8cae94aa9db2c176ec25159588210986087fbc496ce2148",
-            100,
-            ("glianorex_en_100.jsonl", "glianorex.jsonl"),
-            "MIT (maximegmd/glianorex-gen), as rows of the published set; not shipped",
-        ),
-    )
+#: What a source must contain: the SHA-256 of its canonical content, and how many rows it has.
+CONTENTS: dict[str, tuple[str, int]] = {
+    "medqa": ("430ba1b3e2f9b0781beea94e428ffe7fbdbe20c1f2c449e8b2714bcdd7132b85", 1273),
+    "metamedqa": ("72a45a35fd3b4a743523aa6bf999ab5825bb9d0f968b33152b0fce8431d565cd", 1373),
 }
 
 
-def source_path(home: Home, name: str) -> Path:
-    """Return where a verified source is kept."""
-    return source_files.sources_folder(home, NAME) / f"{name}.jsonl"
-
-
-def fetch(
-    home: Home,
-    names: Sequence[str] = (),
-    *,
-    folder: Path | None = None,
-    base_url: str = RAW_GITHUB,
-    transport: httpx.BaseTransport | None = None,
-    progress: source_files.Progress | None = None,
-    sources: Mapping[str, PinnedSource] | None = None,
-) -> list[source_files.Fetched]:
-    """Bring the named sources (all when empty) into ``home``, verified; what is already there is left alone.
-
-    With ``folder`` they are taken from files in it or its subfolders, without it downloaded from ``base_url``. ``sources``
-    are `SOURCES` where none are given. Raises SourceError for an unknown name, a file that is not there or cannot be
-    downloaded, or content that is not the pinned one.
-    """
-    known = SOURCES if sources is None else sources
-    if folder is not None and not folder.is_dir():
-        raise SourceError(f"--from {folder}: no such folder")
-
-    def bring(source: PinnedSource) -> source_files.Fetched:
-        def keep(path: Path, origin: str = "") -> source_files.Fetched:
-            return _keep(home, source, _rows(path), origin or str(path))
-
-        path = source_path(home, source.name)
-        if path.exists() and (rows := _pinned_rows(source, path)):
-            return source_files.Fetched(source.name, path, rows, source.digest, "already here")
-        own = folder is not None and next(named_files(folder, source.names), None) is not None
-        if source.url_path is None and not own:
-            published = bring(known["metamedqa"]).path
-            found = fictional_rows(_rows(published))
-            return _keep(home, source, found, f"rows of kind Fictional in {published.name}")
-        if folder is not None:
-            return source_files.first_right(source.name, source.names, folder, keep)
-        url, arrived = f"{base_url}/{source.url_path}", path.with_suffix(".download")
-        return source_files.downloaded(
-            source.name, url, arrived, lambda file: keep(file, url), transport=transport, progress=progress
-        )
-
-    return source_files.fetch_each(NAME, home, known, names, bring)
-
-
-def load_source(home: Home, name: str, sources: Mapping[str, PinnedSource] | None = None) -> Path:
-    """Return the path of a kept source after checking its content against the pinned digest."""
-    path, source = source_path(home, name), (SOURCES if sources is None else sources)[name]
-    if not path.exists():
+def _verified(name: str, path: Path) -> int:
+    """Return how many rows a file has; SourceError unless its content is that of the source, however it is packed."""
+    rows = [line.row for line in read_lines(path)]
+    expected, n = CONTENTS[name]
+    if (digest := content_digest(rows)) != expected:
         raise SourceError(
-            f"{path}: source {name!r} is not fetched; run `metacog doctor STUDY --fetch`, or add `--from DIR` with a copy"
+            f"{path}: the content is not that of source {name!r}: expected {n} rows with digest {expected}, found "
+            f"{len(rows)} rows with {digest}; replace it or run `metacog doctor STUDY --fetch`"
         )
-    if not _pinned_rows(source, path):
-        _verify(source, _rows(path), str(path))
-    return path
+    return n
 
 
-def _pinned_rows(source: PinnedSource, path: Path) -> int:
-    """Return how many rows a kept source has; 0 where it is not the pinned one. It is kept as canonical JSON."""
-    return source.rows if file_sha256(path) == source.digest else 0
+def _source(name: str, place: str, names: tuple[str, ...], licence: str) -> PinnedFile:
+    url, rows = f"https://raw.githubusercontent.com/{place}", partial(_verified, name)
+    return PinnedFile(NAME, name, url, licence, f"{name}.jsonl", None, names, rows)
+
+
+SOURCES: dict[str, PinnedFile] = {
+    source.name: source
+    for source in (
+        _source(
+            "medqa",
+            "xk-huang/medagents-benchmark/56ca11eb1ef89f6bb7fad6284008bf39e08785b0/data/medqa/test.jsonl",
+            ("medqa_usmle_4opt_test.jsonl", "medqa.jsonl", "phrases_no_exclude_test.jsonl", "test.jsonl"),
+            "MIT (jind11/MedQA and the copy that is fetched); rights in the examination questions are unclear; not shipped",
+        ),
+        _source(
+            "metamedqa",
+            "expertailab/Can-LLMs-Reason-Like-Doctors/05d33d60beaa041e306a45f98a5a1647b911b8d8"
+            "/data/benchmarks/metamedqa.jsonl",
+            ("metamedqa_published.jsonl", "metamedqa.jsonl"),
+            "MIT (maximegmd/MetaMedQA, maximegmd/glianorex-gen); none stated by the copy that is fetched; not shipped",
+        ),
+    )
+}
+fetch = partial(source_files.fetch, SOURCES)
 
 
 def fictional_rows(published: Sequence[JsonRow]) -> list[JsonRow]:
@@ -240,24 +149,3 @@ def fictional_rows(published: Sequence[JsonRow]) -> list[JsonRow]:
         for place, row in enumerate(published)
         if row.get("kind") == "Fictional"
     ]
-
-
-def _keep(home: Home, source: PinnedSource, rows: list[JsonRow], origin: str) -> source_files.Fetched:
-    _verify(source, rows, origin)
-    path = source_path(home, source.name)
-    write_rows(path, rows)
-    note = {"digest": source.digest, "origin": origin, "rows": len(rows), "source": source.name}
-    source_files.write_note(path.with_suffix(".json"), note)
-    return source_files.Fetched(source.name, path, len(rows), source.digest, origin)
-
-
-def _verify(source: PinnedSource, rows: Sequence[JsonRow], where: str) -> None:
-    if (digest := content_digest(rows)) != source.digest:
-        raise SourceError(
-            f"{where}: the content is not that of source {source.name!r}: expected {source.rows} rows with digest "
-            f"{source.digest}, found {len(rows)} rows with {digest}; replace it or run `metacog doctor STUDY --fetch`"
-        )
-
-
-def _rows(path: Path) -> list[JsonRow]:
-    return [line.row for line in read_lines(path)]

@@ -16,7 +16,7 @@ from scipy.special import stdtrit
 
 from metacog_pipeline.benchmark.contract import Exhibit, Published, Section
 from metacog_pipeline.benchmark.item_files import step_path
-from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, E_SHARE_FLAG, NAME, SOURCES
+from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, CONTENTS, E_SHARE_FLAG, NAME, SOURCES
 from metacog_pipeline.benchmarks.metamedqa.prompts import load_wording
 from metacog_pipeline.files import shipped
 from metacog_pipeline.home import Home
@@ -129,7 +129,7 @@ def prompts(home: Home) -> Markup:
 
 def licences(home: Home) -> Markup:
     """Return where the questions come from and on which terms."""
-    body = [(each.name, each.rows, each.licence) for each in SOURCES.values()]
+    body = [(each.name, CONTENTS[each.name][1], each.licence) for each in SOURCES.values()]
     return pieces.table(("source", "rows", "licence"), body, "Sources of the published questions")
 
 

@@ -32,6 +32,7 @@ from metacog_pipeline.benchmarks.metamedqa.construction.edits import EditRecord,
 from metacog_pipeline.benchmarks.metamedqa.construction.rules import OutputRow, Violation
 from metacog_pipeline.benchmarks.metamedqa.items import (
     CANNOT_ANSWER,
+    CONTENTS,
     FETCHED,
     LETTERS,
     NAME,
@@ -40,11 +41,12 @@ from metacog_pipeline.benchmarks.metamedqa.items import (
     Dataset,
     Item,
     fetch,
-    load_source,
+    fictional_rows,
 )
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import sha256_hex, shipped
 from metacog_pipeline.home import Home
+from metacog_pipeline.sources import Line, read_lines
 
 if TYPE_CHECKING:
     from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
@@ -63,7 +65,12 @@ def load_fictional(home: Home, dataset: Dataset, folder: Path | None = None) -> 
     if dataset == "custom" and _in_folder(folder, "fictional", needed=False) is None:
         return []
     prefix = "fictional-" if dataset in FETCHED else f"{dataset}-fictional-"
-    rows = editing.load_rows(_file(home, dataset, "fictional", folder))
+    if dataset in FETCHED:
+        path = _file(home, dataset, "published", folder)
+        pool = fictional_rows([line.row for line in read_lines(path)])
+        rows = [editing.parse_row(Line(str(path), place + 1, row), place) for place, row in enumerate(pool)]
+    else:
+        rows = editing.load_rows(_file(home, dataset, "fictional", folder))
     return [replace(row, item_id=row.item_id or f"{prefix}{row.place:03d}") for row in rows]
 
 
@@ -93,7 +100,7 @@ def _file(home: Home, dataset: Dataset, what: str, folder: Path | None) -> Path:
         return shipped("data", NAME, "sample", f"{what}.jsonl")
     if dataset == "custom":
         return _in_folder(folder, what, needed=True) or Path()
-    return load_source(home, {"parent": "medqa", "published": "metamedqa", "fictional": "glianorex"}[what])
+    return SOURCES["medqa" if what == "parent" else "metamedqa"].load(home)
 
 
 def _in_folder(folder: Path | None, what: str, *, needed: bool) -> Path | None:
@@ -463,7 +470,7 @@ def _edits(benchmark: MetaMedQA, inputs: Inputs) -> Made:
 
 
 def _glianorex(benchmark: MetaMedQA, inputs: Inputs) -> Made:
-    facts = _fetched(benchmark, "metamedqa", "glianorex")
+    facts = _fetched(benchmark, "metamedqa")
     return Made(frame=_frame(load_fictional(*benchmark.files)), facts=facts)
 
 
@@ -499,7 +506,7 @@ def _fetched(benchmark: MetaMedQA, *names: str) -> dict[str, object]:
 def _read_files(benchmark: MetaMedQA) -> Any:
     """Return the digests of the files that are neither settings nor pinned."""
     if benchmark.settings.dataset in FETCHED:
-        return [source.digest for source in SOURCES.values()]
+        return [digest for digest, _ in CONTENTS.values()]
     _, _, folder = benchmark.files
     files = sorted((folder or shipped("data", NAME, "sample")).glob("*.jsonl*"))
     return {path.name: sha256_hex(path.read_bytes()) for path in files if path.is_file()}
