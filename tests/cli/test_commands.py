@@ -89,7 +89,7 @@ def test_sources_are_fetched_from_a_folder_once(metacog, study, medqa):
     first = metacog("doctor", study, "--fetch", "--from", medqa.parent)
     assert first.code == 0
     assert "medqa: 1273 rows" in first.out
-    assert "glianorex: 100 rows" in first.out
+    assert "metamedqa: 1373 rows" in first.out
     assert "already here" in metacog("doctor", study, "--fetch").out
 
 

@@ -1,19 +1,15 @@
 """What is measured: shares of the answers, and what rests on level of confidence × right or wrong.
 
-The measures are those of Tables 3 and 4 of the paper and of the public runner, and further shares that show why a
-number is what it is. Accuracy is over all items asked: one without a letter counts as wrong. An item with a letter but
-no confidence counts everywhere except in the measures of confidence. ECE and Brier read confidence c as (c - 1)/4;
-the measures ending in ``_fifths`` read it as c/5.
+The measures are those of Tables 3 and 4 of the paper, and further shares that show why a number is what it is. Accuracy is
+over all items asked: one without a letter counts as wrong. An item with a letter but no confidence counts everywhere except
+in the measures of confidence, which read confidence c as (c - 1)/4. Efficiency (``…_mafc``) is that of a choice among
+five, over the items keyed A to D that were answered A to E: E is an answer, F ("I do not know") is none.
 
 Knowing that a question cannot be answered is signal detection, once for E and once for F. Signal are the items with that
 key, noise the items keyed A to D; the recalls of the paper are the hits, ``false_alarm_E`` and ``false_alarm_F`` the false
 alarms. d′ separates a model that sees it from one that says so more often, which raises hits and false alarms alike; the
 criterion c says how often it says so (below 0: too often). Rates have log-linear padding, (k + 0.5) / (n + 1) (Hautus
 1995). A policy that never says it has a d′ of its padding, whose interval holds 0.
-
-Efficiency (``…_mafc``) is that of a choice among m alternatives, over the items keyed A to D that were answered A to E: E
-("none of the above") is an answer, F ("I do not know") is none, so m is 5. Items keyed E or F have no right option whose
-evidence could be compared. The M-ratio for m = 4 and 6 is reported too, to see what the choice of m is worth.
 """
 
 from __future__ import annotations
@@ -33,7 +29,7 @@ from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.stats import calibration, intervals, resampling
 from metacog_pipeline.stats.auroc import auroc_from_patterns
 from metacog_pipeline.stats.calibration import level_probability
-from metacog_pipeline.stats.estimate import COUNT, NO_ITEMS, ONE_LEVEL, SINGLE_ITEM, unavailable
+from metacog_pipeline.stats.estimate import NO_ITEMS, ONE_LEVEL, SINGLE_ITEM, unavailable
 from metacog_pipeline.stats.type1 import d_and_c, type1_from_table
 
 N_LEVELS = 5
@@ -219,7 +215,6 @@ def _named(
 _RIGHT_ANSWER = {"correct": 1}
 _SHARES: dict[str, tuple[Callable[[Group], Estimate], str]] = {
     "accuracy": (share(_RIGHT_ANSWER), "Share of all items answered as keyed."),
-    "accuracy_answered": (share(_RIGHT_ANSWER, _lettered=1), "Share right of the items with a letter."),
     "accuracy_answerable": (share(_RIGHT_ANSWER, _ordinary=1), "Share right where A to D is the key."),
     "high_confidence_accuracy": (share(_RIGHT_ANSWER, _rated=HIGH), "Share right at confidence 5."),
     "medium_confidence_accuracy": (share(_RIGHT_ANSWER, _rated=MEDIUM), "Share right at confidence 3 or 4."),
@@ -240,8 +235,6 @@ _SHARES: dict[str, tuple[Callable[[Group], Estimate], str]] = {
         _FictionGuess({"_guessed": 1}, {"_kind": FICTIONAL}),
         "Share of the pool's own key on fictional questions.",
     ),
-    "precision_E": (share(_RIGHT_ANSWER, _letter=E), "Share right of the answers E."),
-    "precision_F": (share(_RIGHT_ANSWER, _letter=F), "Share right of the answers F."),
     "false_alarm_E": (share({"_letter": E}, _ordinary=1), "Share of E where A to D is right."),
     "false_alarm_F": (share({"_letter": F}, _ordinary=1), "Share of F where A to D is right."),
     "coverage": (
@@ -260,17 +253,11 @@ _OF_LEVELS = {
     "negative_confidence": "Mean confidence of wrong answers.",
     "weighted_accuracy": "Share right, each answer weighted by its confidence.",
     "ece": "Expected calibration error, confidence as (c - 1)/4.",
-    "ece_fifths": "Expected calibration error, confidence as c/5.",
     "brier": "Brier score, confidence as (c - 1)/4.",
-    "brier_fifths": "Brier score, confidence as c/5.",
     "auroc2": "Probability that a right answer is rated above a wrong one.",
-    "confidence_levels": "Levels used.",
-    "commonest_confidence_share": "Share of the commonest level.",
     "d_mafc": "d′ behind the accuracy of a choice among 5 (items keyed A to D, answers A to E).",
     "meta_d_mafc": "d′ of the ideal observer whose confidence separates right from wrong as well, choosing among 5.",
     "m_ratio_mafc": "meta-d′ / d′ of a choice among 5. Cite this one.",
-    "m_ratio_mafc_4": "The same: assumes 4 alternatives.",
-    "m_ratio_mafc_6": "The same: assumes 6 alternatives.",
     "eta_mafc": "AUROC2 above chance as a share of the ideal observer's with the same accuracy and use of ratings.",
     "auroc2_ideal": "AUROC2 of the ideal observer of this accuracy.",
 }
@@ -287,8 +274,7 @@ _OF_DETECTION = {
     )
 }
 N_ALTERNATIVES = 5
-_OTHER_M = (4, 6)
-_EFFICIENCY = frozenset(name for name in _OF_LEVELS if name.endswith(("_mafc", "_4", "_6", "_ideal")))
+_EFFICIENCY = ("d_mafc", "meta_d_mafc", "m_ratio_mafc", "eta_mafc", "auroc2_ideal")
 _VERDICT = {"positive_confidence": 1, "negative_confidence": 0}
 _LABELS = {
     **{name: f"{'d′' if name[0] == 'd' else 'c'} {name[2:]}" for name in _OF_DETECTION},
@@ -297,27 +283,22 @@ _LABELS = {
     "d_mafc": "d′ (5 alternatives)",
     "meta_d_mafc": "meta-d′ (5 alternatives)",
     "m_ratio_mafc": "M-ratio (5 alternatives)",
-    "m_ratio_mafc_4": "M-ratio (as if 4)",
-    "m_ratio_mafc_6": "M-ratio (as if 6)",
     "eta_mafc": "eta",
     "auroc2_ideal": "ideal AUROC2",
 }
 _UNITS: dict[str, tuple[Unit, tuple[float | None, float | None]]] = {
     **{f"{which}_confidence": (Unit.RATING, (1.0, 5.0)) for which in ("mean", "positive", "negative")},
-    "confidence_levels": (Unit.COUNT, (0.0, float(N_LEVELS))),
     **dict.fromkeys(("d_mafc", "meta_d_mafc", *_OF_DETECTION), (Unit.SD, (None, None))),
-    **dict.fromkeys(
-        ("m_ratio_mafc", "m_ratio_mafc_4", "m_ratio_mafc_6", "eta_mafc"), (Unit.RATIO, (None, None))
-    ),
+    **dict.fromkeys(("m_ratio_mafc", "eta_mafc"), (Unit.RATIO, (None, None))),
 }
 _LESS_IS_BETTER = ("false_alarm", "refusal", "ece", "brier")
 _NEITHER_IS = (
     "choice_share",
     "fiction_guess",
-    "commonest",
-    "auroc2_ideal",
     "c_",
-    *_UNITS.keys() - _EFFICIENCY - _OF_DETECTION.keys(),
+    "mean_confidence",
+    "positive_confidence",
+    "negative_confidence",
 )
 _CONTROL = ("d_missing", "d_unknown")
 HEADLINE = "d_unanswerable"
@@ -364,19 +345,10 @@ def _level_measures(benchmark: Any, groups: Sequence[Group]) -> list[dict[str, E
     seed, found = benchmark.context.seed, []
     for group in groups:
         patterns = _patterns(group)
-        confidence = _confidence(patterns, shared.draws(patterns, seed))
-        found.append({**confidence, **_efficiency(benchmark, group, seed)})
+        chosen = harmonised(benchmark, group.rows.filter(holds(_CHOSEN, group.rows.schema)))
+        efficiency = shared.efficiency_of(chosen, seed)
+        found.append({**_confidence(patterns, shared.draws(patterns, seed)), **efficiency})
     return found
-
-
-def _efficiency(benchmark: Any, group: Group, seed: int) -> dict[str, Estimate]:
-    """Return the measures of a choice among five, and the M-ratio as if among four or six."""
-    chosen = harmonised(benchmark, group.rows.filter(holds(_CHOSEN, group.rows.schema)))
-    band = {}
-    for m in _OTHER_M:
-        as_if = chosen.with_columns(n_alternatives=pl.lit(m, pl.Int32))
-        band[f"m_ratio_mafc_{m}"] = shared.efficiency_of(as_if, seed)["m_ratio_mafc"]
-    return {**shared.efficiency_of(chosen, seed), **band}
 
 
 def _patterns(group: Group) -> resampling.Patterns:
@@ -387,30 +359,23 @@ def _patterns(group: Group) -> resampling.Patterns:
 
 
 def _confidence(patterns: resampling.Patterns, draws: np.ndarray) -> dict[str, Estimate]:
-    table = patterns.totals.reshape(N_LEVELS, 2)
-    quarters, fifths = level_probability(N_LEVELS), level_probability(N_LEVELS, "c/L")
+    quarters, n = level_probability(N_LEVELS), int(patterns.totals.sum())
 
     def mean(where: np.ndarray) -> Estimate:
         return intervals.ratio(patterns, _LEVEL * where, where)
 
-    def read_as(how: str, found: Estimate) -> Estimate:
-        return replace(found, method=f"{found.method}; c as {how}")
+    def read_as(found: Estimate) -> Estimate:
+        return replace(found, method=f"{found.method}; c as (c-1)/4")
 
-    use, n = calibration.level_use(table), int(table.sum())
     auroc = auroc_from_patterns(patterns)
-    status = NO_ITEMS if n == 0 else COUNT if use.informative else NOT_INFORMATIVE
     return {
         "mean_confidence": mean(_ALL),
         "positive_confidence": mean(_RIGHT),
         "negative_confidence": mean(1 - _RIGHT),
         "weighted_accuracy": intervals.ratio(patterns, _LEVEL * _RIGHT, _LEVEL),
-        "ece": read_as("(c-1)/4", calibration.ece_estimate(patterns, quarters, draws)),
-        "ece_fifths": read_as("c/5", calibration.ece_estimate(patterns, fifths, draws)),
-        "brier": read_as("(c-1)/4", calibration.brier_from_patterns(patterns, quarters)),
-        "brier_fifths": read_as("c/5", calibration.brier_from_patterns(patterns, fifths)),
+        "ece": read_as(calibration.ece_estimate(patterns, quarters, draws)),
+        "brier": read_as(calibration.brier_from_patterns(patterns, quarters)),
         "auroc2": unavailable(n, auroc.method, NOT_INFORMATIVE) if auroc.status == ONE_LEVEL else auroc,
-        "confidence_levels": Estimate(use.levels_used if n else None, None, None, n, "count", status),
-        "commonest_confidence_share": Estimate(use.commonest_share, None, None, n, "count", status),
     }
 
 
