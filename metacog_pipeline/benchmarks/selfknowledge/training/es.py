@@ -1,155 +1,144 @@
-"""One generation of the evolution strategy of arXiv 2602.02605, whatever the model and the questions are.
+"""The evolution strategy of arXiv 2602.02605 (Algorithm 1) as arithmetic, for any model and any questions.
 
-Every individual is the model plus sigma times its own noise, asked the same batch (common random numbers). Its reward,
-standardised over the population, weighs its noise in the update: theta += alpha / N · Σ z_i eps_i. No division by
-sigma, no momentum, no weight decay.
+Every individual is the model plus sigma times its own noise and is asked the same batch (common random numbers). Its
+reward, standardised over the population, weighs its noise in the update: theta += alpha / N · Σ z_i eps_i. There is
+no division by sigma, no momentum and no weight decay.
+
+Every random number follows from (run seed, generation, individual) alone, so results do not depend on the number of
+workers and any generation can be made again from its number.
 """
 
 from __future__ import annotations
 
-import functools
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+import hashlib
+import math
+import struct
+from collections.abc import Sequence
+from typing import Annotated, Literal, NamedTuple, Self
 
-from numpy.typing import ArrayLike
-from torch import nn
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from metacog_pipeline.benchmarks.selfknowledge.training import rewards, seeds, shaping
-from metacog_pipeline.benchmarks.selfknowledge.training.rewards import EpisodeReward
-from metacog_pipeline.benchmarks.selfknowledge.training.seeds import Individual
-from metacog_pipeline.benchmarks.selfknowledge.training.shaping import SCHEDULES, SHAPINGS, Schedule, Shaping
-from metacog_pipeline.errors import StudyError
+from metacog_pipeline.benchmarks.selfknowledge.training import rewards
+from metacog_pipeline.errors import MetacogError
 
-Evaluate = Callable[
-    [nn.Module, Sequence[int]], tuple[ArrayLike, ...]
-]  # right, yes and, where known, readable
-Objective = Callable[[nn.Module, int], "Tried"]
-#: What is allowed, both ends included. Weights of a model are of the size of 1: what is far from that changes nothing of
-#: them, or leaves nothing of them.
-_ALLOWED = {
-    "sigma": (1e-12, 1000), "alpha": (1e-12, 1000),
-    "population": (2, 10**6), "batch": (1, 10**9), "generations": (0, 10**9),
-}  # fmt: skip
+Floats = NDArray[np.float64]
+Positive = Annotated[
+    float, Field(ge=1e-12, le=1e3, strict=True)
+]  # weights have the size of 1: beyond this none is left
+_TINY = 1e-8
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How a run goes; all that its trajectory depends on beside the base weights and the questions."""
+class Settings(BaseModel):
+    """All that the trajectory of a run depends on besides base weights and questions; defaults as published."""
 
-    # sigma, alpha: size of the noise and of the step, in units of the weights
-    sigma: float = 1e-3
-    alpha: float = 5e-4
-    # population, batch, generations: individuals per generation, items each is asked, generations
-    population: int = 32
-    batch: int = 256
-    generations: int = 750
-    # ``joint``, ``direct``, ``meta``, ``dprime``, or four numbers (see :func:`.rewards.reward_named`)
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    sigma: Positive = 1e-3
+    alpha: Positive = rewards.ALPHA
+    population: int = Field(32, ge=2, le=10**6)
+    batch: int = Field(256, ge=1, le=10**9)
+    generations: int = Field(750, ge=0, le=10**9)
     reward: str = "joint"
-    antithetic: bool = False  # whether individuals come in pairs, noise added and subtracted
-    shaping: Shaping = "zscore"  # ``zscore`` or ``ranks`` (centred)
-    schedule: Schedule = "constant"  # of alpha: ``constant``, ``linear`` or ``cosine`` to zero
-    seed: int = 42  # of noise and batches
-    # ``full``: a number per weight. ``rank-4``: the noise of a matrix is a product of two thin ones (see
-    # :func:`.noise.low_rank`), another algorithm with a log of its own
-    noise: str = "full"
+    antithetic: bool = False  # individuals in pairs, noise added and subtracted
+    schedule: Literal["constant", "cosine"] = (
+        "constant"  # cosine: alpha falls to 0, which quiets the last weights
+    )
+    seed: int = Field(42, ge=-(2**63), lt=2**63)
 
-    def __post_init__(self) -> None:
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
         rewards.reward_named(self.reward)
-        for name, (least, most) in _ALLOWED.items():
-            if not least <= getattr(self, name) <= most:  # NaN is not
-                raise StudyError(
-                    f"{name} = {getattr(self, name)}: a number from {least:,} to {most:,} needed"
-                )
         if self.antithetic and self.population % 2:
-            raise StudyError(f"population = {self.population}: antithetic pairs need an even number")
-        if self.shaping not in SHAPINGS or self.schedule not in SCHEDULES:
-            raise StudyError(f"shaping {self.shaping!r} or schedule {self.schedule!r} is unknown")
-        if self.noise != "full" and not re.fullmatch(r"rank-[1-9][0-9]{0,2}", self.noise):
-            raise StudyError(f'noise "{self.noise}" is neither full nor a rank such as rank-4')
-        if not -(2**63) <= self.seed < 2**63:
-            raise StudyError(f"seed = {self.seed}: 64 bits with sign at most")
+            raise ValueError(f"population = {self.population}: antithetic pairs need an even number")
+        return self
 
-    def individuals(self, t: int) -> tuple[Individual, ...]:
-        """Return the population of generation ``t``, from 0."""
-        rank = 0 if self.noise == "full" else int(self.noise.removeprefix("rank-"))
-        return seeds.population(self.seed, t, self.population, self.antithetic, rank)
+    def step(self, t: int) -> float:
+        """Return alpha of generation ``t``, from 0."""
+        falls = (1 + math.cos(math.pi * t / self.generations)) / 2 if self.schedule == "cosine" else 1.0
+        return self.alpha * falls
+
+    def individuals(self, t: int) -> list[Individual]:
+        """Return the population of generation ``t``."""
+        seeds = [hash63(b"indiv", self.seed, t, i) for i in range(self.population)]
+        if not self.antithetic:
+            return [Individual(seed) for seed in seeds]
+        return [Individual(seed, sign) for seed in seeds[: self.population // 2] for sign in (1, -1)]
+
+    def positions(self, t: int, items: int) -> list[int]:
+        """Return which of ``items`` questions generation ``t`` asks: the next slice of a reshuffled pass over all.
+
+        The last slice of a pass is shorter where the batch does not divide the items.
+        """
+        return batch(self.seed, t, self.batch, items)
 
 
-@dataclass(frozen=True, slots=True)
-class Tried:
-    """Fitness of one individual and what it rests on."""
+class Individual(NamedTuple):
+    """One member of a population: the seed of its noise, and whether the noise is added or subtracted."""
+
+    seed: int
+    sign: int = 1
+
+
+class Tried(NamedTuple):
+    """Fitness of one individual and the counts it rests on."""
 
     fitness: float
-    outcome: EpisodeReward = rewards.NOTHING
+    counts: rewards.Counts
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """Everything about one generation that another worker needs to make the same update.
-
-    ``t`` counts from 0; ``digest`` is that of the weights after the update, ``sample`` of a part that ``t`` picks.
-    Large models have the first every few generations only.
-    """
+class Commit(NamedTuple):
+    """One update: everything another worker needs to make it too. ``digest`` is that of the weights after it."""
 
     t: int
-    individuals: tuple[Individual, ...]
-    fitness: tuple[float, ...]
-    z: tuple[float, ...]
+    individuals: list[Individual]
+    fitness: list[float]
+    z: list[float]
     alpha: float
     digest: str = ""
-    sample: str = ""
 
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON values; the rank of its noises only where they have one."""
-        rank = self.individuals[0].rank if self.individuals else 0
-        return {
-            **({"rank": rank} if rank else {}),
-            "t": self.t,
-            "seeds": [each.seed for each in self.individuals],
-            "signs": [each.sign for each in self.individuals],
-            "fitness": list(self.fitness),
-            "z": list(self.z),
-            "alpha": self.alpha,
-            "digest": self.digest,
-            "sample": self.sample,
-        }
-
-    @classmethod
-    def from_record(cls, record: dict[str, Any]) -> Self:
-        """Read it back, exactly."""
-        return cls(
-            t=int(record["t"]),
-            individuals=tuple(
-                Individual(int(seed), int(sign), int(record.get("rank", 0)))
-                for seed, sign in zip(record["seeds"], record["signs"], strict=True)
-            ),
-            fitness=tuple(float(f) for f in record["fitness"]),
-            z=tuple(float(z) for z in record["z"]),
-            alpha=float(record["alpha"]),
-            digest=str(record["digest"]),
-            sample=str(record.get("sample", "")),
-        )
+    def steps(self) -> list[tuple[int, float]]:
+        """Return seed and weight alpha / N · z of every noise; the two of an antithetic pair become one."""
+        found: dict[int, float] = {}
+        for (seed, sign), z in zip(self.individuals, self.z, strict=True):
+            found[seed] = found.get(seed, 0.0) + self.alpha / len(self.z) * sign * z
+        return [(seed, weight) for seed, weight in found.items() if weight]
 
 
 def commit_of(settings: Settings, t: int, fitness: Sequence[float]) -> Commit:
-    """Return the commit of generation ``t`` from the fitness of its individuals, without a digest yet."""
-    z = shaping.shaped(fitness, settings.shaping)
-    alpha = shaping.step_size(settings.alpha, settings.schedule, t, settings.generations)
-    return Commit(t, settings.individuals(t), tuple(fitness), tuple(float(v) for v in z), alpha)
+    """Return the update of generation ``t`` from the fitness of its individuals, without a digest yet."""
+    return Commit(t, settings.individuals(t), list(fitness), zscores(fitness).tolist(), settings.step(t))
 
 
-def objective(evaluate: Evaluate, items: int, settings: Settings) -> Objective:
-    """Return the fitness of a model at generation ``t``: its reward on the batch of that generation."""
-    reward = rewards.reward_named(settings.reward)
+def zscores(fitness: ArrayLike) -> Floats:
+    """Return (F - mean) / (sd + 1e-8), sd with N - 1; exactly zero where all are equal."""
+    values = np.asarray(fitness, dtype=np.float64)
+    if values.ndim != 1 or len(values) < 2:
+        raise ValueError(f"fitness has shape {values.shape}: two or more individuals needed")
+    if not np.isfinite(values).all():
+        raise MetacogError("the fitness of an individual is no finite number; take smaller rewards")
+    if values.max() == values.min():
+        return np.zeros_like(values)
+    found: Floats = (values - values.mean()) / (values.std(ddof=1) + _TINY)
+    return found
 
-    @functools.lru_cache(maxsize=1)
-    def positions(t: int) -> list[int]:
-        return [int(place) for place in seeds.batch(settings.seed, t, settings.batch, items)]
 
-    def tried(model: nn.Module, t: int) -> Tried:
-        outcome = rewards.outcome(*evaluate(model, positions(t)))
-        return Tried(float(reward(outcome)), outcome)
+def es_update(theta: ArrayLike, noise: ArrayLike, fitness: ArrayLike, alpha: float) -> tuple[Floats, Floats]:
+    """Return z-scores and the next parameters by the closed form: what the workers do to tensors, in float64."""
+    z = zscores(fitness)
+    return z, np.asarray(theta, dtype=np.float64) + alpha / len(z) * (z @ np.asarray(noise, dtype=np.float64))
 
-    return tried
+
+def hash63(kind: bytes, *numbers: int) -> int:
+    """Return 63 bits of BLAKE2b over signed 64-bit numbers; ``kind`` keeps uses separate. PyTorch's seeds are
+    signed."""
+    packed = struct.pack(f"<{len(numbers)}q", *numbers)
+    return int.from_bytes(hashlib.blake2b(packed, digest_size=8, person=kind).digest(), "little") >> 1
+
+
+def batch(seed: int, t: int, size: int, items: int) -> list[int]:
+    """Return slice ``t`` of passes over ``items``, each pass in an order of its own."""
+    turn, part = divmod(t, -(-items // size))
+    order = np.random.Generator(np.random.PCG64(hash63(b"batch", seed, turn))).permutation(items)
+    return [int(place) for place in order[part * size : (part + 1) * size]]

@@ -1,28 +1,26 @@
-"""Rewards: what an individual earns for being correct or not and for saying yes or no.
+"""Rewards: what an individual earns for right and wrong answers and for saying yes or no.
 
-The joint reward is Eq. 2 of arXiv 2602.02605: correctness plus alignment of the yes with it. The two others are its
-ablations; any other table can be written down as four numbers.
+The joint reward is Eq. 2 of arXiv 2602.02605, correctness plus alignment; `direct` and `meta` are its two halves
+(Table 4).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from metacog_pipeline.errors import StudyError
 
-Reward = Callable[["EpisodeReward"], float]
 
+class Counts(NamedTuple):
+    """Counts of one batch: items, right answers, yeses, yeses to right answers.
 
-@dataclass(frozen=True, slots=True)
-class EpisodeReward:
-    """What became of one batch: items, correct ones, yeses, and yeses to correct ones.
-
-    ``parsed`` counts the meta replies that say yes or no at all; None where nobody looked.
+    ``parsed`` counts the meta replies that say yes or no at all; None where replies were not read as text.
     """
 
     n: int
@@ -31,18 +29,24 @@ class EpisodeReward:
     hits: int
     parsed: int | None = None
 
-    def __add__(self, other: EpisodeReward) -> EpisodeReward:
-        looked = [each.parsed for each in (self, other) if each.parsed is not None]
-        return EpisodeReward(
-            self.n + other.n,
-            self.correct + other.correct,
-            self.yes + other.yes,
-            self.hits + other.hits,
-            sum(looked) if looked else None,
-        )
+
+Reward = Callable[[Counts], float]
 
 
-NOTHING = EpisodeReward(0, 0, 0, 0)
+def outcome(correct: ArrayLike, yes: ArrayLike, parsed: ArrayLike | None = None) -> Counts:
+    """Count a batch from 0/1 (or booleans) of shape ``(n,)``."""
+    right, said = np.asarray(correct, dtype=bool), np.asarray(yes, dtype=bool)
+    if right.ndim != 1 or right.shape != said.shape:
+        raise ValueError(f"correct {right.shape} and yes {said.shape} must be rows of one length")
+    read = None if parsed is None else int(np.count_nonzero(parsed))
+    return Counts(right.size, int(right.sum()), int(said.sum()), int((right & said).sum()), read)
+
+
+def together(many: list[Counts]) -> Counts:
+    """Return counts added up."""
+    read = [each.parsed for each in many if each.parsed is not None]
+    n, correct, yes, hits = (sum(each[place] or 0 for each in many) for place in range(4))
+    return Counts(n, correct, yes, hits, sum(read) if read else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,83 +58,69 @@ class RewardTable:
     wrong_no: float
     wrong_yes: float
 
-    def per_item(self, correct: ArrayLike, yes: ArrayLike) -> NDArray[np.float64]:
-        """Return the reward of every item, shape ``(n,)``, from 0/1 of the same shape."""
-        right, said = _binary("correct", correct), _binary("yes", yes)
-        if right.shape != said.shape:
-            raise ValueError(f"correct {right.shape} and yes {said.shape} differ in shape")
-        cells = np.array([[self.wrong_no, self.wrong_yes], [self.correct_no, self.correct_yes]])
-        rewards: NDArray[np.float64] = cells[right, said]
-        return rewards
-
-    def __call__(self, outcome: EpisodeReward) -> float:
+    def __call__(self, counts: Counts) -> float:
         """Return the mean reward of a batch."""
-        if outcome.n < 1:
+        if counts.n < 1:
             raise ValueError("a batch without items has no reward")
-        alarms = outcome.yes - outcome.hits
-        quiet = outcome.n - outcome.correct - alarms
+        alarms = counts.yes - counts.hits
         total = (
-            self.correct_yes * outcome.hits
-            + self.correct_no * (outcome.correct - outcome.hits)
-            + self.wrong_no * quiet
+            self.correct_yes * counts.hits
+            + self.correct_no * (counts.correct - counts.hits)
+            + self.wrong_no * (counts.n - counts.correct - alarms)
             + self.wrong_yes * alarms
         )
-        return total / outcome.n
+        return total / counts.n
 
 
-JOINT = RewardTable(2, 1, 1, 0)
-DIRECT = RewardTable(1, 1, 0, 0)
-META = RewardTable(1, 0, 1, 0)
-TABLES = {"joint": JOINT, "direct": DIRECT, "meta": META}
+TABLES = {
+    "joint": RewardTable(2, 1, 1, 0),
+    "direct": RewardTable(1, 1, 0, 0),
+    "meta": RewardTable(1, 0, 1, 0),
+}
 DPRIME = "dprime"
-MOST, LEAST_APART = 10**6, 1e-6  # of four numbers: their size, and how far the largest is from the smallest
+#: Steps as published: with the step of the others, `meta` taught the model to be wrong and say no (Appendix B.1).
+ALPHA, ALPHA_META = 5e-4, 2e-4
+_MOST, _LEAST_SPREAD = (
+    1e6,
+    1e-6,
+)  # of four numbers: their size, and the distance of the largest to the smallest
 
 
-def dprime(outcome: EpisodeReward) -> float:
+def usual_alpha(reward: str) -> float:
+    """Return the published step size of a reward."""
+    return ALPHA_META if reward == "meta" else ALPHA
+
+
+def dprime(counts: Counts) -> float:
     """Return d'type2 of the whole batch with the log-linear correction: a reward that is no mean over items."""
-    right, wrong = outcome.correct, outcome.n - outcome.correct
-    alarms = outcome.yes - outcome.hits
-    h, f = (outcome.hits + 0.5) / (right + 1), (alarms + 0.5) / (wrong + 1)
-    return float(ndtri(h) - ndtri(f))
+    wrong, alarms = counts.n - counts.correct, counts.yes - counts.hits
+    hit_rate, alarm_rate = (counts.hits + 0.5) / (counts.correct + 1), (alarms + 0.5) / (wrong + 1)
+    return float(ndtri(hit_rate) - ndtri(alarm_rate))
 
 
 def reward_named(text: str) -> Reward:
-    """Return the reward called ``joint``, ``direct``, ``meta`` or ``dprime``, or given as four numbers.
+    """Return the reward ``joint``, ``direct``, ``meta`` or ``dprime``, or the table of four numbers such as
+    ``2,1,1,0``.
 
-    Four numbers, comma separated, are the rewards of correct and yes, correct and no, wrong and no, wrong and yes. Raises
-    StudyError for anything else, for numbers beyond a million, and for four that tell nothing apart.
+    The four are the rewards of correct and yes, correct and no, wrong and no, wrong and yes.
     """
     if text == DPRIME:
         return dprime
     if text in TABLES:
         return TABLES[text]
     try:
-        numbers = [float(part) for part in text.split(",")]
+        cells = [float(part) for part in text.split(",")]
     except ValueError:
-        numbers = []
-    if len(numbers) != 4 or not np.isfinite(numbers).all():
+        cells = []
+    if len(cells) != 4:
         raise StudyError(
             f'reward "{text}" is none of {", ".join([*TABLES, DPRIME])}, nor four numbers such as 2,1,1,0 '
             "(correct and yes, correct and no, wrong and no, wrong and yes)"
         )
-    if max(map(abs, numbers)) > MOST or max(numbers) - min(numbers) < LEAST_APART:
+    # Written so that NaN fails too.
+    if not (max(map(abs, cells)) <= _MOST and max(cells) - min(cells) >= _LEAST_SPREAD):
         raise StudyError(
-            f'reward "{text}": four numbers from {-MOST:,} to {MOST:,} needed, two of which differ by {LEAST_APART} or more'
+            f'reward "{text}": four numbers of at most {_MOST:,.0f} needed, two of which differ by '
+            f"{_LEAST_SPREAD} or more"
         )
-    return RewardTable(*numbers)
-
-
-def outcome(correct: ArrayLike, yes: ArrayLike, parsed: ArrayLike | None = None) -> EpisodeReward:
-    """Count a batch from 0/1 (or booleans) of shape ``(n,)``."""
-    right, said = _binary("correct", correct), _binary("yes", yes)
-    if right.shape != said.shape:
-        raise ValueError(f"correct {right.shape} and yes {said.shape} differ in shape")
-    looked = None if parsed is None else int(_binary("parsed", parsed).sum())
-    return EpisodeReward(right.size, int(right.sum()), int(said.sum()), int((right & said).sum()), looked)
-
-
-def _binary(name: str, values: ArrayLike) -> NDArray[np.int64]:
-    array = np.asarray(values)
-    if array.ndim != 1 or not np.isin(array, (0, 1)).all():
-        raise ValueError(f"{name} must be one row of 0 and 1")
-    return array.astype(np.int64)
+    return RewardTable(*cells)

@@ -1,95 +1,58 @@
-"""A whole run: generations, the log, checkpoints after the update, the last weights always, curves, a progress bar."""
+"""A whole run: generations, a durable log, checkpoints after the update, learning curves; it goes on where it stopped.
+
+::
+
+    run.json            settings, digest of the base weights, what model and questions are, base on held-out questions
+    commits.jsonl       one line per generation, durable before the next one starts; with the base weights it is the run
+    curves.parquet      the same as a table
+    checkpoints/000060  the weights after 60 updates
+    last                leads to the newest checkpoint
+
+A torn last line, left by a machine that died, does not count.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from metacog_pipeline.benchmarks.selfknowledge.training import curves
-from metacog_pipeline.benchmarks.selfknowledge.training.es import Commit, Settings, Tried, commit_of
-from metacog_pipeline.benchmarks.selfknowledge.training.figures import (
-    Figures,
-    cause,
-    distinct,
-    is_dead,
-    together,
+from metacog_pipeline.benchmarks.selfknowledge.training.es import (
+    Commit,
+    Individual,
+    Settings,
+    commit_of,
 )
-from metacog_pipeline.benchmarks.selfknowledge.training.log import COMMITS, FIGURES, Events, Generation, Log
-from metacog_pipeline.benchmarks.selfknowledge.training.rewards import EpisodeReward
-from metacog_pipeline.benchmarks.selfknowledge.training.seeds import Individual
-from metacog_pipeline.benchmarks.selfknowledge.training.worker import Committed
+from metacog_pipeline.benchmarks.selfknowledge.training.figures import Generation, cause, curves
+from metacog_pipeline.benchmarks.selfknowledge.training.rewards import Counts, together
 from metacog_pipeline.errors import MetacogError, StoreError, StudyError
-from metacog_pipeline.files import OF_DISKS, making_folder
+from metacog_pipeline.files import OF_DISKS, canonical_json, making_folder, replacing, write_text
 
-#: Settings a run may be continued with although they changed: only how long it goes.
-_MAY_CHANGE = "generations"
+if TYPE_CHECKING:
+    from metacog_pipeline.benchmarks.selfknowledge.training.ray_engine import RayEngine
+    from metacog_pipeline.benchmarks.selfknowledge.training.worker import Worker
 
+    Engine = Worker | RayEngine  # who evaluates the population and holds the weights
 
-class Engine(Protocol):
-    """Who evaluates the population and holds the weights: a worker in this process, or a pool of them."""
-
-    def evaluate(self, t: int, individuals: Sequence[Individual], sigma: float) -> list[Tried]:
-        """Return what became of each individual."""
-
-    def commit(self, commit: Commit, whole: bool = True) -> Committed:
-        """Make the update; return what it left, with the digest of all weights where ``whole``."""
-
-    def replay(self, commits: Sequence[Commit]) -> str:
-        """Make updates made before; return the digest of the weights."""
-
-    def validate(self) -> EpisodeReward | None:
-        """Return what the model does on questions held out."""
-
-    def save(self, folder: Path) -> None:
-        """Write the model into a folder."""
-
-    def load(self, folder: Path) -> str:
-        """Take the weights of a folder; return their digest."""
-
-    def digest(self) -> str:
-        """Return the digest of the weights."""
-
-    def close(self) -> None:
-        """Let go of everything."""
+RUN, COMMITS, CURVES, LAST = "run.json", "commits.jsonl", "curves.parquet", "last"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is kept of a run beside its log."""
+    """Where a run is kept, and how often something is done beside its generations; 0 means at the end only."""
 
     folder: Path
-    # checkpoint_every, evaluate_every: generations between checkpoints, and between looks at the questions held out;
-    # both also happen at the end. 0 means at the end only
     checkpoint_every: int = 60
     evaluate_every: int = 60
-    # whatever is worth keeping about model and questions; JSON values. A run is continued only under the same
-    about: Mapping[str, Any] = field(default_factory=dict)
-    # generations between digests of all weights, which are also made at every checkpoint; of a sample after each one
-    digest_every: int = 10
     patience: int = 5  # generations in a row without an update after which the run stops; 0: never
-
-    def due(self, every: int, updates: int, last: int) -> bool:
-        """Whether something done ``every`` so many generations is due after that many updates."""
-        return updates == last or (every > 0 and updates % every == 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Trained:
-    """A finished run: its folder, that of the last weights, their digest, what base and last do on held-out questions."""
-
-    folder: Path
-    checkpoint: Path
-    digest: str
-    base: EpisodeReward | None
-    held_out: EpisodeReward | None
-
-    def models(self) -> list[tuple[str, EpisodeReward]]:
-        """Return both by name, where there were questions held out."""
-        both = (("base", self.base), ("trained", self.held_out))
-        return [(name, held) for name, held in both if held is not None]
+    about: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # what the run depends on besides settings and weights
 
 
 class Stalled(MetacogError):
@@ -100,198 +63,202 @@ def train(
     settings: Settings,
     plan: Plan,
     engine: Engine,
-    *,
-    resume: bool = False,
-    from_checkpoint: int | None = None,
     done: Callable[[int], None] | None = None,
-    tell: Callable[[Figures], None] | None = None,
-) -> Trained:
-    """Run all generations, or those that are missing; ``tell`` hears the figures of each, ``done`` how many there are.
+    tell: Callable[[Generation], None] | None = None,
+) -> Path:
+    """Make the generations that are missing and return the folder of the last checkpoint.
 
-    Raises Stalled when nothing changed for as many generations as the plan has patience; weights, log and curves are
-    written.
+    ``tell`` is called with each generation, ``done`` with how many there are. Raises `Stalled` where nothing changed
+    for as long as the plan has patience; weights, log and curves are written.
     """
-    log = Log(plan.folder)
+    run = _Run(settings, plan, engine)
     try:
-        earlier = _begun(log, settings, plan, engine, resume, from_checkpoint)
-        if done:
-            done(len(earlier))
-        _generations(settings, plan, log, engine, earlier, done, tell)
-        curves.write(plan.folder / curves.FILE, settings, log.base(), earlier)
-        last = len(earlier)
-        _save(log, engine, last)
-        log.point(last)
+        return run.go(done or (lambda _: None), tell or (lambda _: None))
     except OSError as error:
         if error.errno not in OF_DISKS:
             raise
         where = error.filename or plan.folder
-        raise StoreError(f"{where}: {error.strerror}; free space, then go on (--resume)") from error
-    if last < settings.generations:
-        raise Stalled(_why(log, settings, plan, earlier))
-    held = earlier[-1].held_out if earlier else log.base()
-    return Trained(plan.folder, log.checkpoint(last), engine.digest(), log.base(), held)
+        raise StoreError(f"{where}: {error.strerror}; free space, then run the same command again") from error
 
 
-def _begun(
-    log: Log, settings: Settings, plan: Plan, engine: Engine, resume: bool, at: int | None
-) -> list[Generation]:
-    """Begin the run, or bring the engine to the end of the one that is there; return the generations done."""
-    known = log.about()
+def other_run(folder: Path, settings: Settings, about: Mapping[str, Any], base: str) -> bool:
+    """Whether a folder holds a run that cannot be gone on with under these settings; a shorter one can be."""
+    known = known_run(folder)
     if known is None:
-        _refuse_foreign(plan.folder)
-        log.start(settings, engine.digest(), engine.validate(), plan.about)
-        return []
-    if not resume:
-        raise StudyError(f"{plan.folder}: holds a run; go on with it (--resume) or take another folder")
-    _same_run(log, known, settings, plan, engine)
-    earlier = _caught_up(log, engine, settings, at)
-    log.lengthen(settings)
-    if earlier and plan.due(plan.checkpoint_every, len(earlier), settings.generations):
-        _save(log, engine, len(earlier))  # a run killed between log and checkpoint
-    return earlier
+        return False
+    there = dict(known["settings"])
+    if settings.schedule == "constant" and there.get("generations", 0) <= settings.generations:
+        there["generations"] = settings.generations
+    return (there, known["about"], known["base"]) != (settings.model_dump(), dict(about), base)
 
 
-def _generations(
-    settings: Settings,
-    plan: Plan,
-    log: Log,
-    engine: Engine,
-    earlier: list[Generation],
-    done: Callable[[int], None] | None,
-    tell: Callable[[Figures], None] | None,
-) -> None:
-    """Add the generations that are missing to ``earlier``, until there are no more or the run stalls."""
-    events, begun, first = Events(plan.folder, len(earlier)), time.perf_counter(), len(earlier)
+def known_run(folder: Path) -> dict[str, Any] | None:
+    """Return what the run in a folder is; None where there is none."""
     try:
-        while len(earlier) < settings.generations and not _is_stalled(plan, earlier):
-            t = len(earlier)
-            generation, figures = _generation(settings, plan, log, engine, t)
-            earlier.append(generation)
-            pace = (time.perf_counter() - begun) / (t + 1 - first)
-            figures = replace(figures, eta_s=pace * (settings.generations - t - 1))
-            log.tell(figures.numbers())
-            events.add(figures)
-            if tell:
-                tell(figures)
-            if done:
-                done(t + 1)
-    finally:
-        events.close()
+        found = json.loads((folder / RUN).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError):
+        raise StoreError(f"{folder / RUN}: not readable; remove the folder") from None
+    if not isinstance(found, dict) or not {"settings", "about", "base", "base_held_out"} <= found.keys():
+        raise StoreError(f"{folder / RUN}: not what a run writes; remove the folder")
+    return found
 
 
-def _generation(
-    settings: Settings, plan: Plan, log: Log, engine: Engine, t: int
-) -> tuple[Generation, Figures]:
-    begun = time.perf_counter()
-    tried = engine.evaluate(t, settings.individuals(t), settings.sigma)
-    asked_s, outcome = time.perf_counter() - begun, together([each.outcome for each in tried])
-    commit = commit_of(settings, t, [each.fitness for each in tried])
-    # A run that stalls is kept where it stands, so that its weights can be checked too.
-    whole = is_dead(commit) or any(
-        plan.due(every, t + 1, settings.generations) for every in (plan.digest_every, plan.checkpoint_every)
-    )
-    made = engine.commit(commit, whole)
-    commit = replace(commit, digest=made.digest, sample=made.sample)
-    looked = plan.due(plan.evaluate_every, t + 1, settings.generations)
-    found = Generation(
-        commit,
-        outcome,
-        engine.validate() if looked else None,
-        time.perf_counter() - begun,
-    )
-    log.append(found)
-    if plan.due(plan.checkpoint_every, t + 1, settings.generations):
-        _save(log, engine, t + 1)
-    return found, Figures(
-        updates=t + 1,
-        reward=sum(commit.fitness) / len(commit.fitness),
-        outcome=outcome,
-        population=len(commit.fitness),
-        distinct=distinct(commit.fitness),
-        update_norm=made.norm,
-        seconds=found.seconds,
-        questions_per_s=outcome.n / max(asked_s, 1e-9),
-        eta_s=0.0,
-        held_out=found.held_out,
-    )
+def read_log(folder: Path) -> list[tuple[Commit, Generation]]:
+    """Return all whole lines of the log."""
+    path, found = folder / COMMITS, []
+    raw = path.read_bytes() if path.exists() else b""
+    for number, line in enumerate(raw.split(b"\n")[:-1]):
+        try:
+            found.append(_entry(json.loads(line)))
+        except (ValueError, KeyError, TypeError):
+            raise StoreError(f"{path}: line {number + 1} is no generation") from None
+        if found[-1][0].t != number:
+            raise StoreError(f"{path}: line {number + 1} is generation {found[-1][0].t}, not {number}")
+    return found
 
 
-def _is_stalled(plan: Plan, earlier: Sequence[Generation]) -> bool:
-    last = earlier[-plan.patience :] if plan.patience else ()
-    return 0 < plan.patience == len(last) and all(is_dead(each.commit) for each in last)
+def checkpoint(folder: Path, updates: int) -> Path:
+    """Return the folder of the weights after that many updates."""
+    return folder / "checkpoints" / f"{updates:06d}"
 
 
-def _why(log: Log, settings: Settings, plan: Plan, earlier: Sequence[Generation]) -> str:
-    counts = together([each.outcome for each in earlier[-plan.patience :]])
-    why = cause(counts, settings.reward, settings.sigma, log.base())
-    return (
-        f"{log.folder}: stopped after {len(earlier)} of {settings.generations} generations, as the last {plan.patience} "
-        f"changed nothing, every individual having earned the same: {why}. Weights and log are kept; --resume --patience 0 "
-        "goes on"
-    )
+def checkpoints(folder: Path) -> list[int]:
+    """Return after how many updates weights were saved, ascending."""
+    return sorted(int(each.name) for each in (folder / "checkpoints").glob("[0-9]*") if each.name.isdecimal())
 
 
-def _save(log: Log, engine: Engine, updates: int) -> None:
-    """Write a checkpoint so that its folder is whole or absent."""
-    final = log.checkpoint(updates)
-    if final.is_dir():
-        return
-    with making_folder(final) as temporary:
-        engine.save(temporary)
+class _Run:
+    def __init__(self, settings: Settings, plan: Plan, engine: Engine) -> None:
+        self.settings, self.plan, self.engine, self.folder = settings, plan, engine, plan.folder
+        self.base: Counts | None = None
+        self.entries: list[tuple[Commit, Generation]] = []
 
+    def go(self, done: Callable[[int], None], tell: Callable[[Generation], None]) -> Path:
+        self._begin()
+        done(len(self.entries))
+        while len(self.entries) < self.settings.generations and not self._is_stalled():
+            self._generation(len(self.entries))
+            tell(self.entries[-1][1])
+            done(len(self.entries))
+        self._write_curves()
+        last = self._save(len(self.entries))
+        if len(self.entries) < self.settings.generations:
+            raise Stalled(self._why())
+        return last
 
-def _caught_up(log: Log, engine: Engine, settings: Settings, at: int | None) -> list[Generation]:
-    """Bring the engine's weights to the end of the log, from the best checkpoint; return the generations done."""
-    earlier = log.read()
-    if len(earlier) > settings.generations:
-        raise StudyError(
-            f"{log.folder}: the run there has gone through {len(earlier)} generations; give that many or more"
-        )
-    if at is not None:
-        if at not in (0, *log.checkpoints()):
+    def _begin(self) -> None:
+        """Begin the run, or bring the engine to the end of the log that is there."""
+        digest, known = self.engine.digest(), known_run(self.folder)
+        if known is None:
+            self._refuse_foreign()
+            self.base = self.engine.validate()
+            write_text(self.folder / COMMITS, "")
+            self._write_run(digest)
+            return
+        if other_run(self.folder, self.settings, self.plan.about, digest):
             raise StudyError(
-                f"{log.folder}: no checkpoint after {at} updates; there are: {log.checkpoints()}"
+                f"{self.folder}: holds a run of other settings, questions or weights; take another folder"
             )
-        earlier = earlier[:at]
-    log.keep(earlier)
-    log.sweep()
-    usable = [updates for updates in log.checkpoints() if updates <= len(earlier)]
-    begin = usable[-1] if usable else 0
-    if begin:
-        digest = engine.load(log.checkpoint(begin))
-        if digest != earlier[begin - 1].commit.digest:
-            raise StoreError(
-                f"{log.checkpoint(begin)}: weights {digest}, the log has {earlier[begin - 1].commit.digest}: the "
-                "files were changed; remove the folder to replay the log instead"
+        self.base = None if known["base_held_out"] is None else Counts(*known["base_held_out"])
+        self._catch_up()
+        self._write_run(digest)
+
+    def _write_run(self, digest: str) -> None:
+        known: dict[str, Any] = {"settings": self.settings.model_dump(), "about": dict(self.plan.about)}
+        known |= {"base": digest, "base_held_out": self.base}
+        write_text(self.folder / RUN, json.dumps(known, indent=2) + "\n")
+
+    def _catch_up(self) -> None:
+        self.entries = read_log(self.folder)
+        raw = (self.folder / COMMITS).read_bytes()
+        write_text(self.folder / COMMITS, raw[: raw.rfind(b"\n") + 1].decode())  # without a torn line
+        for torn in (self.folder / "checkpoints").glob(".[0-9]*"):
+            shutil.rmtree(torn, ignore_errors=True)
+        begin = max((k for k in checkpoints(self.folder) if k <= len(self.entries)), default=0)
+        if begin:
+            found, logged = (
+                self.engine.load(checkpoint(self.folder, begin)),
+                self.entries[begin - 1][0].digest,
             )
-    if earlier[begin:]:
-        engine.replay([each.commit for each in earlier[begin:]])
-    return earlier
+            if found != logged:
+                raise StoreError(
+                    f"{checkpoint(self.folder, begin)}: weights {found}, the log has {logged}: the files were changed; "
+                    "remove the folder to replay the log instead"
+                )
+        if self.entries[begin:]:
+            self.engine.replay([commit for commit, _ in self.entries[begin:]])
+        if self.entries and self._due(self.plan.checkpoint_every, len(self.entries)):
+            self._save(len(self.entries))  # a run killed between log and checkpoint
 
+    def _generation(self, t: int) -> None:
+        begun = time.perf_counter()
+        tried = self.engine.evaluate(t, self.settings.individuals(t), self.settings.sigma)
+        commit = commit_of(self.settings, t, [each.fitness for each in tried])
+        digest, norm = self.engine.commit(commit)
+        looked = self.engine.validate() if self._due(self.plan.evaluate_every, t + 1) else None
+        counts = together([each.counts for each in tried])
+        made = Generation(t + 1, commit.fitness, counts, looked, norm, time.perf_counter() - begun)
+        self._append(commit._replace(digest=digest), made)
+        if self._due(self.plan.checkpoint_every, t + 1):
+            self._save(t + 1)
 
-def _same_run(log: Log, known: Mapping[str, Any], settings: Settings, plan: Plan, engine: Engine) -> None:
-    wanted, there = asdict(settings), {**asdict(Settings()), **known["settings"]}  # older runs have fewer
-    for name, value in wanted.items():
-        longer = name == _MAY_CHANGE and settings.schedule == "constant"
-        if there.get(name) != value and not longer:
-            raise StudyError(f"{log.folder}: the run there has {name} = {there.get(name)}, not {value}")
-    if known.get("about", {}) != dict(plan.about):
-        raise StudyError(
-            f"{log.folder}: the run there has other questions or another model; take another folder"
+    def _append(self, commit: Commit, made: Generation) -> None:
+        self.entries.append((commit, made))
+        about = {"counts": made.counts, "held_out": made.held_out, "norm": made.norm, "seconds": made.seconds}
+        with (self.folder / COMMITS).open("ab") as file:
+            file.write(canonical_json({**commit._asdict(), **about}).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _due(self, every: int, updates: int) -> bool:
+        return updates == self.settings.generations or (every > 0 and updates % every == 0)
+
+    def _is_stalled(self) -> bool:
+        last = self.entries[-self.plan.patience :] if self.plan.patience else []
+        return 0 < self.plan.patience == len(last) and not any(any(commit.z) for commit, _ in last)
+
+    def _why(self) -> str:
+        counts = together([made.counts for _, made in self.entries[-self.plan.patience :]])
+        why = cause(counts, self.settings.reward, self.settings.sigma, self.base)
+        return (
+            f"{self.folder}: stopped after {len(self.entries)} of {self.settings.generations} generations, as the last "
+            f"{self.plan.patience} changed nothing, every individual having earned the same: {why}. Weights and log are "
+            "kept; with patience = 0 the run goes on"
         )
-    if known["base"] != (digest := engine.digest()):
-        raise StudyError(
-            f"{log.folder}: the run there began with weights {known['base']}, these are {digest}"
-        )
+
+    def _save(self, updates: int) -> Path:
+        """Write a checkpoint, whole or absent, lead ``last`` to it, and return it."""
+        final = checkpoint(self.folder, updates)
+        if not final.is_dir():
+            with making_folder(final) as temporary:
+                self.engine.save(temporary)
+        fresh = self.folder / f".{LAST}.tmp"
+        fresh.unlink(missing_ok=True)
+        fresh.symlink_to(final.relative_to(self.folder), target_is_directory=True)
+        fresh.replace(self.folder / LAST)
+        return final
+
+    def _write_curves(self) -> None:
+        with replacing(self.folder / CURVES) as temporary:
+            curves(self.base, [made for _, made in self.entries]).write_parquet(temporary)
+
+    def _refuse_foreign(self) -> None:
+        """Refuse a folder with more in it than a run killed at its very beginning leaves: an empty log, hidden
+        files."""
+        names = [each.name for each in self.folder.iterdir()] if self.folder.is_dir() else []
+        log = self.folder / COMMITS
+        if any(not n.startswith(".") and n != COMMITS for n in names) or (
+            log.exists() and log.stat().st_size
+        ):
+            raise StudyError(f"{self.folder}: not empty, and no run; take another folder")
 
 
-def _refuse_foreign(folder: Path) -> None:
-    """Refuse a folder with something in it that no run killed at its very beginning leaves: empty logs, hidden files."""
-    if folder.exists() and (
-        not folder.is_dir()
-        or any(
-            not each.name.startswith(".") and (each.name not in (COMMITS, FIGURES) or each.stat().st_size)
-            for each in folder.iterdir()
-        )
-    ):
-        raise StudyError(f"{folder}: not empty, and no run; take another folder")
+def _entry(record: Mapping[str, Any]) -> tuple[Commit, Generation]:
+    individuals = [Individual(*each) for each in record["individuals"]]
+    kept = {name: record[name] for name in ("t", "fitness", "z", "alpha", "digest")}
+    held = None if record["held_out"] is None else Counts(*record["held_out"])
+    counts, norm, seconds = Counts(*record["counts"]), float(record["norm"]), float(record["seconds"])
+    commit = Commit(individuals=individuals, **kept)
+    return commit, Generation(commit.t + 1, commit.fitness, counts, held, norm, seconds)
