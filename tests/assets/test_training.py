@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+STEPS = [f"esma_{step}" for step in ("base", "taught", "checkpoint", "baselines", "patching", "evaluation")]
 STUDY = """
 [study]
 name = "teach"
@@ -23,9 +24,8 @@ print(sorted(key for key in keys if key.startswith("esma")), "torch" in sys.modu
 RUN = """
 import sys
 from dagster import materialize
-from metacog_pipeline.benchmarks.selfknowledge.training.toy import base, demo
-whole = base.train_base
-demo.train_base = lambda world, seed, steps, done: whole(world, seed, 20, done)
+from metacog_pipeline.benchmarks.selfknowledge.training import small
+small.STEPS = 20
 from metacog_assets.graph import TRAINING
 from metacog_assets.study_file import StudyResource
 done = materialize(TRAINING, resources={"study": StudyResource()})
@@ -58,14 +58,19 @@ def write(folder: Path, more: str) -> Path:
 def test_the_assets_are_there_only_with_the_section_and_without_loading_torch(python, tmp_path):
     assert python(write(tmp_path, ""), SEEN).strip() == "[] False"
     with_section = python(write(tmp_path, "[training]\n"), SEEN).strip()
-    assert with_section == "['esma_base', 'esma_checkpoint', 'esma_evaluation'] False"
+    assert with_section == f"{sorted(STEPS)} False"
 
 
 @pytest.mark.proof
 def test_they_run_in_order_and_show_numbers(python, tmp_path):
     pytest.importorskip("torch")
-    section = "[training]\ngenerations = 2\npopulation = 2\nbatch = 16\nevaluate_every = 1\n"
+    section = (
+        '[training]\npreset = "fictional"\ngenerations = 2\npopulation = 2\nbatch = 16\nevaluate_every = 1\n'
+    )
     lines = python(write(tmp_path, section), RUN).splitlines()
-    assert [line.split()[0] for line in lines] == ["esma_base", "esma_checkpoint", "esma_evaluation"]
-    assert "'d_type2, last'" in lines[1]
+    found = {line.split()[0]: line for line in lines}
+    assert sorted(found) == sorted(STEPS)
+    assert list(found)[:2] == ["esma_base", "esma_taught"]
+    assert list(found)[-1] == "esma_evaluation"
+    assert "'d_type2, last'" in found["esma_checkpoint"]
     assert (tmp_path / "teach-home" / "training" / "run" / "last").is_dir()

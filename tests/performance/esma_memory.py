@@ -18,11 +18,10 @@ import torch
 import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-from metacog_pipeline.benchmarks.selfknowledge.training.causal.interview import Asking
-from metacog_pipeline.benchmarks.selfknowledge.training.causal.questions import Question
-from metacog_pipeline.benchmarks.selfknowledge.training.causal.recipe import CausalRecipe
+from metacog_pipeline.benchmarks.selfknowledge.training.causal import CausalRecipe
 from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings, commit_of
-from metacog_pipeline.benchmarks.selfknowledge.training.run import Plan
+from metacog_pipeline.benchmarks.selfknowledge.training.interview import Asking
+from metacog_pipeline.benchmarks.selfknowledge.training.questions import Question
 from metacog_pipeline.benchmarks.selfknowledge.training.worker import Worker
 
 SETTINGS = Settings(population=2, batch=64, generations=1, reward="joint")
@@ -74,13 +73,13 @@ def alone(worker: Worker, individuals: int = SETTINGS.population) -> None:
     """Ask the unperturbed model as often as a generation does."""
     with torch.no_grad():
         for _ in range(individuals):
-            worker.trainee.fitness(worker.trainee.model, 0)
+            worker.trainee.fitness(0)
 
 
 def generation(worker: Worker) -> None:
-    """Make a generation whose weights are told by a sample, as nine of ten are."""
+    """Make a generation, with its digest."""
     tried = worker.evaluate(0, SETTINGS.individuals(0), SETTINGS.sigma)
-    worker.commit(commit_of(SETTINGS, 0, [each.fitness + k for k, each in enumerate(tried)]), whole=False)
+    worker.commit(commit_of(SETTINGS, 0, [each.fitness + k for k, each in enumerate(tried)]))
 
 
 def asking_and_rest(worker):
@@ -113,12 +112,14 @@ def main(dtype: str, folder: Path, width: int = 800, layers: int = 12) -> None:
     make_model(folder / "model", kind, 20_000, width, layers)
     make_model(folder / "small", kind, 300, 40, 1)
     questions = tuple(Question(str(i), f"What is the number after {i}?", (str(i + 1),)) for i in range(96))
-    recipe = CausalRecipe(folder / "model", questions, (), ONE, replace(SETTINGS, batch=FEW), dtype=dtype)
-    first = Worker(replace(recipe, folder=folder / "small"), folder)
+    recipe = CausalRecipe(
+        folder / "model", questions, (), ONE, SETTINGS.model_copy(update={"batch": FEW}), dtype=dtype
+    )
+    first = Worker(replace(recipe, folder=folder / "small"))
     first.commit(commit_of(SETTINGS, 0, [0.0, float(len(first.evaluate(0, SETTINGS.individuals(0), 1e-3)))]))
     del first
     before = settle()
-    worker = Worker(recipe, folder)
+    worker = Worker(recipe)
     size = worker.weights.size * kind.itemsize / MEGABYTE
     worker.weights.restore()  # the loader leaves the weights in the file until they are written
     settle()
@@ -128,13 +129,10 @@ def main(dtype: str, folder: Path, width: int = 800, layers: int = 12) -> None:
     generation(worker)
     peak = resident("VmHWM")
     del worker
-    # Time is that of a run as it comes: 64 prompts at once, answers of up to 32 tokens, all weights in one digest of ten.
-    worker = Worker(replace(recipe, asking=Asking(), settings=SETTINGS), folder)
+    # Time is that of a run as it comes: 64 prompts at once, answers of up to 32 tokens.
+    worker = Worker(replace(recipe, asking=Asking(), settings=SETTINGS))
     alone(worker, individuals=1)
     pure, rest = asking_and_rest(worker)
-    begun = time.process_time()
-    worker.weights.digest()
-    rest += (time.process_time() - begun) / Plan(folder).digest_every
     found = {
         "weights": worker.weights.size,
         "population": SETTINGS.population,

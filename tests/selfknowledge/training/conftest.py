@@ -1,35 +1,31 @@
 """Tests of training: skipped where torch is not installed; one thread, so that they are quick beside others."""
 
 import json
-import multiprocessing
-from types import SimpleNamespace
+from dataclasses import dataclass
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from metacog_pipeline.benchmarks.selfknowledge.training.tensors import read_tensors, write_tensors  # noqa: E402
+from metacog_pipeline.benchmarks.selfknowledge.training.causal import CausalRecipe  # noqa: E402
+from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings, Tried  # noqa: E402
+from metacog_pipeline.benchmarks.selfknowledge.training.interview import Asking  # noqa: E402
+from metacog_pipeline.benchmarks.selfknowledge.training.questions import Question  # noqa: E402
+from metacog_pipeline.benchmarks.selfknowledge.training.rewards import Counts  # noqa: E402
+from metacog_pipeline.benchmarks.selfknowledge.training.weights import read_tensors, write_tensors  # noqa: E402
 from metacog_pipeline.benchmarks.selfknowledge.training.worker import Trainee  # noqa: E402
 
-#: What workers load before they do anything: more than half of the processor time of one.
-LOADED = (
-    "metacog_pipeline.benchmarks.selfknowledge.training.engines.processes",
-    "metacog_pipeline.benchmarks.selfknowledge.training.causal.recipe",
-    "metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe",
-    "transformers.models.llama.modeling_llama",
-)
+KINDS = ("llama", "gpt2")
+COUNTS = Counts(8, 3, 4, 2, 8)
+LETTERS = tuple("abcdef")  # random models say some of them now and then, so that rewards differ
+ASKED = tuple(Question(str(i), f"What is number {i}?", LETTERS) for i in range(10))
+TRAINING, HELD_OUT = ASKED[:7], ASKED[7:]
+ASKING = Asking(max_tokens=4)
+SETTINGS = Settings(sigma=0.1, alpha=0.05, population=8, batch=5, generations=3, reward="direct", seed=1)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def workers_are_forked():
-    """Have workers fork from one process that has loaded what each of them would load anew."""
-    from metacog_pipeline.benchmarks.selfknowledge.training.engines import processes
-
-    forks = multiprocessing.get_context("forkserver")
-    forks.set_forkserver_preload(list(LOADED))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(processes, "multiprocessing", SimpleNamespace(get_context=lambda how: forks))
-        yield
+def recipe(folder, **changed):
+    return CausalRecipe(folder, TRAINING, HELD_OUT, ASKING, **{"settings": SETTINGS, **changed})
 
 
 @pytest.fixture(autouse=True)
@@ -40,17 +36,6 @@ def one_thread():
     torch.set_num_threads(before)
 
 
-@pytest.fixture
-def short_base(monkeypatch):
-    """Train the toy's base model for a few steps only."""
-    from metacog_pipeline.benchmarks.selfknowledge.training.toy import demo
-    from metacog_pipeline.benchmarks.selfknowledge.training.toy.base import train_base
-
-    monkeypatch.setattr(
-        demo, "train_base", lambda world, seed, steps, done: train_base(world, seed, 20, done)
-    )
-
-
 def write_questions(path, answers=("a", "b", "c"), texts=tuple(f"Number {i}?" for i in range(10))):
     """Write questions that all have the same answers."""
     rows = [{"question": text, "answers": list(answers)} for text in texts]
@@ -58,22 +43,24 @@ def write_questions(path, answers=("a", "b", "c"), texts=tuple(f"Number {i}?" fo
     return str(path)
 
 
-def no_space(*given, **named):
-    """Fail as the library of model files does on a full disk."""
-    raise RuntimeError("Error while serializing: I/O error: No space left on device (os error 28)")
+@dataclass(frozen=True)
+class Numbers:
+    """A model of one tensor ``x``; ``fitness`` is of the tensor and the generation."""
 
+    start: torch.Tensor
+    fitness: object
+    counts: Counts = COUNTS
+    threads: int = 1
 
-def numbers(values, fitness, validate=None):
-    """Return a trainee of one tensor ``x``; ``fitness`` is of the tensor and the generation."""
-    model = torch.nn.Module()
-    model.x = torch.nn.Parameter(values)
-    return Trainee(
-        model,
-        lambda model, t: fitness(model.x.detach(), t),
-        validate,
-        lambda model, folder: write_tensors(folder / "model.safetensors", dict(model.named_parameters())),
-        lambda folder: read_tensors(folder / "model.safetensors"),
-    )
+    def build(self):
+        x = self.start.clone()
+        return Trainee(
+            {"x": x},
+            lambda t: Tried(float(self.fitness(x, t)), self.counts),
+            lambda part, of: self.counts,
+            lambda folder: write_tensors(folder / "model.safetensors", {"x": x}),
+            lambda folder: read_tensors(folder / "model.safetensors"),
+        )
 
 
 TEMPLATE = (
@@ -97,32 +84,18 @@ def make_model(tmp_path_factory):
         made = Tokenizer(models.BPE({token: i for i, token in enumerate([*SPECIAL, *letters])}, []))
         made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         made.decoder = decoders.ByteLevel()
-        fast = transformers.PreTrainedTokenizerFast(
-            tokenizer_object=made,
-            pad_token="<|pad|>",
-            eos_token="<|end|>",
-            additional_special_tokens=SPECIAL[2:],
-        )
+        named = {"pad_token": "<|pad|>", "eos_token": "<|end|>", "additional_special_tokens": SPECIAL[2:]}
+        fast = transformers.PreTrainedTokenizerFast(tokenizer_object=made, **named)
         fast.add_tokens(["Yes", "No", "Rome"])
         fast.chat_template = template
         return fast
 
     def config(kind, size):
-        ends = {"eos_token_id": 1, "pad_token_id": 0, "bos_token_id": None}
-        if kind == "llama":
-            return transformers.LlamaConfig(
-                vocab_size=size,
-                hidden_size=32,
-                intermediate_size=48,
-                num_hidden_layers=2,
-                num_attention_heads=4,
-                num_key_value_heads=2,
-                max_position_embeddings=512,
-                **ends,
-            )
-        return transformers.GPT2Config(
-            vocab_size=size, n_embd=32, n_layer=2, n_head=4, n_positions=512, **ends
-        )
+        ends = {"vocab_size": size, "eos_token_id": 1, "pad_token_id": 0, "bos_token_id": None}
+        if kind == "gpt2":
+            return transformers.GPT2Config(n_embd=32, n_layer=2, n_head=4, n_positions=512, **ends)
+        sizes = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
+        return transformers.LlamaConfig(num_key_value_heads=2, max_position_embeddings=512, **sizes, **ends)
 
     made = {}
 

@@ -9,23 +9,30 @@ import pickle
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import torch
 
-from metacog_pipeline.benchmarks.selfknowledge.training import curves
-from metacog_pipeline.benchmarks.selfknowledge.training.log import Log
-from metacog_pipeline.benchmarks.selfknowledge.training.run import Plan, train
-from metacog_pipeline.benchmarks.selfknowledge.training.toy.model import build_model
-from metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe import SETTINGS, ToyRecipe, save_toy
+from metacog_pipeline.benchmarks.selfknowledge.training import small
+from metacog_pipeline.benchmarks.selfknowledge.training.causal import CausalRecipe
+from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings
+from metacog_pipeline.benchmarks.selfknowledge.training.interview import Asking
+from metacog_pipeline.benchmarks.selfknowledge.training.questions import load_questions
+from metacog_pipeline.benchmarks.selfknowledge.training.run import (
+    CURVES,
+    Plan,
+    checkpoint,
+    checkpoints,
+    read_log,
+    train,
+)
 from metacog_pipeline.benchmarks.selfknowledge.training.worker import Worker
 
 POINTS = 20
 WRITES = {"open", "os.rename", "os.mkdir", "os.symlink", "os.remove", "os.chmod"}
-SHORT = replace(SETTINGS, population=4, batch=16, generations=6, schedule="constant")
+SHORT = Settings(sigma=0.02, alpha=0.01, population=4, batch=16, generations=6)
 
 
 def apart(function: Callable[[], Any]) -> Any:
@@ -47,7 +54,7 @@ def apart(function: Callable[[], Any]) -> Any:
     return pickle.loads(said) if said else None
 
 
-def go(base: Path, folder: Path, kill_at: int = 0) -> int:
+def go(world: Path, folder: Path, kill_at: int = 0) -> int:
     """Run or go on; return how many points were passed."""
     passed = 0
 
@@ -58,32 +65,36 @@ def go(base: Path, folder: Path, kill_at: int = 0) -> int:
             if passed == kill_at:
                 os.kill(os.getpid(), signal.SIGKILL)
 
+    asked = (
+        tuple(load_questions(str(world / small.QUESTIONS))),
+        tuple(load_questions(str(world / small.HELD_OUT))),
+    )
+    recipe = CausalRecipe(world / small.MODEL, *asked, Asking(meta="threshold", max_tokens=1), SHORT)
     sys.addaudithook(count)
-    train(SHORT, Plan(folder, 2, 3), Worker(ToyRecipe(0, base, SHORT)), resume=True)
+    train(SHORT, Plan(folder, 2, 3), Worker(recipe))
     return passed
 
 
 def left(folder: Path) -> list[Any]:
     """Return everything of a run that time does not change."""
-    log = Log(folder)
-    table = pl.read_parquet(folder / curves.FILE).drop("seconds")
-    weights = [(log.checkpoint(k) / "model.safetensors").read_bytes() for k in log.checkpoints()]
-    commits = [(each.commit, each.outcome, each.held_out) for each in log.read()]
-    weights += [path.name for path in (folder / "checkpoints").glob(".*")]
-    return [commits, log.checkpoints(), weights, table.to_dicts(), (folder / "last").resolve().name]
+    table = pl.read_parquet(folder / CURVES).drop("seconds")
+    weights = [(checkpoint(folder, k) / "model.safetensors").read_bytes() for k in checkpoints(folder)]
+    commits = [(commit, made.counts, made.held_out) for commit, made in read_log(folder)]
+    hidden = [path.name for path in (folder / "checkpoints").glob(".*")]
+    return [commits, checkpoints(folder), weights, hidden, table.to_dicts(), (folder / "last").resolve().name]
 
 
 def main(where: Path) -> None:
     """Kill, go on, compare."""
-    (base := where / "base").mkdir()
-    apart(lambda: save_toy(build_model(0), base) or "saved")
-    total = apart(lambda: go(base, where / "whole"))
+    small.STEPS = 50
+    apart(lambda: small.make_world(where / "world", 0) or "made")
+    total = apart(lambda: go(where / "world", where / "whole"))
     wanted, different = apart(lambda: left(where / "whole")), []
     points = sorted({max(1, round(k * total / POINTS)) for k in range(1, POINTS + 1)})
     for point in points:
         folder = where / f"killed-{point}"
-        assert apart(lambda: go(base, folder, point)) is None  # noqa: B023
-        apart(lambda: go(base, folder))  # noqa: B023
+        assert apart(lambda: go(where / "world", folder, point)) is None  # noqa: B023
+        apart(lambda: go(where / "world", folder))  # noqa: B023
         if apart(lambda: left(folder)) != wanted:  # noqa: B023
             different.append(point)
     print(json.dumps({"points": points, "of": total, "different": different}))

@@ -1,22 +1,74 @@
-"""Five worlds: the joint reward teaches the model what it knows, the reward for answers alone does not."""
+"""A real small model, trained here: the joint reward teaches it what it knows, at no cost of what it knows.
+
+The world is simulated; model, training and measurement go the way of any causal language model.
+"""
+
+import math
+import time
 
 import pytest
+from scipy.stats import t as student
 
-from metacog_pipeline.benchmarks.selfknowledge.training.figures import D
-from metacog_pipeline.benchmarks.selfknowledge.training.toy.asking import ACCURACY, AUROC
-from tests.selfknowledge.training.worlds import changes, table
+from metacog_pipeline.benchmarks.selfknowledge.training.chain import Chain
+from metacog_pipeline.study import load_study
 
-GAIN, LOSS, DIRECT_GAIN, AREA = 0.8, 0.05, 0.3, 0.6
+SEEDS = range(5)
+STUDY = """
+[study]
+name = "seed"
+seed = {seed}
+[[models]]
+name = "nobody"
+provider = "simulated"
+[benchmarks.selfknowledge]
+[training]
+reward = "{reward}"
+"""
+
+
+def changes(folder, seed, reward):
+    """Return measures of base and evolved model on held-out people, and the processor seconds of the chain."""
+    folder.mkdir(exist_ok=True)
+    (folder / "study.toml").write_text(STUDY.format(seed=seed, reward=reward))
+    begun, chain = time.process_time(), Chain(load_study(folder / "study.toml"))
+    chain.make_base()
+    chain.make_checkpoint()
+    table = chain.make_evaluation().table
+    both = [
+        {
+            measure: value
+            for name, measure, value in table.select("model", "measure", "estimate").rows()
+            if name == model
+        }
+        for model in ("base", "evolved")
+    ]
+    return *both, time.process_time() - begun
+
+
+def interval(values):
+    """Return the mean over seeds with Student's 95 % interval."""
+    n, mean = len(values), sum(values) / len(values)
+    sd = math.sqrt(sum((value - mean) ** 2 for value in values) / (n - 1))
+    half = float(student.ppf(0.975, n - 1)) * sd / math.sqrt(n)
+    return mean, mean - half, mean + half
 
 
 @pytest.mark.proof
-def test_in_every_one_of_five_worlds(tmp_path):
-    found, seconds = changes(tmp_path, range(5), ("joint", "direct"))
-    print(f"\n{table(found)}\n\n{seconds:.0f} CPU s a world")
-    for each in found:
-        if each.reward == "joint":
-            assert each.gain(D) >= GAIN, each.seed
-            assert each.after[AUROC].value >= AREA, each.seed
-            assert abs(each.gain(ACCURACY)) <= LOSS, each.seed
-        else:
-            assert each.gain(D) <= DIRECT_GAIN, each.seed
+def test_the_joint_reward_raises_d_prime_held_out_with_accuracy_unmoved(tmp_path):
+    gains, moved = {"joint": [], "direct": []}, []
+    for seed in SEEDS:
+        for reward in gains:
+            before, after, seconds = changes(tmp_path / f"{seed}", seed, reward)
+            d, accuracy = (tuple(each[name] for each in (before, after)) for name in ("d_type2", "accuracy"))
+            told = f"d' {d[0]:.2f} -> {d[1]:.2f}, accuracy {accuracy[0]:.3f} -> {accuracy[1]:.3f}"
+            print(f"seed {seed}, {reward}: {told}, {seconds:.0f} CPU s")
+            gains[reward].append(d[1] - d[0])
+            if reward == "joint":
+                moved.append(accuracy[1] - accuracy[0])
+                assert seconds <= 90
+                assert seed or d[1] >= 1.5
+    found = {name: interval(values) for name, values in {**gains, "accuracy": moved}.items()}
+    print({name: [round(value, 3) for value in each] for name, each in found.items()})
+    assert found["joint"][1] > 1.0
+    assert found["joint"][1] > found["direct"][2]
+    assert found["accuracy"][1] < 0 < found["accuracy"][2] or abs(found["accuracy"][0]) < 0.02

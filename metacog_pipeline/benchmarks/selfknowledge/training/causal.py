@@ -23,11 +23,17 @@ _WHOLE = (
 
 def open_model(folder: Path, device: str = "cpu", dtype: str = "auto") -> Loaded:
     """Return a model nobody else holds."""
+    require_model(folder)
+    return open_folder(folder.name, str(folder), device, dtype)
+
+
+def require_model(folder: Path) -> None:
+    """Raise `StudyError` where a folder holds no model."""
     if not (folder / "config.json").is_file():
         raise StudyError(
-            f"{folder}: no model here (config.json is missing); give the folder of a model in the layout of Hugging Face"
+            f"{folder}: no model here (config.json is missing); give the folder of a model in the layout of Hugging "
+            "Face"
         )
-    return open_folder(folder.name, str(folder), device, dtype)
 
 
 def save_model(loaded: Loaded, folder: Path) -> None:

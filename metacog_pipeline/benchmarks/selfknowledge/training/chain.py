@@ -28,7 +28,11 @@ from typing import Any
 import polars as pl
 
 from metacog_pipeline.benchmarks.selfknowledge.training import grpo, sft, small
-from metacog_pipeline.benchmarks.selfknowledge.training.causal import CausalRecipe, open_model
+from metacog_pipeline.benchmarks.selfknowledge.training.causal import (
+    CausalRecipe,
+    open_model,
+    require_model,
+)
 from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings
 from metacog_pipeline.benchmarks.selfknowledge.training.figures import Generation, table_of
 from metacog_pipeline.benchmarks.selfknowledge.training.interview import Asking, Interview, measured
@@ -85,6 +89,7 @@ class Chain:
             grpo.require()
         if self.section.model is not None:
             self.check()
+            require_model(self.base)
 
     @property
     def base(self) -> Path:
@@ -235,7 +240,7 @@ class Chain:
         )
         interview, tables = Interview(patched, self.sets["held out"], self.asking), []
         for side, share, count in patch_each(base.model, patched.model, shares):
-            about = {"side": side, "percent": round(100 * share, 6), "weights": count}
+            about = {"side": side, "share": share, "weights": count}
             found = table_of({"": measured(interview.ask())}).drop("model")
             tables.append(
                 found.select(*(pl.lit(value).alias(name) for name, value in about.items()), pl.all())
@@ -317,7 +322,7 @@ class Chain:
         if name == "patching":
             draw_patching(self.home / "patching.svg", table)
         d = table.filter(pl.col("measure") == "d_type2").drop_nulls("estimate")
-        labels = [name for name in ("model", "questions", "side", "percent") if name in d.columns]
+        labels = [name for name in ("model", "questions", "side", "share") if name in d.columns]
         facts: dict[str, int | float | str] = {
             f"d_type2, {', '.join(str(row[label]) for label in labels)}": round(row["estimate"], 4)
             for row in d.iter_rows(named=True)

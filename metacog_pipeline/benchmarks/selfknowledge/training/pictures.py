@@ -13,22 +13,20 @@ _PANELS = (("d_type2", "d′type2"), ("raw_alignment", "alignment"), ("accuracy"
 
 
 def draw_patching(path: Path, table: pl.DataFrame) -> None:
-    """Write measures over the percentage of changes that is put into the base, from the top and from the bottom, as
+    """Write measures over the share of changes that is put into the base, from the top and from the bottom, as
     SVG."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(12, 3.4), layout="constrained", facecolor="white")
     for axes, (measure, label) in zip(figure.subplots(1, len(_PANELS)), _PANELS, strict=True):
-        found = table.filter(pl.col("measure") == measure).drop_nulls("low").sort("percent")
+        found = table.filter(pl.col("measure") == measure).drop_nulls("low").sort("share")
         for side, colour in zip(("top", "bottom"), PALETTE, strict=False):
             part = found.filter(pl.col("side") == side)
-            percent, low, high = (part[name].to_numpy() for name in ("percent", "low", "high"))
-            axes.plot(
-                percent, part["estimate"].to_numpy(), color=colour, marker="o", markersize=3, label=side
-            )
-            axes.fill_between(percent, low, high, color=colour, alpha=0.15)
-        axes.set(title=label, xlabel="% of the changes kept", xlim=(0, 100))
+            share, low, high = (part[name].to_numpy() for name in ("share", "low", "high"))
+            axes.plot(share, part["estimate"].to_numpy(), color=colour, marker="o", markersize=3, label=side)
+            axes.fill_between(share, low, high, color=colour, alpha=0.15)
+        axes.set(title=label, xlabel="share of the changes kept", xlim=(0, 1))
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False)
     with replacing(path) as temporary, mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": path.name}):

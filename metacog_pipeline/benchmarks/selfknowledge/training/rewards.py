@@ -112,13 +112,12 @@ def reward_named(text: str) -> Reward:
         cells = [float(part) for part in text.split(",")]
     except ValueError:
         cells = []
-    if len(cells) != 4:
+    if len(cells) != 4 or not np.isfinite(cells).all():
         raise StudyError(
             f'reward "{text}" is none of {", ".join([*TABLES, DPRIME])}, nor four numbers such as 2,1,1,0 '
             "(correct and yes, correct and no, wrong and no, wrong and yes)"
         )
-    # Written so that NaN fails too.
-    if not (max(map(abs, cells)) <= _MOST and max(cells) - min(cells) >= _LEAST_SPREAD):
+    if max(map(abs, cells)) > _MOST or max(cells) - min(cells) < _LEAST_SPREAD:
         raise StudyError(
             f'reward "{text}": four numbers of at most {_MOST:,.0f} needed, two of which differ by '
             f"{_LEAST_SPREAD} or more"

@@ -76,7 +76,7 @@ class TrainingSection(Section):
 
     language: Literal["en", "zh", "ko", "es"] = "en"
     matching: Literal["inclusion", "normalized_inclusion", "exact_match", "token_boundary"] = "inclusion"
-    yes_no: Literal["default", "reference", "strict"] = "default"
+    yes_no: Literal["default", "reference"] = "default"
     meta: Literal["text", "threshold"] = "text"
     meta_chat: StrictBool = True
     max_tokens: int = Field(32, ge=1, le=10**6, strict=True)

@@ -88,7 +88,7 @@ class _Tuner:
     def go(self, done: Callable[[int], None]) -> None:
         begin = self._resume()
         for step in range(begin, self.tuning.steps):
-            if self._has_stopped():
+            if self._since_best() >= self.tuning.patience:
                 break
             self._step(step)
             if (step + 1) % self.tuning.look_every == 0 or step + 1 == self.tuning.steps:
@@ -128,7 +128,7 @@ class _Tuner:
                 for part in parts
             ]
             self.losses.append(sum(sums) / size)
-            if self.losses[-1] == min(self.losses):
+            if self._since_best() == 0:
                 self.best = {name: each.clone() for name, each in self.model.state_dict().items()}
         state = {"step": step, "losses": self.losses, "best": self.best, "model": self.model.state_dict()}
         with replacing(self.path) as temporary:
@@ -143,9 +143,9 @@ class _Tuner:
         self.losses, self.best = state["losses"], state["best"]
         return int(state["step"])
 
-    def _has_stopped(self) -> bool:
-        since = self.losses[::-1].index(min(self.losses)) if self.losses else 0
-        return since >= self.tuning.patience
+    def _since_best(self) -> int:
+        """Return how many looks ago the validation loss was lowest for the first time."""
+        return len(self.losses) - 1 - self.losses.index(min(self.losses)) if self.losses else 0
 
     def _targets(self, interview: Interview, places: Sequence[int], step: int) -> list[str]:
         if self.tuning.kind == "meta":

@@ -1,4 +1,4 @@
-"""Run where vllm is installed: one model in vLLM and in the eager trainee; weights and replies must be the same.
+"""Run where vllm is installed: one model in vLLM and in PyTorch; weights, fitness and replies must be the same.
 
 Prints one line of JSON last. vLLM wants a script with a guard, in a process of its own.
 """
@@ -24,9 +24,8 @@ def make_model(folder: Path) -> None:
     made = Tokenizer(models.BPE({token: i for i, token in enumerate([*special, *letters])}, []))
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     made.decoder = decoders.ByteLevel()
-    words = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=made, pad_token="<|pad|>", eos_token="<|end|>", additional_special_tokens=special[2:]
-    )
+    named = {"pad_token": "<|pad|>", "eos_token": "<|end|>", "additional_special_tokens": special[2:]}
+    words = transformers.PreTrainedTokenizerFast(tokenizer_object=made, **named)
     words.chat_template = "{% for m in messages %}<|user|>{{ m['content'] }}{% endfor %}<|assistant|>"
     config = transformers.LlamaConfig(
         vocab_size=len(words), hidden_size=128, intermediate_size=192, num_hidden_layers=2, num_attention_heads=2,
@@ -45,10 +44,10 @@ def make_model(folder: Path) -> None:
 
 def main(folder: Path) -> None:
     """Compare and print."""
-    from metacog_pipeline.benchmarks.selfknowledge.training.causal import recipe as opening
-    from metacog_pipeline.benchmarks.selfknowledge.training.causal.interview import Asking, Interview
-    from metacog_pipeline.benchmarks.selfknowledge.training.causal.questions import Question
+    from metacog_pipeline.benchmarks.selfknowledge.training import causal
     from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings, commit_of
+    from metacog_pipeline.benchmarks.selfknowledge.training.interview import Asking, Interview
+    from metacog_pipeline.benchmarks.selfknowledge.training.questions import Question
     from metacog_pipeline.benchmarks.selfknowledge.training.worker import Worker
 
     opened: list[Interview] = []
@@ -58,47 +57,34 @@ def main(folder: Path) -> None:
             super().__init__(*given, **more)
             opened.append(self)
 
-    opening.Interview = Seen  # type: ignore[misc]
+    causal.Interview = Seen  # type: ignore[misc]
     make_model(folder / "model")
     asked = tuple(Question(str(i), f"What is number {i}?", tuple("abcdef")) for i in range(12))
     settings = Settings(sigma=0.02, alpha=0.05, population=4, batch=6, generations=3, reward="direct", seed=1)
-    eager = opening.CausalRecipe(folder / "model", asked[:8], asked[8:], Asking(max_tokens=8), settings)
+    recipe = causal.CausalRecipe(folder / "model", asked[:8], asked[8:], Asking(max_tokens=8), settings)
     found: dict[str, dict[str, Any]] = {}
-    for kind in ("eager", "compiled", "vllm"):
+    for trainee in ("torch", "vllm"):
         opened.clear()
-        worker = Worker(replace(eager, trainee=kind))
-        interview, replies, fitness, digests = opened[0], [], [], []
-        base = worker.digest()
+        worker = Worker(replace(recipe, trainee=trainee))
+        interview, replies, fitness, digests = opened[0], [], [], [worker.digest()]
         for t in range(settings.generations):
             tried = worker.evaluate(t, settings.individuals(t), settings.sigma)
             fitness.append([each.fitness for each in tried])
-            given = [float((7 * k + t) % 4) for k in range(settings.population)]  # the same for all
-            digests.append(worker.commit(commit_of(settings, t, given)).digest)
+            given = [float((7 * k + t) % 4) for k in range(settings.population)]  # the same for both
+            digests.append(worker.commit(commit_of(settings, t, given))[0])
             worker.weights.perturb(settings.individuals(99)[0], settings.sigma)
             replies += [f"{each.direct}|{each.meta}" for each in interview.ask()]
             worker.weights.restore()
-        (saved := folder / kind).mkdir()
+        (saved := folder / trainee).mkdir()
         worker.save(saved)
-        found[kind] = {
-            "digests": [base, *digests, worker.load(saved), Worker(replace(eager, folder=saved)).digest()],
+        digests += [worker.load(saved), Worker(replace(recipe, folder=saved)).digest()]
+        found[trainee] = {
+            "digests": digests,
             "fitness": fitness,
-            "held_out": str(worker.validate()),
+            "held_out": worker.validate(),
             "replies": replies,
         }
-    print(json.dumps({"trainees": found, "runs": runs(eager, folder)}))
-
-
-def runs(recipe: Any, folder: Path) -> dict[str, Any]:
-    """Return the log of a run of one eager worker, and of one whose two Ray actors hold an engine of vLLM each."""
-    from metacog_pipeline.benchmarks.selfknowledge.training.causal.evolve import Means, evolve
-    from metacog_pipeline.benchmarks.selfknowledge.training.log import Log
-
-    found = {}
-    for kind, means in (("eager", Means()), ("vllm", Means(workers=2, engine="ray"))):
-        trained = evolve(replace(recipe, trainee=kind), folder / f"run-{kind}", means)
-        logged = [str(each.commit) for each in Log(folder / f"run-{kind}").read()]
-        found[kind] = {"log": logged, "digest": trained.digest, "held_out": str(trained.held_out)}
-    return found
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":
