@@ -39,7 +39,7 @@ def test_who_stops_reading_ends_a_command_without_a_fault():
 def test_a_place_that_cannot_be_written_is_one_line(metacog, study, tmp_path):
     ended = metacog("train", "toy", study / "x")
     assert ended.code == 1
-    assert ended.err.strip() == f"metacog: {study / 'x'}: Not a directory; free space, or check the path"
+    assert ended.err.strip() == f"metacog: {study}: File exists; free space, or check the path"
 
 
 @pytest.mark.parametrize("said", ["@cf/meta/llama-3", "claude@20240620", "m@sha256"])

@@ -56,7 +56,10 @@ def test_batched_greedy_answers_are_those_of_the_provider_and_of_the_library(mak
             with torch.no_grad():
                 said = generation.answers(loaded, asked, 6, rows)
             assert said == [alone(loaded, prompt, 6) for prompt in asked]
-    texts = [Message("user", interview._wording.text(each.text, "en", "direct")) for each in ASKED]
+    texts = [
+        Message("user", interview._wording.template("en", "direct").replace("{question}", each.text))
+        for each in ASKED
+    ]
     requests = [ChatRequest((each,), Sampling(temperature=0.0, max_tokens=4)) for each in texts]
     assert [each.direct for each in interview.ask()] == [each.text for each in answer_batch(loaded, requests)]
 

@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import torch
 
-from metacog_pipeline.benchmarks.selfknowledge.prompts import DIRECT, IDK, META, YES_NO, load_wording
-from metacog_pipeline.benchmarks.selfknowledge.read import abstains, matches, says_known
+from metacog_pipeline.benchmarks.selfknowledge.prompts import DIRECT, META, PLACE, YES_NO, load_wording
+from metacog_pipeline.benchmarks.selfknowledge.read import matches, says_known
 from metacog_pipeline.benchmarks.selfknowledge.rules import Rule, YesNoRule
 from metacog_pipeline.benchmarks.selfknowledge.training import figures, generation
 from metacog_pipeline.benchmarks.selfknowledge.training.questions import Question
@@ -105,20 +105,11 @@ class Interview:
         said = self._answers(DIRECT, positions)
         return [self._right(place, text) for place, text in zip(positions, said, strict=True)]
 
-    @torch.no_grad()
-    def ask_idk(self) -> list[Heard]:
-        """Return what was heard where "I don't know" is offered: ``yes`` means that an answer was given."""
-        found = []
-        for place, said in enumerate(self._answers(IDK, range(len(self.questions)))):
-            abstained = abstains(said, self.questions[place].answers, self.asking.yes_no)
-            found.append(Heard(said, "no" if abstained else "yes", self._right(place, said), not abstained))
-        return found
-
     def prompt(self, step: str, place: int) -> list[int]:
         """Return the tokens of a step of the question at ``place``."""
         if (step, place) not in self._prompts:
             question = self.questions[place]
-            text = self._wording.text(question.text, self.asking.language, step)
+            text = self._wording.template(self.asking.language, step).replace(PLACE, question.text)
             asked = self._plain if step == META and not self.asking.meta_chat else self.loaded
             found = prompt_ids(asked, ChatRequest((Message("user", text),), Sampling()))
             context = self.loaded.context or 1 << 30

@@ -75,7 +75,9 @@ class TrainingSection(Section):
     patch_bottom: tuple[Share, ...] = ()
 
     language: Literal["en", "zh", "ko", "es"] = "en"
-    matching: Literal["inclusion", "normalized_inclusion", "exact_match", "token_boundary"] = "inclusion"
+    matching: Literal["entities", "inclusion", "normalized_inclusion", "exact_match", "token_boundary"] = (
+        "inclusion"
+    )
     yes_no: Literal["default", "reference"] = "default"
     meta: Literal["text", "threshold"] = "text"
     meta_chat: StrictBool = True

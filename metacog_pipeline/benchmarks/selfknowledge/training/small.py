@@ -24,7 +24,8 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from metacog_pipeline.benchmarks.selfknowledge.prompts import DIRECT, IDK, META, load_wording
+from metacog_pipeline.benchmarks.selfknowledge import prompts
+from metacog_pipeline.benchmarks.selfknowledge.prompts import DIRECT, META, PLACE, load_wording
 from metacog_pipeline.benchmarks.selfknowledge.training.generation import common
 from metacog_pipeline.benchmarks.selfknowledge.training.questions import Question, split, write_questions
 from metacog_pipeline.files import making_folder
@@ -96,7 +97,7 @@ class World:
         from tokenizers import Tokenizer, models, pre_tokenizers
 
         split_words = pre_tokenizers.Whitespace()
-        texts = [self._text(place, step) for step in (DIRECT, META, IDK) for place in range(len(self.names))]
+        texts = [self._text(place, step) for step in prompts.STEPS for place in range(len(self.names))]
         words = ["<pad>", "<end>", "<unknown>", "Yes", "No", *CITIES]
         words += [word for text in [*texts, *FIRST, *LAST] for word, _ in split_words.pre_tokenize_str(text)]
         known = {word: place for place, word in enumerate(dict.fromkeys(words))}
@@ -110,7 +111,7 @@ class World:
         """Return model and tokenizer after `STEPS` of AdamW on the corpus; one thread, for more only wait here."""
         torch.set_num_threads(1)
         words = self.tokenizer()
-        prompts = {
+        asked = {
             step: torch.tensor([words(self._text(k, step))["input_ids"] for k in range(PEOPLE)])
             for step in (DIRECT, META)
         }
@@ -120,16 +121,14 @@ class World:
         for step in range(STEPS):
             for group in optimiser.param_groups:
                 group["lr"] = _RATE * _share(step)
-            for asked, each in prompts.items():
+            for step_name, each in asked.items():
                 rows = self._rng.integers(PEOPLE, size=BATCH)
-                answers = torch.tensor([self._answer(k, asked, city, yes_no) for k in rows])
+                answers = torch.tensor([self._answer(k, step_name, city, yes_no) for k in rows])
                 shared = common(each.tolist())  # the instruction, read once: three quarters of the time
                 read = model(input_ids=each[:1, :shared], use_cache=True).past_key_values
                 read.batch_repeat_interleave(BATCH)
-                scores = model(input_ids=each[rows, shared:], past_key_values=read, logits_to_keep=1).logits[
-                    :, -1
-                ]
-                functional.cross_entropy(scores, answers).backward()  # type: ignore[no-untyped-call]
+                out = model(input_ids=each[rows, shared:], past_key_values=read, logits_to_keep=1)
+                functional.cross_entropy(out.logits[:, -1], answers).backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimiser.step()
             optimiser.zero_grad()
@@ -143,7 +142,7 @@ class World:
         return city[self.cities[place] if self.known[place] else int(self._rng.integers(len(CITIES)))]
 
     def _text(self, place: int, step: str) -> str:
-        return load_wording().text(self.question(place).text, "en", step)
+        return load_wording().template("en", step).replace(PLACE, self.question(place).text)
 
 
 def _untrained(words: int, seed: int) -> Any:
