@@ -42,24 +42,11 @@ def grpo(
     require()
     from datasets import Dataset
     from transformers import TrainerCallback
-    from trl import GRPOConfig, GRPOTrainer
+    from trl import GRPOTrainer
 
     if (folder / "model").is_dir():
         return folder / "model"
     interview = Interview(loaded, questions, asking)
-
-    def reward(completions: list[str], asked: list[str], place: list[int], **_: Any) -> list[float]:
-        loaded.model.eval()
-        right = dict(zip(place, interview.right(place), strict=True))
-        loaded.model.train()
-        return [
-            float(
-                matches(text, questions[k].answers, asking.matching)
-                if step == DIRECT
-                else says_known(text, asking.language, asking.yes_no) == right[k]
-            )
-            for text, step, k in zip(completions, asked, place, strict=True)
-        ]
 
     class Told(TrainerCallback):
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -71,8 +58,45 @@ def grpo(
         for k in range(len(questions))
         for step in (DIRECT, META)
     ]
-    config = GRPOConfig(
-        output_dir=str(folder / "trl"),
+    GRPOTrainer(
+        model=loaded.model,
+        reward_funcs=_reward(interview),
+        args=_config(folder / "trl", loaded, asking, steps, seed),
+        train_dataset=Dataset.from_list(data),
+        processing_class=loaded.tokenizer,
+        callbacks=[Told()],
+    ).train()
+    loaded.model.eval()
+    with making_folder(folder / "model") as temporary:
+        save_model(loaded, temporary)
+    return folder / "model"
+
+
+def _reward(interview: Interview) -> Callable[..., list[float]]:
+    """Return the reward of replies; ``asked`` and ``place`` are columns of the data."""
+    model, asking, questions = interview.loaded.model, interview.asking, interview.questions
+
+    def reward(completions: list[str], asked: list[str], place: list[int], **_: Any) -> list[float]:
+        model.eval()
+        right = dict(zip(place, interview.right(place), strict=True))
+        model.train()
+        return [
+            float(
+                matches(text, questions[k].answers, asking.matching)
+                if step == DIRECT
+                else says_known(text, asking.language, asking.yes_no) == right[k]
+            )
+            for text, step, k in zip(completions, asked, place, strict=True)
+        ]
+
+    return reward
+
+
+def _config(folder: Path, loaded: Loaded, asking: Asking, steps: int, seed: int) -> Any:
+    from trl import GRPOConfig
+
+    return GRPOConfig(
+        output_dir=str(folder),
         max_steps=steps,
         per_device_train_batch_size=16,
         num_generations=8,
@@ -83,15 +107,3 @@ def grpo(
         use_cpu=loaded.device == "cpu",
         disable_tqdm=True,
     )
-    GRPOTrainer(
-        model=loaded.model,
-        reward_funcs=reward,
-        args=config,
-        train_dataset=Dataset.from_list(data),
-        processing_class=loaded.tokenizer,
-        callbacks=[Told()],
-    ).train()
-    loaded.model.eval()
-    with making_folder(folder / "model") as temporary:
-        save_model(loaded, temporary)
-    return folder / "model"
