@@ -83,7 +83,7 @@ class Chain:
         if not isinstance(study.training, TrainingSection):
             raise StudyError(f"{study.path.name}: the study trains nothing; add a [training] section")
         self.study, self.section, self.seed = study, study.training, study.study.seed
-        self.home = study.home.path / "training"
+        self.folder = study.home.training
         self.settings = self._settings()
         if self.section.grpo_steps:
             grpo.require()
@@ -96,21 +96,21 @@ class Chain:
         """The folder of the model before anything is taught."""
         if self.section.model is not None:
             return self.study.beside(self.section.model)
-        return self.home / "world" / small.MODEL
+        return self.folder / "world" / small.MODEL
 
     @property
     def evolved_from(self) -> Path:
         """The folder of the model that evolves."""
-        return self.home / "taught" / sft.MODEL if self.section.teach else self.base
+        return self.folder / "taught" / sft.MODEL if self.section.teach else self.base
 
     def models(self) -> dict[str, Path]:
         """Return the folders of all models that are there, by the name of their row."""
         named = {
             "base": self.base,
-            "taught": self.home / "taught" / sft.MODEL,
-            "evolved": self.home / "run" / LAST,
-            "sft": self.home / "sft" / sft.MODEL,
-            "grpo": self.home / "grpo" / "model",
+            "taught": self.folder / "taught" / sft.MODEL,
+            "evolved": self.folder / "run" / LAST,
+            "sft": self.folder / "sft" / sft.MODEL,
+            "grpo": self.folder / "grpo" / "model",
         }
         return {name: folder for name, folder in named.items() if folder.is_dir()}
 
@@ -167,7 +167,7 @@ class Chain:
     def make_base(self, done: Progress = None) -> StepResult:
         """Train the small model where the study names none and it is missing, or look at the model that is there."""
         if self.section.model is None:
-            small.make_world(self.home / "world", self.seed, done)
+            small.make_world(self.folder / "world", self.seed, done)
         self.check()
         weights = Weights(trainable(open_model(self.base, "cpu", self.section.dtype).model))
         return StepResult(weights.digest(), {"weights": weights.size, "tensors": len(weights.shapes)})
@@ -183,7 +183,7 @@ class Chain:
 
     def make_checkpoint(self, done: Progress = None, tell: Tell = None) -> StepResult:
         """Make the generations that are missing."""
-        run, section, recipe = self.home / "run", self.section, self.recipe
+        run, section, recipe = self.folder / "run", self.section, self.recipe
         self._need(recipe.folder, "the model that evolves")
         engine = self.engine()
         try:
@@ -219,7 +219,15 @@ class Chain:
                 "grpo", {"base": self._digest(folder), "steps": section.grpo_steps, "of": digest(questions)}
             )
             loaded = open_model(folder, section.device, section.dtype)
-            given = (loaded, questions, self.asking, section.grpo_steps, self.seed, self.home / "grpo", done)
+            given = (
+                loaded,
+                questions,
+                self.asking,
+                section.grpo_steps,
+                self.seed,
+                self.folder / "grpo",
+                done,
+            )
             made["grpo"] = grpo.grpo(*given)
         digests = {name: self._digest(each) for name, each in made.items()}
         facts: dict[str, int | float | str] = dict(digests) or {
@@ -233,7 +241,7 @@ class Chain:
         shares += [("bottom", each / 100) for each in self.section.patch_bottom]
         if not shares:
             return StepResult("", {"asked for": "no: patch_top and patch_bottom are empty"})
-        tuned = self.home / "run" / LAST
+        tuned = self.folder / "run" / LAST
         self._need(tuned, "the model that evolved")
         base, patched = (
             open_model(each, self.section.device, self.section.dtype) for each in (self.evolved_from, tuned)
@@ -310,17 +318,17 @@ class Chain:
 
     def _place(self, name: str, about: Mapping[str, Any]) -> Path:
         """Return the folder of a step; one that was made under other settings is set aside."""
-        folder, text = self.home / name, json.dumps(about, indent=2) + "\n"
+        folder, text = self.folder / name, json.dumps(about, indent=2) + "\n"
         if folder.is_dir() and not ((folder / _ABOUT).is_file() and (folder / _ABOUT).read_text() == text):
             _set_aside(folder)
         write_text(folder / _ABOUT, text)
         return folder
 
     def _written(self, name: str, table: pl.DataFrame) -> StepResult:
-        with replacing(self.home / f"{name}.parquet") as temporary:
+        with replacing(self.folder / f"{name}.parquet") as temporary:
             table.write_parquet(temporary)
         if name == "patching":
-            draw_patching(self.home / "patching.svg", table)
+            draw_patching(self.folder / "patching.svg", table)
         d = table.filter(pl.col("measure") == "d_type2").drop_nulls("estimate")
         labels = [name for name in ("model", "questions", "side", "share") if name in d.columns]
         facts: dict[str, int | float | str] = {
@@ -349,7 +357,7 @@ class Chain:
                 f'device = "{device}"',
                 f'dtype = "{self.section.dtype}"',
             ]
-        write_text(self.home / "study.toml", "\n".join(lines) + "\n")
+        write_text(self.folder / "study.toml", "\n".join(lines) + "\n")
 
     def _digest(self, folder: Path) -> str:
         return Weights(trainable(open_model(folder, "cpu", self.section.dtype).model)).digest()
@@ -363,7 +371,7 @@ class Chain:
             named in (small.QUESTIONS, small.HELD_OUT, small.TEACH, small.UNTAUGHT)
             and self.section.model is None
         ):
-            return str(self.home / "world" / named)
+            return str(self.folder / "world" / named)
         return named if named == "sample" else str(self.study.beside(Path(named)))
 
 

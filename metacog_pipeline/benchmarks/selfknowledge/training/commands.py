@@ -80,7 +80,7 @@ def train(step: str, study_file: Path, changes: tuple[str, ...], quiet: bool) ->
         )
     if last is not None and last.table is not None:
         printing.table("measures", Rows(tuple(last.table.columns), tuple(last.table.iter_rows())))
-    printing.written(made.home)
+    printing.written(made.folder)
 
 
 def changed(study: Study, changes: Sequence[str]) -> Study:
