@@ -22,26 +22,10 @@ _MEASURES = {
     "harmonised_eta_mafc": "eta",
     "harmonised_m_ratio_mafc": "M-ratio (m alternatives)",
 }
-_BESIDE = {
-    "harmonised_aurc": "AURC",
-    "harmonised_excess_aurc": "excess AURC",
-    "harmonised_prr": "PRR",
-    "harmonised_calibration_in_the_large": "in the large",
-    "harmonised_calibration_slope": "slope",
-    "harmonised_ece_debiased": "ECE, debiased",
-    "harmonised_ece_mass": "ECE, equal mass",
-    "harmonised_brier_reliability": "Brier: reliability",
-    "harmonised_brier_resolution": "Brier: resolution",
-    "harmonised_brier_uncertainty": "Brier: uncertainty",
-    "harmonised_ece_platt": "ECE after Platt",
-    "harmonised_ece_isotonic": "ECE after isotonic",
-    "harmonised_brier_platt": "Brier after Platt",
-    "harmonised_brier_isotonic": "Brier after isotonic",
-}
 _ABOUT_CALIBRATION = (
     "One rule for every benchmark that asks for a confidence per item: ECE over ten bins of equal width, Brier score, "
     "type-2 AUROC; eta and M-ratio where an answer was chosen among known alternatives. Risk is the share wrong among the "
-    "surest answers. What ECE loses by recalibration on other items was only a scale. Intervals are over items."
+    "surest answers. Intervals are over items; the table calibration has further measures."
 )
 _ABOUT_AGREEMENT = (
     "Spearman's rank correlation over models of measures of different benchmarks, turned so that more is better. "
@@ -98,12 +82,9 @@ def _calibration(home: Home) -> Iterator[Markup]:
             model: {row[4]: row[5:] for row in own} for model, own in groupby(group, key=lambda row: row[3])
         }
         drawn = _curves(stated.get(key, []), risks.get(key, []), title, answers.get(key, []))
-        for columns in (_MEASURES, _BESIDE):
-            body = [
-                (model, *(_cell(found.get(name)) for name in columns)) for model, found in by_model.items()
-            ]
-            with pieces.told(benchmark=benchmark, condition=condition):
-                drawn += pieces.table(("model", *columns.values()), body, title)
+        body = [(model, *(_cell(found.get(name)) for name in _MEASURES)) for model, found in by_model.items()]
+        with pieces.told(benchmark=benchmark, condition=condition):
+            drawn += pieces.table(("model", *_MEASURES.values()), body, title)
         yield pieces.folded(title, drawn)
 
 

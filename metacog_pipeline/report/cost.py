@@ -9,15 +9,14 @@ from markupsafe import Markup
 
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.output import Stacked
-from metacog_pipeline.report import maps, pieces, queries
-from metacog_pipeline.report.figures import Point
+from metacog_pipeline.report import pieces, queries
 from metacog_pipeline.report.pieces import Part
 from metacog_pipeline.report.queries import About
 
 _SAID = (
     "Dollars for every answer of a model, whatever its condition and run, superseded ones too: all was paid for. Below: "
     "dollars per point of 100 of a share or score, per 0.1 of any other headline; none where the headline is not above 0. "
-    "A cheap point is no good point: read it beside the headline."
+    "A cheap point may be a poor one: read it with the headline."
 )
 Headlines = dict[tuple[str, str], float]  # (model, benchmark) → estimate
 
@@ -25,8 +24,7 @@ Headlines = dict[tuple[str, str], float]  # (model, benchmark) → estimate
 def parts(home: Home) -> Iterator[Part]:
     """Yield the part of the page about cost; nothing before the first answer."""
     values = {(each.model, each.benchmark): each.estimate for each in queries.headlines(home)}
-    asked = queries.asked(home)
-    about = queries.about(home)
+    asked, about = queries.asked(home), queries.about(home)
     found = [row for row in queries.rows(home, queries.COSTS) if row[2] in asked and row[2] in about]
     if made := Markup().join(_world(title, own, values, about) for title, own in pieces.by_world(found)):
         yield Part("cost", "What did it cost?", pieces.paragraph(_SAID, "soft") + made + others(home))
@@ -51,16 +49,9 @@ def _world(title: str, own: Sequence[Sequence[Any]], values: Headlines, about: M
         for row in own
     }
     models = dict.fromkeys(row[1] for row in own)
-    columns = ("model", *(about[name].headline for name in asked))
     body = [(model, *(cells.get((model, name)) for name in asked)) for model in models]
-    tokens = [(model, name, n, read, written, lost) for _, model, name, _, lost, n, read, written in own]
-    told = ("model", "benchmark", "answers", "tokens read", "tokens written", "without a price")
-    detail = f"{title}: answers and tokens"
-    return (
-        pieces.table(columns, body, f"{title}: dollars, and dollars for each point")
-        + _figures(own, title, values, about)
-        + pieces.folded(detail, pieces.table(told, tokens, detail))
-    )
+    columns = ("model", *(about[name].headline for name in asked))
+    return pieces.table(columns, body, f"{title}: dollars, and dollars for each point")
 
 
 def _cell(row: Sequence[Any], values: Headlines, abouts: Mapping[str, About]) -> object:
@@ -74,42 +65,12 @@ def _cell(row: Sequence[Any], values: Headlines, abouts: Mapping[str, About]) ->
     return Stacked(f"{money(dollars)}\n{below}{missing}")
 
 
-def _figures(
-    own: Sequence[Sequence[Any]], title: str, values: Headlines, about: Mapping[str, About]
-) -> Markup:
-    """Return headline against dollars, where anything was paid."""
-    made = []
-    for name in sorted({row[2] for row in own}):
-        points = [
-            (row[1], title.lower(), Point(row[3]), Point(headline))
-            for row in own
-            if row[2] == name and row[3] is not None and (headline := values.get((row[1], name))) is not None
-        ]
-        if any(point[2].value > 0 for point in points):
-            label = about[name].headline
-            drawn = maps.plane(points, x="dollars", y=label, axes_at_zero=False)
-            caption = f"{title}: {label} against dollars. Up and to the left is better."
-            n = pieces.counted((row[5] for row in own if row[2] == name), "answers a model")
-            said = "dollars at the prices of the study, without intervals; those of the headline stand above"
-            made.append(pieces.figure(drawn, caption, n=n, method=said))
-    return pieces.grid(made)
-
-
-def paid_cell(dollars: object) -> object:
-    """Return what was paid as a cell; None where it is not known."""
-    return Stacked(money(dollars)) if isinstance(dollars, float) else None
-
-
 def others(home: Home) -> Markup:
     """Return what was paid besides: to judges and for building questions, and to models no longer listed."""
     found = queries.rows(home, queries.OTHER_COSTS)
-    if not found:
-        return Markup()
     body = [
-        (name, *(pieces.leading(each, benchmark=name, ours=True) for each in (n, paid_cell(dollars))))
+        (name, n, Stacked(money(dollars)) if isinstance(dollars, float) else None)
         for name, n, dollars in found
     ]
-    return pieces.folded(
-        "Paid besides: judges, building questions, models no longer listed",
-        pieces.table(("for", "answers", "paid"), body, "Paid besides"),
-    )
+    title = "Paid besides: judges, building questions, models no longer listed"
+    return pieces.folded(title, pieces.table(("for", "answers", "paid"), body, title)) if body else Markup()

@@ -1,7 +1,7 @@
 """``<home>/report/index.html``: the boards of a study, and what there is to say about each benchmark it asks.
 
 Beside it stand ``methods.html``, the explorer of items and answers, and the pages of the papers. All is there to be read
-without a script; the page's own one orders tables, saves figures and compares two models, and loads its files only.
+without a script; the page's own one orders tables and saves figures.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from metacog_pipeline.leaderboard.printing import board_of, legend, notes, secti
 from metacog_pipeline.leaderboard.read import board, one_connection
 from metacog_pipeline.report import (
     PAGE,
-    compare,
     confidence,
     cost,
     explorer,
@@ -62,14 +61,14 @@ def _written(home: Home, title: str) -> Path:
     except OSError as error:
         raise _unwritable(target, error) from None
     with pieces.leading_to(explorer.leads(explored)):
-        return _pages(home, title, target, frozenset(model for each in explored for model in each.models))
+        return _pages(home, title, target, explored=any(each.models for each in explored))
 
 
-def _pages(home: Home, title: str, target: Path, explored: frozenset[str]) -> Path:
+def _pages(home: Home, title: str, target: Path, *, explored: bool) -> Path:
     asked = queries.asked(home)
     parts = [
         *_whole("verdict", "Who knows what it knows", lambda: verdict.parts(home)),
-        *map(_folded, _details(home, target.parent, asked, explored)),
+        *map(_folded, _details(home, asked)),
     ]
     try:
         made = pieces.page(
@@ -89,14 +88,13 @@ def _pages(home: Home, title: str, target: Path, explored: frozenset[str]) -> Pa
     return target
 
 
-def _details(home: Home, report: Path, asked: Sequence[str], explored: frozenset[str]) -> Iterator[Part]:
-    """Yield what is behind a click: each benchmark's board and sections, two models, confidence, cost, printed numbers."""
+def _details(home: Home, asked: Sequence[str]) -> Iterator[Part]:
+    """Yield what is shown after a click: each benchmark's board and sections, confidence, cost, printed numbers."""
     boards = {part.about: part for part in _boards(home)}
     for benchmark in asked:
         yield from (part for part in [boards.pop(benchmark, None)] if part is not None)
         yield from _benchmark(home, benchmark)
     yield from boards.values()
-    yield from _whole("compare", "Compare two models", lambda: compare.parts(home, report, explored))
     yield from _whole("confidence", "Confidence", lambda: confidence.parts(home))
     yield from _whole("cost", "Cost", lambda: cost.parts(home))
     yield from _whole("printed", "Printed numbers", lambda: printed.parts(home))

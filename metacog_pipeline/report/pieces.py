@@ -20,7 +20,7 @@ from metacog_pipeline.report.escapes import escaped, escaped_lines
 from metacog_pipeline.report.figures import Drawn, Point
 
 TEMPLATES = Path(__file__).parent / "templates"
-SCRIPT = "report.js"  # of every page of the report: tables, figures, two models
+SCRIPT = "report.js"  # of every page of the report: tables and figures
 #: Who gives answers → how they are called above a table. They never share one.
 WORLDS = {
     "measured": "Models",
@@ -197,11 +197,6 @@ def method_words(name: str) -> str:
 def grid(figures: Sequence[Markup]) -> Markup:
     """Return figures side by side where there is room; nothing without any."""
     return _piece("grid", figures) if figures else Markup()
-
-
-def chooser(models: Sequence[tuple[int, str]], chosen: tuple[int, int], contents: Markup) -> Markup:
-    """Return the choice of two models, by their numbers; the page's script shows what ``contents`` (JSON) leads to."""
-    return _piece("chooser", models, chosen, contents)
 
 
 def matrix(caption: str, models: Sequence[str], rows: Iterable[tuple[str, Iterable[Any]]]) -> Markup:

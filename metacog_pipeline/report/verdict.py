@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 
 from markupsafe import Markup
 
@@ -10,11 +11,12 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.output import Stacked, fixed
 from metacog_pipeline.leaderboard.read import verdicts
 from metacog_pipeline.leaderboard.verdict_text import p_text
-from metacog_pipeline.report import figures, pieces
+from metacog_pipeline.report import figures, pieces, queries
 from metacog_pipeline.report.figures import MOST_ROWS, Point
 from metacog_pipeline.report.pieces import WORLDS, Part
 from metacog_pipeline.scoring.verdict import QUESTIONS, WORSE, Answer, Cell, Verdict
 
+MOST_PAIRS = 200
 MOST_COLUMNS = 5  # models of the matrix: more do not fit a screen of 1280 pixels
 _MARKS = (
     "Value and 95 % interval, best model first. *: the primary paired test finds it worse than the best model (p < 0.05 in "
@@ -27,7 +29,7 @@ def parts(home: Home) -> Iterator[Part]:
     """Yield the first screen, then a section per question."""
     found = verdicts(home)
     yield from _first(found)
-    yield from _questions(found)
+    yield from _questions(found, _pairs(home))
 
 
 def _first(found: Mapping[str, Verdict]) -> Iterator[Part]:
@@ -37,8 +39,8 @@ def _first(found: Mapping[str, Verdict]) -> Iterator[Part]:
         yield Part("verdict", "Who knows what it knows", made + pieces.paragraph(_MARKS, "soft"))
 
 
-def _questions(found: Mapping[str, Verdict]) -> Iterator[Part]:
-    """Yield a section per question: a figure and the tests against the best model for every benchmark that asks it."""
+def _questions(found: Mapping[str, Verdict], pairs: Mapping[str, Markup]) -> Iterator[Part]:
+    """Yield a section per question: a figure per benchmark, the tests against the best model, and those of all pairs."""
     for question, (title, _) in QUESTIONS.items():
         own = [
             (source, answer) for source in WORLDS if source in found for answer in found[source].of(question)
@@ -46,7 +48,37 @@ def _questions(found: Mapping[str, Verdict]) -> Iterator[Part]:
         if own:
             drawn = pieces.grid([_figure(source, answer) for source, answer in own])
             tests = Markup().join(_tests(source, answer) for source, answer in own)
-            yield Part(question, title, drawn + pieces.folded("Values and tests", tests))
+            body = drawn + pieces.folded("Values and tests", tests) + pairs.get(question, Markup())
+            yield Part(question, title, body)
+
+
+def _pairs(home: Home) -> dict[str, Markup]:
+    """Return the primary tests of all pairs of models by question, behind a click, those of the smallest p first."""
+    made = {}
+    for question, rows in groupby(queries.rows(home, queries.PAIRS), key=lambda row: row[0]):
+        own = list(rows)
+        body = [
+            (
+                f"{benchmark}, {condition}",
+                a,
+                b,
+                pieces.interval(*numbers),
+                Stacked(p_text(p)),
+                n,
+                "yes" if found else "no",
+            )
+            for _, benchmark, condition, a, b, *numbers, p, n, found in own[:MOST_PAIRS]
+        ]
+        rest = (
+            f": the first {MOST_PAIRS} of {len(own)}, the table pairs has all"
+            if len(own) > MOST_PAIRS
+            else ""
+        )
+        columns = ("measured by", "model", "minus", "difference", "p", "items", "separated")
+        made[question] = pieces.folded(
+            "Every pair of models", pieces.table(columns, body, f"Paired tests{rest}")
+        )
+    return made
 
 
 def picture(found: Mapping[str, Verdict]) -> str:

@@ -120,3 +120,12 @@ def make_home(tmp_path):
 def _write():
     """Return ``write(home, pattern, rows)``, which fills one dataset of a home."""
     return write
+
+
+def compared(a: str, b: str, source: str = "measured", **other: object) -> dict[str, object]:
+    """Return a test of two models, as the table comparisons has it."""
+    return {
+        "benchmark": "signaldetection", "dataset": "published", "task": "A", "condition": "A confidence", "source": source,
+        "family": "models_paired", "measure": "m_ratio", "a": a, "b": b, "value": 0.5, "low": 0.25, "high": 0.75,
+        "p": 0.001, "p_adjusted": 0.002, "n": 90, "verdict": "significant", "status": "ok", "primary": True, **other,
+    }  # fmt: skip

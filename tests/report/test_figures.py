@@ -65,7 +65,7 @@ def test_any_number_of_models_and_steps_can_be_drawn(names):
 
 
 def test_dollars_are_told_alike_at_the_headlines_and_at_the_costs():
-    assert [cost.paid_cell(each) for each in (0.0018, 3.0, None)] == ["$0.0018", "$3.00", None]
+    assert [cost.money(each) for each in (0.0018, 3.0)] == ["$0.0018", "$3.00"]
 
 
 def test_a_point_costs_what_was_paid_over_the_points_there_are():

@@ -1,9 +1,6 @@
-"""One's own questions on screen: the board, and which way to elicit confidence knows best."""
+"""Own questions on screen: the board."""
 
-from typing import Any
-
-from metacog_pipeline.benchmark.display import Board, Column, Section
-from metacog_pipeline.benchmarks.questions.items import NAME
+from metacog_pipeline.benchmark.display import Board, Column
 
 ELICITATIONS = "elicitations_paired"
 BOARD = Board(
@@ -24,12 +21,3 @@ BOARD = Board(
         "table estimates.\n"
     ),
 )
-
-
-def _knowing_best(home: Any) -> str:
-    from metacog_pipeline.report.conditions import knowing_best  # a board is printed without figures
-
-    return knowing_best(NAME, ELICITATIONS)(home)
-
-
-SECTIONS = (Section("Which elicitation knows best", _knowing_best),)

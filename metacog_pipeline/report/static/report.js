@@ -1,10 +1,9 @@
-// What a page of the report does beyond being read: tables sort, filter and save, figures save as PNG, two models are
-// compared. Every text is set as text, never as markup; nothing is loaded but files of the report.
+// What a page of the report does beyond being read: tables sort, filter and save, figures save as SVG.
+// Every text is set as text, never as markup; nothing is loaded but files of the report.
 "use strict";
 
 const FILTERED_FROM = 8; // rows from which a table can be filtered
-const DPI = 600; // of a saved PNG: what journals ask of line art
-const WIDTHS_MM = [88, 180]; // one and two columns of a journal
+const WIDTH_MM = 180; // of a saved figure: two columns of a journal
 const [LETTERS, LINE] = [88, 10]; // of a caption: letters of 8 points in a line, points between two lines
 const [INK, PAPER] = ["#1b1f24", "#ffffff"];
 
@@ -121,9 +120,9 @@ function enhanced(where) {
   });
 }
 
-// --- figures: numbers as CSV, SVG and PNG at the width of a journal's column ------------------------------------------
+// --- figures: numbers as CSV, and SVG with the caption ------------------------------------------
 // A figure as a file of its own: on white, in ink of its own, its caption below and inside it.
-function standalone(svg, mm, caption) {
+function standalone(svg, caption) {
   const [, , wide, high] = svg.getAttribute("viewBox").split(" ").map(Number);
   const lines = caption.split(/\s+/).reduce((made, word) => {
     const longer = `${made.at(-1)} ${word}`.trim();
@@ -138,55 +137,11 @@ function standalone(svg, mm, caption) {
     return made;
   };
   copy.setAttribute("viewBox", `0 0 ${wide} ${whole}`);
-  copy.setAttribute("width", `${mm}mm`);
-  copy.setAttribute("height", `${((mm * whole) / wide).toFixed(2)}mm`);
+  copy.setAttribute("width", `${WIDTH_MM}mm`);
+  copy.setAttribute("height", `${((WIDTH_MM * whole) / wide).toFixed(2)}mm`);
   copy.prepend(add("desc", {}, caption), add("rect", { width: "100%", height: "100%", fill: PAPER }));
   copy.append(...lines.map((line, place) => add("text", { x: 4, y: high + LINE * (place + 1), "font-family": "sans-serif", "font-size": 8, fill: INK }, line)));
   return new XMLSerializer().serializeToString(copy).replaceAll("currentColor", INK);
-}
-
-function crc(bytes) {
-  let found = 0xffffffff;
-  for (const byte of bytes) {
-    found ^= byte;
-    for (let bit = 0; bit < 8; bit += 1) found = (found >>> 1) ^ (found & 1 ? 0xedb88320 : 0);
-  }
-  return (found ^ 0xffffffff) >>> 0;
-}
-
-function chunk(kind, data) {
-  const made = new Uint8Array(12 + data.length);
-  const view = new DataView(made.buffer);
-  view.setUint32(0, data.length);
-  made.set(new TextEncoder().encode(kind), 4);
-  made.set(data, 8);
-  view.setUint32(8 + data.length, crc(made.subarray(4, 8 + data.length)));
-  return made;
-}
-
-// The size in millimetres and the caption are part of the file: its first chunk (signature 8, header 25 bytes) is followed by both.
-async function described(blob, caption) {
-  const bytes = new Uint8Array(await blob.arrayBuffer());
-  const size = new DataView(new ArrayBuffer(9));
-  const perMetre = Math.round(DPI / 0.0254);
-  [0, 4].forEach((at) => size.setUint32(at, perMetre));
-  size.setUint8(8, 1);
-  const text = new TextEncoder().encode(`Description\0\0\0\0\0${caption}`);
-  return new Blob([bytes.subarray(0, 33), chunk("pHYs", new Uint8Array(size.buffer)), chunk("iTXt", text), bytes.subarray(33)], { type: "image/png" });
-}
-
-async function png(text, mm, caption) {
-  const [, , wide, high] = /viewBox="([^"]*)"/.exec(text)[1].split(" ").map(Number);
-  const address = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
-  const image = new Image();
-  image.src = address;
-  await image.decode();
-  URL.revokeObjectURL(address);
-  const canvas = document.createElement("canvas");
-  const width = Math.round((mm / 25.4) * DPI);
-  Object.assign(canvas, { width, height: Math.round((width * high) / wide) });
-  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-  return described(await new Promise((done) => canvas.toBlob(done, "image/png")), caption);
 }
 
 function savable(figure, place) {
@@ -195,145 +150,11 @@ function savable(figure, place) {
   const numbers = figure.querySelector("template").content.textContent;
   const files = element("span", "Data ", "files");
   files.append(button("CSV", "save the numbers of this figure as CSV", () => save(new Blob([numbers], { type: "text/csv" }), `${name}.csv`)));
-  [["SVG", (text) => new Blob([text], { type: "image/svg+xml" })], ["PNG", png]].forEach(([kind, make]) => {
-    files.append(` ${kind}`);
-    WIDTHS_MM.forEach((mm) => files.append(" ", button(`${mm} mm`, `save this figure as ${kind}, ${mm} mm wide`, async () => {
-      save(await make(standalone(svg, mm, caption), mm, caption), `${name}-${mm}mm.${kind.toLowerCase()}`);
-    })));
-  });
+  files.append(" ", button("SVG", "save this figure as SVG with its caption", () => {
+    save(new Blob([standalone(svg, caption)], { type: "image/svg+xml" }), `${name}.svg`);
+  }));
   figure.querySelector("figcaption").append(" ", files);
-}
-
-// --- two models -----------------------------------------------------------------------------------------------------------
-const tests = new Map(); // number of the first model → promise of its rows
-let arrived = null;
-window.pairs = (first, rows) => { arrived = rows; };
-
-function testsOf(first, given) {
-  if (!tests.has(first)) {
-    tests.set(first, new Promise((done) => {
-      const script = document.createElement("script");
-      script.src = `${given.folder}/pairs-${first}.js`;
-      script.onload = () => { done(arrived); script.remove(); };
-      script.onerror = () => done([]);
-      document.head.append(script);
-    }));
-  }
-  return tests.get(first);
-}
-
-const fixed = (x) => (x === null ? "" : x.toFixed(3));
-const chance = (p) => (p === null ? "" : p < 1e-4 ? "<0.0001" : p.toFixed(4));
-
-function verdict(row, one, other) {
-  if (row.verdict !== "significant") return (row.verdict ?? row.status ?? "not tested").replaceAll("_", " ");
-  const [name, word] = [row.value > 0 === (row.better ?? true) ? one : other, row.better === null ? "higher" : "better"];
-  return `${name} ${word}`;
-}
-
-function linked(text, address) {
-  if (!address) return text;
-  const made = element("a", text);
-  made.href = address;
-  made.title = "the items on which models disagree";
-  return made;
-}
-
-// An interval on a line from -most to most, its middle at 0: what it says stands in the cell beside it.
-function drawn(row, most) {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  svg.setAttribute("viewBox", "0 0 120 16");
-  svg.setAttribute("class", "span");
-  svg.setAttribute("aria-hidden", "true");
-  const add = (name, values) => {
-    const made = document.createElementNS(svg.namespaceURI, name);
-    Object.entries(values).forEach(([key, text]) => made.setAttribute(key, text));
-    svg.append(made);
-  };
-  const x = (at) => 60 + (56 * at) / (most || 1);
-  add("line", { x1: 60, x2: 60, y1: 0, y2: 16, class: "zero" });
-  if (row.low !== null && row.high !== null) add("line", { x1: x(row.low), x2: x(row.high), y1: 8, y2: 8, class: "arm" });
-  if (row.value !== null) add("circle", { cx: x(row.value), cy: 8, r: 3.5 });
-  return svg;
-}
-
-function pairTable(rows, caption, columns) {
-  const table = element("table");
-  table.createCaption().append(element("span", caption));
-  const head = table.createTHead().insertRow();
-  columns.forEach(([name, , kind]) => { const made = element("th", name, kind); made.scope = "col"; head.append(made); });
-  const body = table.createTBody();
-  rows.forEach((row) => {
-    const line = body.insertRow();
-    columns.forEach(([, get, kind], place) => {
-      const made = element(place ? "td" : "th", null, kind);
-      if (!place) made.scope = "row";
-      made.append(get(row) ?? "");
-      line.append(made);
-    });
-  });
-  const wide = element("div", null, "wide");
-  wide.tabIndex = 0;
-  wide.setAttribute("role", "group");
-  wide.setAttribute("aria-label", caption);
-  wide.append(table);
-  return wide;
-}
-
-function ofBenchmark(name, rows, one, other, asks) {
-  const made = element("section");
-  const [primary, rest] = [rows.filter((row) => row.primary), rows.filter((row) => !row.primary)];
-  const most = Math.max(...primary.flatMap((row) => [row.value, row.low, row.high]).filter((x) => x !== null).map(Math.abs));
-  const columns = [
-    ["asked", (row) => linked(row.under, row.items), ""],
-    ["verdict", (row) => verdict(row, one, other), "verdict"],
-    ["difference", (row) => fixed(row.value), "number"],
-    ["95 % interval", (row) => (row.low === null ? "" : `${fixed(row.low)} to ${fixed(row.high)}`), "number"],
-    ["p", (row) => chance(row.p), "number"],
-    ["n", (row) => row.n, "number"],
-  ];
-  made.append(element("h3", name));
-  const question = asks[name]?.[primary[0]?.family];
-  if (question) made.append(element("p", question));
-  if (primary.length) {
-    made.append(pairTable(primary, `${name}: ${primary[0].measure}, ${one} minus ${other}`, [...columns, ["below 0, above 0", (row) => drawn(row, most), "drawn"]]));
-  }
-  if (rest.length) {
-    const folded = element("details");
-    folded.append(element("summary", `${rest.length} secondary tests`), pairTable(rest, `${name}, secondary tests: ${one} minus ${other}`, [
-      ["measure", (row) => row.measure, ""], ["test", (row) => row.family.replaceAll("_", " "), ""], ...columns, ["note", (row) => row.note, "long"],
-    ]));
-    made.append(folded);
-  }
-  return made;
-}
-
-function compared() {
-  const given = JSON.parse(document.getElementById("comparison").textContent);
-  const [one, other, said, where] = ["one", "other", "pair-said", "pairs"].map((id) => document.getElementById(id));
-  let turn = 0;
-  async function show() {
-    turn += 1;
-    const mine = turn;
-    const [a, b] = [Number(one.value), Number(other.value)];
-    const found = a === b ? [] : await testsOf(Math.min(a, b), given);
-    if (mine !== turn) return; // another pair was chosen meanwhile
-    const rows = found.filter((row) => (row[0] === a && row[1] === b) || (row[0] === b && row[1] === a)).map((row) => {
-      const made = { ...given.kinds[row[2]], ...Object.fromEntries(given.columns.map((name, i) => [name, row[i + 3]])) };
-      const turned = (x) => (x === null ? null : -x);
-      return row[0] === a ? made : { ...made, value: turned(made.value), low: turned(made.high), high: turned(made.low) };
-    });
-    const names = [...new Set(rows.map((row) => row.benchmark))];
-    said.textContent = a === b ? "Choose two different models." : rows.length ? `${rows.length} ${rows.length === 1 ? "test" : "tests"} on ${names.length} ${names.length === 1 ? "benchmark" : "benchmarks"}` : "No test between these two: they share no items, or one of them is a simulated observer and the other is not.";
-    where.replaceChildren(...names.map((name) => ofBenchmark(name, rows.filter((row) => row.benchmark === name), given.models[a], given.models[b], given.asks)));
-    enhanced(where);
-  }
-  one.onchange = show;
-  other.onchange = show;
-  document.getElementById("pair").onsubmit = (event) => event.preventDefault();
-  show();
 }
 
 enhanced(document);
 document.querySelectorAll("section").forEach((part) => part.querySelectorAll("figure").forEach(savable));
-if (document.getElementById("comparison")) compared();
