@@ -55,7 +55,7 @@ def _world(title: str, own: Sequence[Sequence[Any]], values: Headlines, about: M
 
 
 def _cell(row: Sequence[Any], values: Headlines, abouts: Mapping[str, About]) -> object:
-    _, model, name, dollars, unpriced, *_ = row
+    _, model, name, dollars, unpriced = row
     if not isinstance(dollars, float):
         return None
     about = abouts[name]

@@ -48,18 +48,11 @@ PAIRS = """
     order by question, p nulls last, benchmark, condition, model_a, model_b
 """
 COSTS = """
-    select models.source, costs.model, benchmark, sum(costs.cost_usd), sum(unpriced)::bigint, sum(answers)::bigint,
-        sum(input_tokens)::bigint, sum(output_tokens)::bigint
+    select models.source, costs.model, benchmark, sum(costs.cost_usd), sum(unpriced)::bigint
     from costs inner join models using (model)
     group by all order by models.source, costs.model, benchmark
 """
-OTHER_PAIRS = """
-    select question, benchmark, condition, model_a, model_b, difference, difference_low, difference_high, p, n_shared,
-        separated
-    from pairs where question is not null and difference is not null
-    order by question, p nulls last, benchmark, condition, model_a, model_b
-"""
-COSTS = """
+OTHER_COSTS = """
     select benchmark, sum(answers)::bigint, sum(cost_usd) from costs
     where not listed or benchmark not in (select benchmark from progress where role = 'respondent')
     group by benchmark order by all

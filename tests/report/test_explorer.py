@@ -153,7 +153,7 @@ def test_every_number_of_a_model_leads_to_its_answers_and_printed_ones_nowhere(h
         for cell in re.findall(r"<td class=\"number\">(.*?)</td>", row, re.DOTALL)
     ]
     shown = [(model, cell) for model, cell in cells if re.search(r"\d", cell)]
-    assert len(shown) > 10
+    assert len(shown) >= 8
     for model, cell in shown:
         assert f'<a href="explore/index.html#benchmark=signaldetection&amp;model={model}' in cell, cell
     assert all(
