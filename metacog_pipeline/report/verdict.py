@@ -53,7 +53,7 @@ def _questions(found: Mapping[str, Verdict], pairs: Mapping[str, Markup]) -> Ite
 
 
 def _pairs(home: Home) -> dict[str, Markup]:
-    """Return the primary tests of all pairs of models by question, behind a click, those of the smallest p first."""
+    """Return the primary tests of all pairs of models by question, the smallest p first."""
     made = {}
     for question, rows in groupby(queries.rows(home, queries.PAIRS), key=lambda row: row[0]):
         own = list(rows)
@@ -122,7 +122,7 @@ def _matrix(verdict: Verdict) -> Markup:
         if (answers := verdict.of(question))
     ]
     left = len(verdict.models) - len(models)
-    more = f" The {left} models behind them stand in the sections below." if left > 0 else ""
+    more = f" The sections below have the other {left} models." if left > 0 else ""
     return pieces.matrix(f"{WORLDS[verdict.source]}: the verdict.{more}", models, rows)
 
 
