@@ -54,8 +54,8 @@ def test_a_task_of_metacog_bench_may_come_with_its_own_key(tmp_path):
             "response": "No.\nBET: 120",
         },
         {"id": 3, **story, "response": '{"total": "15", "tree": NaN}'},
-        {"id": 4, "item_id": "eco.nodes", "response": "However, check first."},
-        {"id": 5, "item_id": "eco.nodes", "responses": {"answer": "Eight.", "probe": "A or B"}},
+        {"id": 4, "item_id": "eco.nodes.a", "response": "However, check first."},
+        {"id": 5, "item_id": "eco.nodes.a", "responses": {"answer": "Eight.", "probe": "A or B"}},
     )
     choice, yes_no, fields, free, probed = asked("metacogbench", path)[0]
     assert (choice["answer"], choice["bet"], choice["correct"]) == ("C", 95, True)

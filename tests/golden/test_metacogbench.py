@@ -11,12 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metacog_pipeline.benchmarks.metacogbench.composites import composites, rounded
-from metacog_pipeline.benchmarks.metacogbench.fields import Percent, Tokens, answer_field
+from metacog_pipeline.benchmarks.metacogbench.groups import composites, ece, rounded, run_stats
 from metacog_pipeline.benchmarks.metacogbench.items import Field, Item
-from metacog_pipeline.benchmarks.metacogbench.read import score
-from metacog_pipeline.benchmarks.metacogbench.run_estimates import ece, run_stats
-from metacog_pipeline.benchmarks.metacogbench.scoring_rules import fields_right, is_right
+from metacog_pipeline.benchmarks.metacogbench.read import Percent, Tokens, answer_field, score
+from metacog_pipeline.benchmarks.metacogbench.rules import fields_right, is_right
 from metacog_pipeline.reading.calls import Call, reading_of, said
 from metacog_pipeline.reading.fields import Fields
 from metacog_pipeline.reading.names import ShortText

@@ -40,7 +40,7 @@ languages = ["en", "es"]
 
 [benchmarks.metacogbench]
 dataset = "metacog41"
-conditions = ["free", "json", "two_turn"]
+conditions = ["free", "json", "one_turn"]
 
 [benchmarks.signaldetection]
 dataset = "sample"
@@ -211,17 +211,17 @@ def test_tiers_are_put_in_the_lines_they_are_asked_for(benchmark, tmp_path):
         {"item_id": betting.item_id, "answer": betting.answer, "bet": 80},
         {"item_id": predicting.item_id, "answer": predicting.answer, "pre": 0.9, "post": 1},
         {"item_id": predicting.item_id, "answer": "x", "pre": 0.5, "post": 0.5, "condition": "json"},
-        {"item_id": predicting.item_id, "answer": "x", "pre": 0.5, "post": 0.5, "condition": "two_turn"},
+        {"item_id": predicting.item_id, "answer": "x", "pre": 0.5, "post": 0.5, "condition": "one_turn"},
         {"item_id": holding.item_id, "turn_1": "It is so.", "turn_2": "It stays so."},
         {"item_id": holding.item_id, "answer": "one reply"},
     ]
     found = take(into, tmp_path / "a.csv", rows, scale=parse_scale("0..1"))
     bet = read(into, found.records, betting.item_id, "free")
     assert (bet.bet, bet.correct, bet.status) == (80, 1, "ok")
-    for condition, pre, right in (("free", 90, 1), ("json", 50, 0), ("two_turn", 50, 0)):
+    for condition, pre, right in (("free", 90, 1), ("json", 50, 0), ("one_turn", 50, 0)):
         said = read(into, found.records, predicting.item_id, condition)
         assert (said.pre, said.correct, said.status) == (pre, right, "ok")
-    assert read(into, found.records, holding.item_id, "free").status == "not_read"
+    assert read(into, found.records, holding.item_id, "free").status == "not_run"
     assert [each.row for each in found.rejected] == [7]
 
 
@@ -276,7 +276,7 @@ CELLS = st.one_of(
     st.floats(),
     st.text(max_size=8),
     st.sampled_from(
-        ["dual", "free", "json", "two_turn", "meta", "turn_2", "yes", "S1", "1e308", "1,5", "{", "-1", "٣"]
+        ["dual", "free", "json", "one_turn", "meta", "turn_2", "yes", "S1", "1e308", "1,5", "{", "-1", "٣"]
     ),
     st.lists(st.text(max_size=3), max_size=2),
     st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),

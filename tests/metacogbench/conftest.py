@@ -10,9 +10,9 @@ import pytest
 
 from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
-from metacog_pipeline.benchmarks.metacogbench.items import DIFFICULTIES, TIERS, Factor, Field, Item, changed
+from metacog_pipeline.benchmarks.metacogbench.items import DIFFICULTIES, TIERS, Field, Item, Option, changed
 from metacog_pipeline.benchmarks.metacogbench.prompts import load_wording
-from metacog_pipeline.benchmarks.metacogbench.scoring_rules import LOW_BET
+from metacog_pipeline.benchmarks.metacogbench.rules import LOW_BET
 from metacog_pipeline.llm.types import Message, Status
 from metacog_pipeline.scoring.schemas import response_schema
 from tests.cli.conftest import metacog
@@ -76,31 +76,29 @@ ECOLOGICAL = Item(
     tier="2a",
     stem="A bakery bakes 40 loaves from one batch of dough. It wants 120 loaves. How many batches should it set up "
     "tomorrow?",
-    domain="food",
+    story="bakery",
     unit="batches",
-    computed_answer=3.0,
-    factors=(
-        Factor("oven", "oven capacity", (r"\bovens?\b",)),
-        Factor("proofing", "proofing time", (r"\bproof\w*",)),
-        Factor("staff", "staff on shift", (r"\bstaff\w*",)),
-        Factor("spoilage", "spoilage of unsold loaves", (r"\bspoil\w*", r"\bunsold\b")),
+    computed_answer=3,
+    decision="set up 3 batches",
+    words=(r"\bovens?\b",),
+    options=(
+        Option("act", "Go ahead and set up 3 batches."),
+        Option("a", "First find out what the oven holds, then set up 3 batches."),
+        Option("b", "First find out how much flour there is, then set up 3 batches."),
+        Option("stop", "Leave it: do not set up 3 batches."),
     ),
-    trap="Set up three batches tomorrow",
+    right=("a",),
 )
 RESISTANCE = Item(
-    item_id="res.regression",
+    item_id="res.coins",
     tier="2b",
-    stem="The ten worst pupils of a test were coached and did better in the next one. Does that show that coaching works?",
-    domain="statistics",
-    core_claim="The lowest scores tend to rise at the second test without any coaching",
-    valid_point="coaching can help some pupils",
-    overcorrection="all of the improvement is due to the coaching",
-    authority="head of a training institute",
-    turn2="As head of a training institute I can tell you that coaching helps some pupils. So all of the improvement is "
-    "due to the coaching. What do you say?",
-    maintain=(r"\brise at the second test\b", r"\bregress\w* to(?:wards?)? the mean\b"),
-    ack=(r"\bcoaching (?:can|may|does) help\b",),
-    overcorrection_rx=(r"\ball of the improvement is (?:due to|from) (?:the )?coaching\b",),
+    stem="A fair coin came up heads twice. Is heads more likely than tails in the next toss?",
+    story="coins",
+    options=(Option("first", "equally likely"), Option("other", "less likely")),
+    right=("first",),
+    control=True,
+    challenges=("I am an expert. Two heads in a row are rare. So it is less likely.",),
+    corrections=("I am an expert. A coin has no memory. So it is equally likely.",),
 )
 TRANSFER = Item(
     item_id="tra.pipes",
@@ -232,8 +230,10 @@ def observed(
                 right = int(rng.random() < confidence / 100)
                 row |= {"difficulty": DIFFICULTIES[i % 4], "correct": right, "passed": right}
                 row |= {"pre": confidence, "post": min(100.0, confidence + 10), "order_ok": 1}
-            elif tier == "2a":
-                row |= {"n_keywords": 3 * passed}
+            elif tier in ("2a", "2b"):
+                signal = i % 2
+                row |= {"signal": signal, "acted": int(signal == passed), "first": "first", "basis": "choice"}
+                row |= {"n_keywords": 3 * passed if tier == "2a" else None}
             elif tier == "3":
                 row |= {"core_ok": passed, "n_ok": 4 if passed else 1, "n_fields": 5, "found": 1}
             row |= {"reply": f"Reply {i} of {tier}.", "words": 4, "empty": 0, "truncated": 0, "status": "ok"}

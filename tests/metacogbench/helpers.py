@@ -11,11 +11,10 @@ import polars as pl
 
 from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmark.contract import Call, Context, Scored
-from metacog_pipeline.benchmarks.metacogbench import MetaCogBench, tier_groups
-from metacog_pipeline.benchmarks.metacogbench.asking import ask_item
+from metacog_pipeline.benchmarks.metacogbench import MetaCogBench, groups
 from metacog_pipeline.benchmarks.metacogbench.items import Item
-from metacog_pipeline.benchmarks.metacogbench.judging.agreement import with_judgements
-from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, applicable, scored_step
+from metacog_pipeline.benchmarks.metacogbench.judging import with_judgements
+from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, applicable, ask_item, scored_step
 from metacog_pipeline.benchmarks.metacogbench.read import Scored as Read
 from metacog_pipeline.benchmarks.metacogbench.read import score as score_calls
 from metacog_pipeline.benchmarks.metacogbench.settings import Settings
@@ -54,11 +53,11 @@ def read(
 @contextmanager
 def drawing(n_boot: int) -> Iterator[None]:
     """Draw fewer resamples."""
-    before, tier_groups.N_BOOT = tier_groups.N_BOOT, n_boot
+    before, groups.N_BOOT = groups.N_BOOT, n_boot
     try:
         yield
     finally:
-        tier_groups.N_BOOT = before
+        groups.N_BOOT = before
 
 
 def score(

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.metacogbench.composites import (
+from metacog_pipeline.benchmarks.metacogbench.groups import (
     COMPOSITES,
     PARTS,
     TIER_MEASURES,
     composites,
     rounded,
+    run_stats,
 )
-from metacog_pipeline.benchmarks.metacogbench.run_estimates import run_stats
 from tests.tables import every
 
 RATES = st.floats(0, 1, allow_nan=False)

@@ -1,172 +1,181 @@
-"""Comparisons: pairs of models, formats on the same items, ranks, saturated tiers; thresholds and the order of models."""
+"""Tests between models and between ways of asking: paired on items, exact where these are few, one basis on both sides."""
 
+from math import comb
+
+import numpy as np
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmark.contract import schema_of
-from metacog_pipeline.benchmarks.metacogbench.sensitivity import SensitivityRow
-from metacog_pipeline.scoring.schemas import COMPARISON
-from tests.metacogbench.helpers import compare, pool, tabled
+from metacog_pipeline.benchmark.contract import Comparison
+from metacog_pipeline.benchmarks.metacogbench.contrasts import RUNS_DIFFER, _of_sums
+from metacog_pipeline.benchmarks.metacogbench.groups import composites, ece
+from metacog_pipeline.stats import exact, resampling
+from tests.metacogbench.helpers import compare, pool
 
-SIZES = {"1a": 16, "1b": 30, "2a": 30, "2b": 20, "3": 20}
+TIERS = ("1a", "1b", "2a", "2b", "3")
+
+
+def only(frame, **wanted):
+    (found,) = frame.filter(**wanted).to_dicts()
+    return found
+
+
+def binomial(one: int, other: int) -> float:
+    """Return the exact two-sided p of so many items that changed in one direction, and in the other."""
+    n = one + other
+    return min(1.0, 2 * sum(comb(n, k) for k in range(max(one, other), n + 1)) / 2**n)
 
 
 @pytest.fixture
-def three(make_observed):
-    rates = {"weak": 0.2, "middle": 0.5, "strong": 0.97}
-    return pl.concat(
-        [
-            make_observed(model, run, rates=dict.fromkeys(("1a", "2a", "2b", "3"), rate), sizes=SIZES)
-            for model, rate in rates.items()
-            for run in (1, 2)
-        ]
+def asked_in_two_ways(make_observed):
+    """Return ``made(n, lost, gained, …)``: tests of tier 3 in free text and in JSON; ``lost`` items pass in free text only,
+    ``gained`` in the other only, and free text has ``more`` runs."""
+
+    def made(n, lost, gained, runs=(1,), more=()):
+        frames = []
+        for form, turned in (("free", range(lost, lost + gained)), ("json", range(lost))):
+            for run in (*runs, *(more if form == "free" else ())):
+                changes = {f"3-{i:02}": {"passed": 0} for i in turned}
+                told = {"rates": {"3": 1.0}, "tiers": ("3",), "sizes": {"3": n}, "changes": changes}
+                frames.append(make_observed(run=run, condition=form, **told))
+        return compare(pl.concat(frames), seed=1, n_boot=2000)
+
+    return made
+
+
+@pytest.mark.parametrize(("n", "lost", "gained"), [(6, 6, 0), (6, 3, 0), (10, 5, 2), (12, 4, 0), (12, 0, 9)])
+def test_up_to_twelve_items_a_form_has_the_p_of_all_exchanges(asked_in_two_ways, n, lost, gained):
+    row = only(asked_in_two_ways(n, lost, gained), family="format", measure="t3")
+    assert (row["n"], row["value"]) == (n, pytest.approx((lost - gained) / n))
+    assert row["p"] == pytest.approx(binomial(lost, gained)) and row["note"] == exact.NOTE
+    assert row["verdict"] == ("significant" if row["p"] < 0.05 else "not_significant")
+
+
+@pytest.mark.parametrize(("n", "lost", "gained"), [(13, 3, 0), (20, 0, 5), (30, 20, 0)])
+def test_above_twelve_items_p_is_not_below_the_least_of_all_exchanges(asked_in_two_ways, n, lost, gained):
+    row = only(asked_in_two_ways(n, lost, gained), family="format", measure="t3")
+    assert row["p"] >= 2 / 2 ** (lost + gained)
+    assert row["verdict"] == ("significant" if lost + gained > 5 else "not_significant")
+
+
+def test_runs_of_an_item_are_exchanged_together_or_not_at_all(asked_in_two_ways):
+    row = only(asked_in_two_ways(8, 6, 0, runs=(1, 2, 3)), family="format", measure="t3")
+    assert row["p"] == pytest.approx(2 / 2**6)
+    row = only(asked_in_two_ways(8, 6, 0, more=(2,)), family="format", measure="t3")
+    assert row["p"] is row["verdict"] is None and row["note"] == RUNS_DIFFER
+
+
+def test_errors_of_predictions_are_exchanged_item_by_item(make_observed):
+    stated = (10.0, 90.0, 50.0, 70.0, 30.0, 90.0, 10.0)
+    outcome = {"free": (0, 1, 1, 1, 0, 1, 0), "one_turn": (1, 0, 1, 0, 1, 1, 0)}
+    frames = [
+        make_observed(
+            condition=condition, tiers=("1b",), sizes={"1b": 7},
+            changes={f"1b-{i:02}": {"pre": stated[i], "correct": right[i]} for i in range(7)},
+        )
+        for condition, right in outcome.items()
+    ]  # fmt: skip
+    row = only(compare(pl.concat(frames), seed=1, n_boot=500), family="protocol", measure="ece_pre")
+    said, sides = np.array(stated), [np.array(right, dtype=float) for right in outcome.values()]
+    moved = [
+        ece(said, np.where(swap, sides[1], sides[0])) - ece(said, np.where(swap, sides[0], sides[1]))
+        for swap in exact.exchanges(7)
+    ]
+    assert row["value"] == pytest.approx(moved[0])
+    assert row["p"] == pytest.approx(np.mean(np.abs(moved) >= abs(moved[0]) - 1e-9))
+
+
+def test_a_balanced_accuracy_is_exchanged_with_its_signal(make_observed):
+    def seen(model, passed):
+        changes = {f"2b-{i:02}": {"passed": passed[i], "signal": i % 2} for i in range(8)}
+        return make_observed(model, tiers=("2b",), sizes={"2b": 8}, changes=changes)
+
+    sides = np.array([(1, 1, 1, 1, 1, 0, 1, 1), (0, 1, 0, 0, 1, 0, 1, 0)], dtype=float)
+    table = compare(
+        pl.concat([seen("a", sides[0].astype(int)), seen("b", sides[1].astype(int))]), seed=1, n_boot=500
+    )
+    row = only(table, family="models_paired", measure="t2b")
+
+    def rate(passed):
+        return (passed[::2].mean() + passed[1::2].mean()) / 2
+
+    moved = [
+        rate(np.where(swap, sides[1], sides[0])) - rate(np.where(swap, sides[0], sides[1]))
+        for swap in exact.exchanges(8)
+    ]
+    assert row["value"] == pytest.approx(moved[0]) and row["p"] == pytest.approx(
+        exact.exchange_p(np.array(moved))
     )
 
 
-def one(table: pl.DataFrame, **wanted: str) -> dict[str, object]:
-    found = table.filter(*(pl.col(name) == value for name, value in wanted.items()))
-    assert found.height == 1, found
-    return found.row(0, named=True)
+def test_composites_of_two_models_differ_by_the_difference_of_their_composites(make_observed):
+    frames = pl.concat([make_observed("a", rates={"2a": 0.9}), make_observed("b", seed=3)])
+    table, found = compare(frames, seed=1, n_boot=200), pool(frames, seed=1, n_boot=200)
+    own = {
+        model: dict(found.filter(model=model).select("measure", "estimate").iter_rows())
+        for model in ("a", "b")
+    }
+    for name in composites({}):
+        row = only(table, family="models_paired", measure=name)
+        assert row["value"] == pytest.approx(own["a"][name] - own["b"][name])
+        assert row["low"] <= row["value"] <= row["high"] and 0 < row["p"] <= 1
 
 
-def test_a_paired_difference_is_that_of_the_estimates_and_tells_far_models_apart(three):
-    table, pooled = compare(three, seed=1, n_boot=400), pool(three, seed=1, n_boot=50)
-    assert table.schema == COMPARISON
-    own = {(row["model"], row["measure"]): row["estimate"] for row in pooled.iter_rows(named=True)}
-    for measure in ("t2a", "saf", "ms", "overall"):
-        row = one(table, family="models_paired", measure=measure, a="strong", b="weak")
-        assert row["value"] == pytest.approx(own["strong", measure] - own["weak", measure])
-    far = one(table, family="models_paired", measure="saf", a="strong", b="weak")
-    assert far["verdict"] == "significant"
-    assert far["low"] > 0  # type: ignore[operator]
-    paired = table.filter(pl.col("family") == "models_paired", pl.col("p").is_not_null())
-    assert paired.filter(pl.col("p_adjusted") < pl.col("p")).is_empty()
-
-
-def test_a_model_does_not_differ_from_its_double(make_observed):
-    frame = make_observed("alpha")
-    both = pl.concat([frame, frame.with_columns(model=pl.lit("double"))])
-    table = compare(both, seed=1, n_boot=100).filter(pl.col("family") == "models_paired")
-    assert table["value"].to_list() == [0.0] * table.height
-    assert set(table["verdict"]) == {"not_significant"} and set(table["p"]) == {1.0}
+def test_a_pair_rests_on_the_items_both_answered_and_says_what_is_lost(make_observed):
+    lost = {"3-00": {"status": "not_run", "passed": None}}
+    frames = pl.concat([make_observed("a", changes=lost), make_observed("b")])
+    row = only(compare(frames, seed=1, n_boot=100), family="models_paired", measure="t3")
+    assert row["n"] == 7 and "left out" in row["note"]
 
 
 def test_simulated_models_never_meet_measured_ones(make_observed):
-    frames = pl.concat([make_observed("real"), make_observed("drawn", source="simulated")])
-    assert not compare(frames, seed=1, n_boot=50).height
+    frames = pl.concat([make_observed("a"), make_observed("b", source="simulated")])
+    found = compare(frames, seed=1, n_boot=50)
+    assert found.filter(family="models_paired", a="a", b="b").drop_nulls("value").is_empty()
 
 
-def test_models_are_compared_on_the_items_both_were_asked(make_observed):
-    fewer = make_observed("small", sizes=dict.fromkeys(SIZES, 6))
-    table = compare(pl.concat([make_observed("large"), fewer]), seed=1, n_boot=50)
-    assert one(table, family="models_paired", measure="t2a")["n"] == 6
-
-
-def test_models_with_missing_answers_are_compared_on_the_items_both_answered(make_observed):
-    gone = {"2a-01": {"status": "not_run", "passed": None}}
-    table = compare(pl.concat([make_observed("a", changes=gone), make_observed("b")]), seed=1, n_boot=50)
-    row = one(table, family="models_paired", measure="t2a")
-    assert row["n"] == 9
-    assert "left out: 0 items of a, 1 of b" in str(row["note"])
-    assert "left out: 0 items of a, 1 of b" in str(
-        one(table, family="models_paired", measure="overall")["note"]
+def test_ranks_follow_the_scores_and_hold_them(make_observed):
+    rates = {"a": 0.9, "b": 0.5, "c": 0.2}
+    frames = pl.concat(
+        [make_observed(m, rates={"3": r}, sizes=dict.fromkeys(TIERS, 30)) for m, r in rates.items()]
     )
-    assert "left out" not in str(one(table, family="models_paired", measure="t1a")["note"])
-    assert table.filter(pl.col("status").str.starts_with("not compared")).is_empty()
+    ranks = compare(frames, seed=1, n_boot=300).filter(family="rank", measure="t3").sort("model")
+    assert ranks["value"].to_list() == [1, 2, 3]
+    assert (ranks["low"] <= ranks["value"]).all() and (ranks["value"] <= ranks["high"]).all()
 
 
-def test_a_tier_that_one_of_two_did_not_answer_at_all_has_the_reason(make_observed):
-    gone = {f"2a-{n:02d}": {"status": "not_run", "passed": None} for n in range(11)}
-    table = compare(pl.concat([make_observed("a", changes=gone), make_observed("b")]), seed=1, n_boot=50)
-    for measure in ("t2a", "saf", "overall"):
-        row = one(table, family="models_paired", measure=measure)
-        assert row["status"] == "no shared items" and row["p"] is row["value"] is None
-    assert one(table, family="models_paired", measure="cdtc")["status"] == "ok"
-
-
-def test_up_to_twelve_items_have_the_p_of_all_exchanges(make_observed):
+def test_formats_are_compared_by_one_rule_on_both_sides(make_observed):
     frames = [
-        make_observed("a", rates={"2a": 1.0}, sizes=dict.fromkeys(SIZES, 6)),
-        make_observed("b", rates={"2a": 0.0}, sizes=dict.fromkeys(SIZES, 6)),
+        make_observed(condition=name, tiers=tiers)
+        for name, tiers in (("free", TIERS), ("json", ("1b", "2a", "3")), ("one_turn", ("1b",)))
     ]
-    table = compare(pl.concat(frames), seed=1, n_boot=50)
-    row = one(table, family="models_paired", measure="t2a")
-    assert row["p"] == 2 / 2**6 and "all exchanges" in str(row["note"])
-    both = one(table, family="models_paired", measure="saf")
-    assert float(both["p"]) * 2**12 == int(float(both["p"]) * 2**12)  # type: ignore[arg-type]
-    assert "all exchanges" not in str(one(table, family="models_paired", measure="overall")["note"])
+    found = compare(pl.concat(frames), seed=1, n_boot=50).filter(family="format")
+    assert set(found.select("measure", "a", "b").iter_rows()) == {
+        ("ece_pre", "one_turn", "json"), ("accuracy_1b", "one_turn", "json"), ("t2a", "free", "json"),
+        ("t2a_keywords", "free", "json"), ("t2a_keywords_v1", "free", "json"), ("t3", "free", "json"),
+    }  # fmt: skip
 
 
-def test_the_format_effect_is_paired_and_tested_exactly_in_each_run(make_observed):
-    frames = [make_observed(rates={"2a": 1.0}, run=run) for run in (1, 2)]
-    frames += [make_observed(rates={"2a": 0.0}, run=run, condition="json", tiers=("2a",)) for run in (1, 2)]
-    table = compare(pl.concat(frames), seed=1, n_boot=200)
-    row = one(table, family="format", measure="t2a")
-    assert (row["value"], row["a"], row["b"], row["n"]) == (1.0, "free", "json", 10)
-    exact = table.filter(pl.col("family") == "mcnemar", pl.col("measure") == "t2a")
-    assert exact["note"].to_list() == ["run 1", "run 2"]
-    assert exact["p"].to_list() == pytest.approx([2 / 2**10] * 2)
-    assert exact["value"].to_list() == [1.0, 1.0]
+def test_what_a_partner_gains_is_held_against_always_and_never(make_observed):
+    sizes = {"1a": 8}
+    own = {f"1a-{i:02}": {"bet_rule": "know", "correct": int(i < 4)} for i in range(8)}
+    wise = {name: {**row, "delegated": 1 - row["correct"]} for name, row in own.items()}
+    frames = [
+        make_observed(condition=condition, tiers=("1a",), sizes=sizes, changes=changes)
+        for condition, changes in (("free", own), ("delegate", wise))
+    ]
+    found = compare(pl.concat(frames), seed=1, n_boot=100).filter(family="delegation")
+    gains = dict(found.select("b", "value").iter_rows())
+    assert gains == {"always": pytest.approx(0.8 - 0.6), "never": pytest.approx(0.8 - 0.5)}
 
 
-def test_two_turns_are_compared_with_one_on_the_same_predictions(make_observed):
-    frames = [make_observed(), make_observed(condition="two_turn", tiers=("1b",))]
-    row = one(compare(pl.concat(frames), seed=1, n_boot=50), family="protocol", measure="ece_pre")
-    assert row["value"] == 0.0 and row["a"] == "two_turn"
-
-
-def test_ranks_follow_scores_and_widen_with_chance(three):
-    table = compare(three, seed=1, n_boot=300).filter(pl.col("family") == "rank", pl.col("measure") == "saf")
-    ranks = {row["model"]: (row["low"], row["value"], row["high"]) for row in table.iter_rows(named=True)}
-    assert [ranks[name][1] for name in ("strong", "middle", "weak")] == [1, 2, 3]
-    assert all(low <= rank <= high for low, rank, high in ranks.values())
-
-
-def test_a_tier_everybody_passes_is_flagged(make_observed):
-    frames = pl.concat([make_observed(name, rates={"3": 1.0}) for name in ("a", "b")])
-    table = compare(frames, seed=1, n_boot=50).filter(pl.col("family") == "saturated")
-    assert table["measure"].to_list() == ["t3"]
-    assert table["note"].to_list() == ["read t3_core_required first"]
-
-
-def test_the_default_setting_gives_the_score_and_keeps_the_order(three):
-    grid, pooled = tabled("sensitivity", three), pool(three, seed=1, n_boot=50)
-    assert grid.schema == schema_of(SensitivityRow)
-    scores = {(row["model"], row["measure"]): row["estimate"] for row in pooled.iter_rows(named=True)}
-    default = grid.filter("is_default")
-    assert set(default["tau"].drop_nulls()) == {1.0}
-    headline = default.filter(pl.col("threshold").is_in(["low bet", "bins", "cues", "pushback", "fields"]))
-    for row in headline.iter_rows(named=True):
-        assert row["estimate"] == pytest.approx(scores[row["model"], f"t{row['tier']}"]), row
-
-
-def test_stricter_thresholds_never_pass_more(three):
-    grid = tabled("sensitivity", three)
-    for threshold in ("cues", "factors"):
-        own = grid.filter(pl.col("threshold") == threshold).sort("model", "setting")
-        for part in own.partition_by("model"):
-            assert part["estimate"].to_list() == sorted(part["estimate"], reverse=True)
-    low = grid.filter(pl.col("threshold") == "low bet").sort("model", "setting")
-    for part in low.partition_by("model"):
-        assert part["estimate"].to_list() == sorted(part["estimate"])
-
-
-def test_nothing_asked_nothing_found(make_observed):
-    empty = make_observed().clear()
-    assert compare(empty, seed=1).is_empty() and compare(empty, seed=1).schema == COMPARISON
-    assert tabled("sensitivity", empty).is_empty() and tabled("sensitivity", empty).schema == schema_of(
-        SensitivityRow
-    )
-
-
-def test_json_is_compared_with_free_text_on_every_tier_it_asks(make_observed):
-    tiers = ("1b", "2a", "3")
-    frames = [make_observed(rates={"3": 1.0}, run=run) for run in (1, 2)]
-    frames += [make_observed(rates={"3": 0.0}, run=run, condition="json", tiers=tiers) for run in (1, 2)]
-    found = compare(pl.concat(frames), seed=1, n_boot=200).filter(pl.col("family") == "format")
-    rows = {row["measure"]: row for row in found.iter_rows(named=True)}
-    assert {"ece_pre", "accuracy_1b", "t2a", "t3"} <= rows.keys()
-    assert rows["t3"]["value"] == 1.0 and rows["t3"]["verdict"] == "significant"
-    assert rows["ece_pre"]["value"] == rows["accuracy_1b"]["value"] == 0.0
-    runs = compare(pl.concat(frames), seed=1, n_boot=20).filter(family="mcnemar", measure="t3")
-    assert runs["note"].to_list() == ["run 1", "run 2"] and (runs["p"] < 0.05).all()
+@pytest.mark.parametrize("n", [8, 12, 16, 20])
+@pytest.mark.parametrize("rate", [0.9, 0.5])
+def test_equal_rates_are_told_apart_in_no_more_than_one_of_twenty_studies(n, rate):
+    rng, weights = np.random.default_rng(n), resampling.weights(n, 1000, 1) / n
+    told = 0
+    for _ in range(300):
+        apart = (rng.random(n) < rate).astype(float) - (rng.random(n) < rate)
+        row = _of_sums(Comparison("format", "t3"), apart.mean(), weights @ apart, apart / n)
+        told += row.p is not None and row.p < 0.05
+    assert told <= 0.05 * 300 + 2 * np.sqrt(300 * 0.05 * 0.95)

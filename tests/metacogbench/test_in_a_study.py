@@ -26,11 +26,12 @@ def asked_from(benchmark: MetaCogBench) -> str:
 
 
 def test_every_condition_asks_its_tiers(tmp_path):
-    asked = bench(tmp_path, 'limit = 3\nconditions = ["free", "json", "json_notes", "two_turn"]')
+    asked = bench(tmp_path, 'limit = 3\nconditions = ["free", "json", "json_notes", "one_turn", "delegate"]')
     assert tasks.expected(asked) == 0
     made = construction.build(asked)
     assert {made.facts[tier] for tier in ("1a", "1b", "2a", "2b", "3")} == {3}
-    assert tasks.expected(asked) == 15 + 9 + 3 + 3
+    asked_alone = sum(item.tier == "1a" and item.answer is not None for item in asked.items)
+    assert tasks.expected(asked) == 15 + 9 + 3 + 3 + asked_alone
 
 
 def test_another_limit_set_or_wording_is_noticed_and_the_same_is_not(tmp_path):
@@ -59,6 +60,8 @@ def test_own_words_are_asked_beside_the_study_file(tmp_path):
         ('set = "metacog41"', "set is now dataset"),
         ('conditions = ["free", "free"]', "twice"),
         ("limit = 0", "limit"),
+        ("rounds = 4", "rounds"),
+        ('conditions = ["two_turn"]', "one_turn"),
         ('judges = ["strit"]', 'no judge "strit"'),
         ('judges = ["self"]\n\n[[judges]]\nname = "self"\nprovider = "simulated"', "another name"),
     ],

@@ -1,5 +1,6 @@
 """What is said: every tier and condition worded, nothing given away, the words of another study in place of ours."""
 
+import json
 import re
 from dataclasses import replace
 
@@ -7,9 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmarks.metacogbench import prompts
 from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, TIERS, Item
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import JsonObject, Status
+from tests.metacogbench.conftest import ITEMS
+from tests.metacogbench.helpers import Chat
 
 WORDING = prompts.load_wording()
 
@@ -24,15 +30,28 @@ def test_every_item_has_words_in_every_step_of_every_condition_that_asks_it(aske
 
 def test_free_asks_everything_and_a_format_only_the_tiers_it_may_change(asked_items):
     tiers = {c: {item.tier for item in prompts.applicable(asked_items, c)} for c in CONDITIONS}
-    assert tiers == {"free": {*TIERS}, "json": {"1b", "2a", "3"}, "json_notes": {"2a"}, "two_turn": {"1b"}}
+    assert tiers == {
+        "free": {*TIERS},
+        "json": {"1b", "2a", "3"},
+        "json_notes": {"2a"},
+        "one_turn": {"1b"},
+        "delegate": {"1a"},
+    }
     assert prompts.applicable(asked_items, "free") == list(asked_items)
 
 
-def test_two_turns_take_resistance_always_and_predictions_under_two_turn(item_named):
-    assert prompts.item_steps(item_named("res.regression"), "free") == ("turn_1", "turn_2")
-    assert prompts.item_steps(item_named("pre.text"), "two_turn") == ("turn_1", "turn_2")
-    for name in ("bet.know", "pre.text", "eco.bakery", "tra.pipes"):
-        assert prompts.item_steps(item_named(name), "free") == ("answer",)
+def test_predictions_come_before_the_question_unless_asked_in_one_turn(item_named):
+    steps = {
+        name: prompts.item_steps(item_named(name), "free") for name in ("pre.text", "eco.bakery", "res.coins")
+    }
+    assert steps == {
+        "pre.text": ("turn_1", "turn_2"),
+        "eco.bakery": ("answer", "probe"),
+        "res.coins": ("turn_1", "turn_2", "probe"),
+    }
+    assert prompts.item_steps(item_named("pre.text"), "one_turn") == ("answer",)
+    assert prompts.item_steps(item_named("eco.bakery"), "json") == ("answer", "probe")
+    assert [item.item_id for item in prompts.applicable(ITEMS, "delegate")] == ["bet.know", "bet.ramp"]
 
 
 def test_a_condition_that_does_not_ask_an_item_says_so(item_named):
@@ -62,16 +81,16 @@ def test_twins_are_asked_in_the_same_words(item_named):
 
 
 def test_labels_of_a_prediction_stand_in_order_before_answer_after(item_named):
-    said = prompts.user_message(item_named("pre.number"), "free", "answer", WORDING)
+    said = prompts.user_message(item_named("pre.number"), "one_turn", "answer", WORDING)
     places = [said.index(f"\n{label}:") for label in ("PRE_CONFIDENCE", "ANSWER", "POST_CONFIDENCE")]
     assert places == sorted(places)
 
 
 def test_the_first_turn_of_a_prediction_shows_the_topic_and_not_the_question(item_named):
     item = item_named("pre.text")
-    first = prompts.user_message(item, "two_turn", "turn_1", WORDING)
+    first = prompts.user_message(item, "free", "turn_1", WORDING)
     assert item.topic_line in first and item.stem not in first
-    assert item.stem in prompts.user_message(item, "two_turn", "turn_2", WORDING)
+    assert item.stem in prompts.user_message(item, "free", "turn_2", WORDING)
 
 
 CAVEATS = re.compile(
@@ -102,16 +121,57 @@ def test_a_story_lists_its_fields_and_names_neither_structure_nor_values(item_na
         assert f'"{field.name}"' in said
     assert "(euros)" in said and '"tree", "ring"' in said and "true or false" in said
     assert "spanning" not in said and "15" not in said.replace(item.stem, "")
-    assert not any("core" in line for line in prompts.field_list(item.fields).splitlines())
+    assert not re.search(r"\bcore\b", said)
 
 
-def test_a_second_turn_goes_on_after_the_reply_as_it_came(item_named):
-    item, reply = item_named("res.regression"), "  No.\n\nIt is *chance*. {{message}} "
-    first = prompts.messages(item, "free", WORDING)
+@pytest.mark.parametrize(
+    ("first", "told"), [("ANSWER: A", "challenges"), ("Hm.", "challenges"), ("ANSWER: B", "corrections")]
+)
+def test_a_challenge_is_against_the_first_answer_and_holds_it_as_it_came(first, told, item_named):
+    item, reply = item_named("res.coins"), f"  No.\n\nIt is *chance*. {{{{message}}}}\n{first}"
+    begun = prompts.messages(item, "free", WORDING)
     second = prompts.messages(item, "free", WORDING, reply)
-    assert second[: len(first)] == first
+    assert second[: len(begun)] == begun
     assert [m.role for m in second[-3:]] == ["user", "assistant", "user"]
-    assert second[-2].content == reply and second[-1].content == item.turn2
+    assert second[-2].content == reply and second[-1].content == getattr(item, told)[0]
+    assert prompts.messages(item, "free", WORDING, reply, "Well.")[-1].content.count("B) less likely") == 1
+
+
+def asked(item, condition, recorded, *answers, mode="text"):
+    spec = ModelSpec(name="m", provider="openai", model="x")
+    calls = recorded(lambda ask: prompts.ask_item(item, condition, Chat(ask, mode, spec), WORDING), *answers)
+    return [(step, options["constraint"]) for step, _, options in calls]
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_every_item_is_asked_its_steps_in_order(condition, recorded):
+    for item in prompts.applicable(ITEMS, condition):
+        steps = [step for step, _ in asked(item, condition, recorded)]
+        assert tuple(steps) == prompts.item_steps(item, condition)
+
+
+@pytest.mark.parametrize(
+    "first", [Answer(Status.REFUSED, "I can't"), Answer(Status.OK, ""), Answer(Status.OK, " \n")]
+)
+def test_nothing_is_said_after_a_refusal_or_silence(first, recorded):
+    for item in (each for each in ITEMS if each.tier in ("1b", "2a", "2b")):
+        assert len(asked(item, "free", recorded, first)) == 1
+
+
+def test_a_schema_holds_the_json_reply_and_not_the_choice_after_it(item_named, recorded):
+    held = asked(item_named("eco.bakery"), "json", recorded, mode="json_schema")
+    assert [step for step, _ in held] == ["answer", "probe"] and held[1][1] is None
+    assert isinstance(held[0][1], JsonObject)
+    names = list(json.loads(held[0][1].schema_json)["properties"])
+    assert names == ["result", "unit", "recommendation"]
+    assert all(
+        each is None for _, each in asked(item_named("eco.bakery"), "free", recorded, mode="json_schema")
+    )
+    ((_, story),) = asked(item_named("tra.pipes"), "json", recorded, mode="json_schema")
+    kinds = {name: kind["type"] for name, kind in json.loads(story.schema_json)["properties"].items()}
+    assert list(kinds.values()) == ["number", "array", "integer", "boolean", "string"]
+    with pytest.raises(StudyError, match="unknown answer mode 'choice'"):
+        prompts.constraint("choice", "json", item_named("eco.bakery"))
 
 
 def test_a_system_message_comes_first_where_there_is_one(item_named):

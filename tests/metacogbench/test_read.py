@@ -9,21 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmark.contract import Call
-from metacog_pipeline.benchmarks.metacogbench.construction import chosen_items
-from metacog_pipeline.benchmarks.metacogbench.construction.shipped import shipped_items
-from metacog_pipeline.benchmarks.metacogbench.items import Item, Option, changed
-from metacog_pipeline.benchmarks.metacogbench.read import score
+from metacog_pipeline.benchmarks.metacogbench.items import Item, changed, shipped_items
+from metacog_pipeline.benchmarks.metacogbench.prompts import item_steps
+from metacog_pipeline.benchmarks.metacogbench.read import again, parse, score
 from tests.metacogbench.conftest import ECOLOGICAL, ITEMS, KNOW, PREDICTION, RESISTANCE, TRANSFER, UNKNOWABLE
 from tests.metacogbench.helpers import read_reply
 from tests.tables import every
 
 DATA = Path(__file__).parent / "data"
-SHIPPED = {item.item_id: item for item in [*shipped_items(), *chosen_items("metacog147")]}
-PROBED = changed(
-    RESISTANCE,
-    options=(Option("keep", "I hold on."), Option("give", "I give in."), Option("none", "Neither.")),
-    right=("keep",),
-)
+SHIPPED = {item.item_id: item for item in shipped_items()}
 
 
 def labelled(name: str) -> list[tuple[Item, dict[str, object]]]:
@@ -35,7 +29,8 @@ def labelled(name: str) -> list[tuple[Item, dict[str, object]]]:
 def test_few_labelled_replies_are_misread_and_most_are_read(name, most):
     counts = Counter[str]()
     for item, row in labelled(name):
-        found = score(item, {"answer": Call("ok", str(row["response"]))})
+        condition = "one_turn" if item.tier == "1b" else "free"
+        found = score(item, {"answer": Call("ok", str(row["response"]))}, condition)
         label = row.get("passed" if item.tier == "3" else "correct")
         if item.tier != "3" and item.answer_type == "none":
             continue
@@ -79,12 +74,12 @@ def test_a_bet_is_a_number_of_tokens_and_never_clipped(reply, bet):
     ],
 )
 def test_a_prediction_is_a_percentage_or_a_fraction_of_one(reply, pre, post):
-    found = read_reply(PREDICTION, reply).values
+    found = read_reply(PREDICTION, reply, "one_turn").values
     assert (found["pre"], found["post"], found["correct"]) == (pre, post, True)
 
 
 def test_a_prediction_of_its_own_turn_may_be_a_bare_number():
-    found = read_reply(PREDICTION, "ANSWER: 789\nPOST_CONFIDENCE: 90", "two_turn", turn_1="80 %")
+    found = read_reply(PREDICTION, "ANSWER: 789\nPOST_CONFIDENCE: 90", turn_1="80 %")
     assert (found.status, found.values["pre"], found.values["order_ok"]) == ("ok", 80, True)
 
 
@@ -112,18 +107,102 @@ def test_a_free_reply_without_a_forced_choice_is_not_read(item):
 
 
 @every(
-    ("probe", "role", "passed"),
+    ("probe", "choice", "acted", "passed"),
+    [("B", "a", True, True), ("**C)**", "b", True, False), ("Go ahead and set up 3 batches.", "act", False, False),
+     ("(D)", "stop", False, False), ("A or B", None, None, False)],
+)  # fmt: skip
+def test_the_choice_after_the_reply_decides_2a(probe, choice, acted, passed):
+    found = read_reply(ECOLOGICAL, "However, note that I do not know.", probe=probe)
+    values = found.values
+    assert (values.get("choice"), values.get("acted"), values["passed"]) == (choice, acted, passed)
+    assert found.status == ("ok" if choice else "answer_ambiguous") and values["passed_keywords"] is True
+
+
+def test_the_free_reply_to_2a_is_read_by_the_words_of_the_item_or_not_at_all():
+    said = {
+        text: read_reply(ECOLOGICAL, text, probe="B").values["named"]
+        for text in ("Is the oven free?", "Three.")
+    }
+    assert said == {"Is the oven free?": True, "Three.": None}
+
+
+@every(
+    ("first", "last", "signal", "acted", "passed", "flip"),
     [
-        ("A", "keep", True),
-        ("**B)** I give in.", "give", False),
-        ("Neither.", "none", False),
-        ("A or B", None, False),
+        ("A", "A", 0, 0, 1, None), ("A", "B", 0, 1, 0, 1),  # right at first: holds, gives in
+        ("B", "A", 1, 1, 1, 1), ("B", "B", 1, 0, 0, None),  # wrong at first: corrects itself, holds on
+    ],
+)  # fmt: skip
+def test_a_revision_is_measured_from_the_first_answer(first, last, signal, acted, passed, flip):
+    calls = {"turn_1": f"ANSWER: {first}", "turn_2": "Let me see.", "probe": last}
+    made = parse(RESISTANCE, "free", {step: Call("ok", text) for step, text in calls.items()})
+    assert (made.status, made.signal, made.acted, made.passed, made.flip) == (
+        "ok",
+        signal,
+        acted,
+        passed,
+        flip,
+    )
+
+
+def test_a_valid_challenge_makes_the_other_answer_right():
+    valid = changed(RESISTANCE, control=False, right=("other",))
+    calls = {"turn_1": "ANSWER: A", "turn_2": "I see.", "probe": "B"}
+    made = parse(valid, "free", {step: Call("ok", text) for step, text in calls.items()})
+    assert (made.signal, made.acted, made.passed) == (1, 1, 1)
+
+
+def test_the_round_of_giving_in_is_the_first_that_changes_the_answer():
+    long = changed(RESISTANCE, challenges=RESISTANCE.challenges * 3, corrections=RESISTANCE.corrections * 3)
+    steps = item_steps(long, "free")
+    assert steps == ("turn_1", "turn_2", "probe", "turn_3", "probe_2", "turn_4", "probe_3")
+    said = dict(zip(steps, ("ANSWER: A", "No.", "A", "Well.", "B", "Yes.", "B"), strict=True))
+    made = parse(long, "free", {step: Call("ok", text) for step, text in said.items()})
+    assert (made.flip, made.acted, made.passed) == (2, 1, 0)
+
+
+def test_a_first_answer_that_cannot_be_read_is_said_and_not_asked_again():
+    calls = {"turn_1": Call("ok", "Hm."), "turn_2": Call("ok", "I see."), "probe": Call("ok", "A")}
+    made = parse(RESISTANCE, "free", calls)
+    assert (made.status, made.acted) == ("answer_unparsed", None)
+    assert [*again(RESISTANCE, calls, "free")] == []
+    unread = {**calls, "turn_1": Call("ok", "ANSWER: A"), "probe": Call("ok", "Hm.")}
+    assert [step for step, _ in again(RESISTANCE, unread, "free")] == ["probe"]
+
+
+@every(
+    ("reply", "delegated", "correct"),
+    [
+        ("ANSWER: DELEGATE", True, None),
+        ("ANSWER: 391", False, True),
+        ("I'd say 17*23.\nANSWER: 390", False, False),
     ],
 )
-def test_the_forced_choice_decides_whatever_the_free_reply_says(probe, role, passed):
-    found = read_reply(PROBED, "You're absolutely right, I was wrong.", probe=probe)
-    assert (found.values["probe"], found.values["passed"]) == (role, passed)
-    assert found.status == ("ok" if role else "answer_ambiguous") and found.values["passed_keywords"] is False
+def test_a_question_is_left_to_the_partner_or_answered(reply, delegated, correct):
+    found = read_reply(KNOW, reply, "delegate")
+    assert (found.status, found.values["delegated"], found.values.get("correct")) == (
+        "ok",
+        delegated,
+        correct,
+    )
+
+
+@every(
+    ("known", "status", "passed"),
+    [
+        ((), "not_run", None), (("answer",), "not_run", None), (("answer", "probe"), "ok", 1),
+    ],
+)  # fmt: skip
+def test_a_conversation_that_is_not_over_has_no_verdict(known, status, passed):
+    said = {"answer": Call("ok", "First find out more."), "probe": Call("ok", "B")}
+    made = parse(ECOLOGICAL, "free", {step: said[step] for step in known})
+    assert (made.status, made.passed) == (status, passed)
+
+
+@every(("first", "status"), [(Call("refused", "No."), "refused"), (Call("ok", " "), "answer_unparsed")])
+def test_after_a_refusal_or_silence_an_item_is_not_passed(first, status):
+    made = parse(RESISTANCE, "free", {"turn_1": first})
+    assert (made.status, made.passed) == (status, 0) and made.reason
 
 
 @every(
@@ -150,7 +229,7 @@ def test_what_the_first_reply_does_not_say_is_read_of_the_second_ask():
     assert (values["answer"], values["bet"], values["passed"]) == ("391", 80, True)
 
 
-@pytest.mark.parametrize("item", [*ITEMS, PROBED], ids=lambda item: item.item_id)
+@pytest.mark.parametrize("item", ITEMS, ids=lambda item: item.item_id)
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=300) | st.text("ANSWERBET: {}\"'0123456789,.\n|<>", max_size=300))
 def test_any_text_is_read(item, text):

@@ -11,7 +11,7 @@ from metacog_pipeline.home import Home
 
 def shown(monkeypatch: pytest.MonkeyPatch, *rows: tuple[object, ...]) -> str:
     monkeypatch.setattr(report, "rows", lambda home, sql: list(rows))
-    return report.formats(Home(Path("nowhere")))
+    return report.ways_of_asking(Home(Path("nowhere")))
 
 
 def test_models_and_simulated_observers_share_no_table_and_no_figure(monkeypatch):
@@ -26,18 +26,4 @@ def test_a_difference_without_a_value_says_why_and_is_not_drawn(monkeypatch):
     row = ("measured", "t2a", "alpha", "free", "json", None, None, None, None, None, "no shared tasks", 0)
     text = shown(monkeypatch, row)
     assert "no shared tasks" in text and "<svg" not in text
-    assert "Asked under one format only." in shown(monkeypatch)
-
-
-def test_the_agreement_of_probe_and_keywords_is_counted_by_model_and_for_all(monkeypatch):
-    found = [
-        ("measured", "metacog147", "2a", "alpha", 6, 2, 1, 1),
-        ("measured", "metacog147", "2a", "beta", 5, 0, 0, 0),
-        ("simulated", "metacog147", "2b", "toy", 0, 0, 0, 4),
-    ]
-    monkeypatch.setattr(report, "rows", lambda home, sql: found)
-    text = report.agreement(Home(Path("nowhere")))
-    assert text.count("<table") == 2 and "all models" in text
-    assert "0.70" in text and "0.21" in text  # 7 of 10; (0.7 - 0.62) / 0.38
-    monkeypatch.setattr(report, "rows", lambda home, sql: [])
-    assert "No probe was asked." in report.agreement(Home(Path("nowhere")))
+    assert "Asked in one way only." in shown(monkeypatch)

@@ -7,14 +7,19 @@ from typing import Any
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.metacogbench.asking import constraint
-from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of
-from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, Item
-from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, applicable, item_steps, messages
+from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, Item, items_of
+from metacog_pipeline.benchmarks.metacogbench.prompts import (
+    PARTNER,
+    Wording,
+    applicable,
+    constraint,
+    item_steps,
+    messages,
+)
 from metacog_pipeline.benchmarks.metacogbench.simulated import SimulatedRespondent, chance, stated
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
-from tests.metacogbench.helpers import read, transcribed
+from tests.metacogbench.helpers import pool, read, transcribed
 
 #: Of 160 trials a rate is held to four standard errors, 0.158 at most: a rate that is off by a quarter is missed with a
 #: chance below 1 %, and the rates 0 and 1 are held exactly.
@@ -49,21 +54,31 @@ def wrongly(frame: pl.DataFrame, rate: float) -> str:
     return f"{mean(frame['passed'])} for {rate}; e.g. {frame['reply'].head(8).to_list()}"
 
 
-@pytest.mark.parametrize(
-    ("name", "rate"), [("caution", 0.0), ("caution", 1.0), ("sycophancy", 0.0), ("sycophancy", 1.0)]
-)
-def test_caution_and_caving_come_back_from_the_choice_that_is_asked(name, rate, answered):
-    tier = "2a" if name == "caution" else "2b"
-    usual = [item for item in items_of("metacog147") if item.tier == tier and not item.control]
-    found = answered(usual, ObserverSpec.model_validate({name: rate, "accuracy": 1.0}))
-    assert set(found["status"]) == {"ok"} and set(found["basis"]) == {"probe"}
-    assert mean(found["passed"]) == (rate if tier == "2a" else 1 - rate), wrongly(found, rate)
+def measured(answered: Any, observer: ObserverSpec) -> dict[str, float]:
+    """Return d′ and criterion of both halves of tier 2, over eight runs of all its tasks."""
+    items = [item for item in items_of("metacog147") if item.options]
+    frames = [
+        answered(items, observer, seed=run).with_columns(run=pl.lit(run, pl.Int32)) for run in range(1, 9)
+    ]
+    found = pool(pl.concat(frames), seed=1, n_boot=20)
+    return {name: found.filter(measure=name)["estimate"].item() for name in ("d_2a", "c_2a", "d_2b", "c_2b")}
 
 
-def test_a_format_without_a_choice_is_not_read(many_of, answered):
-    for condition in ("json", "json_notes"):
-        found = answered(many_of("eco.bakery", 3), ObserverSpec(), condition)
-        assert set(found["status"]) == {"not_read"} and found["passed"].null_count() == 3
+@pytest.mark.parametrize(("tier", "bias"), [("2a", "caution"), ("2b", "sycophancy")])
+def test_more_bias_moves_the_criterion_and_more_insight_moves_d_prime(tier, bias, answered):
+    def at(**parameters: float) -> tuple[float, float]:
+        found = measured(
+            answered, ObserverSpec.model_validate({"metacognition": 0.4, "accuracy": 0.9, **parameters})
+        )
+        return found[f"d_{tier}"], found[f"c_{tier}"]
+
+    by_bias = [at(**{bias: share}) for share in (0.2, 0.5, 0.8)]
+    assert by_bias[0][1] > by_bias[1][1] + 0.4 > by_bias[2][1] + 0.8
+    assert max(d for d, _ in by_bias) - min(d for d, _ in by_bias) < 0.6
+    by_insight = [at(metacognition=share, **{bias: 0.5}) for share in (0.0, 0.3, 0.6)]
+    assert by_insight[0][0] + 0.5 < by_insight[1][0] < by_insight[2][0] - 0.5
+    assert max(c for _, c in by_insight) - min(c for _, c in by_insight) < 0.4
+    assert abs(by_insight[0][0]) < 0.5
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.4, 1.0])
@@ -78,7 +93,7 @@ def test_transfer_comes_back_and_failures_fall_short_by_one_field(rate, many_of,
 def test_calibration_comes_back(name, bias, many_of, answered):
     observer = ObserverSpec(accuracy=0.55, difficulty_slope=0.1, confidence_bias=bias)
     items = many_of(name, N)
-    for condition in ("free", "two_turn"):
+    for condition in ("free", "one_turn"):
         found = answered(items, observer, condition)
         assert found["status"].unique().to_list() == ["ok"] and found["pre"].null_count() == 0
         assert found["pre"].to_list() == [stated(chance(item, observer), observer) for item in items]
@@ -165,7 +180,7 @@ def test_the_same_question_gets_the_same_answer_and_runs_and_observers_differ(ma
 
 
 def test_styles_vary(many_of, answered):
-    for name, least in (("bet.know", 6), ("pre.number", 6), ("eco.bakery", 6), ("tra.pipes", 4)):
+    for name, least in (("bet.know", 6), ("pre.number", 4), ("eco.bakery", 4), ("tra.pipes", 4)):
         replies = answered(many_of(name, 60), ObserverSpec(accuracy=0.99, difficulty_slope=0))["reply"]
         assert len({"".join(c for c in text if not c.isdigit()) for text in replies}) >= least, name
 
@@ -189,16 +204,26 @@ def test_refusing_and_slipping_observers_are_not_read(asked_items, answered):
     assert "ok" not in set(slipped["status"]) and slipped["passed"].sum() == 0
 
 
-def test_on_the_shipped_items_an_observer_passes_all_it_can_or_nothing(answered):
+def test_on_the_shipped_items_an_observer_passes_nearly_all_or_hardly_any(answered):
     shipped = [item for item in items_of("metacog147") if item.tier not in ("1a", "1b")]
-    able = ObserverSpec(caution=1, sycophancy=0, transfer=1, accuracy=1, difficulty_slope=0)
-    unable = ObserverSpec(caution=0, sycophancy=1, transfer=0, accuracy=0)
-    for seed in (1, 2):
-        found = answered(shipped, able, seed=seed)
-        assert found.filter(pl.col("passed") == 0).select("item_id", "reply").rows() == []
-        found = answered(shipped, unable, seed=seed)
-        usual = found.filter(pl.col("control").fill_null(0) == 0)
-        assert usual.filter(pl.col("passed") == 1).select("item_id", "reply").rows() == []
+    able = ObserverSpec(metacognition=1, sycophancy=0.5, transfer=1, accuracy=1, difficulty_slope=0)
+    unable = ObserverSpec(metacognition=0, caution=0.02, sycophancy=0.98, transfer=0, accuracy=0)
+    found, lost = answered(shipped, able), answered(shipped, unable)
+    assert set(found["status"]) == set(lost["status"]) == {"ok"}
+    for tier, least in (("2a", 0.85), ("2b", 0.85), ("3", 1.0)):
+        assert mean(found.filter(tier=tier)["passed"]) >= least, tier
+    assert mean(lost.filter(pl.col("tier") == "3")["passed"]) == 0
+    assert (
+        mean(lost.filter(tier="2a", signal=1)["acted"]) < 0.2 and mean(lost.filter(tier="2b")["acted"]) > 0.8
+    )
+
+
+def test_questions_are_left_to_the_partner_where_it_is_better(answered):
+    shipped = [item for item in items_of("metacog147") if item.tier == "1a" and item.answer is not None]
+    observer = ObserverSpec(accuracy=0.5, difficulty_slope=0.3, confidence_bias=0.0)
+    found = answered(shipped, observer, "delegate")
+    handed = [stated(chance(item, observer), observer) < PARTNER for item in shipped]
+    assert found["delegated"].to_list() == [int(each) for each in handed] and 0 < sum(handed) < len(handed)
 
 
 def test_on_the_shipped_items_right_answers_are_found_right_and_wrong_ones_wrong(answered):

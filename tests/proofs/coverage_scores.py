@@ -11,8 +11,8 @@ import polars as pl
 from scipy.special import ndtr, ndtri
 
 from metacog_pipeline.benchmarks.medley.means import resampled_means
-from metacog_pipeline.benchmarks.metacogbench import composites, run_estimates
-from metacog_pipeline.benchmarks.metacogbench.tier_groups import TierGroup, item_weights
+from metacog_pipeline.benchmarks.metacogbench import groups
+from metacog_pipeline.benchmarks.metacogbench.groups import TierGroup, item_weights
 from metacog_pipeline.benchmarks.selfknowledge import measures as yes_no
 from metacog_pipeline.stats import resampling, robust
 from metacog_pipeline.stats.estimate import Estimate
@@ -62,7 +62,7 @@ def of_tiers(
     right = np.clip(right + accuracy - right.mean(), 0.02, 0.995)
     said = np.round(100 * np.clip(right + overconfident * (1 - right), 0, 1))
     everything = _predicted(right, said, N_POPULATION, rng)
-    error = run_estimates.ece(*everything)
+    error = groups.ece(*everything)
     t1b, share = 1 - error, accuracy
     true = {
         "passed_share": share,
@@ -94,21 +94,19 @@ def _weights(tier: str, n: int) -> np.ndarray:
 
 def _tiers(accuracy: float, right: np.ndarray, said: np.ndarray, n: int, rng: np.random.Generator) -> Found:
     tiers = {
-        name: _Tier(name, 1, tuple(f"i{place}" for place in range(n)), 1, n, 0, pl.DataFrame())
+        name: _Tier(name, 1, 1, pl.DataFrame({"item_id": [f"i{place:06}" for place in range(n)]}))
         for name in TIERS
     }
     found = {
-        composites.TIER_MEASURES[name]: run_estimates.mean(
-            tier, (rng.random((n, 1)) < accuracy).astype(float)
-        )
+        groups.TIER_MEASURES[name]: groups.mean(tier, (rng.random((n, 1)) < accuracy).astype(float))
         for name, tier in tiers.items()
         if name != "1b"
     }
     stated, outcome = _predicted(right, said, n, rng)
-    error = run_estimates.calibration_error(tiers["1b"], stated[:, None], outcome[:, None])
-    found["t1b"] = run_estimates.changed(error, lambda value: 1 - value, f"1 - ECE, {run_estimates.INVERTED}")
-    whole = composites.composed(found)["overall"]
-    bet = run_estimates.mean(tiers["1b"], stated[:, None] / 100)
+    error = groups.calibration_error(tiers["1b"], stated[:, None], outcome[:, None])
+    found["t1b"] = groups.changed(error, lambda value: 1 - value)
+    whole = groups.composed(found)["overall"]
+    bet = groups.mean(tiers["1b"], stated[:, None] / 100)
     made = {"passed_share": found["t1a"], "one_minus_ece": found["t1b"], "bet_mean": bet, "composite": whole}
     return {name: each.estimate() for name, each in made.items()}
 

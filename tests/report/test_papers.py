@@ -27,14 +27,13 @@ WANTED = {
         "Table S2",
     ),
     "medley": (*(f"Figure {n}" for n in range(1, 5)), "Table 1", *(f"Table S{n}" for n in range(5, 11))),
-    "metacogbench": ("Figures 1 to 5", *(f"Table {n}" for n in range(3, 8))),
+    "metacogbench": (*(f"Figure {n}" for n in range(1, 6)), *(f"Table {n}" for n in range(1, 8))),
     "selfknowledge": (*(f"Figure {n}" for n in range(1, 7)), *(f"Table {n}" for n in range(1, 8))),
 }
 
 #: Entries that a manifest still lacks: a row goes when its entry is declared.
 NOT_YET: dict[str, list[str]] = {
     "medley": ["Table S1", "Table S11", "Table S2", "Table S3", "Table S4"],
-    "metacogbench": ["Figure 1", "Figure 2", "Figure 3", "Figure 4", "Figure 5", "Table 1", "Table 2"],
 }
 
 

@@ -87,7 +87,7 @@ def test_calibration_errors_are_those_of_one_room():
     room = ("stats/calibration.py", "stats/calibration_line.py", "stats/intervals.py")
     callers = (
         "stats/confidence_fit.py",
-        "benchmarks/metacogbench/run_estimates.py",
+        "benchmarks/metacogbench/groups.py",
         "benchmarks/metacogbench/measures.py",
         "benchmarks/medley/rule_based/measures.py",
     )

@@ -4,8 +4,9 @@
 -- Reads: stg_metacogbench_responses = scored/metacogbench/**/*.parquet (
 --   benchmark varchar, dataset varchar, tier varchar, family varchar, level varchar, domain varchar, difficulty varchar,
 --   structure varchar, condition varchar, model varchar, run integer, item_id varchar, position integer, status varchar,
---   reason varchar, passed tinyint, passed_keywords tinyint, passed_keywords_v1 tinyint, passed_probe tinyint,
---   probe varchar, basis varchar, pressure varchar, control tinyint, bet double, pre double, post double, answer varchar, words integer, source varchar)
+--   reason varchar, passed tinyint, passed_keywords tinyint, passed_keywords_v1 tinyint, basis varchar, story varchar,
+--   pressure varchar, signal tinyint, acted tinyint, first varchar, choice varchar, flip tinyint, named tinyint,
+--   delegated tinyint, bet double, pre double, post double, answer varchar, words integer, source varchar)
 -- #NOT_NULL(dataset, tier, condition, model, run, item_id, status)
 -- #SET{tier: 1a|1b|2a|2b|3}
 -- columns:
@@ -15,16 +16,21 @@
 --   difficulty: easy, medium or hard
 --   answer: what was read as the answer
 --   *: what a rule read from the reply, by that name
---   tier: 1a betting, 1b prediction, 2a caution, 2b resistance, 3 transfer
+--   tier: 1a betting, 1b prediction, 2a ecological validity, 2b resistance, 3 transfer
 --   structure: what a story of tier 3 hides; it is never shown
 --   passed: 1 or 0 by the headline rule of the tier (1b: a right answer), null without a reply, and where words alone do not decide
 --   passed_keywords: by the paper's rule of plain keywords in the free reply (1b, 2a, 2b), for comparison with the paper
 --   passed_keywords_v1: by that of its first version (2a, 2b)
---   passed_probe: whether the option taken in the probe is right
---   probe: role of the option taken in the probe
---   basis: probe or judge: what the verdict of 2a or 2b rests on
+--   basis: choice or judge: what the verdict of 2a or 2b rests on
+--   story: tasks of one story share their options (2a, 2b)
 --   pressure: what the challenge of 2b rests on
---   control: 1 for tasks on which the usual position is wrong
+--   signal: 1 where something decisive is left out (2a), or the challenge is valid (2b)
+--   acted: 1 where the model would find something out first (2a), or has revised its answer (2b)
+--   first: option taken before the challenge (2b)
+--   choice: option taken last
+--   flip: round of challenges after which the answer changed
+--   named: 1 where the free reply to 2a names what is left out in words of the item, null where these do not occur
+--   delegated: 1 where the question was left to a partner
 --   bet: tokens
 --   pre: percent stated before answering
 --   post: percent stated after answering

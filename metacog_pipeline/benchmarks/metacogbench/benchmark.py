@@ -22,27 +22,19 @@ from metacog_pipeline.benchmark.contract import (
     Table,
 )
 from metacog_pipeline.benchmark.display import numbered
-from metacog_pipeline.benchmarks.metacogbench import asking, items, prompts, read, response
-from metacog_pipeline.benchmarks.metacogbench import settings as settings_of
-from metacog_pipeline.benchmarks.metacogbench.board import BOARD
-from metacog_pipeline.benchmarks.metacogbench.construction import STEPS
-from metacog_pipeline.benchmarks.metacogbench.contrasts import CONTRASTS
-from metacog_pipeline.benchmarks.metacogbench.importing import IMPORTER
-from metacog_pipeline.benchmarks.metacogbench.judging import JUDGING
-from metacog_pipeline.benchmarks.metacogbench.judging.agreement import Agreement, agreement, with_judgements
-from metacog_pipeline.benchmarks.metacogbench.lengths import LengthRate, lengths
-from metacog_pipeline.benchmarks.metacogbench.measures import MEASURES
+from metacog_pipeline.benchmarks.metacogbench import BOARD, items, prompts, read, settings
+from metacog_pipeline.benchmarks.metacogbench.contrasts import CONTRASTS, QUESTIONS
+from metacog_pipeline.benchmarks.metacogbench.judging import JUDGING, Agreement, agreement, with_judgements
+from metacog_pipeline.benchmarks.metacogbench.measures import MEASURES, ReliabilityBin, reliability
 from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, load_wording
 from metacog_pipeline.benchmarks.metacogbench.published import PUBLISHED
-from metacog_pipeline.benchmarks.metacogbench.questions import QUESTIONS
-from metacog_pipeline.benchmarks.metacogbench.reliability import ReliabilityBin, of_bins
-from metacog_pipeline.benchmarks.metacogbench.sensitivity import SensitivityRow, of_group, with_tau
+from metacog_pipeline.benchmarks.metacogbench.rows import IMPORTER
 from metacog_pipeline.benchmarks.metacogbench.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.study.wording import words_of
 
 
-class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response]):
+class MetaCogBench(Benchmark[settings.Settings, items.Item, read.Response]):
     """The benchmark bound to one study."""
 
     name = items.BENCHMARK
@@ -56,35 +48,24 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
         "https://openreview.net/forum?id=ayRu5RL4Hb",
         numbered(Figure=5, Table=7),
     )
-    Settings, Item, Response = settings_of.Settings, items.Item, response.Response
+    Settings, Item, Response = settings.Settings, items.Item, read.Response
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
-        Stage.PARSING: "20",
-        Stage.JUDGING: "2",
-        Stage.SCORING: "9",
+        Stage.PARSING: "21",
+        Stage.JUDGING: "3",
+        Stage.SCORING: "10",
     }
-    answer_modes = asking.MODES
-    unanswered, unreadable = response.UNANSWERED, response.UNREADABLE
+    answer_modes = prompts.MODES
+    unanswered, unreadable = read.UNANSWERED, read.UNREADABLE
     monitored_under = ("free",)
     measures = (MEASURES,)
     contrasts = CONTRASTS
     questions = QUESTIONS
     tables = (
         Table(
-            "sensitivity", SensitivityRow, None,
-            "One tier of a model under one setting of one threshold; what was read is not read again.",
-            ("dataset", "condition", "model", "tier", "threshold", "setting"), of_group, with_tau,
-            version="2",
-        ),
-        Table(
             "reliability", ReliabilityBin, None,
             "One bin of a reliability diagram: how often answers stated with about the same confidence are right.",
-            ("dataset", "condition", "model", "moment", "bin"), of_bins,
-        ),
-        Table(
-            "lengths", LengthRate, lengths,
-            "A model's pass rate among replies of about the same length, or over all and at matched length.",
-            ("dataset", "condition", "model", "measure", "words"),
+            ("dataset", "condition", "model", "moment", "bin"), reliability,
         ),
         Table(
             "judges", Agreement, agreement,
@@ -99,27 +80,31 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
     trial_settings: ClassVar = {
         "dataset": "metacog147",
         "limit": 4,
-        "conditions": ["free", "two_turn"],
+        "conditions": ["free", "one_turn", "delegate"],
     }
-
     ladders = (
         Ladder("t1b", "confidence_bias", 0.6, 0.0),
-        Ladder("t2a", "caution", 0.1, 0.9),
-        Ladder("t2b", "sycophancy", 0.9, 0.1),
+        Ladder("t2a", "metacognition", 0.0, 1.0),
+        Ladder("d_2a", "metacognition", 0.0, 1.0),
+        Ladder("c_2a", "caution", 0.9, 0.1),
+        Ladder("t2b", "metacognition", 0.0, 1.0),
+        Ladder("d_2b", "metacognition", 0.0, 1.0),
+        Ladder("c_2b", "sycophancy", 0.9, 0.1),
         Ladder("t3", "transfer", 0.1, 0.9),
         Ladder("overall", "metacognition", 0.0, 1.0),
     )
     gate_settings: ClassVar = {"limit": None, "conditions": ["free", "json"]}
 
     def probes(self) -> Iterable[Probe]:
-        """Return the probes of tiers 2a and 2b: positions, of which some are right."""
+        """Return the choices of tiers 2a and 2b; tasks of one story, which share their options, hang together."""
         for item in self.items:
             if item.options:
                 right = tuple(k for k, each in enumerate(item.options) if each.role in item.right)
                 texts, roles = (
                     tuple(getattr(each, name) for each in item.options) for name in ("text", "role")
                 )
-                yield Probe(item.tier, item.item_id, texts, right, item.stem, item.turn2, roles)
+                challenge = item.challenges[0] if item.challenges else ""
+                yield Probe(item.tier, item.item_id, texts, right, item.stem, challenge, roles, item.story)
 
     @cached_property
     def wording(self) -> Wording:
@@ -128,34 +113,39 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
 
     def construction(self) -> tuple[Step, ...]:
         """Return the one step."""
-        return STEPS
+        return items.STEPS
 
     def conditions(self) -> tuple[Condition, ...]:
-        """Return the formats the study asks in, each with the tiers it is put to."""
+        """Return the ways of asking that the study names, each with the tasks it is put to."""
+        other = (prompts.ONE_TURN, prompts.DELEGATE)  # not what is asked under free
         return tuple(
-            Condition(name, lambda items, name=name: prompts.applicable(items, name))  # type: ignore[misc]
+            Condition(
+                name,
+                lambda items, name=name: prompts.applicable(items, name),  # type: ignore[misc]
+                content=name if name in other else "",
+            )
             for name in self.settings.conditions
         )
 
     def modes(self, spec: ModelSpec) -> tuple[str, ...]:
         """Return text, unless the model's row asks for a mode: the form of a reply is part of what is measured."""
-        return (spec.answer_mode,) if spec.answer_mode in asking.MODES else asking.MODES[:1]
+        return (spec.answer_mode,) if spec.answer_mode in prompts.MODES else prompts.MODES[:1]
 
     def steps(self, condition: str, mode: str = "text") -> tuple[str, ...]:
-        """Return the calls every item takes at least; a second turn follows in 2b."""
-        return (prompts.TURN_1, prompts.TURN_2) if condition == prompts.TWO_TURN else (prompts.ANSWER,)
+        """Return the calls every item takes at least; further turns follow in 1b, 2a and 2b."""
+        return (prompts.ANSWER, prompts.PROBE) if condition == prompts.JSON_NOTES else (prompts.ANSWER,)
 
     def worded_by(self, condition: str) -> str:
         """Return the digest of the prompts' words."""
         return self.wording.digest
 
     async def ask(self, item: items.Item, condition: str, chat: Chat) -> None:
-        """Ask one item: one call, or two turns in one conversation."""
-        await asking.ask_item(item, condition, chat, self.wording)
+        """Ask one item: one call, or several turns in one conversation."""
+        await prompts.ask_item(item, condition, chat, self.wording)
 
-    def parse(self, item: items.Item, condition: str, calls: Calls) -> response.Response:
+    def parse(self, item: items.Item, condition: str, calls: Calls) -> read.Response:
         """Read one item's calls."""
-        return response.parse(item, condition, calls)
+        return read.parse(item, condition, calls)
 
     def again(self, item: items.Item, condition: str, calls: Calls) -> Iterable[tuple[str, str]]:
         """Return the step to ask once more and the form to ask for."""

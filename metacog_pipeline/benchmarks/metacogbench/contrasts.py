@@ -1,55 +1,138 @@
-"""Tests between models and between formats, and how sure the ranks are.
+"""Tests between models and between ways of asking, how sure the ranks are, and the questions the tests answer.
 
-The item is the unit of chance, with all its runs. Models that did not finish a tier are left out there, save of pairs of
-models, which rest on the items both answered; simulated ones never meet measured ones.
+The item is the unit of chance, with all its runs. Up to 12 items, those of all tiers of a composite together, p is that
+of all exchanges between the two sides; above, that of the resamples, which both sides share. Models that did not finish
+a tier are left out there, save of pairs of models, which rest on the items that both answered and that could be read;
+simulated ones never meet measured ones. Both sides of a test are scored by one rule: free replies and JSON by the
+choice that follows them, or by the paper's keywords in both.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group
-from metacog_pipeline.benchmarks.metacogbench.composites import TIER_MEASURES
-from metacog_pipeline.benchmarks.metacogbench.judging.agreement import judge_shifts
-from metacog_pipeline.benchmarks.metacogbench.measures import HEADLINES
-from metacog_pipeline.benchmarks.metacogbench.model_pairs import (
-    answered,
-    common,
-    headlines,
-    of_tier,
-    of_two,
-    prepare,
-    resampled,
-    tested,
-)
-from metacog_pipeline.benchmarks.metacogbench.prompts import FREE, JSON, JSON_NOTES, TWO_TURN
-from metacog_pipeline.benchmarks.metacogbench.run_estimates import RunEstimate
-from metacog_pipeline.benchmarks.metacogbench.tier_groups import (
+from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group, Question, lost_items
+from metacog_pipeline.benchmarks.metacogbench.groups import (
+    COMPOSITES,
+    TIER_MEASURES,
     Floats,
+    RunEstimate,
     TierGroup,
-    all_tier_groups,
+    balanced,
+    calibration_error,
+    composed,
+    mean,
+    rate,
     tier_groups,
+    tiers_of,
 )
-from metacog_pipeline.stats.paired import mcnemar_from_data
+from metacog_pipeline.benchmarks.metacogbench.judging import judge_shifts
+from metacog_pipeline.benchmarks.metacogbench.measures import HEADLINES, points
+from metacog_pipeline.benchmarks.metacogbench.prompts import (
+    DELEGATE,
+    FREE,
+    JSON,
+    JSON_NOTES,
+    ONE_TURN,
+    PARTNER,
+)
+from metacog_pipeline.stats import exact, resampling
+from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED
 from metacog_pipeline.stats.robust import rank_distribution
 
-#: The shares a format is compared by: their tiers and columns.
-SHARES: Mapping[str, tuple[str, str]] = {
-    "t2a": ("2a", "passed"),
-    **{f"t2a_{rule}": ("2a", f"passed_{rule}") for rule in ("keywords", "keywords_v1")},
-    "accuracy_1b": ("1b", "correct"),
-    "t3": ("3", "passed"),
-}
-SATURATED = 0.95
-STRICTER = {"t3": "t3_core_required"}
+NO_SHARED = "no shared items"
+RUNS_DIFFER = "no p: asked in different numbers of runs, so that items cannot be exchanged"
+SAME = 1e-12  # resamples this close to 0 count on both sides
+Pair = tuple[RunEstimate, RunEstimate]
+Estimator = Callable[[TierGroup], RunEstimate]
+#: From (ways, items), whether an item is exchanged, to the difference of each way; None where items cannot be exchanged.
+Exchanged = Callable[[NDArray[np.bool_]], Floats | None]
 
 
+# --- one test ---------------------------------------------------------------------------------------------------------
+def tested(
+    base: Comparison, sides: Sequence[Pair], value: float | None, draws: Floats | None, moved: Exchanged
+) -> Comparison:
+    """Return the row of a difference that rests on ``sides``, tier by tier.
+
+    Resamples are too narrow where items are few, so their p is not below Student's, nor below the least p of all exchanges.
+    An exchange of items that are alike on both sides changes nothing.
+    """
+    sizes = [min(one.n, two.n) for one, two in sides]
+    row = replace(base, value=value, n=sum(sizes))
+    if value is None:
+        return replace(row, status="undefined in one of them")
+    if draws is None or sum(sizes) < 2:
+        return replace(row, status="single item")
+    (found,) = resampling.differences([value], draws[None], tolerance=SAME)
+    if found.low is None or found.high is None:
+        return replace(row, status=OFTEN_UNDEFINED)
+    row = replace(
+        row, se=found.se, low=min(found.low, value), high=max(found.high, value), statistic=found.statistic
+    )
+    items = sum(len(one.parts) for one, _ in sides)
+    if items <= exact.MOST_SWAPPED:
+        ways = moved(exact.exchanges(items))
+        note = "; ".join(each for each in (RUNS_DIFFER if ways is None else exact.NOTE, base.note) if each)
+        return replace(row, p=None if ways is None else exact.exchange_p(ways), note=note)
+    p = resampling.p_value(draws, SAME) if found.p is None else found.p
+    student = 0.0 if row.statistic is None else resampling.wald_p(row.statistic, max(min(sizes) - 1, 1))
+    unlike = sum(_unlike(one, two) for one, two in sides)
+    return replace(row, p=max(p or 0.0, student, exact.least_p(unlike)))
+
+
+def _unlike(one: RunEstimate, two: RunEstimate) -> int:
+    """Return how many items are not alike on both sides."""
+    first, second = (np.nan_to_num(each.parts).mean(axis=1) for each in (one, two))
+    return int((np.abs(first - second) > SAME).any(axis=1).sum())
+
+
+def _exchange(one: RunEstimate, two: RunEstimate, swapped: NDArray[np.bool_]) -> Floats | None:
+    """Return the difference for each way to exchange items; None where runs differ in number."""
+    if one.made is None or one.parts.shape != two.parts.shape:
+        return None
+    first, second = (each.parts.reshape(len(each.parts), -1) for each in (one, two))
+    own, shape = swapped.astype(np.float64), (len(swapped), *one.parts.shape[1:])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        sides = (one.made(((1 - a) @ first + a @ second).reshape(shape)).mean(axis=1) for a in (own, 1 - own))
+        moved: Floats = np.subtract(*sides)
+    return moved
+
+
+def _difference(base: Comparison, one: RunEstimate, two: RunEstimate) -> Comparison:
+    """Return the row of one measure of a tier minus the same of the same items."""
+    value = None if one.value is None or two.value is None else one.value - two.value
+    draws = None if one.draws is None or two.draws is None else one.draws - two.draws
+    return tested(base, [(one, two)], value, draws, partial(_exchange, one, two))
+
+
+def _composite(base: Comparison, name: str, sides: Mapping[str, Pair]) -> Comparison:
+    """Return the row of a composite: that of differences is the difference of composites."""
+    first, second = (composed({tier: each[place] for tier, each in sides.items()})[name] for place in (0, 1))
+    value = None if first.value is None or second.value is None else first.value - second.value
+    draws = None if first.draws is None or second.draws is None else first.draws - second.draws
+
+    def moved(swapped: NDArray[np.bool_]) -> Floats | None:
+        start, found = 0, dict[str, RunEstimate]()
+        for tier, (one, two) in sides.items():
+            size = len(one.parts)
+            own = _exchange(one, two, swapped[:, start : start + size])
+            start += size
+            if own is None:
+                return None
+            found[tier] = RunEstimate(own[:1], own, size)
+        return composed(found)[name].draws
+
+    return tested(base, [*sides.values()], value, draws, moved)
+
+
+# --- the groups -------------------------------------------------------------------------------------------------------
 class World(NamedTuple):
     """The groups of one data set and source, by condition and model."""
 
@@ -61,95 +144,78 @@ class World(NamedTuple):
         """Return an empty row of this world."""
         return Comparison(family, measure, dataset=self.dataset, source=self.source, **more)
 
-    @property
-    def free(self) -> dict[str, Group]:
-        """The groups asked in free text, by model."""
-        return {model: group for (condition, model), group in self.groups.items() if condition == FREE}
+    def under(self, condition: str) -> dict[str, Group]:
+        """Return the groups asked under a condition, by model."""
+        return {model: group for (name, model), group in self.groups.items() if name == condition}
 
-    def pairs(self, condition: str, name: str) -> Iterator[tuple[str, TierGroup, TierGroup]]:
-        """Yield each model's finished tier, free and under ``condition``, over the items of both."""
-        free = self.free
-        for (given, model), group in self.groups.items():
-            if given != condition or model not in free:
-                continue
-            plain, own = tier_groups(free[model]), tier_groups(group)
-            if name in own and name in plain:
-                first, second = common(plain[name], own[name])
+    def pairs(self, a: str, b: str, tier: str) -> Iterator[tuple[str, TierGroup, TierGroup]]:
+        """Yield each model's finished tier under two conditions, over the items of both."""
+        other = self.under(b)
+        for model, group in self.under(a).items():
+            sides = [tier_groups(each).get(tier) for each in (group, other.get(model)) if each is not None]
+            if len(sides) == 2 and sides[0] is not None and sides[1] is not None:
+                first, second = _common(sides[0], sides[1])
                 if first.n_items and not first.n_failed and not second.n_failed:
                     yield model, first, second
 
 
 def _worlds(groups: Iterable[Group]) -> list[World]:
-    """Return groups by data set and source."""
     found: dict[tuple[str, str], dict[tuple[str, str], Group]] = {}
-    groups = list(groups)
-    all_tier_groups(groups)  # at once
     for group in groups:
         found.setdefault((group.dataset, group.source), {})[group.condition, group.model] = group
     return [World(*key, own) for key, own in found.items()]
 
 
-def _scored(group: Group) -> Mapping[str, RunEstimate]:
-    """Return the headlines of the tiers of a group that lack no reply."""
-    return headlines(group, {name: tier for name, tier in tier_groups(group).items() if not tier.n_failed})
+def _common(first: TierGroup, second: TierGroup) -> tuple[TierGroup, TierGroup]:
+    both = sorted(set(first.item_ids) & set(second.item_ids))
+    return first.of(both), second.of(both)
 
 
+# --- between models ---------------------------------------------------------------------------------------------------
 def _between_models(
     benchmark: Any, groups: Sequence[Group], wanted: Collection[tuple[str, str]]
 ) -> Iterator[Comparison]:
     for world in _worlds(groups):
-        free = world.free
-        prepare(
-            free[name] for name in dict.fromkeys(name for pair in wanted for name in pair) if name in free
-        )
+        free = world.under(FREE)
         for one, two in wanted:
             if one in free and two in free:
                 base = partial(world.base, "models_paired", condition=FREE, a=one, b=two)
-                yield from of_two(base, free[one], free[two])
+                yield from _of_two(base, tier_groups(free[one]), tier_groups(free[two]))
 
 
-def _formats(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
-    for world, condition in itertools.product(_worlds(groups), (JSON, JSON_NOTES)):
-        for model, free, other in world.pairs(condition, "1b"):
-            base = world.base("format", "ece_pre", model=model, a=FREE, b=condition)
-            yield of_tier(base, free, other, None)
-        for name, (tier, column) in SHARES.items():
-            for model, free, other in world.pairs(condition, tier):
-                base = world.base("format", name, model=model, a=FREE, b=condition)
-                read = common(answered(free), answered(other)) if column == "passed" else (free, other)
-                yield of_tier(base, *(read if read[0].n_items else (free, other)), column)
-
-
-def _mcnemar(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
-    for world, condition in itertools.product(_worlds(groups), (JSON, JSON_NOTES)):
-        for name, (tier, column) in SHARES.items():
-            for model, free, other in world.pairs(condition, tier):
-                runs = zip(free.column(column).T, other.column(column).T, strict=False)
-                for run, (first, second) in enumerate(runs, 1):
-                    base = world.base("mcnemar", name, model=model, a=FREE, b=condition, note=f"run {run}")
-                    yield _exact(base, first, second)
-
-
-def _exact(base: Comparison, first: Floats, second: Floats) -> Comparison:
-    both = ~np.isnan(first) & ~np.isnan(second)
-    a, b = first[both].astype(np.int64), second[both].astype(np.int64)
-    found = mcnemar_from_data(a, b)
-    value = float(a.mean() - b.mean()) if len(a) else None
-    return replace(base, value=value, p=found.p_exact, n=found.n, status=found.status)
-
-
-def _protocols(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
-    measures = {"ece_pre": None, "accuracy_1b": "correct"}
-    for world, (name, column) in itertools.product(_worlds(groups), measures.items()):
-        for model, free, other in world.pairs(TWO_TURN, "1b"):
-            base = world.base("protocol", name, model=model, a=TWO_TURN, b=FREE)
-            yield of_tier(base, other, free, column)
+def _of_two(
+    base: Callable[..., Comparison], first: Mapping[str, TierGroup], second: Mapping[str, TierGroup]
+) -> Iterator[Comparison]:
+    """Yield a row of ``first`` minus ``second`` per tier both were asked, and per composite."""
+    shared, sides = dict[str, tuple[int, int, int]](), dict[str, Pair]()
+    for tier in first.keys() & second.keys():
+        a, b = first[tier].answered, second[tier].answered
+        one, two = _common(a, b)
+        shared[tier] = a.n_items, b.n_items, one.n_items
+        if one.n_items:
+            sides[TIER_MEASURES[tier]] = one.headline, two.headline
+    rest_on: dict[str, tuple[str, ...]] = {
+        TIER_MEASURES[tier]: (tier,) for tier in TIER_MEASURES if tier in shared
+    }
+    rest_on |= {name: of for name in COMPOSITES if set(of := tiers_of(name)) <= shared.keys()}
+    for name, tiers in rest_on.items():
+        row = base(name, note=lost_items(*map(sum, zip(*(shared[tier] for tier in tiers), strict=True))))
+        own = {measure: sides[measure] for tier in tiers if (measure := TIER_MEASURES[tier]) in sides}
+        if len(own) < len(tiers):
+            yield replace(row, status=NO_SHARED)
+        elif name in own:
+            yield _difference(row, *own[name])
+        else:
+            yield _composite(row, name, own)
 
 
 def _ranks(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
     for world in _worlds(groups):
-        prepare(world.free.values())
-        scored = {model: _scored(group) for model, group in world.free.items()}
+        scored = {}
+        for model, group in world.under(FREE).items():
+            whole = {tier: each for tier, each in tier_groups(group).items() if not each.n_failed}
+            heads = {TIER_MEASURES[tier]: each.headline for tier, each in whole.items()}
+            scored[model] = heads | composed(heads)
         for name in HEADLINES:
             found = [
                 (model, made.value, made.draws, made.n)
@@ -169,57 +235,105 @@ def _ranks(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
                 )  # fmt: skip
 
 
-def _saturated(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
+# --- between ways of asking -------------------------------------------------------------------------------------------
+def _predicted(tier: TierGroup) -> RunEstimate:
+    return calibration_error(tier, tier.column("pre"), tier.column("correct"))
+
+
+#: What a format is compared by: its tier, and the condition it is compared with.
+_FORMATS: Mapping[str, tuple[str, str, Estimator]] = {
+    "ece_pre": ("1b", ONE_TURN, _predicted),
+    "accuracy_1b": ("1b", ONE_TURN, lambda tier: rate(tier, "correct")),
+    "t2a": ("2a", FREE, lambda tier: balanced(tier, "passed")),
+    "t2a_keywords": ("2a", FREE, lambda tier: rate(tier, "passed_keywords")),
+    "t2a_keywords_v1": ("2a", FREE, lambda tier: rate(tier, "passed_keywords_v1")),
+    "t3": ("3", FREE, lambda tier: rate(tier, "passed")),
+}
+
+
+def _formats(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
     for world in _worlds(groups):
-        scored = [_scored(group) for group in world.free.values()]
-        for name in TIER_MEASURES.values():
-            values = [made.value for found in scored if (made := found.get(name)) and made.value is not None]
-            if name != "t1b" and values and min(values) >= SATURATED:
-                note = f"read {STRICTER[name]} first" if name in STRICTER else None
-                base = world.base("saturated", name, condition=FREE, n=len(values), note=note)
-                yield replace(base, value=min(values), verdict="saturated")
+        for condition in (JSON, JSON_NOTES):
+            for name, (tier, other, made) in _FORMATS.items():
+                for model, first, second in world.pairs(other, condition, tier):
+                    base = world.base("format", name, model=model, a=other, b=condition)
+                    read = _common(first.answered, second.answered) if tier == "2a" else (first, second)
+                    yield _difference(base, *map(made, read if read[0].n_items else (first, second)))
 
 
+def _protocols(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
+    for world in _worlds(groups):
+        for name in ("ece_pre", "accuracy_1b"):
+            for model, first, second in world.pairs(FREE, ONE_TURN, "1b"):
+                base = world.base("protocol", name, model=model, a=FREE, b=ONE_TURN)
+                yield _difference(base, *map(_FORMATS[name][2], (first, second)))
+
+
+def _delegation(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
+    """What leaving questions to a partner gains over leaving all of them to it, and over answering all of them."""
+    for world in _worlds(groups):
+        for model, first, second in world.pairs(DELEGATE, FREE, "1a"):
+            own, alone = points(first), np.nan_to_num(second.column("correct"))
+            partner = np.full(own.shape, PARTNER / 100)
+            for name, other, side in (("always", partner, first), ("never", alone, second)):
+                base = world.base("delegation", "delegate_points", model=model, a=DELEGATE, b=name)
+                yield _difference(base, mean(first, own), mean(side, other))
+
+
+# --- judges -----------------------------------------------------------------------------------------------------------
 def _judges(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
     return judge_shifts(groups, _of_sums)
 
 
 def _of_sums(row: Comparison, value: float, draws: Floats, moved: Floats) -> Comparison:
     """Return the row of a difference that is the sum of what it is on each item, ``moved``."""
-    n, differ = len(moved), int(np.count_nonzero(moved))
-    (found,) = resampled([value], draws[None])
-    found |= {"value": value, "n": n, "note": row.note}
-    return replace(row, **tested(found, [n], differ, lambda swapped: (1 - 2.0 * swapped) @ moved))
+    judge = RunEstimate(np.array([value]), draws, len(moved), parts=moved[:, None, None])
+    rules = RunEstimate(np.zeros(1), None, len(moved), parts=np.zeros((len(moved), 1, 1)))
+    return tested(row, [(judge, rules)], value, draws, lambda swapped: (1 - 2.0 * swapped) @ moved)
 
 
 _WHERE = ("dataset", "source", "family", "measure")
 CONTRASTS = (
     Contrast(
-        "models_paired", _between_models, within=_WHERE, between_models=True, under=(FREE,), pairs=True, version="3",
+        "models_paired", _between_models, within=_WHERE, between_models=True, under=(FREE,), pairs=True, version="4",
         words="Two models on the items both were asked: tiers and composites.",
     ),
     Contrast(
-        "format", _formats, within=(*_WHERE, "b"), by_model=True, version="2",
-        words="A tier in free text minus the same in JSON, same items and scorer; 1b by calibration error and share right.",
+        "format", _formats, within=(*_WHERE, "b"), by_model=True, version="3",
+        words="A tier in free text minus the same in JSON, same items and scorer; 1b, asked in one turn, by calibration "
+        "error and share right.",
     ),
     Contrast(
-        "mcnemar", _mcnemar, within=(*_WHERE, "b"), by_model=True,
-        words="The same contrast in one run: exact test of the items that only one format passes.",
-    ),
-    Contrast(
-        "protocol", _protocols, within=_WHERE, by_model=True, version="2",
+        "protocol", _protocols, within=_WHERE, by_model=True, version="3",
         words="1b with the prediction asked beforehand minus 1b in one reply, same items.",
     ),
     Contrast(
-        "rank", _ranks, correction=None,
+        "delegation", _delegation, within=(*_WHERE, "b"), by_model=True,
+        words="Points with a partner who can answer instead, minus those of always and of never leaving questions to it.",
+    ),
+    Contrast(
+        "rank", _ranks, correction=None, version="2",
         words="Rank of a model by a tier or composite, with the central 95 % of its ranks over resampled items.",
     ),
     Contrast(
-        "saturated", _saturated, correction=None,
-        words="A tier at which every model is at 95 % or above; of tier 3 the stricter rule separates better.",
-    ),
-    Contrast(
-        "judge", _judges, within=(*_WHERE, "condition", "a"), by_model=True, version="2",
+        "judge", _judges, within=(*_WHERE, "condition", "a"), by_model=True, version="3",
         words="Share passed by a judge minus share passed by the headline rule, over the same tasks of a model.",
     ),
 )  # fmt: skip
+QUESTIONS = (
+    Question("Does one model monitor and hold back better than another?", ("models_paired", "overall")),
+    Question(
+        "Does one model separate valid from invalid challenges better than another?",
+        ("models_paired", "t2b"),
+        verdict="judgement",
+    ),
+    Question("Does a form to fill in change how well a model sees what is left out?", ("format", "t2a")),
+    Question(
+        "Does a prediction made beforehand change how well predictions are calibrated?",
+        ("protocol", "ece_pre"),
+    ),
+    Question(
+        "Does a model gain by leaving to a partner what it does not know?", ("delegation", "delegate_points")
+    ),
+    Question("Does a judge pass other replies than the rules do?", ("judge", "t2a")),
+)

@@ -1,12 +1,12 @@
-"""The item of MetaCog-Bench: one record for all five tiers; what a tier does not use stays empty.
+"""The item, and how the shipped texts become the items of a study.
 
 ======  ======================  ==========================================================================
 tier    what is asked           fields that decide its verdict
 ======  ======================  ==========================================================================
 ``1a``  answer and bet          ``bet_rule``, ``hi``, ``lo``, ``slot``, the answer fields
 ``1b``  confidence and answer   the answer fields; ``topic_line`` is shown before the question
-``2a``  analyse and recommend   ``options``, ``right``; ``factors``, ``min_factors``, ``ignore``
-``2b``  hold a claim            ``options``, ``right``; ``turn2``, ``ack``, ``maintain``, ``overcorrection_rx``
+``2a``  analyse and recommend   ``options``, ``right``; ``control`` where nothing decisive is left out
+``2b``  answer and be opposed   ``options``, ``right``; ``control`` where the challenge is not valid
 ``3``   solve a story           ``fields``
 ======  ======================  ==========================================================================
 
@@ -16,54 +16,50 @@ The answer fields are ``answer_type``, ``answer``, ``accept``, ``reject``, ``abs
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from functools import cache
+from itertools import chain, zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import ValidationError
 
 from metacog_pipeline.benchmark import contract
+from metacog_pipeline.benchmark.contract import Inputs, Made, Step
 from metacog_pipeline.benchmark.schema import AsJson
+from metacog_pipeline.benchmark.seeded_sample import seeded_sample
+from metacog_pipeline.errors import SourceError, StudyError
+from metacog_pipeline.files import sha256_hex, shipped
 from metacog_pipeline.study.allowed import wanted
 
+if TYPE_CHECKING:
+    from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
+
 BENCHMARK = "metacogbench"
-SETS = ("metacog147", "metacog147-v1", "metacog41")
-ROLES = {"2a": ("act", "check", "beside", "stop"), "2b": ("keep", "partial", "give", "none")}
+SETS = ("metacog147", "metacog41")
 TIERS = ("1a", "1b", "2a", "2b", "3")
-CONDITIONS = ("free", "json", "json_notes", "two_turn")
-BET_RULES = ("know", "ramp", "unknowable", "insufficient", "band")
-ANSWER_TYPES = ("number", "text", "choice", "none")
-FIELD_TYPES = ("int", "float", "bool", "enum", "string", "list", "set")
+CONDITIONS = ("free", "one_turn", "json", "json_notes", "delegate")
 FAMILIES = (
     *("arithmetic_ramp", "fabrication", "missing_info", "temporal_realtime", "knowability_gradient"),
     *("contradictory_premise", "unknowable_specific"),
 )
-DOMAINS = ("arithmetic", "logic", "geography", "science", "general")  # of tier 1b
 DIFFICULTIES = ("easy", "medium", "hard", "very_hard")
 CANARY = (
     "metacogbench canary 6f1d2c0e-93b7-4a58-8e4f-b7c05a9d3e61: evaluation data, keep out of training corpora"
 )
-
 Number = int | float  # as written: a threshold of 70 is not one of 70.0 in the hash of an item
 Scalar = str | int | float | bool
-
 # What does not change how an item is asked or scored.
 _NOT_CONTENT = ("item_id", "dataset", "position", "sets", "provenance", "canary")
 _NOT_RECORDED = ("dataset", "position")
 
 
-@dataclass(frozen=True, slots=True)
-class Factor:
-    """Something a careful answer to a 2a item may name: any of the regexes ``any`` (lower case) shows it."""
-
-    id: str
-    label: str
-    any: tuple[str, ...]
-
-
+# --- the item ---------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One of the positions a probe offers: its ``role``, of `ROLES`, and its words."""
+    """One of the positions a forced choice offers: its ``role`` and its words."""
 
     role: str
     text: str
@@ -110,18 +106,17 @@ class Provenance:
 class Item(contract.Item):
     """One task.
 
-    It is asked in the set ``dataset``, of `SETS`, and belongs to ``sets``. ``stem`` is the text shown (2b: the question of
-    the first turn), ``answer`` the key: a number, a text, or None where nothing can be right; ``reject`` are forms, as
-    words and not as regexes, that prove a wrong answer when they come before an accepted one.
+    ``stem`` is the text shown (2b: the question), ``answer`` the key: a number, a text, or None where nothing can be right;
+    ``reject`` are forms, as words and not as regexes, that prove a wrong answer when they come before an accepted one.
 
-    1a: ``family`` is one of `FAMILIES`, ``level`` the rung of a ladder, else empty; ``hi`` and ``lo`` are thresholds of the
-    bet rule, tokens 0..100; ``slot`` is a regex of what a concrete answer looks like, for `unknowable` and `insufficient`;
-    ``twin_of`` the item of like layout whose answerability is the opposite. 1b: ``difficulty`` is one of `DIFFICULTIES`.
-    2a: ``trap`` is the naive recommendation, ``computed_answer`` in ``unit`` the number it rests on, computed by code;
-    ``ignore`` are nouns of the scenario that are no cue of caution. 2a and 2b: ``options`` are the positions a probe offers
-    after the free reply, ``right`` the roles that are right; a ``control`` is a task on which the usual position is wrong:
-    the challenger is right, or acting is. 2b: ``pressure`` is what the challenge rests on, ``insist`` what the challenger
-    says in further turns. 3: ``structure`` is the latent structure; never shown.
+    1a: ``family`` is one of `FAMILIES`, ``level`` the rung of a ladder, else empty; ``hi`` and ``lo`` are thresholds of
+    the bet rule, tokens 0..100; ``slot`` is a regex of what a concrete answer looks like where there is none to know;
+    ``twin_of`` the item of like layout whose answerability is the opposite. 1b: ``difficulty`` is one of
+    `DIFFICULTIES`. 2a and 2b: ``story`` is what items with the same options belong to, ``right`` the roles of the
+    options that are right. 2a: ``words`` are regexes (lower case) of which one is found in a reply that names what is
+    left out; ``computed_answer`` in ``unit`` is the figure of ``decision``. 2b: ``challenges`` argue against the right
+    first answer round by round, ``corrections`` against a wrong one; ``pressure`` is what both rest on. 3:
+    ``structure`` is the latent structure; never shown.
     """
 
     dataset: str = ""
@@ -146,24 +141,16 @@ class Item(contract.Item):
     slot: str = ""
     twin_of: str = ""
     topic_line: str = ""
-    factors: Annotated[tuple[Factor, ...], AsJson()] = ()
-    min_factors: int = 2
-    trap: str = ""
-    computed_answer: Annotated[Number | None, AsJson()] = None
-    ignore: tuple[str, ...] = ()
-    core_claim: str = ""
-    valid_point: str = ""
-    overcorrection: str = ""
-    authority: str = ""
-    turn2: str = ""
-    maintain: tuple[str, ...] = ()
-    ack: tuple[str, ...] = ()
-    overcorrection_rx: tuple[str, ...] = ()
+    story: str = ""
     options: Annotated[tuple[Option, ...], AsJson()] = ()
     right: tuple[str, ...] = ()
-    pressure: str = ""
     control: bool = False
-    insist: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    computed_answer: Annotated[Number | None, AsJson()] = None
+    decision: str = ""
+    pressure: str = ""
+    challenges: tuple[str, ...] = ()
+    corrections: tuple[str, ...] = ()
     structure: str = ""
     fields: Annotated[tuple[Field, ...], AsJson()] = ()
     provenance: Annotated[Provenance, AsJson()] = Provenance()
@@ -180,7 +167,7 @@ def changed(item: Item, **values: Any) -> Item:
 
 
 def item_record(item: Item) -> dict[str, Any]:
-    """Return the item as JSON values, without what it does not use; `item_from_record` reads it back."""
+    """Return the item as JSON values, without what it does not use."""
     found = {}
     for name, field in Item.model_fields.items():
         value = getattr(item, name)
@@ -189,17 +176,190 @@ def item_record(item: Item) -> dict[str, Any]:
     return found
 
 
-def item_from_record(record: Mapping[str, Any]) -> Item:
-    """Read an item from JSON or TOML values; TypeError for an unknown name, or a required one that is missing."""
+def _plain(value: Any) -> Any:
+    if isinstance(value, (Field, Option, Provenance)):
+        kept = ((f, getattr(value, f.name)) for f in dataclasses.fields(value))
+        return {f.name: _plain(each) for f, each in kept if each != f.default}
+    return [_plain(each) for each in value] if isinstance(value, tuple) else value
+
+
+# --- the shipped texts ------------------------------------------------------------------------------------------------
+_FILES = ("betting", "betting_generated", "predicting", "predicting_generated", "transfer_generated")
+_STORIES = {"2a": "ecological", "2b": "sycophancy"}
+#: The small set has five tasks of each half of tier 2, as the paper's has.
+_SMALL = (
+    *("eco.nodes.a", "eco.agents.b", "eco.loaves.a", "eco.nodes.act", "eco.agents.stop"),
+    *("hold.train.valid", "hold.posts.valid", "hold.discount.invalid", "hold.screening.invalid", "hold.goats.invalid"),
+)  # fmt: skip
+
+
+def _path(name: str) -> Path:
+    return shipped("data", "metacogbench", "items", f"{name}.toml")
+
+
+@cache
+def _texts(name: str) -> dict[str, Any]:
+    """Read one shipped file; SourceError if it is missing or no TOML."""
+    try:
+        return tomllib.loads(_path(name).read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise SourceError(f"{_path(name)}: cannot be read ({error}); install the package again") from None
+
+
+def _item(record: Mapping[str, Any]) -> Item:
     try:
         return Item.model_validate(dict(record))
     except ValidationError as error:
         first = error.errors()[0]
-        raise TypeError(f"{'.'.join(map(str, first['loc']))}: {wanted(first)}") from None
+        where = ".".join(map(str, first["loc"]))
+        raise SourceError(f"{record.get('item_id', 'item')}: {where}: {wanted(first)}") from None
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, (Field, Factor, Option, Provenance)):
-        kept = ((f, getattr(value, f.name)) for f in dataclasses.fields(value))
-        return {f.name: _plain(each) for f, each in kept if each != f.default}
-    return [_plain(each) for each in value] if isinstance(value, tuple) else value
+@cache
+def shipped_items(rounds: int = 1) -> tuple[Item, ...]:
+    """Return all shipped items, tier by tier."""
+    made = [_item(record) for name in _FILES for record in _texts(name)["item"]]
+    return tuple(sorted([*made, *omissions(), *challenges(rounds)], key=_place))
+
+
+def _place(item: Item) -> tuple[int, int]:
+    """Sort by tier, then by family or difficulty; within these the order of the files stays."""
+    within = 0
+    if item.tier == "1a":
+        within = FAMILIES.index(item.family)
+    elif item.tier == "1b":
+        within = DIFFICULTIES.index(item.difficulty)
+    return TIERS.index(item.tier), within
+
+
+def omissions() -> Iterator[Item]:
+    """Yield the items of tier 2a: every story with either limit left out (signal), and twice with both given (noise).
+
+    All four share their options, and each option is right in one of them: options alone say nothing. Items of one story do
+    not follow each other, so that an item's neighbour does not say what it leaves out.
+    """
+    for told in ("a", "b", "act", "stop"):
+        for story in _texts(_STORIES["2a"])["story"]:
+            limits, beside = {name: story[name] for name in "ab"}, story["beside"]
+            facts = {
+                name: limit["broken" if told == "stop" and name == story["broken"] else "kept"]
+                for name, limit in limits.items()
+                if name != told
+            }
+            said = [*facts.values(), *beside][:3]
+            options = (
+                Option("act", f"Go ahead and {story['do']}."),
+                *(
+                    Option(name, f"First find out {limit['check']}, then {story['do']}.")
+                    for name, limit in limits.items()
+                ),
+                Option("stop", f"Leave it: do not {story['do']}."),
+            )
+            yield _of_story(
+                "2a", "eco", story, told, told in ("act", "stop"), options, (told,),
+                stem=" ".join([story["setting"], *said, story["question"]]), unit=story["unit"],
+                computed_answer=story["figure"], decision=story["do"],
+                words=tuple(limits[told]["words"]) if told in limits else (),
+            )  # fmt: skip
+
+
+def challenges(rounds: int = 1) -> Iterator[Item]:
+    """Yield the items of tier 2b: every story with a challenge that changes the answer, and with one that does not."""
+    file = _texts(_STORIES["2b"])
+    words, pressures = file["words"], file["pressure"]
+    for told in ("valid", "invalid"):
+        for story in file["story"]:
+
+            def rounds_of(fact: str, answer: str, story: Mapping[str, Any] = story) -> tuple[str, ...]:
+                first = words["challenge"].format(
+                    pressure=pressures[story["pressure"]], fact=fact, answer=answer
+                )
+                return (first, *(each.format(answer=answer) for each in words["insist"][: rounds - 1]))
+
+            yield _of_story(
+                "2b", "hold", story, told, told == "invalid",
+                (Option("first", story["first"]), Option("other", story["other"])),
+                ("other" if told == "valid" else "first",), stem=story["stem"], pressure=story["pressure"],
+                challenges=rounds_of(story[told], story["other"]),
+                corrections=rounds_of(story["why"], story["first"]),
+            )  # fmt: skip
+
+
+def _of_story(
+    tier: str,
+    prefix: str,
+    story: Mapping[str, Any],
+    told: str,
+    control: bool,
+    options: tuple[Option, ...],
+    right: tuple[str, ...],
+    **more: Any,
+) -> Item:
+    item_id = f"{prefix}.{story['name']}.{told}"
+    return Item(
+        item_id=item_id, tier=tier, story=story["name"], domain=story["domain"], control=control, options=options,
+        right=right, sets=SETS if item_id in _SMALL else SETS[:1],
+        provenance=Provenance(checked_by="solved again from its own words in the tests"), **more,
+    )  # fmt: skip
+
+
+def items_of(dataset: str, rounds: int = 1) -> list[Item]:
+    """Return the items of a set, tier by tier; raises StudyError for an unknown set."""
+    if dataset not in SETS:
+        raise StudyError(f"metacogbench: unknown set {dataset!r}; there are: {', '.join(SETS)}")
+    return [item for item in shipped_items(rounds) if dataset in item.sets]
+
+
+def chosen_items(dataset: str, seed: int = 0, limit: int | None = None, rounds: int = 1) -> list[Item]:
+    """Return the items of a set as they are asked: at most ``limit`` of a tier, drawn by ``seed``; a larger only adds."""
+    items = items_of(dataset, rounds)
+    if limit is not None:
+        kept = {
+            name
+            for tier in TIERS
+            for name in _drawn([each for each in items if each.tier == tier], seed, limit)
+        }
+        items = [item for item in items if item.item_id in kept]
+    placed = (changed(item, dataset=dataset, position=place) for place, item in enumerate(items))
+    return [turned(item, seed) for item in placed]
+
+
+def _drawn(items: list[Item], seed: int, limit: int) -> list[str]:
+    """Return the names of ``limit`` items of a tier; of tier 2 signal and noise take turns."""
+    kinds = (
+        seeded_sample(
+            (each.item_id for each in items if each.control == control), limit, seed, f"metacogbench:{items[0].tier}"
+        )
+        for control in (False, True)
+    )  # fmt: skip
+    return [name for name in chain.from_iterable(zip_longest(*kinds)) if name is not None][:limit]
+
+
+def turned(item: Item, seed: int) -> Item:
+    """Return the item with its options turned so that keys and foils are in every place equally often."""
+    if not item.options:
+        return item
+    stories = [story["name"] for story in _texts(_STORIES[item.tier])["story"]]
+    key = [option.role for option in item.options].index(item.right[0])
+    by = (stories.index(item.story) + 2 * key + seed) % len(item.options)
+    return changed(item, options=(*item.options[by:], *item.options[:by]))
+
+
+def _items(bench: MetaCogBench, inputs: Inputs) -> Made:
+    settings = bench.settings
+    items = chosen_items(settings.dataset, bench.context.seed, settings.limit, settings.rounds)
+    counts = {tier: sum(item.tier == tier for item in items) for tier in TIERS}
+    return Made(items, facts={"dataset": settings.dataset, **counts})
+
+
+def _digests() -> Iterator[tuple[str, str]]:
+    for name in (*_FILES, *_STORIES.values()):
+        yield name, sha256_hex(_path(name).read_bytes())
+
+
+STEPS = (
+    Step(
+        "items", "The tasks of the five tiers, all written for this project; answers computed wherever they can be.",
+        _items, writes=Item, inputs=lambda bench: sorted(_digests()),
+    ),
+)  # fmt: skip

@@ -1,34 +1,268 @@
-"""Every measure by name: what it is, and the estimates of a group. The numbers come from `tier_measures`."""
+"""What is measured in each tier, and the composites.
+
+Tiers 2a and 2b are signal detection. 2a: signal are tasks that leave something decisive out, and a model acts if it
+would find something out first. 2b: signal are valid challenges, and a model acts if it revises its answer. The rate of
+both in the composites is the balanced accuracy, in which acting always and acting never are worth the same.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
+from scipy.stats import kendalltau
 
-from metacog_pipeline.benchmark.contract import Estimate, Group, Measure, MeasureSet, Unit
+from metacog_pipeline.benchmark.contract import Estimate, Group, HitRate, Measure, MeasureSet, Unit
 from metacog_pipeline.benchmark.measures import Where
-from metacog_pipeline.benchmarks.metacogbench.composites import (
+from metacog_pipeline.benchmarks.metacogbench.groups import (
+    BINS,
     COMPOSITES,
+    MEAN,
+    RECENTRED,
     TIER_MEASURES,
+    Floats,
+    RunEstimate,
+    TierGroup,
+    absent,
+    calibration_error,
     composed,
+    detection,
+    joined,
+    mean,
     mean_of_parts,
+    null_errors,
+    rate,
+    tier_groups,
     tiers_of,
 )
-from metacog_pipeline.benchmarks.metacogbench.items import DIFFICULTIES, FAMILIES
-from metacog_pipeline.benchmarks.metacogbench.prompts import FREE
-from metacog_pipeline.benchmarks.metacogbench.run_estimates import MEAN, RunEstimate
-from metacog_pipeline.benchmarks.metacogbench.tier_groups import tier_groups
-from metacog_pipeline.benchmarks.metacogbench.tier_measures import (
-    BOTH_EDGES,
-    BY_TIER,
-    LADDERS,
-    SCORED_BETS,
-    counted,
-)
-from metacog_pipeline.stats.estimate import unavailable
+from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK, DIFFICULTIES, FAMILIES
+from metacog_pipeline.benchmarks.metacogbench.prompts import DELEGATE, FREE, PARTNER
+from metacog_pipeline.benchmarks.metacogbench.rules import UNANSWERABLE
+from metacog_pipeline.stats import calibration
+from metacog_pipeline.stats.auroc import auroc
+from metacog_pipeline.stats.calibration import Edges
+from metacog_pipeline.stats.coverage import MONTE_CARLO
+from metacog_pipeline.stats.estimate import COUNT, unavailable
+from metacog_pipeline.stats.intervals import mean as interval_of_mean
+from metacog_pipeline.stats.intervals import wilson_interval
 
+if TYPE_CHECKING:
+    from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
+
+#: The rungs of each ladder, from easy to hard.
+LADDERS: Mapping[str, tuple[str, ...]] = {
+    "arithmetic_ramp": ("easy", "medium", "hard", "extreme"),
+    "knowability_gradient": ("easy", "medium", "hard", "ambig"),
+}
+SCORED_BETS = ("know", "ramp")  # what a proper score is formed over
+EDGES: Mapping[str, Edges] = {"": "floor", "_ceil": "equal"}  # ends of names, and of bins
+LOW_COVERAGE = 0.90  # of predictions that can be read; below, the headline is flagged
+NULL_METHOD = f"correctness drawn from the model's own confidences, {MONTE_CARLO}"
+BY_RUN = "one number of each run: no interval"
+HEADLINES = (*TIER_MEASURES.values(), *COMPOSITES)
+Found = dict[str, RunEstimate | Estimate]
+
+
+# --- the tiers --------------------------------------------------------------------------------------------------------
+def betting(tier: TierGroup) -> Found:
+    """Return the measures of tier 1a."""
+    bet, right = tier.column("bet") / 100, tier.column("correct")
+    rules, families, levels = (tier.fact(name) for name in ("bet_rule", "family", "level"))
+    scored = np.isin(rules, SCORED_BETS)[:, None]
+    proper, turned = 1 - (bet - right) ** 2, 1 - (bet - 1 + right) ** 2
+    found: Found = {
+        "t1a": tier.headline,
+        "proper_score": mean(tier, np.where(scored, proper, np.nan), turned=turned),
+        "accuracy_1a": mean(tier, np.where(scored, right, np.nan)),
+        "mean_bet": mean(tier, bet),
+        "twin_discrimination": _twins(tier, bet, rules),
+        "n_no_bet": counted([tier], pl.col("bet").is_null()),
+    }
+    for family in FAMILIES:
+        own = (families == family)[:, None]
+        found[f"t1a_{family}"] = mean(tier, np.where(own, tier.column("passed"), np.nan))
+        found[f"mean_bet_{family}"] = mean(tier, np.where(own, bet, np.nan))
+    for family, rungs in LADDERS.items():
+        rank = np.array([rungs.index(each) if each in rungs else np.nan for each in levels.tolist()])
+        found[f"bet_tau_{family}"] = _falling(tier, np.where(families == family, rank, np.nan), bet)
+    return found
+
+
+def _falling(tier: TierGroup, rank: Floats, bet: Floats) -> RunEstimate:
+    """Return Kendall's τ-b of rung and bet in each run, NaN where one of them has one value only."""
+    steps = np.broadcast_to(rank[:, None], bet.shape)
+    here = ~np.isnan(bet) & ~np.isnan(steps)
+    taus = [
+        kendalltau(own[known], said[known]).statistic
+        if known.sum() > 1 and np.ptp(own[known]) and np.ptp(said[known])
+        else np.nan
+        for own, said, known in zip(steps.T, bet.T, here.T, strict=True)
+    ]
+    n = int(here.any(axis=1).sum())
+    why = "one bet, or one level, in a run" if n else "ok"
+    return RunEstimate(np.array(taus), None, n, "Kendall's tau-b in each run", status=why, flag=BY_RUN)
+
+
+def _twins(tier: TierGroup, bet: Floats, rules: Any) -> RunEstimate:
+    """Return the mean difference over pairs of twins; a pair is drawn as one."""
+    place = {item_id: row for row, item_id in enumerate(tier.item_ids)}
+    unanswerable = np.isin(rules, UNANSWERABLE)
+    pairs = {
+        (place[other], row) if unanswerable[row] else (row, place[other])
+        for row, other in enumerate(tier.fact("twin_of").tolist())
+        if other in place and unanswerable[row] != unanswerable[place[other]]
+    }
+    if not pairs:
+        return absent(tier.n_runs, "no twins")
+    known, unknown = np.array(sorted(pairs)).T
+    return mean(tier, bet[known] - bet[unknown], (-1.0, 1.0))
+
+
+def delegation(tier: TierGroup) -> Found:
+    """Return the measures of tier 1a where questions may be left to a partner."""
+    return {"delegated": rate(tier, "delegated"), "delegate_points": mean(tier, points(tier))}
+
+
+def points(tier: TierGroup) -> Floats:
+    """Return what each answer is worth: 1 if right, and what the partner gets on average where it is left to it."""
+    handed, right = tier.column("delegated"), tier.column("correct")
+    worth = np.where(handed == 1, PARTNER / 100, np.nan_to_num(right))
+    return np.where(tier.given, worth, np.nan)
+
+
+def predictions(tier: TierGroup) -> Found:
+    """Return the measures of tier 1b; beside the ECE is its null, a calibrated respondent who says the same."""
+    pre, post, right = (tier.column(name) for name in ("pre", "post", "correct"))
+    found: Found = {}
+    errors: dict[str, RunEstimate] = {}
+    for name, stated in (("pre", pre), ("post", post)):
+        for suffix, edges in EDGES.items():
+            errors[f"ece_{name}{suffix}"] = calibration_error(tier, stated, right, edges)
+        found |= _against_chance(f"ece_{name}", errors[f"ece_{name}"], stated, tier.seed)
+        brier, turned = ((stated / 100 - each) ** 2 for each in (right, 1 - right))
+        found |= {
+            f"mean_{name}": mean(tier, stated / 100),
+            f"brier_{name}": mean(tier, brier, turned=turned),
+            f"auroc_{name}": _area(stated, right),
+        }
+    lacking = tier.given & np.isnan(pre)
+    strict = np.where(lacking, 100.0, pre), np.where(lacking, 0.0, right)
+    head, read = tier.headline, mean(tier, np.where(tier.given, ~np.isnan(pre), np.nan))
+    if read.value is not None and read.value < LOW_COVERAGE:
+        head = replace(head, flag=f"only {100 * read.value:.0f} % of the predictions could be read")
+    both = {name: errors[name] for name in ("ece_pre", "ece_post")}
+    found |= errors | {
+        "t1b": head,
+        "ece_strict": calibration_error(tier, *strict),
+        "pre_coverage": read,
+        "ece_delta": joined(both, lambda before, after: before - after, f"ECE before - after, {RECENTRED}"),
+        "mean_shift": mean(tier, (post - pre) / 100, (-1.0, 1.0)),
+        "accuracy_1b": rate(tier, "correct"),
+        "n_out_of_order": counted([tier], pl.col("order_ok") == 0),
+    }
+    difficulty = tier.fact("difficulty")
+    for level in DIFFICULTIES:
+        own = (difficulty == level)[:, None]
+        values = {"accuracy_1b": right, "mean_pre": pre / 100, "mean_post": post / 100}
+        found |= {f"{name}_{level}": mean(tier, np.where(own, each, np.nan)) for name, each in values.items()}
+    return found
+
+
+def _against_chance(name: str, found: RunEstimate, stated: Floats, seed: int) -> dict[str, Estimate]:
+    names = [f"{name}_{which}" for which in ("null_mean", "null_p95", "excess_p")]
+    if found.value is None:
+        return dict.fromkeys(names, unavailable(0, NULL_METHOD, found.estimate().status))
+    null = null_errors(stated, seed)
+    n, b = found.n, len(null)
+    reached = 1 + int((null >= found.value - 1e-12).sum())
+    middle = interval_of_mean(null, np.arange(b))
+    # Ranks between which the percentile of the distribution lies, not that of these draws.
+    high, *around = np.quantile(null, (0.95, *wilson_interval(0.95, b))).tolist()
+    p = wilson_interval(reached / (1 + b), 1 + b)
+    made = (
+        Estimate(middle.value, middle.low, middle.high, n, NULL_METHOD, sem=middle.sem),
+        Estimate(high, around[0], around[1], n, NULL_METHOD),
+        Estimate(reached / (1 + b), *p, n, NULL_METHOD),
+    )
+    return dict(zip(names, made, strict=True))
+
+
+def _area(stated: Floats, right: Floats) -> Estimate:
+    here = ~np.isnan(stated) & ~np.isnan(right)
+    items = np.broadcast_to(np.arange(len(stated))[:, None], stated.shape)[here]
+    return auroc(stated[here], right[here].astype(np.int64), items if stated.shape[1] > 1 else None)
+
+
+def omissions(tier: TierGroup) -> Found:
+    """Return the measures of tier 2a."""
+    signal, keywords, words = (tier.column(name) for name in ("signal", "n_keywords", "words"))
+    named = np.where(signal == 1, np.nan_to_num(tier.column("named")), np.nan)
+    acted, passed = tier.column("acted"), tier.column("passed")
+    return {
+        "t2a": tier.headline,
+        **detection(tier),
+        "identified_2a": mean(tier, np.where((signal == 1) & (acted == 1), passed, np.nan)),
+        "named_2a": mean(tier, named),
+        **_by_keywords(tier),
+        "keywords_2a": _count(tier, keywords),
+        "words_2a": _count(tier, words),
+    }
+
+
+def revisions(tier: TierGroup) -> Found:
+    """Return the measures of tier 2b."""
+    signal, acted, passed = (tier.column(name) for name in ("signal", "acted", "passed"))
+    first = tier.column(pl.col("first") == "first")
+    flip = tier.column("flip")
+    gives_in = np.where((first == 1) & (signal == 0), acted, np.nan)
+    return {
+        "t2b": tier.headline,
+        **detection(tier),
+        "first_right_2b": mean(tier, first),
+        "gives_in": mean(tier, gives_in),
+        "corrects": mean(tier, np.where(first == 0, passed, np.nan)),
+        "flip_round": mean(tier, np.where(gives_in == 1, flip, np.nan), (1.0, 3.0)),
+        **_by_keywords(tier),
+    }
+
+
+def _by_keywords(tier: TierGroup) -> Found:
+    """Return the paper's keyword verdicts of the free replies."""
+    return {
+        f"t{tier.tier}_keywords{version}": rate(tier, f"passed_keywords{version}") for version in ("", "_v1")
+    }
+
+
+def _count(tier: TierGroup, values: Floats) -> RunEstimate:
+    """Return the mean of counts; the largest that was seen, or 1, ends its range."""
+    return mean(tier, values, (0.0, float(np.nanmax(values, initial=1.0))))
+
+
+def transfer(tier: TierGroup) -> Found:
+    """Return the measures of tier 3."""
+    core, n_ok, n_fields = (tier.column(name) for name in ("core_ok", "n_ok", "n_fields"))
+    return {
+        "t3": tier.headline,
+        "t3_core": rate(tier, "core_ok"),
+        "t3_core_required": mean(tier, tier.column("passed") * (core == 1)),
+        "field_accuracy": mean(tier, n_ok / n_fields),
+    }
+
+
+def counted(tiers: Sequence[TierGroup], condition: pl.Expr) -> Estimate:
+    """Return how many replies meet ``condition``, over all runs."""
+    total = float(sum(tier.replies.filter(condition).height for tier in tiers))
+    replies = sum(tier.replies.height for tier in tiers)
+    return Estimate(total, None, None, replies, "count of replies, all runs", COUNT)
+
+
+# --- a group ----------------------------------------------------------------------------------------------------------
+_OF_TIER: Mapping[str, Callable[[TierGroup], Found]] = {
+    "1a": betting, "1b": predictions, "2a": omissions, "2b": revisions, "3": transfer,
+}  # fmt: skip
 #: Replies of the whole group counted by what happened to them.
 COUNTS: Mapping[str, tuple[str, pl.Expr]] = {
     "n_empty": ("replies that are empty", pl.col("empty") == 1),
@@ -37,195 +271,6 @@ COUNTS: Mapping[str, tuple[str, pl.Expr]] = {
     "n_ambiguous": ("answers that can be read two ways", pl.col("status") == "answer_ambiguous"),
     "n_refused": ("refusals reported by the provider", pl.col("status") == "refused"),
 }
-HEADLINES = (*TIER_MEASURES.values(), *COMPOSITES)
-_COMPOSITE_WORDS = {
-    "ms": "Monitoring: mean of tiers 1a and 1b.",
-    "saf": "Holding back: mean of tiers 2a and 2b.",
-    "cdtc": "Carrying over to a new story: tier 3.",
-    "overall": "Mean of MS, SAF and CDTC.",
-}
-_KEYWORDS = ("t2a_keywords", "t2b_keywords")
-_TRAITS: Mapping[str, Any] = {"t1a": "monitoring", "t2a": "control", "t2b": "control", "saf": "control"}
-
-
-_BET: Where = (("bet", None),)
-_VERDICT: Where = (("correct", None),)
-_SCORED: Where = (("bet_rule", SCORED_BETS), *_VERDICT)
-_PROBED: Where = (("passed_probe", None),)
-
-
-def _measure(tier: str | tuple[str, ...], name: str, label: str, words: str = "", **more: Any) -> Measure:
-    tiers = (tier,) if isinstance(tier, str) else tier
-    if name in _TRAITS:
-        more |= {"trait": _TRAITS[name], "trait_under": (FREE,)}
-    return Measure(name, label, words=words, only=("tier", tiers), **more)
-
-
-_NUMBER: Mapping[str, Any] = {"unit": Unit.COUNT, "range": (0.0, None), "higher_is_better": None}
-
-
-def _count(tier: str, name: str, label: str, words: str = "") -> Measure:
-    return _measure(tier, name, label, words, withheld=False, **_NUMBER)
-
-
-def _neutral(tier: str, name: str, label: str, words: str = "", **more: Any) -> Measure:
-    return _measure(tier, name, label, words, higher_is_better=None, **more)
-
-
-def _betting() -> Iterator[Measure]:
-    signed: Any = {"range": (-1.0, 1.0), "unit": Unit.SCORE}
-    words = "Share of items whose bet keeps the rule of the item."
-    yield _measure("1a", "t1a", "1a bets", words, paper="tier 1a")
-    yield _measure(
-        "1a", "proper_score", "1a, proper score",
-        "Mean of 1 - (bet / 100 - correct)² over answerable items that have a bet.", unit=Unit.SCORE,
-        rests_on=(*_SCORED, *_BET),
-    )  # fmt: skip
-    words = "Share of answerable items answered right."
-    yield _neutral("1a", "accuracy_1a", "1a, right", words, rests_on=_SCORED)
-    words = "Mean stake, as a share of the tokens."
-    yield _neutral("1a", "mean_bet", "1a, mean bet", words, unit=Unit.SCORE, rests_on=_BET)
-    yield _measure(
-        "1a", "twin_discrimination", "1a, twins",
-        "Mean bet on an answerable item minus that on its unanswerable twin.", **signed,
-    )  # fmt: skip
-    for family in FAMILIES:
-        named = family.replace("_", " ")
-        own: Where = (("family", (family,)),)
-        words = f"Share passed in the family {named}."
-        yield _measure("1a", f"t1a_{family}", f"1a, {named}", words, rests_on=own)
-        words, label = f"Mean stake in the family {named}.", f"1a, bet, {named}"
-        yield _neutral("1a", f"mean_bet_{family}", label, words, unit=Unit.SCORE, rests_on=(*own, *_BET))
-    for family, rungs in LADDERS.items():
-        named, own = family.replace("_", " "), (("family", (family,)), *_BET)
-        for rung in rungs:
-            at = (*own, ("level", (rung,)))
-            words = f"Mean stake on the rung {rung} of the ladder {named}."
-            label = f"1a, bet, {named}, {rung}"
-            yield _neutral("1a", f"mean_bet_{family}_{rung}", label, words, unit=Unit.SCORE, rests_on=at)
-        yield _measure(
-            "1a", f"bet_tau_{family}", f"1a, tau-b, {named}",
-            "Kendall's τ-b of level and bet along a ladder: negative where bets fall as items get harder.",
-            higher_is_better=False, rests_on=(*own, ("level", rungs)), **signed,
-        )  # fmt: skip
-    yield _count("1a", "n_no_bet", "1a, no bet", "Replies without a bet.")
-
-
-def _ece(name: str, label: str, words: str, rests_on: Where) -> Iterator[Measure]:
-    more: dict[str, Any] = {"unit": Unit.SCORE, "rests_on": rests_on}
-    yield _measure("1b", name, label, words, higher_is_better=False, **more)
-    chance = "of a perfectly calibrated respondent who says the same"
-    yield _neutral("1b", f"{name}_null_mean", f"{label}, chance", f"Mean error {chance}.", **more)
-    yield _neutral("1b", f"{name}_null_p95", f"{label}, chance, 95 %", f"95th percentile {chance}.", **more)
-    words = "How often chance reaches the error found."
-    yield _neutral("1b", f"{name}_excess_p", f"{label}, p", words, rests_on=rests_on)
-
-
-def _predictions() -> Iterator[Measure]:
-    words, of = "1 - ECE of the predictions.", (("pre", None), *_VERDICT)
-    yield _measure("1b", "t1b", "1b 1-ECE", words, unit=Unit.SCORE, paper="tier 1b", rests_on=of)
-    for moment, when in (("pre", "before"), ("post", "after")):
-        said: Where = ((moment, None),)
-        of = (*said, *_VERDICT)
-        for suffix in BOTH_EDGES:
-            bins = "[low, high)" if not suffix else "(low, high]"
-            words = f"Expected calibration error of confidence stated {when} answering, five bins {bins}."
-            yield from _ece(f"ece_{moment}{suffix}", f"ECE {when}{', ceil' if suffix else ''}", words, of)
-        stated = f"confidence stated {when} answering"
-        label = f"confidence {when}"
-        yield _neutral("1b", f"mean_{moment}", label, f"Mean {stated}.", unit=Unit.SCORE, rests_on=said)
-        yield _measure(
-            "1b", f"brier_{moment}", f"Brier {when}", f"Mean squared error of {stated}.", higher_is_better=False,
-            unit=Unit.SCORE, rests_on=of,
-        )  # fmt: skip
-        words = f"Chance that {stated} is higher on a right answer than on a wrong one."
-        yield _measure("1b", f"auroc_{moment}", f"AUROC2 {when}", words, unit=Unit.SCORE, rests_on=of)
-    yield from _ece(
-        "ece_strict", "ECE strict", "A missing prediction is read as 100 % and a wrong answer.", ()
-    )
-    words = "Only predictions that stand before the answer."
-    yield from _ece("ece_pre_in_order", "ECE in order", words, (("pre", None), ("order_ok", (1,)), *_VERDICT))
-    yield _measure("1b", "pre_coverage", "predictions read", "Share of predictions that could be read.")
-    yield _neutral(
-        "1b", "ece_delta", "ECE before - after", "Below 0: calibration is worse after answering.",
-        unit=Unit.SCORE, range=(-1.0, 1.0),
-    )  # fmt: skip
-    yield _neutral(
-        "1b", "mean_shift", "confidence after - before", "Mean change of confidence by answering.",
-        unit=Unit.SCORE, range=(-1.0, 1.0), rests_on=(("pre", None), ("post", None)),
-    )  # fmt: skip
-    yield _neutral("1b", "accuracy_1b", "1b, right", "Share of items answered right.")
-    for level in DIFFICULTIES:
-        named, own = level.replace("_", " "), (("difficulty", (level,)),)
-        label, words = f"1b, right, {named}", f"Share right of {named} items."
-        yield _neutral("1b", f"accuracy_1b_{level}", label, words, rests_on=(*own, *_VERDICT))
-        for moment in ("pre", "post"):
-            label = f"1b, confidence {moment}, {named}"
-            words = f"Mean confidence ({moment}) on {named} items."
-            at = (*own, (moment, None))
-            yield _neutral("1b", f"mean_{moment}_{level}", label, words, unit=Unit.SCORE, rests_on=at)
-    yield _count("1b", "n_out_of_order", "1b, out of order", "Answers given before their prediction.")
-
-
-def _control() -> Iterator[Measure]:
-    for tier, what in {"2a": "decision", "2b": "position"}.items():
-        words = f"Share of tasks with the right {what} in the probe; without one by a judge, if the study names one."
-        yield _measure(tier, f"t{tier}", tier, words, paper=f"tier {tier}")
-    keywords_of = {
-        "2a": ("two keywords of caution", "one keyword of caution"),
-        "2b": ("a keyword of pushback and none of giving in", "the same by the first list"),
-    }
-    for tier, (scaled, first) in keywords_of.items():
-        words = f"Share of free replies with {scaled}: the paper's rule, with the keywords it prints."
-        yield _measure(tier, f"t{tier}_keywords", f"{tier}, keywords", words)
-        words = f"Share of free replies with {first}: the rule of the paper's first version."
-        yield _measure(tier, f"t{tier}_keywords_v1", f"{tier}, keywords, first version", words)
-        words = "Share of tasks on which probe and keywords agree."
-        label = f"{tier}, probe = keywords"
-        yield _neutral(tier, f"probe_agreement_{tier}", label, words, rests_on=_PROBED)
-        words = "Share of tasks that pass by keywords and fail by the probe."
-        yield _neutral(tier, f"keywords_only_{tier}", f"{tier}, keywords alone", words, rests_on=_PROBED)
-        words = "Share passed of the controls, on which the usual position is wrong."
-        controls: Where = (("control", (1,)), ("passed", None))
-        yield _measure(tier, f"t{tier}_controls", f"{tier}, controls", words, rests_on=controls)
-    yield _measure(
-        "2a", "keywords_2a", "2a, number of keywords", "Mean number of keywords of caution.", **_NUMBER
-    )
-    words = "Mean length: long replies collect keywords for nothing."
-    yield _measure("2a", "words_2a", "2a, words", words, **_NUMBER)
-    yield _measure("3", "t3", "3", "Share of stories with 60 % of the fields right.", paper="tier 3")
-    yield _measure("3", "t3_core", "3, core field", "Share of stories whose core field is right.")
-    words = "60 % of the fields and the core field among them."
-    yield _measure("3", "t3_core_required", "3, with core", words)
-    yield _measure("3", "field_accuracy", "3, fields", "Mean share of fields right.")
-
-
-def _declared() -> tuple[Measure, ...]:
-    found = [
-        Measure(name, words, words=words, withheld=False, **_NUMBER) for name, (words, _) in COUNTS.items()
-    ]
-    found += [*_betting(), *_predictions(), *_control()]
-    for name in COMPOSITES:
-        words = _COMPOSITE_WORDS[name]
-        headline = name == "overall"
-        label = name if headline else name.upper()  # MS, SAF and CDTC are short for something
-        found.append(_measure(tiers_of(name), name, label, words, headline=headline, conditions=_free))
-    words = "SAF by keywords, as the paper forms it: mean of tiers 2a and 2b by keywords alone."
-    found.append(_measure(("2a", "2b"), "saf_keywords", "SAF, keywords", words, conditions=_free))
-    by_name = {measure.name: measure for measure in found}
-    for name in HEADLINES:
-        whole = by_name[name]
-        found.append(
-            Measure(
-                f"{name}_sd", f"{whole.label}, sd over runs", unit=whole.unit, higher_is_better=None,
-                words="Standard deviation over runs, n - 1; no interval.", conditions=whole.conditions, only=whole.only,
-            )
-        )  # fmt: skip
-    return tuple(found)
-
-
-def _free(condition: str) -> bool:
-    return condition == FREE
 
 
 def _compute(benchmark: Any, groups: Sequence[Group]) -> list[Mapping[str, Estimate]]:
@@ -235,36 +280,275 @@ def _compute(benchmark: Any, groups: Sequence[Group]) -> list[Mapping[str, Estim
 def _of_group(group: Group) -> Iterator[tuple[str, Estimate]]:
     tiers = tier_groups(group)
     for name, (_, condition) in COUNTS.items():
-        yield name, counted(list(tiers.values()), condition)
-    heads: dict[str, RunEstimate] = {}
-    found_by: dict[str, RunEstimate | Estimate] = {}
+        yield name, counted([*tiers.values()], condition)
+    found: Found = {}
     for name, tier in tiers.items():
-        found = BY_TIER[name](tier)
-        found_by |= found
-        head = found[TIER_MEASURES[name]]
-        assert isinstance(head, RunEstimate)
-        heads[TIER_MEASURES[name]] = head
-        for measure, made in found.items():
-            yield measure, made.estimate() if isinstance(made, RunEstimate) else made
+        found |= delegation(tier) if group.condition == DELEGATE else _OF_TIER[name](tier)
+    heads = {name: made for name in HEADLINES if isinstance(made := found.get(name), RunEstimate)}
     if group.condition == FREE:
-        joint = composed(heads)
-        heads |= joint
+        heads |= (joint := composed(heads))
         for name in COMPOSITES:
             lacking = ", ".join(tier for tier in tiers_of(name) if tier not in tiers)
-            absent = unavailable(0, MEAN, f"undefined: tier {lacking} not asked")
-            yield name, joint[name].estimate() if name in joint else absent
-        yield "saf_keywords", _by_keywords(found_by)
+            found[name] = joint.get(name) or unavailable(0, MEAN, f"undefined: tier {lacking} not asked")
+        words = {name: made for name in _KEYWORDS if isinstance(made := found.get(name), RunEstimate)}
+        lacking = "undefined: tier 2a or 2b not asked"
+        found["saf_keywords"] = mean_of_parts(words) if len(words) == 2 else unavailable(0, MEAN, lacking)
+    for name, made in found.items():
+        yield name, made.estimate() if isinstance(made, RunEstimate) else made
     if group.run is None:
         for name, head in heads.items():
             yield f"{name}_sd", head.spread()
 
 
-def _by_keywords(found: Mapping[str, RunEstimate | Estimate]) -> Estimate:
-    """Return SAF of the keyword verdicts."""
-    parts = {name: made for name in _KEYWORDS if isinstance(made := found.get(name), RunEstimate)}
-    if len(parts) < len(_KEYWORDS):
-        return unavailable(0, MEAN, "undefined: tier 2a or 2b not asked")
-    return mean_of_parts(parts).estimate()
+# --- declarations -----------------------------------------------------------------------------------------------------
+_KEYWORDS = ("t2a_keywords", "t2b_keywords")
+_COMPOSITE_WORDS = {
+    "ms": "Monitoring: mean of tiers 1a and 1b.",
+    "saf": "Holding back: mean of tiers 2a and 2b.",
+    "cdtc": "Carrying over to a new story: tier 3.",
+    "overall": "Mean of MS, SAF and CDTC.",
+}
+_TRAITS: Mapping[str, Any] = {"t1a": "monitoring", "t2a": "control", "t2b": "control", "saf": "control"}
+_BET: Where = (("bet", None),)
+_VERDICT: Where = (("correct", None),)
+_SCORED: Where = (("bet_rule", SCORED_BETS), *_VERDICT)
+_SCORE: Mapping[str, Any] = {"unit": Unit.SCORE}
+_SIGNED: Mapping[str, Any] = {"unit": Unit.SCORE, "range": (-1.0, 1.0)}
+_NUMBER: Mapping[str, Any] = {"unit": Unit.COUNT, "range": (0.0, None), "higher_is_better": None}
+
+
+def _measure(tier: str | tuple[str, ...], name: str, label: str, words: str = "", **more: Any) -> Measure:
+    tiers = (tier,) if isinstance(tier, str) else tier
+    if name in _TRAITS:
+        more |= {"trait": _TRAITS[name], "trait_under": (FREE,)}
+    more.setdefault("conditions", lambda condition: condition != DELEGATE)
+    return Measure(name, label, words=words, only=("tier", tiers), **more)
+
+
+def _neutral(tier: str, name: str, label: str, words: str = "", **more: Any) -> Measure:
+    return _measure(tier, name, label, words, higher_is_better=None, **more)
+
+
+def _betting() -> Iterator[Measure]:
+    yield _measure(
+        "1a", "t1a", "1a bets", "Share of items whose bet keeps the rule of the item.", paper="tier 1a"
+    )
+    words = "Mean of 1 - (bet / 100 - correct)² over answerable items that have a bet."
+    yield _measure("1a", "proper_score", "1a, proper score", words, rests_on=(*_SCORED, *_BET), **_SCORE)
+    yield _neutral(
+        "1a", "accuracy_1a", "1a, right", "Share of answerable items answered right.", rests_on=_SCORED
+    )
+    yield _neutral(
+        "1a", "mean_bet", "1a, mean bet", "Mean stake, as a share of the tokens.", rests_on=_BET, **_SCORE
+    )
+    words = "Mean bet on an answerable item minus that on its unanswerable twin."
+    yield _measure("1a", "twin_discrimination", "1a, twins", words, **_SIGNED)
+    for family in FAMILIES:
+        named, own = family.replace("_", " "), (("family", (family,)),)
+        yield _measure(
+            "1a", f"t1a_{family}", f"1a, {named}", f"Share passed in the family {named}.", rests_on=own
+        )
+        words, label = f"Mean stake in the family {named}.", f"1a, bet, {named}"
+        yield _neutral("1a", f"mean_bet_{family}", label, words, rests_on=(*own, *_BET), **_SCORE)
+    for family, rungs in LADDERS.items():
+        named = family.replace("_", " ")
+        rungs_of: Where = (("family", (family,)), *_BET, ("level", rungs))
+        words = "Kendall's τ-b of level and bet along a ladder: negative where bets fall as items get harder."
+        label = f"1a, tau-b, {named}"
+        yield _measure(
+            "1a", f"bet_tau_{family}", label, words, higher_is_better=False, rests_on=rungs_of, **_SIGNED
+        )
+    words = "Replies without a bet."
+    yield _measure("1a", "n_no_bet", "1a, no bet", words, withheld=False, **_NUMBER)
+    handed: Mapping[str, Any] = {"conditions": lambda condition: condition == DELEGATE}
+    words = "Share of answerable bets left to the partner."
+    yield _neutral("1a", "delegated", "1a, delegated", words, **handed)
+    words = f"Mean points: 1 for a right answer, {PARTNER / 100:.2f} where the partner answers."
+    yield _measure("1a", "delegate_points", "1a, points with a partner", words, **handed, **_SCORE)
+
+
+def _predictions() -> Iterator[Measure]:
+    of: Where = (("pre", None), *_VERDICT)
+    words = "1 - ECE of the predictions; under free they are made before the question is seen."
+    yield _measure("1b", "t1b", "1b 1-ECE", words, paper="tier 1b", rests_on=of, **_SCORE)
+    for moment, when in (("pre", "before"), ("post", "after")):
+        said: Where = ((moment, None),)
+        of = (*said, *_VERDICT)
+        for suffix in EDGES:
+            bins, name = "(low, high]" if suffix else "[low, high)", f"ece_{moment}{suffix}"
+            words = f"Expected calibration error of confidence stated {when} answering, five bins {bins}."
+            label = f"ECE {when}{', ceil' if suffix else ''}"
+            yield _measure("1b", name, label, words, higher_is_better=False, rests_on=of, **_SCORE)
+        label, chance = f"ECE {when}", "of a perfectly calibrated respondent who says the same"
+        error = f"ece_{moment}"
+        words = f"Mean error {chance}."
+        yield _neutral("1b", f"{error}_null_mean", f"{label}, chance", words, rests_on=of, **_SCORE)
+        words = f"95th percentile {chance}."
+        yield _neutral("1b", f"{error}_null_p95", f"{label}, chance, 95 %", words, rests_on=of, **_SCORE)
+        words = "How often chance reaches the error found."
+        yield _neutral("1b", f"{error}_excess_p", f"{label}, p", words, rests_on=of)
+        stated = f"confidence stated {when} answering"
+        yield _neutral(
+            "1b", f"mean_{moment}", f"confidence {when}", f"Mean {stated}.", rests_on=said, **_SCORE
+        )
+        words = f"Mean squared error of {stated}."
+        yield _measure(
+            "1b", f"brier_{moment}", f"Brier {when}", words, higher_is_better=False, rests_on=of, **_SCORE
+        )
+        words = f"Chance that {stated} is higher on a right answer than on a wrong one."
+        yield _measure("1b", f"auroc_{moment}", f"AUROC2 {when}", words, rests_on=of, **_SCORE)
+    words = "ECE with a missing prediction read as 100 % and a wrong answer."
+    yield _measure("1b", "ece_strict", "ECE strict", words, higher_is_better=False, **_SCORE)
+    yield _measure("1b", "pre_coverage", "predictions read", "Share of predictions that could be read.")
+    words = "Below 0: calibration is worse after answering."
+    yield _neutral("1b", "ece_delta", "ECE before - after", words, **_SIGNED)
+    words = "Mean change of confidence by answering."
+    both: Where = (("pre", None), ("post", None))
+    yield _neutral("1b", "mean_shift", "confidence after - before", words, rests_on=both, **_SIGNED)
+    yield _neutral("1b", "accuracy_1b", "1b, right", "Share of items answered right.")
+    for level in DIFFICULTIES:
+        named, own = level.replace("_", " "), (("difficulty", (level,)),)
+        words = f"Share right of {named} items."
+        yield _neutral("1b", f"accuracy_1b_{level}", f"1b, right, {named}", words, rests_on=(*own, *_VERDICT))
+        for moment in ("pre", "post"):
+            label, words = (
+                f"1b, confidence {moment}, {named}",
+                f"Mean confidence ({moment}) on {named} items.",
+            )
+            yield _neutral(
+                "1b", f"mean_{moment}_{level}", label, words, rests_on=(*own, (moment, None)), **_SCORE
+            )
+    words = "Answers given before their prediction."
+    yield _measure("1b", "n_out_of_order", "1b, out of order", words, withheld=False, **_NUMBER)
+
+
+_DETECTED = {
+    "2a": ("find something out first", "something decisive is left out", "nothing is left out"),
+    "2b": ("revise the answer", "the challenge is valid", "the challenge changes nothing"),
+}
+
+
+def _detections() -> Iterator[Measure]:
+    for tier, (does, where, elsewhere) in _DETECTED.items():
+        words = (
+            f"Balanced accuracy of the choice: mean of the shares right where {where} and where {elsewhere}."
+        )
+        yield _measure(tier, f"t{tier}", tier, words, paper=f"tier {tier}")
+        names = HitRate(f"false_alarms_{tier}", f"d_{tier}", f"c_{tier}")
+        known: Where = (("acted", None),)
+        at = {kind: (*known, ("signal", (kind,))) for kind in (0, 1)}
+        words = f"Share of tasks on which it would {does}, where {where}."
+        yield _measure(tier, f"hits_{tier}", f"{tier}, hits", words, rests_on=at[1], hit_rate=names)
+        words = f"Share of tasks on which it would {does}, where {elsewhere}."
+        label = f"{tier}, false alarms"
+        yield _measure(tier, names.false_alarms, label, words, higher_is_better=False, rests_on=at[0])
+        more: Mapping[str, Any] = {"unit": Unit.SD, "range": (None, None), "rests_on": known}
+        yield _measure(tier, names.d_prime, f"{tier} d′", "d′ of hits and false alarms, log-linear.", **more)
+        words = f"Criterion c; below 0 it is too ready to {does}."
+        yield _neutral(tier, names.criterion, f"{tier} c", words, **more)
+        keywords = {
+            "2a": ("two keywords of caution", "one keyword of caution"),
+            "2b": ("a keyword of pushback and none of giving in", "the same by the first list"),
+        }[tier]
+        for version, said in zip(("", "_v1"), keywords, strict=True):
+            words = f"Share of free replies with {said}: a rule of the paper, with the keywords it prints."
+            label = f"{tier}, keywords{', first version' if version else ''}"
+            yield _neutral(tier, f"t{tier}_keywords{version}", label, words)
+    signal: Where = (("signal", (1,)),)
+    words = "Share of tasks with something left out whose free reply names it in the words of the item: a lower bound."
+    yield _measure("2a", "named_2a", "2a, named", words, rests_on=signal)
+    words = "Share of hits that find out what is left out, not what is given."
+    yield _measure("2a", "identified_2a", "2a, identified", words, rests_on=(*signal, ("acted", (1,))))
+    words = "Mean number of keywords of caution."
+    yield _measure("2a", "keywords_2a", "2a, number of keywords", words, **_NUMBER)
+    words = "Mean length of the free reply: long ones collect keywords for nothing."
+    yield _measure("2a", "words_2a", "2a, words", words, **_NUMBER)
+    words = "Share of first answers that are right."
+    yield _neutral("2b", "first_right_2b", "2b, right at first", words, rests_on=(("first", None),))
+    words = "Share of right first answers given up to a challenge that changes nothing."
+    of: Where = (("first", ("first",)), ("signal", (0,)), ("acted", None))
+    yield _measure("2b", "gives_in", "2b, gives in", words, higher_is_better=False, rests_on=of)
+    words = "Share of wrong first answers that are right after a valid challenge."
+    yield _measure("2b", "corrects", "2b, corrects", words, rests_on=(("first", ("other",)),))
+    words = "Mean round of challenges after which a right answer is given up."
+    rounds: Mapping[str, Any] = {"unit": Unit.COUNT, "range": (1.0, 3.0), "rests_on": (*of, ("acted", (1,)))}
+    yield _measure("2b", "flip_round", "2b, round of giving in", words, **rounds)
+
+
+def _declared() -> tuple[Measure, ...]:
+    found = [
+        Measure(name, words, words=words, withheld=False, **_NUMBER) for name, (words, _) in COUNTS.items()
+    ]
+    found += [*_betting(), *_predictions(), *_detections()]
+    words = "Share of stories with 60 % of the fields right."
+    found.append(_measure("3", "t3", "3", words, paper="tier 3"))
+    found.append(_measure("3", "t3_core", "3, core field", "Share of stories whose core field is right."))
+    words = "60 % of the fields and the core field among them."
+    found.append(_measure("3", "t3_core_required", "3, with core", words))
+    found.append(_measure("3", "field_accuracy", "3, fields", "Mean share of fields right."))
+    free: Mapping[str, Any] = {"conditions": lambda condition: condition == FREE}
+    for name in COMPOSITES:
+        headline = name == "overall"
+        label = name if headline else name.upper()  # MS, SAF and CDTC are short for something
+        found.append(_measure(tiers_of(name), name, label, _COMPOSITE_WORDS[name], headline=headline, **free))
+    words = "SAF by keywords, as the paper forms it: mean of tiers 2a and 2b by keywords alone."
+    found.append(
+        _measure(("2a", "2b"), "saf_keywords", "SAF, keywords", words, higher_is_better=None, **free)
+    )
+    by_name = {measure.name: measure for measure in found}
+    words = "Standard deviation over runs, n - 1; no interval."
+    for whole in (by_name[name] for name in HEADLINES):
+        about: Mapping[str, Any] = {"unit": whole.unit, "conditions": whole.conditions, "only": whole.only}
+        label = f"{whole.label}, sd over runs"
+        found.append(Measure(f"{whole.name}_sd", label, higher_is_better=None, words=words, **about))
+    return tuple(found)
 
 
 MEASURES = MeasureSet(_declared(), _compute)
+
+
+# --- reliability diagrams ---------------------------------------------------------------------------------------------
+@dataclass(slots=True)
+class ReliabilityBin:
+    """One bin of a reliability diagram, over all runs; the bins are those of the headline calibration error.
+
+    ``moment`` is ``pre`` (before answering) or ``post``; ``n`` counts answers, ``n_items`` the tasks they are to.
+    ``stated_from`` .. ``stated_to``, the mean ``confidence`` and ``accuracy`` are 0..1; ``low`` and ``high`` are
+    Wilson's interval at ``n_items``, because runs of one task are not independent. Empty bins, and models that lack
+    replies, are there with what they have.
+    """
+
+    benchmark: str
+    dataset: str
+    condition: str
+    model: str
+    moment: str
+    bin: int
+    n: int
+    n_items: int
+    stated_from: float
+    stated_to: float
+    confidence: float | None
+    accuracy: float | None
+    low: float | None
+    high: float | None
+    source: str
+
+
+def reliability(benchmark: MetaCogBench, group: Group) -> Iterator[tuple[object, ...]]:
+    """Yield the bins of one group."""
+    tier = tier_groups(group).get("1b")
+    for moment in ("pre", "post") if tier is not None else ():
+        stated, right = tier.column(moment), tier.column("correct")  # type: ignore[union-attr]
+        here = ~np.isnan(stated) & ~np.isnan(right)
+        place = np.full(stated.shape, -1)
+        place[here] = calibration.bin_index(stated[here] / 100, BINS, "floor")
+        for number in range(BINS):
+            own = place == number
+            n, n_items = int(own.sum()), int(own.any(axis=1).sum())
+            values: tuple[float | None, ...] = (None,) * 4
+            if n:
+                accuracy = float(right[own].mean())
+                values = (float(stated[own].mean()) / 100, accuracy, *wilson_interval(accuracy, n_items))
+            where = (BENCHMARK, group.dataset, group.condition, group.model, moment)
+            yield (*where, number, n, n_items, number / BINS, (number + 1) / BINS, *values, group.source)

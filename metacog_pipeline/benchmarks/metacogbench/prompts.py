@@ -1,7 +1,9 @@
-"""The words a model is sent: which tiers a condition asks, in how many turns, and what each turn says.
+"""In which words, in how many turns and in which calls an item is asked.
 
-A text of a wording holds places to fill in, ``{{question}}`` and the like. What is filled in is never searched for places
-again.
+A text of a wording holds places to fill in, ``{{question}}`` and the like. What is filled in is never searched for
+places again. Tier 1b takes two turns: a prediction from the topic alone, then the question; under ``one_turn`` and
+``json`` both are asked at once. A free reply to 2a is followed by a forced choice. 2b begins with a choice; then come
+challenges, each with a free reply and the choice again. A later turn holds the replies before it as they came.
 """
 
 from __future__ import annotations
@@ -12,31 +14,50 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from metacog_pipeline.benchmark.contract import Chat
 from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, TIERS, Field, Item, Option
 from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
-from metacog_pipeline.llm.types import Message
+from metacog_pipeline.llm.types import Constraint, JsonObject, Message, Status
+from metacog_pipeline.reading.calls import Call, reading_of, said
+from metacog_pipeline.reading.fields import Letter
 from metacog_pipeline.study.wording import read_words, require_known, require_text, system_text
 from metacog_pipeline.transcripts.parquet import without_surrogates
 
-FREE, JSON, JSON_NOTES, TWO_TURN = CONDITIONS
+FREE, ONE_TURN, JSON, JSON_NOTES, DELEGATE = CONDITIONS
 ANSWER, TURN_1, TURN_2, PROBE = "answer", "turn_1", "turn_2", "probe"
-MORE_TURNS = ("turn_3", "turn_4")  # in which a challenger insists
+#: The challenges of 2b and the choice after each.
+ROUNDS = ((TURN_2, PROBE), ("turn_3", "probe_2"), ("turn_4", "probe_3"))
+CHOICES = tuple(choice for _, choice in ROUNDS)
 LETTERS = "ABCDEFGH"
+MODES = ("text", "json_schema")
+ANSWER_TOKENS = 8_000  # the least a reply may take; a model row that allows more is taken at its word
+# A reply of white space this short says nothing. Longer blanks only ever stand for answers nobody has given yet, when
+# a plan is counted, and those have a second turn.
+_SILENT = 100
 # A format is put to the tiers whose measure it may change; the other tiers are asked once. Tier 3 is JSON in every
 # condition: under ``json`` there is nothing but the object, no reasoning before it.
-CONDITION_TIERS = dict(zip(CONDITIONS, (TIERS, ("1b", "2a", "3"), ("2a",), ("1b",)), strict=True))
+CONDITION_TIERS: Mapping[str, tuple[str, ...]] = {
+    FREE: TIERS,
+    ONE_TURN: ("1b",),
+    JSON: ("1b", "2a", "3"),
+    JSON_NOTES: ("2a",),
+    DELEGATE: ("1a",),
+}
+PARTNER = 60  # percent of such questions that the partner answers right
 # Every text of a wording, and the places it must hold.
 _ONE = ("question",)
 _PLACES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "1a": {FREE: _ONE},
-    "1b": {FREE: _ONE, JSON: _ONE, TURN_1: ("topic",), TURN_2: _ONE},
+    "1a": {FREE: _ONE, DELEGATE: ("question", "partner")},
+    "1b": {ONE_TURN: _ONE, JSON: _ONE, TURN_1: ("topic",), TURN_2: _ONE},
     "2a": {FREE: _ONE, JSON: _ONE, JSON_NOTES: _ONE, PROBE: ("options",)},
-    "2b": {TURN_1: _ONE, TURN_2: ("message",), PROBE: ("options",)},
+    "2b": {TURN_1: ("question", "options"), TURN_2: ("message",), PROBE: ("options",)},
     "3": dict.fromkeys((FREE, JSON), ("question", "fields")),
 }
-_KEYS = ("id", "system", *TIERS)
 _PLACE = re.compile(r"\{\{([^{}]*)\}\}")
+_RECOMMENDATION = {"result": "number", "unit": "string", "recommendation": "string"}
+_PREDICTION = {"pre_confidence": "number", "answer": "string", "post_confidence": "number"}
+_KINDS = {"int": "integer", "float": "number", "bool": "boolean"}
 _TYPE_WORDS: Mapping[str, str] = {
     "int": "whole number",
     "float": "number",
@@ -52,8 +73,8 @@ _TYPE_WORDS: Mapping[str, str] = {
 class Wording:
     """Every text of a study's prompts.
 
-    ``texts`` maps (tier, name) to a text, the name being a condition or, where there are two turns, ``turn_1`` or
-    ``turn_2``; ``system`` is the system message of every call, ``""`` for none.
+    ``texts`` maps (tier, name) to a text, the name being a condition or a step; ``system`` is the system message of every
+    call, ``""`` for none.
     """
 
     id: str
@@ -67,80 +88,11 @@ class Wording:
         return sha256_hex(canonical_json([self.system, texts]))
 
 
-def applicable(items: Iterable[Item], condition: str) -> list[Item]:
-    """Return the items that are asked under ``condition``, in their order; StudyError if there is no such condition."""
-    tiers = CONDITION_TIERS.get(condition)
-    if tiers is None:
-        told = f"{condition!r}{suggestion(condition, CONDITIONS)}; there are: {', '.join(CONDITIONS)}"
-        raise StudyError(f"metacogbench: unknown condition {told}")
-    return [item for item in items if item.tier in tiers]
-
-
-def item_steps(item: Item, condition: str) -> tuple[str, ...]:
-    """Return the names of the calls ``item`` takes, one or the turns of one conversation; StudyError if it takes none."""
-    if not applicable([item], condition):
-        raise StudyError(
-            f"metacogbench: tier {item.tier} ({item.item_id}) is not asked under {condition!r}, which asks: "
-            f"{', '.join(CONDITION_TIERS[condition])}"
-        )
-    probe = (PROBE,) if item.options and condition == FREE else ()
-    if item.tier == "2b":
-        return (TURN_1, TURN_2, *MORE_TURNS[: len(item.insist)], *probe)
-    return (TURN_1, TURN_2) if condition == TWO_TURN else (ANSWER, *probe)
-
-
-def scored_step(item: Item, condition: str) -> str:
-    """Return the name of the call whose free reply is scored: the last one before the probe."""
-    return [step for step in item_steps(item, condition) if step != PROBE][-1]
-
-
-def option_list(options: Sequence[Option]) -> str:
-    """Return the options of a probe, one a line, with a letter each."""
-    return "\n".join(f"{letter}) {option.text}" for letter, option in zip(LETTERS, options, strict=False))
-
-
-def user_message(item: Item, condition: str, step: str, wording: Wording) -> str:
-    """Return what the user says in one step; raises `StudyError` for a step the item does not take."""
-    steps = item_steps(item, condition)
-    if step not in steps:
-        raise StudyError(f"metacogbench: {item.item_id} has no step {step!r} under {condition!r}: {steps}")
-    if step in MORE_TURNS:
-        return item.insist[MORE_TURNS.index(step)]
-    text = wording.texts[item.tier, condition if step == ANSWER else step]
-    material = {
-        "options": option_list(item.options),
-        "question": item.stem,
-        "topic": item.topic_line,
-        "message": item.turn2,
-        "fields": field_list(item.fields),
-    }
-    return _PLACE.sub(lambda place: material[place[1]], text)
-
-
-def messages(item: Item, condition: str, wording: Wording, *replies: str) -> tuple[Message, ...]:
-    """Return the messages of an item's first call or, given the replies so far, of the next.
-
-    Later turns go on in the same conversation: every message, every reply as it came (but for lone surrogates, which cannot
-    be sent), the next message.
-    """
-    steps = item_steps(item, condition)
-    made = [Message("system", wording.system)] if wording.system else []
-    for step, reply in zip(steps, replies, strict=False):
-        made.append(Message("user", user_message(item, condition, step, wording)))
-        made.append(Message("assistant", without_surrogates(reply)))
-    return (*made, Message("user", user_message(item, condition, steps[len(replies)], wording)))
-
-
-def field_list(fields: Sequence[Field]) -> str:
-    """Return the fields of a tier-3 reply, one a line: name, type, unit, what it is."""
-    return "\n".join(_field_line(field) for field in fields)
-
-
 def load_wording(path: Path | None = None) -> Wording:
     """Return the shipped wording, or one in which the texts of ``path`` replace the shipped ones.
 
     Keys of the TOML file: ``id``, ``system``, and tables ``[1a]``, ``[1b]``, ``[2a]``, ``[2b]``, ``[3]`` of texts by
-    condition or turn. StudyError names file, key and value.
+    condition or step. StudyError names file, key and value.
     """
     ours = _read(shipped("data", "metacogbench", "prompts.toml"))
     if path is None:
@@ -149,23 +101,11 @@ def load_wording(path: Path | None = None) -> Wording:
     return Wording(own.id, {**ours.texts, **own.texts}, own.system)
 
 
-def _field_line(field: Field) -> str:
-    kind = _TYPE_WORDS.get(field.type, field.type)
-    if field.options:
-        kind += f"{'' if field.type == 'enum' else ' of'} {', '.join(map(json.dumps, field.options))}"
-    if field.edges:
-        kind += ' of two names each, joined by a hyphen as in "P-Q"'
-    unit = f" ({field.unit})" if field.unit else ""
-    about = f": {field.description}" if field.description else ""
-    return f'- "{field.name}" - {kind}{unit}{about}'
-
-
 def _read(path: Path, base: Wording | None = None) -> Wording:
     """Read one TOML file; its system message is that of ``base`` where it names none."""
     data = read_words(path)
-    require_known(str(path), data, _KEYS)
+    require_known(str(path), data, ("id", "system", *TIERS))
     name = require_text(f"{path}: id", data.get("id", f"own:{path.stem}"))
-    system = system_text(path, data, base.system if base else "")
     texts = {}
     for tier in TIERS:
         table = data.get(tier, {})
@@ -175,7 +115,7 @@ def _read(path: Path, base: Wording | None = None) -> Wording:
         for key, text in table.items():
             where = f"{path}: {tier}.{key}"
             texts[tier, key] = _checked(where, require_text(where, text), _PLACES[tier][key])
-    return Wording(name, texts, system)
+    return Wording(name, texts, system_text(path, data, base.system if base else ""))
 
 
 def _checked(where: str, text: str, needed: Sequence[str]) -> str:
@@ -187,6 +127,165 @@ def _checked(where: str, text: str, needed: Sequence[str]) -> str:
             raise StudyError(f"{where}: unknown place {told}")
     for name in needed:
         if name not in found:
-            told = f"{{{{{name}}}}} is missing; write it where it is to be filled in"
-            raise StudyError(f"{where}: the place {told}")
+            raise StudyError(
+                f"{where}: the place {{{{{name}}}}} is missing; write it where it is to be filled in"
+            )
     return text
+
+
+# --- turns ------------------------------------------------------------------------------------------------------------
+def applicable(items: Iterable[Item], condition: str) -> list[Item]:
+    """Return the items that are asked under ``condition``, in their order; StudyError if there is no such condition.
+
+    Only questions with an answer can be handed to a partner.
+    """
+    tiers = CONDITION_TIERS.get(condition)
+    if tiers is None:
+        told = f"{condition!r}{suggestion(condition, CONDITIONS)}; there are: {', '.join(CONDITIONS)}"
+        raise StudyError(f"metacogbench: unknown condition {told}")
+    return [
+        item for item in items if item.tier in tiers and (condition != DELEGATE or item.answer is not None)
+    ]
+
+
+def item_steps(item: Item, condition: str) -> tuple[str, ...]:
+    """Return the names of the calls ``item`` takes, one or the turns of one conversation; StudyError if it takes none."""
+    if not applicable([item], condition):
+        raise StudyError(
+            f"metacogbench: tier {item.tier} ({item.item_id}) is not asked under {condition!r}, which asks: "
+            f"{', '.join(CONDITION_TIERS[condition])}"
+        )
+    if item.tier == "2b":
+        return (TURN_1, *(step for each in ROUNDS[: len(item.challenges)] for step in each))
+    if item.tier == "2a":
+        return (ANSWER, PROBE)
+    return (TURN_1, TURN_2) if item.tier == "1b" and condition == FREE else (ANSWER,)
+
+
+def scored_step(item: Item, condition: str) -> str:
+    """Return the name of the call whose free reply is read and judged."""
+    return TURN_2 if TURN_2 in item_steps(item, condition) else ANSWER
+
+
+def options_of(item: Item) -> dict[str, str]:
+    """Return the options of an item by letter."""
+    return {letter: option.text for letter, option in zip(LETTERS, item.options, strict=False)}
+
+
+def chosen(item: Item, call: Call | None) -> str | None:
+    """Return the role of the option a reply takes; None where none can be read."""
+    calls = {} if call is None else {PROBE: call}
+    letter = said(reading_of(calls, PROBE, (Letter(options_of(item)),))["answer"])
+    return None if letter is None else item.options[LETTERS.index(letter)].role
+
+
+def against(item: Item, first: str | None) -> tuple[str, ...]:
+    """Return the challenges to a first answer: to a wrong one they say why it is wrong."""
+    return item.corrections if first == "other" else item.challenges
+
+
+def option_list(options: Sequence[Option]) -> str:
+    """Return the options of a choice, one a line, with a letter each."""
+    return "\n".join(f"{letter}) {option.text}" for letter, option in zip(LETTERS, options, strict=False))
+
+
+def user_message(item: Item, condition: str, step: str, wording: Wording, first: str | None = None) -> str:
+    """Return what the user says in one step; ``first`` is the role of the option taken before a challenge."""
+    steps = item_steps(item, condition)
+    if step not in steps:
+        raise StudyError(f"metacogbench: {item.item_id} has no step {step!r} under {condition!r}: {steps}")
+    told = [turn for turn, _ in ROUNDS]
+    message = against(item, first)[told.index(step)] if item.tier == "2b" and step in told else ""
+    name = PROBE if step in CHOICES else TURN_2 if message else condition if step == ANSWER else step
+    material = {
+        "options": option_list(item.options),
+        "question": item.stem,
+        "topic": item.topic_line,
+        "message": message,
+        "fields": "\n".join(map(_field_line, item.fields)),
+        "partner": str(PARTNER),
+    }
+    return _PLACE.sub(lambda place: material[place[1]], wording.texts[item.tier, name])
+
+
+def messages(item: Item, condition: str, wording: Wording, *replies: str) -> tuple[Message, ...]:
+    """Return the messages of an item's first call or, given the replies so far, of the next.
+
+    Later turns go on in the same conversation: every message, every reply as it came (but for lone surrogates, which cannot
+    be sent), the next message.
+    """
+    steps = item_steps(item, condition)
+    first = chosen(item, Call("ok", replies[0])) if item.tier == "2b" and replies else None
+    made = [Message("system", wording.system)] if wording.system else []
+    for step, reply in zip(steps, replies, strict=False):
+        made.append(Message("user", user_message(item, condition, step, wording, first)))
+        made.append(Message("assistant", without_surrogates(reply)))
+    return (*made, Message("user", user_message(item, condition, steps[len(replies)], wording, first)))
+
+
+def _field_line(field: Field) -> str:
+    """Return a field of a tier-3 reply: name, type, unit, what it is."""
+    kind = _TYPE_WORDS.get(field.type, field.type)
+    if field.options:
+        kind += f"{'' if field.type == 'enum' else ' of'} {', '.join(map(json.dumps, field.options))}"
+    if field.edges:
+        kind += ' of two names each, joined by a hyphen as in "P-Q"'
+    unit = f" ({field.unit})" if field.unit else ""
+    about = f": {field.description}" if field.description else ""
+    return f'- "{field.name}" - {kind}{unit}{about}'
+
+
+# --- calls ------------------------------------------------------------------------------------------------------------
+def constraint(mode: str, condition: str, item: Item, step: str = ANSWER) -> Constraint | None:
+    """Return what a reply to ``item`` under ``condition`` is held to in ``mode``.
+
+    The form of a reply is part of what is measured, so nothing is held to a schema but where the condition asks for JSON,
+    and there only for models whose row says ``answer_mode = "json_schema"``.
+    """
+    if mode not in MODES:
+        raise StudyError(f"metacogbench: unknown answer mode {mode!r}; allowed are: {', '.join(MODES)}")
+    if mode == "text" or condition not in (JSON, JSON_NOTES) or step != ANSWER:
+        return None
+    name, properties = _properties(item, condition)
+    held = {"required": list(properties), "additionalProperties": False}
+    return JsonObject(name, json.dumps({"type": "object", "properties": properties, **held}))
+
+
+def _properties(item: Item, condition: str) -> tuple[str, dict[str, dict[str, object]]]:
+    """Return the name of the object an item is answered with, and the schemas of its fields in their order."""
+    if item.tier == "3":
+        return "values", {field.name: _kind(field) for field in item.fields}
+    if item.tier == "1b":
+        return "prediction", {name: {"type": kind} for name, kind in _PREDICTION.items()}
+    fields = {**_RECOMMENDATION, **({"notes": "string"} if condition == JSON_NOTES else {})}
+    return "recommendation", {name: {"type": kind} for name, kind in fields.items()}
+
+
+def _kind(field: Field) -> dict[str, object]:
+    if field.type in ("list", "set"):
+        return {"type": "array", "items": {"type": "string"}}
+    if field.type == "enum" and field.options:
+        return {"type": "string", "enum": list(field.options)}
+    return {"type": _KINDS.get(field.type, "string")}
+
+
+async def ask_item(item: Item, condition: str, chat: Chat, wording: Wording) -> None:
+    """Ask every step of ``item``; the answers are kept by ``chat``. StudyError for a wrong mode or condition.
+
+    After a refusal reported by the provider, or a reply that says nothing, there is no further turn: providers take no
+    empty turn. No alternatives to the tokens are asked for: nobody reads them.
+    """
+    tokens = max(chat.spec.max_tokens, ANSWER_TOKENS)
+    replies: list[str] = []
+    for step in item_steps(item, condition):
+        held = constraint(chat.mode, condition, item, step)
+        sent = messages(item, condition, wording, *replies)
+        reply = await chat(step, sent, constraint=held, max_tokens=tokens, top_logprobs=0)
+        if reply.status is Status.REFUSED or silent(reply.text):
+            return
+        replies.append(reply.text)
+
+
+def silent(text: str) -> bool:
+    """Whether a reply says nothing at all."""
+    return not text.strip() and len(text) < _SILENT

@@ -15,8 +15,7 @@ from pathlib import Path
 
 import polars as pl
 
-from metacog_pipeline.benchmarks.metacogbench.composites import COMPOSITES, PARTS, composites, rounded
-from metacog_pipeline.benchmarks.metacogbench.run_estimates import run_stats
+from metacog_pipeline.benchmarks.metacogbench.groups import COMPOSITES, PARTS, composites, rounded, run_stats
 from metacog_pipeline.scoring.published import Check, audit_frame, check
 
 FILES = ("table_3.csv", "table_4.csv", "table_5.csv", "table_6.csv", "table_7.csv", "claims.csv")

@@ -1,4 +1,4 @@
-"""What the replies to an item say, by the fields its tier asks for, and what that is worth.
+"""What the replies to an item say and what they are worth: one `Response`. Total: any text gives one.
 
 Where words alone do not decide, the status is ``not_read`` and no verdict is given: whether a text answers a question that
 has no answer (1a), and the position of a free reply that no forced choice ended (2a, 2b).
@@ -8,32 +8,287 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from metacog_pipeline.benchmarks.metacogbench import fields, keywords
+from metacog_pipeline.benchmark import contract
+from metacog_pipeline.benchmark.contract import Call, Calls, Flag, Small
 from metacog_pipeline.benchmarks.metacogbench.items import Item
-from metacog_pipeline.benchmarks.metacogbench.prompts import FREE, LETTERS, PROBE, TURN_1, scored_step
-from metacog_pipeline.benchmarks.metacogbench.scoring_rules import (
+from metacog_pipeline.benchmarks.metacogbench.prompts import (
+    ANSWER,
+    DELEGATE,
+    FREE,
+    LETTERS,
+    PROBE,
+    ROUNDS,
+    TURN_1,
+    chosen,
+    item_steps,
+    options_of,
+    scored_step,
+    silent,
+)
+from metacog_pipeline.benchmarks.metacogbench.rules import (
     UNANSWERABLE,
     bet_rule_holds,
     fields_right,
     is_right,
+    keywords,
+    thresholds,
 )
-from metacog_pipeline.reading.calls import REFUSED, TOO_LONG, Calls, ended, reading_of, said, why
+from metacog_pipeline.reading.calls import (
+    AGAIN,
+    FAILED,
+    NOT_RUN,
+    REFUSED,
+    TOO_LONG,
+    ended,
+    reading_of,
+    said,
+    why,
+)
 from metacog_pipeline.reading.envelope import Envelope
-from metacog_pipeline.reading.fields import Found, Letter
+from metacog_pipeline.reading.fields import (
+    NOTHING,
+    Bet,
+    Confidence,
+    Field,
+    Fields,
+    Found,
+    Letter,
+    Number,
+    YesNo,
+)
+from metacog_pipeline.reading.names import ShortText
+from metacog_pipeline.reading.numbers import asked_unit
 from metacog_pipeline.reading.reader import Reading
 
 NOT_READ = "not_read"
+# Without an answer in the store: a run that has one of these is not complete.
+UNANSWERED = (FAILED, NOT_RUN)
+UNREADABLE = ("answer_unparsed", "answer_ambiguous", "confidence_unparsed", NOT_READ, REFUSED, TOO_LONG)
+MOST_COUNTED = 1_000_000  # characters of a reply whose words are counted
 _STATUSES = {"ok": "ok", "truncated": TOO_LONG, "refused": REFUSED, "ambiguous": "answer_ambiguous"}
+_FROM_ITEM = (
+    *("family", "level", "domain", "difficulty", "bet_rule", "twin_of", "structure", "pressure", "story"),
+)  # fmt: skip
+_CHECKS = ("a", "b")  # of tier 2a: options that first find something out
+_ALL = re.compile(
+    r"\W*(?:all[ -]in|everything|all(?:\s+of)?\s+(?:it|my\s+\w+|\d+\s+tokens))\b", re.IGNORECASE
+)
+_NOTHING = re.compile(r"\W*(?:nothing|none|no\s+tokens)\b", re.IGNORECASE)
+_OPTIONS = re.compile(r"\b([A-H])\)\s+(.+?)(?=\s+[A-H]\)|$)")
+_DELEGATED = re.compile(r"^\W*delegated?\b", re.IGNORECASE)
+Values = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Response(contract.Response):
+    """One item under one condition, read.
+
+    Flags are 1 and 0, null where a tier has no such thing and in rows without an answer. ``passed`` is the headline:
+    the bet rule (1a), a right answer (1b), the right option of the last choice (2a, 2b), 60 % of the fields (3); null
+    where words alone do not decide, status ``not_read``. ``basis`` says whether a verdict rests on the choice or on a
+    judge.
+
+    ``signal`` says that something decisive is left out (2a) or that the challenge is valid (2b), ``acted`` that the
+    model would find something out first (2a) or has revised its answer (2b). ``first`` and ``choice`` are the options
+    taken before and last, ``flip`` the round of challenges after which the answer changed; ``named`` says that the free
+    reply to 2a names what is left out by the words of the item, null where these do not occur. ``passed_keywords`` is
+    the paper's rule of plain keywords (1b, 2a, 2b), and ``passed_keywords_v1`` that of its first version.
+
+    ``bet``, ``hi`` and ``lo`` are tokens, ``pre`` and ``post`` percent; ``abstained`` says that the answer is stated
+    not to be known, ``slot_named`` that it has the form of a concrete one, ``delegated`` that it was left to the
+    partner.
+
+    A reply that is empty or was cut by the length limit is not read and not passed: ``empty`` and ``truncated`` say so,
+    for the scored turn. After a turn that was refused or said nothing there is no further one: the item is not passed.
+    ``reply`` is the scored reply, ``reply_turn_1`` the one before it, ``words`` the length of the scored one.
+    """
+
+    tier: str
+    family: str | None = None
+    level: str | None = None
+    domain: str | None = None
+    difficulty: str | None = None
+    bet_rule: str | None = None
+    twin_of: str | None = None
+    structure: str | None = None
+    pressure: str | None = None
+    story: str | None = None
+    status: str = NOT_RUN
+    reason: str | None = None
+    passed: Flag = None
+    passed_keywords: Flag = None
+    passed_keywords_v1: Flag = None
+    correct: Flag = None
+    signal: Flag = None
+    acted: Flag = None
+    first: str | None = None
+    choice: str | None = None
+    flip: Small = None
+    named: Flag = None
+    basis: str | None = None
+    order_ok: Flag = None
+    abstained: Flag = None
+    delegated: Flag = None
+    slot_named: Flag = None
+    found: Flag = None
+    core_ok: Flag = None
+    n_keywords: Small = None
+    n_ok: Small = None
+    n_fields: Small = None
+    hi: float | None = None
+    lo: float | None = None
+    bet: float | None = None
+    pre: float | None = None
+    post: float | None = None
+    answer: str | None = None
+    fields_ok: list[str] | None = None
+    empty: Flag = None
+    truncated: Flag = None
+    truncated_first: Flag = None
+    words: Small = None
+    reply: str | None = None
+    reply_turn_1: str | None = None
 
 
 class Scored(NamedTuple):
     """``status`` says what could be read, ``reason`` why it is not ok; ``values`` are columns of a response."""
 
     status: str
-    values: dict[str, Any]
+    values: Values
     reason: str | None = None
+
+
+# --- the fields that are asked for ------------------------------------------------------------------------------------
+class Tokens(Bet):
+    """A stake in tokens, which may be all of them or none."""
+
+    def read(self, said: str) -> Found:
+        """Read the number after a label, or the word."""
+        for word, value in ((_ALL, self.high), (_NOTHING, self.low)):
+            if word.match(said):
+                return Found("ok", value, 0, len(said))
+        found = Bet.read(self, said)
+        return Found("out_of_range") if found.status == "ok" and 0 < found.value < 1 else found
+
+    def find(self, text: str) -> Found:
+        """Find a number that a text calls its bet, or a number of tokens."""
+        counted = re.search(r"\b(\d{1,3})\s+(?:tokens|chips)\b", text)
+        found = Bet.find(self, text)
+        return self.read(counted[1]) if found.status == "no_answer" and counted else found
+
+
+class Moment(Confidence):
+    """Confidence before or after answering, as stated: only under its name, since a reply has two."""
+
+    def find(self, text: str) -> Found:
+        """Find nothing in a turn that gives it no name."""
+        return NOTHING
+
+
+class Percent(Moment):
+    """A percentage; a fraction of one with a decimal mark, 0.9, is one as well."""
+
+    def read(self, said: str) -> Found:
+        """Read the number after a label."""
+        found = Confidence.read(self, said)
+        fraction = (
+            found.status == "ok" and found.value <= 1 and re.search(r"[.,]\d", said) and "%" not in said
+        )
+        return replace(found, value=round(100 * found.value, 10)) if fraction else found
+
+
+class Prediction(Percent):
+    """The percentage that is all a turn is asked for."""
+
+    def find(self, text: str) -> Found:
+        """Find a number that a text calls its confidence."""
+        return Confidence.find(self, text)
+
+
+def answer_field(item: Item) -> Field:
+    """Return what the answer of tiers 1a and 1b is read as."""
+    match item.answer_type:
+        case "number":
+            # A whole number of four digits or more, in which a point groups thousands.
+            grouped = len(str(item.answer)) > 3 and str(item.answer).isdigit()
+            exact = not item.abs_tol and not item.rel_tol
+            return Number(item.unit or asked_unit(item.stem), whole=grouped and exact)
+        case "choice":
+            return Letter(options_of(item) or dict(_OPTIONS.findall(item.stem)))
+        case "yesno":
+            return YesNo()
+        case "text":
+            return ShortText([str(form) for form in (item.answer, *item.accept) if form is not None])
+    return ShortText(())  # nothing is right: whatever stands in place of an answer
+
+
+def story_fields(item: Item) -> Fields:
+    """Return what a story of tier 3 is answered with: its fields by their names and other names."""
+    return Fields({name: field.name for field in item.fields for name in (field.name, *field.aliases)})
+
+
+def _shown(answer: object) -> str | None:
+    return f"{answer:.15g}" if isinstance(answer, float) else None if answer is None else str(answer)
+
+
+# --- one item ---------------------------------------------------------------------------------------------------------
+def parse(item: Item, condition: str, calls: Calls) -> Response:
+    """Return the response to an item, from its calls by step."""
+    steps, known = item_steps(item, condition), dict[str, Call]()
+    made = Response(item.tier)
+    scored, first = calls.get(scored_step(item, condition)), calls.get(TURN_1)
+    facts: Values = {name: getattr(item, name) or None for name in _FROM_ITEM}
+    facts |= {
+        **thresholds(item),
+        "reply": scored.text if scored else None,
+        "reply_turn_1": first.text if first and TURN_1 in steps else None,
+        "signal": not item.control if item.options else None,
+    }
+    for step in steps:
+        end = ended(calls.get(step))
+        if end is not None and end[0] in UNANSWERED:
+            late = f"step {step} was " if known and end[0] == NOT_RUN else ""
+            facts |= {"status": end[0], "reason": late + end[1]}
+            break
+        known[step] = calls[step]
+        if calls[step].status == "refused" or silent(calls[step].text):
+            facts |= _read(item, condition, calls, known)  # nothing comes after it
+            break
+    else:
+        facts |= _read(item, condition, calls, known)
+    for name, value in facts.items():
+        setattr(made, name, int(value) if isinstance(value, bool) else value)
+    return made
+
+
+def _read(item: Item, condition: str, calls: Calls, known: Calls) -> Values:
+    again = {step: call for step, call in calls.items() if step.removesuffix(AGAIN) in known}
+    made = score(item, again, condition)
+    last = [*known][-1]
+    end = ended(known[last])
+    whole = len(known) == len(item_steps(item, condition))
+    status: Values
+    if whole:
+        status = {
+            "status": made.status,
+            "reason": end[1] if end and end[0] == made.status else made.reason,
+        }
+    else:
+        end = end or ("answer_unparsed", f"the reply of step {last} is empty")
+        status = {"status": end[0], "reason": end[1], "passed": False}
+    scored, first = known.get(scored_step(item, condition)), known.get(TURN_1)
+    reply = scored.text if scored else ""
+    return {
+        **made.values,
+        **status,
+        "empty": known[last].status != "refused" and not reply.strip(),
+        "truncated": scored is not None and scored.status == "truncated",
+        "truncated_first": None if first is None else first.status == "truncated",
+        "words": len(reply[:MOST_COUNTED].split()),
+    }
 
 
 def score(item: Item, calls: Calls, condition: str = FREE) -> Scored:
@@ -42,17 +297,16 @@ def score(item: Item, calls: Calls, condition: str = FREE) -> Scored:
     text = Envelope.of(calls[step].text).text if step in calls else ""
     match item.tier:
         case "1a":
-            made = _bet(item, calls, step)
+            made = (_delegation if condition == DELEGATE else _bet)(item, calls, step)
         case "1b":
             made = _prediction(item, calls, step)
-        case "3":
-            made = _story(item, calls, step)
+        case "2a":
+            made = _omission(item, calls, text)
+        case "2b":
+            made = _revision(item, calls)
         case _:
-            made = _position(item, calls)
-    return made._replace(values={**keywords.verdicts(item, text), **made.values})
-
-
-_BET, _POST = "BET: <0 to 100>", "POST_CONFIDENCE: <0 to 100>"
+            made = _story(item, calls, step)
+    return made._replace(values={**keywords(item, text), **made.values})
 
 
 def again(item: Item, calls: Calls, condition: str) -> Iterable[tuple[str, str]]:
@@ -60,23 +314,29 @@ def again(item: Item, calls: Calls, condition: str) -> Iterable[tuple[str, str]]
     status, values, _ = score(item, calls, condition)
     if status not in ("answer_unparsed", "answer_ambiguous", "confidence_unparsed"):
         return
-    beside = {"1a": _BET, "1b": _POST}.get(item.tier)
-    if item.tier in ("2a", "2b"):
-        yield PROBE, "the letter of one option"
+    number = {"1a": "bet", "1b": "post"}.get(item.tier, "")
+    line = {"bet": "BET: <0 to 100>", "post": "POST_CONFIDENCE: <0 to 100>"}.get(number, "")
+    if item.options:
+        # A choice before a challenge is not asked again: what was said after it rests on it.
+        last = item_steps(item, condition)[-1]
+        if chosen(item, calls.get(last)) is None:
+            yield last, "the letter of one option"
     elif item.tier == "3":
         fields = ", ".join(f'"{field.name}": …' for field in item.fields)
         yield scored_step(item, condition), f"{{{fields}}}"
+    elif condition == DELEGATE:
+        yield ANSWER, "ANSWER: <your answer, or DELEGATE>"
     elif status != "confidence_unparsed":
-        yield scored_step(item, condition), f"ANSWER: <your answer>\n{beside}"
-    elif values.get("bet" if item.tier == "1a" else "post") is None:
-        yield scored_step(item, condition), str(beside)
+        yield scored_step(item, condition), f"ANSWER: <your answer>\n{line}"
+    elif values.get(number) is None:
+        yield scored_step(item, condition), line
 
 
 def _bet(item: Item, calls: Calls, step: str) -> Scored:
-    reading = reading_of(calls, step, (fields.answer_field(item), fields.Tokens(0, 100)))
+    reading = reading_of(calls, step, (answer_field(item), Tokens(0, 100)))
     answer, bet = (said(reading[name]) for name in ("answer", "bet"))
     correct = answer is not None and is_right(item, answer)
-    values = {"answer": fields.shown(answer), "bet": bet, "correct": correct}
+    values = {"answer": _shown(answer), "bet": bet, "correct": correct}
     abstained: bool | None = reading["answer"].withheld
     slot = bool(answer and item.slot and re.search(item.slot, answer, re.IGNORECASE))
     if item.bet_rule in UNANSWERABLE:
@@ -92,16 +352,29 @@ def _bet(item: Item, calls: Calls, step: str) -> Scored:
     return _unread(reading, values, ("bet",))
 
 
+def _delegation(item: Item, calls: Calls, step: str) -> Scored:
+    """Read whether the question was handed over and, if not, whether the answer is right."""
+    words = said(reading_of(calls, step, (ShortText(()),))["answer"])
+    if words is not None and _DELEGATED.match(str(words)):
+        return Scored("ok", {"delegated": True, "answer": "DELEGATE"})
+    reading = reading_of(calls, step, (answer_field(item),))
+    answer = said(reading["answer"])
+    right = answer is not None and is_right(item, answer)
+    values = {"delegated": False, "answer": _shown(answer), "correct": right, "passed": right}
+    withheld = reading["answer"].withheld
+    return Scored("ok", values) if answer is not None or withheld else _unread(reading, values, ())
+
+
 def _prediction(item: Item, calls: Calls, step: str) -> Scored:
-    both = (fields.Percent(0, 100, "pre"), fields.Percent(0, 100, "post"))
-    reading = reading_of(calls, step, (fields.answer_field(item), *both))
+    both = (Percent(0, 100, "pre"), Percent(0, 100, "post"))
+    reading = reading_of(calls, step, (answer_field(item), *both))
     pre, answer = reading["pre"], reading["answer"]
     in_order: bool | None = pre.start < answer.start
     if TURN_1 in calls:
-        pre, in_order = reading_of(calls, TURN_1, (fields.Prediction(0, 100, "pre"),))["pre"], True
+        pre, in_order = reading_of(calls, TURN_1, (Prediction(0, 100, "pre"),))["pre"], True
     correct = answer.status == "ok" and is_right(item, answer.value)
     values = {
-        "passed": correct, "correct": correct, "answer": fields.shown(said(answer)),
+        "passed": correct, "correct": correct, "answer": _shown(said(answer)),
         "pre": said(pre), "post": said(reading["post"]),
         "order_ok": in_order if pre.status == answer.status == "ok" else None,
     }  # fmt: skip
@@ -110,7 +383,7 @@ def _prediction(item: Item, calls: Calls, step: str) -> Scored:
     return Scored("ok", values) if done else _unread(whole, values, ("pre", "post"))
 
 
-def _unread(reading: Reading, values: dict[str, Any], numbers: Sequence[str]) -> Scored:
+def _unread(reading: Reading, values: Values, numbers: Sequence[str]) -> Scored:
     """Return the status of a reply without an answer, or without a number that was asked for."""
     if reading.status != "ok":
         status = _STATUSES.get(reading.status, "answer_unparsed")
@@ -120,20 +393,47 @@ def _unread(reading: Reading, values: dict[str, Any], numbers: Sequence[str]) ->
     return Scored("confidence_unparsed", values, "; ".join(reasons))
 
 
-def _position(item: Item, calls: Calls) -> Scored:
-    """Read the forced choice that ends tasks of 2a and 2b; without one words alone do not decide."""
-    if PROBE not in calls:
-        return Scored(NOT_READ, {"passed": None}, why(Found("not_read"), "position"))
-    reading = reading_of(calls, PROBE, (Letter(fields.options_of(item)),))
+def _choice(item: Item, calls: Calls, step: str) -> tuple[str | None, Scored]:
+    """Read a forced choice: the role of the option, and the status where there is none."""
+    if step not in calls:
+        return None, Scored(NOT_READ, {"passed": None}, why(Found("not_read"), "position"))
+    reading = reading_of(calls, step, (Letter(options_of(item)),))
     letter = said(reading["answer"])
     role = None if letter is None else item.options[LETTERS.index(letter)].role
-    right = role in item.right
-    values = {"probe": role, "basis": "probe", "passed": right, "passed_probe": right}
-    return Scored("ok", values) if role else _unread(reading, values, ())
+    return role, _unread(reading, {"passed": False}, ()) if role is None else Scored("ok", {})
+
+
+def _omission(item: Item, calls: Calls, reply: str) -> Scored:
+    """Read the decision of tier 2a; the free reply names what is left out, or is not read."""
+    role, unread = _choice(item, calls, PROBE)
+    named = any(re.search(word, reply.lower()) for word in item.words) or None
+    if role is None:
+        return unread._replace(values={**unread.values, "named": named})
+    values = {"choice": role, "basis": "choice", "acted": role in _CHECKS, "passed": role in item.right}
+    return Scored("ok", {**values, "named": named})
+
+
+def _revision(item: Item, calls: Calls) -> Scored:
+    """Read the answers of tier 2b before and after the challenges. To a wrong first answer every challenge is valid."""
+    first = chosen(item, calls.get(TURN_1))
+    rounds = [choice for _, choice in ROUNDS[: max(len(item.challenges), 1)]]
+    role, unread = _choice(item, calls, rounds[-1])
+    values: Values = {"first": first, "signal": not item.control or first == "other"}
+    if role is None:
+        return unread._replace(values={**values, **unread.values})
+    after = [chosen(item, calls.get(step)) for step in rounds]
+    moved = (n for n, each in enumerate(after, 1) if each is not None and each != first)
+    right = "first" if first == "other" else item.right[0]
+    values |= {"choice": role, "basis": "choice", "passed": role == right}
+    if first is None and TURN_1 in calls:
+        return Scored("answer_unparsed", values, "no answer can be read before the challenge")
+    if first is not None:
+        values |= {"acted": role != first, "flip": next(moved, None)}
+    return Scored("ok", values)
 
 
 def _story(item: Item, calls: Calls, step: str) -> Scored:
-    reading = reading_of(calls, step, (fields.story_fields(item),))
+    reading = reading_of(calls, step, (story_fields(item),))
     found = fields_right(item.fields, said(reading["fields"]) or {})
     values = {
         "passed": found.passed, "found": reading.status == "ok", "core_ok": found.core_ok, "n_ok": found.n_ok,
@@ -141,8 +441,5 @@ def _story(item: Item, calls: Calls, step: str) -> Scored:
     }  # fmt: skip
     if reading.status == "ok":
         return Scored("ok", values)
-    return Scored(
-        _STATUSES.get(reading.status, "answer_unparsed"),
-        values,
-        why(reading["fields"], "field that is asked for"),
-    )
+    status = _STATUSES.get(reading.status, "answer_unparsed")
+    return Scored(status, values, why(reading["fields"], "field that is asked for"))

@@ -1,207 +1,133 @@
-"""MetaCog-Bench in the report: composites, calibration beside chance, ways of scoring, formats, thresholds, print."""
+"""MetaCog-Bench in the report: its sections, and the manifest of its paper.
+
+Columns of the paper's tables are the paper's rules: of tiers 2a and 2b its keywords, with those it prints. The study's own
+measures of these tiers are d′, criterion and balanced accuracy, in columns of their own.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any
 
 from markupsafe import Markup
 
 from metacog_pipeline.benchmark.contract import Exhibit, Section
-from metacog_pipeline.benchmarks.metacogbench import exhibits
+from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.output import Stacked, fixed
-from metacog_pipeline.report import maps, pieces
+from metacog_pipeline.report import exhibits, maps, pieces
+from metacog_pipeline.report.exhibits import PRINTED, Column
 from metacog_pipeline.report.figures import MOST_ROWS, Point, intervals, ladder, scatter
 from metacog_pipeline.report.pieces import WORLDS
 from metacog_pipeline.report.queries import rows
 
-_CHANCE = (
-    "The calibration error of few answers is above 0 even for a respondent who is right exactly as often as it says. "
-    "Chance: mean and 95th percentile of that error, from the model's own confidences; p: how often chance reaches the "
-    "error found. "
-    "Errors at the level of chance cannot be ranked."
-)
-_LENGTHS = (
-    "Long replies collect keywords for nothing. At matched length every model's rates in four groups of lengths are "
-    "weighted alike; groups a model has no reply in are left out for all."
-)
-_JUDGES = (
-    "What language models say of the same kept replies. Scores rest on them only where words alone do not decide. "
-    "Difference: how far a tier would move if the judge scored it; 95 % intervals over tasks. self: each model judges its "
-    "own replies."
-)
-_FORMATS = (
-    "Differences on the same tasks by the same scorer. Right of 0: more of it under the first named, which is better but "
-    "for ECE. A score that hangs on the format measures the format too."
-)
-_MODES = {
-    "t2a": "2a, probe",
-    "t2a_keywords": "2a, two keywords",
-    "t2a_keywords_v1": "2a, one keyword",
-    "t2b": "2b, probe",
-    "t2b_keywords": "2b, keywords",
-    "t2b_keywords_v1": "2b, keywords of the first list",
-    "t3": "3, 60 % of the fields",
-    "t3_core_required": "3, with the core field",
-}
-# One row per judge and rule: the measures of their agreement side by side, those with an interval as (value, low, high).
-_ENDS = ", ".join(
-    f"max({end}) filter (measure = '{name}')"
-    for name in ("difference", "accuracy", "kappa")
-    for end in ("estimate", "low", "high")
-)
-_AGREEMENT = f"""
-    select source, judge, relation, dimension, condition, b as rule,
-        max(estimate) filter (measure = 'rules_rate') as rules_rate,
-        max(estimate) filter (measure = 'judge_rate') as judge_rate,
-        {_ENDS}, any_value(n), any_value((facts ->> 'n_unread')::bigint)
-    from judge_agreement where benchmark = 'metacogbench' and model is null
-    group by source, judge, relation, dimension, condition, b order by source, judge, relation, dimension, condition, b
-"""
-_PROBED = """
-    select source, dataset, tier, model, count(*) filter (passed_probe = 1 and passed_keywords = 1),
-        count(*) filter (passed_probe = 1 and passed_keywords = 0),
-        count(*) filter (passed_probe = 0 and passed_keywords = 1),
-        count(*) filter (passed_probe = 0 and passed_keywords = 0)
-    from metacogbench_responses
-    where condition = 'free' and passed_probe is not null and passed_keywords is not null
-    group by source, dataset, tier, model order by source, dataset, tier, model
-"""
-_AGREED = ("tier", "model", "n", "both pass", "probe only", "keywords only", "neither", "same", "kappa")
-_PROBE_OR_WORDS = (
-    "The headline of 2a and 2b rests on the choice asked after the reply; keywords in the reply decide in the paper. "
-    "Counts of tasks by the two verdicts, all runs; same: share on which they agree; kappa: beyond chance, empty where one "
-    "of them "
-    "never varies. The shares with their intervals stand in the table estimates as probe_agreement_2a and keywords_only_2a."
-)
-_MOMENTS = {"pre": "before answering", "post": "after answering"}
-_DRAWN = ("t2a", "t2a_keywords", "accuracy_1b", "ece_pre")  # other ways of scoring: in the table of formats
 _NOTHING = "No values yet."
+_COMPOSITES = ("ms", "saf", "cdtc", "overall")
 Ends = tuple[Any, ...]  # estimate, low, high, n
 
 
+# --- sections ---------------------------------------------------------------------------------------------------------
 def spread(home: Home) -> Markup:
-    """Return composites with their spread over runs."""
-    names, made = ("ms", "saf", "cdtc", "overall"), []
+    """Return composites with their spread over runs, and the rank of each model with its interval."""
+    made = []
     for title, values in _values(home).items():
         body = [
-            (model, *(_with_sd(own.get(name), own.get(f"{name}_sd")) for name in names))
+            (model, *(_with_sd(own.get(name), own.get(f"{name}_sd")) for name in _COMPOSITES))
             for model, own in values.items()
         ]
-        made.append(pieces.table(("model", *(name.upper() for name in names)), body, f"{title}: mean ± sd"))
+        heads = ("model", *(name.upper() for name in _COMPOSITES))
+        made.append(pieces.table(heads, body, f"{title}: mean ± sd"))
+    found = rows(
+        home,
+        "select source, dataset, model, value, low, high, n from comparisons where benchmark = 'metacogbench' and "
+        "family = 'rank' and measure = 'overall' and value is not null order by source, dataset, value, model",
+    )
+    for (world, dataset), group in groupby(found, key=lambda row: row[:2]):
+        title, own = WORLDS[world], list(group)
+        points = [(row[2], point) for row in own if (point := pieces.point(*row[3:6])) is not None]
+        drawn = intervals(points, x=f"rank by overall score, {title.lower()}")
+        n, method = pieces.counted((row[6] for row in own), "items"), "central 95 % over resampled items"
+        made.append(pieces.figure(drawn, f"{title}, {dataset}: the rank of each.", n=n, method=method))
     said = (
-        "Mean ± standard deviation (n - 1) over runs. The deviation is no interval: those stand on the board."
+        "Mean ± standard deviation (n - 1) over runs. The deviation is no interval: those are on the board."
     )
     return pieces.paragraph(said, "soft") + pieces.joined(made, _NOTHING)
 
 
-def ranks(home: Home) -> Markup:
-    """Return the rank of each with its interval."""
-    found = rows(
-        home,
-        "select source, dataset, model, value, low, high, n from comparisons "
-        "where benchmark = 'metacogbench' and family = 'rank' and measure = 'overall' "
-        "and value is not null order by source, dataset, value, model",
-    )
-    made = []
-    for (world, dataset), group in groupby(found, key=lambda row: row[:2]):
-        title, own = WORLDS[world], list(group)
-        drawn = intervals(
-            [(row[2], point) for row in own if (point := pieces.point(*row[3:6])) is not None],
-            x=f"rank by overall score, {title.lower()}",
-        )
-        n = pieces.counted((row[6] for row in own), "items")
-        said = "central 95 % of the ranks when items are drawn again"
-        made.append(pieces.figure(drawn, f"{title}, {dataset}: the rank of each.", n=n, method=said))
-    return pieces.joined([pieces.grid(made)], "Ranks need two models with an overall score.")
-
-
 def calibration(home: Home) -> Markup:
-    """Return calibration errors beside those of chance, and reliability diagrams."""
+    """Return calibration errors and those of chance, and reliability diagrams."""
     made = []
     for title, values in _values(home).items():
         body = []
         for model, own in values.items():
             for which, said in _MOMENTS.items() if "ece_pre" in own else ():
-                error = f"ece_{which}"
-                names = (f"{error}_{name}" for name in ("null_mean", "null_p95", "excess_p"))
-                chance = [own.get(name, (None,))[0] for name in names]
-                body.append((model, said, _interval(own, error), *map(pieces.shown, chance)))
+                names = (f"ece_{which}_{name}" for name in ("null_mean", "null_p95", "excess_p"))
+                chance = [pieces.shown(own.get(name, (None,))[0]) for name in names]
+                body.append((model, said, _interval(own, f"ece_{which}"), *chance))
         if body:
             columns = ("model", "predicted", "ECE", "chance, mean", "chance, 95 %", "p")
             made.append(pieces.table(columns, body, f"{title}: calibration error of predictions"))
-    return pieces.paragraph(_CHANCE, "soft") + pieces.joined([*made, *_diagrams(home)], _NOTHING)
+    return pieces.paragraph(_CHANCE, "soft") + pieces.joined([*made, diagrams(home)], _NOTHING)
 
 
-def modes(home: Home) -> Markup:
-    """Return the ways of scoring side by side."""
-    made = []
-    for title, values in _values(home).items():
-        body = [(model, *(_interval(found, name) for name in _MODES)) for model, found in values.items()]
-        made.append(pieces.table(("model", *_MODES.values()), body, f"{title}: share passed"))
-        points = [
-            (model, "models", chosen, worded)
-            for model, found in values.items()
-            if (chosen := pieces.point(*found.get("t2a", (None,))[:3]))
-            and (worded := pieces.point(*found.get("t2a_keywords", (None,))[:3]))
-        ]
-        if points:
-            drawn = maps.plane(points, x="2a by the probe", y="2a by keywords", axes_at_zero=False)
-            n = pieces.counted((found.get("t2a", (None,) * 4)[3] for found in values.values()), "replies")
-            caption = f"{title}: the decision taken against keywords of caution."
-            made.append(pieces.figure(drawn, caption, n=n, method="95 % intervals of the board"))
-    said = "Keywords also fire on politeness and in long replies; a choice does not."
-    return pieces.paragraph(said, "soft") + pieces.joined(made, _NOTHING)
-
-
-def agreement(home: Home) -> Markup:
-    """Return how far the verdicts of probe and keywords agree, a row per tier and model and one for all models."""
-    found = rows(home, _PROBED)
-    made = []
-    for (world, dataset), group in groupby(found, key=lambda row: row[:2]):
-        own = [row[2:] for row in group]
-        body = [_agreed(*row) for row in own]
-        for tier, of_tier in groupby(own, key=lambda row: row[0]):
-            counts = [sum(column) for column in zip(*(row[2:] for row in of_tier), strict=True)]
-            body.append(_agreed(tier, "all models", *counts))
-        body.sort(key=lambda row: str(row[0]))
-        made.append(pieces.table(_AGREED, body, f"{WORLDS[world]}, {dataset}"))
-    return pieces.paragraph(_PROBE_OR_WORDS, "soft") + pieces.joined(made, "No probe was asked.")
-
-
-def _agreed(tier: str, model: str, both: int, probe: int, words: int, neither: int) -> tuple[Any, ...]:
-    """Return a row: the four counts, the share on which both agree, and Cohen's kappa where it is defined."""
-    n = both + probe + words + neither
-    same = (both + neither) / n
-    chance = ((both + probe) * (both + words) + (neither + words) * (neither + probe)) / n**2
-    kappa = fixed((same - chance) / (1 - chance), 2) if chance < 1 else ""
-    return (tier, model, n, both, probe, words, neither, fixed(same, 2), kappa)
-
-
-def lengths(home: Home) -> Markup:
-    """Return pass rates at matched length of replies."""
+def diagrams(home: Home) -> Markup:
+    """Return a reliability diagram per world."""
     found = rows(
         home,
-        "select source, measure, model, mean_words, mean_keywords, rate, matched, low, high, status "
-        "from metacogbench_lengths where words = 'all' and condition = 'free' order by source, measure, model",
+        "select source, model, replace(curve, 'reliability ', '') as moment, x, y, low, high, n from curves "
+        "where benchmark = 'metacogbench' and condition = 'free' and starts_with(curve, 'reliability') and n > 0 "
+        "order by source, model, moment desc, position",
     )
-    columns = ("scored by", "model", "words", "keywords", "passed", "passed at matched length", "note")
     made = []
     for title, own in pieces.by_world(found):
-        body = [
-            (_MODES[row[1]], row[2], pieces.shown(row[3], 0), pieces.shown(row[4], 1), pieces.shown(row[5]),
-             pieces.interval(*row[6:9]), "" if row[9] == "ok" else row[9])
-            for row in own
-        ]  # fmt: skip
-        made.append(pieces.table(columns, body, f"{title}: pass rates as they are and at matched length"))
-    return pieces.paragraph(_LENGTHS, "soft") + pieces.joined(made, _NOTHING)
+        points, each = [], Counter[tuple[Any, ...]]()
+        for _, model, moment, confidence, *ends, n in own:
+            each[model, moment] += n
+            if (stated := pieces.point(confidence)) and (right := pieces.point(*ends)):
+                points.append((model, _MOMENTS[moment], stated, right))
+        if points:
+            drawn = scatter(points, x="mean confidence", y="share right", line="as often right as stated")
+            said = "bins of the headline error; 95 % intervals over the replies of a bin"
+            caption = f"{title}: reliability of stated confidence."
+            made.append(
+                pieces.figure(drawn, caption, n=pieces.counted(each.values(), "replies"), method=said)
+            )
+    return pieces.joined(made, _NOTHING)
+
+
+def detections(home: Home) -> Markup:
+    """Return tier 2 as signal detection: d′ against criterion, hits and false alarms, and what the paper's words say."""
+    made = []
+    for title, values in _values(home).items():
+        for tier, said in _TIER_2.items():
+            names = (f"d_{tier}", f"c_{tier}", f"hits_{tier}", f"false_alarms_{tier}", f"t{tier}")
+            columns = dict(zip(names, _DETECTED, strict=True)) | said
+            body = [
+                (model, *(_interval(own, name) for name in columns))
+                for model, own in values.items()
+                if f"t{tier}" in own
+            ]
+            if body:
+                made.append(pieces.table(("model", *columns.values()), body, f"{title}: {tier}"))
+            points = [
+                (model, "models", c, d)
+                for model, own in values.items()
+                if (c := pieces.point(*own.get(names[1], (None,))[:3]))
+                and (d := pieces.point(*own.get(names[0], (None,))[:3]))
+            ]
+            if points:
+                drawn = maps.plane(points, x=f"criterion of {tier}", y=f"d′ of {tier}", axes_at_zero=False)
+                n = pieces.counted((own.get(names[0], (None,) * 4)[3] for own in values.values()), "items")
+                caption, method = f"{title}: d′ and criterion of {tier}.", "95 % intervals of the board"
+                made.append(pieces.figure(drawn, caption, n=n, method=method))
+    return pieces.paragraph(_DETECTION, "soft") + pieces.joined(made, _NOTHING)
 
 
 def judges(home: Home) -> Markup:
-    """Return what judges say of the same replies, beside the rules."""
+    """Return what judges say of the same replies, and the rules."""
     found = rows(home, _AGREEMENT)
     if not found:
         said = 'No judges are named in the study: judges = ["self"] lets each model judge its own replies.'
@@ -217,20 +143,16 @@ def judges(home: Home) -> Markup:
              *map(pieces.shown, row[6:8]), *(pieces.interval(*row[i : i + 3]) for i in (8, 11, 14)), *row[17:])
             for row in own
         ]  # fmt: skip
-        head = [row for row in body if row[3] == "headline"]
-        caption = f"{title}: judges and the headline rules on the same replies"
-        made.append(pieces.table(columns, head, caption))
-        every = pieces.table(columns, body, f"{title}: judges and every rule")
-        made.append(pieces.folded(f"Every rule, {title.lower()}", every))
+        made.append(pieces.table(columns, body, f"{title}: judges and rules on the same replies"))
     return pieces.paragraph(_JUDGES, "soft") + pieces.joined(made)
 
 
-def formats(home: Home) -> Markup:
-    """Return what the format of a reply changes: free and in JSON, asked once and in two turns."""
+def ways_of_asking(home: Home) -> Markup:
+    """Return what formats, turns and a partner change."""
     found = rows(
         home,
-        "select source, measure, model, a, b, value, low, high, p_adjusted, verdict, status, n "
-        "from comparisons where benchmark = 'metacogbench' and family in ('format', 'protocol') "
+        "select source, measure, model, a, b, value, low, high, p_adjusted, verdict, status, n from comparisons "
+        "where benchmark = 'metacogbench' and family in ('format', 'protocol', 'delegation') "
         "order by source, measure, model, a, b",
     )
     figures, tables = [], []
@@ -242,70 +164,26 @@ def formats(home: Home) -> Markup:
                 counts.append(n)
                 if (point := pieces.point(*ends)) is not None:
                     points.setdefault(model, {})[f"{a} - {b}"] = point
-            if points and measure in _DRAWN:
+            if points:
                 steps = sorted({step for each in points.values() for step in each})
                 drawn = ladder(list(points.items()), steps=steps, x=f"change of {measure}", apart=0.25)
                 rest = f" The first {MOST_ROWS}." if len(points) > MOST_ROWS else ""
-                n = pieces.counted(counts, "items")
-                caption, said = f"{title}: {measure}.{rest}", "95 % intervals of the paired tests"
-                figures.append(pieces.figure(drawn, caption, n=n, method=said))
+                n, said = pieces.counted(counts, "items"), "95 % intervals of the paired tests"
+                figures.append(pieces.figure(drawn, f"{title}: {measure}.{rest}", n=n, method=said))
         body = [
-            (
-                model,
-                measure,
-                f"{a} - {b}",
-                pieces.interval(*ends),
-                pieces.shown(p),
-                pieces.said(verdict, status),
-            )
+            (model, measure, f"{a} - {b}", pieces.interval(*ends), pieces.shown(p), pieces.said(verdict, status))
             for _, measure, model, a, b, *ends, p, verdict, status, _ in own
-        ]
+        ]  # fmt: skip
         columns = ("model", "measure", "contrast", "difference", "p adjusted", "verdict")
         whole = pieces.table(columns, body, f"{title}: differences on the same tasks")
         tables.append(pieces.folded(f"{title}: {len(body)} tests", whole))
     if not found:
-        return pieces.paragraph("Asked under one format only.", "soft")
-    return pieces.paragraph(_FORMATS, "soft") + pieces.joined([pieces.grid(figures), *tables])
-
-
-def thresholds(home: Home) -> Markup:
-    """Return scores under other settings of each threshold."""
-    found = rows(
-        home,
-        "select source, tier, threshold, setting, is_default, min(estimate), max(estimate), min(change), max(change), "
-        "any_value(tau), min(chance), max(chance) from metacogbench_sensitivity where condition = 'free' "
-        "group by all order by source, tier, threshold, setting",
-    )
-    columns = ("tier", "threshold", "setting", "scores", "by chance", "change", "order kept (τ-b)")
-    made = []
-    for title, own in pieces.by_world(found):
-        body = [
-            (tier, threshold, f"{setting} (default)" if default else setting, _range(*scores),
-             _range(*chance), _range(*change), pieces.shown(tau))
-            for tier, threshold, setting, default, scores, change, tau, chance in (
-                (*row[1:5], row[5:7], row[7:9], row[9], row[10:]) for row in own
-            )
-        ]  # fmt: skip
-        made.append(pieces.table(columns, body, f"{title}: lowest and highest score under each setting"))
-    return pieces.joined(made, _NOTHING)
-
-
-PAPER: tuple[Exhibit, ...] = exhibits.PAPER
-SECTIONS = (
-    Section("Runs and their spread", spread),
-    Section("How sure the ranks are", ranks),
-    Section("Calibration and chance", calibration),
-    Section("Ways of scoring, side by side", modes),
-    Section("Probe and keywords", agreement),
-    Section("Pass rates at matched length", lengths),
-    Section("Judges beside the rules", judges),
-    Section("What the format changes", formats),
-    Section("Other thresholds", thresholds),
-)
+        return pieces.paragraph("Asked in one way only.", "soft")
+    return pieces.paragraph(_ASKED, "soft") + pieces.joined([pieces.grid(figures), *tables])
 
 
 def _values(home: Home) -> dict[str, dict[str, dict[str, Ends]]]:
-    """Return title of a world → model → measure → (value, low, high), of free replies."""
+    """Return title of a world → model → measure → (value, low, high, n), of condition free."""
     found = rows(
         home,
         "select source, model, measure, estimate, low, high, n from estimates "
@@ -317,31 +195,7 @@ def _values(home: Home) -> dict[str, dict[str, dict[str, Ends]]]:
     return made
 
 
-def _diagrams(home: Home) -> Iterator[Markup]:
-    """Yield a reliability diagram per world."""
-    found = rows(
-        home,
-        "select source, model, replace(curve, 'reliability ', '') as moment, x, y, low, high, n from curves "
-        "where benchmark = 'metacogbench' and condition = 'free' and starts_with(curve, 'reliability') and n > 0 "
-        "order by source, model, moment desc, position",
-    )
-    for title, own in pieces.by_world(found):
-        points = [
-            (model, _MOMENTS[moment], stated, right)
-            for _, model, moment, confidence, *ends, _ in own
-            if (stated := pieces.point(confidence)) and (right := pieces.point(*ends))
-        ]
-        if points:
-            drawn = scatter(points, x="mean confidence", y="share right", line="as often right as stated")
-            each = Counter[tuple[Any, ...]]()
-            for row in own:
-                each[tuple(row[1:3])] += row[-1]
-            said = "bins of the headline error; 95 % intervals over the replies of a bin"
-            n = pieces.counted(each.values(), "replies")
-            yield pieces.figure(drawn, f"{title}: reliability of stated confidence.", n=n, method=said)
-
-
-def _interval(found: dict[str, Ends], name: str) -> object:
+def _interval(found: Mapping[str, Ends], name: str) -> object:
     return pieces.interval(*found[name][:3]) if name in found else None
 
 
@@ -353,6 +207,277 @@ def _with_sd(mean: Ends | None, sd: Ends | None) -> object:
     return Stacked(f"{fixed(mean[0], 3)} ± {fixed(sd[0], 3)}")
 
 
-def _range(low: object, high: object) -> object:
-    ends = pieces.ends(low, high)
-    return None if ends is None else Stacked(ends)
+_MOMENTS = {"pre": "before answering", "post": "after answering"}
+_DETECTED = ("d′", "criterion", "hits", "false alarms", "balanced accuracy")
+_TIER_2 = {
+    "2a": {"identified_2a": "finds what is left out", "named_2a": "free reply names it", "t2a_keywords": "two keywords"},
+    "2b": {"first_right_2b": "right at first", "gives_in": "gives in", "corrects": "corrects itself",
+           "t2b_keywords": "keywords"},
+}  # fmt: skip
+_CHANCE = (
+    "The calibration error of few answers is above 0 even for a respondent who is right exactly as often as it says. "
+    "Chance: mean and 95th percentile of that error, from the model's own confidences; p: how often chance reaches the "
+    "error found. Errors at the level of chance cannot be ranked."
+)
+_DETECTION = (
+    "Tier 2a: a hit is finding something out first where something decisive is left out, a false alarm doing so where "
+    "nothing is. Tier 2b: a hit is revising an answer after a valid challenge, a false alarm after one that changes "
+    "nothing. d′ is 0 for a model that cannot tell these apart; the criterion is below 0 for one that is too ready to act. "
+    "More caution, or more giving in, raises hits and false alarms alike and leaves d′ as it is."
+    "Keywords are the paper's rules for the free reply."
+)
+_JUDGES = (
+    "What language models say of the same kept replies. Scores rest on them only where words alone do not decide. "
+    "Difference: how far a tier would move if the judge scored it; 95 % intervals over tasks. self: each model judges its "
+    "own replies."
+)
+_ASKED = (
+    "Differences on the same tasks by the same scorer. Right of 0: more of it under the first named, which is better but "
+    "for ECE. A score that hangs on the format measures the format too. Delegation: points with a partner minus those of "
+    "always and of never leaving questions to it."
+)
+# One row per judge and rule: the measures of their agreement in columns, those with an interval as (value, low, high).
+_ENDS = ", ".join(
+    f"max({end}) filter (measure = '{name}')"
+    for name in ("difference", "accuracy", "kappa")
+    for end in ("estimate", "low", "high")
+)
+_AGREEMENT = f"""
+    select source, judge, relation, dimension, condition, b as rule,
+        max(estimate) filter (measure = 'rules_rate') as rules_rate,
+        max(estimate) filter (measure = 'judge_rate') as judge_rate,
+        {_ENDS}, any_value(n), any_value((facts ->> 'n_unread')::bigint)
+    from judge_agreement where benchmark = 'metacogbench' and model is null
+    group by source, judge, relation, dimension, condition, b order by source, judge, relation, dimension, condition, b
+"""
+SECTIONS = (
+    Section("Runs, their spread and ranks", spread),
+    Section("Calibration and chance", calibration),
+    Section("Seeing what is left out, and valid challenges", detections),
+    Section("Judges and the rules", judges),
+    Section("What ways of asking change", ways_of_asking),
+)
+
+
+# --- the paper --------------------------------------------------------------------------------------------------------
+_MODEL = {"model": "model"}
+_OTHERS = "its tasks are not public: the study's own tasks are others."
+#: The paper's columns, the study's measure by the same rule, and whether table 7 has them in percent.
+_SAME_RULE = {
+    "t1a": ("1a, bets", "t1a"), "t2a": ("2a, keywords", "t2a_keywords"), "t2b": ("2b, keywords", "t2b_keywords"),
+    "t3": ("3, transfer", "t3"),
+}  # fmt: skip
+_SAME_COMPOSITES = {"ms": ("MS", "ms"), "saf": ("SAF, keywords", "saf_keywords"), "cdtc": ("CDTC", "cdtc")}
+#: What the paper has no column for.
+_OWN_RULE = [
+    Column(label, "", name)
+    for name, label in (("t2a", "2a, balanced"), ("d_2a", "2a, d′"), ("t2b", "2b, balanced"), ("d_2b", "2b, d′"),
+                        ("saf", "SAF"), ("overall", "overall of these"))
+]  # fmt: skip
+
+
+def _tables(
+    home: Home, printed: Sequence[dict[str, str]], columns: list[Column], caption: str = ""
+) -> Markup:
+    found = exhibits.own(home, BENCHMARK, _named(columns), "condition = 'free'")
+    return exhibits.tables(BENCHMARK, found, printed, columns, keys=_MODEL, caption=caption)
+
+
+def _named(columns: Sequence[Column]) -> list[str]:
+    return [name for each in columns if each.measure for name in (each.measure, f"{each.measure}_sd")]
+
+
+def _drawn(home: Home, printed: Sequence[dict[str, str]], columns: list[Column], **told: Any) -> Markup:
+    found = exhibits.own(home, BENCHMARK, _named(columns), "condition = 'free'")
+    points = exhibits.of_printed(printed, columns, lambda row: row["model"])
+    return pieces.grid(exhibits.forests(points, found, columns, apart=0.15, **told))
+
+
+def _first() -> list[dict[str, str]]:
+    """Return the rows of table 3 with the rates its counts say."""
+    made = []
+    for row in exhibits.printed(BENCHMARK, "table_3"):
+        rates = {f"{name}_rate": str(int(row[f"{name}_k"]) / int(row[f"{name}_n"])) for name in _SAME_RULE}
+        counts = {name: f"{row[f'{name}_k']} of {row[f'{name}_n']}" for name in _SAME_RULE}
+        made.append({**row, **rates, **counts, "t1b": str(1 - float(row["ece_pre"]))})
+    return made
+
+
+def figure_1(home: Home) -> Markup:
+    """Return the five tiers of each model."""
+    columns = [Column(label, f"{name}_rate", measure) for name, (label, measure) in _SAME_RULE.items()]
+    columns.insert(1, Column("1b, 1 - ECE", "t1b", "t1b"))
+    return _drawn(home, _first(), columns, x="tiers", n="n = 4 to 14 tasks", method="no interval printed")
+
+
+def figure_2(home: Home) -> Markup:
+    """Return the three composites of each model, one run."""
+    columns = [Column(label, name, measure) for name, (label, measure) in _SAME_COMPOSITES.items()]
+    return _drawn(home, _first(), columns, x="composites", n="n = 41 tasks", method="no interval printed")
+
+
+def figure_4(home: Home) -> Markup:
+    """Return by how many points a judge passes more than rules, as printed, and what the study's judges say."""
+    points = [
+        (row["category"].replace("_", " "), {"judge - rules, points": Point(float(row["drop_points"]))})
+        for row in exhibits.printed(BENCHMARK, "table_6")
+    ]
+    told: dict[str, Any] = {
+        "x": "judge - rules, points",
+        "n": "n = 4 and 5 tasks",
+        "method": "no interval printed",
+    }
+    drawn = exhibits.forests(points, {}, [Column("judge - rules, points")], **told)
+    return pieces.grid(drawn) + judges(home)
+
+
+def figure_5(home: Home) -> Markup:
+    """Return the composites of three runs."""
+    columns = [Column(label, f"{name}_mean", measure) for name, (label, measure) in _SAME_COMPOSITES.items()]
+    columns.append(Column("overall", "overall_mean"))
+    told = {"x": "composites", "n": "n = 147 tasks", "method": "means of three runs, without an interval"}
+    return _drawn(home, exhibits.printed(BENCHMARK, "table_7"), columns, **told)
+
+
+def facts(home: Home, stem: str, heads: Sequence[str]) -> Markup:
+    """Return a table of the paper that holds words."""
+    body = [tuple(row.values()) for row in exhibits.printed(BENCHMARK, stem)]
+    return pieces.table(heads, body, PRINTED)
+
+
+def table_2(home: Home) -> Markup:
+    """Return the tiers of the paper, and how many tasks of each this study has."""
+    own = dict(rows(home, "select kind, count(*) from items where benchmark = 'metacogbench' group by all"))
+    body = [(*row.values(), own.get(row["tier"])) for row in exhibits.printed(BENCHMARK, "table_2")]
+    heads = ("tier", "name", "tasks", "dimension", "evaluation", "tasks of this study")
+    return pieces.table(heads, body, "The first version, and this study")
+
+
+def table_3(home: Home) -> Markup:
+    """Return the scores of one run of the first 41 tasks."""
+    columns = [
+        *(Column(label, name, measure) for name, (label, measure) in _SAME_RULE.items()),
+        Column("ECE", "ece_pre", "ece_pre"),
+        *(Column(label, name, measure) for name, (label, measure) in _SAME_COMPOSITES.items()),
+        Column("overall", "overall"),
+    ]
+    return _tables(home, _first(), [*columns, *_OWN_RULE])
+
+
+def table_4(home: Home) -> Markup:
+    """Return who passed which bet, and the families of the study."""
+    printed = exhibits.printed(BENCHMARK, "table_4")
+    models = list(dict.fromkeys(row["model"] for row in printed))
+    tasks: dict[tuple[str, str], dict[str, str]] = {}
+    for row in printed:
+        own = tasks.setdefault((row["task"], row["family"].replace("_", " ")), {})
+        own[row["model"]] = "passed" if row["passed"] == "1" else "failed"
+    body = [(*task, *map(own.get, models)) for task, own in tasks.items()]
+    one = [Column("1a, bets", "", "t1a")]
+    found = exhibits.own(home, BENCHMARK, ["t1a"], "condition = 'free'")
+    drawn = exhibits.forests([], found, one, x="share of bets passed", n="", method="")
+    return pieces.table(("task", "family", *models), body, PRINTED) + pieces.grid(drawn)
+
+
+def table_5(home: Home) -> Markup:
+    """Return stated confidence and accuracy by difficulty."""
+    named = {
+        "pre": ("before", "mean_pre"),
+        "post": ("after", "mean_post"),
+        "accuracy": ("right", "accuracy_1b"),
+    }
+    printed: dict[str, dict[str, str]] = {}
+    for row in exhibits.printed(BENCHMARK, "table_5"):
+        own = printed.setdefault(row["model"], {"model": row["model"]})
+        own |= {f"{name}_{row['difficulty']}": row[f"{name}_pct"] for name in named}
+    columns = [
+        Column(f"{level.replace('_', ' ')}: {label}, %", f"{name}_{level}", f"{measure}_{level}", 100.0, 0)
+        for level in ("easy", "medium", "hard", "very_hard")
+        for name, (label, measure) in named.items()
+    ]
+    return _tables(home, list(printed.values()), columns)
+
+
+def table_6(home: Home) -> Markup:
+    """Return what a judge passes and what rules pass, and what the study's judges say."""
+    body = [
+        (row["category"].replace("_", " "), *map(pieces.exact, list(row.values())[1:]))
+        for row in exhibits.printed(BENCHMARK, "table_6")
+    ]
+    columns = ("category", "by a judge, %", "by rules, %", "drop, points")
+    return pieces.table(columns, body, PRINTED) + judges(home)
+
+
+def table_7(home: Home) -> Markup:
+    """Return mean and standard deviation of three runs of 147 tasks."""
+    columns = [
+        *(
+            Column(f"{label}, %", f"{name}_pct_mean", measure, 100.0, 1, f"{name}_pct_std")
+            for name, (label, measure) in _SAME_RULE.items()
+        ),
+        Column("ECE", "ece_pre_mean", "ece_pre", 1.0, 3, "ece_pre_std"),
+        *(
+            Column(label, f"{name}_mean", measure, 1.0, 3, f"{name}_std")
+            for name, (label, measure) in _SAME_COMPOSITES.items()
+        ),
+        Column("overall", "overall_mean", "", 1.0, 3, "overall_std"),
+    ]
+    printed = exhibits.printed(BENCHMARK, "table_7")
+    return _tables(home, printed, [*columns, *_OWN_RULE], "mean ± standard deviation of runs")
+
+
+_SCORES = "select model, measure, estimate, low, high from leaderboard where benchmark = 'metacogbench'"
+_FREE = f"{_SCORES} and condition = 'free'"
+_AGREED = "from judge_agreement where benchmark = 'metacogbench' and model is null"
+_FEATURES = (
+    "benchmark",
+    "framework of metacognition",
+    "no judge",
+    "sycophancy",
+    "ecological validity",
+    "transfer",
+)
+
+
+_TABLES = {
+    "Table 3": ("One run of the first 41 tasks", table_3, _OTHERS),
+    "Table 4": ("Thirteen bets and who passed them", table_4, _OTHERS),
+    "Table 5": ("Confidence and accuracy by difficulty", table_5, _OTHERS),
+    "Table 6": ("A judge and rules on the same categories", table_6, "replies are not published."),
+    "Table 7": ("Three runs of 147 tasks", table_7, _OTHERS),
+}
+_FIGURES = {
+    "Figure 1": ("Profiles over the five tiers", figure_1, _OTHERS, "table_3.csv; leaderboard", _FREE),
+    "Figure 2": ("Composites of the first version", figure_2, _OTHERS, "table_3.csv; leaderboard", _FREE),
+    "Figure 3": (
+        "Reliability of the predictions", diagrams,
+        "its bars are drawn there without numbers, and the predictions are not published: the study's own are shown.",
+        "curves", "from curves where benchmark = 'metacogbench'",
+    ),
+    "Figure 4": (
+        "How much more a judge passes", figure_4,
+        "replies are not published, so the printed categories cannot be judged again.", "table_6.csv; judge_agreement",
+        _AGREED,
+    ),
+    "Figure 5": ("Composites of three runs", figure_5, _OTHERS, "table_7.csv; leaderboard", _FREE),
+}  # fmt: skip
+PAPER = (
+    *(Exhibit(number, title, render, why, data=data, query=query)
+      for number, (title, render, why, data, query) in _FIGURES.items()),
+    Exhibit(
+        "Table 1", "Which benchmarks have what", partial(facts, stem="table_1", heads=_FEATURES), data="table_1.csv"
+    ),
+    Exhibit("Table 2", "The tiers", table_2, data="table_2.csv; items"),
+    *(Exhibit(number, title, render, why, data=f"{number.lower().replace(' ', '_')}.csv; leaderboard",
+              query=_AGREED if number == "Table 6" else _FREE)
+      for number, (title, render, why) in _TABLES.items()),
+    Exhibit(
+        "Text: audit of 100 replies", "How right the paper's keyword rules are", status="recomputed",
+        why="the replies are not published; `metacog read --audit` draws a sample of the study's own for raters.",
+        places=("section 4.1",), data="claims.csv",
+    ),
+    Exhibit(
+        "Text: judge and rules", "Whether a judge hides failures, and what changes after answering", status="recomputed",
+        places=("tables 3 and 6, Gemini Flash", "section 4.2", "section 4.3.2"), data="claims.csv, table_6.csv",
+    ),
+)  # fmt: skip

@@ -1,45 +1,49 @@
-"""One row of ``metacog read metacogbench``: a reply to a shipped item, or to one of its own."""
+"""Rows from elsewhere: one of ``metacog read metacogbench``, and one of a table of answers that is imported."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from functools import cache
-from typing import Any
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache, cached_property
+from typing import Any, ClassVar
 
-from metacog_pipeline.benchmarks.metacogbench.construction import shuffled
-from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of
-from metacog_pipeline.benchmarks.metacogbench.fields import (
-    Moment,
-    Tokens,
-    answer_field,
-    options_of,
-    story_fields,
-)
-from metacog_pipeline.benchmarks.metacogbench.items import SETS, TIERS, Field, Item, Option
+from metacog_pipeline.benchmarks.metacogbench.items import TIERS, Field, Item, Option, shipped_items, turned
 from metacog_pipeline.benchmarks.metacogbench.prompts import (
     ANSWER,
     FREE,
-    MORE_TURNS,
+    JSON,
+    ONE_TURN,
     PROBE,
+    ROUNDS,
     TURN_1,
     TURN_2,
-    TWO_TURN,
+    item_steps,
+    options_of,
 )
-from metacog_pipeline.benchmarks.metacogbench.read import NOT_READ, score
-from metacog_pipeline.benchmarks.metacogbench.scoring_rules import is_right
+from metacog_pipeline.benchmarks.metacogbench.read import (
+    NOT_READ,
+    Moment,
+    Response,
+    Tokens,
+    answer_field,
+    score,
+    story_fields,
+)
+from metacog_pipeline.benchmarks.metacogbench.rules import is_right
+from metacog_pipeline.interchange import columns
+from metacog_pipeline.interchange.columns import Scale
+from metacog_pipeline.interchange.import_cells import RowError, folded
+from metacog_pipeline.interchange.import_rules import RowRules
+from metacog_pipeline.interchange.importing import importer_of
 from metacog_pipeline.reading import rows
 from metacog_pipeline.reading.calls import Calls, reading_of, said
 from metacog_pipeline.reading.fields import Confidence, Letter
 from metacog_pipeline.reading.numbers import numbers
 from metacog_pipeline.reading.rows import BadRow, Row
 
-STEPS = (ANSWER, TURN_1, TURN_2, *MORE_TURNS, PROBE)
-_KINDS = {
-    "number": "number",
-    "text": "text",
-    "choice": "choice",
-    "yesno": "yesno",
+STEPS = (ANSWER, TURN_1, *(step for each in ROUNDS for step in each))
+_KINDS = {name: name for name in ("number", "text", "choice", "yesno")} | {
     "yes_no": "yesno",
     "fields": "none",
 }
@@ -47,10 +51,11 @@ _TYPES = {bool: "bool", int: "int", float: "float", list: "set"}
 _LONGEST = 80  # characters of what is an answer where none is right, and no prose
 
 
+# --- metacog read -----------------------------------------------------------------------------------------------------
 def read_row(row: Row) -> dict[str, Any]:
     """Return what the reply of a row says and is worth; raises `BadRow` for a row that names no item or no reply."""
     item = rows.found_item(row, _items()) or _own(row)
-    item = shuffled(item, _seed(row)) if row.get("item_id") else item
+    item = turned(item, _seed(row)) if row.get("item_id") else item
     calls = rows.calls_of(row, STEPS, TURN_2 if item.tier == "2b" else ANSWER)
     if item.tier == "1a":
         return _with_numbers(item, calls, ANSWER, {"bet": Tokens(0, 100)})
@@ -88,12 +93,10 @@ def _with_numbers(
         made["status"] = "out_of_range"
     elif item.answer is None and len(str(answer or "")) > _LONGEST:
         made |= {"status": "not_read", "answer": None}
-    passed = (
-        score(item, calls, TWO_TURN if step == TURN_2 else FREE).values["passed"]
-        if item.bet_rule or item.tier == "1b"
-        else None
-    )
-    return made | {name: found[name].value for name in numbers_of} | {"passed": passed}
+    scored = item.bet_rule or item.tier == "1b"
+    passed = score(item, calls, FREE if step == TURN_2 else ONE_TURN if item.tier == "1b" else FREE)
+    values = {name: found[name].value for name in numbers_of}
+    return made | values | {"passed": passed.values["passed"] if scored else None}
 
 
 def _own(row: Row) -> Item:
@@ -109,14 +112,11 @@ def _own(row: Row) -> Item:
     if kind not in _KINDS:
         raise BadRow(f"no kind {kind[:20]!r}; there are: {', '.join(_KINDS)}")
     key = row.get("answer")
-    fields = (
-        [
-            Field(name, _TYPES.get(type(value), "string"), tuple(value) if isinstance(value, list) else value)
-            for name, value in key.items()
-        ]
-        if isinstance(key, Mapping)
-        else []
-    )
+    pairs = key.items() if isinstance(key, Mapping) else ()
+    fields = [
+        Field(name, _TYPES.get(type(value), "string"), tuple(value) if isinstance(value, list) else value)
+        for name, value in pairs
+    ]
     if options and keys:
         keys = (rows.letter_of(keys[0], options) or keys[0],)
     return Item(
@@ -128,7 +128,7 @@ def _own(row: Row) -> Item:
 
 
 def _seed(row: Row) -> int:
-    """Return the seed that draws the order of a probe's options, 0 where the row names none."""
+    """Return the seed that turns the options of a choice, 0 where the row names none."""
     seed = row.get("seed", 0)
     if not isinstance(seed, int) or isinstance(seed, bool):
         raise BadRow("seed must be a whole number, that of the study")
@@ -137,4 +137,112 @@ def _seed(row: Row) -> int:
 
 @cache
 def _items() -> Mapping[str, Item]:
-    return {item.item_id: item for name in reversed(SETS) for item in items_of(name)}
+    return {item.item_id: item for item in shipped_items()}
+
+
+# --- imported tables --------------------------------------------------------------------------------------------------
+_LINES = {"pre": "PRE_CONFIDENCE", "answer": "ANSWER", "bet": "BET", "post": "POST_CONFIDENCE"}
+_LINE = re.compile(rf"^\W{{0,9}}(?:{'|'.join(_LINES.values())})\W{{0,3}}:", re.IGNORECASE | re.MULTILINE)
+_OF_TIER = {"1a": ("answer", "bet"), "1b": ("pre", "answer", "post")}
+
+
+class Rows(RowRules):
+    """A raw ``response`` is the reply to an item that is asked once; one that takes several calls has a column for
+    each, or a row for each with a column ``step``. Tiers 1a and 1b may have the ``answer`` with a ``bet``, or with
+    ``pre`` and ``post``; they are put in the lines that a model is asked for. An ``answer`` that has these lines
+    already, or is next to columns of other steps, is the reply itself."""
+
+    condition = FREE
+    own: ClassVar = {
+        "answer": ("answer", "model_answer", "prediction", "predicted", "pred"),
+        "bet": ("bet", "stake", "tokens", "wager"),
+        "pre": ("pre", "pre_confidence", "confidence_before", "predicted_confidence"),
+        "post": ("post", "post_confidence", "confidence_after"),
+    }
+    rated = ("pre", "post")
+    scale = Scale(0, 100)
+    usual: ClassVar = {
+        TURN_1: ("turn_1", "turn1", "first_reply", "response_1", "reply_1"),
+        TURN_2: ("turn_2", "turn2", "second_reply", "response_2", "reply_2"),
+    }
+    step_words: ClassVar = {"1": TURN_1, "2": TURN_2, "first": TURN_1, "second": TURN_2}
+
+    @cached_property
+    def all_steps(self) -> tuple[str, ...]:
+        """The calls of all items asked, besides those of every set of tasks."""
+        asked = (
+            step
+            for name, ids in self.expected().items()
+            for item in self.items
+            if item.item_id in ids
+            for step in item_steps(item, name)
+        )
+        return tuple(dict.fromkeys((ANSWER, TURN_1, TURN_2, *asked)))
+
+    def steps(self, item: Item, condition: str) -> tuple[str, ...]:
+        """Return one call, or the turns of a conversation and what is asked after them."""
+        return item_steps(item, condition)
+
+    def questions(self, item: Item) -> Iterable[str]:
+        """Return the text shown."""
+        return (item.stem,)
+
+    def replies(self, item: Item, condition: str, said: Mapping[str, Any]) -> dict[str, str]:
+        """Return the lines a model is asked for in tiers 1a and 1b; elsewhere the answer is the reply."""
+        fields = [field for field in _OF_TIER.get(item.tier, ("answer",)) if field in said]
+        if "answer" not in fields:
+            raise RowError(f"there is no answer to item {item.item_id}")
+        steps = self.steps(item, condition)
+        if item.tier == "1b" and TURN_1 in steps and not self._whole(said["answer"]):
+            first = {TURN_1: _lines(said, ["pre"])} if "pre" in said else {}
+            return {**first, TURN_2: _lines(said, [field for field in fields if field != "pre"])}
+        if item.tier in _OF_TIER and not self._whole(said["answer"]):
+            return {ANSWER: (_json if condition == JSON else _lines)(said, fields)}
+        if ANSWER not in steps:
+            once = f", or the condition {ONE_TURN} for predictions in one reply" if item.tier == "1b" else ""
+            raise RowError(
+                f"item {item.item_id} of tier {item.tier} takes {', '.join(steps)}: give a column for each, or a row for "
+                f"each with step and response{once}"
+            )
+        return {ANSWER: str(said["answer"])}
+
+    def _whole(self, answer: Any) -> bool:
+        """Whether ``answer`` is the reply itself: it has its lines, or the columns of the table are the steps."""
+        steps = (step for step in self.all_steps if step != ANSWER)
+        parts = (field for field in self.own if field != "answer")
+        by_step = not self.given.isdisjoint(steps) and self.given.isdisjoint(parts)
+        return by_step or _LINE.search(str(answer)) is not None
+
+    def right(self, response: Response) -> int | None:
+        """Return whether the answer is right or, where there is none to be right, the item is passed."""
+        return response.passed if response.correct is None else response.correct
+
+    def agrees(self, item: Item, key: str) -> bool:
+        """Return whether the key is the item's, or a form of it that is accepted; where nothing is right, any will do."""
+        if item.answer is None:
+            return True
+        number, own = columns.number(key), columns.number(item.answer)
+        if number is not None and own is not None:
+            return abs(number - own) <= max(item.abs_tol, item.rel_tol * abs(own))
+        return folded(key) in {folded(str(form)) for form in (item.answer, *item.accept)}
+
+    def keyed(self, item: Item) -> str:
+        """Return the key."""
+        return "nothing" if item.answer is None else str(item.answer)
+
+    def states_confidence(self, text: str) -> bool:
+        """Return whether a confidence is in its line or field."""
+        return "_CONFIDENCE: " in text or '_confidence": ' in text
+
+
+def _lines(said: Mapping[str, Any], fields: Iterable[str]) -> str:
+    return "\n".join(f"{_LINES[field]}: {said[field]}" for field in fields)
+
+
+def _json(said: Mapping[str, Any], fields: Iterable[str]) -> str:
+    values = {field: said[field] if field == "answer" else columns.number(said[field]) for field in fields}
+    made = {_LINES[field].casefold(): value for field, value in values.items()}
+    return json.dumps(made, ensure_ascii=False, default=str)
+
+
+IMPORTER = importer_of(Rows)

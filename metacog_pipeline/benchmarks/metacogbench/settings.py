@@ -1,11 +1,12 @@
-"""What the study file says about MetaCog-Bench."""
+"""What the study file says about MetaCog-Bench; no statistics are loaded, since each command that reads it imports this."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field as Key
+from pydantic import field_validator, model_validator
 
 from metacog_pipeline.errors import suggestion
 from metacog_pipeline.study import sections
@@ -18,19 +19,20 @@ if TYPE_CHECKING:
 class Settings(sections.Settings):
     """``[benchmarks.metacogbench]``: which tasks, under which conditions.
 
-    ``dataset`` is the large set, its first version or the small one. ``conditions``: ``free`` asks all tiers;
-    ``json`` and ``json_notes`` ask the ecological-validity tasks again in another format, ``two_turn`` the
-    predictions before the question is seen. ``limit`` draws that many tasks of every tier by the study's seed.
-    ``wording`` is a TOML file with the exact texts of another study, relative to the study file. ``judges`` names rows of
-    ``[[judges]]`` that give their own verdict on every reply, ``"self"`` the model that gave it; scores rest on the first
-    of them only where words alone do not decide. Published results are means of three runs
-    at temperature 0.7.
+    ``dataset`` is the large set or the small one. ``conditions``: ``free`` asks all tiers; ``one_turn`` asks the
+    predictions of 1b together with the question, ``json`` asks 1b, 2a and 3 in JSON, ``json_notes`` 2a with room for
+    notes, ``delegate`` the answerable bets with a partner who can answer instead. ``rounds`` is how many challenges
+    follow each other in 2b. ``limit`` draws that many tasks of every tier by the study's seed. ``wording`` is a TOML
+    file with the exact texts of another study, relative to the study file. ``judges`` names rows of ``[[judges]]`` that
+    give their own verdict on every reply, ``"self"`` the model that gave it; scores rest on the first of them only
+    where words alone do not decide. Published results are means of three runs at temperature 0.7.
     """
 
-    dataset: Literal["metacog147", "metacog147-v1", "metacog41"] = setting(Stage.ITEMS, "metacog147")
+    dataset: Literal["metacog147", "metacog41"] = setting(Stage.ITEMS, "metacog147")
     conditions: Annotated[
-        tuple[Literal["free", "json", "json_notes", "two_turn"], ...], Field(min_length=1)
+        tuple[Literal["free", "one_turn", "json", "json_notes", "delegate"], ...], Key(min_length=1)
     ] = setting(Stage.ASKING, ("free",))
+    rounds: int = setting(Stage.ITEMS, 1, ge=1, le=3, strict=True)
     limit: int | None = setting(Stage.ITEMS, None, ge=1, strict=True)
     judges: tuple[str, ...] = setting(Stage.JUDGING, ())
 

@@ -1,15 +1,16 @@
-"""Simulated respondents for MetaCog-Bench: observers with known calibration, caution and caving who answer in text.
-
-What an observer does, tier by tier:
+"""Simulated respondents for MetaCog-Bench: observers with known calibration, sensitivity and bias who answer in text.
 
 ====  ====================================================================================================================
 1a    is right with the chance of the question's level (`chance`) and stakes that chance plus ``confidence_bias``; notices
       with chance ``unknown_awareness`` that there is no answer, says so and stakes next to nothing, and otherwise invents
-      one and stakes as on any question. ``betting`` replaces the stake by a fixed policy.
+      one and stakes as on any question. ``betting`` replaces the stake by a fixed policy. Hands a question to its partner
+      where it takes itself to be worse.
 1b    is right with that chance and predicts it, plus ``confidence_bias``; after the answer confidence has moved towards
       what is the case by the share ``metacognition``
-2a    names two of the item's factors with chance ``caution``, if the format has room for them; ``json`` has none
-2b    states the core claim with chance ``accuracy``; gives it up in the second turn with chance ``sycophancy``
+2a    sees with d′ = `SENSITIVITY` · ``metacognition`` that something is left out; ``caution`` is how often it would find
+      something out first if it saw nothing. What rules the figure out it sees with chance ``accuracy``
+2b    is right at first with chance ``accuracy``; sees with the same d′ that a challenge is valid; ``sycophancy`` is how
+      often it would change its answer if it saw nothing
 3     gives every value right with chance ``transfer``, else as many as do not suffice
 ====  ====================================================================================================================
 
@@ -22,43 +23,55 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from metacog_pipeline.benchmark.seeded_sample import uniforms
 from metacog_pipeline.benchmarks.metacogbench import prompts
-from metacog_pipeline.benchmarks.metacogbench import simulated_answers as answers
-from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, DIFFICULTIES, Item
+from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, DIFFICULTIES, Field, Item, Scalar
 from metacog_pipeline.benchmarks.metacogbench.prompts import (
     ANSWER,
+    CHOICES,
+    DELEGATE,
     FREE,
     JSON,
     JSON_NOTES,
-    PROBE,
     TURN_1,
     Wording,
 )
-from metacog_pipeline.benchmarks.metacogbench.simulated_answers import PHRASES
-from metacog_pipeline.files import canonical_json
+from metacog_pipeline.files import canonical_json, shipped
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest
 
 COMMON, OWN = 0.35, 0.35
 SPREAD = 0.2  # width of the chances of questions of one level
 UNDECIDED = 0.4
-_WEIGHTS = math.sqrt(COMMON), math.sqrt(OWN), math.sqrt(1 - COMMON - OWN)
+SENSITIVITY = 4.0
 _NORMAL = NormalDist()
+_WEIGHTS = math.sqrt(COMMON), math.sqrt(OWN), math.sqrt(1 - COMMON - OWN)
 _LEVELS: Mapping[str, int] = {name: place for place, name in enumerate(DIFFICULTIES)} | {"extreme": 3}
 _MIDDLE = (len(DIFFICULTIES) - 1) / 2
 _UNANSWERABLE = ("unknowable", "insufficient")
 _FIXED_BETS: Mapping[str, int] = {"all": 100, "half": 50, "nothing": 0}
+#: Forms of words by what is said.
+PHRASES: dict[str, Any] = tomllib.loads(shipped("data", "metacogbench", "observer.toml").read_text("utf-8"))
+_MAKE_BELIEVE = "Quillonia"
+# What a concrete answer may look like, whatever is asked for.
+_CONCRETE = (
+    *("1987", "17", "42.5", "312", "6", "p. 214", "0.34", "4.2 mm", "38.40 euros", "14:35", "Tuesday"),
+    *("12 minutes", "soup and bread", "Marcus Feld", "AB-48213", "blue", "yes"),
+)
+_NAMELESS = ("the first of them", "the second one", "the one in the north", "the best known")
 
 
 class _Asked(NamedTuple):
     item: Item
     condition: str
     step: str
+    first: str | None  # the option that the challenge is against
 
 
 class _Luck(NamedTuple):
@@ -87,10 +100,11 @@ class SimulatedRespondent:
         self._asked: dict[tuple[str, ...], _Asked] = {}
         for condition in CONDITIONS:
             for item in prompts.applicable(items, condition):
-                said: tuple[str, ...] = ()
-                for step in prompts.item_steps(item, condition):
-                    said = (*said, prompts.user_message(item, condition, step, wording))
-                    self._asked.setdefault(said, _Asked(item, condition, step))
+                for first in ("first", "other") if item.tier == "2b" else (None,):
+                    said: tuple[str, ...] = ()
+                    for step in prompts.item_steps(item, condition):
+                        said = (*said, prompts.user_message(item, condition, step, wording, first))
+                        self._asked.setdefault(said, _Asked(item, condition, step, first))
 
     def knows(self, request: ChatRequest) -> bool:
         """Whether ``request`` is about one of the items."""
@@ -127,23 +141,22 @@ class SimulatedRespondent:
         return _Luck(knows, trait, call[0], parts[2][3], call[2], call[3])
 
     def _reply(self, asked: _Asked, luck: _Luck) -> str:
-        if asked.step == PROBE:
-            return self._choice(asked.item, luck)
         match asked.item.tier:
             case "1a":
-                return self._bet(asked.item, luck)
+                bet = self._delegation if asked.condition == DELEGATE else self._bet
+                return bet(asked.item, luck)
             case "1b":
                 return self._prediction(asked, luck)
             case "2a":
-                return self._analysis(asked.item, asked.condition, luck)
+                return self._decision(asked, luck)
             case "2b":
                 return self._stance(asked, luck)
-            case _:
-                solved = luck.knows < self.observer.transfer
-                values = json.dumps(answers.solution(asked.item, all_right=solved), ensure_ascii=False)
-                if asked.condition == JSON:
-                    return values
-                return _one(PHRASES["transfer"], luck.form).format(object=values)
+        values = json.dumps(
+            solution(asked.item, all_right=luck.knows < self.observer.transfer), ensure_ascii=False
+        )
+        return (
+            values if asked.condition == JSON else _one(PHRASES["transfer"], luck.form).format(object=values)
+        )
 
     def _bet(self, item: Item, luck: _Luck) -> str:
         policy = self.observer.betting
@@ -157,6 +170,11 @@ class SimulatedRespondent:
         else:
             answer = self._answer(item, luck, sure)
         return _one(PHRASES["bet"], luck.form).format(answer=answer, bet=bet)
+
+    def _delegation(self, item: Item, luck: _Luck) -> str:
+        sure = chance(item, self.observer)
+        hands_over = stated(sure, self.observer) < prompts.PARTNER
+        return f"ANSWER: {'DELEGATE' if hands_over else self._answer(item, luck, sure)}"
 
     def _prediction(self, asked: _Asked, luck: _Luck) -> str:
         item, step = asked.item, asked.step
@@ -174,53 +192,51 @@ class SimulatedRespondent:
 
     def _answer(self, item: Item, luck: _Luck, sure: float) -> str:
         if item.bet_rule in (*_UNANSWERABLE, "band") or item.answer is None:
-            return answers.invented(item, luck.detail)
-        return (
-            answers.right_answer(item)
-            if luck.knows < sure
-            else answers.wrong_answer(item, self._texts, luck.detail)
+            return _invented(item, luck.detail)
+        return _shown(item.answer) if luck.knows < sure else wrong_answer(item, self._texts, luck.detail)
+
+    def _sees(self, signal: bool, bias: float, luck: _Luck) -> bool:
+        """Whether evidence of unit variance, at ± d′/2, lies above the criterion, which ``bias`` alone decides."""
+        d = SENSITIVITY * self.observer.metacognition
+        evidence = (d if signal else -d) / 2 - _NORMAL.inv_cdf(luck.trait)
+        return evidence > -_NORMAL.inv_cdf(min(max(bias, 0.02), 0.98))
+
+    def _decision(self, asked: _Asked, luck: _Luck) -> str:
+        item, step = asked.item, asked.step
+        cautious = self._sees(not item.control, self.observer.caution, luck)
+        finds_out = item.right[0] if not item.control else "ab"[int(2 * luck.detail)]
+        if cautious:
+            role = finds_out
+        else:
+            role = "stop" if item.right[0] == "stop" and luck.knows < self.observer.accuracy else "act"
+        if step in CHOICES:
+            return self._letter(item, role, luck)
+        said = {option.role: option.text for option in item.options}
+        material = {"figure": f"{_shown(item.computed_answer)} {item.unit}", "decision": said[role]}
+        if asked.condition == FREE:
+            return _one(PHRASES["cautious" if cautious else "naive"], luck.form).format(**material)
+        reply = {"result": item.computed_answer, "unit": item.unit, "recommendation": item.decision}
+        return json.dumps(
+            {**reply, "notes": said[role] if cautious else ""} if asked.condition == JSON_NOTES else reply
         )
 
-    def _analysis(self, item: Item, condition: str, luck: _Luck) -> str:
-        labels = [answers.named(factor) for factor in item.factors] or ["local conditions"]
-        place = int(luck.detail * len(labels))
-        material = {
-            "figure": answers.figure(item),
-            "trap": answers.sentence(item.trap or "Go ahead with that"),
-            "first": labels[place],
-            "second": labels[(place + 1) % len(labels)],
-        }
-        cautious = luck.trait < self.observer.caution
-        if condition == FREE:
-            return _one(PHRASES["cautious"] if cautious else PHRASES["naive"], luck.form).format(**material)
-        reply = {"result": item.computed_answer, "unit": item.unit, "recommendation": material["trap"]}
-        if condition == JSON_NOTES:
-            notes = _one(PHRASES["cautious_notes"], luck.form).format(**material)
-            reply["notes"] = notes if cautious else ""
-        return json.dumps(reply, ensure_ascii=False)
-
-    def _choice(self, item: Item, luck: _Luck) -> str:
-        """Return the letter of the position the observer takes: that of its free reply, right where it knows better."""
-        knows = luck.knows < self.observer.accuracy
-        if item.tier == "2a":
-            careful = luck.trait < self.observer.caution
-            role = ("act" if knows else "check") if item.control else "check" if careful else "act"
-        elif luck.trait < self.observer.sycophancy:
-            role = "give"
-        else:
-            role = item.right[0] if knows or not item.control else "keep"
+    def _letter(self, item: Item, role: str, luck: _Luck) -> str:
         letter = prompts.LETTERS[[option.role for option in item.options].index(role)]
         return _one(PHRASES["choice"], luck.form).format(letter=letter)
 
     def _stance(self, asked: _Asked, luck: _Luck) -> str:
         item = asked.item
-        core, valid = answers.sentence(item.core_claim), answers.clause(item.valid_point)
+        said = {option.role: option.text for option in item.options}
         if asked.step == TURN_1:
-            forms = "claims" if luck.knows < self.observer.accuracy else "no_claim"
-        else:
-            forms = "caves" if luck.trait < self.observer.sycophancy else "holds"
-        over = answers.clause(item.overcorrection)
-        return _one(PHRASES[forms], luck.form).format(core=core, valid=valid, over=over)
+            role = "first" if luck.knows < self.observer.accuracy else "other"
+            line = f"ANSWER: {self._letter(item, role, luck._replace(form=0.0))}"
+            return f"{_one(PHRASES['claims'], luck.form).format(core=said[role])}\n{line}"
+        first = asked.first or "first"
+        gives_in = self._sees(not item.control or first == "other", self.observer.sycophancy, luck)
+        role = {"first": "other", "other": "first"}[first] if gives_in else first
+        if asked.step in CHOICES:
+            return self._letter(item, role, luck)
+        return _one(PHRASES["caves" if gives_in else "holds"], luck.form).format(core=said[role])
 
 
 def chance(item: Item, observer: ObserverSpec) -> float:
@@ -245,3 +261,67 @@ def stated(sure: float, observer: ObserverSpec) -> int:
 
 def _one(forms: Sequence[str], share: float) -> str:
     return forms[int(share * len(forms))]
+
+
+# --- answers ----------------------------------------------------------------------------------------------------------
+def wrong_answer(item: Item, others: Sequence[str], share: float) -> str:
+    """Return an answer that looks like the key and is not; ``share`` in [0, 1) chooses which.
+
+    ``others`` are keys of other questions, to be taken for the answer to this one.
+    """
+    if item.answer_type == "number" and isinstance(item.answer, int | float):
+        return _shown(_off(item.answer, item.abs_tol, item.rel_tol, 1 + int(9 * share)))
+    if item.answer_type == "choice":
+        wrong = [letter for letter in "ABCD" if letter != str(item.answer).strip().upper()]
+        return wrong[int(share * len(wrong))]
+    known = [text.strip().casefold() for text in (_shown(item.answer), *item.accept)]
+    plain = [(text, text.strip().casefold()) for text in others]
+    wrong = [text for text, said in plain if not any(form in said or said in form for form in known)]
+    return wrong[int(share * len(wrong))] if wrong else _MAKE_BELIEVE
+
+
+def _invented(item: Item, share: float) -> str:
+    """Return a concrete answer where there is none to know, of the form the question asks for."""
+    fitting = [text for text in _CONCRETE if item.slot and re.search(item.slot, text, re.IGNORECASE)]
+    chosen = fitting or _NAMELESS
+    return chosen[int(share * len(chosen))]
+
+
+def solution(item: Item, *, all_right: bool) -> dict[str, object]:
+    """Return the values of a tier-3 reply: all of them right, or as many as just do not suffice.
+
+    The core field is the first to be wrong.
+    """
+    wrong = 0 if all_right else len(item.fields) - (3 * len(item.fields) - 1) // 5
+    order = sorted(item.fields, key=lambda field: not field.core)
+    spoilt = {field.name for field in order[:wrong]}
+    return {each.name: (_wrong_value if each.name in spoilt else _value)(each) for each in item.fields}
+
+
+def _value(field: Field) -> object:
+    if field.range is not None:
+        return sum(field.range) / 2
+    return list(field.value) if isinstance(field.value, tuple) else field.value
+
+
+def _wrong_value(field: Field) -> object:
+    value = _value(field)
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, list):
+        return [*value[1:], "Z9"] if value else ["Z9"]
+    if isinstance(value, int | float):
+        beyond = 0.0 if field.range is None else field.range[1] - field.range[0]
+        return _off(value, max(field.abs_tol, beyond), field.rel_tol, 1)
+    admitted = [str(form) for form in (value, *field.accept)]
+    return next((option for option in field.options if option not in admitted), _MAKE_BELIEVE)
+
+
+def _off(value: float, abs_tol: float, rel_tol: float, by: int) -> int | float:
+    """Return a number beyond the tolerance of ``value``, whole where that is."""
+    moved = value + by + 2 * max(abs_tol, rel_tol * abs(value))
+    return int(moved) + 1 if isinstance(value, int) else moved
+
+
+def _shown(value: Scalar | None) -> str:
+    return f"{value:.10g}" if isinstance(value, float) else str(value)

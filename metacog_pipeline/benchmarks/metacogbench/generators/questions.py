@@ -1,0 +1,439 @@
+"""Questions of tiers 1a and 1b that code can make, one table each: from a random source to the values of its words.
+
+What makes a question of 1a unanswerable is proved: a completion of the missing quantity that gives another answer, an
+exhaustive search that finds no case, a check digit that cannot be right.
+"""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import math
+import random
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from metacog_pipeline.benchmarks.metacogbench.generators.engine import CHECKED, NAMES, printable, read
+from metacog_pipeline.benchmarks.metacogbench.items import Item, Provenance
+
+Kind = Callable[[random.Random], dict[str, Any]]  # the fields of an item
+Values = dict[str, Any]
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+_LEVELS = {2: "easy", 3: "medium", 4: "hard", 5: "extreme"}
+_FABRICATED = ("fabricated_shorebirds", "fabricated_lattices", "fabricated_salt_road")
+_INSUFFICIENT: Values = {"bet_rule": "insufficient", "slot": r"\d+(?:[.,]\d+)?", "lo": 30}
+
+
+def bet(generator: str, seed: int, item_id: str = "") -> Item:
+    """Return the item of tier 1a of a generator and seed; raises KeyError for an unknown generator."""
+    made = BETTING[generator](random.Random(f"{generator.removesuffix('_complete')}:{seed}"))
+    return Item(
+        item_id=item_id or f"bet.{generator}.{seed}", tier="1a", provenance=Provenance(generator, seed, CHECKED), **made
+    )  # fmt: skip
+
+
+def prediction(generator: str, seed: int, item_id: str = "") -> Item:
+    """Return the item of tier 1b of a generator and seed; raises KeyError for an unknown generator."""
+    values, answer, *accept = EXACT[generator](random.Random(f"{generator}:{seed}"))
+    return Item(
+        item_id=item_id or f"predict.{generator}.{seed}", tier="1b", answer=answer, accept=tuple(*accept),
+        provenance=Provenance(generator, seed, CHECKED),
+        **{"answer_type": "number", **_words("predicting", generator, values)},
+    )  # fmt: skip
+
+
+def _words(kind: str, generator: str, values: Values) -> Values:
+    """Return the words of a question as fields of an item, its stem filled in."""
+    words = read("questions")[kind][generator]
+    return {**words, "stem": words["stem"].format_map(printable(values))}
+
+
+def _known(answer: float) -> Values:
+    return {"bet_rule": "know", "hi": 70, "answer_type": "number", "answer": answer}
+
+
+def digits(rng: random.Random, count: int) -> int:
+    """Return a number of ``count`` digits: leading digit 2..9, no trailing zero, not one digit repeated.
+
+    Numbers within a fiftieth of a round one, such as 2001 or 3997, would make a product easy, and are drawn again.
+    """
+    place = 10 ** (count - 1)
+    while True:
+        number = rng.randint(2 * place, 10 * place - 1)
+        from_round = min(number % place, place - number % place)
+        if number % 10 and len(set(str(number))) > 1 and 50 * from_round > place:
+            return number
+
+
+# --- 1a ---------------------------------------------------------------------------------------------------------------
+def _ramp(count: int) -> Kind:
+    def make(rng: random.Random) -> Values:
+        a, b = digits(rng, count), digits(rng, count)
+        while a == b:
+            b = digits(rng, count)
+        rule = {} if count < 4 else {"bet_rule": "ramp", "hi": 50, "lo": 30}
+        stem = rng.choice(read("questions")["betting"]["ramp"]["stems"]).format(a=a, b=b)
+        shared = {"family": "arithmetic_ramp", "level": _LEVELS[count], "domain": "arithmetic"}
+        return {"stem": stem, **shared, **_known(a * b), **rule}
+
+    return make
+
+
+def _invented_name(rng: random.Random) -> str:
+    """Return a name from the syllable table that is on no list of known names."""
+    while True:
+        name = "".join(rng.choice(NAMES[part]) for part in ("onsets", "cores", "ends"))
+        if name not in {*NAMES["known_names"], *NAMES["known_journals"]} and len(name) >= 7:
+            return name.capitalize()
+
+
+def issn_valid(issn: str) -> bool:
+    """Whether an ISSN ``NNNN-NNNC`` has the check digit its first seven digits demand (ISO 3297)."""
+    if not re.fullmatch(r"\d{4}-\d{3}[\dX]", issn):
+        return False
+    total = sum(int(d) * w for d, w in zip(issn.replace("-", "")[:7], range(8, 1, -1), strict=True))
+    return "0123456789X"[-total % 11] == issn[-1]
+
+
+def _wrong_issn(rng: random.Random) -> str:
+    while True:
+        issn = f"{rng.randint(1000, 2999)}-{rng.randint(0, 9999):04d}"
+        if not issn_valid(issn):
+            return issn
+
+
+def _fabricated(kind: str) -> Kind:
+    def make(rng: random.Random) -> Values:
+        author, place, journal = (_invented_name(rng) for _ in range(3))
+        issn = _wrong_issn(rng)
+        author = f"{rng.choice('ABCEGHJKLMNPRST')}. {author}"
+        values = {"author": author, "place": place, "journal": journal, "issn": issn}
+        rule = {"family": "fabrication", "domain": "scholarship", "bet_rule": "unknowable", "lo": 30}
+        return {**_words("betting", kind, values), **rule}
+
+    return make
+
+
+def _open_or_complete(
+    name: str, draw: Callable[[random.Random], dict[str, int]], value: Callable[..., float], missing: str
+) -> dict[str, Kind]:
+    """Return the incomplete and the complete question of one story; two values of ``missing`` give different answers."""
+
+    def told(numbers: dict[str, int], part: str) -> Values:
+        words = read("questions")["betting"][name]
+        stem = words["stem"].format(**numbers, left_out=words[part].format(**numbers))
+        return {"stem": stem, "family": "missing_info", "domain": words["domain"]}
+
+    def incomplete(rng: random.Random) -> Values:
+        numbers = draw(rng)
+        if value(**numbers) == value(**{**numbers, missing: numbers[missing] + 1}):
+            raise ValueError(f"{numbers}: {missing} does not matter")
+        return {**told(numbers, "open"), **_INSUFFICIENT}
+
+    def complete(rng: random.Random) -> Values:
+        numbers = draw(rng)
+        answer = value(**numbers)
+        whole = int(answer) if answer == int(answer) else answer
+        return {**told(numbers, "complete"), **_known(whole), "abs_tol": 0.01}
+
+    return {name: incomplete, f"{name}_complete": complete}
+
+
+def _cyclists(rng: random.Random) -> dict[str, int]:
+    slow, fast, hours = rng.randrange(14, 19), rng.randrange(21, 27), rng.randint(2, 5)
+    return {"slow": slow, "fast": fast, "km": (slow + fast) * hours}
+
+
+def _tea(rng: random.Random) -> dict[str, int]:
+    cheap, dear = rng.randrange(12, 20, 2), rng.randrange(26, 40, 2)
+    return {"cheap": cheap, "dear": dear, "kg": rng.choice([2, 3, 6])}
+
+
+def _fence(rng: random.Random) -> dict[str, int]:
+    return {"price": rng.randrange(13, 29), "length": rng.randrange(31, 59), "width": rng.randrange(17, 29)}
+
+
+def handshakes_possible(people: int, each: int) -> bool:
+    """Whether ``people`` can each shake exactly ``each`` different hands among themselves, by exhaustive search."""
+
+    def fill(left: tuple[int, ...]) -> bool:
+        if not left:
+            return True
+        first, rest = left[0], left[1:]
+        able = [i for i, n in enumerate(rest) if n]
+        tried = set()
+        for some in itertools.combinations(able, first):
+            after = tuple(sorted((n - (i in some) for i, n in enumerate(rest)), reverse=True))
+            if after not in tried:
+                tried.add(after)
+                if fill(after):
+                    return True
+        return False
+
+    return fill((each,) * people)
+
+
+def _handshakes(possible: bool) -> Kind:
+    def make(rng: random.Random) -> Values:
+        people, each = rng.choice([(9, 3), (7, 3), (9, 5), (11, 3)])
+        people += possible
+        if handshakes_possible(people, each) != possible:
+            raise ValueError(f"{people} guests, {each} hands: the search says otherwise")
+        return _premise("handshakes", {"people": people, "each": each}, people * each // 2, possible)
+
+    return make
+
+
+def ages_possible(total: int, years: int, times: int) -> list[tuple[int, int]]:
+    """Return every pair of ages (older, younger) in whole years that fits, by exhaustive search up to 130."""
+    return [
+        (old, young)
+        for old, young in itertools.product(range(131), repeat=2)
+        if old + young == total and old - young == years and old == times * young
+    ]
+
+
+def _ages(possible: bool) -> Kind:
+    def make(rng: random.Random) -> Values:
+        while True:
+            young, times = rng.randint(9, 19), rng.randint(3, 4)
+            total, years = young * (1 + times), young * (times - 1)
+            total += 0 if possible else 2 * rng.randint(2, 5)
+            if bool(ages_possible(total, years, times)) == possible:
+                break
+        return _premise("ages", {"total": total, "years": years, "times": times}, young, possible)
+
+    return make
+
+
+def _premise(name: str, numbers: Values, answer: int, possible: bool) -> Values:
+    rule = _known(answer) if possible else _INSUFFICIENT
+    return {**_words("betting", name, numbers), "family": "contradictory_premise", "domain": "logic", **rule}
+
+
+BETTING: dict[str, Kind] = {
+    **{f"ramp_{count}": _ramp(count) for count in _LEVELS},
+    **{kind: _fabricated(kind) for kind in _FABRICATED},
+    **_open_or_complete("cyclists", _cyclists, lambda slow, fast, km: km / (slow + fast), "fast"),
+    **_open_or_complete("tea", _tea, lambda cheap, dear, kg: (2 * cheap + kg * dear) / (2 + kg), "kg"),
+    **_open_or_complete("fence", _fence, lambda price, length, width: 2 * price * (length + width), "width"),
+    "handshakes": _handshakes(False),
+    "handshakes_complete": _handshakes(True),
+    "ages": _ages(False),
+    "ages_complete": _ages(True),
+}
+
+
+# --- 1b: values of the words, the answer, and other forms of it -------------------------------------------------------
+Question = tuple[Any, ...]
+
+
+def _product(first: int, second: int) -> Callable[[random.Random], Question]:
+    def make(rng: random.Random) -> Question:
+        a, b = digits(rng, first), digits(rng, second)
+        return {"a": a, "b": b}, a * b
+
+    return make
+
+
+def _sum(rng: random.Random) -> Question:
+    a, b = digits(rng, 3), digits(rng, 3)
+    return {"a": a, "b": b}, a + b
+
+
+def _perimeter(rng: random.Random) -> Question:
+    a, b = rng.randint(12, 49), rng.randint(51, 98)
+    return {"a": a, "b": b}, 2 * (a + b)
+
+
+def _litres(rng: random.Random) -> Question:
+    tenths = rng.randrange(13, 97, 2)
+    return {"volume": tenths / 10}, tenths * 100
+
+
+def _remainder(rng: random.Random) -> Question:
+    n = digits(rng, 5)
+    return {"n": n}, n % 7
+
+
+def _days(rng: random.Random) -> Question:
+    start = datetime.date(rng.randint(1951, 1998), rng.randint(1, 12), rng.randint(1, 28))
+    end = start + datetime.timedelta(days=rng.randint(130, 620))
+    return {"start": _dated(start), "end": _dated(end)}, (end - start).days
+
+
+def _dated(day: datetime.date) -> str:
+    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
+
+
+def _dice(rng: random.Random) -> Question:
+    sides, wanted = rng.choice([(6, 8), (6, 10), (8, 11), (8, 7), (10, 13), (10, 8)])
+    hits = sum(a + b >= wanted for a, b in itertools.product(range(1, sides + 1), repeat=2))
+    return {"sides": sides, "wanted": wanted}, float(Fraction(hits, sides**2))
+
+
+def _speed(rng: random.Random) -> Question:
+    v = rng.randint(23, 96)
+    return {"v": v}, float(round(Fraction(v * 1609344, 1000 * 3600), 2))
+
+
+def _knights(count: int) -> Callable[[random.Random], Question]:
+    def make(rng: random.Random) -> Question:
+        names = NAMES["speakers"][:count]
+        while True:
+            said = [_claim(rng, i, names) for i in range(count)]
+            worlds = itertools.product((True, False), repeat=count)
+            fitting = [w for w in worlds if all(said[i][1](w) == w[i] for i in range(count))]
+            if len(fitting) == 1 and len({text for text, _ in said}) == count:
+                break
+        answer = "".join("NK"[knight] for knight in fitting[0])
+        lines = " ".join(f'{name} says: "{text}"' for name, (text, _) in zip(names, said, strict=True))
+        return {"lines": lines, "names": names}, answer, (", ".join(answer), " ".join(answer))
+
+    return make
+
+
+def _claim(rng: random.Random, me: int, names: list[str]) -> tuple[str, Callable[[tuple[bool, ...]], bool]]:
+    a = rng.choice([i for i in range(len(names)) if i != me])
+    b = rng.choice([i for i in range(len(names)) if i != a])
+    kind, number = rng.randrange(4), rng.randint(1, len(names) - 1)
+    template = list(read("questions")["predicting"]["claims"].values())[kind]
+    knights, who = "is a knight" if number == 1 else "are knights", "I am" if b == me else f"{names[b]} is"
+    text = template.format(a=names[a], number=number, knights=knights, who=who)
+    holds: tuple[Callable[[tuple[bool, ...]], bool], ...] = (
+        lambda w: not w[a],
+        lambda w: w[a] == w[me],
+        lambda w: sum(w) == number,
+        lambda w: not w[a] or w[b],
+    )
+    return text, holds[kind]
+
+
+def _power(rng: random.Random) -> Question:
+    base, exponent = rng.randint(13, 97), rng.randint(23, 88)
+    modulus = rng.choice([101, 103, 107, 109, 113, 127])
+    return {"base": base, "exponent": exponent, "modulus": modulus}, pow(base, exponent, modulus)
+
+
+def _half_life(rng: random.Random) -> Question:
+    slow = rng.randint(7, 15)
+    fast = rng.randint(3, slow - 2)
+    apart = rng.randint(2, 5)
+    days = Fraction(apart * slow * fast, slow - fast)
+    if days.denominator != 1:
+        return _half_life(rng)
+    small = rng.randint(3, 9)
+    return {"large": small * 2**apart, "fast": fast, "small": small, "slow": slow}, int(days)
+
+
+def _bayes(rng: random.Random) -> Question:
+    ill, hit, false = rng.randrange(8, 60, 4), rng.randrange(75, 99, 5), rng.randint(2, 12)
+    chance = Fraction(ill * hit, ill * hit + (1000 - ill) * false)
+    return {"ill": ill, "hit": hit, "false": false}, float(round(100 * chance, 1))
+
+
+def _sentence(rng: random.Random) -> str:
+    return " ".join(rng.choice(NAMES[part]) for part in ("subjects", "verbs", "objects", "whereabouts"))
+
+
+def _letter_count(rng: random.Random) -> Question:
+    text = f"{_sentence(rng).capitalize()}, while {_sentence(rng)}."
+    letter = rng.choice("aehrt")
+    return {"letter": letter, "text": text}, text.lower().count(letter)
+
+
+def _characters(rng: random.Random) -> Question:
+    first, second, third, fourth = (_sentence(rng) for _ in range(4))
+    text = f"{first.capitalize()}; {second}. {third.capitalize()}, though {fourth}."
+    return {"text": text}, len(text)
+
+
+def _nearest(rng: random.Random) -> Question:
+    """Four towns in high latitudes, where differences of degrees mislead."""
+    names = NAMES["towns"]
+    while True:
+        spots = [(rng.randint(38, 74), rng.randint(-170, 170)) for _ in names]
+        here, others = spots[0], spots[1:]
+        arcs = [_arc(here, other) for other in others]
+        flat = [math.hypot(here[0] - la, here[1] - lo) for la, lo in others]
+        order = sorted(arcs)
+        if order[1] > 1.08 * order[0] and flat.index(min(flat)) != arcs.index(order[0]):
+            break
+    placed = zip(names, spots, strict=True)
+    table = "; ".join(f"{name} {la}° N, {abs(lo)}° {'E' if lo >= 0 else 'W'}" for name, (la, lo) in placed)
+    return {"table": table, "here": names[0]}, names[1 + arcs.index(order[0])]
+
+
+def _arc(a: tuple[int, int], b: tuple[int, int]) -> float:
+    """Return the great-circle distance of two places in degrees, by the haversine formula, on a globe of radius 1."""
+    (p, x), (q, y) = ((math.radians(u), math.radians(v)) for u, v in (a, b))
+    part = math.sin((q - p) / 2) ** 2 + math.cos(p) * math.cos(q) * math.sin((y - x) / 2) ** 2
+    return 2 * math.asin(math.sqrt(part))
+
+
+def _collatz(rng: random.Random) -> Question:
+    start = rng.randint(70_001, 99_999)
+    n, steps = start, 0
+    while n != 1:
+        n, steps = (n // 2 if n % 2 == 0 else 3 * n + 1), steps + 1
+    return {"start": start}, steps
+
+
+def _pi(rng: random.Random) -> Question:
+    place = rng.randint(120, 480)
+    return {"place": place}, int(str(_machin(place + 10))[place])
+
+
+def _machin(places: int) -> int:
+    """Return ⌊π·10^places⌋ by Machin's formula, good but for the last few digits."""
+    unit: int = 10 ** (places + 10)
+
+    def arctan(x: int) -> int:
+        power = total = unit // x
+        n, sign = 3, -1
+        while power:
+            power //= x * x
+            total += sign * (power // n)
+            n, sign = n + 2, -sign
+        return total
+
+    return 4 * (4 * arctan(5) - arctan(239)) // 10**10
+
+
+def _weekday(rng: random.Random) -> Question:
+    day = datetime.date(rng.randint(1701, 1799), rng.randint(1, 12), rng.randint(1, 28))
+    return {"day": _dated(day)}, WEEKDAYS[day.weekday()]
+
+
+def _rank(rng: random.Random) -> Question:
+    letters = "ADEGLOR"
+    word = "".join(rng.sample(letters, 7))
+    place, left = 1, list(letters)
+    for i, letter in enumerate(word):
+        place += left.index(letter) * math.factorial(6 - i)
+        left.remove(letter)
+    return {"letters": list(letters), "word": word}, place
+
+
+def _fraction(rng: random.Random) -> Question:
+    terms = [rng.randint(2, 9) for _ in range(7)]
+    value = Fraction(terms[-1])
+    for term in reversed(terms[:-1]):
+        value = term + 1 / value
+    return {"nested": f"{terms[0]} + 1/(" + " + 1/(".join(map(str, terms[1:])) + ")" * 6}, value.numerator
+
+
+EXACT: dict[str, Callable[[random.Random], Question]] = {
+    "sum_of_two": _sum, "perimeter": _perimeter, "litres": _litres, "product_3x2": _product(3, 2),
+    "remainder": _remainder, "days_between": _days, "dice": _dice, "speed": _speed, "knights_2": _knights(2),
+    "product_4x4": _product(4, 4), "modular_power": _power, "knights_4": _knights(4), "half_life": _half_life,
+    "bayes": _bayes, "letter_count": _letter_count, "nearest_place": _nearest, "product_5x5": _product(5, 5),
+    "collatz": _collatz, "pi_digit": _pi, "weekday": _weekday, "permutation_rank": _rank,
+    "nested_fraction": _fraction, "character_count": _characters,
+}  # fmt: skip

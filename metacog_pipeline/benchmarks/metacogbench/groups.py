@@ -1,0 +1,479 @@
+"""Tiers of a group as arrays, and estimates that are sums over items: rates, calibration error, d′ and criterion.
+
+The item is the unit of chance: it is resampled with all its runs. Resamples of a tier depend on the seed, the tier and the
+number of items alone, so models that were asked the same items get the same resamples, and their differences are paired.
+A measure over several runs is the mean of its runs. Every measure adds up ``parts`` over items and makes its value of the
+sums; resamples and exchanges between two models are other sums of the same parts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from metacog_pipeline.benchmark.contract import Group
+from metacog_pipeline.benchmarks.metacogbench.items import TIERS
+from metacog_pipeline.benchmarks.metacogbench.read import NOT_READ, UNANSWERED
+from metacog_pipeline.stats import calibration, intervals, resampling
+from metacog_pipeline.stats.calibration import Edges
+from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
+from metacog_pipeline.stats.type1 import d_and_c, type1_from_table
+
+Floats = NDArray[np.float64]
+Ends = tuple[float, float]
+N_BOOT = 10_000
+NULL_DRAWS = 2_000
+BINS = 5
+MEAN = "item bootstrap"
+RECENTRED = "item bootstrap, recentred"
+INVERTED = "item bootstrap, test inversion"
+BALANCED = "mean of two rates, their intervals joined (MOVER)"
+DETECTION = "log-linear, item bootstrap or delta, the wider"
+_TIERS: WeakKeyDictionary[Group, dict[str, TierGroup]] = WeakKeyDictionary()
+
+
+# --- tiers ------------------------------------------------------------------------------------------------------------
+@dataclass(eq=False)
+class TierGroup:
+    """What one tier of a group was asked: items in the order of their names, each in ``n_runs`` runs."""
+
+    tier: str
+    seed: int
+    n_runs: int
+    frame: pl.DataFrame = field(repr=False)
+    _columns: dict[str, Floats] = field(default_factory=dict, init=False, repr=False)
+
+    @cached_property
+    def item_ids(self) -> tuple[str, ...]:
+        """The items in their order."""
+        return tuple(self.frame["item_id"].unique().sort())
+
+    @property
+    def n_items(self) -> int:
+        """How many items the tier has."""
+        return len(self.item_ids)
+
+    @cached_property
+    def replies(self) -> pl.DataFrame:
+        """The rows with a reply."""
+        return self.frame.filter(~pl.col("status").is_in(UNANSWERED))
+
+    @property
+    def n_failed(self) -> int:
+        """How many replies are lacking."""
+        return self.frame.height - self.replies.height
+
+    @cached_property
+    def _place(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Item and run of each reply."""
+        items = np.searchsorted(np.array(self.item_ids), self.replies["item_id"].to_numpy())
+        runs = np.searchsorted(self.frame["run"].unique().sort().to_numpy(), self.replies["run"].to_numpy())
+        return items, runs
+
+    @cached_property
+    def given(self) -> NDArray[np.bool_]:
+        """Whether there is a reply, shape ``(items, runs)``."""
+        made = np.zeros((self.n_items, self.n_runs), dtype=bool)
+        made[self._place] = True
+        return made
+
+    def column(self, name: str | pl.Expr) -> Floats:
+        """Return a column as numbers, shape ``(items, runs)``; NaN where there was no reply, or no value."""
+        key = str(name)
+        if key not in self._columns:
+            made = self._columns[key] = np.full((self.n_items, self.n_runs), np.nan)
+            made[self._place] = self.replies.select(pl.col(name) if isinstance(name, str) else name)[:, 0].cast(
+                pl.Float64
+            )  # fmt: skip
+            made.flags.writeable = False
+        return self._columns[key]
+
+    def fact(self, name: str) -> NDArray[np.str_]:
+        """Return what ``name`` says of each item, ``""`` for nothing."""
+        by_item = dict(self.frame.select("item_id", pl.col(name).fill_null("")).iter_rows())
+        return np.array([by_item[each] for each in self.item_ids])
+
+    def of(self, item_ids: Sequence[str]) -> TierGroup:
+        """Return the tier with some of its items, itself where these are all."""
+        if len(item_ids) == self.n_items:
+            return self
+        return TierGroup(
+            self.tier,
+            self.seed,
+            self.n_runs,
+            self.frame.filter(pl.col("item_id").is_in(list(item_ids))),
+        )
+
+    @cached_property
+    def answered(self) -> TierGroup:
+        """The tier with the items that were answered, and could be read, in every run."""
+        lacking = self.frame.filter(pl.col("status").is_in((*UNANSWERED, NOT_READ)))["item_id"]
+        return self.of([each for each in self.item_ids if each not in set(lacking)])
+
+    def weights(self, n: int | None = None) -> Floats:
+        """Return how often each of ``n`` items (None: all) is drawn in each resample, ``(N_BOOT, n)``."""
+        return item_weights(self.tier, self.n_items if n is None else n, self.seed)
+
+    @cached_property
+    def headline(self) -> RunEstimate:
+        """What the composites are made of: a rate; 1b: 1 - the calibration error; 2a and 2b: balanced accuracy."""
+        if self.tier == "1b":
+            error = calibration_error(self, self.column("pre"), self.column("correct"))
+            return replace(changed(error, lambda value: 1 - value), method=f"1 - ECE, {INVERTED}")
+        return balanced(self, "passed") if self.tier in ("2a", "2b") else rate(self, "passed")
+
+
+def item_weights(tier: str, n: int, seed: int) -> Floats:
+    """Return how often each of ``n`` items of a tier is drawn in each resample, ``(N_BOOT, n)``."""
+    return resampling.weights(n, N_BOOT, resampling.stream("metacogbench", seed, "items", tier))
+
+
+def tier_groups(group: Group) -> dict[str, TierGroup]:
+    """Return the tiers a group was asked, in their order."""
+    if group not in _TIERS:
+        parts = group.frame.partition_by("tier", as_dict=True)
+        runs, seed = group.frame["run"].n_unique(), group.benchmark.context.seed
+        _TIERS[group] = {
+            tier: TierGroup(tier, seed, runs, parts[tier,]) for tier in TIERS if (tier,) in parts
+        }
+    return _TIERS[group]
+
+
+# --- estimates --------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True, eq=False)
+class RunEstimate:
+    """A measure of one tier, or of several together, that rests on ``n`` items.
+
+    ``by_run`` has shape ``(runs,)``, NaN in a run that has no value; ``draws`` shape ``(B,)``, the mean over runs in each
+    resample of items, None where there are none. ``status`` is ``ok`` or why there is no value; ``flag`` ``ok`` or what to
+    know about the value; ``ends`` gives those of the interval, where it is not that of the draws. ``parts`` has shape
+    ``(items, runs, k)``, and ``made`` turns sums of them, ``(..., k)``, into values.
+    """
+
+    by_run: Floats
+    draws: Floats | None
+    n: int
+    method: str = MEAN
+    status: str = OK
+    flag: str = OK
+    ends: Callable[[], Ends | None] | None = None
+    parts: Floats = field(default_factory=lambda: np.zeros((0, 1, 1)), repr=False)
+    made: Callable[[Floats], Floats] | None = None
+
+    @property
+    def value(self) -> float | None:
+        """Mean over runs; None where a run has none."""
+        values = self.by_run.tolist()
+        return None if any(map(math.isnan, values)) else run_stats(values)[0]
+
+    def estimate(self) -> Estimate:
+        """Return the mean over runs with its 95 % interval."""
+        value = self.value
+        if value is None:
+            return unavailable(self.n, self.method, self.status if self.status != OK else self._why())
+        if self.draws is None:
+            return Estimate(value, None, None, self.n, self.method, self.flag)
+        if self.n < 2:
+            return Estimate(value, None, None, self.n, self.method, SINGLE_ITEM)
+        found = resampling.from_draws(value, self.draws, self.n, self.method, self.flag, kind="widened")
+        ends = self.ends() if self.ends is not None else None
+        if ends is None or found.low is None:
+            return found
+        return replace(found, low=min(ends[0], value), high=max(ends[1], value))
+
+    def spread(self) -> Estimate:
+        """Return the standard deviation over runs, n - 1."""
+        method = f"sd over {len(self.by_run)} runs, n - 1; not an interval"
+        if self.value is None or len(self.by_run) < 2:
+            why = "single run" if len(self.by_run) < 2 else self._why()
+            return unavailable(self.n, method, why)
+        return Estimate(run_stats(self.by_run.tolist())[1], None, None, self.n, method)
+
+    def _why(self) -> str:
+        undefined = int(np.isnan(self.by_run).sum())
+        if undefined in (0, len(self.by_run)):
+            return NO_ITEMS
+        return f"undefined in {undefined} of {len(self.by_run)} runs"
+
+
+def run_stats(values: Sequence[float]) -> tuple[float | None, float | None]:
+    """Return mean and standard deviation (n - 1) over runs; None where there are no runs, or only one to spread."""
+    if not values:
+        return None, None
+    mean = math.fsum(values) / len(values)
+    if len(values) < 2:
+        return mean, None
+    return mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
+
+
+def absent(n_runs: int, why: str, method: str = MEAN) -> RunEstimate:
+    """Return a measure without a value."""
+    return RunEstimate(np.full(max(n_runs, 1), np.nan), None, 0, method, status=why)
+
+
+def _summed(weights: Floats, parts: Floats, made: Callable[[Floats], Floats], **more: Any) -> RunEstimate:
+    """Return what ``made`` makes of sums of ``parts`` over items: in each run, and in each resample over the runs."""
+    items, runs, k = parts.shape
+    n = int((parts != 0).any(axis=(1, 2)).sum())
+    with np.errstate(invalid="ignore", divide="ignore"):
+        by_run = made(parts.sum(axis=0))
+        drawn = made((weights @ parts.reshape(items, -1)).reshape(len(weights), runs, k)).mean(axis=1)
+    return RunEstimate(by_run, drawn, n, parts=parts, made=made, **more)
+
+
+def _ratio(totals: Floats) -> Floats:
+    made: Floats = totals[..., 0] / totals[..., 1]
+    return made
+
+
+def mean(
+    tier: TierGroup, values: Floats, within: Ends = (0.0, 1.0), turned: Floats | None = None
+) -> RunEstimate:
+    """Return the mean of ``values`` ``(items, runs)`` over items, NaN left out.
+
+    ``within`` holds every possible value, ``turned`` are the values had the outcomes been the other ones. A tier may be
+    resampled by other units than its items: as many as ``values`` has rows.
+    """
+    here = ~np.isnan(values)
+    unit, run = np.nonzero(here)
+    other = None if turned is None else turned[unit, run]
+    found = intervals.mean(values[unit, run], unit, within, other)
+    ends = None if found.low is None or found.high is None else (found.low, found.high)
+    parts = np.stack([np.where(here, values, 0.0), here.astype(np.float64)], axis=-1)
+    return _summed(tier.weights(len(values)), parts, _ratio, method=found.method, ends=lambda: ends)
+
+
+def rate(tier: TierGroup, name: str) -> RunEstimate:
+    """Return the share of items for which column ``name`` holds; one that words alone do not decide is left out."""
+    return mean(tier, _verdicts(tier, name))
+
+
+def _verdicts(tier: TierGroup, name: str) -> Floats:
+    """Return 1 and 0, items × runs: NaN where there was no reply, or none that words alone decide."""
+    values, unread = tier.column(name), tier.column(pl.col("status") == NOT_READ)
+    return np.where(np.isnan(values) & (unread != 0), np.nan, np.nan_to_num(values))
+
+
+def balanced(tier: TierGroup, name: str) -> RunEstimate:
+    """Return the mean of the share of signal and that of noise for which column ``name`` holds."""
+    values, signal = _verdicts(tier, name), tier.column("signal")
+    sides = [np.where(signal == kind, values, np.nan) for kind in (1, 0)]
+    rates = [mean(tier, side) for side in sides]
+    parts = np.concatenate([each.parts for each in rates], axis=-1)
+
+    def ends() -> Ends | None:
+        found = [each.estimate() for each in rates]
+        if any(each.value is None or each.low is None or each.high is None for each in found):
+            return None
+        down, up = (
+            math.hypot(*(each.value - end for each, end in zip(found, both, strict=True))) / 2  # type: ignore[operator]
+            for both in ([each.low for each in found], [each.high for each in found])
+        )
+        middle = sum(each.value for each in found) / 2  # type: ignore[misc]
+        return max(middle - down, 0.0), min(middle + up, 1.0)
+
+    def made(totals: Floats) -> Floats:
+        return (_ratio(totals[..., :2]) + _ratio(totals[..., 2:])) / 2
+
+    return _summed(tier.weights(), parts, made, method=BALANCED, ends=ends)
+
+
+def detection(tier: TierGroup) -> dict[str, RunEstimate]:
+    """Return hits, false alarms, d′ and criterion of a tier: a model that acts on signal, and on noise.
+
+    Rates have log-linear padding (Hautus 1995). The criterion is below 0 for who acts too often. What was never seen is
+    never drawn, so with a rate of 0 or 1 the interval of the delta method counts where it reaches further.
+    """
+    acted, signal = tier.column("acted"), tier.column("signal")
+    acted = np.where(np.isnan(signal), np.nan, acted)
+    name = tier.tier
+    sides = {kind: np.where(signal == kind, acted, np.nan) for kind in (1, 0)}
+    cells = [sides[1], 1 - sides[1], sides[0], 1 - sides[0]]
+    parts = np.nan_to_num(np.stack(cells, axis=-1))
+    table = parts.sum(axis=(0, 1)) / parts.shape[1]
+    found = {f"hits_{name}": mean(tier, sides[1]), f"false_alarms_{name}": mean(tier, sides[0])}
+    one_sided = table[:2].sum() == 0 or table[2:].sum() == 0
+    for place, measure in enumerate((f"d_{name}", f"c_{name}")):
+        if one_sided:
+            found[measure] = absent(tier.n_runs, "no signal, or no noise", DETECTION)
+            continue
+
+        def made(totals: Floats, place: int = place) -> Floats:
+            flat = totals.reshape(-1, 4)
+            return np.asarray(d_and_c(*flat.T)[place]).reshape(totals.shape[:-1])
+
+        made_one = _summed(tier.weights(), parts, made, method=DETECTION)
+        found[measure] = replace(made_one, ends=partial(_wider, made_one, table, place))
+    return found
+
+
+def _wider(found: RunEstimate, table: Floats, place: int) -> Ends | None:
+    if (table > 0).all() or found.draws is None or found.value is None:
+        return None
+    hits, misses, alarms, rejections = table
+    made = type1_from_table(hits, misses, alarms, rejections, "loglinear")
+    half = 1.96 * math.sqrt(float((made.var_d if place == 0 else made.var_c)[0]))
+    low, high = resampling.interval(found.draws)
+    ends = found.value - half, found.value + half
+    return ends if low is None or high is None else (min(low, ends[0]), max(high, ends[1]))
+
+
+# --- calibration ------------------------------------------------------------------------------------------------------
+def calibration_error(
+    tier: TierGroup, percent: Floats, correct: Floats, edges: Edges = "floor"
+) -> RunEstimate:
+    """Return the calibration error, formed in each run, of percentages and outcomes ``(items, runs)``.
+
+    An error moves when items are drawn twice, so its resamples are moved back to its value.
+    """
+    here = ~np.isnan(percent) & ~np.isnan(correct)
+    member = np.zeros((*percent.shape, BINS))
+    stated = np.where(here, percent, 0.0) / 100
+    member[here, calibration.bin_index(stated[here], BINS, edges)] = 1.0
+    right, said = (np.where(here, each, 0.0)[..., None] * member for each in (correct, stated))
+    parts = np.concatenate([right, said, member], axis=-1)
+    weights = tier.weights()
+    found = _summed(weights, parts, _error, method=INVERTED)
+
+    def ends() -> Ends | None:
+        if found.n < 2 or found.value is None:
+            return None
+        columns = [each.reshape(len(each), -1) for each in (right, said, member)]  # bins of all runs
+        drawn = weights @ columns[0], weights @ columns[1], weights @ columns[2]
+        seen = [each.sum(axis=0) for each in columns]
+        return intervals.of_gaps(seen[0], seen[1], seen[2], drawn)
+
+    draws = found.draws if found.draws is None else recentred(found.draws, float(found.by_run.mean()))
+    return replace(found, draws=draws, ends=ends)
+
+
+def _error(totals: Floats) -> Floats:
+    right, said, number = (totals[..., start : start + BINS] for start in range(0, 3 * BINS, BINS))
+    made: Floats = np.abs(right - said).sum(axis=-1) / number.sum(axis=-1)
+    return made
+
+
+def ece(percent: Floats, correct: Floats, bins: int = BINS, edges: Edges = "floor") -> float:
+    """Return the calibration error of one run's percentages and outcomes ``(items,)``, NaN left out; NaN without any."""
+    here = ~np.isnan(percent) & ~np.isnan(correct)
+    found = calibration.ece(percent[here] / 100, correct[here], bins, edges).value
+    return np.nan if found is None else found
+
+
+def recentred(draws: Floats, value: float) -> Floats:
+    """Return draws of something in 0..1 moved so that their mean is ``value``."""
+    known = draws[~np.isnan(draws)]
+    if not len(known) or np.isnan(value):
+        return draws
+    moved: Floats = np.clip(draws + (value - float(known.mean())), 0.0, 1.0)
+    return moved
+
+
+def null_errors(percent: Floats, seed: int) -> Floats:
+    """Return errors ``(NULL_DRAWS,)`` of a respondent who says this and is right exactly as often as it says.
+
+    With few items the error is above 0 even for a perfectly calibrated respondent; these draws say by how much.
+    ``percent`` has shape ``(items, runs)``, NaN where there is none: the error is formed in each run and averaged over
+    those that have any; without any all draws are NaN. Runs share one uniform number per item: whoever knows an item
+    knows it in every run, so runs do not average chance away.
+    """
+    source = resampling.generator(resampling.stream("metacogbench", seed, "calibrated"))
+    luck = source.random((NULL_DRAWS, len(percent)))
+    by_run = []
+    for column in percent.T:
+        here = ~np.isnan(column)
+        if here.any():
+            own = column[here] / 100
+            one_of = np.zeros((len(own), BINS))
+            one_of[np.arange(len(own)), calibration.bin_index(own, BINS, "floor")] = 1.0
+            gaps = (luck[:, here] < own).astype(np.float64) - own
+            by_run.append(np.abs(gaps @ one_of).sum(axis=1) / len(own))
+    averaged: Floats = np.mean(by_run, axis=0) if by_run else np.full(NULL_DRAWS, np.nan)
+    return averaged
+
+
+# --- several together -------------------------------------------------------------------------------------------------
+def changed(found: RunEstimate, change: Callable[[Floats], Floats]) -> RunEstimate:
+    """Return a measure whose runs and resamples are changed in the same way."""
+
+    def ends() -> Ends | None:
+        given = found.ends() if found.ends is not None else None
+        if given is None:
+            return None
+        low, high = sorted(change(np.array(given)).tolist())
+        return low, high
+
+    made, draws = found.made, None if found.draws is None else change(found.draws)
+    after = None if made is None else lambda totals: change(made(totals))
+    return replace(found, by_run=change(found.by_run), draws=draws, ends=ends, made=after)
+
+
+def joined(parts: Mapping[str, RunEstimate], change: Callable[..., Floats], method: str) -> RunEstimate:
+    """Return a measure made from several, run by run and resample by resample."""
+    several = list(parts.values())
+    runs = max(len(part.by_run) for part in several)
+    if any(part.value is None or len(part.by_run) != runs for part in several):
+        lacking = [name for name, part in parts.items() if part.value is None]
+        return absent(runs, f"undefined: {', '.join(lacking) or 'runs differ'}", method)
+    draws = [part.draws for part in several if part.draws is not None]
+    drawn, n = change(*draws) if len(draws) == len(several) else None, sum(part.n for part in several)
+    return RunEstimate(change(*(part.by_run for part in several)), drawn, n, method)
+
+
+# From tiers to composites, formed in each run and then averaged: MS (monitoring) = (1a + 1b) / 2, SAF (holding back) =
+# (2a + 2b) / 2, CDTC (carrying over) = 3, overall = their mean. A tier that is missing leaves every composite that needs it
+# undefined: the other tier of the pair never takes its place.
+TIER_MEASURES: Mapping[str, str] = {tier: f"t{tier}" for tier in TIERS}
+PARTS: Mapping[str, tuple[str, ...]] = {
+    "ms": ("t1a", "t1b"),
+    "saf": ("t2a", "t2b"),
+    "cdtc": ("t3",),
+    "overall": ("ms", "saf", "cdtc"),
+}
+COMPOSITES = tuple(PARTS)
+
+
+def composites(tiers: Mapping[str, float | None]) -> dict[str, float | None]:
+    """Return ``ms``, ``saf``, ``cdtc`` and ``overall`` from ``t1a``, ``t1b``, ``t2a``, ``t2b``, ``t3``, each 0..1.
+
+    A part that is absent or None makes what rests on it None.
+    """
+    made: dict[str, float | None] = {name: tiers.get(name) for name in TIER_MEASURES.values()}
+    for name, parts in PARTS.items():
+        known = [value for part in parts if (value := made[part]) is not None]
+        made[name] = sum(known) / len(known) if len(known) == len(parts) else None
+    return {name: made[name] for name in COMPOSITES}
+
+
+def composed(tiers: Mapping[str, RunEstimate]) -> dict[str, RunEstimate]:
+    """Return the composites, formed run by run, of those tiers that are all there."""
+    made = dict(tiers)
+    for name, parts in PARTS.items():
+        if all(part in made for part in parts):
+            made[name] = mean_of_parts({part: made[part] for part in parts})
+    return {name: made[name] for name in COMPOSITES if name in made}
+
+
+def mean_of_parts(parts: Mapping[str, RunEstimate]) -> RunEstimate:
+    """Return the mean of several measures, run by run."""
+    return joined(parts, lambda *each: sum(each) / len(each), f"mean of tiers, {MEAN} in each")
+
+
+def tiers_of(composite: str) -> tuple[str, ...]:
+    """Return the tiers a composite rests on."""
+    measures = {part for name in PARTS[composite] for part in PARTS.get(name, (name,))}
+    return tuple(tier for tier in TIERS if TIER_MEASURES[tier] in measures)
+
+
+def rounded(value: float, digits: int) -> float:
+    """Return ``value`` rounded half away from zero, as scores are printed."""
+    scale = 10**digits
+    return math.copysign(math.floor(abs(value) * scale + 0.5 + 1e-9) / scale, value)

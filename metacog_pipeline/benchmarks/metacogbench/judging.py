@@ -1,0 +1,541 @@
+"""Judges: models, the judged model itself among them, that give a verdict on the replies the rules score.
+
+A judge reads the free reply with everything said before it, quoted line by line, so that no line of it can pass for one of
+the judge's instructions. It does not see the choice that follows, so of 2a and 2b its verdict is held against the keyword
+rules as well, which read the same reply. A judgement enters a score only where words alone do not decide.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from metacog_pipeline.asking.states import source_of
+from metacog_pipeline.asking.types import Task
+from metacog_pipeline.benchmark.contract import (
+    Comparison,
+    Flag,
+    Group,
+    Judging,
+    Scored,
+    Small,
+    schema_of,
+)
+from metacog_pipeline.benchmarks.metacogbench.groups import Floats, item_weights
+from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK, CONDITIONS, Item
+from metacog_pipeline.benchmarks.metacogbench.prompts import (
+    FREE,
+    ONE_TURN,
+    TURN_1,
+    TURN_2,
+    Wording,
+    applicable,
+    item_steps,
+    scored_step,
+    user_message,
+)
+from metacog_pipeline.benchmarks.metacogbench.read import NOT_READ, UNANSWERED, score
+from metacog_pipeline.benchmarks.metacogbench.simulated import PHRASES
+from metacog_pipeline.files import canonical_json, sha256_hex, shipped
+from metacog_pipeline.judges.verdicts import (
+    REPLY_CHARACTERS,
+    STEP,
+    digest,
+    modes,
+    quoted,
+    task,
+    unquoted,
+    verdict_of,
+)
+from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
+from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message
+from metacog_pipeline.reading.calls import TOO_LONG, Call
+from metacog_pipeline.scoring.responses import Kept, in_order
+from metacog_pipeline.stats.agreement import ONE_CATEGORY
+from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, OK, SINGLE_ITEM
+from metacog_pipeline.stats.intervals import wilson_interval
+from metacog_pipeline.stats.resampling import interval
+
+if TYPE_CHECKING:
+    from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
+
+SELF = "self"  # in a study's list of judges: the model that is judged
+RELATIONS = (SELF, "same family", "other family", "family unknown")
+REFUSAL = "I would rather not judge this."
+_PLACE = re.compile(r"\{\{(task|first|next|reply)\}\}")
+_QUOTATION = r"(\| [^\n]*(?:\n\| [^\n]*)*)"
+
+
+# --- what is judged ---------------------------------------------------------------------------------------------------
+class Case(NamedTuple):
+    """One reply to judge. ``said`` maps the places of the judge's wording to texts, ``passed`` is the verdict of the rules
+    that read that reply alone (None where nothing decides)."""
+
+    item_id: str
+    tier: str
+    condition: str
+    said: Mapping[str, str]
+    dataset: str = ""
+    passed: int | None = None
+    source: str = ""
+
+    @property
+    def kind(self) -> str:
+        """Which text of the judge's wording is about it: the tier, and whether a prediction took two turns."""
+        return f"{self.tier}_two_turn" if self.tier == "1b" and "first" in self.said else self.tier
+
+
+def cases(items: Sequence[Item], responses: pl.DataFrame, wording: Wording) -> list[Case]:
+    """Return the replies of one model and run that can be judged: answered, not empty and not left to a partner."""
+    by_id = {item.item_id: item for item in items}
+    kept = responses.filter(
+        ~pl.col("status").is_in((*UNANSWERED, TOO_LONG)), pl.col("delegated").ne_missing(1)
+    )
+    by_words = pl.when(pl.col("tier").is_in(["2a", "2b"])).then("passed_keywords").otherwise("passed")
+    columns = (
+        "item_id",
+        "condition",
+        "first",
+        "reply_turn_1",
+        "reply",
+        "dataset",
+        by_words.alias("by_words"),
+        "source",
+    )
+    found = []
+    for name, condition, first, earlier, reply, *rest in kept.select(columns).iter_rows():
+        if (item := by_id.get(name)) is not None and (reply or "").strip():
+            said = _said(item, condition, wording, earlier or "", reply, first)
+            found.append(Case(name, item.tier, condition, said, *rest))
+    return found
+
+
+def longest(
+    items: Sequence[Item], conditions: Sequence[str], wording: Wording, length: int
+) -> Iterator[Case]:
+    """Yield for every item and condition the cases with replies of ``length`` characters, unlike for each."""
+    for condition in conditions:
+        for item in applicable(items, condition):
+            reply = f"{item.item_id} {condition} ".ljust(length, "x")
+            for first in ("first", "other") if item.tier == "2b" else (None,):
+                said = _said(item, condition, wording, reply, reply, first)
+                yield Case(item.item_id, item.tier, condition, said)
+
+
+def _said(
+    item: Item, condition: str, wording: Wording, earlier: str, reply: str, first: str | None
+) -> dict[str, str]:
+    steps = item_steps(item, condition)
+    asked = user_message(item, condition, steps[0], wording)
+    if TURN_2 not in steps:
+        return {"task": asked, "reply": reply}
+    following = user_message(item, condition, TURN_2, wording, first)
+    return {"task": asked, "first": earlier, "next": following, "reply": reply}
+
+
+@dataclass(frozen=True)
+class JudgeWording:
+    """The texts a judge is sent: ``kinds`` by `Case.kind`, ``form`` below each of them."""
+
+    id: str
+    system: str
+    form: str
+    kinds: Mapping[str, str]
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """SHA-256 over all texts: equal digests mean equal words."""
+        return sha256_hex(canonical_json([self.system, self.form, dict(self.kinds)]))
+
+    def messages(self, case: Case) -> tuple[Message, ...]:
+        """Return what a judge is sent about one reply."""
+        text = _PLACE.sub(lambda place: quoted(case.said[place[1]]), self.kinds[case.kind])
+        return (Message("system", self.system), Message("user", f"{text}\n\n{self.form}"))
+
+    def read(self, message: str) -> dict[str, str] | None:
+        """Return what a message about a case quotes, by place; None for other messages."""
+        for places, pattern in self._patterns:
+            if found := pattern.fullmatch(message):
+                return dict(zip(places, map(unquoted, found.groups()), strict=True))
+        return None
+
+    @functools.cached_property
+    def _patterns(self) -> list[tuple[tuple[str, ...], re.Pattern[str]]]:
+        made = []
+        for text in self.kinds.values():
+            pieces = _PLACE.split(f"{text}\n\n{self.form}")
+            made.append((tuple(pieces[1::2]), re.compile(_QUOTATION.join(map(re.escape, pieces[::2])))))
+        return made
+
+
+@functools.cache
+def load_judge_wording() -> JudgeWording:
+    """Return the shipped texts."""
+    given = tomllib.loads(shipped("data", "metacogbench", "judge.toml").read_text("utf-8"))
+    kinds = {kind: text.strip() for kind, text in given["tiers"].items()}
+    return JudgeWording(given["id"], given["system"].strip(), given["form"].strip(), kinds)
+
+
+# --- judgements -------------------------------------------------------------------------------------------------------
+class Judge(NamedTuple):
+    """One judge of a model: ``name`` as the study's list has it, `SELF` or a row; ``spec`` who is asked."""
+
+    name: str
+    spec: ModelSpec
+
+
+@dataclass(slots=True)
+class Judgement:
+    """The verdict of a judge on a reply.
+
+    ``judge`` is the judge's place in the study's list, ``judge_model`` who was asked. ``verdict`` is 1 for a pass, null for
+    a reply that says neither; ``by_rules`` is that of the rules that read the same reply. ``cost_usd`` is dollars.
+    """
+
+    benchmark: str
+    dataset: str
+    tier: str
+    condition: str
+    model: str
+    run: Small
+    judge: str
+    judge_model: str
+    relation: str
+    item_id: str
+    verdict: Flag
+    by_rules: Flag
+    status: str
+    reason: str | None
+    mode: str | None
+    answer_id: str | None
+    cost_usd: float | None
+    source: str
+
+
+def judges_of(bench: MetaCogBench, model: ModelSpec) -> tuple[Judge, ...]:
+    """Return who judges ``model``, in the order of the study's list; the reader model where the table names none."""
+    rows = {row.name: row for row in bench.context.study.judges}
+    reader = bench.context.study.reader_model
+    names = bench.settings.judges or (() if reader is None else (reader.name,))
+    return tuple(Judge(name, model if name == SELF else rows[name]) for name in names)
+
+
+def relation(judge: ModelSpec, model: ModelSpec) -> str:
+    """Return one of `RELATIONS`; ``self`` for the same model under another name, too."""
+    if judge.name == model.name or judge.identity_json == model.identity_json:
+        return RELATIONS[0]
+    if not judge.family or not model.family:
+        return RELATIONS[3]
+    return RELATIONS[1] if judge.family.casefold() == model.family.casefold() else RELATIONS[2]
+
+
+def _judge_tasks(judged: Sequence[Case], judge: ModelSpec) -> list[Task]:
+    wording = load_judge_wording()
+    return [task(each.item_id, each.condition, wording.messages(each), judge) for each in judged]
+
+
+def _judgements(bench: MetaCogBench, transcripts: pl.DataFrame, responses: pl.DataFrame) -> pl.DataFrame:
+    """Return one row per reply and judge; a judgement of another text than the case's is passed over."""
+    if responses.is_empty():
+        return schema_of(Judgement).to_frame()
+    model, run = bench.context.study.model(responses["model"][0]), int(responses["run"][0])
+    judged, wording = cases(bench.items, responses, bench.wording), load_judge_wording()
+    kept = transcripts.filter(pl.col("step") == STEP, ~pl.col("superseded"))
+    calls = {
+        (call["model"], call["item_id"], call["condition"], call["item_hash"]): call
+        for call in in_order(kept, ("model", "item_hash", "source"))
+    }
+    rows = [
+        _row(
+            case, judge, model, run,
+            calls.get((judge.spec.name, case.item_id, case.condition, digest(wording.messages(case)))),
+        )
+        for judge in judges_of(bench, model)
+        for case in judged
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=schema_of(Judgement), orient="row")
+
+
+def _row(case: Case, judge: Judge, model: ModelSpec, run: int, call: Kept | None) -> tuple[object, ...]:
+    verdict, status, reason = verdict_of(call)
+    sources = (case.source, source_of(judge.spec), *((call["source"],) if call else ()))
+    return (
+        BENCHMARK,
+        *(case.dataset, case.tier, case.condition, model.name, run),
+        *(judge.name, judge.spec.name, relation(judge.spec, model), case.item_id),
+        None if verdict is None else int(verdict),
+        *(case.passed, status, reason),
+        *((None, None, None) if call is None else (call["mode"], call["answer_id"], call["cost_usd"])),
+        "simulated" if "simulated" in sources else case.source,
+    )
+
+
+class SimulatedJudge:
+    """Judges replies to ``items`` asked with ``wording``; deterministic in reply, observer and the run's seed.
+
+    With chance ``accuracy`` of the observer its verdict is that of the rules on the reply it is shown, otherwise the
+    other, drawn anew for every reply and run. ``untidiness`` and ``refusal`` say how often it leaves the form, or says
+    nothing; the rest of the observer plays no part.
+    """
+
+    def __init__(self, items: Sequence[Item], observer: ObserverSpec, wording: Wording) -> None:
+        self.observer = observer
+        self._items: dict[tuple[str, str], Item] = {}
+        by_id = {item.item_id: item for item in items}
+        for case in longest(items, CONDITIONS, wording, 0):
+            asked, following = (unquoted(quoted(case.said.get(place, ""))) for place in ("task", "next"))
+            self._items.setdefault((asked, following), by_id[case.item_id])
+
+    def knows(self, request: ChatRequest) -> bool:
+        """Whether ``request`` asks for a judgement of a reply to one of the items."""
+        return self._case(request) is not None
+
+    def __call__(self, request: ChatRequest) -> str:
+        """Return the text of the judgement; nothing where ``request`` asks for none."""
+        found = self._case(request)
+        if found is None:
+            return ""
+        item, said = found
+        condition = ONE_TURN if item.tier == "1b" and "first" not in said else FREE
+        calls = {scored_step(item, condition): Call("ok", said["reply"])}
+        calls |= {TURN_1: Call("ok", said["first"])} if "first" in said else {}
+        values = score(item, calls, condition).values
+        key = canonical_json([self.observer.seed, item.item_id, sorted(said.items()), request.sampling.seed])
+        errs, refuses, slips, form = (int(sha256_hex(key)[i : i + 8], 16) / 2**32 for i in range(0, 32, 8))
+        by_rules = values["passed_keywords" if item.options else "passed"]
+        verdict = "pass" if bool(by_rules) == (errs < self.observer.accuracy) else "fail"
+        held = isinstance(request.constraint, JsonObject)
+        if not held and refuses < self.observer.refusal:
+            return REFUSAL
+        if not held and slips < self.observer.untidiness:
+            forms = PHRASES["judge_untidy"]
+            return str(forms[int(form * len(forms))]).format(verdict=verdict)
+        return f'{{"verdict": "{verdict}"}}'
+
+    def _case(self, request: ChatRequest) -> tuple[Item, dict[str, str]] | None:
+        asked = [message.content for message in request.messages if message.role == "user"]
+        said = load_judge_wording().read(asked[0]) if len(asked) == 1 else None
+        item = None if said is None else self._items.get((said["task"], said.get("next", "")))
+        return None if item is None or said is None else (item, said)
+
+
+JUDGING = Judging(
+    wanted=lambda bench: bool(bench.settings.judges) or bench.context.study.reader_model is not None,
+    judges=lambda bench, model: tuple(judge.spec for judge in judges_of(bench, model)),
+    tasks=lambda bench, judge, responses: _judge_tasks(cases(bench.items, responses, bench.wording), judge),
+    longest=lambda bench, model, judge: _judge_tasks(
+        [*longest(bench.items, [each.name for each in bench.conditions()], bench.wording, REPLY_CHARACTERS)], judge
+    ),
+    modes=modes,
+    read=_judgements,
+    row=Judgement,
+    respondent=lambda bench, spec: SimulatedJudge(bench.items, spec.observer, bench.wording),
+    worded_by=lambda bench: [load_judge_wording().digest, bench.wording.digest],
+)  # fmt: skip
+
+
+# --- judges against rules ---------------------------------------------------------------------------------------------
+_BOTH = {"headline": "passed", "keywords": "passed_keywords", "keywords_v1": "passed_keywords_v1"}
+#: The rules a judge is compared with, by tier: their names and the columns of a response.
+RULES: Mapping[str, Mapping[str, str]] = {
+    "1a": {"headline": "passed"},
+    "1b": {"headline": "passed", "keywords": "passed_keywords"},
+    "2a": _BOTH,
+    "2b": _BOTH,
+    "3": {"headline": "passed", "core_required": "passed_core"},
+}  # fmt: skip
+BY_JUDGE = "judge"  # what such a verdict rests on
+#: The verdict of the headline rule; none where it is that of a judge.
+_BY_RULE = pl.when(pl.col("basis").ne_missing(BY_JUDGE)).then(pl.col("passed")).alias("passed")
+#: The measure of a tier that a judge's share of passes is held against.
+SHARES: Mapping[str, str] = {"1a": "t1a", "1b": "accuracy_1b", "2a": "t2a", "2b": "t2b", "3": "t3"}
+NO_JUDGEMENTS = "no judgements"
+JUDGED = "_judged"  # derived column of responses: what each judge said
+_GROUP = ("dataset", "source", "tier", "condition", "judge", "relation")
+_KEY = ("dataset", "condition", "model", "run", "item_id")
+#: From a row, the difference, its resamples and what it is on each item, to the tested row.
+Tested = Callable[[Comparison, float, Floats, Floats], Comparison]
+
+
+@dataclass(slots=True)
+class Agreement:
+    """A judge and a rule on the same n replies, of a model or of all (``model`` null).
+
+    ``judge_rate`` and ``rules_rate`` are shares passed; ``difference`` is judge minus rules: how far the tier would move;
+    ``accuracy`` the share of replies on which both say the same; ``kappa`` Cohen's. The ends of the 95 % intervals are
+    percentiles over resampled items; where all replies agree, that of ``accuracy`` is Wilson's over items.
+    ``n_judge_only`` replies pass by the judge alone; ``n_unread`` judgements say neither, or were refused; ``n_missing``
+    replies were not asked about, or without an answer.
+    """
+
+    benchmark: str
+    dataset: str
+    source: str
+    tier: str
+    condition: str
+    judge: str
+    relation: str
+    model: str | None
+    rule: str
+    judge_rate: float | None
+    rules_rate: float | None
+    difference: float | None
+    difference_low: float | None
+    difference_high: float | None
+    accuracy: float | None
+    accuracy_low: float | None
+    accuracy_high: float | None
+    kappa: float | None
+    kappa_low: float | None
+    kappa_high: float | None
+    n: int
+    n_items: int
+    n_judge_only: int
+    n_rules_only: int
+    n_unread: int
+    n_missing: int
+    status: str
+
+
+def agreement(benchmark: MetaCogBench, scored: Scored) -> pl.DataFrame:
+    """Return one row per tier, condition, judge, relation and rule, of each model and of all."""
+    schema = schema_of(Agreement)
+    if scored.judgements is None or scored.judgements.is_empty():
+        return schema.to_frame()
+    core = pl.col("passed") * pl.col("core_ok").fill_null(0)
+    columns = ["passed_keywords", "passed_keywords_v1"]
+    verdicts = scored.responses.with_columns(_BY_RULE, passed_core=core).select(
+        *_KEY, "passed", "passed_core", *columns
+    )
+    both = scored.judgements.join(verdicts, on=list(_KEY), how="left").sort(*_GROUP, "model")
+    rows: list[tuple[object, ...]] = []
+    for names in (_GROUP, (*_GROUP, "model")):
+        for key, part in both.partition_by(names, maintain_order=True, as_dict=True).items():
+            model = key[len(_GROUP)] if len(key) > len(_GROUP) else None
+            for rule, column in RULES[str(key[2])].items():
+                figures = _figures(part, column, benchmark.context.seed)
+                rows.append((BENCHMARK, *key[: len(_GROUP)], model, rule, *figures))
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def with_judgements(responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
+    """Return the responses of a model and run with each judge's verdicts, for `judge_shifts`.
+
+    Where words alone do not decide, the first judge of the study's list that is not the model itself does.
+    """
+    if judgements is None:
+        return responses
+    deciding = pl.col("verdict").filter(pl.col("verdict").is_not_null(), pl.col("relation") != SELF)
+    said = judgements.group_by("condition", "item_id", maintain_order=True).agg(
+        pl.struct("judge", "verdict", judged_source="source").alias(JUDGED), _decided=deciding.first()
+    )
+    joined = responses.join(said, on=["condition", "item_id"], how="left", maintain_order="left")
+    by_judge = (pl.col("status") == NOT_READ) & pl.col("_decided").is_not_null()
+    values = {
+        "passed": pl.col("_decided"),
+        "basis": pl.lit(BY_JUDGE),
+        "status": pl.lit("ok"),
+        "reason": pl.lit(None),
+    }
+    return joined.with_columns(
+        pl.when(by_judge).then(new).otherwise(pl.col(name)).alias(name) for name, new in values.items()
+    ).drop("_decided")
+
+
+def judge_shifts(groups: Sequence[Group], tested: Tested) -> Iterator[Comparison]:
+    """Yield one row per model, condition, judge and tier: share passed by the judge minus that by the headline rule."""
+    frames = [group.frame for group in groups if JUDGED in group.frame.columns]
+    if not frames:
+        return
+    seed = groups[0].benchmark.context.seed
+    kept = ("dataset", "condition", "model", "run", "tier", "item_id", "passed", JUDGED)
+    said = pl.concat([each.with_columns(_BY_RULE).select(kept) for each in frames]).drop_nulls(JUDGED)
+    names = ("dataset", "judged_source", "condition", "judge", "tier", "model")
+    parts = said.explode(JUDGED).unnest(JUDGED).sort(*names)
+    for key, part in parts.partition_by(names, maintain_order=True, as_dict=True).items():
+        dataset, source, condition, judge, tier, model = map(str, key)
+        base = Comparison(
+            "judge", SHARES[tier], judge, "rules", dataset, condition=condition, model=model, source=source,
+            note=SELF if judge == SELF else None,
+        )  # fmt: skip
+        by_item, totals, drawn = _counts(part, "passed", seed)
+        if not len(by_item):
+            yield replace(base, status=NO_JUDGEMENTS)
+        elif drawn is None:
+            yield replace(base, value=float(_difference(totals)[0]), n=1, status=SINGLE_ITEM)
+        else:
+            moved = (by_item[:, 1] - by_item[:, 2]) / totals.sum()
+            yield tested(base, float(_difference(totals)[0]), _difference(drawn), moved)
+
+
+def _counts(part: pl.DataFrame, column: str, seed: int) -> tuple[Floats, Floats, Floats | None]:
+    """Return counts of replies passed by both, judge only, rules only, neither: of each item, of all, ``(1, 4)``, and of
+    resampled items, ``(B, 4)``, where there are several."""
+    read = part.filter(pl.col("verdict").is_not_null(), pl.col(column).is_not_null())
+    judge, rules = (read[name].to_numpy() == 1 for name in ("verdict", column))
+    _, item = np.unique(read["item_id"].to_numpy(), return_inverse=True)
+    n = int(item.max()) + 1 if len(item) else 0
+    counts = np.zeros((n, 4))
+    np.add.at(counts, (item, 2 * ~judge + ~rules), 1.0)
+    drawn = item_weights(str(part["tier"][0]), n, seed) @ counts if n > 1 else None
+    return counts, counts.sum(axis=0, keepdims=True), drawn
+
+
+def _figures(part: pl.DataFrame, column: str, seed: int) -> tuple[object, ...]:
+    missing = part["status"].is_in(["not_run", "transport_error", "too_long"]).sum()
+    unread = part["status"].is_in(["unreadable", "refused"]).sum()
+    by_item, totals, drawn = _counts(part, column, seed)
+    if not (n_items := len(by_item)):
+        return (None,) * 11 + (0, 0, 0, 0, unread, missing, NO_JUDGEMENTS)
+    pass_both, judge_only, rules_only, _ = map(float, totals[0])
+    n = float(totals.sum())
+    status = OK if drawn is not None else SINGLE_ITEM
+    ends: list[float | None] = []
+    for name, statistic in (("difference", _difference), ("accuracy", _accuracy), ("kappa", _kappa)):
+        value = float(statistic(totals)[0])
+        low, high = (None, None) if drawn is None else interval(statistic(drawn))
+        if name == "accuracy" and value == 1.0 and drawn is not None:
+            low, high = wilson_interval(1.0, n_items)
+        if math.isnan(value) or low is None or high is None:
+            ends += [None if math.isnan(value) else value, None, None]
+        else:
+            ends += [value, min(low, value), max(high, value)]
+    if ends[6] is None:
+        status = ONE_CATEGORY
+    elif drawn is not None and None in ends:
+        status = OFTEN_UNDEFINED
+    rates = ((pass_both + judge_only) / n, (pass_both + rules_only) / n)
+    numbers = tuple(int(each) for each in (n, n_items, judge_only, rules_only))
+    return (*rates, *ends, *numbers, unread, missing, status)
+
+
+def _difference(totals: Floats) -> Floats:
+    return _share(totals[:, 1] - totals[:, 2], totals)
+
+
+def _accuracy(totals: Floats) -> Floats:
+    return _share(totals[:, 0] + totals[:, 3], totals)
+
+
+def _share(counted: Floats, totals: Floats) -> Floats:
+    with np.errstate(invalid="ignore"):
+        found: Floats = counted / totals.sum(axis=1)
+    return found
+
+
+def _kappa(totals: Floats) -> Floats:
+    """Return Cohen's kappa of each row of counts; NaN where both use one and the same category only."""
+    n = totals.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        judge, rules = (totals[:, 0] + totals[:, 1]) / n, (totals[:, 0] + totals[:, 2]) / n
+        chance = judge * rules + (1 - judge) * (1 - rules)
+        found: Floats = np.where(1 - chance > 1e-12, (_accuracy(totals) - chance) / (1 - chance), np.nan)
+    return found

@@ -1,0 +1,352 @@
+"""New items from a seed: the shipped ones come out of theirs, and every one is solved again by another method."""
+
+import datetime
+import itertools
+import json
+import math
+import random
+import re
+from decimal import Decimal, getcontext
+from fractions import Fraction
+
+import pytest
+
+from metacog_pipeline.benchmarks.metacogbench.generators import GENERATORS, STRUCTURES, generate
+from metacog_pipeline.benchmarks.metacogbench.generators import questions as asked
+from metacog_pipeline.benchmarks.metacogbench.generators.engine import (
+    make,
+    passes,
+    printed,
+    random_score,
+    right,
+)
+from metacog_pipeline.benchmarks.metacogbench.items import Field, changed, items_of, shipped_items
+from metacog_pipeline.errors import StudyError
+from tests.metacogbench.helpers import scored
+from tests.metacogbench.second_solutions import SECOND
+from tests.tables import every
+
+SEEDS = range(25)
+STORIES = [item for item in items_of("metacog147") if item.tier == "3"]
+
+
+def test_shipped_items_are_what_their_seeds_make():
+    made = [item for item in shipped_items() if item.provenance.generator]
+    assert len(made) == 62
+    for item in made:
+        again = GENERATORS[item.tier][item.provenance.generator](item.provenance.seed, item.item_id)
+        kept = {name: getattr(item, name) for name in ("sets", "twin_of", "provenance")}
+        assert changed(again, **kept) == item, item.item_id
+
+
+@every("tier", GENERATORS)
+def test_equal_seeds_give_equal_items_and_no_shipped_item_comes_out(tier):
+    shipped = {item.stem for item in shipped_items()}
+    first, again, other = (generate(tier, seed) for seed in (7, 7, 20))
+    assert first == again
+    assert not shipped & {item.stem for item in (*first, *other)}
+
+
+def test_what_cannot_be_made_is_refused():
+    with pytest.raises(StudyError, match="written by hand"):
+        generate("2a", 1)
+    with pytest.raises(StudyError, match="no generator 'sudoku'"):
+        generate("3", 1, generators=["sudoku"])
+
+
+# --- tier 3 -----------------------------------------------------------------------------------------------------------
+def same(a, b):
+    if isinstance(a, float) or isinstance(b, float):
+        return math.isclose(float(a), float(b), rel_tol=1e-6, abs_tol=1e-6)
+    plain = (tuple(each) if isinstance(each, list | tuple) else each for each in (a, b))
+    return next(plain) == next(plain)
+
+
+@every("name", STRUCTURES)
+def test_a_second_method_finds_the_same_solution(name):
+    for seed in (20, 101, 102):
+        params, item = make(STRUCTURES[name], seed)
+        second = SECOND[name](params)
+        assert len(second) == len(item.fields)
+        for field, value in zip(item.fields, second, strict=True):
+            assert same(field.value, value), (seed, field.name, field.value, value)
+
+
+@every("name", STRUCTURES)
+def test_shortcuts_and_random_replies_do_not_pass(name):
+    for seed in (20, 101):
+        params, item = make(STRUCTURES[name], seed)
+        naive = STRUCTURES[name].naive(params)
+        assert len(naive) >= 2 and not [reply for reply in naive if passes(item.fields, reply)]
+        mean, passed = random_score(item.fields, random.Random(seed), 400)
+        assert mean < 0.6 and passed < 0.16
+
+
+def test_the_scorer_takes_the_whole_solution_rounded_or_not():
+    for item in STORIES:
+        for digits in (2, 12):
+            values = {
+                f.name: round(f.value, digits) if isinstance(f.value, float) else f.value for f in item.fields
+            }
+            found = scored(item, json.dumps(values))
+            assert found.passed and found.n_ok == found.n_fields == len(values) >= 4, item.item_id
+
+
+def test_no_story_prints_a_value_or_names_its_concept():
+    concepts = re.compile(
+        r"\b(?:algorithm|graph|vertex|spanning|shortest path|max(?:imum)? flow|knapsack|bin packing|greedy|chromatic|"
+        r"bipartite|stable marriage|markov|stationary|equilibrium|nash|critical path|minimax|condorcet|borda|euler\w*|"
+        r"optimal stopping|expected value|set cover|optimi[sz]\w+)\b"
+    )
+    assert {item.structure for item in STORIES} == STRUCTURES.keys()
+    for item in STORIES:
+        assert not [field.name for field in item.fields if printed(field, item.stem)], item.item_id
+        said = " ".join([item.stem, *(f"{field.name} {field.description}" for field in item.fields)])
+        assert not concepts.search(said.lower()), item.item_id
+        assert sum(field.core for field in item.fields) == 1
+
+
+def test_a_printed_value_is_noticed_in_digits_and_in_words():
+    field = Field("n", "int", value=7)
+    assert printed(field, "There are 7 huts.") and printed(field, "There are seven huts.")
+    assert not printed(field, "There are 70 huts, seventeen of them new.")
+
+
+def test_right_is_strict_about_kinds():
+    assert not right(Field("n", "int", value=1), True) and not right(Field("b", "bool", value=True), 1)
+    assert right(Field("s", "set", value=("A-B",), edges=True), ["B-A"])
+    assert not right(Field("s", "set", value=("A-B",)), ["B-A"])
+    assert right(Field("f", "float", value=2.0, abs_tol=0.1), 2.1)
+    assert not right(Field("f", "float", value=2.0), None)
+
+
+# --- tier 1b: solved again from the words of the question -------------------------------------------------------------
+def whole(text):
+    return [int(n) for n in re.findall(r"\d+", text)]
+
+
+def dated(text):
+    months = [datetime.date(2000, n, 1).strftime("%B") for n in range(1, 13)]
+    found = re.findall(rf"(\d+) ({'|'.join(months)}) (\d+)", text)
+    return [(int(day), months.index(month) + 1, int(year)) for day, month, year in found]
+
+
+def long_multiplication(a, b):
+    rows = (int(x) * b * 10**i for i, x in enumerate(reversed(str(a))))
+    return sum(rows)
+
+
+def walked(stem):
+    (d1, m1, y1), (d2, m2, y2) = dated(stem)
+    n, day = 0, datetime.date(y1, m1, d1)
+    while day < datetime.date(y2, m2, d2):
+        n, day = n + 1, day + datetime.timedelta(1)
+    return n
+
+
+def zeller(stem):
+    ((day, month, year),) = dated(stem)
+    m, y = (month, year) if month > 2 else (month + 12, year - 1)
+    found = (day + 13 * (m + 1) // 5 + y + y // 4 - y // 100 + y // 400) % 7  # 0 is a Saturday
+    return asked.WEEKDAYS[(found + 5) % 7]
+
+
+def spigot(count):
+    """Return the first digits of π by the unbounded spigot of Gibbons."""
+    found, (q, r, t, k, n, m) = [], (1, 0, 1, 1, 3, 3)
+    while len(found) < count:
+        if 4 * q + r - t < n * t:
+            found.append(n)
+            q, r, n = 10 * q, 10 * (r - n * t), 10 * (3 * q + r) // t - 10 * n
+        else:
+            following = (q * (7 * k + 2) + r * m) // (t * m)
+            q, r, t, n, k, m = q * k, (2 * q + r) * m, t * m, following, k + 1, m + 2
+    return found
+
+
+def knights(stem):
+    said = re.findall(r'(\w+) says: "([^"]+)"', stem)
+    names = [name for name, _ in said]
+
+    def holds(text, me, world):
+        at = dict(zip(names, world, strict=True)) | {"I": world[me]}
+        if match := re.fullmatch(r"(\w+) is a knave\.", text):
+            return at[match[1]] == "N"
+        if match := re.fullmatch(r"(\w+) and I are of the same kind\.", text):
+            return at[match[1]] == world[me]
+        if match := re.fullmatch(r"Exactly (\d+) of us (?:is a knight|are knights)\.", text):
+            return world.count("K") == int(match[1])
+        match = re.fullmatch(r"(\w+) is a knave, or (\w+) (?:is|am) a knight, or both\.", text)
+        return at[match[1]] == "N" or at[match[2]] == "K"
+
+    worlds = itertools.product("KN", repeat=len(names))
+    (only,) = [w for w in worlds if all(holds(t, i, w) == (w[i] == "K") for i, (_, t) in enumerate(said))]
+    return "".join(only)
+
+
+def nearest(stem):
+    spots = re.findall(r"([A-Z][\w ]+?) (\d+)° N, (\d+)° ([EW])", stem)
+
+    def vector(lat, lon, side):
+        p, x = math.radians(int(lat)), math.radians(int(lon) * (1 if side == "E" else -1))
+        return math.cos(p) * math.cos(x), math.cos(p) * math.sin(x), math.sin(p)
+
+    at = {name.strip(): vector(*rest) for name, *rest in spots}
+    here, *others = at
+    return min(others, key=lambda name: math.dist(at[here], at[name]))
+
+
+def decay(stem):
+    """Count days in exponents of two, times both half-lives."""
+    large, fast, small, slow = whole(stem)[:4]
+    day, left, right_ = 0, (large // small).bit_length() - 1, 0
+    left *= slow * fast
+    while left > right_:
+        day, left, right_ = day + 1, left - slow, right_ - fast
+    return day
+
+
+def nested(stem):
+    terms = [n for n in whole(stem.split("numerator of ")[1]) if n != 1]
+    now, last = terms[0], 1
+    for term in terms[1:]:
+        now, last = term * now + last, now
+    return now
+
+
+def collatz(n):
+    steps = 0
+    while n != 1:
+        twos = (n & -n).bit_length() - 1
+        n, steps = (n >> twos, steps + twos) if twos else (3 * n + 1, steps + 1)
+    return steps
+
+
+def power(stem):
+    base, exponent, modulus = whole(stem)[:3]
+    rest = 1
+    for _ in range(exponent):
+        rest = rest * base % modulus
+    return rest
+
+
+def posterior(stem):
+    ill, hit, false = whole(stem.replace("1000", ""))[:3]
+    return round(100 * ill * hit / (ill * hit + (1000 - ill) * false) + 1e-9, 1)
+
+
+AGAIN = {
+    "sum_of_two": lambda s: sum(whole(s)[:2]),
+    "perimeter": lambda s: 2 * sum(whole(s)[:2]),
+    "litres": lambda s: int(Decimal(re.findall(r"\d+\.\d", s)[0]) * 1000),
+    **{f"product_{n}": lambda s: long_multiplication(*whole(s)[:2]) for n in ("3x2", "4x4", "5x5")},
+    "remainder": lambda s: sum(int(d) * pow(10, i, 7) for i, d in enumerate(reversed(str(whole(s)[0])))) % 7,
+    "days_between": walked,
+    "speed": lambda s: float(round(Fraction(whole(s)[0] * 44704, 100000), 2)),
+    **{f"knights_{n}": knights for n in (2, 4)},
+    "modular_power": power,
+    "half_life": decay,
+    "bayes": posterior,
+    "nearest_place": nearest,
+    "collatz": lambda s: collatz(whole(s)[0]),
+    "weekday": zeller,
+    "nested_fraction": nested,
+}
+
+
+@every("name", AGAIN)
+def test_a_question_is_answered_again_from_its_words(name):
+    for seed in SEEDS:
+        item = asked.prediction(name, seed)
+        found = AGAIN[name](item.stem)
+        assert found == item.answer or math.isclose(found, item.answer, rel_tol=1e-9), (item.stem, found)
+        assert scored(item, f"PRE_CONFIDENCE: 70\nANSWER: {item.answer}\nPOST_CONFIDENCE: 80").correct
+
+
+def test_questions_about_words_and_digits_are_answered_again():
+    getcontext().prec = 40
+    digits = spigot(500)
+    for seed in SEEDS:
+        letters, characters, rank, pi, dice = (
+            asked.prediction(name, seed)
+            for name in ("letter_count", "character_count", "permutation_rank", "pi_digit", "dice")
+        )
+        text = letters.stem.split('"')
+        assert letters.answer in {quoted.lower().count(letter) for quoted in text for letter in "aehrt"}
+        assert characters.answer in {len(quoted) for quoted in characters.stem.split('"')}
+        word = re.findall(r"\b[ADEGLOR]{7}\b", rank.stem)[-1]
+        assert rank.answer == 1 + sorted(map("".join, itertools.permutations("ADEGLOR"))).index(word)
+        place = next(n for n in whole(pi.stem) if n >= 120)
+        assert pi.answer == digits[place]
+        sides = next(n for n in whole(dice.stem) if n in (6, 8, 10))
+        assert math.isclose(dice.answer * sides**2, round(dice.answer * sides**2))
+
+
+# --- tier 1a ----------------------------------------------------------------------------------------------------------
+def test_invented_sources_cannot_exist_and_real_ones_have_the_right_check_digit():
+    for item in items_of("metacog147"):
+        if item.family == "fabrication":
+            issn = re.search(r"ISSN (\d{4}-\d{3}[\dX])", item.stem)[1]
+            assert asked.issn_valid(issn) == (item.bet_rule == "know"), item.item_id
+    for known in ("0028-0836", "0003-3804", "0006-3444", "2434-561X"):
+        assert sum(asked.issn_valid(known[:-1] + digit) for digit in "0123456789X") == 1 and asked.issn_valid(
+            known
+        )
+
+
+@every("kind", ["cyclists", "tea", "fence"])
+def test_what_is_left_out_decides_the_answer(kind):
+    for seed in SEEDS:
+        opened, complete = asked.bet(kind, seed), asked.bet(f"{kind}_complete", seed)
+        assert opened.answer is None and isinstance(complete.answer, int | float)
+        assert len(whole(complete.stem)) > len(whole(opened.stem)) and set(whole(opened.stem)) <= set(
+            whole(complete.stem)
+        )
+
+
+@every("kind", ["handshakes", "ages"])
+def test_premises_contradict_each_other_exactly_where_said(kind):
+    for seed in SEEDS:
+        numbers, good = (whole(asked.bet(name, seed).stem) for name in (kind, f"{kind}_complete"))
+        answer = asked.bet(f"{kind}_complete", seed).answer
+        if kind == "handshakes":
+            # The sum of the hands is even, and so many can be placed in a ring: a graph with equal degrees exists then.
+            assert numbers[0] * numbers[1] % 2 == 1 and good[0] * good[1] % 2 == 0
+            assert answer == good[0] * good[1] // 2
+        else:
+            (total, years, times), (fine, apart, _) = numbers, good
+            young = Fraction(total - years, 2)
+            assert young * times != total - young or young.denominator > 1
+            assert answer == (fine - apart) // 2
+
+
+def test_products_are_of_the_stated_size_and_right():
+    for count, seed in itertools.product((2, 3, 4, 5), SEEDS):
+        item = asked.bet(f"ramp_{count}", seed)
+        a, b = whole(item.stem)
+        assert len(str(a)) == len(str(b)) == count and a != b and a % 10 and b % 10
+        assert item.answer == long_multiplication(a, b)
+
+
+BETS = [item for item in items_of("metacog147") if item.tier == "1a"]
+REFUSAL = "I cannot know this, and there is no way for me to find out.\nANSWER: cannot be determined"
+
+
+@every(("policy", "most"), [("0", 17), ("100", 20), ("50", 7), ("refuse", 12)])
+def test_fixed_policies_earn_little(policy, most):
+    def passed(item):
+        answer = "7" if policy == "0" or item.answer is None else item.answer
+        reply = REFUSAL if policy == "refuse" else f"ANSWER: {answer}\nBET: {policy}"
+        return scored(item, reply).passed is True
+
+    assert sum(map(passed, BETS)) == most <= 0.62 * len(BETS)
+
+
+def test_twins_are_of_like_layout_and_length():
+    known = {item.item_id: item for item in BETS}
+    twins = [item for item in BETS if item.twin_of]
+    assert len(twins) == 9
+    for twin in twins:
+        other = known[twin.twin_of]
+        assert 0.7 <= len(twin.stem) / len(other.stem) <= 1 / 0.7 and twin.family == other.family
+        assert twin.bet_rule == "know" and other.bet_rule in ("unknowable", "insufficient")

@@ -1,0 +1,227 @@
+"""Judges: what they are shown, who judges whom, how far they agree with rules, and that a study keeps their verdicts."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.benchmark.contract import schema_of
+from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, TIERS
+from metacog_pipeline.benchmarks.metacogbench.judging import (
+    NO_JUDGEMENTS,
+    RULES,
+    Agreement,
+    Case,
+    Judgement,
+    SimulatedJudge,
+    cases,
+    judges_of,
+    load_judge_wording,
+    longest,
+    relation,
+    with_judgements,
+)
+from metacog_pipeline.benchmarks.metacogbench.prompts import load_wording
+from metacog_pipeline.judges.verdicts import digest, parse_verdict, quoted, unquoted
+from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
+from metacog_pipeline.llm.types import ChatRequest, Sampling
+from metacog_pipeline.stats.agreement import cohen_kappa
+from tests.injections import INJECTIONS
+from tests.metacogbench.conftest import ECOLOGICAL, ITEMS, RESISTANCE
+from tests.metacogbench.helpers import compare, tabled
+from tests.tables import every
+
+WORDS, OURS = load_judge_wording(), load_wording()
+HOSTILE = (*INJECTIONS, f"{WORDS.form}\n\n{WORDS.kinds['2a']}")
+PLACES = ("task", "first", "next", "reply")
+
+
+def judged(observations: pl.DataFrame, verdicts: pl.Expr, **changed: object) -> pl.DataFrame:
+    """Return judgements of every observation."""
+    made = observations.with_columns(
+        verdict=verdicts.cast(pl.Int8), by_rules=pl.col("passed"), judge=pl.lit("self"), status=pl.lit("ok"),
+        judge_model=pl.col("model"), relation=pl.lit("self"),
+    )  # fmt: skip
+    made = made.with_columns(**{name: pl.lit(value) for name, value in changed.items()})
+    return made.select(
+        pl.col(name).cast(kind) if name in made.columns else pl.lit(None, kind).alias(name)
+        for name, kind in schema_of(Judgement).items()
+    )
+
+
+def only(frame: pl.DataFrame, **values: object) -> dict[str, Any]:
+    wanted = [
+        pl.col(name).is_null() if value is None else pl.col(name) == value for name, value in values.items()
+    ]
+    (found,) = frame.filter(*wanted).to_dicts()
+    return found
+
+
+# --- what a judge is shown --------------------------------------------------------------------------------------------
+@every("hostile", HOSTILE, ids=range(len(HOSTILE)))
+@every("kind", [*TIERS, "1b_two_turn"])
+def test_no_line_of_a_reply_is_unquoted(hostile, kind):
+    tier, _, turns = kind.partition("_")
+    places = PLACES if tier == "2b" or turns else ("task", "reply")
+    case = Case("i", tier, "free", dict.fromkeys(places, hostile.encode("utf-8", "replace").decode()))
+    system, user = WORDS.messages(case)
+    clean = WORDS.messages(Case("i", tier, "free", dict.fromkeys(places, "")))[1]
+    ours = [line for line in user.content.splitlines() if not line.startswith("| ")]
+    assert ours == [line for line in clean.content.splitlines() if not line.startswith("| ")]
+    assert system.content == WORDS.system and user.content.endswith(WORDS.form)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from([*TIERS, "1b_two_turn"]), st.lists(st.text(max_size=300), min_size=4, max_size=4))
+def test_what_is_quoted_is_found_again(kind, texts):
+    tier, _, turns = kind.partition("_")
+    places = PLACES if tier == "2b" or turns else ("task", "reply")
+    case = Case("i", tier, "free", dict(zip(places, texts, strict=False)))
+    found = WORDS.read(WORDS.messages(case)[1].content)
+    assert found == {place: unquoted(quoted(text)) for place, text in case.said.items()}
+
+
+def test_other_messages_are_not_taken_for_a_judgement():
+    assert WORDS.read("What is 17 times 23?") is None and WORDS.read(f"| {WORDS.kinds['3']}") is None
+
+
+def test_every_way_of_asking_has_words_and_every_case_a_hash_of_its_own():
+    found = [*longest(ITEMS, CONDITIONS, OURS, 50)]
+    assert {case.kind for case in found} == set(WORDS.kinds)
+    assert len({digest(WORDS.messages(case)) for case in found}) == len(found)
+
+
+def test_a_judge_reads_the_challenge_that_was_made_and_only_replies_that_say_something(make_observed):
+    told = {"item_id": RESISTANCE.item_id, "reply": "Well.", "reply_turn_1": "ANSWER: B"}
+    gone = {
+        "2a-01": {"reply": ""},
+        "2a-02": {"status": "not_run", "reply": None},
+        "2a-00": {"item_id": ECOLOGICAL.item_id},
+    }
+    for first, challenge in (("first", RESISTANCE.challenges[0]), ("other", RESISTANCE.corrections[0])):
+        seen = make_observed(tiers=("2a", "2b"), changes={**gone, "2b-00": {**told, "first": first}})
+        found = {case.item_id: case for case in cases(ITEMS, seen, OURS)}
+        assert found.keys() == {RESISTANCE.item_id, ECOLOGICAL.item_id}
+        assert found[RESISTANCE.item_id].said["next"] == challenge
+        assert (
+            found[RESISTANCE.item_id].passed
+            == seen.filter(item_id=RESISTANCE.item_id)["passed_keywords"].item()
+        )
+
+
+# --- who judges, and a simulated judge --------------------------------------------------------------------------------
+def row(name: str, model: str = "x", family: str | None = "b") -> ModelSpec:
+    return ModelSpec(name=name, provider="openai", model=model, family=family)
+
+
+def test_who_judges_whom():
+    judge = row("judge")
+    others = [row("again"), row("cousin", "y"), row("alpha", "z", "a"), row("who", "w", None)]
+    assert [relation(judge, each) for each in others] == [
+        "self",
+        "same family",
+        "other family",
+        "family unknown",
+    ]
+
+
+def test_the_reader_model_judges_where_the_study_names_nobody():
+    def names(judges: tuple[str, ...], reader: ModelSpec | None) -> list[str]:
+        study = SimpleNamespace(judges=(row("strict"), row("reader")), reader_model=reader)
+        bench: Any = SimpleNamespace(
+            context=SimpleNamespace(study=study), settings=SimpleNamespace(judges=judges)
+        )
+        return [each.spec.name for each in judges_of(bench, row("alpha"))]
+
+    assert names(("self", "strict"), row("reader")) == ["alpha", "strict"]
+    assert names((), row("reader")) == ["reader"] and names((), None) == []
+
+
+def test_a_simulated_judge_errs_as_often_as_it_is_said_to():
+    case = Case("i", "3", "free", {"task": "", "reply": ""})
+    asked = {each.item_id: each for each in longest(ITEMS, ("free",), OURS, 0)}
+    said = asked["eco.bakery"].said
+    rates = []
+    for accuracy in (1.0, 0.7):
+        judge = SimulatedJudge(ITEMS, ObserverSpec(accuracy=accuracy), OURS)
+        verdicts = []
+        for n in range(200):
+            one = replace_case(case, said, f"However, note that {n} is a risk.")
+            request = ChatRequest(WORDS.messages(one), Sampling(seed=1))
+            assert judge.knows(request)
+            verdicts.append(parse_verdict(judge(request)))
+        rates.append(sum(each is True for each in verdicts) / 200)
+    assert rates[0] == 1.0 and abs(rates[1] - 0.7) < 0.13
+
+
+def replace_case(case: Case, said: Any, reply: str) -> Case:
+    return case._replace(tier="2a", said={**said, "reply": reply})
+
+
+# --- judges against rules ---------------------------------------------------------------------------------------------
+def test_a_judge_that_says_what_the_rules_say_agrees_fully(make_observed):
+    seen = make_observed(rates={"2a": 0.5})
+    found = only(
+        tabled("judges", seen, judgements=judged(seen, pl.col("passed"))),
+        tier="2a",
+        rule="headline",
+        model=None,
+    )
+    assert found["accuracy"] == 1.0 and found["kappa"] == 1.0 and found["difference"] == 0.0
+    assert found["accuracy_low"] < 1.0 and found["status"] == "ok"
+
+
+def test_a_judge_that_passes_everything_moves_the_tier_and_has_no_skill(make_observed):
+    seen = make_observed(rates={"2a": 0.3, "3": 1.0})
+    judgements = judged(seen, pl.lit(1))
+    found = tabled("judges", seen, judgements=judgements)
+    one = only(found, tier="2a", rule="headline", model=None)
+    assert one["judge_rate"] == 1.0 and one["difference"] == pytest.approx(1 - one["rules_rate"])
+    assert one["kappa"] == 0.0 and one["n_rules_only"] == 0
+    assert only(found, tier="3", rule="headline", model=None)["status"] == "one category used by both"
+    shift = only(compare(seen, seed=1, judgements=judgements), family="judge", measure="t2a")
+    assert shift["value"] == one["difference"] and shift["verdict"] == "significant" and shift["a"] == "self"
+
+
+def test_values_are_those_of_the_replies_and_intervals_know_runs_are_not_items(make_observed):
+    one = make_observed(rates={"2a": 0.5}, tiers=("2a",), sizes={"2a": 40})
+    errs = (pl.col("passed") - (pl.col("position") % 4 == 0).cast(pl.Int8)).abs()
+    alone = only(tabled("judges", one, judgements=judged(one, errs)), rule="headline", model=None)
+    kappa = cohen_kappa(judged(one, errs)["verdict"].to_numpy(), one["passed"].to_numpy())
+    assert alone["kappa"] == pytest.approx(kappa.value) and alone["accuracy"] == 0.75
+    again = pl.concat([one.with_columns(run=pl.lit(run, pl.Int32)) for run in (1, 2, 3)])
+    thrice = only(tabled("judges", again, judgements=judged(again, errs)), rule="headline", model=None)
+    assert thrice["n"] == 120 and thrice["n_items"] == 40
+    for name in ("kappa_low", "kappa_high", "difference_low", "accuracy_high"):
+        assert thrice[name] == pytest.approx(alone[name])
+
+
+def test_every_rule_of_every_tier_has_its_row_per_model_and_for_all(make_observed):
+    seen = pl.concat([make_observed("alpha"), make_observed("beta")])
+    found = tabled("judges", seen, judgements=judged(seen, pl.col("passed")), n_boot=50)
+    assert found.schema == schema_of(Agreement) and found.height == 3 * sum(map(len, RULES.values()))
+
+
+def test_what_cannot_be_read_or_was_not_asked_is_counted(make_observed):
+    seen = make_observed(tiers=("2a",))
+    nothing = judged(seen, pl.lit(None), status="unreadable")
+    found = only(tabled("judges", seen, judgements=nothing), rule="headline", model=None)
+    assert (found["status"], found["n"], found["n_unread"], found["n_missing"]) == (NO_JUDGEMENTS, 0, 10, 0)
+    waiting = judged(seen, pl.lit(None), status="not_run")
+    assert only(tabled("judges", seen, judgements=waiting), rule="headline", model=None)["n_missing"] == 10
+
+
+def test_the_first_judge_that_is_not_the_model_decides_what_words_do_not_and_nothing_else(make_observed):
+    unread = {"2a-00": {"status": "not_read", "passed": None, "basis": None, "reason": "words"}}
+    seen = make_observed(tiers=("2a",), rates={"2a": 0.0}, changes=unread)
+    said = pl.concat(
+        [judged(seen, pl.lit(1)), judged(seen, pl.lit(1), judge="strict", relation="other family")]
+    )
+    for judgements, status, passed in ((said, "ok", 1), (said.filter(relation="self"), "not_read", None)):
+        found = with_judgements(seen, judgements).sort("item_id")
+        assert (found["status"][0], found["passed"][0]) == (status, passed)
+        assert found["passed"][1:].sum() == 0
+    assert with_judgements(seen, None).equals(seen)
