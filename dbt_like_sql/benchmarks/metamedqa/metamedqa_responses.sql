@@ -20,7 +20,7 @@
 --   choice_probs: probabilities of the letters, where log-probabilities were kept
 --   confidence_probs: probabilities of the levels
 --   off_menu_mass: probability outside the admissible letters, 0 to 1
---   tags: subsets reported apart
+--   tags: subsets reported separately
 --   meta_info: examination step of the parent question
 --   source_target: the letter of the parent question
 --   source: measured or simulated

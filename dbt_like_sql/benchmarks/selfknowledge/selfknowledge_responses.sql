@@ -1,6 +1,6 @@
--- One row: one question in one run of one listed model: what was said, whether it was right, whether it was said to be known.
+-- One row: one question in one run of one listed model: the replies, whether the answer was right, and whether the model claimed to know it.
 -- Key: dataset, condition, model, run, item_id.
--- Source: observations of self-knowledge; the questions and accepted answers stand in items.
+-- Source: observations of self-knowledge; questions and accepted answers are in items.
 -- Reads: stg_selfknowledge_responses = scored/selfknowledge/**/*.parquet (
 --   benchmark varchar, dataset varchar, split varchar, condition varchar, language varchar, model varchar, run integer,
 --   item_id varchar, question_id varchar, event_id varchar, position integer, answerable tinyint, output varchar,
@@ -18,7 +18,7 @@
 --   correct: 1 or 0 by the study's matching rule or its reader model, null without an answer
 --   by_reader: whether the reader model took the reply for an accepted answer; null where it was not asked
 --   correct_inclusion: the same where an accepted answer is any part of the reply, as published
---   yes: said to be known, by the study's rule; null where the meta reply says neither
+--   yes: whether the model claimed to know, by the study's rule; null where the meta reply says neither
 --   yes_reference: by the published rules
 --   abstained: 1 or 0, where one question is asked
 --   knew: whether the model was right when asked for the answer, where one question is asked

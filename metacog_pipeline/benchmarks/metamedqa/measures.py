@@ -255,7 +255,7 @@ _OF_LEVELS = {
     "ece": "Expected calibration error, confidence as (c - 1)/4.",
     "brier": "Brier score, confidence as (c - 1)/4.",
     "auroc2": "Probability that a right answer is rated above a wrong one.",
-    "d_mafc": "d′ behind the accuracy of a choice among 5 (items keyed A to D, answers A to E).",
+    "d_mafc": "d′ that gives the accuracy of a choice among 5 (items keyed A to D, answers A to E).",
     "meta_d_mafc": "d′ of the ideal observer whose confidence separates right from wrong as well, choosing among 5.",
     "m_ratio_mafc": "meta-d′ / d′ of a choice among 5. Cite this one.",
     "eta_mafc": "AUROC2 above chance as a share of the ideal observer's with the same accuracy and use of ratings.",
@@ -270,7 +270,7 @@ _OF_DETECTION = {
     )
     for letter, words in (
         ("d", "d′ of {}: hits and false alarms on items keyed A to D."),
-        ("c", "Criterion of {}; below 0 it is said too often, above 0 too seldom."),
+        ("c", "Criterion of {}; below 0 a model says it too often, above 0 too seldom."),
     )
 }
 N_ALTERNATIVES = 5

@@ -511,7 +511,7 @@ def _share(figures: pl.DataFrame, model: str, condition: str, measure: str) -> f
 
 
 def _of_gpt(figures: pl.DataFrame) -> Iterator[Row]:
-    """Yield what is said of GPT-4o: an absent answer, and what a full prompt gains."""
+    """Yield the claims about GPT-4o: an absent answer, and what a full prompt gains."""
     accuracy, missing, unknown = (
         {name: _share(figures, _GPT, name, measure) for name in (BASELINE, _FULL)}
         for measure in ("accuracy", "missing_answer_recall", "unknown_recall")
@@ -546,7 +546,7 @@ def _of_gpt(figures: pl.DataFrame) -> Iterator[Row]:
 
 
 def _of_models(figures: pl.DataFrame, correlations: pl.DataFrame) -> Iterator[Row]:
-    """Yield what is said of several models."""
+    """Yield the claims about several models."""
     known = figures.filter(measure="unknown_recall", condition=BASELINE)
     most = float(known["stated"].max()) / 100  # type: ignore[arg-type]
     low, high = wilson_interval(most, _N["unknown"])
@@ -565,7 +565,7 @@ def _of_models(figures: pl.DataFrame, correlations: pl.DataFrame) -> Iterator[Ro
         found.append(headlines.difference(at["high_confidence_accuracy"], at["medium_confidence_accuracy"]))
     yield _claim(
         "table 3, three models", "answers given with high confidence are right more often",
-        "smallest difference of accuracy, high minus medium confidence", min(found), "0 if confidence said nothing",
+        "smallest difference of accuracy, high minus medium confidence", min(found), "0 if confidence knew nothing",
         note=f"{sum(each[1] > 0 for each in found)} of {len(found)} models; nine models are not printed",
     )  # fmt: skip
     for row in correlations.iter_rows(named=True):

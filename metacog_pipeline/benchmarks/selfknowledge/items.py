@@ -102,7 +102,7 @@ def asked(items: Iterable[Item], condition: str) -> list[Item]:
 
 # --- from rows to items -------------------------------------------------------------------------------------------------
 class Part(NamedTuple):
-    """The rows of one source; ``label`` stands in the item ids where a data set has several sources."""
+    """The rows of one source; ``label`` is a part of the item ids where a data set has several sources."""
 
     source: str
     rows: Sequence[Row]
@@ -158,7 +158,7 @@ def _item(name: str, dataset: str, split: str, position: int, part: Part, row: R
 
 
 def select(rows: Sequence[Row], dataset: str, split: str) -> list[Row]:
-    """Return the rows of ``split`` where the parts of a data set stand in one file, else all."""
+    """Return the rows of ``split`` where the parts of a data set are in one file, else all."""
     if split == "all" or dataset not in (SAMPLE, "fictional_qa"):
         return list(rows)
     if dataset == "fictional_qa":
@@ -263,7 +263,7 @@ STEPS = (
                 "Every question and its answers are those of its source.", blocking=True
             ),
             "mostly_answerable": Check(
-                "Nine in ten questions have an answer; the others count as wrong, and accuracy says so apart."
+                "Nine in ten questions have an answer; the others count as wrong, and accuracy_answerable leaves them out."
             ),
         },
         inputs=input_digests,

@@ -42,7 +42,7 @@ from metacog_pipeline.stats.roc import confidence_densities, roc_curve, thinned
 from metacog_pipeline.stats.type1 import d_and_c, normal_quantile, type1_from_table
 from metacog_pipeline.stats.yes_no import CLIP, clipped_dprime
 
-NEVER_YES, NEVER_NO = "never said yes", "never said no"
+NEVER_YES, NEVER_NO = "never answered yes", "never answered no"
 BY_CLIP = f"a rate is 0 or 1: made by the clip at {CLIP:g}"
 BY_CORRECTION = "a rate is 0 or 1: its size is the correction's"
 NONE_KEPT = "no log-probabilities of yes and no were kept"
@@ -95,7 +95,7 @@ def table_of(correct: ArrayLike, yes: ArrayLike) -> tuple[int, int, int, int]:
 
 
 def failures(correct: ArrayLike, yes: ArrayLike) -> tuple[list[int], list[int]]:
-    """Return per item whether a yes failed (the answer was wrong) and whether a no did; -100 where none was said."""
+    """Return per item whether a yes failed (the answer was wrong) and whether a no did; -100 where it could not."""
     c, y = np.asarray(correct), np.asarray(yes)
     of_yes, of_no = np.where(y == 1, 1 - c, NOT_A_FAILURE), np.where(y == 0, c, NOT_A_FAILURE)
     return of_yes.tolist(), of_no.tolist()
@@ -212,7 +212,7 @@ MEASURES: tuple[Measure, ...] = (
        "The same where an accepted answer is any part of the reply, as published."),
     _m("accuracy_answerable", "accuracy, answerable", share({"correct": 1}, only={"answerable": 1}),
        "Accuracy on the items that have an accepted answer."),
-    _m("yes_ratio", "yes", share({"yes": 1}), "Share of the answers said to be known.", None),
+    _m("yes_ratio", "yes", share({"yes": 1}), "Share of the answers that the model claims to know.", None),
     _m("raw_alignment", "alignment", cells_share((0, 3), _ALL, NO_ITEMS), "Share of items on which right and yes agree."),
     _m("yfr", "YFR", cells_share((2,), _YES, NEVER_YES), "Share of the yeses given to wrong answers.", False),
     _m("nfr", "NFR", cells_share((1,), (1, 3), NEVER_NO), "Share of the noes given to right answers.", False),
@@ -222,7 +222,7 @@ MEASURES: tuple[Measure, ...] = (
     _d("d_type2", "d′", sensitivity("d"),
        "d′ of type 2: how far yes goes with being right, by log-linear rates; 0 is not at all.", headline=True,
        trait="monitoring", trait_under=(DUAL,), paper="section 3, equation 2"),
-    _d("c_type2", "c", sensitivity("c"), "Criterion: below 0 yes is said too often, above 0 too seldom.", None),
+    _d("c_type2", "c", sensitivity("c"), "Criterion: below 0 a model says yes too often, above 0 too seldom.", None),
     _d("d_type2_clip", "d′, clipped", sensitivity("clip"), "d′ of rates kept 1e-4 from 0 and 1."),
     _d("d_type2_inclusion", "d′, published matching", sensitivity("d", INCLUSION),
        "d′ where an accepted answer is any part of the reply, as published.", right="correct_inclusion"),

@@ -1,4 +1,4 @@
-"""What replies say: whether an answer is right, whether it is said to be known and how surely, whether it is withheld."""
+"""What replies say: whether an answer is right or withheld, and whether and how surely the model claims to know it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _UNSURE = re.compile(
 
 
 class Known(YesNo):
-    """Whether the answer is said to be known: yes or no, or that nothing is known or sure."""
+    """Whether the model claims to know the answer: yes or no, or that nothing is known or sure."""
 
     def read(self, said: str) -> Found:
         """Read a yes or a no; a no in other words has no place of its own."""
@@ -82,7 +82,7 @@ def is_withheld(reading: Reading) -> bool:
 
 
 def known(reading: Reading) -> Flag:
-    """Return 1 or 0 for what is said to be known, None for neither; who declines to answer claims nothing."""
+    """Return 1 or 0 for whether the model claims to know, None for neither; who declines to answer claims nothing."""
     value = said(reading["answer"])
     return int(value == "yes") if value is not None else 0 if reading.status == "refused" else None
 
@@ -239,7 +239,7 @@ def _whole(calls: Calls, step: str) -> bool:
 
 
 def _withheld(response: Response, call: Call, reading: Reading) -> Flag:
-    """Return whether the answer is withheld; a refusal does whatever it is worded as, but by the published rule."""
+    """Return whether the answer is withheld; a refusal withholds it, but not by the published rule."""
     if response.yes_no == "reference":
         return int(rules.abstains(spoken(call.text)))
     return int(is_withheld(reading) or (call.status == "refused" and not response.correct))
@@ -393,7 +393,7 @@ class Rows(RowRules):
             yes = correctness(value)
             if yes is None and columns.number(value) is not None:
                 raise RowError(
-                    f"knows {shown(value)} is neither yes nor no; say what it stands for with --map-values, or fit a "
+                    f"knows {shown(value)} is neither yes nor no; give its meaning with --map-values, or fit a "
                     "confidence with metacog fit"
                 )
             made[META] = str(value) if yes is None else YES_NO[LANGUAGE_OF[condition]][1 - yes]

@@ -62,7 +62,7 @@ BOARD = Board(
     order=(("d_type2", "d_type2_reference"), ("abstain_d",), ("idk_alignment",), ("accuracy",)),
     legend=(
         "Below each value its 95 % interval. A model is asked a question and, in another context, whether it knows the\n"
-        "answer. d′: does a yes go with being right (0: no); c: below 0 yes is said too often; AUROC2: does P(yes) of\n"
+        "answer. d′: does a yes go with being right (0: no); c: below 0 it says yes too often; AUROC2: does P(yes) of\n"
         "the first token, where log-probabilities are kept; alignment: right = yes; YFR, NFR: share of the yeses given\n"
         "to wrong, of the noes given to right answers; neither: replies that say neither, which count in accuracy only.\n"
         'idk: the question with leave to say "I don\'t know"; IDK d′: does abstaining go with not having known; IDK c\n'
@@ -75,7 +75,7 @@ BOARD = Board(
         "sample": " (facts written for this project; not comparable with the literature)",
         "trivia_qa": " (TriviaQA)",
         "mkqa": " (MKQA; about a third of its questions have no answer, and no reply to them is right)",
-        "fictional_qa": " (FictionalQA: nobody who was not taught them can know the answers)",
+        "fictional_qa": " (FictionalQA: no model that was not taught them can know the answers)",
     },
 )  # fmt: skip
 
@@ -99,7 +99,7 @@ _ABSTAINS = _columns({
 })  # fmt: skip
 _D = (
     "d′: z(yes when right) - z(yes when wrong), half an item added to either side; 0: a yes says nothing about the "
-    "answer. c: below 0 yes is said too often. Published matching: an accepted answer is any part of the reply; "
+    "answer. c: below 0 the model says yes too often. Published matching: an accepted answer is any part of the reply; "
     "published rules: so is a yes, and rates are kept 1e-4 from 0 and 1. AUROC2 and the densities need log-probabilities."
 )
 _ONCE = (
@@ -199,14 +199,11 @@ def density_figure(own: Mapping[str, Pairs], name: str) -> Drawn:
     """Return the densities of confidence among right and wrong answers."""
     plot, data = Plot(2.9), []
     for kind, colour in (("correct", PALETTE[0]), ("wrong", PALETTE[1])):
-        values = own[kind]
-        width = values[1][0] - values[0][0] if len(values) > 1 else 1.0
-        for x, height in values:
-            plot.box((x, 0), (x + width, height), colour, 0.25)
-        steps = [(end, height) for x, height in values for end in (x, x + width)]
+        width = own[kind][1][0] - own[kind][0][0]
+        steps = [(end, height) for x, height in own[kind] for end in (x, x + width)]
         plot.line([(steps[0][0], 0), *steps, (steps[-1][0], 0)], colour, 1.6)
         plot.entry("s", colour, f"{kind} answers")
-        data += [(kind, *pair) for pair in values]
+        data += [(kind, *pair) for pair in own[kind]]
     plot.x.low, plot.x.high, plot.y.low = 0, 1, 0
     label = "P(yes) / (P(yes) + P(no))"
     return with_data(finished(plot, label, "density", name), ("answers", f"{label}, from", "density"), data)
@@ -304,16 +301,20 @@ def patched(home: Home, side: str) -> Markup:
         return made or pieces.paragraph("No values yet.", "soft")
     import polars as pl
 
-    own = pl.read_parquet(file, glob=False).filter(side=side).sort("share")
-    series = {
-        str(name): [
-            (100 * share, Point(value)) for share, value in part.select("share", "estimate").iter_rows()
-        ]
-        for (name,), part in own.group_by("measure", maintain_order=True)
-    }
-    said = f"The study's trained model with a share of its weight changes, from the {side}"
-    drawn = lines(series, x="changes kept, %", y="measure", diagonal=None, span=(0.0, 100.0), label=said)
-    return made + pieces.figure(drawn, f"{said}.", n="the questions held out", method="no interval")
+    own = (
+        pl.read_parquet(file, glob=False).filter(side=side).sort("share").partition_by("share", as_dict=True)
+    )
+    points = [
+        (
+            f"{share:.0%}",
+            {name: Point(value) for name, value in part.select("measure", "estimate").iter_rows()},
+        )
+        for (share,), part in own.items()
+    ]
+    columns = [exhibits.Column(name) for name in ("d_type2", "raw_alignment")]
+    said = f"the study's trained model with a share of its weight changes, from the {side}"
+    drawn = exhibits.forests(points, {}, columns, x=said, n="the questions held out", method="no interval")
+    return made + pieces.grid(drawn)
 
 
 SECTIONS = (

@@ -59,10 +59,10 @@ def of_rows(path: Path, layout: Layout) -> list[Row]:
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             place = ".".join(map(str, first["loc"]))
-            raise SourceError(f"{line.where}: {place}: {first['msg']}; mend or replace the file") from None
+            raise SourceError(f"{line.where}: {place}: {first['msg']}; correct or replace the file") from None
         except (LookupError, TypeError, AttributeError, ValueError) as error:
             raise SourceError(
-                f"{line.where}: not a row of this set ({type(error).__name__}: {error}); mend or replace the file"
+                f"{line.where}: not a row of this set ({type(error).__name__}: {error}); correct or replace the file"
             ) from None
         if row is not None:
             asked = "\n".join(row.questions.values())

@@ -415,7 +415,7 @@ MEASURES: tuple[Measure | MeasureSet, ...] = (
     ),
     _set(
         _m("d", "d′", "Sensitivity: how well the responses discriminate the labels, from log-linear corrected rates."),
-        _m("c", "c", "Criterion: below 0 label 1 is said too often, above 0 label 0.", **NEITHER),
+        _m("c", "c", "Criterion: below 0 a model answers label 1 too often, above 0 label 0.", **NEITHER),
         _m("c_prime", "c′", "Criterion relative to sensitivity: c / d′.", Unit.RATIO, **NEITHER),
         _m("ln_beta", "ln β", "Natural logarithm of the likelihood ratio at the criterion: c · d′.", Unit.RATIO, **NEITHER),
         compute=lambda benchmark, group: type1_estimates(counts_of(group)),

@@ -75,7 +75,7 @@ BOARD = Board(
     order=(("m_ratio_bayes", "m_ratio"), ("d", "d_bayes"), ("accuracy",)),
     legend=(
         'Below each value its 95 % interval. A: sentiment, B: oral or written, C: was one "the" deleted.\n'
-        "d′: how well the responses discriminate the labels; c: below 0 label 1 is said too often; meta-d′: the d′ that\n"
+        "d′: how well the responses discriminate the labels; c: below 0 a model answers 1 too often; meta-d′: the d′ that\n"
         "the confidence shows; M-ratio: meta-d′ / d′, 1 is optimal; posterior: its posterior mean.\n"
         "risk_s1, risk_s2: wrongly saying label 0, label 1 is punished. N/A: no value, table estimates says why.\n"
     ),
@@ -178,7 +178,7 @@ def criteria(home: Home, measure: str = "c") -> Markup:
         if points:
             steps, name = list(_RISKS.values()), {"c": "criterion c", "c_prime": "c′ = c / d′"}[measure]
             drawn = ladder(list(points.items()), steps=steps, x=f"{name}, {title.lower()}")
-            said = f"{title}: below 0 label 1 is said too often. Predicted from left to right: {', '.join(steps)}."
+            said = f"{title}: below 0 a model answers label 1 too often. Predicted from left to right: {', '.join(steps)}."
             made = "95 % intervals of normal theory, from the rates of hits and false alarms"
             n = pieces.counted(found[measure][1] for found in cells.values())
             figures.append(pieces.figure(drawn, said, n=n, method=made))

@@ -44,8 +44,8 @@ def test_what_cannot_be_formed_has_a_status_and_no_number(rows, estimates):
     for correct, yes, why in (
         ([1] * 5, [1, 1, 0, 1, 0], dict.fromkeys(("d_type2", "c_type2", "false_alarm_rate"), "all correct")),
         ([0] * 5, [1, 1, 0, 1, 0], {"d_type2_clip": "all wrong", "hit_rate": "all wrong"}),
-        ([1, 0, 1], [0, 0, 0], {"yfr": "never said yes"}),
-        ([1, 0, 1], [1, 1, 1], {"nfr": "never said no"}),
+        ([1, 0, 1], [0, 0, 0], {"yfr": "never answered yes"}),
+        ([1, 0, 1], [1, 1, 1], {"nfr": "never answered no"}),
         ([1, 0, 1], [None] * 3, dict.fromkeys(("yes_ratio", "raw_alignment", "d_type2"), "no items")),
     ):
         found = estimates(rows(correct, yes))
