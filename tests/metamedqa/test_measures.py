@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,9 +20,6 @@ from metacog_pipeline.stats.coverage import low_n
 from tests.metamedqa.engine import ESTIMATES, RESPONSES, bound, observe, pool, score
 from tests.metamedqa.engine import groups as groups_of
 
-Answered = Callable[..., pl.DataFrame]
-Transcript = Callable[..., dict[str, Any]]
-Table = Callable[[Sequence[dict[str, Any]]], pl.DataFrame]
 BOARD = (
     "accuracy mean_confidence high_confidence_accuracy medium_confidence_accuracy low_confidence_accuracy "
     "missing_answer_recall unknown_recall fictional_accuracy malformed_accuracy positive_confidence negative_confidence "
@@ -295,13 +291,6 @@ def test_key_itself_scores_one_hundred_percent(items, transcript, table):
         assert of(found, measure)["estimate"] == 1.0
 
 
-def test_one_run_pooled_is_that_run(items, answered):
-    frame = answered(items, ObserverSpec(untidiness=0.3))
-    one, all_runs = score(frame, seed=1), pool(frame, seed=1)
-    assert all_runs["run"].null_count() == all_runs.height
-    assert one.drop("run").equals(all_runs.drop("run"))
-
-
 def test_pooling_identical_runs_does_not_narrow_the_interval(items, answered):
     frame = answered(items, ObserverSpec())
     copies = pl.concat([frame.with_columns(run=pl.lit(run, dtype=pl.Int32)) for run in (1, 2, 3)])
@@ -322,15 +311,6 @@ def test_pooled_accuracy_is_over_all_runs_and_incomplete_when_one_is(items, answ
     )
     found = pool(pl.concat([runs[0], broken]), seed=1)
     assert of(found, "accuracy")["status"] == f"incomplete: 1 of {2 * len(items)} not answered"
-
-
-def test_order_of_rows_and_other_models_do_not_change_a_score(items, answered):
-    frame = answered(items, ObserverSpec(untidiness=0.2))
-    other = answered(items, ObserverSpec(accuracy=0.2), model="other")
-    shuffled = pl.concat([other, frame]).sample(fraction=1.0, shuffle=True, seed=3)
-    alone = score(frame, seed=1)
-    assert score(shuffled, seed=1).filter(pl.col("model") == "m").equals(alone)
-    assert score(frame, seed=1).equals(alone)
 
 
 def test_imported_answers_are_measured_and_simulated_stay_simulated():

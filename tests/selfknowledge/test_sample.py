@@ -14,7 +14,6 @@ SAMPLE = Path(__file__).resolve().parents[2] / "data" / "selfknowledge" / "sampl
 LANGUAGES = ("en", "zh", "ko", "es")
 HANGUL, HAN = re.compile(r"[\uac00-\ud7af]"), re.compile(r"[\u3400-\u9fff]")
 # Single characters that name an element and are hardly ever part of another word.
-ELEMENTS = set("汞氮钨鎢氢氫氦钴鈷锝鎝")
 
 
 def facts() -> list[dict[str, Any]]:
@@ -33,49 +32,10 @@ def test_there_are_three_hundred_facts_in_four_languages():
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_questions_are_clean_different_and_end_as_the_language_has_it(language):
-    questions = [row["questions"][language] for row in facts()]
-    assert len(set(questions)) == len(questions)
-    end = {"en": "?", "zh": "？", "ko": "?", "es": "?"}[language]
-    for question in questions:
-        assert question == " ".join(question.split()) and question.isprintable()
-        assert question.endswith(end) and 6 <= len(question) <= 140
-
-
-def test_each_language_is_written_in_its_own_script():
-    for row in facts():
-        said = row["questions"]
-        assert HAN.search(said["zh"]) and not HANGUL.search(said["zh"]), said["zh"]
-        assert HANGUL.search(said["ko"]) and not HAN.search(said["ko"]), said["ko"]
-        assert not HAN.search(said["en"] + said["es"]) and not HANGUL.search(said["en"] + said["es"])
-        assert "¿" in said["es"] and "¿" not in said["en"]
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_answers_are_clean_different_and_long_enough_not_to_be_found_by_chance(language):
-    for row in facts():
-        accepted = row["answers"][language]
-        assert len({answer.lower() for answer in accepted}) == len(accepted), accepted
-        for answer in accepted:
-            assert answer == " ".join(answer.split()) and answer.isprintable()
-            short = 2 if HANGUL.search(answer) or HAN.search(answer) else 3
-            assert len(answer) >= short or answer in ELEMENTS, answer
-            assert not answer.isdigit() or int(answer) >= 1000
-            assert not re.search(r"[()（）/|;]", answer), answer
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
 def test_no_question_gives_its_answer_away(language):
     for row in facts():
         question = row["questions"][language].lower()
         assert not any(answer.lower() in question for answer in row["answers"][language]), question
-
-
-def test_facts_spread_over_subjects_and_from_easy_to_obscure():
-    difficulty = Counter(row["difficulty"] for row in facts())
-    topics = Counter(row["topic"] for row in facts())
-    assert set(difficulty) == {"easy", "medium", "hard", "obscure"} and min(difficulty.values()) >= 60
-    assert len(topics) >= 8 and max(topics.values()) <= len(facts()) / 5
 
 
 def test_no_fact_is_asked_twice_in_other_words():

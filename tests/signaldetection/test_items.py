@@ -1,12 +1,9 @@
 """The three tasks: sources that arrive verified, the word and its deletion, the draw, what every item holds."""
 
-import gzip
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
 
-import httpx
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -220,20 +217,6 @@ def home(tmp_path):
     return Home(tmp_path / "home")
 
 
-def test_a_source_is_found_below_a_folder_packed_or_not_and_kept_with_a_note(home, folder):
-    path = folder / "deep" / "Test4Plus_Raw.txt"
-    path.with_name(path.name + ".gz").write_bytes(gzip.compress(path.read_bytes()))
-    path.unlink()
-    (found,) = own.fetch(home, ["test4plus"], folder=folder)
-    assert found.rows == 300 and found.path.read_bytes() == LINES and found.digest == sha256_hex(LINES)
-    noted = {"digest": found.digest, "origin": found.origin, "rows": 300, "source": "test4plus"}
-    assert json.loads(found.path.with_suffix(".json").read_text()) == noted
-    source, stamp = own.SOURCES["test4plus"], found.path.stat().st_mtime_ns
-    assert source.load(home) == found.path and source.kept_digest(home) == found.digest
-    (again,) = own.fetch(home, ["test4plus"])
-    assert again.origin == "already here" and found.path.stat().st_mtime_ns == stamp
-
-
 def test_another_file_than_the_pinned_one_is_refused_with_both_digests(home, folder):
     digest = sha256_hex(parquet(folder / "sst2.parquet", [0, 1], ["a", "b"]))
     with pytest.raises(SourceError) as caught:
@@ -257,18 +240,6 @@ def test_the_first_file_fetched_pins_the_source_that_has_no_digest(home, folder)
     with pytest.raises(SourceError, match="note with its digest is gone"):
         source.load(home)
     assert source.fetch(home, folder).rows == 301
-
-
-def test_a_download_is_verified_and_kept(home):
-    transport = httpx.MockTransport(
-        lambda request: httpx.Response(200, content=iter([LINES]), request=request)
-    )
-    (found,) = own.fetch(home, ["test4plus"], transport=transport)
-    assert found.rows == 300 and found.origin == own.SOURCES["test4plus"].url
-    kept = sorted(path.name for path in (home / "sources" / "signaldetection").iterdir())
-    assert kept == ["test4plus.json", "test4plus.tsv"]
-    for source in own.SOURCES.values():
-        assert source.url.startswith("https://") and (source.digest is None or len(source.digest) == 64)
 
 
 def test_lines_are_read_as_they_are(tmp_path):

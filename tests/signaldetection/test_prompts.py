@@ -140,14 +140,6 @@ def test_wrong_files_are_refused_in_one_line(text, said, tmp_path):
     assert said in str(caught.value) and "own.toml" in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_unreadable_files_are_refused_in_one_line(tmp_path):
-    with pytest.raises(StudyError, match="cannot be read"):
-        prompts.load_wording(tmp_path / "absent.toml")
-    (tmp_path / "prompt_metad_A.txt").write_bytes(b"\xff\xfe\xff")
-    with pytest.raises(StudyError, match=r"prompt_metad_A\.txt cannot be read"):
-        prompts.load_wording(tmp_path)
-
-
 # --- the call ----
 SPEC = ModelSpec(name="m", provider="openai", model="x")
 Call = tuple[str, tuple[Message, ...], dict[str, Any]]
@@ -173,18 +165,6 @@ def test_schema_asks_decision_before_confidence_and_confidence_where_it_is_asked
     assert schema["properties"]["confidence"] == {"type": "integer", "enum": [1, 2, 3, 4, 5]}
     assert schema["additionalProperties"] is False
     assert list(json.loads(alone.schema_json)["properties"]) == ["decision"]
-
-
-def test_schema_follows_the_scale_of_the_words(items, wording):
-    four = Wording("four", wording.prompts, ratings=4)
-    ((_, _, options),) = asked(items[0], "confidence", "json_schema", four)
-    schema = json.loads(options["constraint"].schema_json)
-    assert schema["properties"]["confidence"]["enum"] == [1, 2, 3, 4]
-
-
-def test_text_mode_is_not_constrained(items, wording):
-    ((_, _, options),) = asked(items[0], "confidence", "text", wording)
-    assert options["constraint"] is None
 
 
 def test_unknown_modes_and_conditions_are_refused_before_anything_is_asked(items, wording):

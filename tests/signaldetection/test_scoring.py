@@ -257,27 +257,6 @@ def test_runs_are_clustered_within_items(tmp_path):
     ]
 
 
-def test_one_run_pooled_is_that_run(tmp_path):
-    frame = observer(n=200)
-    alone, pooled = (
-        values(score(frame, seed=1, n_boot=60)),
-        values(pool(frame, seed=1, home=tmp_path, n_boot=60)),
-    )
-    for name in (*PLAIN, *RATED):
-        assert alone[name]["estimate"] == pooled[name]["estimate"], name
-
-
-def test_the_same_seed_gives_the_same_bytes_whatever_else_is_scored(tmp_path):
-    first, second = observer(n=150, model="a"), observer(n=150, seed=9, model="b")
-    alone = pool(first, seed=4, home=tmp_path / "1", n_boot=60)
-    together = pool(pl.concat([second, first]).sample(fraction=1, shuffle=True, seed=1), seed=4,
-                    home=tmp_path / "2", n_boot=60)  # fmt: skip
-    of_a = together.filter(pl.col("model") == "a")
-    # Which cells share a batch changes rounding in the last digits of a fit, nothing else.
-    assert_frame_equal(alone, of_a, rel_tol=1e-7)
-    assert together.height == 2 * alone.height
-
-
 def test_posteriors_are_kept_once_and_survive_damage(tmp_path, monkeypatch):
     frame = observer(n=200)
     first = pool(frame, seed=1, home=tmp_path, n_boot=20)
@@ -312,16 +291,6 @@ def test_a_posterior_that_has_not_converged_gives_a_status_and_no_number(tmp_pat
     (file,) = (tmp_path / "cache" / "posteriors").iterdir()
     with np.load(file) as drawn:
         assert list(drawn) == ["about"]
-
-
-def test_another_number_of_ratings_is_as_good(tmp_path):
-    low, high = criteria_around(0.8, 0.0, (0.5, 1.0))
-    drawn = simulate_trials(1.5, 0.8, 0.0, low, high, 3000, 2)
-    frame = observed(drawn.stimulus, drawn.response, drawn.confidence)
-    found = values(pool(frame, seed=1, home=tmp_path, ratings=3, n_boot=100))
-    assert found["m_ratio"]["low"] < 0.8 < found["m_ratio"]["high"]
-    out_of_range = frame.with_columns(confidence=pl.lit(7, dtype=pl.Int8))
-    assert values(score(out_of_range, seed=1, ratings=3, n_boot=20))["meta_d"]["status"] == "no items"
 
 
 @settings(max_examples=40, deadline=None)
