@@ -77,24 +77,16 @@ def _observers(
     d: ArrayLike, m_ratio: ArrayLike, c: ArrayLike, low: ArrayLike, high: ArrayLike, cells: int | None
 ) -> Floats:
     """Return cell probabilities ``(cells, 2, 2 K)`` after checking what was given."""
-    named = {"d": d, "m_ratio": m_ratio, "c": c}
-    single = {name: np.atleast_1d(np.asarray(value, dtype=np.float64)) for name, value in named.items()}
-    cuts = {"criteria_s1": low, "criteria_s2": high}
-    sides = {name: np.atleast_2d(np.asarray(value, dtype=np.float64)) for name, value in cuts.items()}
-    rows = max(len(array) for array in (*single.values(), *sides.values()))
-    rows = rows if cells is None else whole("cells", cells)
-    for name, array in (*single.items(), *sides.items()):
-        if array.ndim != (2 if name in sides else 1) or len(array) not in (1, rows):
-            raise ValueError(f"{name} has shape {array.shape}: one row or {rows} needed")
-    if sides["criteria_s1"].shape[1] != sides["criteria_s2"].shape[1]:
+    single = [np.atleast_1d(np.asarray(each, dtype=np.float64)) for each in (d, m_ratio, c)]
+    sides = [np.atleast_2d(np.asarray(each, dtype=np.float64)) for each in (low, high)]
+    rows = max(len(each) for each in (*single, *sides)) if cells is None else whole("cells", cells)
+    if sides[0].shape[1] != sides[1].shape[1]:
         raise ValueError("criteria_s1 and criteria_s2 must be equally many, K - 1")
-    for name, array in single.items():
-        if not bool((np.abs(array) < 1e3).all()):
-            raise ValueError(f"{name} must be finite and within ±1000")
-    d1, ratio, criterion = (np.broadcast_to(array, (rows,)) for array in single.values())
-    meta_c = ratio * criterion
-    edges = [np.broadcast_to(array, (rows, array.shape[1])) for array in sides.values()]
-    axis = np.column_stack([edges[0], meta_c, edges[1]])
+    if not all(bool((np.abs(each) < 1e3).all()) for each in single):
+        raise ValueError("d, m_ratio and c must be finite and within ±1000")
+    d1, ratio, criterion = (np.broadcast_to(each, (rows,)) for each in single)
+    edges = [np.broadcast_to(each, (rows, each.shape[1])) for each in sides]
+    axis = np.column_stack([edges[0], ratio * criterion, edges[1]])
     # Written as "rising" rather than "not falling", so that NaN fails too; equal criteria are a rating never used.
     if not bool((axis[:, 1:] >= axis[:, :-1]).all()):
         raise ValueError("criteria must rise: criteria_s1, then meta-c = m_ratio * c, then criteria_s2")
@@ -104,18 +96,13 @@ def _observers(
 
 
 def _trials(n: ArrayLike, p_s2: ArrayLike, cells: int) -> tuple[Ints, Floats]:
-    number = np.atleast_1d(np.asarray(n, dtype=np.float64))
-    share = np.atleast_1d(np.asarray(p_s2, dtype=np.float64))
-    for name, array in (("n", number), ("p_s2", share)):
-        if array.ndim != 1 or len(array) not in (1, cells):
-            raise ValueError(
-                f"{name} has shape {array.shape}: one number or one per observer ({cells}) needed"
-            )
+    number = np.broadcast_to(np.asarray(n, dtype=np.float64), (cells,))
+    share = np.broadcast_to(np.asarray(p_s2, dtype=np.float64), (cells,))
     if not bool(((number >= 0) & (number < 2**53) & (number == np.floor(number))).all()):
         raise ValueError("n must be whole numbers, 0 or more")
     if not bool(((share >= 0) & (share <= 1)).all()):
         raise ValueError("p_s2 must lie in 0..1")
-    return np.broadcast_to(number, (cells,)).astype(np.int64), np.broadcast_to(share, (cells,))
+    return number.astype(np.int64), share
 
 
 def _rows(mean: Floats, meta_mean: Floats, c: Floats, axis: Floats) -> Floats:

@@ -111,7 +111,8 @@ def auroc2(table: Counts, plus_one: bool = False) -> Auroc2:
 
 
 def bin_confidence(confidence: ArrayLike, bins: int, groups: ArrayLike | None = None) -> tuple[Ints, Texts]:
-    """Cut a continuous confidence into bins of about equal size, within each group: ratings 1 .. K, 0 without one; status.
+    """Cut a continuous confidence into bins of about equal size, within each group: ratings 1 .. K, 0 without one;
+    status.
 
     Equal confidences share a bin: a run of ties goes, whole, to the bin its middle rank lies in (rank (i - 1/2) / n times
     the number of bins, rounded down, plus 1). So bins may come out unequal or empty, which the status of the group says;

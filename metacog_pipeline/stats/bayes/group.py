@@ -9,39 +9,32 @@ for subject i::
     μ_d, μ_c, μ_c2 ~ N(0, 100)                      σ_d, σ_c, σ_c2 ~ half-N(0, 100)
     μ_logM ~ N(0, 1)       σ_δ ~ half-N(0, 1)       ε ~ Beta(1, 1)
 
-Two exact rewritings make it easy to sample:
+Two exact rewritings make it easy to sample. ε and σ_δ enter as their product only, σ_logM = ε σ_δ: integrating ε out leaves
+the prior p(σ) = E₁(σ²/2) / √(2 π) of the product (E₁ the exponential integral). And log Mᵢ = μ_logM + σ_logM zᵢ with
+zᵢ ~ N(0, 1), so that a σ_logM near 0 leaves no funnel; d₁ᵢ and c₁ᵢ lie between this form and their own value, x = μ +
+σ^(1-a) (u - a μ) with u ~ N(a μ, σ^(2a)): a near 1 for a subject whose data outweigh the population, near 0 for one with
+few trials (Gorinova, Moore & Hoffman 2020, *ICML*). Any a is the same model. Standard deviations are sampled as logarithms,
+cuts as log distances (`bayes.single`).
 
-- ε and σ_δ enter as their product only, σ_logM = ε σ_δ, and are one unidentified direction too many. Integrating ε out
-  leaves the prior p(σ) = E₁(σ²/2) / √(2 π) of the product (E₁ the exponential integral). The expansion was a means to
-  make a Gibbs sampler move; the prior it implies is what belongs to the model, and it is kept.
-- log Mᵢ = μ_logM + σ_logM zᵢ with zᵢ ~ N(0, 1), so that a σ_logM near 0 leaves no funnel. d₁ᵢ and c₁ᵢ lie between
-  this form and their own value, x = μ + σ^(1-a) (u - a μ) with u ~ N(a μ, σ^(2a)): a near 1 for a subject whose data
-  outweigh the population, near 0 for one with few trials (Gorinova, Moore & Hoffman 2020, *ICML*). Any a is the same model.
-
-Standard deviations are sampled as logarithms, cuts as log distances (:mod:`~metacog_pipeline.stats.bayes.single`).
-
-Two independent groups are fitted one by one and their ``exp(mu_log_m)`` compared by
-:func:`metacog_pipeline.stats.decisions.compare`. Not offered: one meta-d a response in a group, covariates, and tasks of
-the same subjects with a correlation; a within-subject design analysed as two independent groups has too wide an interval as
-a rule.
+Two independent groups are fitted one by one and their ``exp(mu_log_m)`` compared by `decisions.compare`. Not offered: one
+meta-d a response in a group, covariates, and tasks of the same subjects with a correlation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import erfcx, exp1, ndtri
 
 from metacog_pipeline.stats._arrays import Floats, whole
-from metacog_pipeline.stats.bayes.diagnostics import Diagnostic, Draws, Summary, summarise
+from metacog_pipeline.stats.bayes.diagnostics import Summary, summarise
 from metacog_pipeline.stats.bayes.sampler import (
-    CONVERGED,
     LEAST_ESS,
-    NOT_CONVERGED,
     UNDEFINED_TYPE1,
     UNIDENTIFIED,
+    Sampled,
+    fields_of,
     overdispersed,
     random_stream,
     require,
@@ -75,36 +68,23 @@ METHOD_EFFICIENCY = "exp of the posterior mean of log M, 95% equal-tailed"
 LARGEST_DRAWS = 250_000_000  # numbers in one round's draws (2 GB)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GroupPosterior:
-    """The posterior of a group."""
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class GroupPosterior(Sampled):
+    """The posterior of a group.
 
-    # status, reason: ``"converged"``; ``"not_converged"``; ``"few_subjects"`` (a population needs two);
-    # ``"undefined_type1"`` (no subject has trials of both classes); ``"unidentified"`` (K = 1, or no subject uses two
-    # ratings with a response). All but the first come with a reason and without numbers
-    status: str
-    reason: str
-    # by name, ``(chains, draws)``: ``mu_log_m``, ``sigma_log_m``, ``mu_c2``, ``sigma_c2``, ``mu_d1``, ``sigma_d1``,
-    # ``mu_c``, ``sigma_c``; ``(chains, draws, subjects)``: ``d1``, ``c1``, ``m_ratio``, ``meta_d``; ``(chains, draws,
-    # subjects, K-1)``: ``t2c_rs1``, ``t2c_rs2``, ascending. Empty unless converged
-    draws: Draws
-    # R̂ and effective sample sizes of every scalar parameter, ``m_ratio[3]`` and ``t2c_rs1[3,2]`` for the third
-    # subject (subjects and criteria count from 1); also of a run that has not converged
-    diagnostics: Mapping[str, Diagnostic]
-    n: float  # n, subjects: trials of all subjects, number of subjects
+    Further statuses: ``"few_subjects"`` (a population needs two); ``"undefined_type1"`` (no subject has trials of both
+    classes); ``"unidentified"`` (K = 1, or no subject uses two ratings with a response). Draws: those of ``HYPER``; of each
+    subject ``d1``, ``c1``, ``m_ratio``, ``meta_d``, and criteria ``t2c_rs1``, ``t2c_rs2``, ascending. Diagnostics:
+    ``m_ratio[3]`` and ``t2c_rs1[3,2]`` for the third subject (subjects and criteria count from 1).
+    """
+
+    n: float  # trials of all subjects
     subjects: int
-    # draws of a run that has not converged: to look at, never to report
-    unconverged_draws: Draws = field(default_factory=dict, repr=False)
-
-    @property
-    def converged(self) -> bool:
-        """Whether there are numbers."""
-        return self.status == CONVERGED
 
     def summary(self) -> dict[str, Summary]:
-        """Return mean, sd, median, intervals, errors and diagnostics by scalar parameter.
+        """Return mean, sd, median, intervals, errors and diagnostics by scalar parameter; empty unless it has converged.
 
-        Empty unless the posterior has converged. ``efficiency`` is exp(mu_log_m), draw by draw.
+        ``efficiency`` is exp(mu_log_m), draw by draw.
         """
         if not self.converged:
             return {}
@@ -112,10 +92,7 @@ class GroupPosterior:
         return summarise(draws, {**self.diagnostics, "efficiency": self.diagnostics["mu_log_m"]})
 
     def efficiency(self) -> Estimate:
-        """Return the group's M-ratio exp(μ_logM): exp of the mean and of the ends of the interval of μ_logM.
-
-        Without convergence it has the status and no value; n is the number of subjects.
-        """
+        """Return the group's M-ratio exp(μ_logM): exp of the mean and of the ends of the interval of μ_logM."""
         if not self.converged:
             return unavailable(self.subjects, METHOD_EFFICIENCY, self.status)
         mu = self.draws["mu_log_m"]
@@ -130,20 +107,17 @@ def bayes_metad_group(
     table: Counts, *, seed: int, label: str = "", draws: int = DRAWS,
     chains: int = CHAINS, warmup: int = WARMUP, rounds: int = ROUNDS, least_ess: float = LEAST_ESS,
 ) -> GroupPosterior:  # fmt: skip
-    """Return the posterior of a group; parameters are those of `bayes_metad`.
+    """Return the posterior of a group: ``table`` has one subject per cell, not padded, all on one scale of ratings.
 
-    ``table`` has one subject per cell, not padded, all on one scale of ratings (`group_counts` builds it). ``seed``
-    and ``label`` with the counts determine the random numbers; draws, chains, warmup, rounds and least_ess are as
-    there. Padded counts, a negative seed, fewer than 4 chains or draws, a threshold below 400, or more draws than fit
-    into memory are a ValueError.
+    Parameters and errors are those of `bayes_metad`; more draws than fit into memory are a ValueError too.
     """
     require(table, least_ess)
     seed, draws, chains = whole("seed", seed), whole("draws", draws, 4), whole("chains", chains, 4)
     warmup, rounds = whole("warmup", warmup), whole("rounds", rounds, 1)
-    about = float(table.n.sum()), table.cells
+    n, subjects = float(table.n.sum()), table.cells
     status, reason = _hopeless(table)
     if status:
-        return GroupPosterior(status, reason, {}, {}, *about)
+        return GroupPosterior(status=status, reason=reason, n=n, subjects=subjects)
     model = group_model(table.n_s1, table.n_s2)
     most = chains * draws * 2 ** (rounds - 1) * model.dim
     if most > LARGEST_DRAWS:
@@ -156,15 +130,13 @@ def bayes_metad_group(
         model, _starts(model, chains, stream), stream, read=model.parameters, draws=draws,
         warmup=warmup, rounds=rounds, least_ess=least_ess, shorter=True,
     )  # fmt: skip
-    if not found.reason:
-        return GroupPosterior(CONVERGED, "", found.draws, found.diagnostics, *about)
-    return GroupPosterior(NOT_CONVERGED, found.reason, {}, found.diagnostics, *about, found.draws)
+    return GroupPosterior(**fields_of(found), n=n, subjects=subjects)
 
 
 def group_counts(subjects_s1: list[Floats], subjects_s2: list[Floats]) -> Counts:
     """Return the table of a group from its subjects' counts after S1 and after S2, one vector of length 2 K for each.
 
-    ``subjects_s1`` and ``subjects_s2`` have one order. Scales of different length are a ValueError: the model has one.
+    Scales of different length are a ValueError: the model has one.
     """
     lengths = [len(row) for row in (*subjects_s1, *subjects_s2)]
     if len(subjects_s1) != len(subjects_s2) or len(set(lengths)) != 1:
@@ -176,7 +148,6 @@ def group_counts(subjects_s1: list[Floats], subjects_s2: list[Floats]) -> Counts
 
 
 def _hopeless(table: Counts) -> tuple[str, str]:
-    """Return status and reason where the data cannot speak about a population, else empty strings."""
     if table.cells < 2:
         return (
             FEW_SUBJECTS,
@@ -229,9 +200,8 @@ class GroupModel:
         return len(HYPER) + (3 + 2 * (self.ratings - 1)) * self.subjects
 
     def __call__(self, points: Floats) -> tuple[Floats, Floats]:
-        """Return log density (up to a constant), shape ``(points,)``, and gradient ``(points, dim)``.
-
-        Points of shape ``(points, dim)``; far outside any mass the value may be -inf or NaN.
+        """Return log density (up to a constant), ``(points,)``, and gradient of points ``(points, dim)``; -inf or NaN
+        far outside.
         """
         hyper, d1, c1, z, logs = self._split(points)
         mu_c2, log_c2, mu_m, log_m = hyper[-4:]
@@ -300,10 +270,8 @@ class GroupModel:
         return hyper, d1, c1, rows[:n], rows[n:].reshape(2, self.ratings - 1, n, count)
 
     def parameters(self, points: Floats) -> dict[str, Floats]:
-        """Return the model's parameters of points ``(..., dim)`` by name.
-
-        Hyperparameters of shape ``(...)`` under their names in ``HYPER``; ``d1``, ``c1``, ``m_ratio``, ``meta_d`` of
-        shape ``(..., subjects)``; cuts ``t2c_rs1``, ``t2c_rs2`` of shape ``(..., subjects, K-1)``, ascending.
+        """Return the parameters of points ``(..., dim)`` by name: those of ``HYPER`` ``(...)``; ``d1``, ``c1``,
+        ``m_ratio``, ``meta_d`` ``(..., subjects)``; cuts ``t2c_rs1``, ``t2c_rs2`` ``(..., subjects, K-1)``, ascending.
         """
         shape = points.shape[:-1]
         hyper, d1, c1, z, logs = self._split(points.reshape(-1, self.dim))

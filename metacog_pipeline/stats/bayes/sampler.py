@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -73,13 +73,23 @@ SPREAD = 2.0  # starts wider than the target let R̂ see a chain that has not fo
 LONGEST = 2.0  # a step of Newton's method, in any coordinate
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Sampled:
-    """What the last round drew and how it mixed; ``reason`` is empty when it converged."""
+    """What the chains of a model gave."""
 
-    draws: Draws
-    diagnostics: Mapping[str, Diagnostic]
-    reason: str
+    # ``"converged"``; ``"not_converged"``; or why the data cannot speak. All but the first come with a reason and without
+    # numbers
+    status: str
+    reason: str = ""
+    draws: Draws = field(default_factory=dict)  # by name, ``(chains, draws, …)``; empty unless converged
+    #: R̂ and effective sample sizes of every scalar parameter; also of a run that has not converged.
+    diagnostics: Mapping[str, Diagnostic] = field(default_factory=dict)
+    unconverged_draws: Draws = field(default_factory=dict, repr=False)  # to look at, never to report
+
+    @property
+    def converged(self) -> bool:
+        """Whether there are numbers."""
+        return self.status == CONVERGED
 
 
 @dataclass(slots=True)
@@ -97,6 +107,11 @@ class Chains:
     rng: np.random.Generator  # the stream everything is drawn from
     acceptance: float = 0.0  # mean acceptance probability of the last call that moved the chains
     gradients: int = 0  # calls of the density so far, each over all chains
+
+
+def fields_of(found: Sampled) -> dict[str, Any]:
+    """Return the fields of what was sampled, for the posterior of a kind of model."""
+    return {name: getattr(found, name) for name in Sampled.__slots__}
 
 
 def require(table: Counts, least_ess: float) -> None:
@@ -137,7 +152,9 @@ def sample_until_sure(
         calls += tuned.gradients
         if not reason or calls > most_calls:
             break
-    return Sampled(found, diagnostics, reason)
+    if reason:
+        return Sampled(NOT_CONVERGED, reason, {}, diagnostics, found)
+    return Sampled(CONVERGED, "", found, diagnostics)
 
 
 def doubt(diagnostics: Mapping[str, Diagnostic], least_ess: float = LEAST_ESS) -> str:

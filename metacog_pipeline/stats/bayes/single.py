@@ -1,7 +1,7 @@
 """Bayesian meta-d′ of one subject (or one model on one task), with convergence as part of the result.
 
-The single-subject model of HMeta-d (Fleming 2017, *Neuroscience of Consciousness* 3; counts as in
-:mod:`metacog_pipeline.stats.counts`, N(mean, variance))::
+The single-subject model of HMeta-d (Fleming 2017, *Neuroscience of Consciousness* 3; counts as in `stats.counts`, N(mean,
+variance))::
 
     c₁ ~ N(0, 1/2)      d₁ ~ N(0, 2)      meta-d | d₁ ~ N(d₁, 2)
     hits ~ Bin(N₂, Φ(d₁/2 - c₁))          false alarms ~ Bin(N₁, Φ(-d₁/2 - c₁))
@@ -11,9 +11,8 @@ The single-subject model of HMeta-d (Fleming 2017, *Neuroscience of Consciousnes
 Decisions, where the model's text leaves room:
 
 - The truncated normals are normalised by the mass that the truncation leaves, which depends on c₁: so c₁ keeps its prior
-  N(0, 1/2) when there are no data. A density without the mass would pull c₁ to the middle.
-- Every rating probability is floored at Tol = 1e-5; then each row is divided by its sum, as a multinomial needs. Where no
-  probability lies below Tol neither step does anything; in a row of n trials k floored empty ratings cost n k Tol.
+  N(0, 1/2) when there are no data.
+- Every rating probability is floored at Tol = 1e-5; then each row is divided by its sum, as a multinomial needs.
 - The type-1 criterion is absolute: c₁ cuts the ratings' normals too, whatever meta-d (maximum likelihood scales it).
 - Response-conditional: two parameters meta-d, one a response, each ~ N(d₁, 2), each for the ratings of its response.
 
@@ -21,20 +20,15 @@ The density lives on unbounded coordinates: log distances, u₁ = log(first cut 
 outwards, mirrored below c₁; Σu is their Jacobian. A rating nobody uses makes two cuts meet, there as a smooth tail
 towards -∞ in which the other coordinates move freely. Counts may be fractions (the likelihood's continuous extension).
 
-A posterior yields numbers only when every parameter, c₁, each criterion and the ratio included, passes the gate of
-:mod:`~metacog_pipeline.stats.bayes.sampler`: an unused rating next to c₁ slows one-at-a-time samplers so much that a
-default run stops far from the posterior.
-
-The random numbers follow from the seed, the label, the counts and the kind of model. Two different cells never share random
-numbers even under one seed: a contrast of their draws would have a wrong interval. Cells with equal counts need different
-labels.
+A posterior yields numbers only when every parameter passes the gate of `bayes.sampler`. The random numbers follow from the
+seed, the label, the counts and the kind of model: two different cells never share them even under one seed, since a
+contrast of their draws would have a wrong interval. Cells with equal counts need different labels.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -42,18 +36,16 @@ from scipy.special import erfcx, ndtri
 
 from metacog_pipeline.stats._arrays import MOST_DRAWN, Floats, whole
 from metacog_pipeline.stats.bayes.diagnostics import (
-    Diagnostic,
-    Draws,
     Summary,
     summarise,
     with_ratios,
 )
 from metacog_pipeline.stats.bayes.sampler import (
-    CONVERGED,
     LEAST_ESS,
-    NOT_CONVERGED,
     UNDEFINED_TYPE1,
     UNIDENTIFIED,
+    Sampled,
+    fields_of,
     mode,
     overdispersed,
     random_stream,
@@ -82,35 +74,23 @@ METHOD = "posterior mean, 95% equal-tailed"
 METHOD_MEDIAN = "posterior median, 95% equal-tailed"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Posterior:
-    """The posterior of one cell."""
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Posterior(Sampled):
+    """The posterior of one cell.
 
-    # status, reason: ``"converged"``; ``"not_converged"``; ``"undefined_type1"`` (a stimulus class without trials);
-    # ``"unidentified"`` (one rating used on either side, or K = 1: only the prior would speak). All but the first come
-    # with a reason and without numbers
-    status: str
-    reason: str
-    # by name, ``(chains, draws)``: ``d1``, ``c1``, ``meta_d``, ``m_ratio``, ``m_diff`` (``meta_d_rs1``,
-    # ``meta_d_rs2``, … when conditional on the response); criteria ``t2c_rs1``, ``t2c_rs2`` ``(chains, draws, K-1)``,
-    # ascending. Empty unless converged
-    draws: Draws
-    # R̂ and effective sample sizes of every parameter; also of a run that has not converged
-    diagnostics: Mapping[str, Diagnostic]
-    n: float  # n, conditional: trials, and whether meta-d is one parameter a response
-    conditional: bool
-    # draws of a run that has not converged: to look at, never to report
-    unconverged_draws: Draws = field(default_factory=dict, repr=False)
+    Further statuses: ``"undefined_type1"`` (a stimulus class without trials); ``"unidentified"`` (one rating used on either
+    side, or K = 1: only the prior would speak). Draws: ``d1``, ``c1``, ``meta_d``, ``m_ratio``, ``m_diff`` (``meta_d_rs1``,
+    ``meta_d_rs2``, … when conditional on the response); criteria ``t2c_rs1``, ``t2c_rs2``, ascending.
+    """
 
-    @property
-    def converged(self) -> bool:
-        """Whether there are numbers."""
-        return self.status == CONVERGED
+    n: float  # trials
+    conditional: bool  # whether meta-d is one parameter a response
 
     def summary(self) -> dict[str, Summary]:
-        """Return mean, sd, median, intervals, errors and diagnostics by parameter; criteria as ``t2c_rs1[1]``, ….
+        """Return mean, sd, median, intervals, errors and diagnostics by parameter, criteria as ``t2c_rs1[1]``; empty
+        unless converged.
 
-        Empty unless the posterior has converged. Where every ratio is positive, ``log_m_ratio`` is there too.
+        Where every ratio is positive, ``log_m_ratio`` is there too.
         """
         if not self.converged:
             return {}
@@ -125,9 +105,9 @@ class Posterior:
         """Return ``d1``, ``c1``, ``meta_d``, ``m_ratio``, ``m_ratio_median``, ``m_diff`` as estimates.
 
         Value: posterior mean (``m_ratio_median``: median, the robust choice near d′ = 0); ends: 2.5 % and 97.5 %
-        quantiles; ``sem``: posterior standard deviation. Without convergence none has a value and the status says so.
-        Where draws of d₁ have either sign, ``m_ratio`` keeps its value under the status ``"d' may be 0"``: few draws then
-        decide its mean.
+            quantiles; ``sem``: posterior standard deviation. Without convergence none has a value and the status says
+            so. Where draws of d₁ have either sign, ``m_ratio`` keeps its value under the status ``"d' may be 0"``: few
+            draws then decide its mean.
         """
         sides = ("_rs1", "_rs2") if self.conditional else ("",)
         names = ["d1", "c1", *(f"{name}{side}" for side in sides for name in ("meta_d", "m_ratio", "m_diff"))]
@@ -168,8 +148,9 @@ def bayes_metad(
     draws, chains, warmup: kept iterations a chain, chains, and iterations for tuning in the first round.
     rounds, least_ess: how often sampling may be tried, each time with twice the iterations of both kinds, fewer times
         where the density takes very many steps; what bulk and tail effective sample sizes must exceed, 400 or more.
-    Raises ValueError for several cells, padded counts, more than 1e18 trials, a negative seed, fewer than 4 chains or
-    draws, or a threshold below 400.
+
+    Several cells, padded counts, more than 1e18 trials, a negative seed, fewer than 4 chains or draws, or a threshold
+    below 400 are a ValueError.
 
     >>> table = Counts(np.array([[60.0, 40, 25, 15]]), np.array([[10.0, 20, 45, 65]]))
     >>> found = bayes_metad(table, seed=1)
@@ -184,10 +165,10 @@ def bayes_metad(
     if not float(table.n[0]) <= MOST_DRAWN:
         raise ValueError(f"the cell has {float(table.n[0]):g} trials, more than {MOST_DRAWN:g}")
     n_s1, n_s2 = table.n_s1[0], table.n_s2[0]
-    about = float(table.n[0]), conditional
+    n = float(table.n[0])
     status, reason = _hopeless(n_s1, n_s2)
     if status:
-        return Posterior(status, reason, {}, {}, *about)
+        return Posterior(status=status, reason=reason, n=n, conditional=conditional)
     model = subject_model(n_s1, n_s2, conditional)
     # True: d′ is estimated. It stays a part of the stream's name, or every posterior would move.
     kind = (model.ratings_given.shape, True, conditional)
@@ -196,9 +177,7 @@ def bayes_metad(
         model, _starts(model, chains, stream), stream, read=partial(_read, model), draws=draws,
         warmup=warmup, rounds=rounds, least_ess=least_ess, most_calls=MOST_CALLS,
     )  # fmt: skip
-    if found.reason:
-        return Posterior(NOT_CONVERGED, found.reason, {}, found.diagnostics, *about, found.draws)
-    return Posterior(CONVERGED, "", found.draws, found.diagnostics, *about)
+    return Posterior(**fields_of(found), n=n, conditional=conditional)
 
 
 def _read(model: SubjectModel, kept: Floats) -> dict[str, Floats]:
@@ -206,7 +185,6 @@ def _read(model: SubjectModel, kept: Floats) -> dict[str, Floats]:
 
 
 def _hopeless(n_s1: Floats, n_s2: Floats) -> tuple[str, str]:
-    """Return status and reason where data cannot speak about meta-d, else empty strings."""
     for name, row in (("S1", n_s1), ("S2", n_s2)):
         if not row.any():
             return UNDEFINED_TYPE1, f"no trial has stimulus {name}"
@@ -248,9 +226,8 @@ class SubjectModel:
         return 3 + self.conditional + 2 * (self.ratings - 1)
 
     def __call__(self, points: Floats) -> tuple[Floats, Floats]:
-        """Return log density (up to a constant), shape ``(points,)``, and gradient ``(points, dim)``.
-
-        Points of shape ``(points, dim)``; far outside any mass the value may be -inf or NaN.
+        """Return log density (up to a constant), ``(points,)``, and gradient of points ``(points, dim)``; -inf or NaN
+        far outside.
         """
         counts = self.ratings_given[..., None]
         c1, d1, meta, logs = self.split(points)
@@ -297,10 +274,9 @@ class SubjectModel:
         return rows[0], rows[1], rows[2 : 2 + n_meta], logs
 
     def parameters(self, points: Floats) -> dict[str, Floats]:
-        """Return the model's parameters of points ``(..., dim)`` by name.
-
-        ``d1``, ``c1``, ``meta_d`` (or ``meta_d_rs1``, ``meta_d_rs2``) of shape ``(...)``, and the cuts ``t2c_rs1``,
-        ``t2c_rs2`` of shape ``(..., K-1)``, ascending, on the axis on which the means are ∓meta-d/2.
+        """Return the parameters of points ``(..., dim)`` by name: ``d1``, ``c1``, ``meta_d`` (or ``meta_d_rs1``,
+        ``meta_d_rs2``) ``(...)``, and cuts ``t2c_rs1``, ``t2c_rs2`` ``(..., K-1)``, ascending, on the axis on which the
+        means are ∓meta-d/2.
         """
         shape = points.shape[:-1]
         c1, d1, meta, logs = self.split(points.reshape(-1, self.dim))

@@ -54,9 +54,9 @@ def fit(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Efficiency:
 
     right, wrong: shape ``(N, K)``, or ``(N, S, K)`` with S strata: right and wrong answers by rising confidence, 0 or
         more, fractions allowed. Ratings nobody used change nothing.
-    m: alternatives, 2 to 10: one number, shape ``(N,)``, or ``(N, S)``.
-    Raises ValueError for other shapes, negative or non-finite counts, or an m outside 2 .. 10: the table ends there,
-    and nothing is extrapolated.
+    m: alternatives, 2 to 10 (the table ends there, and nothing is extrapolated): one number, ``(N,)``, or ``(N, S)``.
+
+    Other shapes, and negative or non-finite counts, are a ValueError.
     """
     correct, errors, alternatives = checked(right, wrong, m)
     status = identifiability.statuses(correct, errors)

@@ -55,11 +55,9 @@ class Cell:
 
     ``right`` and ``wrong`` ``(K,)`` or ``(S, K)`` by rising confidence, ``m`` alternatives, 2 to 10.
 
-    >>> cell = Cell([4, 18, 26, 64, 126], [7, 8, 13, 15, 19], 4)
-    >>> [round(each, 2) for found in (cell.m_ratio_interval(),) for each in (found.value, found.low, found.high)]
-    [0.55, 0.28, 0.8]
-    >>> [round(each, 2) for found in (cell.meta_d_interval(),) for each in (found.value, found.low, found.high)]
-    [1.02, 0.53, 1.47]
+    >>> around = Cell([4, 18, 26, 64, 126], [7, 8, 13, 15, 19], 4).m_ratio_interval()
+    >>> round(around.value, 2), round(around.low, 2), round(around.high, 2)
+    (0.55, 0.28, 0.8)
     """
 
     def __init__(self, right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> None:

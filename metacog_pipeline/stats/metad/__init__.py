@@ -3,12 +3,6 @@
 Maniscalco & Lau (2012), "A signal detection theoretic approach for estimating metacognitive sensitivity from confidence
 ratings", *Consciousness and Cognition* 21, 422-430. meta-d' is the d' of an ideal observer that would give the observed
 ratings: M-ratio = meta-d' / d' is 1 where confidence uses all that the decision had, below 1 where some of it is lost.
-
->>> from metacog_pipeline.stats.counts import counts
->>> from metacog_pipeline.stats.metad import fit_metad
->>> fit = fit_metad(counts([36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39]))
->>> round(float(fit.m_ratio[0]), 4), str(fit.status[0])
-(0.9712, 'ok')
 """
 
 from metacog_pipeline.stats.metad.fit import REASONS, Conditional, MetaD, conditional_fits, fit_metad

@@ -273,8 +273,8 @@ def two_stage(
 ) -> tuple[Floats, Floats, Floats]:
     """Return standard errors of meta-d', M-ratio and M-diff (sd of S1) that hold the uncertainty of d and c.
 
-    The two stages rest on independent scores (the ratings are conditional on stimulus and response), so variances add, with
-    no cross term (Murphy & Topel 1985, *J. Bus. Econ. Stat.* 3)::
+    The two stages rest on independent scores (the ratings are conditional on stimulus and response), so variances add,
+    with no cross term (Murphy & Topel 1985, *J. Bus. Econ. Stat.* 3)::
 
         Var(m) = Var(m | d, c) + ∇m' V(d, c) ∇m        Var(M) = Var(m | d, c) / d² + ∇M' V(d, c) ∇M,   M = m / d
     """
