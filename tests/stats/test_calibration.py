@@ -114,3 +114,8 @@ def test_confidence_that_is_right_has_no_error_on_average_once_its_bias_is_taken
         less.append(calibration.debiased(plain[-1], error(resampling.patterns(patterns, 200, 1))))
     assert np.mean(less) < 0.75 * np.mean(plain)
     assert calibration.debiased(0.1, np.full(20, np.nan)) is None
+
+
+def test_a_debiased_error_is_never_below_0():
+    assert calibration.debiased(0.02, np.full(20, 0.07)) == 0.0
+    assert calibration.debiased(0.2, np.full(20, 0.25)) == pytest.approx(0.15)

@@ -149,3 +149,8 @@ def test_a_p_below_five_percent_means_that_the_interval_leaves_out_0_and_hardly_
         assert low > 0
     if low > 0:
         assert p < 0.05 + 4 / (n + 1)
+
+
+def test_the_floor_moves_no_p_above_it():
+    assert ranks.spearman_p(0.6, 20) == pytest.approx(0.00516, abs=1e-5)
+    assert ranks.spearman_p(0.0, 3) == 1.0

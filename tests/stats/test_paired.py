@@ -64,3 +64,8 @@ def test_degenerate_comparisons_say_why():
     assert paired.cochran_q(np.zeros((0, 3), dtype=int)).status == "no items"
     assert paired.cochran_q(np.ones((4, 1), dtype=int)).status == "fewer than two models"
     assert paired.cochran_q(np.ones((4, 3), dtype=int)).status == "no item on which they differ"
+
+
+@pytest.mark.parametrize("b", [1, 4, 30])
+def test_mid_p_of_an_even_split_takes_half_of_the_middle_outcome_off(b):
+    assert paired.mcnemar(b, b).p_mid == pytest.approx(1 - comb(2 * b, b) / 2 ** (2 * b + 1))

@@ -180,3 +180,16 @@ def test_a_difference_without_spread_is_certain_or_cannot_be_told():
     same = resampling.difference(0.0, np.zeros(20), tolerance=1e-12)
     assert (same.p, same.statistic) == (1.0, None)
     assert resampling.difference(0.2, np.full(20, 0.2), tolerance=1e-12).p is None
+
+
+def test_p_of_a_share_has_a_floor_and_is_the_same_for_both_signs():
+    draws = np.linspace(0.1, 0.9, 999)
+    assert resampling.p_value(draws) == resampling.p_value(-draws) == 2 / 1000
+    assert resampling.p_value(np.zeros(10)) == 1.0
+
+
+@pytest.mark.parametrize(("level", "ends"), [(0.5, (25.0, 75.0)), (0.8, (10.0, 90.0)), (0.95, (2.5, 97.5))])
+def test_an_interval_holds_the_central_share_that_was_asked_for(level, ends):
+    draws = np.random.default_rng(3).permutation(np.arange(101.0))
+    assert resampling.interval(draws, level=level) == pytest.approx(ends)
+    assert resampling.intervals(draws[None], level=level)[0] == pytest.approx(ends)

@@ -141,3 +141,9 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say(n, d, c):
         # A product of two that may be 0 is covered more often than 95 %, whatever the interval.
         most = 1.0 if measure == "ln_beta" and abs(c * d) < 0.2 else 0.985
         assert 0.92 <= ((low <= truth) & (truth <= high)).mean() <= most, measure
+
+
+def test_a_padded_empty_class_keeps_its_status():
+    result = type1(padded(counts([0, 0, 0, 0], [1, 2, 3, 4])))
+    assert math.isfinite(result.d[0]) and result.status[0] == "no_s1_trials"
+    assert "S1" in result.estimate("d").status

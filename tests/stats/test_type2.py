@@ -123,3 +123,12 @@ def test_bins_without_ties_are_of_equal_size_whatever_the_scale(numbers, bins):
     sizes = np.bincount(rating, minlength=bins + 1)[1:]
     assert sizes.max() - sizes.min() <= 1
     assert (bin_confidence(np.exp(np.array(numbers) / 10), bins)[0] == rating).all()
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2)), min_size=1, max_size=50))
+def test_groups_are_binned_each_on_their_own(rows):
+    confidence, group = (np.array(column) for column in zip(*rows, strict=True))
+    together, status = bin_confidence(confidence, 3, group)
+    for one in set(group.tolist()):
+        rating, own = bin_confidence(confidence[group == one], 3)
+        assert (together[group == one] == rating).all() and status[one] == own[0]
