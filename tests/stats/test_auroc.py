@@ -60,28 +60,6 @@ def test_counts_arrays_and_resample_statistic_agree(table):
         assert auroc_statistic(table.reshape(1, -1).astype(float))[0] == pytest.approx(estimate.value)
 
 
-@given(answers, st.randoms(use_true_random=False))
-def test_order_of_items_and_any_rising_rescaling_leave_the_area(rows, random):
-    shuffled = random.sample(rows, len(rows))
-    confidence, correct = zip(*rows, strict=True)
-    other, outcome = zip(*shuffled, strict=True)
-    one, two = auroc(confidence, correct), auroc(np.exp(other), outcome)
-    assert one.value == pytest.approx(two.value)
-    assert one.status == two.status
-
-
-@given(answers, st.integers(2, 4))
-def test_runs_that_repeat_an_item_alike_add_nothing(rows, runs):
-    confidence, correct = (np.array(column) for column in zip(*rows, strict=True))
-    once = auroc(confidence, correct)
-    items = np.tile(np.arange(len(rows)), runs)
-    again = auroc(np.tile(confidence, runs), np.tile(correct, runs), items)
-    assert again.value == pytest.approx(once.value)
-    assert again.status == once.status
-    if once.sem is not None:
-        assert again.sem == pytest.approx(once.sem, abs=1e-9)
-
-
 def test_the_clustered_standard_error_is_that_of_resampled_items():
     rng = np.random.default_rng(11)
     easy = np.repeat(rng.random(400), 3)

@@ -35,14 +35,6 @@ def test_levels_give_the_same_ece_as_arrays_in_five_bins_that_separate_them(rows
     )
 
 
-def test_bins_are_open_below_and_closed_above_and_0_joins_the_first():
-    stated = [0.0, 0.1, 0.1000001, 0.3, 1.0]
-    assert calibration.bin_index(stated, 10).tolist() == [0, 0, 1, 2, 9]
-    assert calibration.bin_index(stated, 10, "floor").tolist() == [0, 1, 1, 3, 9]
-    assert calibration.bin_index(stated, 5, "mass").tolist() == [0, 1, 2, 3, 4]
-    assert calibration.bin_index([0.5, 0.2, 0.5], edges="levels").tolist() == [1, 0, 1]
-
-
 @given(answers, st.integers(0, 5))
 def test_every_way_to_an_error_gives_the_same_one(rows, seed):
     level, correct = map(np.array, zip(*rows, strict=True))
@@ -84,11 +76,6 @@ def test_brier_is_the_same_from_answers_and_from_patterns(rows):
     assert (counted.n, counted.status) == (direct.n, direct.status)
     if direct.sem is not None:
         assert counted.sem == pytest.approx(direct.sem, abs=1e-12)
-
-
-def test_nothing_gives_no_number():
-    assert calibration.ece([], []).status == "no items"
-    assert calibration.ece([0.5], [1]).value == 0.5
 
 
 @given(st.lists(st.integers(0, 9), min_size=10, max_size=10))

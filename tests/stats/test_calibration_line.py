@@ -7,12 +7,10 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from metacog_pipeline.stats.calibration import ece
 from metacog_pipeline.stats.calibration_line import (
     CLIP,
     in_the_large,
     logistic,
-    mass_ece,
     mass_ece_statistic,
     slope,
 )
@@ -131,13 +129,3 @@ def test_with_as_many_bins_as_answers_in_order_the_error_of_equal_mass_is_that_o
         same = [np.mean(right[level == each]) for each in level[start : start + 10]]
         groups.append(abs(np.mean(same) - level[start : start + 10].mean() / 10))
     assert mass_ece_statistic(made.stated, len(rows))(totals)[0] == pytest.approx(np.mean(groups), abs=1e-12)
-
-
-@given(ROWS, st.integers(1, 15))
-@settings(max_examples=40, deadline=None)
-def test_the_error_of_equal_mass_lies_between_calibration_in_the_large_and_the_error_of_levels(rows, bins):
-    made = counted(rows)
-    found = mass_ece(made, bins)
-    level, right = map(np.array, zip(*rows, strict=True))
-    assert abs(level.mean() / 10 - right.mean()) - 1e-12 <= found.value
-    assert found.value <= ece(level / 10, right, edges="levels").value + 1e-12

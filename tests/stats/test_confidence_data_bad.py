@@ -88,13 +88,6 @@ def test_a_group_all_of_whose_rows_are_left_out_still_has_its_rows(metacog, file
     assert all(row["value"] is None and row["status"] != "ok" for row in gone.values())
 
 
-def test_a_group_for_every_row_is_refused(metacog, file):
-    rows = [(place % 2, 0.5, f"id{place}") for place in range(10_001)]
-    metacog("fit", file("t.csv", table(rows, "ok,conf,id")), *CONF, "--group", "id").refused_in_one_line(
-        "10,001 groups of 10,001 rows"
-    )
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [

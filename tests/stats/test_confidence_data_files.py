@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.calibration import ece
 from tests.cli.conftest import file, metacog
 from tests.cli.conftest import fitted as found
@@ -42,30 +41,6 @@ def written(tmp_path, frame, kind):
     else:
         path.write_bytes(gzip.compress(text.encode()) if kind.endswith(".gz") else text.encode())
     return path
-
-
-def test_a_group_without_a_name_is_a_group_of_its_own(metacog, tmp_path):
-    frame = answers().with_columns(
-        pl.when(pl.int_range(pl.len()) < 9).then(None).otherwise("model").alias("model")
-    )
-    result = metacog("fit", written(tmp_path, frame, ".csv"), *OK_CONF, "--group", "model")
-    assert found(result, model=None)["accuracy"]["n"] == 9
-    assert "9 rows without model: a group of their own" in result.err
-
-
-def test_nested_fields_are_named_by_path(metacog, file):
-    frame = answers()
-    lines = [
-        json.dumps({"doc": {"id": i}, "resps": [[{"p": conf}]], "metrics": {"acc": float(ok)}})
-        for i, (conf, ok) in enumerate(frame.select("conf", "ok").iter_rows())
-    ]
-    path = file("samples.jsonl", "\n".join(lines))
-    sure = ("--confidence", "resps[0][0].p")
-    result = metacog("fit", path, "--correct", "metrics.acc", *sure, "--format", "json")
-    assert found(result)["auroc2"]["value"] == auroc(frame["conf"].to_numpy(), frame["ok"].to_numpy()).value
-    lost = metacog("fit", path, "--correct", "metrics.accuracy", *sure)
-    lost.refused_in_one_line("metrics.accuracy leads nowhere", "metrics holds")
-    metacog("fit", path, "--correct", "metrics", "--confidence", "resps").refused_in_one_line("name a path")
 
 
 def test_runs_of_an_item_widen_intervals(metacog, tmp_path):

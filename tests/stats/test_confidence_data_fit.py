@@ -4,11 +4,9 @@ import csv
 import io
 import json
 
-import numpy as np
 import polars as pl
 import pytest
 
-from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.counts import counts
 from metacog_pipeline.stats.metad import fit_metad
 from metacog_pipeline.stats.type1 import type1
@@ -143,18 +141,6 @@ def test_unusable_trials_are_dropped_and_counted(metacog, trials):
     assert "1,200 rows read, 1,194 used, 6 left out: stim missing 5, conf is no rating 1..3 1" in result.err
 
 
-def test_continuous_confidence_is_binned_for_meta_d_and_never_for_the_area(metacog, trials):
-    noise = np.random.default_rng(1).normal(0, 0.2, 1200)
-    graded = trials.frame.with_columns(conf=pl.col("conf") / 3 + noise)
-    path = trials("parquet", graded)
-    result = metacog("fit", path, *STIM, "--format", "json")
-    found = by_measure(result)
-    assert found == by_measure(metacog("fit", path, *STIM, "--bins", "4", "--format", "json"))
-    right = (trials.frame["stim"] == trials.frame["resp"]).to_numpy()
-    assert found["auroc2"]["value"] == pytest.approx(auroc(graded["conf"].to_numpy(), right).value)
-    assert found["meta_d"]["status"] == "ok" and "4 quantile bins" in result.err
-
-
 def test_options_of_the_fit_reach_it(metacog, file):
     path = file("counts.csv", COUNTS)
     boot = by_measure(metacog("fit", path, "--bootstrap", "200", "--seed", "3", "--format", "json"))
@@ -198,16 +184,6 @@ def test_formats_hold_the_same_rows_and_a_file_is_never_overwritten(metacog, fil
     assert (result.code, result.out) == (0, "") and json.loads(output.read_text()) == as_json
     metacog("fit", path, "--output", output).refused_in_one_line("exists already")
     metacog("fit", path, "--output", path / "below").refused_in_one_line("cannot be written")
-
-
-def test_names_of_cells_are_text_whatever_they_hold(metacog, file):
-    body = 'value,n,nR_S1,nR_S2\n=cmd(),"a\x1b[31m[bold]b",3;4;5;1,1;2;6;7\n'
-    path = file("counts.csv", body)
-    rows = rows_of(metacog("fit", path, "--format", "json"))
-    assert rows[0]["value_given"] == "=cmd()" and isinstance(rows[0]["value"], float)
-    shown = metacog("fit", path)
-    assert shown.code == 0 and "\x1b[31m" not in shown.out
-    assert "'=cmd()" in metacog("fit", path, "--format", "csv").out
 
 
 @every(
@@ -259,16 +235,6 @@ def test_files_that_hold_no_counts_are_refused_in_one_line(metacog, file, name, 
 )
 def test_options_that_do_not_fit_together_are_refused_in_one_line(metacog, trials, options, said):
     metacog("fit", trials(), *options).refused_in_one_line(said)
-
-
-def test_trials_of_one_class_or_without_a_usable_one_have_statuses(metacog, trials):
-    one = trials.frame.filter(pl.col("stim") == 1)
-    found = by_measure(metacog("fit", trials("csv", one), *STIM, "--format", "json"))
-    assert found["d"]["value"] is None and "S1" in found["d"]["status"]
-    assert found["meta_d"]["value"] is None and found["meta_d"]["status"] != "ok"
-    none = trials.frame.with_columns(conf=pl.lit(50))
-    found = by_measure(metacog("fit", trials("csv", none), *STIM, "--ratings", "3", "--format", "json"))
-    assert all(row["value"] is None and row["n"] == 0 and row["dropped"] == 1200 for row in found.values())
 
 
 def test_one_item_alone_has_no_interval_and_every_number_says_so(metacog, tmp_path):

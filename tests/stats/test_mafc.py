@@ -43,11 +43,6 @@ def test_a_given_m_ratio_is_recovered(ratio):
     assert fit.fit([right], [wrong], 5).m_ratio[0] == pytest.approx(ratio, abs=1e-5)
 
 
-def test_two_alternatives_are_yes_no_detection_over_root_two():
-    shares = np.array([0.55, 0.75, 0.93])
-    assert type1.sensitivity(shares, 2) * math.sqrt(2) == pytest.approx(2 * special.ndtri(shares), abs=1e-10)
-
-
 @given(COUNTS, COUNTS, st.integers(2, 10))
 @settings(max_examples=60, deadline=None)
 def test_every_count_ends_in_a_number_or_in_a_reason(right, wrong, m):
@@ -126,13 +121,3 @@ def test_criteria_are_found_where_newton_steps_go_to_and_fro():
     counts = ([int(n) for n in side.split()] for side in (right, wrong))
     around = intervals.Cell(*counts, 4).m_ratio_interval()
     assert around.low < around.value < around.high < around.low + 0.2
-
-
-def test_the_common_sensitivity_of_strata_is_where_the_score_is_zero():
-    right, wrong, m = np.array([[30.0, 20, 6]]), np.array([[10.0, 20, 14]]), np.array([[2, 4, 10]])
-    d = fit.type1_of(right[..., None], wrong[..., None], m)[0]
-
-    def log_likelihood(d):
-        return (right * np.log(type1.accuracy(d, m)) + wrong * np.log(type1.error_share(d, m))).sum()
-
-    assert log_likelihood(d[0]) > max(log_likelihood(d[0] + step) for step in (-1e-3, 1e-3))

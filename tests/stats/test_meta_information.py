@@ -11,8 +11,6 @@ from scipy.stats import norm
 
 from metacog_pipeline.stats.counts import counts
 from metacog_pipeline.stats.meta_information import ideal_information, meta_information
-from metacog_pipeline.stats.observers import expected_counts
-from tests.observers import criteria_around
 from tests.tables import every
 
 vectors = st.integers(1, 5).flatmap(
@@ -105,20 +103,3 @@ def test_the_ideal_observer_is_integrated_to_many_digits(d):
     )
     assert ideal_information([d, -d]) == pytest.approx([truth, truth], rel=1e-8)
     assert truth == pytest.approx(entropy(right, wrong) - uncertain, abs=1e-10)
-
-
-def test_an_ideal_observer_with_fine_ratings_reaches_the_ideal_observers_information():
-    steps = np.linspace(0.05, 3, 60)
-    table = expected_counts(1.5, 1, 0, *criteria_around(1, 0, steps), 10**6)
-    assert meta_information(table).meta_i1r[0] == pytest.approx(1, abs=2e-3)
-    assert meta_information(table).meta_i1r[0] < 1
-
-
-def test_degenerate_cells_say_why():
-    table = counts([[0, 0, 0, 0], [4, 0, 0, 0]], [[0, 0, 0, 0], [0, 0, 0, 4]])
-    result = meta_information(table)
-    assert result.status.tolist() == ["no items", "ok"]
-    assert result.status_i2r.tolist() == ["no items", "all correct"]
-    assert math.isnan(result.meta_i[0]) and result.meta_i[1] == 0
-    with pytest.raises(ValueError, match="finite"):
-        ideal_information([math.inf])

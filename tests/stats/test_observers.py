@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from metacog_pipeline.stats.observers import expected_counts, simulate
+from metacog_pipeline.stats.observers import expected_counts
 from metacog_pipeline.stats.type1 import type1
 from tests.observers import criteria_around
 
@@ -54,14 +54,3 @@ def test_far_tails_keep_their_digits_and_unused_ratings_are_zero():
     assert (p[0, :, 5] == 0).all()
     merged = cell_probabilities(1, 1, 0, [-1.0, -1.0], [1.0, 1.0])
     assert (merged[0, :, 1] == 0).all() and (merged[0, :, 4] == 0).all()
-
-
-def test_draws_have_the_noise_of_answers_and_of_ratings():
-    d, c, n = 1.2, 0.3, 400
-    shape = (d, 0.8, c, *criteria_around(0.8, c, [0.5, 1.0]))
-    table = simulate(*shape, n, seed=1, p_s2=0.4, cells=8000)
-    expected = expected_counts(*shape, n, p_s2=0.4)
-    assert table.n_s1.mean(axis=0) == pytest.approx(expected.n_s1[0], rel=0.05)
-    assert table.n_s2.mean(axis=0) == pytest.approx(expected.n_s2[0], rel=0.05)
-    assert (table.n == n).all()
-    assert table.n2.var() == pytest.approx(n * 0.4 * 0.6, rel=0.06)

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from metacog_pipeline.stats.calibration import ece
-from metacog_pipeline.stats.confidence_measures import RANKING, SCALED, of_trials
+from metacog_pipeline.stats.confidence_measures import of_trials
 from metacog_pipeline.stats.recalibration import platt, recalibrated
 from metacog_pipeline.stats.trials import FOLDS, trials
 
@@ -19,7 +19,6 @@ def measures(*answers, probability=True, **drawn):
 
 LEVELS = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
 TABLES = st.lists(st.integers(0, 9), min_size=12, max_size=12).filter(sum)
-ROWS = st.lists(st.tuples(st.integers(0, 10), st.integers(0, 1), st.integers(0, 30)), max_size=80)
 
 
 def pooled(shares, weights):
@@ -111,19 +110,6 @@ def test_over_confidence_that_is_only_a_scale_goes_and_noise_stays():
     assert noise["brier_platt"].value == pytest.approx(correct.mean() * (1 - correct.mean()), abs=0.003)
 
 
-@given(ROWS, st.booleans())
-@settings(max_examples=80, deadline=None)
-def test_every_measure_has_an_interval_or_a_reason(rows, one_item):
-    level, right, item = np.array(rows or np.zeros((0, 3)), dtype=int).T
-    found = measures(level / 10, right, item * (not one_item), stream=1, n_draws=30)
-    assert tuple(found) == (*RANKING, *SCALED)
-    for name, each in found.items():
-        assert each.n == len(rows) or each.value is None, name
-        assert each.low is not None or each.status != "ok", (name, each)
-        if each.low is not None:
-            assert each.low - 1e-9 <= each.value <= each.high + 1e-9, (name, each)
-
-
 def test_many_items_with_several_answers_are_drawn_in_groups_that_tell_the_same_error():
     rng = np.random.default_rng(10)
     item = np.tile(np.arange(4500), 2)
@@ -133,11 +119,3 @@ def test_many_items_with_several_answers_are_drawn_in_groups_that_tell_the_same_
     once = measures(confidence[:4500], correct[:4500], stream=1, n_draws=400)
     for name in ("aurc", "calibration_in_the_large", "calibration_slope", "brier_platt"):
         assert twice[name].sem == pytest.approx(once[name].sem, rel=0.15), name
-
-
-def test_isotonic_steps_of_few_items_are_marked():
-    rng = np.random.default_rng(15)
-    for n, status in ((299, "few items: 299"), (300, "ok")):
-        confidence = rng.choice([0.5, 0.7, 0.9], n)
-        found = measures(confidence, rng.random(n) < confidence - 0.1, stream=1, n_draws=50)
-        assert (found["ece_isotonic"].status, found["ece_platt"].status) == (status, "ok")

@@ -60,15 +60,6 @@ def test_resampling_patterns_is_resampling_items():
     assert draws.std() == pytest.approx(naive.std(), rel=0.06)
 
 
-def test_an_item_asked_three_times_alike_counts_once():
-    cells = np.array([0] * 30 + [1] * 70)
-    once = patterns_of(np.arange(100), cells, 2)
-    thrice = patterns_of(np.repeat(np.arange(100), 3), np.repeat(cells, 3), 2)
-    one, three = (interval(share_of_last(resampling.patterns(each, 500, 4))) for each in (once, thrice))
-    assert one == pytest.approx(three, abs=0.02)
-    assert one[0] < 0.7 < one[1]
-
-
 def test_what_is_often_undefined_has_no_interval():
     assert not resampling.patterns(Patterns(np.zeros((0, 2)), []), 10, 0).any()
     assert interval(np.array([np.nan, np.nan, 1.0])) == (None, None)
@@ -133,11 +124,6 @@ def test_groups_are_drawn_together_as_ever(luck):
     assert digest(np.hstack(resampling.joint(tables, 80, 17))) == "8de4592d1756d4ef"
 
 
-def test_a_stream_belongs_to_its_names():
-    assert resampling.stream(3, "a", None, ["b", 1]) == 158127368282260
-    assert resampling.stream("selfknowledge", 3, "x") == 164214609663516
-
-
 # --- p values --------------------------------------------------------------------------------------------------------
 
 
@@ -166,20 +152,6 @@ def test_more_than_one_undefined_resample_in_twenty_leaves_no_interval_and_no_p(
     for wald in (False, True):
         told = resampling.difference(0.4, many, wald=wald)
         assert (told.low, told.se, told.p, told.statistic, told.usable) == (None, None, None, None, 949)
-
-
-@pytest.mark.parametrize("wald", [False, True])
-def test_p_of_normal_draws_is_that_of_the_normal_distribution(luck, wald):
-    found = resampling.difference(0.4, luck.normal(0.4, 0.2, 20_000), wald=wald)
-    assert found.p == pytest.approx(0.0455, abs=0.006)
-    assert found.se == pytest.approx(0.2, rel=0.03)
-    assert (found.low, found.high) == pytest.approx((0.008, 0.792), abs=0.02)
-
-
-def test_a_difference_without_spread_is_certain_or_cannot_be_told():
-    same = resampling.difference(0.0, np.zeros(20), tolerance=1e-12)
-    assert (same.p, same.statistic) == (1.0, None)
-    assert resampling.difference(0.2, np.full(20, 0.2), tolerance=1e-12).p is None
 
 
 def test_p_of_a_share_has_a_floor_and_is_the_same_for_both_signs():

@@ -8,7 +8,6 @@ from scipy import stats
 
 from metacog_pipeline.stats import robust
 from metacog_pipeline.stats.estimate import NO_ITEMS, SINGLE_ITEM
-from tests.tables import every
 
 scores = st.lists(st.floats(0, 1, width=32), min_size=1, max_size=140)
 
@@ -21,12 +20,6 @@ def test_locations_are_those_of_their_definitions(values):
     assert robust.location([row], "median")[0] == pytest.approx(np.median(row), abs=1e-12)
     assert robust.location([row], "mean")[0] == pytest.approx(row.mean(), abs=1e-12)
     assert robust.location([row], "double_step")[0] == pytest.approx(row.mean() - row.std(), abs=1e-12)
-
-
-@every(("n", "dropped"), [(9, 0), (10, 1), (30, 3), (70, 7), (130, 13), (139, 13)])
-def test_a_tenth_is_dropped_at_each_end_rounded_down(n, dropped):
-    row = np.arange(n, dtype=float) ** 2
-    assert robust.location([row])[0] == pytest.approx(row[dropped : n - dropped].mean())
 
 
 @pytest.mark.parametrize("statistic", robust.LOCATIONS)
@@ -75,11 +68,3 @@ def test_rank_shares_sum_to_one_and_equal_models_share_the_better_rank():
     assert found.observed.tolist() == [1, 1, 3, 0]
     assert found.share.sum(axis=1) == pytest.approx([1, 1, 1, 0])
     assert found.low.tolist() == [1, 1, 1, 0] and found.high.tolist() == [3, 3, 3, 0]
-
-
-def test_a_shift_of_ranks_is_counted():
-    same = robust.rank_shift([3, 2, 1, 0], [30, 20, 10, 0])
-    assert (same.rho.value, same.largest) == (1.0, 0)
-    turned = robust.rank_shift([3, 2, 1, np.nan], [1, 2, 3, 9])
-    assert (turned.rho.value, turned.largest) == (-1.0, 2)
-    assert robust.rank_shift([1.0], [2.0]).rho.value is None

@@ -11,7 +11,6 @@ from metacog_pipeline.stats.roc import (
     confidence_densities,
     moved_area,
     roc_curve,
-    thinned,
 )
 
 TRIALS = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 1)), min_size=2, max_size=60)
@@ -33,18 +32,6 @@ def test_the_area_under_the_curve_counts_ties_one_half(trials):
     assert (curve.hits[0], curve.hits[-1], curve.false_alarms[-1]) == (0, 1, 1)
     for place in range(1, len(curve.threshold)):
         assert curve.hits[place] == pytest.approx((stated[right == 1] >= curve.threshold[place]).mean())
-
-
-def test_a_thinned_curve_keeps_its_ends_and_its_area():
-    rng = np.random.default_rng(1)
-    right = rng.integers(0, 2, 5000)
-    curve = roc_curve(rng.normal(size=5000) + right, right)
-    short = thinned(curve, 100)
-    assert len(short.hits) <= 100
-    assert (short.hits[0], short.hits[-1], short.area) == (0, 1, curve.area)
-    drawn = float((np.diff(short.false_alarms) * (short.hits[1:] + short.hits[:-1])).sum() / 2)
-    assert drawn == pytest.approx(curve.area, abs=0.003)
-    assert thinned(short, 500) is short
 
 
 def test_densities_have_an_area_of_one_each():

@@ -77,17 +77,6 @@ def test_the_ratio_is_that_of_the_areas_between_rejection_curves(rows):
     assert found.value == pytest.approx(2 * auroc(level, right).value - 1, abs=1e-12)
 
 
-@given(ROWS)
-@settings(max_examples=40, deadline=None)
-def test_the_areas_lie_between_those_of_the_best_and_the_worst_order(rows):
-    wrong = np.sort([1 - right for _, right in rows])
-    number = np.arange(1, len(rows) + 1)
-    least, most = ((np.cumsum(order) / number).mean() for order in (wrong, wrong[::-1]))
-    area = aurc_statistic(table(rows))[0]
-    assert least - 1e-12 <= area <= most + 1e-12
-    assert 0 <= excess_aurc_statistic(table(rows))[0] <= 1
-
-
 def test_a_model_that_is_sure_of_the_right_answers_alone_has_no_excess_and_no_interval():
     found = selective([5, 4, 3, 2, 1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0, 0, 0, 0, 0], stream=1)
     assert (found.excess_aurc.value, found.excess_aurc.low) == (0.0, None)
@@ -111,15 +100,3 @@ def test_without_an_order_to_judge_there_is_a_reason_and_no_number(confidence, c
     found = selective(confidence, correct, stream=1, n_draws=20)
     for each in (found.aurc, found.excess_aurc, found.prr):
         assert (each.value, each.low, each.status) == (None, None, status)
-
-
-def test_repeating_every_run_narrows_no_interval_and_counts_no_error_twice():
-    rng = np.random.default_rng(2)
-    level = rng.integers(0, 6, 200)
-    right = rng.random(200) < 0.4 + 0.1 * level
-    once = selective(level, right, stream=1).aurc
-    thrice = selective(np.tile(level, 3), np.tile(right, 3), np.tile(np.arange(200), 3), stream=1).aurc
-    assert thrice.value == pytest.approx(once.value, abs=0.002)
-    assert thrice.sem == pytest.approx(once.sem, rel=0.1)
-    few = selective(np.tile([3, 2, 1], 9), np.tile([1, 1, 0], 9), np.tile([0, 1, 2], 9), stream=1).aurc
-    assert few.status == "few errors: 1"

@@ -32,16 +32,6 @@ def test_swapping_stimuli_and_responses_keeps_d_and_turns_c_round(cell):
     assert other.var_c_prime[0] == pytest.approx(one.var_c_prime[0], nan_ok=True)
 
 
-@given(four, st.integers(2, 50))
-def test_more_of_the_same_leaves_estimates_and_divides_variances(cell, times):
-    one, many = type1_from_table(*cell), type1_from_table(*[times * part for part in cell])
-    for measure in ("d", "c", "ln_beta"):
-        assert getattr(many, measure)[0] == pytest.approx(getattr(one, measure)[0], abs=1e-12)
-        if measure != "ln_beta":  # a second-order term near rates of 1/2 is divided more than once
-            assert many.variance(measure)[0] == pytest.approx(one.variance(measure)[0] / times, rel=1e-9)
-    assert many.variance("ln_beta")[0] <= one.variance("ln_beta")[0] / times * (1 + 1e-9)
-
-
 def measures_of(z_h, z_f, s):
     d, c = z_h / s - z_f, -(z_h + z_f) / (1 + s)
     return {"d": d, "c": c, "c_prime": c / d, "ln_beta": math.log(s) + (z_f**2 - z_h**2) / 2}

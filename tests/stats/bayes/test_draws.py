@@ -17,13 +17,6 @@ def test_a_d_prime_of_exactly_zero_counts_as_a_ten_thousandth_under_the_ratio():
     assert with_ratios({"d1": d1, "meta_d": meta})["m_ratio"] == pytest.approx(np.array([[5000.0, 0.5]]))
 
 
-def test_each_response_has_a_ratio_and_a_difference_of_its_own():
-    one = np.ones((1, 3))
-    derived = with_ratios({"d1": 2 * one, "meta_d_rs1": one, "meta_d_rs2": 3 * one})
-    assert derived["m_ratio_rs1"].tolist() == [[0.5] * 3] and derived["m_diff_rs2"].tolist() == [[1.0] * 3]
-    assert "m_ratio" not in derived
-
-
 def test_a_summary_is_that_of_the_pooled_draws():
     draws = some()
     rows = summarise(draws, diagnose(draws))

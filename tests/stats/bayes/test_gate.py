@@ -32,11 +32,6 @@ def test_each_further_round_draws_twice_as_many():
     assert shape == (16, 10) and "of x is" in reason
 
 
-def test_what_took_too_many_calls_gets_no_further_round():
-    shape, reason = sampled(5, most_calls=1)
-    assert shape == (16, 5) and reason
-
-
 def diagnostic(**numbers: float) -> Diagnostic:
     return Diagnostic(**{"rhat": 1.0, "ess_bulk": 1e3, "ess_tail": 1e3, **numbers})
 

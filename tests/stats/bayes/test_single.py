@@ -144,32 +144,12 @@ def test_cells_that_say_nothing_about_meta_d_have_a_status_a_reason_and_no_numbe
     assert {e.status for e in posterior.estimates().values()} == {status}
 
 
-@pytest.mark.proof
-def test_a_cell_near_chance_says_that_the_mean_ratio_is_no_good_and_has_a_median(hard):
-    estimates = hard["chance"].estimates()
-    assert estimates["m_ratio"].status == "d' may be 0"
-    assert estimates["m_ratio_median"].status == "ok"
-
-
-def test_conditional_fits_have_a_meta_d_for_each_response():
-    estimates = fit(CLASSIC, conditional=True).estimates()
-    assert estimates["meta_d_rs1"].value == pytest.approx(1.584, abs=0.02)
-    assert estimates["m_ratio_rs2"].value == pytest.approx(0.868, abs=0.02)
-    assert "m_ratio_median_rs1" in estimates and "meta_d" not in estimates
-
-
 def test_swapping_the_stimuli_mirrors_the_posterior(classic, alike):
     there, back = classic.summary(), alike["mirrored"].summary()
     assert back["d1"].mean == pytest.approx(there["d1"].mean, abs=0.01)
     assert back["c1"].mean == pytest.approx(-there["c1"].mean, abs=0.01)
     assert back["meta_d"].mean == pytest.approx(there["meta_d"].mean, abs=0.012)
     assert back["t2c_rs2[1]"].mean == pytest.approx(-there["t2c_rs1[3]"].mean, abs=0.01)
-
-
-def test_the_same_call_gives_the_same_bytes():
-    short = {"draws": 100, "rounds": 1}
-    first, again = (fit(CLASSIC, **short).draws for _ in range(2))
-    assert all(first[name].tobytes() == again[name].tobytes() for name in first)
 
 
 def test_cells_fitted_with_one_seed_share_no_random_numbers(classic, alike):

@@ -41,18 +41,6 @@ def test_swapping_the_stimuli_mirrors_the_fit(table):
 
 
 @settings(max_examples=60, deadline=None)
-@given(tables(), st.floats(0.01, 1e6))
-def test_multiplying_all_counts_changes_the_likelihood_alone(table, t):
-    fit, scaled = fit_metad(table), fit_metad(Counts(table.n_s1 * t, table.n_s2 * t))
-    assert scaled.status[0] == fit.status[0]
-    if fit.ok[0]:
-        same(scaled.meta_d1, fit.meta_d1)
-        same(scaled.t2c_rs1, fit.t2c_rs1, 1e-5)
-        same(scaled.log_likelihood, t * fit.log_likelihood, 1e-8)
-        same(scaled.se_m_ratio * math.sqrt(t), fit.se_m_ratio, 1e-4)
-
-
-@settings(max_examples=60, deadline=None)
 @given(tables(), st.integers(0, 9))
 def test_an_unused_rating_changes_nothing(table, where):
     """A column of zeros for both stimuli may be anywhere on its side, the outermost place included."""
@@ -170,15 +158,6 @@ def test_exact_expectations_give_the_parameters_back(d, c, ratio):
     assert fit.status[0] == "ok"
     same(fit.m_ratio, ratio, 1e-5)
     same(fit.t2c_rs2[0], middle + steps, 1e-5)
-
-
-def test_a_cell_is_fitted_alike_alone_and_among_others(make_observers):
-    table = make_observers(2300, 7)
-    together = fit_metad(table, padding=0.125)
-    for cell in (0, 999, 1000, 2299):
-        alone = fit_metad(table.take([cell]), padding=0.125)
-        same(alone.meta_d1, together.meta_d1[cell : cell + 1], 1e-8)
-        same(alone.t2c_rs1, together.t2c_rs1[cell : cell + 1], 1e-7)
 
 
 def test_standard_errors_are_those_of_repeated_experiments():

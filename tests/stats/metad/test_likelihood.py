@@ -6,7 +6,6 @@ from scipy.special import log_ndtr, ndtr
 
 from metacog_pipeline.stats.counts import counts, padded
 from metacog_pipeline.stats.metad.likelihood import UNUSED_LOG_WIDTH, by_side, collapse, evaluate, problem_of
-from metacog_pipeline.stats.metad.search import solve_tridiagonal
 
 
 def problem_for(table, d, c, s):
@@ -104,18 +103,3 @@ def test_narrow_ratings_keep_their_digits(classic, width):
     middle = problem.counts[:, :, 1].sum()
     rise = evaluate(problem, x, double).value - evaluate(problem, x, log_width).value
     assert rise[0] == pytest.approx(middle * np.log(2), abs=20 * width)
-
-
-def test_the_tridiagonal_solver_solves():
-    rng = np.random.default_rng(1)
-    diagonal, beside = rng.uniform(3, 4, (2, 4, 3)), rng.uniform(-1, 1, (2, 3, 3))
-    first, second = rng.normal(size=(2, 2, 4, 3))
-    y, z = solve_tridiagonal(diagonal, beside, first, second)
-    for side, cell in np.ndindex(2, 3):
-        matrix = (
-            np.diag(diagonal[side, :, cell])
-            + np.diag(beside[side, :, cell], 1)
-            + np.diag(beside[side, :, cell], -1)
-        )
-        np.testing.assert_allclose(matrix @ y[side, :, cell], first[side, :, cell], atol=1e-12)
-        np.testing.assert_allclose(matrix @ z[side, :, cell], second[side, :, cell], atol=1e-12)
