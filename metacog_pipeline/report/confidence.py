@@ -116,7 +116,7 @@ def _curves(
         drawn = lines(
             roc, x="share of wrong answers", y="share of correct answers", diagonal="chance", marks=False
         )
-        said = "shares above every stated confidence, without intervals; areas stand in the table"
+        said = "shares above every stated confidence, without intervals; areas are in the table"
         made.append(pieces.figure(drawn, f"{title}: type-2 ROC.{rest}", n=answered(roc), method=said))
     if risks:
         drawn = lines(
@@ -129,7 +129,7 @@ def _curves(
             diagonal=None,
             marks=False,
         )
-        said = "mean over the orders of equal confidences; 95 % intervals stand in the table curves"
+        said = "mean over the orders of equal confidences; 95 % intervals are in the table curves"
         shown = {model for model, *_ in risks}
         n = pieces.counted(n for model, n in answers if model in shown)
         made.append(pieces.figure(drawn, f"{title}: risk against coverage.{rest}", n=n, method=said))
@@ -155,7 +155,7 @@ def agreement(home: Home) -> Iterator[Markup]:
             n = pieces.counted((row[4] for row in own), "models")
             said = (
                 "Spearman's correlation; columns are numbered as rows are; blue: the same order, red: the opposite, empty: "
-                "no value; intervals stand in the table below"
+                "no value; intervals are in the table below"
             )
             yield pieces.figure(
                 _matrix(own), f"{title}: rank correlations between benchmarks.", n=n, method=said

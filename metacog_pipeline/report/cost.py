@@ -14,7 +14,7 @@ from metacog_pipeline.report.pieces import Part
 from metacog_pipeline.report.queries import About
 
 _SAID = (
-    "Dollars for every answer of a model, whatever its condition and run, superseded ones too: all was paid for. Below: "
+    "Dollars for every answer of a model, of every condition and run, superseded ones too: all was paid for. Below: "
     "dollars per point of 100 of a share or score, per 0.1 of any other headline; none where the headline is not above 0. "
     "A cheap point may be a poor one: read it with the headline."
 )

@@ -60,7 +60,7 @@ class Axis:
         return (low, high) if low != high else (low - 0.5, high + 0.5)
 
     def at(self, value: float) -> float:
-        """Return where a value stands on the scale of the axis."""
+        """Return the place of a value on the scale of the axis."""
         return math.log10(value) if self.log else value
 
     def see(self, value: float) -> bool:
@@ -147,7 +147,7 @@ class Plot:
         moved: tuple[float, float] = (0, 0),
         centred: bool = False,
     ) -> None:
-        """Write beside a point: from it ``moved`` right and up by points of print, or centred on it."""
+        """Write next to a point: from it ``moved`` right and up by points of print, or centred on it."""
         if self._see(a, b):
             wide = 0.0 if centred else _wide(text, size)
             down = -0.35 * size if centred else moved[1]

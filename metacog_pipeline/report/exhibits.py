@@ -1,7 +1,7 @@
-"""Tables and figures of a paper, drawn again: printed values as they stand, the study's own in the same columns and units.
+"""Tables and figures of a paper, drawn again: printed values unchanged, the study's own in the same columns and units.
 
 Printed values come from the tables shipped with the package (`data/published`), as text, so that no digit is lost. Models
-of the study and simulated observers stand in tables and figures of their own, beside the printed ones.
+of the study and simulated observers have tables and figures of their own, next to the printed ones.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Column:
     Attributes
     ----------
     label
-        What stands above it.
+        Its heading.
     printed, spread
         Columns of the shipped table: the value, and its standard deviation; empty where none is printed.
     measure
@@ -112,7 +112,7 @@ def tables(
 ) -> Markup:
     """Return the printed table and below it one per world of the study.
 
-    ``keys`` are the printed columns that name a row and what stands above them; ``key_of`` gives the same of a group of the
+    ``keys`` are the printed columns that name a row and their headings; ``key_of`` gives the same of a group of the
     study.
     """
     heads = (*keys.values(), *(column.label for column in columns))
@@ -165,7 +165,7 @@ def forests(
 ) -> list[Markup]:
     """Return a figure of the printed values and one of each world: a row per model, a mark per column.
 
-    ``n`` and ``method`` are those of the printed values; the study's own are told by its estimates.
+    ``n`` and ``method`` are those of the printed values; the study's own come from its estimates.
     """
     steps = [column.label for column in columns]
     drawn = [_forest(rows, steps, x, PRINTED, n, method, apart)] if rows else []

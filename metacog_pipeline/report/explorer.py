@@ -35,7 +35,7 @@ QUESTION = 160  # characters of a question in the grid; the page of the item has
 CHARACTERS = 4000  # of a reply, a thought or a prompt: more stays in the store, and the page says so
 _ANSWERS_A_FILE = 400  # some 2 MB at most: read in an instant, and few files
 _FILES_AT_ONCE = 100  # whose texts one query fetches: each reads all transcripts, and never all are in memory
-#: Of a response, what is shown elsewhere on the page or says nothing to people.
+#: Of a response, what is shown elsewhere on the page or has no meaning for readers.
 _NOT_SHOWN = {
     *("benchmark", "dataset", "condition", "model", "run", "item_id", "position", "cluster", "answer_ids"),
     *("source", "task", "latency_s", "cost_usd", "input_tokens", "output_tokens", "mode", "wording"),
@@ -280,7 +280,7 @@ def _own_columns(home: Home, benchmark: str) -> list[str]:
 
 @functools.lru_cache(maxsize=4096)  # models are asked the same
 def _messages(request: str | None) -> str:
-    """Return the messages of a request, one under the other; a request of another shape as it stands."""
+    """Return the messages of a request, one under the other; a request of another shape unchanged."""
     try:
         whole = "\n\n".join(f"{role}: {words}" for role, words in json.loads(request or "")["messages"])
     except (ValueError, KeyError, TypeError):

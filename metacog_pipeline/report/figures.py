@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from metacog_pipeline.leaderboard.output import Rows, printable, to_csv
 from metacog_pipeline.report.drawing import DASHES, INK, REFERENCE, Plot
 
-#: Told apart by people with any colour vision, on light and on dark paper.
+#: Distinguishable with any colour vision, on light and on dark paper.
 PALETTE = ("#3b82c4", "#d1603d", "#2f9e77", "#b5578f", "#a3852a", "#7a6fd0", "#5f8a99", "#c2483f")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-MOST_LINES = len(PALETTE)  # more cannot be told apart; the table beside the figure has them all
+MOST_LINES = len(PALETTE)  # more cannot be distinguished; the table of the figure has them all
 MOST_ROWS = 40  # of a figure with a row per model; the table has all
 _LONGEST_LABEL, _LONGEST_AXIS = 32, 46
 
@@ -111,7 +111,7 @@ def ladder(
     """Return one line per row, `MOST_ROWS` at most, with a mark for each of ``steps``, joined in that order.
 
     ``apart`` sets the steps of a row below each other, in rows, where their intervals would lie on one another; they
-    are not joined then. ``label`` tells figures of one page apart.
+    are not joined then. ``label`` distinguishes figures of one page.
     """
     every, rows = rows, rows[:MOST_ROWS]
     plot = Plot(1.2 + 0.42 * max(1, len(rows)))
@@ -132,7 +132,7 @@ def ladder(
 
 
 def intervals(rows: Sequence[tuple[str, Point]], *, x: str, label: str | None = None) -> Drawn:
-    """Return one mark with its interval per row, from top to bottom as given; ``label`` tells figures of one page apart."""
+    """Return one mark with its interval per row, from top to bottom; ``label`` distinguishes figures of one page."""
     plot = Plot(0.9 + 0.28 * max(1, len(rows)))
     for place, (_, point) in enumerate(rows):
         mark(plot, point, Point(place), MARKERS[0], PALETTE[0], 5)
@@ -162,11 +162,11 @@ def lines(
     Parameters
     ----------
     apart
-        Over how wide a range around a whole x the values of different series stand beside each other.
+        Over how wide a range around a whole x the values of different series are spread.
     marks
         Put a mark on every point.
     spots
-        Single points of a series, apart from its line.
+        Single points of a series, not on its line.
     """
     told = dict(list(series.items())[:MOST_LINES])
     whole = span == (0.0, 1.0)
@@ -206,7 +206,7 @@ def mark(plot: Plot, a: Point, b: Point, shape: str, shade: str, size: float) ->
 
 
 def name_rows(plot: Plot, names: Sequence[str]) -> None:
-    """Put a name beside each row, the first on top."""
+    """Put a name next to each row, the first on top."""
     plot.y.ticks = [(place, label_text(name)) for place, name in enumerate(names)]
     plot.y.low, plot.y.high = max(1, len(names)) - 0.5, -0.5
 
@@ -218,6 +218,6 @@ def finished(plot: Plot, x: str, y: str, name: str | None = None) -> str:
 
 
 def label_text(text: str, longest: int = _LONGEST_LABEL) -> str:
-    """Return ``text`` as it fits beside a plot."""
+    """Return ``text`` as it fits next to a plot."""
     plain = printable(text.encode("utf-8", "replace").decode("utf-8"))
     return plain if len(plain) <= longest else plain[: longest - 1] + "…"

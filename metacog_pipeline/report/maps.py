@@ -1,4 +1,4 @@
-"""Figures of scores: points in a plane, named beside their marks, and a heat map."""
+"""Figures of scores: points in a plane, named next to their marks, and a heat map."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from metacog_pipeline.report.figures import PALETTE, Drawn, Point, label_text
 
 _ROW_IN = 0.28
 _WIDE_MAP, _WIDEST_MAP = 9, 14  # columns from which the numbers in the cells must be small, have no room
-# A plot, a letter of a name and a line of names, in points of print; near enough to keep names apart.
+# A plot, a letter of a name and a line of names, in points of print; near enough to separate names.
 _LETTERS = 50  # below a map, where each name is as wide as the widest, at full size
 _PLOT_PT, _LETTER_PT, _LINE_PT, _ABOVE_PT = (255.0, 180.0), 5.2, 9.0, 4.0
 _MOST_NAMED = 12  # more names than that run into each other
@@ -26,7 +26,7 @@ def plane(
     axes_at_zero: bool,
     log_x: bool = False,
 ) -> Drawn:
-    """Return points in a plane, each named beside its mark where there are few.
+    """Return points in a plane, each named next to its mark where there are few.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def plane(
 
 
 def _heights(points: Sequence[tuple[str, str, Point, Point]], log_x: bool = False) -> list[float]:
-    """Return how far above its mark each name stands, in points of print: below the names that stand higher near it."""
+    """Return how far above its mark each name is, in points of print: below the names that are higher near it."""
     xs = [math.log(a.value) if log_x else a.value for *_, a, _ in points]
     ys = [b.value for *_, b in points]
     wide, high = (max(each, default=0.0) - min(each, default=0.0) or 1.0 for each in (xs, ys))
@@ -88,7 +88,7 @@ def heat_map(
             plot.box((column + 0.02, place + 0.04), (column + 0.98, place + 0.96), shade, alpha)
             size = 8 if len(columns) <= _WIDE_MAP else 5.5
             if len(columns) > _WIDEST_MAP:
-                continue  # the figure's data and the tables beside it have the values
+                continue  # the figure's data and the tables have the values
             plot.words(column + 0.5, place + 0.5, f"{value:+.1f}", size, centred=True)
     for axis, named in ((plot.x, columns), (plot.y, [each for each, _ in rows])):
         axis.bare, axis.size = True, 9

@@ -1,6 +1,6 @@
 """``<home>/report/index.html``: the boards of a study, and what there is to say about each benchmark it asks.
 
-Beside it stand ``methods.html``, the explorer of items and answers, and the pages of the papers. All is there to be read
+Next to it are ``methods.html``, the explorer of items and answers, and the pages of the papers. All can be read
 without a script; the page's own one orders tables and saves figures.
 """
 
@@ -136,7 +136,7 @@ def _benchmark(home: Home, benchmark: str) -> Iterator[Part]:
             anchor, section.title, partial(_rendered, home, anchor, section, benchmark), benchmark
         )
     found = registry.load(benchmark)
-    if found.published is not None and not found.exhibits():  # else they stand on the page of its paper
+    if found.published is not None and not found.exhibits():  # else they are on the page of its paper
         claims = partial(printed.claims, home, benchmark)
         yield from _whole(f"{benchmark}-claims", "Printed claims", lambda: [claims()], benchmark)
 
@@ -158,7 +158,7 @@ def _whole(anchor: str, title: str, make: Callable[[], Iterable[Part]], about: s
 
 
 def _folder(benchmark: str) -> Path:
-    """Return where the code of a benchmark stands."""
+    """Return the folder of a benchmark's code."""
     module = sys.modules[registry.load(benchmark).__module__]
     return Path(str(module.__file__)).parent
 

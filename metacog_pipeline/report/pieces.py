@@ -26,7 +26,7 @@ WORLDS = {
     "measured": "Models",
     "simulated": "Simulated observers",
     "published": "Published models, as printed",
-    "human": "People",
+    "human": "Human respondents",
 }
 PRINTED = "As printed"
 _OURS, _PRINTED = (WORLDS["measured"], WORLDS["simulated"]), (WORLDS["published"], PRINTED)
@@ -56,7 +56,7 @@ _LEAD: ContextVar[Lead | None] = ContextVar("lead", default=None)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of the index page; ``about`` names a benchmark, or none; ``folded``: its body is behind a click."""
+    """One part of the index page; ``about`` names a benchmark, or none; ``folded``: its body opens with a click."""
 
     anchor: str
     title: str
@@ -87,7 +87,7 @@ def page(template: str, **values: object) -> str:
 
 
 def script(name: str) -> str:
-    """Return one of the scripts that are written beside the pages."""
+    """Return one of the scripts that are written next to the pages."""
     return (TEMPLATES.parent / "static" / name).read_text("utf-8")
 
 
@@ -102,7 +102,7 @@ def paragraph(text: str, kind: str = "") -> Markup:
 
 
 def folded(summary: str, body: Markup) -> Markup:
-    """Return ``body`` behind a line to open it with."""
+    """Return ``body`` below a line that opens it."""
     return _piece("folded", summary, body)
 
 
@@ -137,7 +137,7 @@ def lead_of(**known: object) -> str | None:
 
 
 def leading(value: object, **known: object) -> object:
-    """Return a number with where ``known`` leads behind its first line; anything else as it is."""
+    """Return a number with a link to where ``known`` leads; anything else as it is."""
     address = lead_of(**known)
     if address is None or isinstance(value, Linked) or value in (None, NOT_AVAILABLE) or not _numeric(value):
         return value
@@ -147,7 +147,7 @@ def leading(value: object, **known: object) -> object:
 
 
 def named(name: str, **known: object) -> str:
-    """Return a name that leads to the items ``known`` tells of, where there is an explorer; else as it is."""
+    """Return a name that leads to the items of ``known``, where there is an explorer; else as it is."""
     address = lead_of(ours=True, **known)
     return linked(address, name) if address else name
 
@@ -221,7 +221,7 @@ def joined(pieces: Iterable[Markup], otherwise: str = "") -> Markup:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], caption: str) -> Markup:
-    """Return a table that scrolls within itself where the screen is narrow; numbers stand to the right.
+    """Return a table that scrolls within itself where the screen is narrow; numbers are aligned right.
 
     Where there is an explorer they lead to the answers they were made of, but for the first of a row, which names it.
     """
@@ -268,7 +268,7 @@ def _row(
 
 
 def _lines(value: object) -> tuple[str, str]:
-    """Return the first line of a cell, escaped, and what stands below it."""
+    """Return the first line of a cell, escaped, and the lines below it."""
     if isinstance(value, Stacked):
         first, _, below = value.partition("\n")
         return escaped(first), below
@@ -320,7 +320,7 @@ def about_low_n(few: bool) -> Markup:
 
 
 def exact(value: str) -> object:
-    """Return a number that stands as it is printed; None for an empty one."""
+    """Return a number as it is printed; None for an empty one."""
     return Stacked(value) if value else None
 
 
@@ -363,7 +363,7 @@ def _kind(values: Sequence[object], numeric: Sequence[bool]) -> str:
 
 
 def _numeric(value: object) -> bool:
-    """Whether ``value`` is a number or stands where one is missing."""
+    """Whether ``value`` is a number or the mark of a missing one."""
     if isinstance(value, Stacked) or value is None or value == NOT_AVAILABLE:
         return True
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Published beside measured, and how many of the printed numbers hold."""
+"""Published and measured numbers, and how many of the printed numbers hold."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _STEPS = {"measured": "measured here", "published": "as printed"}
 _AGREES = ("holds", "holds if cut off", "follows")
 _DIFFERS = ("does not hold", "differs")
 _WAITING = "not computed"
-_NO_CHECK = ("possible", "another estimator", _WAITING)  # told for comparison; they decide nothing
+_NO_CHECK = ("possible", "another estimator", _WAITING)  # shown for comparison; they decide nothing
 _DIGITS = 4
 _NOT_BESIDE = (
-    "Published numbers stand beside those of a study that asks real models the published questions. This one does not, so "
-    "they stand in the parts of each benchmark only."
+    "Published numbers are compared with those of real models on the published questions. This one does not, so "
+    "they are in the parts of each benchmark only."
 )
 _CLAIMS = "Printed numbers against their own parts"
 _SAID = (
@@ -34,11 +34,11 @@ _SAID = (
 
 
 def parts(home: Home) -> Iterator[Part]:
-    """Yield what is published beside what was measured, and the audit of all printed numbers."""
+    """Yield published numbers compared with measured ones, and the audit of all printed numbers."""
     if asked := queries.asked(home):
         asked = [name for name in asked if registry.load(name).published is not None]
     if asked:
-        yield Part("beside", "Published beside measured", pieces.joined(_beside(home), _NOT_BESIDE))
+        yield Part("beside", "Published and measured", pieces.joined(_beside(home), _NOT_BESIDE))
         yield Part("audit", "Do the printed numbers hold?", _audit(home, asked))
 
 

@@ -84,7 +84,7 @@ _HUNDREDS = ("share", "score 0-1")  # units of measures of 0 to 1: a point is a 
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """The one number of a model on a benchmark that stands beside those of other benchmarks."""
+    """The one number of a model on a benchmark that is compared with those of other benchmarks."""
 
     source: str
     model: str
@@ -125,7 +125,7 @@ def paper(benchmark: str) -> tuple[str, str]:
 
 
 def paper_address(benchmark: str) -> str:
-    """Return where the page of a benchmark's paper stands, relative to the report; empty where it has none."""
+    """Return the path of the page of a benchmark's paper, relative to the report; empty where it has none."""
     return f"papers/{benchmark}/index.html" if registry.load(benchmark).exhibits() else ""
 
 

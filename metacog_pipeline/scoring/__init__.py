@@ -4,5 +4,5 @@
 tests and a benchmark's own tables, ``files`` keeps all of them on disk with the digest of what they were made from.
 ``measures`` holds measures that benchmarks share. Nothing here knows a benchmark, asks anybody or imports Dagster. A
 measure, test or table that fails leaves its own rows empty with the reason. Start with ``files``; `staleness.stale` names
-what has to be made again.
+what has to be recomputed.
 """

@@ -81,7 +81,7 @@ def of_answers(
 def draws(patterns: Patterns, seed: int, n_boot: int = N_BOOT) -> Floats:
     """Return resampled totals of the items of one model, as `resampling.patterns_of` has them.
 
-    The same items are drawn whoever asks, over whatever cells that keep the order of confidence.
+    The same items are drawn for every caller, over any cells that keep the order of confidence.
     """
     return resampling.patterns(patterns, n_boot, resampling.stream("calibration", seed, "items"))
 

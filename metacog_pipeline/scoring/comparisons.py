@@ -245,7 +245,7 @@ def _agreeing(value: Floats, low: Floats, high: Floats, p: Floats) -> tuple[Floa
 def primary_named(benchmark: Bound, rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows that say whether they are the test a question of the benchmark is answered by.
 
-    Where a test stands in several rows, with all models and without some, the first one is that test.
+    Where a test has several rows, with all models and without some, the first one is that test.
     """
     first = pl.struct("family", "measure", *PLACE).is_first_distinct()
     found = rows.with_columns(primary=pl.lit(False), question=pl.lit(None, pl.String))
@@ -284,7 +284,7 @@ def not_compared(contrast: Contrast, groups: Iterable[Group], rows: pl.DataFrame
 def left_out(groups: Iterable[Group], rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows with ``n_left_out``: items asked and not answered by a model they name, where they are about.
 
-    Nobody leaves a test without a word: one that was made of fewer items than were asked says of how many fewer.
+    No model leaves a test unreported: a test of fewer items than were asked says of how many fewer.
     """
     missing: dict[tuple[str, str], dict[str, set[str]]] = {}
     for group in groups:

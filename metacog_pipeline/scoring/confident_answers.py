@@ -1,4 +1,4 @@
-"""What a benchmark of right and wrong answers with a confidence can declare as it stands: measures and tests.
+"""Ready measures and tests for a benchmark of right and wrong answers with a confidence.
 
 They rest on the benchmark's `harmonise`: right or wrong, a confidence from 0 to 1, and among how many alternatives.
 """

@@ -32,7 +32,7 @@ _KEY = ["dataset", "task", "condition", "scoring", "model"]  # of a group, as `E
 
 
 class Basis(NamedTuple):
-    """The answers behind a number, their items, and right or wrong ones, whichever are fewer (None: neither)."""
+    """The answers of a number, their items, and right or wrong ones, whichever are fewer (None: neither)."""
 
     n: int
     n_items: int
@@ -48,7 +48,7 @@ def answers_behind(benchmark: Bound, answered: pl.DataFrame, measure: Measure) -
 
 
 def basis_of(answers: pl.DataFrame, measure: Measure, unit: str = "item_id") -> Basis:
-    """Count the answers behind a number; ``unit`` is the column of the items."""
+    """Count the answers of a number; ``unit`` is the column of the items."""
     rarer = None
     if measure.right in answers.columns:
         verdicts = answers[measure.right].drop_nulls()
@@ -62,7 +62,7 @@ def basis_of(answers: pl.DataFrame, measure: Measure, unit: str = "item_id") -> 
 def groups_of(benchmark: Bound, scored: pl.DataFrame, *, by_run: bool) -> list[Group]:
     """Return the groups of scored responses, ordered by data set, task, condition, model and run; per scoring.
 
-    ``scored`` are responses with derived columns; ``by_run`` keeps runs apart, else they are pooled.
+    ``scored`` are responses with derived columns; ``by_run`` separates runs, else they are pooled.
     """
     keys = ["dataset", *benchmark.grouped_by, "condition", "model", *(["run"] if by_run else [])]
     order = list(dict.fromkeys([*keys, "run", "item_id"]))
@@ -174,7 +174,7 @@ def _computed(
             names = [[m.name for m in each.measures if m.conditions(g.condition)] for g in groups]
             return [dict.fromkeys(own, _failed(error)) for own in names]
     if each.compute is None:
-        raise TypeError(f"measure {each.name} has no compute and stands in no MeasureSet")
+        raise TypeError(f"measure {each.name} has no compute and is in no MeasureSet")
     made: list[dict[str, Estimate]] = []
     for group in groups:
         try:

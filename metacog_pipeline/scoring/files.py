@@ -2,7 +2,7 @@
 
 Of one model and run: ``responses/`` (what was read), ``judgements/``, ``scored/`` (responses with derived columns),
 ``harmonised/`` and ``estimates/…/runs``. Of a model over all runs: ``estimates/…/models``. Of all models: comparisons and
-a benchmark's own tables. `scoring.staleness` compares the digests; a file that must be made again carries none.
+a benchmark's own tables. `scoring.staleness` compares the digests; a file that must be rebuilt has none.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from metacog_pipeline.stats import coverage
 from metacog_pipeline.study.frames import mark_of, read_frame, read_frames, write_frame
 
 INSTRUMENTS = "instruments"
-VERSION = "2"  # of how responses are scored, whatever the benchmark
+VERSION = "2"  # of how responses are scored, in every benchmark
 
 
 class Compared(NamedTuple):

@@ -21,7 +21,7 @@ from metacog_pipeline.study.frames import read_frame
 
 #: One row per cell that lacks answers: how many of those asked, and whether its numbers are shown all the same.
 LACKING = table_of("String benchmark dataset condition model", "Int64 lacking asked", "Boolean shown")
-LONGEST = 280  # characters of a response that are kept beside its reading, to see what it was
+LONGEST = 280  # characters of a response that are kept with its reading
 
 
 #: The condition as boards show it, as `groups.Group.label`; the source as boards have it.
@@ -64,7 +64,7 @@ def answers(study: Study) -> pl.DataFrame:
 
 
 def lacking(benchmark: Benchmark[Any, Any, Any], scored: pl.DataFrame) -> pl.DataFrame:
-    """Return what scored responses lack, in `LACKING`, of all that would stand in the table had it been answered.
+    """Return what scored responses lack, in `LACKING`, of all that the table would have had it been answered.
 
     An unanswered response belongs to the condition it would be harmonised to if it could be read.
     """

@@ -1,6 +1,6 @@
 """What the measures of the table `calibration` mean: label, unit, range, direction and definition of each.
 
-They are declared in ``harmonised_measures.toml``; here stands which answers each rests on.
+They are declared in ``harmonised_measures.toml``; this module names the answers each rests on.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ def _declared() -> tuple[Measure, ...]:
 
 #: By the name without the prefix, in the order of the table.
 DECLARED = _declared()
-#: Where people answered as well: the place of a model among them.
+#: With human respondents: the place of a model among them.
 AMONG_PEOPLE: tuple[Measure, ...] = tuple(
     Measure(
         f"{name}_percentile",
-        f"{label} among people",
-        words=f"Share of the people of the study whose {label} lies below the model's, ties half; its interval is over "
-        "resampled people and the model's own error.",
+        f"{label} among human respondents",
+        words=f"Share of the study's human respondents whose {label} lies below the model's, ties half; interval over"
+        " resampled respondents and the model's own error.",
     )
     for name, label in (("accuracy", "accuracy"), ("auroc2", "AUROC2"), ("m_ratio_mafc", "M-ratio"))
 )

@@ -1,9 +1,9 @@
-"""Human respondents: kept apart from models, pooled over people, and a model's place among them.
+"""Human respondents: separate from models, pooled over persons, and a model's place among them.
 
-A person's trials are read by the benchmark's own reader, as a model's replies are. The values of all people are a sample:
-the group's value is their mean with a t interval. Single people answer too few questions for a meta-d′ of their own: d′,
-meta-d′ and M-ratio of the group are fitted to all answers, with intervals over resampled people. A model's percentile is
-the share of people below it (ties half), with an interval over resampled people and the model's own error.
+The benchmark's own reader reads their trials. The values of all respondents are a sample: the group's value is their
+mean with a t interval. One respondent answers too few questions for a meta-d′: d′, meta-d′ and M-ratio of the group
+are fitted to all answers, with intervals over resampled respondents. A model's percentile is
+the share of respondents below it (ties half), with an interval over resampled ones and the model's own error.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PERCENTILES = ("accuracy", "auroc2", "m_ratio_mafc")
 N_DRAWS, FEW = 2_000, 10
 #: Prefixes of measures of 0 to 1, and so is their interval.
 _SHARES = ("accuracy", "aurc", "auroc2", "brier", "ece", "mean_confidence")
-_DRAWS_OF_ONE = 20  # resamples of one person, whose interval nobody sees
+_DRAWS_OF_ONE = 20  # resamples of one person, whose interval is not shown
 _WHERE = ["dataset", "condition", "model"]
 _VALUES = table_of(
     "String dataset condition model measure", "Float64 estimate", "Int64 n", "Float64 low high", "String method status"
@@ -46,16 +46,16 @@ _VALUES = table_of(
 
 # --- importing --------------------------------------------------------------------------------------------------------
 def path_of(home: Home, benchmark: str) -> Path:
-    """Return where the answers of people are kept."""
+    """Return where the answers of human respondents are kept."""
     return home.people / f"{benchmark}.parquet"
 
 
 def keep(
     benchmark: Bound, file: Path, subject: str, pairs: Sequence[str], condition: str | None, options: ImportOptions
 ) -> tuple[int, int, list[Rejected]]:  # fmt: skip
-    """Keep the answers of a table in which column ``subject`` names people; the table replaces what was kept before.
+    """Keep the answers of a table in which column ``subject`` names the respondent; it replaces what was kept before.
 
-    Returns answers kept, people, and the rows that were not taken. Raises StudyError as an import does; nothing is kept
+    Returns answers kept, respondents, and rows not taken. Raises StudyError as an import does; nothing is kept
     then.
     """
     people, rejected = read_respondents(benchmark, file, subject, pairs, condition, options)
@@ -81,7 +81,7 @@ def _answers(benchmark: Bound, name: str, records: Sequence[Record]) -> pl.DataF
 
 # --- numbers ----------------------------------------------------------------------------------------------------------
 def measured(study: Study, models: pl.DataFrame) -> pl.DataFrame:
-    """Return rows of the table ``calibration``: the group of people, and the percentile of each of ``models``' rows."""
+    """Return rows of the table ``calibration``: the group of respondents, and the percentile of ``models``' rows."""
     made = [CALIBRATION.to_frame()]
     for benchmark in enabled(study):
         kept = path_of(study.home, benchmark.name)
@@ -116,7 +116,7 @@ def _fields(each: Estimate) -> tuple[Any, ...]:
 
 
 def _group(benchmark: str, values: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield the mean over people of each measure, or what is fitted to all their answers."""
+    """Yield the mean over respondents of each measure, or what is fitted to all their answers."""
     by = values.group_by("dataset", "condition", "measure", maintain_order=True)
     for (dataset, condition, measure), own in by:
         together, own = own.filter(pl.col("model").is_null()).to_dicts(), own.drop_nulls("model")
@@ -124,12 +124,12 @@ def _group(benchmark: str, values: pl.DataFrame) -> Iterator[dict[str, Any]]:
         n, lacking = len(known), own.height - len(known)
         row = {"benchmark": benchmark, "dataset": dataset, "condition": condition, "model": PEOPLE, "source": HUMAN,
                "measure": PREFIX + str(measure), "n": int(own["n"].sum()), "n_items": own.height,
-               "n_without_confidence": 0, "method": f"mean of {n} people, t interval", "low_n": n < FEW,
-               "status": f"{lacking} of {own.height} people have no value" if lacking else "ok"}  # fmt: skip
+               "n_without_confidence": 0, "method": f"mean of {n} respondents, t interval", "low_n": n < FEW,
+               "status": f"{lacking} of {own.height} respondents have no value" if lacking else "ok"}  # fmt: skip
         if together:
-            how = together[0]["method"].replace("over items", "over people")
+            how = together[0]["method"].replace("over items", "over respondents")
             fitted = {name: together[0][name] for name in ("estimate", "low", "high", "n", "status")}
-            row |= {**fitted, "method": f"all answers of {own.height} people, {how}"}
+            row |= {**fitted, "method": f"all answers of {own.height} respondents, {how}"}
         elif n:
             row["estimate"] = float(known.mean())
             row |= _interval(known, str(measure)) if n > 1 else {}
@@ -137,17 +137,17 @@ def _group(benchmark: str, values: pl.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _interval(known: Any, measure: str) -> dict[str, Any]:
-    """Return the t interval of the mean of values of people; a point where all are equal would say that nobody differs."""
+    """Return the t interval of the mean over respondents; a point where all are equal would claim that none differ."""
     n, mean, error = len(known), float(known.mean()), float(known.std(ddof=1)) / len(known) ** 0.5
     if not error:
-        return {"status": f"no interval: {n} people, all with one value"}
+        return {"status": f"no interval: {n} respondents, all with one value"}
     far = float(stdtrit(n - 1, 0.975)) * error
     lowest, highest = (0.0, 1.0) if measure.startswith(_SHARES) else (-np.inf, np.inf)
     return {"low": max(lowest, mean - far), "high": min(highest, mean + far), "sem": error}
 
 
 def _placed(study: Study, values: pl.DataFrame, models: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield the percentile of every model's value among those of the people under the same condition."""
+    """Yield the percentile of every model's value among those of the respondents under the same condition."""
     wanted = {PREFIX + name: name for name in PERCENTILES}
     placed = models.filter(pl.col("measure").is_in(list(wanted)), pl.col("estimate").is_not_null())
     for row in placed.iter_rows(named=True):
@@ -167,4 +167,4 @@ def _placed(study: Study, values: pl.DataFrame, models: pl.DataFrame) -> Iterato
         value = float((people < row["estimate"]).mean() + 0.5 * (people == row["estimate"]).mean())
         yield {**row, "measure": f"{row['measure']}_percentile", "estimate": value, "low": min(low, value),
                "high": max(high, value), "sem": float(below.std()), "n_items": len(people), "low_n": len(people) < FEW,
-               "method": f"share of {len(people)} people below, resampled people and model", "status": "ok"}  # fmt: skip
+               "method": f"share of {len(people)} respondents below, both resampled", "status": "ok"}  # fmt: skip

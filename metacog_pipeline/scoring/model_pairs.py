@@ -4,7 +4,7 @@ Items are the unit: one counts with all its runs under both models, so what make
 All but the difference of ECE have the interval and the p of the two models' own intervals and what the items make of both
 (`stats.intervals.difference`): resamples of few errors cover too little. ECE has those of the bootstrap. The p of accuracy,
 where both answered every item as often, and every p up to 12 items is that of all exchanges. Where a p of 0.05 or more has
-an interval that just leaves out 0, the interval is drawn to 0.
+an interval that just leaves out 0, the interval is extended to 0.
 
 Items that either of the two answered are drawn, with the same draws for all models on as many items: a model is resampled
 once for all its pairs, and no pair depends on who else was asked.
@@ -229,7 +229,7 @@ def _by_score(name: str, first: Side, second: Side) -> tuple[float | None, float
     if name == "accuracy" and p is not None and np.array_equal(one.sum(axis=1), two.sum(axis=1)):
         p = exact.sum_p((one - two)[:, 1])
     if low is not None and high is not None and p is not None and p >= _ALPHA:
-        low, high = min(low, 0.0), max(high, 0.0)  # what the items do not tell from 0 reaches 0
+        low, high = min(low, 0.0), max(high, 0.0)  # what the items do not separate from 0 reaches 0
     return low, high, p, of_b.status if of_a.low is not None else of_a.status
 
 

@@ -18,7 +18,7 @@ Tables = Callable[[str], pl.DataFrame]
 
 
 def audited(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the claims an audit has checked: ``follows`` told as a verdict."""
+    """Return the claims an audit has checked, with ``follows`` as a verdict."""
     verdict = pl.when("follows").then(pl.lit("follows")).otherwise(pl.lit("differs"))
     return frame.with_columns(verdict=verdict)
 
@@ -98,13 +98,13 @@ Row = dict[str, Any]
 
 
 def claim(
-    subject: str, text: str, method: str, verdict: str, recomputed: float | None = None, **told: Any
+    subject: str, text: str, method: str, verdict: str, recomputed: float | None = None, **values: Any
 ) -> Row:
-    """Return one row; ``told`` are ``published``, ``low``, ``high``, ``expected`` and ``note``."""
+    """Return one row; ``values`` are ``published``, ``low``, ``high``, ``expected`` and ``note``."""
     none = dict.fromkeys(("published", "low", "high", "note"))
     return {
         "subject": subject, "quantity": text, "method": method, "verdict": verdict, "recomputed": recomputed,
-        **none, "expected": "", **told,
+        **none, "expected": "", **values,
     }  # fmt: skip
 
 

@@ -60,7 +60,7 @@ PUBLISHED_VALUE = table_of(
     "Int64 n",
     "String unit note",
 )
-#: One printed number beside what the published data give; ``verdict``: follows, differs, not computed, or why not.
+#: One printed number and what the published data give; ``verdict``: follows, differs, not computed, or why not.
 PUBLISHED_CLAIM = table_of(
     "String benchmark place subject quantity method",
     "Float64 published recomputed low high difference tolerance",
@@ -86,7 +86,7 @@ CALIBRATION = table_of(
     "String method status",
     "Boolean low_n",
 )
-#: One pair of measures over the models that have both; ``source`` keeps simulated observers and models apart.
+#: One pair of measures over the models that have both; ``source`` separates simulated observers from models.
 CORRELATION = table_of(
     "String source a b trait_a trait_b benchmark_a benchmark_b kind",
     "Int64 n_models",

@@ -69,5 +69,5 @@ def _unharmonised(partition: Partition) -> Iterator[str]:
         correct, confidence = wrong.select("correct", "confidence").row(0)
         yield (
             f"harmonise gives correct {correct} and confidence {confidence} ({wrong.height} of {made.height} responses): "
-            "none of them stands beside other benchmarks; correct is 0 or 1, confidence 0 to 1 or null"
+            "none of them is compared with other benchmarks; correct is 0 or 1, confidence 0 to 1 or null"
         )

@@ -40,7 +40,7 @@ class StalePartition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """What has to be made again; by benchmark, ``steps`` of construction and conditions ``waiting`` for chosen items."""
+    """What is stale; by benchmark, ``steps`` of construction and conditions ``waiting`` for chosen items."""
 
     steps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     waiting: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -110,7 +110,7 @@ def _after_asking(benchmark: Bound, partition: Partition, *, judged: bool) -> tu
 
 
 def judgements_current(benchmark: Bound, partition: Partition) -> bool:
-    """Whether nothing is left to ask the judges of a partition, or nobody is to judge."""
+    """Whether nothing is left to ask the judges of a partition, or there are no judges."""
     wanted = judging.wanted(benchmark)
     if wanted is None:
         return True
@@ -137,7 +137,7 @@ def judgements_needed(benchmark: Bound, partition: Partition) -> tuple[int, str]
 
 
 def comparisons_stale(benchmark: Bound) -> bool:
-    """Whether what stands over all models of a benchmark was made from other responses, or what is printed is missing."""
+    """Whether results over all models of a benchmark are of other responses, or what is printed is missing."""
     models, paths = files.scored_partitions(benchmark), files.compared_paths(benchmark).values()
     if printed.stale(benchmark) or (not models and any(path.exists() for path in paths)):
         return True
@@ -186,7 +186,7 @@ def leaderboard_digest(study: Study, stages: Stages | None = None) -> str:
 def _inputs(benchmark: Bound, stages: Stages) -> Iterator[Sequence[object]]:
     """Yield what a benchmark gives to the leaderboard: states of partitions, digests of files."""
     people = human_respondents.path_of(benchmark.context.home, benchmark.name)
-    # Not the digest inside the file: that is of the table it was read from, whatever part of it was kept.
+    # Not the digest inside the file: that is of the whole table it was read from, kept or not.
     yield [benchmark.name, file_sha256(people) if people.exists() else None, *printed.marks(benchmark)]
     for each in tasks.partitions(benchmark):
         own = stages[_key(each)]
@@ -238,5 +238,5 @@ def note_leaderboard(study: Study, digest: str) -> None:
 
 
 def forget(study: Study) -> None:
-    """Let the next run build the leaderboard and the report, whatever they were built from."""
+    """Let the next run rebuild the leaderboard and the report in any case."""
     (study.home.status / LEADERBOARD).unlink(missing_ok=True)

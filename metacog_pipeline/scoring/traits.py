@@ -1,4 +1,4 @@
-"""Which measure of which benchmark stands for what: monitoring (does it know) or control (does it act on it).
+"""Which measure of which benchmark represents which trait: monitoring (does it know) or control (does it act on it).
 
 The distinction is that of Nelson & Narens (1990). Every value is turned so that more is better, taken under one
 condition of its benchmark (the mean over tasks where there are several), with its standard error.
@@ -36,7 +36,7 @@ class Trait(NamedTuple):
 
 
 def traits(benchmarks: Iterable[Bound]) -> list[Trait]:
-    """Return what stands for a trait: of harmonised responses first, then what each benchmark names itself."""
+    """Return the measures of a trait: of harmonised responses first, then what each benchmark names itself."""
     every = sorted(benchmarks, key=lambda each: each.name)
     shared = [
         Trait(each.name, name, MONITORING, each.monitored_under, sign, harmonised=True)

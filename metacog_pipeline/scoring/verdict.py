@@ -47,7 +47,7 @@ class Cell:
     estimate, low, high
         The measure and its 95 % interval; None where ``status`` says why.
     n, coverage, low_n
-        Answers behind it; readable answers / asked, 0..1; whether they are too few for the interval to be trusted.
+        Its answers; readable answers / asked, 0..1; whether they are too few for the interval to be trusted.
     n_better
         The number of models that the primary paired test finds better.
     best, verdict
@@ -85,7 +85,7 @@ class Cell:
 
     @property
     def marks(self) -> str:
-        """What every renderer puts behind the value: ``*`` worse than the best, ``°`` low_n, ``…`` answers are missing."""
+        """Marks after the value, of every renderer: ``*`` worse than the best, ``°`` low_n, ``…`` answers are missing."""
         missing = self.status.startswith("incomplete")
         return "*" * (self.verdict == WORSE) + "°" * bool(self.low_n) + "…" * missing
 

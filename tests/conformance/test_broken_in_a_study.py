@@ -53,7 +53,7 @@ BROKEN = {
     "unsure": (
         "harmonise = lambda self, responses: responses.with_columns(confidence=pl.lit(85.0), "
         "n_alternatives=pl.lit(None, pl.Int32))",
-        "confidence 85.0 (12 of 12 responses): none of them stands beside other benchmarks",
+        "confidence 85.0 (12 of 12 responses): none of them is compared with other benchmarks",
     ),
 }  # fmt: skip
 LEFT_OUT = ("nameless", "taken", "twice", "armless")

@@ -115,7 +115,7 @@ def across(make_home: MakeHome, write: Callable[..., None], models: int) -> Home
 def test_the_page_shows_curves_and_agreement_and_warns_of_few_models(make_home, write):
     page = build_report(across(make_home, write, 3)).read_text("utf-8")
     assert 'id="confidence"' in page and "reliability." in page and "type-2 ROC." in page
-    method = "Mean over the orders of equal confidences; 95 % intervals stand in the table curves"
+    method = "Mean over the orders of equal confidences; 95 % intervals are in the table curves"
     assert f"risk against coverage. {method}; n = 20 answers." in page
     assert "too few models for any conclusion: 3" in page and "rank correlations" in page
 

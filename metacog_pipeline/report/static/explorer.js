@@ -3,7 +3,7 @@
 
 const PAGE_ROWS = 50;
 const READ = 12; // values of a reading that are not folded away
-const ADDRESSED = ["benchmark", "condition", "which", "kind", "model", "order"]; // choices that stand in an address
+const ADDRESSED = ["benchmark", "condition", "which", "kind", "model", "order"]; // choices that are in an address
 const NAMES = { which: "choice of items" };
 const SURE = 80; // percent: from here on a wrong answer is a confident one
 const contents = JSON.parse(document.getElementById("contents").textContent);
@@ -64,7 +64,7 @@ async function show() {
   const number = Math.max(0, contents.findIndex((each) => each.name === asked.get("benchmark")));
   const benchmark = contents[number];
   if (!benchmark) return;
-  // A board may stand for a way of scoring under a condition, "normal reference": its responses are those of the condition.
+  // A board may be of a way of scoring under a condition, "normal reference": its responses are those of the condition.
   const under = asked.get("condition") ?? "";
   const place = Math.max(0, benchmark.conditions.findIndex((each) => under === each || under.startsWith(`${each} `)));
   if (!state.questions.length) at("summary").textContent = "loading …";
@@ -115,7 +115,7 @@ function choose() {
   const words = at("words").value.toLowerCase();
   const [kind, models] = [at("kind").value, columns()];
   const cells = (i, of = models) => of.map((model) => cell(model, i));
-  const all = filter === FILTERS.disagree ? state.benchmark.models : models; // nobody disagrees alone
+  const all = filter === FILTERS.disagree ? state.benchmark.models : models; // one model alone cannot disagree
   state.shown = state.questions.map((_, i) => i).filter((i) => {
     const [name, question, , of] = state.questions[i];
     if (!models.some((model) => state.grid[model][2][i] !== null)) return false; // not asked under this condition
@@ -269,7 +269,7 @@ function answer(each, found) {
   return made;
 }
 
-// The score first, then what was read; what is known of the item stands above and is not said again.
+// The score first, then what was read; the item's own facts are above and are not repeated.
 function reading(each, facts) {
   const line = element("p", null, "read");
   const plain = (value) => (typeof value === "number" ? Number(value.toFixed(4)) : typeof value === "object" ? JSON.stringify(value) : value);

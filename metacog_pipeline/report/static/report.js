@@ -31,7 +31,7 @@ function save(blob, name) {
 }
 
 // --- tables: order, filter, CSV -------------------------------------------------------------------------------------
-// The first line of a cell is its value; what stands small below it is its interval.
+// The first line of a cell is its value; the small line below it is its interval.
 const value = (cell) => [...cell.childNodes].filter((node) => node.nodeName !== "SMALL").map((node) => node.textContent).join("").trim();
 const below = (cell) => [...cell.querySelectorAll("small")].map((each) => each.textContent.trim()).join(" ");
 
