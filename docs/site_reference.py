@@ -282,7 +282,7 @@ def python() -> str:
 
 
 def statistics() -> str:
-    """Every public function of the statistics with its example."""
+    """Return every public function of the statistics."""
     found = ["# Statistics", prose(inspect.getdoc(stats) or "")]
     for info in sorted(
         pkgutil.walk_packages(stats.__path__, f"{stats.__name__}."), key=lambda each: each.name
@@ -298,10 +298,9 @@ def statistics() -> str:
 
 
 def documented(module: ModuleType) -> Iterator[tuple[str, Any]]:
-    """Yield the functions defined in a module that show an example."""
+    """Yield the public functions that a module defines."""
     for name, function in inspect.getmembers(module, inspect.isfunction):
-        own = function.__module__ == module.__name__ and not name.startswith("_")
-        if own and ">>>" in (inspect.getdoc(function) or ""):
+        if function.__module__ == module.__name__ and not name.startswith("_"):
             yield name, function
 
 
