@@ -88,7 +88,9 @@ def test_people_are_one_group_with_the_mean_of_their_values(into, tmp_path):
     assert accuracy["low"] < accuracy["estimate"] < accuracy["high"]
     meta = found.filter(measure="harmonised_meta_d_mafc").row(0, named=True)
     assert (
-        meta["low"] < meta["estimate"] < meta["high"] and "10 respondents" in meta["method"] and meta["n"] == 120
+        meta["low"] < meta["estimate"] < meta["high"]
+        and "10 respondents" in meta["method"]
+        and meta["n"] == 120
     )
 
 
