@@ -123,7 +123,7 @@ def test_the_sound_ones_are_published_whole(rows, name):
 
 def test_one_that_is_left_out_is_on_no_table(rows):
     names = ", ".join(f"'{name}'" for name in LEFT_OUT)
-    for table in ("leaderboard", "items", "responses", "estimates", "progress"):
+    for table in ("leaderboard", "items", "answers", "estimates", "progress"):
         assert rows(f"select count(*) from {table} where benchmark in ({names})") == [(0,)]
 
 
