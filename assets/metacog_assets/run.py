@@ -58,6 +58,10 @@ class Work:
         return set() if self.tried & set(stages) else assets_of(self.benchmark, stages)
 
 
+NAME = "metacog/run"  # the tag by which the UI's list of runs shows what a run is of
+LONGEST_TAG = 200  # characters: the UI cuts longer ones
+
+
 @dataclass(slots=True)
 class Command:
     """One command: launches runs one after another and remembers what failed, with the exit code of each kind."""
@@ -121,7 +125,7 @@ class Command:
             asset_selection=keys,
             run_config=QUIET,
             raise_on_error=False,
-            tags=dict(tags or {}),
+            tags={NAME: what[:LONGEST_TAG], **(tags or {})},
         )
         if _interrupted(result):
             raise KeyboardInterrupt
@@ -229,7 +233,8 @@ def _choices(command: Command, work: Sequence[Work], chosen: set[str]) -> bool:
 def _label(assets: Collection[str], work: Sequence[Work], keys: Collection[Key]) -> str:
     names = {each.benchmark.name for each in work}
     own = ", ".join(sorted(name for name in names if any(each.startswith(f"{name}_") for each in assets)))
-    return one_line(f"{own}: {'; '.join(f'{model}, run {run}' for model, run in sorted(keys))}", 150)
+    asked = "; ".join(f"{model} · run {run}" for model, run in sorted(keys))
+    return one_line(f"{own} · {asked}", 150)
 
 
 def detach(command: Command) -> int:

@@ -53,7 +53,7 @@ def test_each_benchmark_has_its_runs_and_one_switched_off_leaves_the_boards(tmp_
 
     asked = metacog("run", study)
     assert asked.returncode == 0, asked.stderr
-    assert "selfknowledge: first, run 1" in asked.stderr
+    assert "selfknowledge · first · run 1" in asked.stderr
     assert "everything is up to date" in metacog("run", study).stderr
     assert benchmarks_on_the_board(study) == {"metamedqa", "selfknowledge"}
 

@@ -96,6 +96,18 @@ def test_a_model_that_gave_no_response_is_a_column_and_its_page_says_why(home):
 
 
 @pytest.mark.browser
+def test_columns_are_the_models_that_are_chosen(home, page):
+    address = (build_report(home).parent / explorer.FOLDER / explorer.PAGE).as_uri()
+    shown(page, address)
+    assert page.locator("#columns th").all_inner_texts() == ["item", "alpha", "beta", "broken"]
+    page.locator("#model").select_option(["alpha", "broken"])
+    page.wait_for_function("document.querySelectorAll('#columns th').length === 3")
+    assert page.locator("#columns th").all_inner_texts() == ["item", "alpha", "broken"]
+    shown(page, page.url)
+    assert page.locator("#columns th").all_inner_texts() == ["item", "alpha", "broken"], "kept in the address"
+
+
+@pytest.mark.browser
 def test_shares_over_several_runs_are_those_of_the_board_and_count_answers(home, page):
     address = (build_report(home).parent / explorer.FOLDER / explorer.PAGE).as_uri()
     cells = shown(page, address).locator("#rows tr").first.locator("td").all_inner_texts()

@@ -5,6 +5,7 @@ const PAGE_ROWS = 50;
 const READ = 12; // values of a reading that are not folded away
 const ADDRESSED = ["benchmark", "condition", "which", "kind", "model", "order"]; // choices that are in an address
 const NAMES = { which: "choice of items" };
+const SEPARATOR = " "; // between names of models in an address; no name holds a blank
 const SURE = 80; // percent: from here on a wrong answer is a confident one
 const contents = JSON.parse(document.getElementById("contents").textContent);
 const at = (id) => document.getElementById(id);
@@ -75,7 +76,8 @@ async function show() {
   choices("condition", benchmark.conditions.map((each) => [each, each]), benchmark.conditions[place]);
   const kinds = [...new Set(questions.map((row) => row[3]).filter((kind) => kind !== null))].sort();
   choices("kind", [["", "any"], ...kinds.map((kind) => [kind, kind])], asked.get("kind") ?? "");
-  choices("model", [["", "all"], ...benchmark.models.map((model) => [model, model])], asked.get("model") ?? "");
+  const named = (asked.get("model") ?? "").split(SEPARATOR);
+  at("model").replaceChildren(...benchmark.models.map((model) => new Option(model, model, false, named.includes(model))));
   ["which", "order"].forEach((id) => { at(id).value = asked.get(id) ?? ""; if (at(id).selectedIndex < 0) at(id).selectedIndex = 0; });
   if (at("words").value !== (asked.get("words") ?? "")) at("words").value = asked.get("words") ?? "";
   choose();
@@ -96,7 +98,9 @@ function under_one(models, grids) {
 }
 
 // --- the grid -------------------------------------------------------------------------------------------------------
-const columns = () => (at("model").value ? [at("model").value] : state.benchmark.models);
+const chosen = () => [...at("model").selectedOptions].map((option) => option.value);
+const columns = () => (chosen().length ? chosen() : state.benchmark.models);
+const valueOf = (id) => (id === "model" ? chosen().join(SEPARATOR) : at(id).value);
 const cell = (model, i) => state.grid[model].map((column) => column[i]);
 
 const FILTERS = {
@@ -161,7 +165,7 @@ function draw() {
 
 // What an address asks for and is not here: all is shown instead, which must be said.
 function unknown() {
-  const asked = [...wanted()].filter(([id, value]) => ADDRESSED.includes(id) && value !== at(id).value && !value.startsWith(`${at(id).value} `));
+  const asked = [...wanted()].filter(([id, value]) => ADDRESSED.includes(id) && value !== valueOf(id) && !value.startsWith(`${valueOf(id)} `));
   return asked.map(([id, value]) => `; there is no ${NAMES[id] ?? id} ${value} here`).join("");
 }
 
@@ -198,7 +202,7 @@ async function page(name, turn) {
   up.href = address({ item: null });
   if (i < 0) return body.replaceChildren(up, element("p", `There is no item ${name} in ${state.benchmark.name}.`));
   const slice = Math.floor(i / state.benchmark.slice);
-  const only = at("model").value;
+  const only = chosen();
   body.replaceChildren(up, element("p", "loading …", "soft"));
   const found = (await load(`items-${state.number}-${slice}`))[i - slice * state.benchmark.slice];
   if (turn !== state.asked) return;
@@ -218,7 +222,7 @@ async function page(name, turn) {
   if (found.key !== null) body.append(element("p", `right answer: ${found.key}`));
   if (found.kind !== null) body.append(element("p", `kind: ${found.kind}`, "soft"));
   if (found.facts) folded(body, "everything known of the item", pretty(found.facts));
-  if (only) {
+  if (only.length) {
     const all = element("a", "show every model");
     all.href = address({ model: null });
     body.append(all);
@@ -226,7 +230,7 @@ async function page(name, turn) {
   const cards = element("div", null, "cards");
   state.benchmark.models.forEach((model, m) => {
     const [answers, read] = [found.answers, found.read].map((rows) => rows.filter((each) => each.model === m));
-    if ((!only || model === only) && answers.length + read.length) cards.append(ofModel(model, { answers, read, prompts: found.prompts }, facts));
+    if ((!only.length || only.includes(model)) && answers.length + read.length) cards.append(ofModel(model, { answers, read, prompts: found.prompts }, facts));
   });
   body.append(cards);
   reachable();
@@ -313,7 +317,7 @@ function cut(where, text, whole) {
 ADDRESSED.forEach((id) => {
   at(id).onchange = () => {
     const plain = id === "benchmark" ? { condition: null, kind: null, model: null } : {};
-    location.hash = address({ ...plain, [id]: at(id).value, page: null });
+    location.hash = address({ ...plain, [id]: valueOf(id), page: null });
   };
 });
 document.addEventListener("toggle", reachable, true);
