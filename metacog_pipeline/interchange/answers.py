@@ -409,18 +409,15 @@ class Reader:
         """Return a row that disagrees, for people."""
         value, item, rules = claim.said[field], claim.one.item, self._rules
         if self._agrees(field, claim) is None:
-            said = "cannot be read"
-        elif field == "key" and rules.options:
-            own, other = rules.options[rules.option(item, value)], rules.options[rules.target(item)]
-            said = f"says {own}, the study {other}"
-        elif field == "key":
-            said = f"says {shown(str(value).strip())}, the study {shown(rules.keyed(item))}"
-        elif field == "correct":
-            stated = correctness(value)
-            said = f"says {stated}, but the answer is {'wrong' if stated else 'right'} as the study reads it"
-        else:
-            said = f"is that of {value.item_id}"
-        return f"row {claim.row} ({item.item_id}) {said}"
+            return f"row {claim.row} ({item.item_id}) cannot be read"
+        if field not in CHECKS:
+            return f"row {claim.row} ({item.item_id}) is that of {value.item_id}"
+        ours: object = rules.keyed(item)
+        if field == "correct":
+            ours = None if claim.one.seen is None else claim.one.seen.right
+        elif rules.options:
+            value = rules.options[rules.option(item, value)]
+        return f"row {claim.row} ({item.item_id}) says {one_line(str(value), 60)}, the study {one_line(str(ours), 60)}"
 
     def _refuse_positions_from_one(self) -> None:
         """Refuse positions that run from 1 without a gap, where nothing proves that they are meant so."""
@@ -465,22 +462,22 @@ class Reader:
                 yield f"{answered[condition]} of {len(items)} {word}s have an answer under {condition}"
         if nothing := [name for name in expected if not answered[name]]:
             yield f"no {word} has one under {', '.join(nothing)}"
-        halves = [one for one in self._answered.values() if self._lacks(one)] if not self._single else []
-        if halves:
-            yield f"{len(halves)} lack a step, as {halves[0].item.item_id} lacks {self._lacks(halves[0])}"
-
-    def _lacks(self, one: Answered) -> str:
-        needed = self._rules.needed(one.item, one.condition)
-        return next((step for step in needed if step not in one.texts), "")
+        lacks = [
+            (one.item.item_id, step)
+            for one in self._answered.values()
+            for step in (() if self._single else self._rules.needed(one.item, one.condition))
+            if step not in one.texts
+        ]
+        if lacks:
+            yield f"{len({item_id for item_id, _ in lacks})} lack a step, as {lacks[0][0]} lacks {lacks[0][1]}"
 
     def _stated(self) -> str:
         fields = [field for field in self._rules.rated if field in self._columns]
         if fields and self._confidence:
             return str(self._confidence)
         replies = {RESPONSE, *self._rules.all_steps} - set(self._rules.own)
-        if fields or (self._rules.rated and not replies & set(self._columns)):
-            return "no confidence: what rests on it is not scored"
-        return "confidence is in the replies"
+        lacks = fields or (self._rules.rated and not replies & set(self._columns))
+        return "no confidence: what rests on it is not scored" if lacks else "confidence is in the replies"
 
 
 def read_groups(

@@ -6,7 +6,6 @@ import functools
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -20,43 +19,36 @@ from metacog_pipeline.transcripts.journal import segments
 
 _TEXT = rb'("(?:[^"\\]|\\.)*")'
 _PLACE = re.compile(rb'"item_id":' + _TEXT + rb',"item_hash":"[0-9a-f]*","condition":' + _TEXT)
-_name = attrgetter("item_id")
 Asked = Sequence[tuple[str, Sequence[Any]]]
 
 
 def answered_only(benchmark: Any, specs: Iterable[ModelSpec], asked: Asked) -> Asked:
     """Return of each condition the tasks to which one of these replayed models has an answer; all of them before any has.
 
-    Logs of several tasks lie in one study: what a model was never asked is not missing.
+    Logs of several tasks are in one study: what a model was never asked is not missing.
     """
     study = benchmark.context.study
     folders = [Partition(study, benchmark.name, spec, run).folder for spec in specs for run in study.runs]
-    journals = [path for folder in folders for path in segments(folder)]
-    kept = [_answered(path, path.stat().st_size) for path in journals]
+    kept = [_answered(path, path.stat().st_size) for folder in folders for path in segments(folder)]
     if not any(kept):
         return asked
     found = []
     for condition, items in asked:
         names = frozenset[str]().union(*(each.get(condition, ()) for each in kept))
-        if not names.issuperset(map(_name, items)):
-            there = {item.task for item in items if item.item_id in names}
-            items = [item for item in items if item.task in there]
-        found.append((condition, items))
+        there = {item.task for item in items if item.item_id in names}
+        found.append((condition, [item for item in items if item.task in there]))
     return found
 
 
 @functools.lru_cache(maxsize=256)
 def _answered(journal: Path, size: int) -> Mapping[str, Set[str]]:
-    """Return by condition the items of all lines; both stand in them before the reply, so that no reply is decoded."""
+    """Return by condition the items of all lines; both are in them before the reply, so that no reply is decoded."""
     found: dict[str, set[str]] = {}
     for line in journal.read_bytes().split(b"\n"):
         if place := _PLACE.search(line):
-            found.setdefault(_plain(place[2]), set()).add(_plain(place[1]))
+            item_id, condition = map(json.loads, place.groups())
+            found.setdefault(condition, set()).add(item_id)
     return found
-
-
-def _plain(text: bytes) -> str:
-    return str(json.loads(text)) if b"\\" in text else text[1:-1].decode()
 
 
 class QuestionRows(RowRules):
@@ -87,10 +79,8 @@ class QuestionRows(RowRules):
             raise RowError(
                 f"answer {place} is a number where options have letters; say which is which, as in --map-values 0=A,1=B,…"
             )
-        lines = [f"Answer: {said['choice']}"]
-        if "confidence" in said:
-            lines.append(f"Confidence: {said['confidence']}%")
-        return {self.step: "\n".join(lines)}
+        sure = [f"Confidence: {said['confidence']}%"] if "confidence" in said else []
+        return {self.step: "\n".join([f"Answer: {said['choice']}", *sure])}
 
     def agrees(self, item: Question, key: str) -> bool:
         """Return whether the key is an accepted answer, read as a stated one."""

@@ -29,22 +29,18 @@ _ANSWER_LINE = re.compile(r"^\W*(?:answer|a)\b", re.IGNORECASE)
 
 @dataclass(slots=True)
 class Sample:
-    """One answer.
+    """One answer: what the log calls question, task and model, which repeat it is from 1, and what was replied.
 
     Attributes
     ----------
-    name, task, model, run
-        What the log calls the question, the task and the model; which repeat it is, from 1.
     question
         Columns of a `question_rows.question_of`; None where the log does not hold the question.
-    said
-        The answer as a completion: text, status, usage, cost, log-probabilities, date.
     right
-        What the log says of it; None where it says nothing.
+        The log's verdict; None where it has none.
     settings
         How it was asked: temperature, seed and what else the log reports.
-    why
-        Why there is nothing to keep; ``same`` where that is because another row has the same answer.
+    why, same
+        Why it is not kept; ``same`` where that is because another row has the same answer.
     unscored
         Why it is kept and not scored.
     item, order
@@ -111,31 +107,26 @@ def asked_with_options(prompt: str) -> tuple[str, list[str]] | None:
     >>> asked_with_options("Is it?\\nA. yes\\nB. no\\nAnswer: A\\n\\nQuestion: Which?\\nA. red\\nB. blue\\nAnswer:")
     ('Which?', ['red', 'blue'])
     """
-    lines, blocks = prompt.split("\n"), list[tuple[int, list[str]]]()
+    lines, blocks = (
+        prompt.split("\n"),
+        list[tuple[int, list[str]]](),
+    )  # the first line of each list, and its texts
     for place, line in enumerate(lines):
         found = _OPTION_LINE.match(line)
         if found is not None and found[1] == "A":
             blocks.append((place, [found[2].strip()]))
-        elif found is not None and blocks and place == _length(blocks[-1]) and found[1] == _next(blocks[-1]):
-            blocks[-1][1].append(found[2].strip())
+        elif found is not None and blocks:
+            start, texts = blocks[-1]
+            if place == start + len(texts) and found[1] == "ABCDEFGHIJ"[len(texts) : len(texts) + 1]:
+                texts.append(found[2].strip())
     blocks = [each for each in blocks if len(each[1]) > 1]
     if not blocks:
         return None
-    start = _length(blocks[-2]) if len(blocks) > 1 else 0
+    start = blocks[-2][0] + len(blocks[-2][1]) if len(blocks) > 1 else 0
     stem = lines[start : blocks[-1][0]]
     while stem and (not stem[0].strip() or (start and _ANSWER_LINE.match(stem[0]))):
         stem = stem[1:]
     return LABEL.sub("", "\n".join(stem), count=1).strip(), blocks[-1][1]
-
-
-def _next(block: tuple[int, list[str]]) -> str:
-    """Return the letter that goes on a block of options."""
-    return "ABCDEFGHIJ"[len(block[1]) : len(block[1]) + 1]
-
-
-def _length(block: tuple[int, list[str]]) -> int:
-    """Return the line behind a block of options."""
-    return block[0] + len(block[1])
 
 
 def without_options(text: str, options: Sequence[str]) -> str:
@@ -143,11 +134,9 @@ def without_options(text: str, options: Sequence[str]) -> str:
     found = asked_with_options(text) if len(options) > 1 else None
     if found is None or not found[0] or found[1] != [each.strip() for each in options]:
         return text
-    lines = text.rstrip().split("\n")
-    block = lines[
-        -len(options) :
-    ]  # only a list at the very end: an instruction behind it is part of what was asked
-    return "\n".join(lines[: -len(options)]).strip() if all(map(_OPTION_LINE.match, block)) else text
+    lines, n = text.rstrip().split("\n"), len(options)
+    # only a list at the very end: an instruction below it is part of what was asked
+    return "\n".join(lines[:-n]).strip() if all(map(_OPTION_LINE.match, lines[-n:])) else text
 
 
 def _measured(answers: Sequence[Any]) -> dict[str, Any] | None:

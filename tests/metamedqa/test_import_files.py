@@ -156,7 +156,7 @@ def test_text_and_numbers_mixed_in_a_confidence_are_told_with_their_words(tmp_pa
     rows = [(n, letter, ("quite", "very")[n % 2] if n % 17 == 0 else c) for n, letter, c in picks(shuffled)]
     found = take(tmp_path / "a.csv", shuffled, table(["index", "pred", "conf"], rows))
     assert len(found.records) == 170 and len(found.warnings) == 10 and not found.rejected
-    assert "10 not numbers ('quite', 'very': say what words stand for with --map-values)" in found.summary[1]
+    assert "10 not numbers ('quite', 'very': replace words with --map-values)" in found.summary[1]
     words = Shape(parse_words(["quite=4,very=5"]))
     assert not take(
         tmp_path / "a.csv", shuffled, table(["index", "pred", "conf"], rows), shape=words
