@@ -1,7 +1,7 @@
 """Rows of a table about items of a benchmark, read: which item, which replies, and what proves or contradicts them.
 
-A key, a correctness, a question or a second name of the item is a checksum: one disagreement refuses the file before
-anything is kept, unless it is trusted.
+A key, a correctness, or the text of the question in a row that names its item by id is a checksum: one disagreement refuses
+the file before anything is kept, unless it is trusted.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.interchange import columns as named
@@ -20,113 +21,60 @@ from metacog_pipeline.interchange.columns import absent
 from metacog_pipeline.interchange.confidence import Confidence
 from metacog_pipeline.interchange.import_cells import RowError, correctness, only, reply_text, shown, whole
 from metacog_pipeline.interchange.import_columns import used_columns
-from metacog_pipeline.interchange.import_rules import (
-    CHECKS,
-    ITEM_FIELDS,
-    RESPONSE,
-    STEP,
-    RowRules,
-    Seen,
-)
+from metacog_pipeline.interchange.import_rules import CHECKS, ITEM_FIELDS, RESPONSE, STEP, RowRules, Seen
 from metacog_pipeline.interchange.imported import Imported, ImportOptions, Rejected, imported_record
 from metacog_pipeline.transcripts.schema import Record
 
 _CACHED = 100_000  # names of items remembered, so that a long table is not looked up row by row
 _SHOWN = 3
-_FROM_ONE = 2  # positions, one after another, from which it shows that none is 0
-
-
-class Place(NamedTuple):
-    """What a row is about; ``by`` is the field that names the item, ``other`` the item that each later field names."""
-
-    item: Any
-    condition: str
-    by: str
-    other: Mapping[str, Any]
+Place = tuple[Any, str, bool | None]  # item, condition, whether a question next to an id is that of the item
 
 
 class Items:
-    """Finds the item that the fields of a row name: by id, by position (from ``first``), or by the text of its question."""
+    """Finds the item that a row names: by id, or by the text of its question."""
 
-    def __init__(self, rules: RowRules, columns: Mapping[str, str], first: int = 0) -> None:
-        self._rules, self._first = rules, first
-        self._fields = [field for field in ITEM_FIELDS if field in columns]
+    def __init__(self, rules: RowRules, columns: Mapping[str, str]) -> None:
+        self._rules = rules
         self._by_id = {item.item_id: item for item in rules.items}
         self._folded = {item_id.casefold(): item for item_id, item in self._by_id.items()}
-        self._by_position: dict[int, list[Any]] = {}
         self._by_question: dict[str, list[Any]] = {}
-        for item in rules.items if "position" in columns or "question" in columns else ():
-            self._by_position.setdefault(item.position, []).append(item)
-            for text in {rules.fold(each) for each in rules.questions(item)} if "question" in columns else ():
+        for item in rules.items if "question" in columns else ():
+            for text in {rules.fold(each) for each in rules.questions(item)}:
                 self._by_question.setdefault(text, []).append(item)
 
-    def find(self, given: Mapping[str, Any]) -> tuple[Any, str, Mapping[str, Any]]:
-        """Return the item, by which field it was found, and what each further field names."""
-        names = {field: given[field] for field in self._fields if not absent(given[field])}
-        if not names:
-            raise RowError(f"the row names no {self._rules.item_word}")
-        found, by, other = None, "", {}
-        for field, value in names.items():
-            there = self._named(field, value, given)
-            one = there[0] if len(there) == 1 else None
-            if found is None:
-                found, by = one, field
-            elif not (one is None and field == "question" and found in there):  # several have this question
-                other[field] = one
-        if found is None:
-            raise RowError(self._unknown(names, given))
-        return found, by, other
-
-    def _named(self, field: str, value: Any, given: Mapping[str, Any]) -> list[Any]:
-        text, place = str(value).strip(), whole(value)
-        if field == "item_id":
-            one = self._by_id.get(text) or self._folded.get(text.casefold())
-            one = one or self._by_id.get(str(place))  # 12.0 where a data frame had gaps
-            return [] if one is None else [one]
-        if field == "position":
-            there = [] if place is None else self._by_position.get(place - self._first, [])
-        else:
-            there = self._by_question.get(self._rules.fold(str(value)), [])
-        part = given.get(self._rules.grouped or "")
-        if len(there) > 1 and not absent(part):
-            own = str(part).strip().casefold()
-            there = [each for each in there if str(getattr(each, str(self._rules.grouped))).casefold() == own]
-        key = given.get("key")
-        if len(there) > 1 and field == "question" and not self._rules.options and not absent(key):
-            there = [each for each in there if self._rules.agrees(each, str(key).strip())] or there
-        return there
-
-    def _unknown(self, names: Mapping[str, Any], given: Mapping[str, Any]) -> str:
-        for field, value in names.items():
-            if (n := len(self._named(field, value, given))) > 1 and field == "question":
-                return f"question {shown(value)} belongs to {n} items; give item_id or position"
-            if n > 1:
-                return f"{field} {shown(value)} is that of several items; map {self._rules.grouped} too"
-        field, value = next(iter(names.items()))
-        word, total = self._rules.item_word, len(self._by_id)
-        hint = (
-            "; if it is a place: --map position=…" if field == "item_id" and whole(value) is not None else ""
-        )
-        told = f"{field} " if word == "item" else ""
-        return f"unknown {word}: {told}{shown(value)} is none of the {total} {word}s of this study{hint}"
+    def find(self, given: Mapping[str, Any]) -> tuple[Any, bool | None]:
+        """Return the item, and whether a question next to an id is that of the item."""
+        rules, name, question = self._rules, given.get("item_id"), given.get("question")
+        asking = [] if absent(question) else self._by_question.get(rules.fold(str(question)), [])
+        if not absent(name):
+            text = str(name).strip()
+            found = self._by_id.get(text) or self._folded.get(text.casefold())
+            found = found or self._by_id.get(str(whole(name)))  # 12.0 where a data frame had gaps
+            if found is not None:
+                return found, None if absent(question) else found in asking
+        if len(asking) > 1 and not rules.options and not absent(key := given.get("key")):
+            asking = [each for each in asking if rules.agrees(each, str(key).strip())] or asking
+        if len(asking) == 1:
+            return asking[0], None
+        word, total = rules.item_word, len(self._by_id)
+        if asking:
+            raise RowError(f"question {shown(question)} belongs to {len(asking)} items; give item_id")
+        if absent(name) and absent(question):
+            raise RowError(f"the row names no {word}")
+        what = shown(question) if absent(name) else f"{'item_id ' if word == 'item' else ''}{shown(name)}"
+        raise RowError(f"unknown {word}: {what} is none of the {total} {word}s of this study")
 
 
+@dataclass(slots=True)
 class Answered:
-    """The replies to one item under one condition, by step, and the first row of them."""
+    """The replies to one item under one condition, by step; the first row of them, and rows of steps that came later."""
 
-    __slots__ = ("condition", "item", "row", "rows", "seen", "texts")
-
-    def __init__(self, item: Any, condition: str, row: int, texts: dict[str, str], seen: Seen | None) -> None:
-        self.item, self.condition, self.row, self.texts, self.seen = item, condition, row, texts, seen
-        self.rows: dict[str, int] = {}  # of steps that came in later rows
-
-
-class Claim(NamedTuple):
-    """What the checking columns of a row say: cells of ``key`` and ``correct``; of other names the item, None of none."""
-
+    item: Any
+    condition: str
     row: int
-    one: Answered
-    said: Mapping[str, Any]
+    texts: dict[str, str]
+    seen: Seen | None
+    rows: dict[str, int] = field(default_factory=dict)
 
 
 class Reader:
@@ -140,26 +88,22 @@ class Reader:
         options: ImportOptions,
         usual: str,
         items: Items,
-        model: str = "",
-        run: int = 1,
+        model: str,
+        run: int,
     ) -> None:
         self._path, self._rules, self._columns, self._options = path, rules, columns, options
         self._usual, self._items, self._model, self._run = usual, items, model, run
         twofold = ("key",) if "question" in columns and not rules.options else ()
-        naming = (*ITEM_FIELDS, rules.grouped or "", "condition", *twofold)
-        self._naming = [field for field in naming if field in columns]
+        self._naming = {f: columns[f] for f in (*ITEM_FIELDS, "condition", *twofold) if f in columns}
         self._said = {f: c for f, c in columns.items() if f not in self._naming or f in twofold}
         self._single = len(rules.all_steps) == 1
         self._places: dict[tuple[Any, ...], Place | str] = {}
         self._plain: dict[tuple[Any, ...], tuple[dict[str, str], int] | None] = {}
         self._answered: dict[tuple[str, str], Answered] = {}
         self.rejected: list[Rejected] = []
-        self._repeated: dict[tuple[str, str, str], str] = {}
-        self._matched: Counter[str] = Counter()
         self._confidence = Confidence(path, rules, options.scale)
-        self._claims: list[Claim] = []
+        self._claims: list[tuple[int, Answered, dict[str, Any]]] = []  # row, its answer, checking cells
         self._taken = 0
-        self._positions: set[int] = set()
         rules.given = frozenset(columns)
 
     # --- rows ---------------------------------------------------------------------------------------------------------
@@ -176,12 +120,12 @@ class Reader:
         place = self._placed(row.cells)
         if isinstance(place, str):
             return place
-        item, condition, by, other = place
+        item, condition, asks = place
         key = (item.item_id, condition)
         there = self._answered.get(key)
         if there is not None and self._single:
             return self._second(there, "")
-        said = {field: named.cell(row.cells, column) for field, column in self._said.items()}
+        said = {name: named.cell(row.cells, column) for name, column in self._said.items()}
         texts, seen = self._replies(item, condition, said, row.number)
         if there is None:
             there = self._answered[key] = Answered(item, condition, row.number, texts, seen)
@@ -190,46 +134,35 @@ class Reader:
         else:
             there.rows.update(dict.fromkeys(texts, row.number))
             there.texts = {**there.texts, **texts}
-        self._matched[by] += 1
         self._taken += 1
         stated = {name: only(self._options.shape.word(said[name])) for name in CHECKS if name in said}
         proofs = {name: value for name, value in stated.items() if not named.missing(value)}
-        if proofs or other:
-            self._claims.append(Claim(row.number, there, {**proofs, **other}))
+        if proofs or asks is not None:
+            self._claims.append((row.number, there, proofs if asks is None else {**proofs, "question": asks}))
         return None
 
     def _second(self, there: Answered, step: str) -> str:
         """Say that of two rows about the same the first counts."""
-        key = (there.item.item_id, there.condition, step)
-        if key not in self._repeated:
-            under = f" under {there.condition}" if there.condition != self._usual else ""
-            of, first = f"{step} of " if step else "", there.rows.get(step, there.row)
-            self._repeated[key] = (
-                f"{of}{self._rules.item_word} {there.item.item_id}{under} is given twice, first in row {first}; the first "
-                "one counts"
-            )
-        return self._repeated[key]
+        under = f" under {there.condition}" if there.condition != self._usual else ""
+        of, first = f"{step} of " if step else "", there.rows.get(step, there.row)
+        what = f"{of}{self._rules.item_word} {there.item.item_id}{under}"
+        return f"{what} is given twice, first in row {first}; the first one counts"
 
     def _placed(self, cells: Mapping[str, Any]) -> Place | str:
         """Return what a row is about, or why nothing."""
-        key = tuple(named.cell(cells, self._columns[field]) for field in self._naming)
+        given = {name: named.cell(cells, column) for name, column in self._naming.items()}
         try:
-            if (known := self._places.get(key)) is not None:
+            if (known := self._places.get(key := tuple(given.values()))) is not None:
                 return known
         except TypeError:  # a list or an object
             key = ()
-        given = dict(
-            zip(self._naming, key or (named.cell(cells, self._columns[f]) for f in self._naming), strict=True)
-        )
-        if (position := whole(given.get("position"))) is not None:
-            self._positions.add(position)
         found: Place | str
         try:
-            item, by, other = self._items.find(given)
+            item, asks = self._items.find(given)
             told = given.get("condition")
             condition = self._usual if absent(told) else self._rules.condition_named(str(told))
             self._rules.check_asked(item, condition)
-            found = Place(item, condition, by, other)
+            found = item, condition, asks
         except RowError as error:
             found = one_line(str(error))
         if key and len(self._places) < _CACHED:
@@ -241,15 +174,12 @@ class Reader:
     ) -> tuple[dict[str, str], Seen | None]:
         """Return the replies of a row by step, raw ones, else those put together from its fields; and what they say,
         where that is known at once."""
-        steps = self._rules.steps(item, condition)
-        found = {
-            step: reply_text(said[step], step)
-            for step in steps
-            if step in said and step not in self._rules.own and not absent(said[step])
-        }
+        rules, steps = self._rules, self._rules.steps(item, condition)
+        raw_steps = (step for step in steps if step not in rules.own and not absent(said.get(step)))
+        found = {step: reply_text(said[step], step) for step in raw_steps}
         raw, own, unreadable = said.get(RESPONSE), None, None
         if raw is not None and raw == raw:  # an empty text is a reply, NaN is none
-            if (bare := self._rules.bare(raw)) is not None:
+            if (bare := rules.bare(raw)) is not None:
                 said = {**said, bare: raw}
             else:
                 try:
@@ -263,14 +193,14 @@ class Reader:
         own = self._own(said, number) if own is None else own
         if not found and own and (plain := self._as_plain(own)) is not None:
             texts, option = plain
-            return texts, Seen(int(option == self._rules.target(item)), option)
+            return texts, Seen(int(option == rules.target(item)), option)
         if own:
-            return {**self._rules.replies(item, condition, own), **found}, None
+            return {**rules.replies(item, condition, own), **found}, None
         if found:
             return found, None
-        if unreadable is None and any(field in said for field in self._rules.own):
-            return self._rules.replies(item, condition, own), None  # says what is missing
-        raise unreadable or RowError(f"there is no reply to {self._rules.item_word} {item.item_id}")
+        if unreadable is None and any(name in said for name in rules.own):
+            return rules.replies(item, condition, own), None  # says what is missing
+        raise unreadable or RowError(f"there is no reply to {rules.item_word} {item.item_id}")
 
     def _as_plain(self, own: Mapping[str, Any]) -> tuple[dict[str, str], int] | None:
         """Return replies that are the same for any item, and the option they choose: a long table has few of them."""
@@ -279,22 +209,22 @@ class Reader:
                 made = self._rules.plain(own)
                 self._plain[key] = None if made is None else ({self._rules.all_steps[0]: made[0]}, made[1])
             return self._plain[key]
-        except (TypeError, RowError):  # a list or an object; what is no answer is told with its item
+        except (TypeError, RowError):  # a list or an object; what is no answer is reported with its item
             return None
 
     def _own(self, said: Mapping[str, Any], number: int) -> dict[str, Any]:
         """Return the fields of an answer that say something, words replaced and confidence on the scale asked for."""
         found: dict[str, Any] = {}
-        for field in self._rules.own:
-            value, rated = said.get(field), field in self._rules.rated
+        for name in self._rules.own:
+            value, rated = said.get(name), name in self._rules.rated
             if not rated or named.number(value) is None:
                 value = self._options.shape.word(value)
             if rated and self._confidence.none_stated(value):
-                self._confidence.missing += field in said
+                self._confidence.missing += name in said
             elif rated:
-                found[field] = self._confidence.take(value, number)
+                found[name] = self._confidence.take(value, number)
             elif not named.missing(value):
-                found[field] = value
+                found[name] = value
         return found
 
     def _step(
@@ -303,7 +233,7 @@ class Reader:
         """Return the step a raw reply is to: the one named, or the only one that has no column of its own."""
         word = "" if absent(said.get(STEP)) else str(said[STEP]).strip()
         if not word:
-            made = {self._rules.made_by.get(field) for field in said}
+            made = {self._rules.made_by.get(name) for name in said}
             free = [step for step in steps if step not in found and step not in said and step not in made]
             if len(free) == 1:
                 return free[0]
@@ -315,27 +245,20 @@ class Reader:
         return step
 
     # --- all rows -----------------------------------------------------------------------------------------------------
-    def _see(self) -> list[str]:
-        """Read the replies to every item; return what cannot be read."""
-        problems: list[str] = []
+    def finish(self, mapped: frozenset[str], there: Sequence[str]) -> Imported:
+        """Read the replies, hold the checking columns to the items, and return what was taken."""
+        warnings = []
         for one in self._answered.values():
             if one.seen is None:
                 one.seen = self._rules.seen(one.item, one.condition, one.texts)
-            problems += one.seen.problems
-        return problems
-
-    def finish(self, mapped: frozenset[str], there: Sequence[str]) -> Imported:
-        """Read the replies, hold the checking columns to the items, and return what was taken."""
-        told = f"(run {self._run}): recorded as unparsable"
-        warnings = tuple(one_line(f"{problem} {told}") for problem in self._see())
+            for problem in one.seen.problems:
+                warnings.append(one_line(f"{problem} (run {self._run}): recorded as unparsable"))
         self._rules.check_choices(self._path)
-        proven, proofs = self._checked(mapped)
-        if not proven:
-            self._refuse_positions_from_one()
+        proofs = self._checked(mapped)
         self._confidence.check()
         rows = tuple(one.rows.get(s, one.row) for one in self._answered.values() for s in one.texts)
-        summary = self._summary(there, proofs)
-        return Imported(list(self._records()), tuple(self.rejected), warnings, summary, rows)
+        summary = tuple(self._summary(there, proofs))
+        return Imported(list(self._records()), tuple(self.rejected), tuple(warnings), summary, rows)
 
     def _records(self) -> Iterator[Record]:
         rules, scale = self._rules, self._options.scale
@@ -352,104 +275,91 @@ class Reader:
                     also=None if also is None else also(one.rows.get(step, one.row)),
                 )  # fmt: skip
 
-    def _checked(self, mapped: frozenset[str]) -> tuple[bool, list[str]]:
-        """Hold the checking columns to the items; return whether one of them proves the match, and a line of each.
+    def _checked(self, mapped: frozenset[str]) -> list[str]:
+        """Hold the checking columns to the items; return a line about each.
 
         A column found by its name alone must be what it is called: else it is taken out of the columns and proves nothing.
         Raises ``StudyError`` for a disagreement that is not trusted.
         """
-        trust = self._options.trust
-        for name in trust:
-            if name not in {"run", *self._columns, *self._columns.values()}:
-                raise StudyError(
-                    f"--trust {name}: the file has no such field; it has {', '.join(self._columns)}"
-                )
-        proven, lines = False, []
-        for field in [each for each in (*CHECKS, *ITEM_FIELDS[1:]) if each in self._columns]:
-            said = [each for each in self._claims if field in each.said]
-            agrees = [self._agrees(field, each) for each in said]
-            if not said or (field not in mapped and 2 * agrees.count(None) > len(said)):
-                if field in CHECKS and field not in mapped:
-                    del self._columns[field]
+        if unknown := [each for each in self._options.trust if each not in {"run", *self._columns}]:
+            raise StudyError(
+                f"--trust {unknown[0]}: the file has no such field; it has {', '.join(self._columns)}"
+            )
+        lines = []
+        for name in [each for each in (*CHECKS, "question") if each in self._columns]:
+            said = [(row, one, values[name]) for row, one, values in self._claims if name in values]
+            agrees = [self._agrees(name, one, value) for _, one, value in said]
+            if not said or (name not in mapped and 2 * agrees.count(None) > len(said)):
+                if name in CHECKS and name not in mapped:
+                    del self._columns[name]
                 continue
             counted = [
                 (each, right)
                 for each, right in zip(said, agrees, strict=True)
-                if field != "correct" or (each.one.seen is not None and each.one.seen.right is not None)
+                if name != "correct" or (each[1].seen is not None and each[1].seen.right is not None)
             ]
-            wrong, column = [each for each, right in counted if not right], self._columns[field]
-            told = f"{len(wrong)} of {len(counted)} disagree" if wrong else f"all {len(counted)} rows agree"
-            if wrong and not {field, column} & set(trust):
-                where = ", ".join(self._words(field, each) for each in wrong[:_SHOWN])
+            wrong, column = [each for each, right in counted if not right], self._columns[name]
+            outcome = (
+                f"{len(wrong)} of {len(counted)} disagree" if wrong else f"all {len(counted)} rows agree"
+            )
+            if wrong and name not in self._options.trust:
+                where = ", ".join(self._words(name, *each) for each in wrong[:_SHOWN])
                 raise StudyError(
-                    f"{self._path}: {field} (column {column!r}) disagrees with the study in {len(wrong)} of {len(counted)} "
+                    f"{self._path}: {name} (column {column!r}) disagrees with the study in {len(wrong)} of {len(counted)} "
                     f"rows: {where}{', …' if len(wrong) > _SHOWN else ''}; nothing was kept; correct the file, or take it "
-                    f"as it is with --trust {field}"
+                    f"as it is with --trust {name}"
                 )
-            proven = proven or bool(counted and not wrong)
-            lines.append(f"{field} (column {column!r}): {told}{', trusted' if wrong else ''}")
-        return proven, lines
+            lines.append(f"{name} (column {column!r}): {outcome}{', trusted' if wrong else ''}")
+        return lines
 
-    def _agrees(self, field: str, claim: Claim) -> bool | None:
-        """Return whether a claim agrees with its item; None where the cell cannot be read."""
-        value, rules, one = claim.said[field], self._rules, claim.one
-        try:
-            if field == "key" and rules.options:
-                return rules.option(one.item, value) == rules.target(one.item)
-            if field == "key":
-                return rules.agrees(one.item, str(value).strip())
-        except RowError:
-            return None
-        if field == "correct":
+    def _agrees(self, name: str, one: Answered, value: Any) -> bool | None:
+        """Return whether a checking cell agrees with its item; None where the cell cannot be read."""
+        rules = self._rules
+        if name == "correct":
             stated = correctness(value)
             return None if stated is None else one.seen is not None and stated == one.seen.right
-        return None if value is None else bool(value is one.item)
+        try:
+            if name == "key" and rules.options:
+                return rules.option(one.item, value) == rules.target(one.item)
+            return rules.agrees(one.item, str(value).strip()) if name == "key" else bool(value)
+        except RowError:
+            return None
 
-    def _words(self, field: str, claim: Claim) -> str:
+    def _words(self, name: str, row: int, one: Answered, value: Any) -> str:
         """Return a row that disagrees, for people."""
-        value, item, rules = claim.said[field], claim.one.item, self._rules
-        if self._agrees(field, claim) is None:
-            return f"row {claim.row} ({item.item_id}) cannot be read"
-        if field not in CHECKS:
-            return f"row {claim.row} ({item.item_id}) is that of {value.item_id}"
-        ours: object = rules.keyed(item)
-        if field == "correct":
-            ours = None if claim.one.seen is None else claim.one.seen.right
+        rules, ours = self._rules, self._rules.keyed(one.item) if name == "key" else ""
+        if name == "question":
+            return f"row {row} ({one.item.item_id}) has another question"
+        if self._agrees(name, one, value) is None:
+            return f"row {row} ({one.item.item_id}) cannot be read"
+        if name == "correct":
+            ours = str(None if one.seen is None else one.seen.right)
         elif rules.options:
-            value = rules.options[rules.option(item, value)]
-        return f"row {claim.row} ({item.item_id}) says {one_line(str(value), 60)}, the study {one_line(str(ours), 60)}"
+            value = rules.options[rules.option(one.item, value)]
+        told = f"says {one_line(str(value), 60)}, the study {one_line(ours, 60)}"
+        return f"row {row} ({one.item.item_id}) {told}"
 
-    def _refuse_positions_from_one(self) -> None:
-        """Refuse positions that run from 1 without a gap, where nothing proves that they are meant so."""
-        found, options = self._positions, self._options
-        trusted = {"position", self._columns.get("position", "")} & set(options.trust)
-        if trusted or options.from_one or set(self._matched) != {"position"}:
-            return
-        if len(found) >= _FROM_ONE and min(found) == 1 and max(found) == len(found):
-            raise StudyError(
-                f"{self._path}: positions run from 1 to {max(found)} and none is 0, so they seem to begin at 1; nothing "
-                "was kept; take them so with --from-one, or as they are with --trust position"
-            )
-
-    # --- what is shown ------------------------------------------------------------------------------------------------
-    def _summary(self, there: Sequence[str], proofs: Sequence[str]) -> tuple[str, ...]:
-        by = ", ".join(f"{count} by {name}" for name, count in self._matched.items()) or "none"
+    def _summary(self, there: Sequence[str], proofs: Sequence[str]) -> Iterator[str]:
         proof = "; ".join(proofs) or "nothing in it proves the match (map key, correct or question)"
-        right = [one.seen.right for one in self._answered.values() if one.seen and one.seen.right is not None]
+        yield f"{self._taken + len(self.rejected)} rows, {self._taken} taken; {proof}"
+        right = [
+            each.seen.right for each in self._answered.values() if each.seen and each.seen.right is not None
+        ]
         accuracy = (
             f"{sum(right) / len(right):.3f} of {len(right)} answers"
             if right
             else "no answer is right or wrong"
         )
-        lines = [
-            f"{self._taken + len(self.rejected)} rows, {self._taken} taken; matched {by}; {proof}",
-            f"accuracy {accuracy}; {self._stated()}",
-        ]
-        if missing := list(self._missing()):
-            told = "what is missing is left out, the rest is scored with its coverage"
+        stated = [name for name in self._rules.rated if name in self._columns]
+        raw = {RESPONSE, *self._rules.all_steps} - set(self._rules.own)
+        confidence = "confidence is in the replies"
+        if stated or (self._rules.rated and not raw & set(self._columns)):
+            confidence = "no confidence: what rests on it is not scored"
+        yield f"accuracy {accuracy}; {self._confidence if stated and self._confidence else confidence}"
+        if missing := "; ".join(self._missing()):
             where = f"where the study has allow_incomplete = true in [benchmarks.{self._rules.name}]"
-            lines.append(f"{'; '.join(missing)}; {told}, {where}")
-        return (*lines, used_columns(self._columns, there))
+            yield f"{missing}; what is missing is left out, the rest is scored with its coverage, {where}"
+        yield used_columns(self._columns, there)
 
     def _missing(self) -> Iterator[str]:
         """Say of each condition how many of its items have no answer, and how many answers lack a step."""
@@ -471,14 +381,6 @@ class Reader:
         if lacks:
             yield f"{len({item_id for item_id, _ in lacks})} lack a step, as {lacks[0][0]} lacks {lacks[0][1]}"
 
-    def _stated(self) -> str:
-        fields = [field for field in self._rules.rated if field in self._columns]
-        if fields and self._confidence:
-            return str(self._confidence)
-        replies = {RESPONSE, *self._rules.all_steps} - set(self._rules.own)
-        lacks = fields or (self._rules.rated and not replies & set(self._columns))
-        return "no confidence: what rests on it is not scored" if lacks else "confidence is in the replies"
-
 
 def read_groups(
     rules: RowRules,
@@ -493,7 +395,7 @@ def read_groups(
 
     ``group`` returns model and run of a row's cells, or why it has none.
     """
-    items = Items(rules, columns, first=int(options.from_one))
+    items = Items(rules, columns)
     readers: dict[tuple[str, int], Reader] = {}
     rejected: list[Rejected] = []
     for row in rows:

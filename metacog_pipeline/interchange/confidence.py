@@ -109,8 +109,8 @@ class Confidence:
         signed, few = [v for v, n in self._signed.items() if n], [v for v, n in bare.items() if n]
         if not known and signed and few:
             return (
-                f"some such as {signed[0]:g} have a per cent sign, some such as {few[0]:g} have none: two scales seem to be "
-                "mixed; write all of them one way"
+                f"some such as {signed[0]:g} have a per cent sign, some such as {few[0]:g} have none: two scales seem to "
+                "be mixed; write all of them one way"
             )
         return two_scales({**self._stated, **bare}, known)
 

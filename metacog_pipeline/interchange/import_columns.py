@@ -18,7 +18,6 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     "item_id": (
         "item_id", "itemid", "instance_id", "question_id", "qid", "instance", "case_id", "trial_id", "id",
     ),
-    "position": ("position", "doc_id", "docid", "index", "idx", "row"),
     "question": ("question", "question_text", "stem", "prompt_question"),
     "response": (
         "response", "raw_response", "model_response", "model_output", "output", "completion", "raw", "reply",
@@ -33,11 +32,8 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     "model": ("model", "model_name", "model_id", "system", "engine"),
     "run": ("run", "epoch", "repeat"),
 }  # fmt: skip
-_NESTED_QUESTION = "doc.question"  # where evaluation harnesses keep the item
 _IN_BRACKETS = re.compile(r"(?<=\S)\s{0,9}(?:[(\[][^()\[\]]{1,40}[)\]]|[%:?])\s{0,9}\Z")
 _PEEKED = 20  # rows by which it is told what a column holds
-# The index a data frame is written with: a position where nothing else names the item.
-_FRAME_INDEX = ("unnamed:_0", "")
 
 
 def fields_of(rules: RowRules) -> tuple[str, ...]:
@@ -45,8 +41,7 @@ def fields_of(rules: RowRules) -> tuple[str, ...]:
     named = [name for name in ITEM_FIELDS if name != "question" or rules.asks_questions]
     steps = rules.all_steps if len(rules.all_steps) > 1 else ()
     several = (STEP, *(step for step in steps if step not in rules.own)) if steps else ()
-    grouped = [rules.grouped] if rules.grouped else []
-    return (*named, *grouped, *rules.own, RESPONSE, *several, "condition", *rules.checks)
+    return (*named, *rules.own, RESPONSE, *several, "condition", *rules.checks)
 
 
 def parse_mapping(
@@ -128,13 +123,9 @@ def resolved(
     names = {**USUAL_NAMES, **{step: (step,) for step in raw[1:]}, **rules.usual, **rules.own}
     usual = {field: names.get(field, (field,)) for field in fields if not settled(field)}
     found = found_columns(rows, mapping, usual, may)
-    if not any(field in found for field in ITEM_FIELDS):
-        found = found_columns(rows, found, {"position": _FRAME_INDEX})
-    if "question" in usual and "question" not in found and rows.has(_NESTED_QUESTION):
-        found["question"] = _NESTED_QUESTION
     there = f"the columns are: {', '.join(map(repr, rows.columns)) or 'none'}"
     if not any(field in found for field in ITEM_FIELDS):
-        ways = " or ".join(f"{also}=…" for also in rules.also) or "item_id=…, position=… or question=…"
+        ways = " or ".join(f"{also}=…" for also in rules.also) or "item_id=… or question=…"
         raise StudyError(f"{path}: no column names the {rules.item_word}; use --map {ways}; {there}")
     if not any(field in found for field in (*raw, *rules.own)):
         ways = ", ".join(f"{field}=…" for field in (*list(rules.own)[:2], *raw))

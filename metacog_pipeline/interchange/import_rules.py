@@ -12,7 +12,7 @@ from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.interchange.columns import Scale
 from metacog_pipeline.interchange.import_cells import RowError, folded, shown
 
-ITEM_FIELDS = ("item_id", "position", "question")
+ITEM_FIELDS = ("item_id", "question")
 CHECKS = ("key", "correct")
 RESPONSE, STEP = "response", "step"
 NONE = -1  # an answer that is no option with a number
@@ -58,8 +58,6 @@ class RowRules:
         Fields that have a column in the table that is read.
     objects
         Whether a reply may be an object, as models give that are asked for JSON.
-    grouped
-        A field that narrows positions down, where they count within a part of the items.
     """
 
     condition: ClassVar[str]
@@ -74,7 +72,6 @@ class RowRules:
     item_word: ClassVar[str] = "item"
     options: ClassVar[Sequence[str]] = ()
     objects: ClassVar[bool] = True
-    grouped: ClassVar[str | None] = None
     checks: ClassVar[tuple[str, ...]] = CHECKS
 
     def __init__(self, benchmark: Any) -> None:

@@ -124,9 +124,9 @@ def test_a_column_per_step_of_every_item_gives_what_a_row_per_step_gives(into, t
 
 
 def test_a_table_about_one_of_several_benchmarks_names_it(into, tmp_path):
-    lines = [f"{each.task},{each.position},{each.stimulus},3" for each in into("signaldetection").items]
-    (tmp_path / "t.csv").write_text("\n".join(["part,idx,r,confidence", *lines]))
-    fields = ("--map", "task=part", "--map", "position=idx", "--map", "decision=r")
+    lines = [f"{each.item_id},{each.stimulus},3" for each in into("signaldetection").items]
+    (tmp_path / "t.csv").write_text("\n".join(["name,r,confidence", *lines]))
+    fields = ("--map", "item_id=name", "--map", "decision=r")
     run = CliRunner()
 
     def done(*words: str) -> Result:

@@ -193,15 +193,6 @@ def test_a_decision_with_a_confidence_is_the_object_that_is_asked_for(benchmark,
         take(into, file, words)
 
 
-def test_positions_that_count_within_a_task_need_the_task(benchmark, tmp_path):
-    into = benchmark("signaldetection")
-    bare = [{"position": 0, "decision": "S2", "confidence": 3}]
-    with pytest.raises(StudyError, match="position '0' is that of several items; map task too"):
-        take(into, tmp_path / "a.csv", bare)
-    found = take(into, tmp_path / "a.csv", [{**bare[0], "task": "b"}], run=5)
-    assert found.records[0].item_id == next(i.item_id for i in into.items if (i.task, i.position) == ("B", 0))
-
-
 def test_tiers_are_put_in_the_lines_they_are_asked_for(benchmark, tmp_path):
     into = benchmark("metacogbench")
     betting = next(item for item in into.items if item.tier == "1a" and item.answer is not None)
@@ -282,7 +273,7 @@ CELLS = st.one_of(
     st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
 )
 NAMES = (
-    "item_id", "position", "question", "condition", "step", "response", "key", "correct", "answer", "knows", "direct",
+    "item_id", "question", "condition", "step", "response", "key", "correct", "answer", "knows", "direct",
     "meta", "idk", "bet", "pre", "post", "turn_1", "turn_2", "decision", "confidence", "task", "model", "x",
 )  # fmt: skip
 

@@ -98,10 +98,7 @@ def numbered(tmp_path, key, prediction, n=8):
 
 def test_options_counted_in_two_ways_are_refused(tmp_path):
     path = numbered(tmp_path, lambda n: n, lambda n: n + 1)
-    refused(
-        r"counted from 0 and from 1: key \(column 'answer'\) holds a 0 and choice \(column 'prediction'\)",
-        path,
-    )
+    refused("options are counted from 0 and from 1; nothing was kept", path)
 
 
 @pytest.mark.parametrize("n", [1, 3])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable
 
@@ -46,8 +45,8 @@ FORMS: list[Callable[[str, Item], str]] = [
 
 def test_a_choice_in_any_usual_form_is_read(tmp_path, shuffled):
     said = picks(shuffled)
-    rows = [(n, FORMS[n % len(FORMS)](letter, shuffled[n]), c) for n, letter, c in said]
-    found = take(tmp_path / "a.csv", shuffled, table(["Unnamed: 0", "prediction", "conf"], rows))
+    rows = [(shuffled[n].item_id, FORMS[n % len(FORMS)](letter, shuffled[n]), c) for n, letter, c in said]
+    found = take(tmp_path / "a.csv", shuffled, table(["id", "prediction", "conf"], rows))
     assert letters(found) == [letter for _, letter, _ in said] and not found.rejected
 
 
@@ -63,69 +62,26 @@ def test_semicolons_marks_and_line_ends_of_spreadsheets_are_read(tmp_path, shuff
     assert take(tmp_path / "b.csv", shuffled, tailed).records[5].text == found.records[5].text
 
 
-def test_samples_of_an_evaluation_harness_are_read(tmp_path, shuffled):
-    rows = [
-        {
-            "doc_id": n,
-            "doc": {"question": shuffled[n].question},
-            "target": shuffled[n].target,
-            "resps": [[f"Reasoning.\nAnswer: {letter}\nConfidence: {c}"]],
-            "filtered_resps": [letter],
-            "acc": int(letter == shuffled[n].target),
-        }
-        for n, letter, c in picks(shuffled)
-    ]
-    content = rows
-    found = take(tmp_path / "a.jsonl", shuffled, content)
-    assert "key (column 'target'): all 170 rows agree; correct (column 'acc'): all 170" in found.summary[0]
-    assert found.records[0].text == rows[0]["resps"][0][0]
-    bare = [
-        {"doc_id": row["doc_id"] + 1, "doc": row["doc"], "answer": row["filtered_resps"][0]} for row in rows
-    ]
-    with pytest.raises(
-        StudyError, match=r"question \(column 'doc.question'\) disagrees with the study in 169 of 169"
-    ):
-        take(tmp_path / "c.jsonl", shuffled, "\n".join(map(json.dumps, bare[:-1])))
-    for row in rows:
-        row["resps"], row["filtered_resps"] = [[["-1.2", "False"]]] * 6, [["-1.2", "False"]] * 6
-    found = take(tmp_path / "b.jsonl", shuffled, rows)
-    assert not found.records and len(found.rejected) == 170
-
-
 def test_the_word_for_none_and_minus_one_are_missing(tmp_path, shuffled):
     rows = [["-1", 3], ["", 3], ["None", 3], ["nan", 3], ["B", -1], ["B", "N/A"], ["B", 2]]
-    content = table(["index", "pred", "conf"], [(n, *row) for n, row in enumerate(rows)])
+    content = table(["id", "pred", "conf"], [(shuffled[n].item_id, *row) for n, row in enumerate(rows)])
     found = take(tmp_path / "a.csv", shuffled, content)
     assert [each.reason for each in found.rejected] == ["there is no choice"] * 4
     assert [record.text for record in found.records] == ["Answer: B", "Answer: B", "Answer: B\nConfidence: 2"]
     assert "2 missing, 0 not numbers" in found.summary[1]
-    frame = pl.DataFrame({"doc_id": [0.0, 1.0], "pred": [1.0, None], "conf": [float("nan"), 4.0]})
+    frame = pl.DataFrame(
+        {"item_id": [each.item_id for each in shuffled[:2]], "pred": [1.0, None], "conf": [float("nan"), 4.0]}
+    )
     frame.write_parquet(tmp_path / "b.parquet")
     kept = take(tmp_path / "b.parquet", shuffled)
     assert [record.text for record in kept.records] == ["Answer: B"] and len(kept.rejected) == 1
 
 
-def test_positions_and_indices_that_begin_at_1_are_refused_and_can_be_said(tmp_path, shuffled):
+def test_indices_that_begin_at_1_are_refused_and_can_be_said(tmp_path, shuffled):
     said = picks(shuffled)
     same = [item.model_copy(update={"target": "A"}) for item in shuffled]  # nothing else shows the shift
-    rows = [(n + 1, letter, c) for n, letter, c in said]
-    content = table(["index", "pred", "conf"], rows)
-    with pytest.raises(StudyError, match=r"positions run from 1 to 170 and none is 0.*--from-one"):
-        take(tmp_path / "a.csv", same, content)
-    assert letters(take(tmp_path / "a.csv", same, content, from_one=True)) == [
-        letter for _, letter, _ in said
-    ]
-    assert len(take(tmp_path / "a.csv", same, content, trust=("position",)).rejected) == 1
-    proven = table(
-        ["index", "pred", "q"], [(n + 1, *said[n + 1][1:2], shuffled[n + 1].question) for n in range(100)]
-    )
-    assert (
-        len(
-            take(tmp_path / "a.csv", shuffled, proven, mapping={"position": "index", "question": "q"}).records
-        )
-        == 100
-    )
-    numbers = table(["index", "pred", "conf"], [(n, LETTERS.index(letter) + 1, c) for n, letter, c in said])
+    rows = [(shuffled[n].item_id, LETTERS.index(letter) + 1, c) for n, letter, c in said]
+    numbers = table(["id", "pred", "conf"], rows)
     with pytest.raises(StudyError, match="choices are numbers and none is 0, so they seem to begin at 1"):
         take(tmp_path / "b.csv", same, numbers.replace(",6,", ",5,"))
     words = Shape(parse_words(["1=A,2=B,3=C,4=D,5=E,6=F"]))
@@ -137,7 +93,7 @@ def test_a_number_that_is_index_and_text_of_two_options_is_not_taken(tmp_path):
     items = make_items(3)
     twofold = ("2", "one", "0", "three", *items[0].options[4:])
     items = [item.model_copy(update={"options": twofold}) for item in items]
-    found = take(tmp_path / "a.csv", items, "index,pred\n0,one\n1,2\n2,0\n")
+    found = take(tmp_path / "a.csv", items, "id,pred\ntest-0000,one\ntest-0001,2\ntest-0002,0\n")
     assert letters(found) == ["B"]
     assert len(found.rejected) == 2
     assert all("is an index and the text of option" in each.reason for each in found.rejected)
@@ -153,22 +109,21 @@ def test_three_unreadable_rows_in_5_000_are_listed_and_the_rest_is_taken(tmp_pat
 
 
 def test_text_and_numbers_mixed_in_a_confidence_are_told_with_their_words(tmp_path, shuffled):
-    rows = [(n, letter, ("quite", "very")[n % 2] if n % 17 == 0 else c) for n, letter, c in picks(shuffled)]
-    found = take(tmp_path / "a.csv", shuffled, table(["index", "pred", "conf"], rows))
+    said = ((n, letter, ("quite", "very")[n % 2] if n % 17 == 0 else c) for n, letter, c in picks(shuffled))
+    rows = [(shuffled[n].item_id, letter, sure) for n, letter, sure in said]
+    found = take(tmp_path / "a.csv", shuffled, table(["id", "pred", "conf"], rows))
     assert len(found.records) == 170 and len(found.warnings) == 10 and not found.rejected
     assert "10 not numbers ('quite', 'very': replace words with --map-values)" in found.summary[1]
     words = Shape(parse_words(["quite=4,very=5"]))
-    assert not take(
-        tmp_path / "a.csv", shuffled, table(["index", "pred", "conf"], rows), shape=words
-    ).warnings
+    assert not take(tmp_path / "a.csv", shuffled, table(["id", "pred", "conf"], rows), shape=words).warnings
 
 
 @pytest.mark.parametrize("separator", [",", ";"])
 def test_one_key_in_a_thousand_that_contradicts_refuses_the_file(separator, tmp_path):
     items = make_items(1000)
-    rows = [(n, "A", item.target) for n, item in enumerate(items)]
-    rows[700] = (700, "A", "B" if items[700].target != "B" else "C")
-    content = table(["index", "pred", "gold"], rows, separator)
+    rows = [(item.item_id, "A", item.target) for item in items]
+    rows[700] = (items[700].item_id, "A", "B" if items[700].target != "B" else "C")
+    content = table(["id", "pred", "gold"], rows, separator)
     with pytest.raises(
         StudyError, match=r"in 1 of 1000 rows: row 702 \(test-0700\) says .*nothing was kept.*--trust key"
     ):
@@ -176,5 +131,9 @@ def test_one_key_in_a_thousand_that_contradicts_refuses_the_file(separator, tmp_
 
 
 def test_choices_without_any_confidence_are_taken_without_a_line_for_each(tmp_path, shuffled):
-    found = take(tmp_path / "a.csv", shuffled, table(["index", "pred"], [row[:2] for row in picks(shuffled)]))
+    found = take(
+        tmp_path / "a.csv",
+        shuffled,
+        table(["id", "pred"], [(shuffled[n].item_id, letter) for n, letter, _ in picks(shuffled)]),
+    )
     assert not found.warnings and "no confidence: what rests on it is not scored" in found.summary[1]

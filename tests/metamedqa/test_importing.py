@@ -33,14 +33,10 @@ def reasons(found: Imported) -> list[tuple[int, str]]:
         "item_id,choice,confidence\ntest-0001,B,4\n",
         "\ufeffItem ID;Prediction;Conf\r\ntest-0001;b;4\r\n",
         "item_id,choice,confidence\rtest-0001,B,4\r",
-        "doc_id\tanswer\tconfidence\n1\t1\t4\n",
-        "position,answer,confidence\n1,1.0,4.0\n\n",
-        'index,pred,certainty\n"1","(B)"," 4 "\n',
-        'sep=;\r\n"position";"choice";"confidence"\r\n1;B;4\r\n',
-        ",answer,confidence\n1,B,4\n",
-        "Unnamed: 0,prediction,confidence\n1,B,4\n",
-        "position,answer,prediction,confidence\n1,A,B,4\n",
-        "id,position,choice,confidence\n77,1,B,4\n",
+        "item_id\tanswer\tconfidence\ntest-0001\t1.0\t4.0\n\n",
+        'id,pred,certainty\n"test-0001","(B)"," 4 "\n',
+        'sep=;\r\n"id";"choice";"confidence"\r\ntest-0001;B;4\r\n',
+        "id,answer,prediction,confidence\ntest-0001,A,B,4\n",
         ",item_id,choice,confidence\n0,test-0001,B,4\n",
         "question,choice,confidence\nPATIENT 1  has finding 7. Which mechanism explains it?,B,4\n",
     ],
@@ -165,7 +161,7 @@ def test_json_rows_that_are_none_are_listed(tmp_path, items):
 
 
 def test_mapping_names_the_columns_and_switches_guessing_off_for_what_it_settles(tmp_path, items):
-    content = "doc_id,answer,mine,sure,text\n1,A,C,2,Answer: D\n"
+    content = "id,answer,mine,sure,text\ntest-0001,A,C,2,Answer: D\n"
     path = tmp_path / "a.csv"
     assert texts(take(path, items, content, mapping={"choice": "mine", "confidence": "sure"})) == [
         ("test-0001", "Answer: C\nConfidence: 2")
@@ -215,11 +211,10 @@ def test_map_options_are_field_equals_column():
             parse_mapping(wrong, IMPORTER.fields)
 
 
-def test_columns_that_name_different_items_are_reported_and_none_is_guessed(tmp_path, items):
-    """An index from 1 beside the question's text would shift every answer by one."""
-    content = table(("index", "question", "choice"), ((i + 1, items[i].question, "A") for i in range(3)))
+def test_an_id_and_a_question_that_name_different_items_refuse_the_file(tmp_path, items):
+    rows = ((items[n + 1].item_id, items[n].question, "A") for n in range(3))
     with pytest.raises(StudyError, match="disagrees with the study in 3 of 3 rows"):
-        take(tmp_path / "a.csv", items, content)
+        take(tmp_path / "a.csv", items, table(("id", "question", "choice"), rows))
     settled = take(tmp_path / "a.csv", items, mapping={"question": "question"})
     assert [record.item_id for record in settled.records] == [item.item_id for item in items[:3]]
 
@@ -233,15 +228,15 @@ def test_curly_quotes_and_straight_ones_name_the_same_question(tmp_path, items):
 
 def test_a_row_without_raw_text_falls_back_on_its_choice(tmp_path, items):
     rows = [
-        {"position": 0, "answer": "A", "confidence": 2, "raw": None},
-        {"position": 1, "answer": "A", "confidence": 2, "raw": "Answer: C\nConfidence: 5"},
+        {"id": "test-0000", "answer": "A", "confidence": 2, "raw": None},
+        {"id": "test-0001", "answer": "A", "confidence": 2, "raw": "Answer: C\nConfidence: 5"},
     ]
     found = take(tmp_path / "a.json", items, json.dumps(rows))
     assert [text for _, text in texts(found)] == ["Answer: A\nConfidence: 2", "Answer: C\nConfidence: 5"]
 
 
 def test_rows_are_numbered_by_their_line_after_a_line_that_tells_the_separator(tmp_path, items):
-    found = take(tmp_path / "a.csv", items, "sep=;\nposition;choice\n0;A\n1;x\n")
+    found = take(tmp_path / "a.csv", items, "sep=;\nid;choice\ntest-0000;A\ntest-0001;x\n")
     assert [row for row, _ in reasons(found)] == [4]
 
 
@@ -269,7 +264,7 @@ CELLS = st.one_of(
     st.text(max_size=6),
     st.lists(st.integers(), max_size=2),
 )
-NAMES = st.sampled_from(["item_id", "position", "choice", "confidence", "condition", "x"])
+NAMES = st.sampled_from(["item_id", "choice", "confidence", "condition", "x"])
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -312,9 +312,5 @@ class Rows(RowRules):
         """Return the number of the letter, index or option text."""
         return "ABCDEF".index(letter_of(value, item.options)[0])
 
-    def states_confidence(self, text: str) -> bool:
-        """Return whether the second line is there."""
-        return "\nConfidence: " in text
-
 
 IMPORTER = importer_of(Rows)

@@ -118,7 +118,7 @@ _LABELS: Mapping[str, int] = {"0": 0, "1": 1, "s1": 0, "s2": 1, "false": 0, "tru
 
 
 class Rows(RowRules):
-    """A decision with a confidence, or the raw reply. Positions count within a task; a ``key`` is the label.
+    """A decision with a confidence, or the raw reply; a ``key`` is the label.
 
     A ``decision`` is 0 or 1, S1 or S2, or a word of the task; a bare 0 or 1 as a raw reply is one, too.
     """
@@ -137,7 +137,6 @@ class Rows(RowRules):
     item_word = "trial"
     also: ClassVar = {"trial_id": "item_id"}
     options = ("0", "1")
-    grouped = "task"
 
     @property
     def scale(self) -> Scale:  # type: ignore[override]
@@ -180,10 +179,6 @@ class Rows(RowRules):
                 f"decision {shown(value)} is none of 0, 1, S1, S2, {', '.join(named)}; see --map-values"
             )
         return found
-
-    def states_confidence(self, text: str) -> bool:
-        """Return whether the object has one."""
-        return '"confidence": ' in text
 
 
 IMPORTER = importer_of(Rows)

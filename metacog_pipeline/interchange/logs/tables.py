@@ -114,19 +114,13 @@ def _columns(rows: AnswerFile, mapping: dict[str, str]) -> dict[str, str]:
     return found
 
 
-class _Number(NamedTuple):
-    """A number in a cell that may name an option: by its place, or as its text."""
-
-    place: int
-    text: bool
-
-
 class _Indexed(NamedTuple):
-    """A sample in which cells of `_NAMING` are numbers."""
+    """A sample whose key or choice is a number: the field, the number, whether an option has it as its text."""
 
     sample: Sample
-    numbers: Mapping[str, _Number]
-    options: Sequence[str]
+    field: str
+    place: int
+    as_text: bool
 
 
 class _Table:
@@ -175,8 +169,8 @@ class _Table:
         key, correct = self._options.shape.word(said.get("key")), said.get("correct")
         right = None if absent(correct) else correctness(self._options.shape.word(correct))
         answers = [] if _no_key(key, options) else self._right_answers(key, options)
-        if len(answers) == 1 and options and (number := _number(answers[0], options)) is not None:
-            numbers["key"] = number
+        if len(answers) == 1 and options:
+            numbers["key"] = answers[0]
         context = str(said["context"]) if isinstance(said.get("context"), str) else ""
         cells = record.question_cells(question, options, answers, read=bool(answers), context=context)
         if cells is None or (not answers and right is None):
@@ -187,8 +181,10 @@ class _Table:
             name, task, model, Completion(Status.OK, text), question=cells,
             right=None if right is None else bool(right), settings={"file": self._path.name},
         )  # fmt: skip
-        if numbers:
-            self._indexed.append(_Indexed(made, numbers, options))
+        for field, value in numbers.items() if options else ():
+            if (place := whole(value)) is not None:
+                as_text = bool({flat(str(value)), str(place)} & {*map(flat, options)})
+                self._indexed.append(_Indexed(made, field, place, as_text))
         return made
 
     def _question(self, said: dict[str, Any]) -> str:
@@ -236,11 +232,9 @@ class _Table:
             raise RowError(f"has {len(answers)} right options; one can be right")
         return answers
 
-    def _reply(
-        self, said: Mapping[str, Any], options: Sequence[str], row: int
-    ) -> tuple[str, dict[str, _Number]]:
-        """Return the reply of a row, put together where it is no raw one, and the number of an option in it."""
-        value, numbers = self._options.shape.word(said.get("choice")), dict[str, _Number]()
+    def _reply(self, said: Mapping[str, Any], options: Sequence[str], row: int) -> tuple[str, dict[str, Any]]:
+        """Return the reply of a row, put together where it is no raw one, and the choice in it."""
+        value, numbers = self._options.shape.word(said.get("choice")), dict[str, Any]()
         if _no_answer(value, said.get("key"), options):
             if absent(said.get("response")):
                 raise RowError("has no answer")
@@ -248,12 +242,9 @@ class _Table:
         else:
             value = only(value)
             value = value if options else _in_words_of(said.get("key"), value)
-            number = _number(value, options) if options else None
-            if number is not None:
-                numbers["choice"] = number
-                value = (
-                    number.place if number.text and str(value) not in options else value
-                )  # 5.0 of the option 5
+            numbers["choice"] = value
+            if options and (place := whole(value)) is not None and str(value) not in options:
+                value = place  # 5.0 of the option 5
             text = f"Answer: {one_line(str(value).strip(), 2_000)}"
         sure = said.get("confidence")
         sure = sure if named.number(sure) is not None else self._options.shape.word(sure)
@@ -271,53 +262,44 @@ class _Table:
         if any(each.run == 0 for each in made):  # runs are counted from 0 in the file
             for each in made:
                 each.run += 1
-        told = Counter[
+        texts = Counter[
             str
         ]()  # a field names options by number where most of its numbers are the text of no option
-        for _, numbers, _ in self._indexed:
-            told.update({field: -1 if each.text else 1 for field, each in numbers.items()})
-        first = self._first()
-        for sample, numbers, options in self._indexed:
-            used = {name: n.place for name, n in numbers.items() if not n.text or told[name] > 0}
-            letters = {name: LETTERS[n - first] for name, n in used.items() if 0 <= n - first < len(options)}
-            if len(letters) < len(used):
-                sample.why = f"names option {max(used.values())} of {len(options)}"
-                continue
-            if "key" in letters and sample.question is not None:
-                sample.question = {**sample.question, "answer": record.lettered(letters["key"], options)}
-            if "choice" in letters:
+        for number in self._indexed:
+            texts[number.field] += 1 if number.as_text else -1
+        used = [number for number in self._indexed if not number.as_text or texts[number.field] < 0]
+        first = self._first(used)
+        for sample, field, place, _ in used:
+            question = sample.question or {}
+            options, at = question.get("options", ()), place - first
+            if not 0 <= at < len(options):
+                sample.why = f"names option {place} of {len(options)}"
+            elif field == "key":
+                sample.question = {**question, "answer": record.lettered(LETTERS[at], options)}
+            else:
                 below = sample.said.text.split("\n", 1)[1:]
-                sample.said = Completion(Status.OK, "\n".join([f"Answer: {letters['choice']}", *below]))
+                sample.said = Completion(Status.OK, "\n".join([f"Answer: {LETTERS[at]}", *below]))
         if "correct" not in self._options.trust:
             self._refuse_other_verdicts([each for each in made if each.why is None])
 
-    def _first(self) -> int:
-        """Return the number of the first option: 0, or 1 where that is said or shown. One file counts in one way."""
-        numbers = [
-            (field, n.place, len(each.options))
-            for each in self._indexed
-            for field, n in each.numbers.items()
-            if not n.text
-        ]
-        zero = sorted({field for field, place, _ in numbers if place == 0})
-        over = sorted({field for field, place, size in numbers if place == size})
-        if zero and over and not self._options.from_one:
-            holds = [(each, "a 0") for each in zero] + [(each, "the number of options") for each in over]
-            said = " and ".join(
-                f"{field} (column {self._columns[field]!r}) holds {what}" for field, what in holds
+    def _first(self, used: Sequence[_Indexed]) -> int:
+        """Return the number of the first option: 0, or 1 where that is given or a number is that of the last option."""
+        places = [each for each in used if not each.as_text]
+        zero = any(each.place == 0 for each in places)
+        over = any(each.place == len((each.sample.question or {}).get("options", ())) for each in places)
+        if not places or self._options.from_one:
+            return int(self._options.from_one)
+        if zero == over:
+            seen = (
+                "counted from 0 and from 1"
+                if zero
+                else "named by numbers and none is 0, so they seem to begin at 1"
             )
             raise StudyError(
-                f"{self._path}: options are counted from 0 and from 1: {said}; nothing was kept; "
-                "put letters in the file, or take the rows that fit with --from-one"
+                f"{self._path}: options are {seen}; nothing was kept; put letters in the file, or take numbers from 1 with "
+                "--from-one"
             )
-        if self._options.from_one or over:
-            return 1
-        if not zero and numbers:
-            raise StudyError(
-                f"{self._path}: options are named by numbers and none is 0, so they seem to begin at 1; nothing was kept; "
-                "take them so with --from-one, or say which letter each is with --map-values 0=A,1=B,…"
-            )
-        return 0
+        return int(over)
 
     def _refuse_other_verdicts(self, made: Sequence[Sample]) -> None:
         keys: dict[tuple[str, str, str], Question | None] = {}
@@ -347,14 +329,6 @@ def item_of(keys: dict[tuple[str, str, str], Question | None], each: Sample) -> 
         except ValueError:
             keys[place] = None
     return keys[place]
-
-
-def _number(value: Any, options: Sequence[str]) -> _Number | None:
-    """Return the number by which a cell may name an option; None where it names it by letter or text."""
-    place = whole(value)
-    if place is None:
-        return None
-    return _Number(place, bool({flat(str(value)), str(place)} & {*map(flat, options)}))
 
 
 def _parts(value: Mapping[str, Any] | list[Any], field: str, column: str) -> str:
