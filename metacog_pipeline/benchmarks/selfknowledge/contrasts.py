@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -78,11 +79,13 @@ def measured(codes: Mapping[str, Ints], names: Sequence[str]) -> Measured:
 
 
 # --- which pairs --------------------------------------------------------------------------------------------------------
-def _together(groups: Sequence[Group], *fields: str) -> Iterator[list[Group]]:
-    found: dict[tuple[Any, ...], list[Group]] = {}
+def _together(groups: Sequence[Group], *fields: str) -> Iterator[dict[str, Group]]:
+    """Yield the groups that are equal in ``fields``, by model, or by condition where the model is one of them."""
+    found: dict[tuple[Any, ...], dict[str, Group]] = {}
     for group in groups:
         if group.rows.height:
-            found.setdefault((group.source, *(getattr(group, each) for each in fields)), []).append(group)
+            own = found.setdefault((group.source, *(getattr(group, each) for each in fields)), {})
+            own[group.condition if "model" in fields else group.model] = group
     yield from found.values()
 
 
@@ -94,109 +97,74 @@ def _row(family: str, a: Group, b: Group, **held: Any) -> Comparison:
 def between_models(
     benchmark: Any, groups: Sequence[Group], wanted: Collection[tuple[str, str]]
 ) -> Iterator[Comparison]:
-    """Yield the wanted pairs of models of each data set and condition; those who answered the same share resamples."""
+    """Yield the wanted pairs of models of each data set and condition."""
     for own in _together(groups, "dataset", "condition"):
-        named = {group.model: group for group in own}
-        pairs = [(named[a], named[b]) for a, b in wanted if a in named and b in named]
-        measures = ONCE if asked_once(own[0].condition) else TWICE
-        alike: dict[tuple[str, ...], list[Pair]] = {}
-        asked = {group.model: tuple(group.rows["item_id"].unique().sort()) for group in own}
-        for a, b in pairs:
-            row = _row("models_paired", a, b, condition=a.condition)
-            if asked[a.model] == asked[b.model]:
-                alike.setdefault(asked[a.model], []).append((row, a, b))
-            else:
-                yield from _compared(benchmark, row, a, b, measures)
-        for these in alike.values():
-            yield from _on_shared_draws(benchmark, these, measures)
+        both = [(own[a], own[b]) for a, b in wanted if a in own and b in own]
+        pairs = [(_row("models_paired", a, b, condition=a.condition), a, b) for a, b in both]
+        yield from _compared(benchmark, pairs, ONCE if pairs and asked_once(both[0][0].condition) else TWICE)
 
 
 def between_languages(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
     """Yield the pairs of languages of each data set and model."""
     for own in _together(groups, "dataset", "model"):
-        spoken = [group for group in own if not asked_once(group.condition)]
-        for a, b in combinations(spoken, 2):
-            yield from _compared(benchmark, _row("languages_paired", a, b, model=a.model), a, b, TWICE)
+        spoken = [group for group in own.values() if not asked_once(group.condition)]
+        pairs = [(_row("languages_paired", a, b, model=a.model), a, b) for a, b in combinations(spoken, 2)]
+        yield from _compared(benchmark, pairs, TWICE)
 
 
 def twice_or_once(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
     """Yield dual minus idk of each model of a data set."""
     for own in _together(groups, "dataset", "model"):
-        named = {group.condition: group for group in own}
-        if DUAL in named and IDK in named:
-            a, b = named[DUAL], named[IDK]
-            yield from _compared(benchmark, _row("dual_idk", a, b, model=a.model), a, b, BOTH)
+        if DUAL in own and IDK in own:
+            a, b = own[DUAL], own[IDK]
+            yield from _compared(benchmark, [(_row("dual_idk", a, b, model=a.model), a, b)], BOTH)
 
 
-# --- one pair -----------------------------------------------------------------------------------------------------------
-def _compared(
-    benchmark: Any, row: Comparison, a: Group, b: Group, measures: Sequence[str]
+# --- resamples ----------------------------------------------------------------------------------------------------------
+def _compared(benchmark: Any, pairs: Sequence[Pair], measures: Sequence[str]) -> Iterator[Comparison]:
+    """Yield a minus b per measure; pairs in which all answered the same questions are drawn together."""
+    asked = {id(group): frozenset(group.rows["item_id"]) for _, *both in pairs for group in both}
+    alike: dict[frozenset[str], list[tuple[Comparison, pl.DataFrame, pl.DataFrame]]] = {}
+    for row, a, b in pairs:
+        first, second = asked[id(a)], asked[id(b)]
+        shared = first & second
+        row = replace(row, n=len(shared), note=lost_items(len(first), len(second), len(shared)))
+        if not shared:
+            yield from (replace(row, measure=name, status=NO_SHARED) for name in measures)
+        elif first == second:
+            alike.setdefault(shared, []).append((row, a.rows, b.rows))
+        else:
+            here = pl.col("item_id").is_in(list(shared))
+            yield from _on_shared_draws(
+                benchmark, [(row, a.rows.filter(here), b.rows.filter(here))], measures
+            )
+    for these in alike.values():
+        yield from _on_shared_draws(benchmark, these, measures)
+
+
+def _on_shared_draws(
+    benchmark: Any, pairs: Sequence[tuple[Comparison, pl.DataFrame, pl.DataFrame]], measures: Sequence[str]
 ) -> Iterator[Comparison]:
-    """Yield a minus b per measure over resamples of the questions both answered."""
-    one, two = a.rows, b.rows
-    names = [set(each["item_id"]) for each in (one, two)]
-    lost = lost_items(len(names[0]), len(names[1]), len(names[0] & names[1]))
-    if lost is not None:
-        one, two = (
-            mine.join(other, on="item_id", how="semi", maintain_order="left")
-            for mine, other in ((one, two), (two, one))
-        )
-    row = replace(row, n=one["item_id"].n_unique(), note=lost)
-    if not row.n:
-        yield from (replace(row, measure=name, status=NO_SHARED) for name in measures)
-        return
-    cluster = pl.concat([one["cluster"], two["cluster"]]).rank("dense").cast(pl.Int64).to_numpy() - 1
-    n = int(cluster.max()) + 1
-    sides = [
-        counted(each, benchmark.coded, own, n)
-        for each, own in ((one, cluster[: one.height]), (two, cluster[one.height :]))
-    ]
-    where = (row.dataset, row.family, row.condition, row.model, row.a, row.b)
-    drawn = resampling.joint([matrix for matrix, _ in sides], N_DRAWS, benchmark.stream(*where))
-    of = [measured(codes, measures) for _, codes in sides]
-    values = [
-        own(matrix.sum(axis=0, dtype=np.float64)[None])[:, 0]
-        for own, (matrix, _) in zip(of, sides, strict=True)
-    ]
-    draws = [own(each) for own, each in zip(of, drawn, strict=True)]
-    both = _both(benchmark, one, two, cluster) if n <= exact.MOST_SWAPPED else None
-    yield from _tested(row, measures, values[0] - values[1], draws[0] - draws[1], both)
-
-
-def _on_shared_draws(benchmark: Any, pairs: Sequence[Pair], measures: Sequence[str]) -> Iterator[Comparison]:
-    """Yield pairs that answered the same questions; every model is drawn and measured once for all of them."""
-    groups = list({group.model: group for _, *both in pairs for group in both}.values())
-    place = {group.model: number for number, group in enumerate(groups)}
-    every = pl.concat([group.rows.select("cluster", *TESTED) for group in groups])
+    """Yield pairs that answered the same questions; every side is drawn and measured once for all of them."""
+    frames = list({id(frame): frame for _, *both in pairs for frame in both}.values())
+    place = {id(frame): number for number, frame in enumerate(frames)}
+    every = pl.concat([frame.select("cluster", *TESTED) for frame in frames])
     cluster = every["cluster"].rank("dense").cast(pl.Int64).to_numpy() - 1
-    n, side = (
-        int(cluster.max()) + 1,
-        np.repeat(np.arange(len(groups)), [group.rows.height for group in groups]),
-    )
-    matrix, codes = counted(every, TESTED, side * n + cluster, n * len(groups))
-    tables = matrix.reshape(len(groups), n, -1).transpose(1, 0, 2)
+    n, side = int(cluster.max()) + 1, np.repeat(np.arange(len(frames)), [frame.height for frame in frames])
+    matrix, codes = counted(every, TESTED, side * n + cluster, n * len(frames))
+    tables = matrix.reshape(len(frames), n, -1).transpose(1, 0, 2)
     of, first = measured(codes, measures), pairs[0][0]
-    rows = {(place[a.model], place[b.model]): (row, a, b) for row, a, b in pairs}
+    rows = {(place[id(a)], place[id(b)]): row for row, a, b in pairs}
     stream = benchmark.stream("shared items", first.dataset, first.family, first.condition)
     for pair in shared_draws(tables, rows, N_DRAWS, stream, answered=tables.sum(axis=2) > 0):
-        row, a, _ = rows[pair.first, pair.second]
         (one, drawn_one), (two, drawn_two) = (
             each.once("measures", lambda own: (of(own.observed)[:, 0], of(own.drawn))) for each in pair.sides
         )
-        row = replace(row, n=a.rows["item_id"].n_unique())
         mine, theirs = (tables[:, at].astype(np.float64) for at in (pair.first, pair.second))
-        both = (mine, theirs, codes) if n <= exact.MOST_SWAPPED else None
-        yield from _tested(row, measures, one - two, drawn_one - drawn_two, both)
-
-
-def _both(benchmark: Any, one: pl.DataFrame, two: pl.DataFrame, cluster: Ints) -> Counted:
-    """Return the counts of both sides over the same combinations."""
-    n = int(cluster.max()) + 1
-    every = pl.concat([each.select(benchmark.coded) for each in (one, two)])
-    place = cluster + n * np.repeat([0, 1], [one.height, two.height])
-    matrix, codes = counted(every, benchmark.coded, place, 2 * n)
-    own = matrix.astype(np.float64)
-    return own[:n], own[n:], codes
+        few = (mine, theirs) if n <= exact.MOST_SWAPPED else None
+        yield from _tested(
+            rows[pair.first, pair.second], measures, one - two, drawn_one - drawn_two, codes, few
+        )
 
 
 def _tested(
@@ -204,9 +172,10 @@ def _tested(
     measures: Sequence[str],
     values: Floats,
     draws: Floats,
-    sides: Counted | None,
+    codes: Mapping[str, Ints],
+    few: tuple[Floats, Floats] | None,
 ) -> Iterator[Comparison]:
-    """Yield a row per measure; p is that of all exchanges of clusters between ``sides``, where these are given."""
+    """Yield a row per measure; p is that of all exchanges of clusters between the sides, where there are few of them."""
     found = resampling.differences(values.tolist(), draws, tolerance=TIE)
     for name, value, each in zip(measures, values.tolist(), found, strict=True):
         own = replace(row, measure=name)
@@ -223,10 +192,13 @@ def _tested(
             yield replace(own, p=1.0, note=_said(SAME, row.note)) if same else replace(own, status=SAME)
             continue
         p, note = each.p, f"paired item bootstrap, {each.usable_note}"
-        if sides is not None:
-            of = measured(sides[2], [name])
-            p, note = exact.paired_p(*sides[:2], lambda items, of=of: of(items.sum(axis=1))[0]), exact.NOTE  # type: ignore[misc]
+        if few is not None:
+            p, note = exact.paired_p(*few, partial(_of_items, measured(codes, [name]))), exact.NOTE
         yield replace(own, statistic=each.statistic, p=p, note=_said(note, row.note))
+
+
+def _of_items(of: Measured, items: Floats) -> Floats:
+    return of(items.sum(axis=1))[0]  # type: ignore[no-any-return]
 
 
 def _said(*notes: str | None) -> str:
@@ -237,15 +209,15 @@ def _said(*notes: str | None) -> str:
 _HELD = ("dataset", "source", "family", "measure")
 CONTRASTS = (
     Contrast(
-        "models_paired", between_models, within=(*_HELD, "condition"), between_models=True, pairs=True, version="5",
+        "models_paired", between_models, within=(*_HELD, "condition"), between_models=True, pairs=True, version="6",
         words="Two models on the items both answered.",
     ),
     Contrast(
-        "languages_paired", between_languages, within=(*_HELD, "model"), by_model=True, version="5",
+        "languages_paired", between_languages, within=(*_HELD, "model"), by_model=True, version="6",
         words="Two languages of one model on the same questions.",
     ),
     Contrast(
-        "dual_idk", twice_or_once, within=_HELD, by_model=True, version="5",
+        "dual_idk", twice_or_once, within=_HELD, by_model=True, version="6",
         words="Asking twice minus asking once with leave to abstain.",
     ),
 )  # fmt: skip

@@ -301,20 +301,24 @@ def patched(home: Home, side: str) -> Markup:
         return made or pieces.paragraph("No values yet.", "soft")
     import polars as pl
 
+    drawn = ("d_type2", "raw_alignment")
     own = (
-        pl.read_parquet(file, glob=False).filter(side=side).sort("share").partition_by("share", as_dict=True)
+        pl.read_parquet(file, glob=False)
+        .filter(pl.col("measure").is_in(drawn), side=side)
+        .drop_nulls("estimate")
     )
-    points = [
-        (
-            f"{share:.0%}",
-            {name: Point(value) for name, value in part.select("measure", "estimate").iter_rows()},
-        )
-        for (share,), part in own.items()
-    ]
-    columns = [exhibits.Column(name) for name in ("d_type2", "raw_alignment")]
+    points: dict[float, dict[str, Point]] = {}
+    for share, name, *ends in (
+        own.sort("share").select("share", "measure", "estimate", "low", "high").iter_rows()
+    ):
+        points.setdefault(share, {})[name] = Point(*ends)
+    named = [(f"{share:.0%}", each) for share, each in points.items()]
     said = f"the study's trained model with a share of its weight changes, from the {side}"
-    drawn = exhibits.forests(points, {}, columns, x=said, n="the questions held out", method="no interval")
-    return made + pieces.grid(drawn)
+    columns = [exhibits.Column(name) for name in drawn]
+    figures = exhibits.forests(
+        named, {}, columns, x=said, n="the questions held out", method="item bootstrap"
+    )
+    return made + pieces.grid(figures)
 
 
 SECTIONS = (

@@ -1,1 +1,0 @@
-"""Fields of rows, for training until it reads them itself."""
