@@ -30,7 +30,7 @@ _FOLDERS = r"(?:/(?:home|Users|root)|[A-Za-z]:\\Users)[/\\][^\s\"',;:)]*"
 
 
 class Cleaner:
-    """Takes out of texts what belongs to the machine and the people of one study."""
+    """Takes out of texts what belongs to the machine and the users of one study."""
 
     def __init__(self, study: Study) -> None:
         named = (

@@ -1,4 +1,4 @@
-"""``eee``: Every Eval Ever: for each benchmark and model a file of scores, and beside it one of single results."""
+"""``eee``: Every Eval Ever: for each benchmark and model a file of scores, and one of single results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The boards of an archive made again in a new folder, asking nobody, and compared byte by byte with what is in it."""
+"""The boards of an archive rebuilt in a new folder without asking a model, and compared byte by byte with its tables."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _FIELDS = tuple(each.name for each in fields(Record))
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table made again: its rows, and what differs from that of the archive; None where it is equal byte by byte."""
+    """A rebuilt table: its rows, and what differs from that of the archive; None where it is equal byte by byte."""
 
     name: str
     rows: int
@@ -54,7 +54,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Reproduced:
-    """A bundle whose boards were made again: in which folder, by which version it was made, every table compared."""
+    """A bundle whose boards were rebuilt: in which folder, by which version it was made, every table compared."""
 
     folder: Path
     home: Home
@@ -68,7 +68,7 @@ class Reproduced:
 
 
 def reproduce(archive: Path, target: Path | None = None, given: Path | None = None) -> Reproduced:
-    """Make boards and report again from a bundle, in a new folder, and compare every table; nobody is asked.
+    """Make boards and report again from a bundle, in a new folder, and compare every table; no model is asked.
 
     ``given`` holds copies of data sets whose licence kept them out. Raises ``StoreError`` where it is no bundle.
     """
@@ -162,7 +162,7 @@ def _about(path: Path, archive: zipfile.ZipFile, entries: Mapping[str, zipfile.Z
 
 # --- the study --------------------------------------------------------------------------------------------------------
 def rebuild(archive: Path, target: Path, about: Mapping[str, Any], given: Path | None) -> Study:
-    """Fill a folder with a study and its home, from an unpacked archive, and make its boards; nobody is asked.
+    """Fill a folder with a study and its home, from an unpacked archive, and make its boards; no model is asked.
 
     ``given`` holds copies of sources whose items are not in the archive.
     """
@@ -237,7 +237,7 @@ def _mark(archive: Path, partition: Any, fingerprint: str) -> None:
 
 
 def _items(benchmark: Bound, noted: Mapping[str, Any], given: Path | None) -> None:
-    """Have the items of the archive, or make them anew; they must be those that were asked."""
+    """Have the items of the archive, or build them; they must be those that were asked."""
     home = benchmark.context.home
     if item_files.items_path(home, benchmark.name).exists():
         inputs = construction.KeptInputs(benchmark)
@@ -278,7 +278,7 @@ def _judged(benchmark: Bound, partition: Any, archive: Path) -> None:
 
 # --- what came of it --------------------------------------------------------------------------------------------------
 def compare(study: Study, archive: Path) -> Iterator[Table]:
-    """Yield every table of the archive, compared with the one made again."""
+    """Yield every table of the archive, compared with the rebuilt one."""
     made = dict(Facts.of(study).tables())
     folder = study.home.reproduced
     folder.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""What one model said about one item under one condition: the unit that other programs call a sample."""
+"""One model's answer to one item under one condition: the unit that other programs call a sample."""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ def content(path: Path) -> bytes:
 
 # --- kinds ------------------------------------------------------------------------------------------------------------
 def _csv_rows(path: Path, text: bytes, kind: str) -> Iterator[FileRow]:
-    """Yield the rows of a CSV file. ``strict`` refuses a quote that is not closed, or is closed with text behind it."""
+    """Yield the rows of a CSV file. ``strict`` refuses a quote that is not closed, or ends within its cell."""
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # an answer may be long; the default is 128 kB
     beginning = text.lstrip(b"\r\n")[:1_000_000]
     first = beginning.split(b"\n", 1)[0].strip()
@@ -221,7 +221,7 @@ def _csv_rows(path: Path, text: bytes, kind: str) -> Iterator[FileRow]:
                 yield FileRow(line, dict(zip(names, cells, strict=True)))
     except csv.Error as error:
         raise StudyError(
-            f"{path}: line {started}: {error}: a quote in it is not closed, or text is behind its end; take it out, or "
+            f"{path}: line {started}: {error}: a quote in it is not closed, or text follows its end; take it out, or "
             "write it twice within a cell in quotes"
         ) from None
 

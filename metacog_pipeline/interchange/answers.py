@@ -326,7 +326,7 @@ class Reader:
             return None
 
     def _words(self, name: str, row: int, one: Answered, value: Any) -> str:
-        """Return a row that disagrees, for people."""
+        """Return a row that disagrees, as a message."""
         rules, ours = self._rules, self._rules.keyed(one.item) if name == "key" else ""
         if name == "question":
             return f"row {row} ({one.item.item_id}) has another question"

@@ -104,12 +104,12 @@ def walk(value: Any, steps: Iterable[str | int]) -> Any:
 # --- what a command line says of them ---------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What is said of the cells of a table: ``words`` with their values, as given."""
+    """How the words of a table are read: ``words`` with their values, as given."""
 
     words: Mapping[str, str] = field(default_factory=dict)
 
     def word(self, value: Any) -> Any:
-        """Return what a word stands for, or a whole number; anything else as it is."""
+        """Return the value of a word or a whole number; anything else as it is."""
         if not self.words or value is None or isinstance(value, bool | list | Mapping):
             return value
         text = f"{value:g}" if isinstance(value, float) else str(value)

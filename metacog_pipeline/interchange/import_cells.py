@@ -1,4 +1,4 @@
-"""Cells of somebody else's table as other people write them down: whole numbers, right and wrong, replies."""
+"""Cells of somebody else's table: whole numbers, right and wrong, replies."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def folded(text: str) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a cell as it is shown to people."""
+    """Return a cell as it is shown in messages."""
     return repr(one_line(str(value), SHOWN))
 
 

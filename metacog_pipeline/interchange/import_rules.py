@@ -186,5 +186,5 @@ class RowRules:
         """Raise `StudyError` where the choices of the whole file cannot be what they are taken for."""
 
     def keyed(self, item: Any) -> str:
-        """Return the key of an item for people."""
+        """Return the key of an item as it is shown in messages."""
         return self.options[self.target(item)] if self.target(item) >= 0 else "nothing"

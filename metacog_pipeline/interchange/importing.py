@@ -117,7 +117,7 @@ def read_respondents(
         people.add(name := one_line(str(cell(cells, column)), 60))
         if len(people) > MOST_PEOPLE:
             raise StudyError(
-                f"{file}: --people {column} names more than {MOST_PEOPLE:,} people; is it the right column?"
+                f"{file}: --people {column} names more than {MOST_PEOPLE:,} respondents; is it the right column?"
             )
         return "names nobody" if missing(cell(cells, column)) else (name, 1)
 

@@ -91,7 +91,7 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
         answers, unit = [str(each).strip().removesuffix("%").strip() for each in answers], "%"
     forms, rejected = [*map(str, answers)], tuple(map(str, listed(cells.get("reject"))))
     if twice := next((each for each in forms if each in rejected), None):
-        raise ValueError(f"answer {twice[:40]!r} stands in reject too; take it out of one")
+        raise ValueError(f"answer {twice[:40]!r} is in reject, too; take it out of one")
     name = _first(cells, "item_id", "id")
     name = int(name) if isinstance(name, float) and name.is_integer() else name
     taken = {*_OF_QUESTION, *CONTEXT, *(each for known in NAMES.values() for each in known)}
@@ -182,13 +182,13 @@ def flat(text: str) -> str:
 
 
 def content_digest(question: str, options: Sequence[str]) -> str:
-    """Return what tells one question from another, but for case, spaces and quotes."""
+    """Return a digest of a question, without case, spaces and quotes."""
     return sha256_hex(canonical_json([flat(question), [flat(each) for each in options]]))[:16]
 
 
 @lru_cache(maxsize=4096)
 def identity(question: str, options: tuple[str, ...]) -> str:
-    """Return what tells one question from another whatever order its options stand in; 2 + 3 is not 2 - 3."""
+    """Return a digest of a question and the set of its options; 2 + 3 is not 2 - 3."""
     told = [_with_signs(question), *sorted(map(_with_signs, options))]
     return sha256_hex(canonical_json(told))[:16]
 

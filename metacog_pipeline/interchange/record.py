@@ -140,7 +140,7 @@ def without_options(text: str, options: Sequence[str]) -> str:
 
 
 def _measured(answers: Sequence[Any]) -> dict[str, Any] | None:
-    """Return right answers and their unit where all are numbers and one unit at least stands with them, the same one."""
+    """Return right answers and their unit where all are numbers and one unit at least is with them, the same one."""
     found = [quantity(each) if isinstance(each, str) else None for each in answers]
     bare = [each for each, one in zip(answers, found, strict=True) if one is None]
     units = {one[1] for one in found if one is not None}

@@ -14,7 +14,7 @@ _HEADER = ("row", "what", "reason")
 
 
 def write_rejected(file: Path, rejected: Sequence[tuple[object, str, str]], kind: str = "row") -> list[str]:
-    """Write (row, what, reason) beside the file, and return the lines to show: the first of each ``what``.
+    """Write (row, what, reason) next to the file, and return the lines to show: the first of each ``what``.
 
     A list of an earlier attempt is overwritten. Where it cannot be written, every line is returned.
     """

@@ -46,7 +46,7 @@ def fitted(
 ) -> Study:
     """Return the study with a replayed row for each of ``models`` (name in the log → name here), ``runs`` runs and the
     tables given as text; its file is changed only where something lacks, and is left as it was where that fails.
-    ``condition`` names a benchmark and a condition that it lacks: it is added where nobody is asked.
+    ``condition`` names a benchmark and a condition that it lacks: it is added where no model is asked.
 
     Raises ``StudyError`` where the study asks models and has too few runs, or its file cannot take the rows.
     """
@@ -55,7 +55,7 @@ def fitted(
     if text is None:
         name = re.sub(r"[^A-Za-z0-9 ._-]+", "-", path.stem).strip("-._ ") or "study"
         text = (
-            "# Made by metacog import: nobody is asked. docs/study.md has every key.\n"
+            "# Made by metacog import: no model is asked. docs/study.md has every key.\n"
             f"[study]\nname = {json.dumps(name)}\nruns = {runs}\n"
         )
     if study is not None and study.study.runs < runs:

@@ -48,7 +48,7 @@ def test_a_file_of_tabs_is_read_by_its_tabs(tmp_path):
     ("cell", "why"),
     [
         ('"unclear', "is not closed"), ('"', "is not closed"), ('"she ""agreed', "is not closed"),
-        ('"well" he said', "is behind its end"), ('"a "b" c"', "is behind its end"),
+        ('"well" he said', "follows its end"), ('"a "b" c"', "follows its end"),
     ],
 )  # fmt: skip
 def test_a_quote_that_would_take_rows_into_a_cell_refuses_the_file_with_its_line(tmp_path, cell, why):

@@ -91,7 +91,7 @@ def test_samples_of_lm_eval_that_cannot_be_used_are_counted(tmp_path, take):
     path = lines(tmp_path / "samples_x.jsonl", choice(0, [-3, -1, -2]), choice(1, [-1, -2, -3], target="Rome"),
                  {**choice(2, [-1, -1, -1]), "resps": []})  # fmt: skip
     left = take(path).left_out
-    assert [each[2] for each in left] == ["its options cannot be told", "has no reply"]
+    assert [each[2] for each in left] == ["its options are unknown", "has no reply"]
 
 
 def test_thousands_in_a_key_are_a_number_and_several_replies_are_runs(tmp_path, take):

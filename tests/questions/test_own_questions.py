@@ -67,7 +67,7 @@ def test_kinds_are_told_by_the_answer(tmp_path):
         ({"question": "?", "answer": "x", "kind": "mc"}, "there are no options to choose among"),
         ({"question": "?", "answer": float("nan")}, "there is no answer"),
         ({"question": "?", "answer": 1, "tolerance": "5%"}, "tolerance '5%' is no number"),
-        ({"question": "?", "answer": "x", "reject": ["x"]}, "answer 'x' stands in reject too"),
+        ({"question": "?", "answer": "x", "reject": ["x"]}, "answer 'x' is in reject, too"),
         ({"question": "?", "answer": 1, "kind": "essay"}, "kind is 'essay'"),
         ({"question": "?", "answer": "x", "kind": "numeric"}, "is no number"),
         ({"question": "x" * 100_001, "answer": 1}, "at most 100000"),

@@ -1,6 +1,6 @@
 """A folder that `metacog export` wrote: its calls become answers of replayed models, and its board comes again.
 
-What is in the folder is data of unknown origin: the study file made from it asks nobody, has no home of its choice, and
+What is in the folder is data of unknown origin: the study file made from it asks no model, has no home of its choice, and
 names files of the folder only.
 """
 
@@ -118,7 +118,7 @@ def _made(folder: Path, study_path: Path) -> Study:
         raise StudyError(f"{folder / STUDY}: is no study file; name one that is there with --study") from None
     place = study_path.with_name(f"{study_path.stem}-files")
     table["benchmarks"] = _moved(table["benchmarks"], folder, place, judged)
-    write_text(study_path, "# Made by metacog import: nobody is asked.\n" + toml_text(table))
+    write_text(study_path, "# Made by metacog import: no model is asked.\n" + toml_text(table))
     try:
         study = load_study(study_path)
         for each in folder.glob(f"{IMPORTED}/*.jsonl"):

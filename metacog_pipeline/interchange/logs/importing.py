@@ -157,7 +157,7 @@ def _models(
 
 
 def own_questions() -> str:
-    """Return the benchmark whose items are whatever questions are given to it."""
+    """Return the benchmark of the user's own questions."""
     return next(name for name in registry.names() if registry.part(name, "Settings").takes_questions)
 
 

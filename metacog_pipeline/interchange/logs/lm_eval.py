@@ -35,7 +35,7 @@ def is_row(row: Mapping[str, Any]) -> bool:
 
 
 def read(path: Path, rows: Iterator[dict[str, Any]]) -> Iterator[Sample]:
-    """Yield the samples; a reply that several filters read stands in several lines and is one answer.
+    """Yield the samples; a reply that several filters read is in several lines and is one answer.
 
     Of several replies to one request each is a run; the line's metric is of all of them.
     """
@@ -92,7 +92,7 @@ def _sample(row: Mapping[str, Any], task: str, model: str, settings: Mapping[str
         if any(isinstance(part := row.get(each), float) and not part.is_integer() for each in _METRICS):
             why = "several of its options are right in part (acc is no 0 or 1)"
         elif cells is None:
-            why = "its options cannot be told"
+            why = "its options are unknown"
     else:
         reply = replies
         while isinstance(reply, list) and reply:
@@ -197,7 +197,7 @@ def _options(doc: Mapping[str, Any]) -> list[Any] | None:
 
 
 def _filled(doc: Mapping[str, Any], asked: Sequence[tuple[str, str]]) -> tuple[str, list[str], int] | None:
-    """Return question, options and the right one of a text with a gap whose end was weighed behind each filling."""
+    """Return question, options and the right one of a text with a gap whose end was weighed after each filling."""
     gap, fillings, right = (
         doc.get("sentence"),
         [doc.get("option1"), doc.get("option2")],

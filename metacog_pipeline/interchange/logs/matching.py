@@ -1,4 +1,4 @@
-"""Which items the samples of a log are about: one question is one item, whatever it is called; new ones become items.
+"""Which items the samples of a log are about: one question is one item under any name; new ones become items.
 
 A question is its text, the passage before it and the set of its options. An id is a name for it: where the item of that
 name asks something else, the question is another item. Where the same question comes twice from one model, under another
@@ -152,7 +152,7 @@ def _runs(samples: Sequence[Sample]) -> int:
 
 
 def keep_new(folder: Path, found: Matched) -> None:
-    """Write the new questions of a log as a file of their own, behind those of earlier logs."""
+    """Write the new questions of a log as a file of their own, after those of earlier logs."""
     text = "".join(json.dumps(row) + "\n" for row in found.new)
     number = len(list(folder.glob("*.jsonl"))) + 1
     folder.mkdir(parents=True, exist_ok=True)

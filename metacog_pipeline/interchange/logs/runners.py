@@ -87,7 +87,7 @@ def _result(
 # --- OpenAI Evals -----------------------------------------------------------------------------------------------------
 @dataclass(slots=True)
 class _Asked:
-    """The events of one question: what was asked and said first (a judge is asked later), and how it was scored."""
+    """The events of one question: what was asked and replied first (a judge is asked later), and how it was scored."""
 
     sampled: dict[str, Any] = field(default_factory=dict)
     at: Any = None
