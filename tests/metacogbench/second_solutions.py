@@ -15,14 +15,7 @@ from scipy import sparse
 from scipy.optimize import brentq
 from scipy.sparse import csgraph
 
-from metacog_pipeline.benchmarks.metacogbench.generators.chance import (
-    _boat_answer,
-    _fleet,
-    _price_next,
-    _prices,
-    _quay_answer,
-    _rates,
-)
+from metacog_pipeline.benchmarks.metacogbench.generators.chance import _fleet, _price_next, _rates
 
 
 def _label(a, b):
@@ -330,7 +323,10 @@ def fixed_point(p):
     low = float(brentq(rise, p["each"], high, xtol=1e-13))
     step = 1e-5
     slope = (_price_next(p, low + step) - _price_next(p, low - step)) / (2 * step)
-    weeks = next(w for w, (a, b) in enumerate(itertools.pairwise(_prices(p, 40)), 1) if abs(b - a) < 0.01)
+    prices = [p["start"]]
+    while len(prices) < 40:
+        prices.append(_price_next(p, prices[-1]))
+    weeks = next(w for w, (a, b) in enumerate(itertools.pairwise(prices), 1) if abs(b - a) < 0.01)
     return (low, p["most"] - p["per_euro"] * low, weeks, slope)
 
 
@@ -352,7 +348,8 @@ def markov_stationary(p):
         month += 1
         months += month * sum(away[i] * rates[i][2] for i in range(2))
         away = [sum(away[i] * rates[i][j] for i in range(2)) for j in range(2)]
-    return _boat_answer(boats, rates, months)
+    moving = sum(n * (1 - rates[i][i]) for i, n in enumerate(boats))
+    return round(boats[0]), round(boats[1]), moving, months
 
 
 def absorbing_chain(p):
@@ -437,7 +434,11 @@ def mixed_equilibrium(p):
     rows, columns = (smuggle, 1 - smuggle), (search, 1 - search)
     cells = itertools.product(range(2), repeat=2)
     mean = sum((rows[i] * columns[j] * inspector[i][j] for i, j in cells), Fraction(0))
-    return _quay_answer(search, smuggle, mean, later)
+    return (
+        *(float(100 * each) for each in (search, smuggle, search * smuggle)),
+        float(mean),
+        float(100 * later),
+    )
 
 
 def voting_rules(p):

@@ -77,7 +77,7 @@ def test_shortcuts_and_random_replies_do_not_pass(name):
     for seed in (20, 101):
         params, item = make(STRUCTURES[name], seed)
         naive = STRUCTURES[name].naive(params)
-        assert len(naive) >= 2 and not [reply for reply in naive if passes(item.fields, reply)]
+        assert not [reply for reply in naive if passes(item.fields, reply)]
         mean, passed = random_score(item.fields, random.Random(seed), 400)
         assert mean < 0.6 and passed < 0.16
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 from metacog_pipeline.benchmarks.metacogbench.generators.engine import NAMES, Answer, Params, Structure
 
@@ -45,21 +43,6 @@ def _price_solve(p: Params) -> Answer | None:
     return (prices[-1], guests, settled, factor)
 
 
-def _prices(p: Params, weeks: int) -> list[float]:
-    prices = [float(p["start"])]
-    while len(prices) < weeks:
-        prices.append(_price_next(p, prices[-1]))
-    return prices
-
-
-def _price_naive(p: Params) -> list[Answer]:
-    first, second, third = _prices(p, 3)
-    guesses = (
-        (second, 1, 1.0), (third, 2, 0.5), (first + 4 * (second - first), 4, 0.5), ((first + second) / 2, 3, 0.25),
-    )  # fmt: skip
-    return [(price, p["most"] - p["per_euro"] * price, weeks, share) for price, weeks, share in guesses]
-
-
 # --- clubs that share members
 
 
@@ -89,21 +72,6 @@ def _club_solve(p: Params) -> Answer | None:
         two - 3 * three + 6 * four,
         shared["01"] - shared["012"] - shared["013"] + shared["0123"],
     )
-
-
-def _club_naive(p: Params) -> list[Answer]:
-    total, shared, (_, one, two, three, _) = _club_known(p)
-    both = shared["01"]
-    return [
-        (max(0, total - one), one, two, both),
-        (max(0, total - one + two), one - two, two - three, both - shared["0123"]),
-        (
-            max(0, total - one + two - three),
-            one - 2 * two,
-            two - 3 * three,
-            both - shared["012"] - shared["013"],
-        ),
-    ]
 
 
 def _club_told(p: Params) -> Params:
@@ -149,12 +117,6 @@ def _fleet(p: Params) -> tuple[int, list[Fraction]]:
     return p["scale"] * math.lcm(*(s.denominator for s in shares)), shares
 
 
-def _boat_answer(boats: Sequence[Any], rates: list[list[Any]], back: Any) -> Answer:
-    """Return boats of two harbours, boats that move in a month, and months until a boat is back at the third."""
-    moving = sum(n * (1 - rates[i][i]) for i, n in enumerate(boats))
-    return (round(boats[0]), round(boats[1]), float(moving), float(back))
-
-
 def _boat_solve(p: Params) -> Answer | None:
     fleet, shares = _fleet(p)
     numbers = [int(fleet * s) for s in shares]
@@ -162,17 +124,9 @@ def _boat_solve(p: Params) -> Answer | None:
         return None
     if max(abs(n - fleet / 3) for n in numbers) < fleet / 12:
         return None
-    return _boat_answer(numbers, _rates(p), 1 / shares[2])
-
-
-def _boat_naive(p: Params) -> list[Answer]:
-    fleet, rates = _fleet(p)[0], [[float(x) for x in row] for row in _rates(p)]
-    guesses = (
-        [fleet / 3] * 3,
-        [fleet * rates[p["names"].index(p["start"])][j] for j in range(3)],
-        [fleet * sum(rates[i][j] for i in range(3)) / 3 for j in range(3)],
-    )
-    return [_boat_answer(boats, rates, 1 / (1 - rates[2][2])) for boats in guesses]
+    rates = _rates(p)
+    moving = sum(n * (1 - rates[i][i]) for i, n in enumerate(numbers))
+    return (numbers[0], numbers[1], float(moving), float(1 / shares[2]))
 
 
 def _boat_told(p: Params) -> Params:
@@ -215,27 +169,6 @@ def _lost_solve(p: Params) -> Answer | None:
     return (float(walks[start] * p["minutes"]), chance, float(seen), float(walks[other] * p["minutes"]))
 
 
-def _lost_naive(p: Params) -> list[Answer]:
-    def steps(start: str) -> int:
-        distance, queue = {start: 0}, [start]
-        for here in queue:
-            for to in p["ways"].get(here, []):
-                if to not in distance:
-                    distance[to] = distance[here] + 1
-                    queue.append(to)
-        return min(distance[exit_] for exit_ in p["exits"])
-
-    shortest, other = steps(p["start"]), steps(p["other"])
-    guesses = ((shortest, other, 50.0, 1.0), (5, 5, 50.0, 1.0), (2 * shortest, 2 * other, 100.0, 0.5))
-    return [
-        (float(p["minutes"] * a), share, visits, float(p["minutes"] * b)) for a, b, share, visits in guesses
-    ]
-
-
-def _lost_told(p: Params) -> Params:
-    return {"squares": list(p["ways"].items())}
-
-
 # --- offers that do not come back
 
 
@@ -261,21 +194,6 @@ def _sale_solve(p: Params) -> Answer | None:
     if sold in (0, 1) or len({sum(o > w for o in p["offers"]) for w in waits}) < 3:
         return None
     return (float(worth), float(waits[-1]), float(100 * sold), float(weeks))
-
-
-def _sale_naive(p: Params) -> list[Answer]:
-    mean = sum(o * c for o, c in zip(p["offers"], p["chances"], strict=True)) / 100
-    top = p["chances"][-1]
-    above = sum(c for o, c in zip(p["offers"], p["chances"], strict=True) if o >= mean)
-    return [
-        (mean, mean, above, 100 / above),
-        (float(p["offers"][-1]), mean - p["fee"], top, 100 / top),
-        (p["offers"][-1] - 1.5 * p["fee"], float(p["offers"][2]), top + p["chances"][2], 2.0),
-    ]
-
-
-def _sale_told(p: Params) -> Params:
-    return {"kinds": list(zip(p["offers"], p["chances"], strict=True))}
 
 
 # --- taking matches
@@ -341,12 +259,6 @@ def _quay_draw(rng: random.Random) -> Params:
     }  # fmt: skip
 
 
-def _quay_answer(search: Fraction, smuggle: Fraction, mean: Fraction, later: Fraction) -> Answer:
-    """Return in percent the chances of a search, of smuggling and of both, what a day brings, and a search later on."""
-    chances = (100 * search, 100 * smuggle, 100 * search * smuggle)
-    return (*map(float, chances), float(mean), float(100 * later))
-
-
 def _quay_solve(p: Params) -> Answer | None:
     """Solve for the chances that leave the other side indifferent."""
     search, later = (Fraction(p["gain"] - p["honest"], p["gain"] + p[fine]) for fine in ("fine", "new_fine"))
@@ -354,18 +266,8 @@ def _quay_solve(p: Params) -> Answer | None:
     rare = search - later < Fraction(3, 100) or smuggle < Fraction(6, 100)
     if not 0 < search < 1 or not 0 < smuggle < 1 or rare:
         return None
-    return _quay_answer(search, smuggle, -smuggle * p["loss"], later)
-
-
-def _quay_naive(p: Params) -> list[Answer]:
-    odds = 100 * p["gain"] / (p["gain"] + p["fine"])
-    pay = 100 * p["wage"] / p["bounty"]
-    fined = 100 * p["gain"] / (p["gain"] + p["new_fine"])
-    return [
-        (100.0, 0.0, 0.0, -float(p["wage"]), 100.0),
-        (50.0, 50.0, 25.0, 0.0, 50.0),
-        (odds, pay, odds * pay / 100, 0.0, fined),
-    ]
+    percent = (100 * search, 100 * smuggle, 100 * search * smuggle)
+    return (*map(float, percent), float(-smuggle * p["loss"]), float(100 * later))
 
 
 # --- a village votes
@@ -401,24 +303,19 @@ def _vote_solve(p: Params) -> Answer | None:
     return (ranked[0], second_round, best[0], beats_all, min(map(abs, margins.values())))
 
 
-def _vote_naive(p: Params) -> list[Answer]:
-    first = _firsts(p)
-    ranked = sorted(p["names"], key=lambda name: -first[name])
-    leads = (*ranked[:2], *max(p["groups"])[1][:2])
-    return [(lead, lead, lead, lead, first[ranked[0]] - first[ranked[1]]) for lead in leads]
-
-
-def _vote_told(p: Params) -> Params:
-    return {"ballots": p["groups"], "names_or_nobody": [*p["names"], "nobody"]}
-
-
 CHANCE = (
-    Structure("fixed_point", _price_draw, _price_solve, _price_naive),
-    Structure("inclusion_exclusion", _club_draw, _club_solve, _club_naive, _club_told),
-    Structure("markov_stationary", _boat_draw, _boat_solve, _boat_naive, _boat_told),
-    Structure("absorbing_chain", _lost_draw, _lost_solve, _lost_naive, _lost_told),
-    Structure("optimal_stopping", _sale_draw, _sale_solve, _sale_naive, _sale_told),
-    Structure("take_away_game", _tin_draw, _tin_solve, _tin_naive, _tin_told),
-    Structure("mixed_equilibrium", _quay_draw, _quay_solve, _quay_naive),
-    Structure("voting_rules", _vote_draw, _vote_solve, _vote_naive, _vote_told),
-)
+    Structure("fixed_point", _price_draw, _price_solve),
+    Structure("inclusion_exclusion", _club_draw, _club_solve, _club_told),
+    Structure("markov_stationary", _boat_draw, _boat_solve, _boat_told),
+    Structure("absorbing_chain", _lost_draw, _lost_solve, lambda p: {"squares": list(p["ways"].items())}),
+    Structure(
+        "optimal_stopping", _sale_draw, _sale_solve,
+        lambda p: {"kinds": list(zip(p["offers"], p["chances"], strict=True))},
+    ),
+    Structure("take_away_game", _tin_draw, _tin_solve, _tin_told, _tin_naive),
+    Structure("mixed_equilibrium", _quay_draw, _quay_solve),
+    Structure(
+        "voting_rules", _vote_draw, _vote_solve,
+        lambda p: {"ballots": p["groups"], "names_or_nobody": [*p["names"], "nobody"]},
+    ),
+)  # fmt: skip

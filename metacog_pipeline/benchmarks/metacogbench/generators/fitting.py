@@ -357,13 +357,6 @@ def _shelf_solve(p: Params) -> Answer | None:
     return (least, ways, mutual, _stored(left, [c for c in clashes if p["gone"] not in c])[0])
 
 
-def _shelf_naive(p: Params) -> list[Answer]:
-    mutual = _largest_clash(p)
-    degree = max(sum(name in c for c in p["clashes"]) for name in p["names"])
-    more = mutual + 1
-    return [(mutual, 1, mutual, mutual - 1), (degree + 1, 1, degree, degree), (more, 1, more, more)]
-
-
 def _shelf_told(p: Params) -> Params:
     names = sorted(p["names"])
     clashing = {n: sorted(o for c in p["clashes"] if n in c for o in c if o != n) for n in names}
@@ -371,19 +364,19 @@ def _shelf_told(p: Params) -> Params:
 
 
 FITTING = (
-    Structure("bin_packing", _lorry_draw, _lorry_solve, _lorry_naive),
-    Structure("knapsack", _kit_draw, _kit_solve, _kit_naive, lambda p: {"names": [t[0] for t in p["things"]]}),
+    Structure("bin_packing", _lorry_draw, _lorry_solve, naive=_lorry_naive),
+    Structure("knapsack", _kit_draw, _kit_solve, lambda p: {"names": [t[0] for t in p["things"]]}, _kit_naive),
     Structure(
-        "fault_tolerant_cover", _aid_draw, _aid_solve, _aid_naive, lambda p: {"names": [a[0] for a in p["people"]]}
+        "fault_tolerant_cover", _aid_draw, _aid_solve, lambda p: {"names": [a[0] for a in p["people"]]}, _aid_naive
     ),
-    Structure("interval_scheduling", _room_draw, _room_solve, _room_naive, _room_told),
+    Structure("interval_scheduling", _room_draw, _room_solve, _room_told, _room_naive),
     Structure(
-        "matching", _tutor_draw, _tutor_solve, _tutor_naive,
-        lambda p: {"pairs": [f"{tutor}-{pupil}" for tutor, many in p["tutors"] for pupil in many]},
+        "matching", _tutor_draw, _tutor_solve,
+        lambda p: {"pairs": [f"{tutor}-{pupil}" for tutor, many in p["tutors"] for pupil in many]}, _tutor_naive,
     ),
     Structure(
-        "stable_matching", _craft_draw, _craft_solve, _craft_naive,
-        lambda p: {"pairs": [f"{name}-{craft}" for name, wishes in p["young"] for craft in wishes]},
+        "stable_matching", _craft_draw, _craft_solve,
+        lambda p: {"pairs": [f"{name}-{craft}" for name, wishes in p["young"] for craft in wishes]}, _craft_naive,
     ),
-    Structure("colouring", _shelf_draw, _shelf_solve, _shelf_naive, _shelf_told),
+    Structure("colouring", _shelf_draw, _shelf_solve, _shelf_told),
 )  # fmt: skip

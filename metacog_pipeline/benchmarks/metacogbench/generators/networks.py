@@ -196,17 +196,6 @@ def _hall_solve(p: Params) -> Answer | None:
     return (total, cut, more, less)
 
 
-def _hall_naive(p: Params) -> list[Answer]:
-    links = p["links"]
-    wide, shut = links[p["wide"]][2], links[p["shut"]][2]
-    replies: list[Answer] = []
-    for place, name in enumerate((p["start"], p["end"])):
-        side = [link for link in links if link[place] == name]
-        total = _total(side)
-        replies.append((total, [f"{a}-{b}" for a, b, _ in side], total + p["more"], total - shut))
-    return [*replies, (wide, [f"{a}-{b}" for a, b, _ in links[:3]], None, None)]
-
-
 def _hall_told(p: Params) -> Params:
     doors = [f"{a}-{b}" for a, b, _ in p["links"]]
     return {"wide_door": p["links"][p["wide"]], "shut_door": p["links"][p["shut"]], "doors": doors}
@@ -235,12 +224,6 @@ def _plough_solve(p: Params) -> Answer | None:
     if len(odd) < 4 or ends[0][0] == ends[1][0] or ends[0][0] == 0 or ends[0][1] == start:
         return None
     return (total + extra, extra, total + ends[0][0], ends[0][1])
-
-
-def _plough_naive(p: Params) -> list[Answer]:
-    total, last = _total(p["links"]), p["links"][-1][1]
-    back = _distances(p["links"], last)[p["start"]]
-    return [(total, 0, total, p["start"]), (2 * total, total, total, last), (total + back, back, total, last)]
 
 
 # --- a barn: jobs that wait for each other ----------------------------------------------------------------------------
@@ -287,18 +270,6 @@ def _barn_solve(p: Params) -> Answer | None:
     return (total, tight, slack, after)
 
 
-def _barn_naive(p: Params) -> list[Answer]:
-    hours = {job: h for job, h, _ in p["jobs"]}
-    total = sum(hours.values())
-    longest, jobs = max(_chains(p), key=lambda found: len(found[1]))
-    big = sorted(hours, key=lambda job: -hours[job])[: len(jobs)]
-    return [
-        (total, p["order"], 0, total + p["delay"]),
-        (longest, jobs, 0, longest + p["delay"]),
-        (longest, big, hours[_barn_asked(p)[0]], longest),
-    ]
-
-
 def _barn_told(p: Params) -> Params:
     picked, delayed = _barn_asked(p)
     after = [f"only after {joined(needs)}" if needs else "can begin at once" for *_, needs in p["jobs"]]
@@ -307,11 +278,11 @@ def _barn_told(p: Params) -> Params:
 
 
 NETWORKS = (
-    Structure("spanning_tree", _trench_draw, _trench_solve, _trench_naive, _trench_told),
+    Structure("spanning_tree", _trench_draw, _trench_solve, _trench_told, _trench_naive),
     Structure(
-        "shortest_path", _hut_draw, _hut_solve, _hut_naive, lambda p: {"shut": _shut(p, _routes(p)[0][1])}
+        "shortest_path", _hut_draw, _hut_solve, lambda p: {"shut": _shut(p, _routes(p)[0][1])}, _hut_naive
     ),
-    Structure("max_flow", _hall_draw, _hall_solve, _hall_naive, _hall_told),
-    Structure("postman", _plough_draw, _plough_solve, _plough_naive),
-    Structure("critical_path", _barn_draw, _barn_solve, _barn_naive, _barn_told),
+    Structure("max_flow", _hall_draw, _hall_solve, _hall_told),
+    Structure("postman", _plough_draw, _plough_solve),
+    Structure("critical_path", _barn_draw, _barn_solve, _barn_told),
 )
