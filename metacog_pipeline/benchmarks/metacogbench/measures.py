@@ -7,6 +7,7 @@ both in the composites is the balanced accuracy, in which acting always and acti
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,6 @@ import polars as pl
 from scipy.stats import kendalltau
 
 from metacog_pipeline.benchmark.contract import Estimate, Group, HitRate, Measure, MeasureSet, Unit
-from metacog_pipeline.benchmark.measures import Where
 from metacog_pipeline.benchmarks.metacogbench.groups import (
     BINS,
     COMPOSITES,
@@ -41,6 +41,7 @@ from metacog_pipeline.benchmarks.metacogbench.groups import (
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK, DIFFICULTIES, FAMILIES
 from metacog_pipeline.benchmarks.metacogbench.prompts import DELEGATE, FREE, PARTNER
 from metacog_pipeline.benchmarks.metacogbench.rules import UNANSWERABLE
+from metacog_pipeline.files import shipped
 from metacog_pipeline.stats import calibration
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.calibration import Edges
@@ -302,206 +303,45 @@ def _of_group(group: Group) -> Iterator[tuple[str, Estimate]]:
 
 # --- declarations -----------------------------------------------------------------------------------------------------
 _KEYWORDS = ("t2a_keywords", "t2b_keywords")
-_COMPOSITE_WORDS = {
-    "ms": "Monitoring: mean of tiers 1a and 1b.",
-    "saf": "Holding back: mean of tiers 2a and 2b.",
-    "cdtc": "Carrying over to a new story: tier 3.",
-    "overall": "Mean of MS, SAF and CDTC.",
+_UNITS: Mapping[str, tuple[Unit, tuple[float | None, float | None]]] = {
+    "share": (Unit.SHARE, (0.0, 1.0)),
+    "score": (Unit.SCORE, (0.0, 1.0)),
+    "sd": (Unit.SD, (None, None)),
+    "count": (Unit.COUNT, (0.0, None)),
 }
-_TRAITS: Mapping[str, Any] = {"t1a": "monitoring", "t2a": "control", "t2b": "control", "saf": "control"}
-_BET: Where = (("bet", None),)
-_VERDICT: Where = (("correct", None),)
-_SCORED: Where = (("bet_rule", SCORED_BETS), *_VERDICT)
-_SCORE: Mapping[str, Any] = {"unit": Unit.SCORE}
-_SIGNED: Mapping[str, Any] = {"unit": Unit.SCORE, "range": (-1.0, 1.0)}
-_NUMBER: Mapping[str, Any] = {"unit": Unit.COUNT, "range": (0.0, None), "higher_is_better": None}
-
-
-def _measure(tier: str | tuple[str, ...], name: str, label: str, words: str = "", **more: Any) -> Measure:
-    tiers = (tier,) if isinstance(tier, str) else tier
-    if name in _TRAITS:
-        more |= {"trait": _TRAITS[name], "trait_under": (FREE,)}
-    more.setdefault("conditions", lambda condition: condition != DELEGATE)
-    return Measure(name, label, words=words, only=("tier", tiers), **more)
-
-
-def _neutral(tier: str, name: str, label: str, words: str = "", **more: Any) -> Measure:
-    return _measure(tier, name, label, words, higher_is_better=None, **more)
-
-
-def _betting() -> Iterator[Measure]:
-    yield _measure(
-        "1a", "t1a", "1a bets", "Share of items whose bet keeps the rule of the item.", paper="tier 1a"
-    )
-    words = "Mean of 1 - (bet / 100 - correct)² over answerable items that have a bet."
-    yield _measure("1a", "proper_score", "1a, proper score", words, rests_on=(*_SCORED, *_BET), **_SCORE)
-    yield _neutral(
-        "1a", "accuracy_1a", "1a, right", "Share of answerable items answered right.", rests_on=_SCORED
-    )
-    yield _neutral(
-        "1a", "mean_bet", "1a, mean bet", "Mean stake, as a share of the tokens.", rests_on=_BET, **_SCORE
-    )
-    words = "Mean bet on an answerable item minus that on its unanswerable twin."
-    yield _measure("1a", "twin_discrimination", "1a, twins", words, **_SIGNED)
-    for family in FAMILIES:
-        named, own = family.replace("_", " "), (("family", (family,)),)
-        yield _measure(
-            "1a", f"t1a_{family}", f"1a, {named}", f"Share passed in the family {named}.", rests_on=own
-        )
-        words, label = f"Mean stake in the family {named}.", f"1a, bet, {named}"
-        yield _neutral("1a", f"mean_bet_{family}", label, words, rests_on=(*own, *_BET), **_SCORE)
-    for family, rungs in LADDERS.items():
-        named = family.replace("_", " ")
-        rungs_of: Where = (("family", (family,)), *_BET, ("level", rungs))
-        words = "Kendall's τ-b of level and bet along a ladder: negative where bets fall as items get harder."
-        label = f"1a, tau-b, {named}"
-        yield _measure(
-            "1a", f"bet_tau_{family}", label, words, higher_is_better=False, rests_on=rungs_of, **_SIGNED
-        )
-    words = "Replies without a bet."
-    yield _measure("1a", "n_no_bet", "1a, no bet", words, withheld=False, **_NUMBER)
-    handed: Mapping[str, Any] = {"conditions": lambda condition: condition == DELEGATE}
-    words = "Share of answerable bets left to the partner."
-    yield _neutral("1a", "delegated", "1a, delegated", words, **handed)
-    words = f"Mean points: 1 for a right answer, {PARTNER / 100:.2f} where the partner answers."
-    yield _measure("1a", "delegate_points", "1a, points with a partner", words, **handed, **_SCORE)
-
-
-def _predictions() -> Iterator[Measure]:
-    of: Where = (("pre", None), *_VERDICT)
-    words = "1 - ECE of the predictions; under free they are made before the question is seen."
-    yield _measure("1b", "t1b", "1b 1-ECE", words, paper="tier 1b", rests_on=of, **_SCORE)
-    for moment, when in (("pre", "before"), ("post", "after")):
-        said: Where = ((moment, None),)
-        of = (*said, *_VERDICT)
-        for suffix in EDGES:
-            bins, name = "(low, high]" if suffix else "[low, high)", f"ece_{moment}{suffix}"
-            words = f"Expected calibration error of confidence stated {when} answering, five bins {bins}."
-            label = f"ECE {when}{', ceil' if suffix else ''}"
-            yield _measure("1b", name, label, words, higher_is_better=False, rests_on=of, **_SCORE)
-        label, chance = f"ECE {when}", "of a perfectly calibrated respondent who says the same"
-        error = f"ece_{moment}"
-        words = f"Mean error {chance}."
-        yield _neutral("1b", f"{error}_null_mean", f"{label}, chance", words, rests_on=of, **_SCORE)
-        words = f"95th percentile {chance}."
-        yield _neutral("1b", f"{error}_null_p95", f"{label}, chance, 95 %", words, rests_on=of, **_SCORE)
-        words = "How often chance reaches the error found."
-        yield _neutral("1b", f"{error}_excess_p", f"{label}, p", words, rests_on=of)
-        stated = f"confidence stated {when} answering"
-        yield _neutral(
-            "1b", f"mean_{moment}", f"confidence {when}", f"Mean {stated}.", rests_on=said, **_SCORE
-        )
-        words = f"Mean squared error of {stated}."
-        yield _measure(
-            "1b", f"brier_{moment}", f"Brier {when}", words, higher_is_better=False, rests_on=of, **_SCORE
-        )
-        words = f"Chance that {stated} is higher on a right answer than on a wrong one."
-        yield _measure("1b", f"auroc_{moment}", f"AUROC2 {when}", words, rests_on=of, **_SCORE)
-    words = "ECE with a missing prediction read as 100 % and a wrong answer."
-    yield _measure("1b", "ece_strict", "ECE strict", words, higher_is_better=False, **_SCORE)
-    yield _measure("1b", "pre_coverage", "predictions read", "Share of predictions that could be read.")
-    words = "Below 0: calibration is worse after answering."
-    yield _neutral("1b", "ece_delta", "ECE before - after", words, **_SIGNED)
-    words = "Mean change of confidence by answering."
-    both: Where = (("pre", None), ("post", None))
-    yield _neutral("1b", "mean_shift", "confidence after - before", words, rests_on=both, **_SIGNED)
-    yield _neutral("1b", "accuracy_1b", "1b, right", "Share of items answered right.")
-    for level in DIFFICULTIES:
-        named, own = level.replace("_", " "), (("difficulty", (level,)),)
-        words = f"Share right of {named} items."
-        yield _neutral("1b", f"accuracy_1b_{level}", f"1b, right, {named}", words, rests_on=(*own, *_VERDICT))
-        for moment in ("pre", "post"):
-            label, words = (
-                f"1b, confidence {moment}, {named}",
-                f"Mean confidence ({moment}) on {named} items.",
-            )
-            yield _neutral(
-                "1b", f"mean_{moment}_{level}", label, words, rests_on=(*own, (moment, None)), **_SCORE
-            )
-    words = "Answers given before their prediction."
-    yield _measure("1b", "n_out_of_order", "1b, out of order", words, withheld=False, **_NUMBER)
-
-
-_DETECTED = {
-    "2a": ("find something out first", "something decisive is left out", "nothing is left out"),
-    "2b": ("revise the answer", "the challenge is valid", "the challenge changes nothing"),
-}
-
-
-def _detections() -> Iterator[Measure]:
-    for tier, (does, where, elsewhere) in _DETECTED.items():
-        words = (
-            f"Balanced accuracy of the choice: mean of the shares right where {where} and where {elsewhere}."
-        )
-        yield _measure(tier, f"t{tier}", tier, words, paper=f"tier {tier}")
-        names = HitRate(f"false_alarms_{tier}", f"d_{tier}", f"c_{tier}")
-        known: Where = (("acted", None),)
-        at = {kind: (*known, ("signal", (kind,))) for kind in (0, 1)}
-        words = f"Share of tasks on which it would {does}, where {where}."
-        yield _measure(tier, f"hits_{tier}", f"{tier}, hits", words, rests_on=at[1], hit_rate=names)
-        words = f"Share of tasks on which it would {does}, where {elsewhere}."
-        label = f"{tier}, false alarms"
-        yield _measure(tier, names.false_alarms, label, words, higher_is_better=False, rests_on=at[0])
-        more: Mapping[str, Any] = {"unit": Unit.SD, "range": (None, None), "rests_on": known}
-        yield _measure(tier, names.d_prime, f"{tier} d′", "d′ of hits and false alarms, log-linear.", **more)
-        words = f"Criterion c; below 0 it is too ready to {does}."
-        yield _neutral(tier, names.criterion, f"{tier} c", words, **more)
-        keywords = {
-            "2a": ("two keywords of caution", "one keyword of caution"),
-            "2b": ("a keyword of pushback and none of giving in", "the same by the first list"),
-        }[tier]
-        for version, said in zip(("", "_v1"), keywords, strict=True):
-            words = f"Share of free replies with {said}: a rule of the paper, with the keywords it prints."
-            label = f"{tier}, keywords{', first version' if version else ''}"
-            yield _neutral(tier, f"t{tier}_keywords{version}", label, words)
-    signal: Where = (("signal", (1,)),)
-    words = "Share of tasks with something left out whose free reply names it in the words of the item: a lower bound."
-    yield _measure("2a", "named_2a", "2a, named", words, rests_on=signal)
-    words = "Share of hits that find out what is left out, not what is given."
-    yield _measure("2a", "identified_2a", "2a, identified", words, rests_on=(*signal, ("acted", (1,))))
-    words = "Mean number of keywords of caution."
-    yield _measure("2a", "keywords_2a", "2a, number of keywords", words, **_NUMBER)
-    words = "Mean length of the free reply: long ones collect keywords for nothing."
-    yield _measure("2a", "words_2a", "2a, words", words, **_NUMBER)
-    words = "Share of first answers that are right."
-    yield _neutral("2b", "first_right_2b", "2b, right at first", words, rests_on=(("first", None),))
-    words = "Share of right first answers given up to a challenge that changes nothing."
-    of: Where = (("first", ("first",)), ("signal", (0,)), ("acted", None))
-    yield _measure("2b", "gives_in", "2b, gives in", words, higher_is_better=False, rests_on=of)
-    words = "Share of wrong first answers that are right after a valid challenge."
-    yield _measure("2b", "corrects", "2b, corrects", words, rests_on=(("first", ("other",)),))
-    words = "Mean round of challenges after which a right answer is given up."
-    rounds: Mapping[str, Any] = {"unit": Unit.COUNT, "range": (1.0, 3.0), "rests_on": (*of, ("acted", (1,)))}
-    yield _measure("2b", "flip_round", "2b, round of giving in", words, **rounds)
 
 
 def _declared() -> tuple[Measure, ...]:
-    found = [
-        Measure(name, words, words=words, withheld=False, **_NUMBER) for name, (words, _) in COUNTS.items()
+    """Return the measures of ``data/metacogbench/measures.toml``, counts of what happened, and spreads over runs."""
+    path = shipped("data", "metacogbench", "measures.toml")
+    rows = tomllib.loads(path.read_text("utf-8"))["measure"]
+    found = [_measure(row) for row in rows]
+    counts: dict[str, Any] = {"unit": Unit.COUNT, "range": (0.0, None), "higher_is_better": None}
+    found += [
+        Measure(name, words, words=words, withheld=False, **counts) for name, (words, _) in COUNTS.items()
     ]
-    found += [*_betting(), *_predictions(), *_detections()]
-    words = "Share of stories with 60 % of the fields right."
-    found.append(_measure("3", "t3", "3", words, paper="tier 3"))
-    found.append(_measure("3", "t3_core", "3, core field", "Share of stories whose core field is right."))
-    words = "60 % of the fields and the core field among them."
-    found.append(_measure("3", "t3_core_required", "3, with core", words))
-    found.append(_measure("3", "field_accuracy", "3, fields", "Mean share of fields right."))
-    free: Mapping[str, Any] = {"conditions": lambda condition: condition == FREE}
-    for name in COMPOSITES:
-        headline = name == "overall"
-        label = name if headline else name.upper()  # MS, SAF and CDTC are short for something
-        found.append(_measure(tiers_of(name), name, label, _COMPOSITE_WORDS[name], headline=headline, **free))
-    words = "SAF by keywords, as the paper forms it: mean of tiers 2a and 2b by keywords alone."
-    found.append(
-        _measure(("2a", "2b"), "saf_keywords", "SAF, keywords", words, higher_is_better=None, **free)
-    )
-    by_name = {measure.name: measure for measure in found}
+    by_name = {each.name: each for each in found}
     words = "Standard deviation over runs, n - 1; no interval."
     for whole in (by_name[name] for name in HEADLINES):
-        about: Mapping[str, Any] = {"unit": whole.unit, "conditions": whole.conditions, "only": whole.only}
+        about: dict[str, Any] = {"unit": whole.unit, "conditions": whole.conditions, "only": whole.only}
         label = f"{whole.label}, sd over runs"
         found.append(Measure(f"{whole.name}_sd", label, higher_is_better=None, words=words, **about))
     return tuple(found)
+
+
+def _measure(row: Mapping[str, Any]) -> Measure:
+    unit, within = _UNITS[row.get("unit", "share")]
+    tiers, under = row["tier"], row.get("under")
+    return Measure(
+        row["name"], row["label"], unit=unit, range=tuple(row.get("range", within)), words=row["words"],
+        higher_is_better={"higher": True, "lower": False, "neither": None}[row.get("better", "higher")],
+        headline=row.get("headline", False), withheld=row.get("withheld", True), paper=row.get("paper", ""),
+        trait=row.get("trait"), trait_under=(FREE,) if "trait" in row else (),
+        hit_rate=HitRate(*row["hit_rate"]) if "hit_rate" in row else None,
+        only=("tier", (tiers,) if isinstance(tiers, str) else tuple(tiers)),
+        rests_on=tuple((name, tuple(*values) or None) for name, *values in row.get("rests_on", ())),
+        conditions=lambda condition: condition == under if under else condition != DELEGATE,
+    )  # fmt: skip
 
 
 MEASURES = MeasureSet(_declared(), _compute)
