@@ -13,7 +13,6 @@ from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmark.contract import Call, Context, Scored
 from metacog_pipeline.benchmarks.metacogbench import MetaCogBench, groups
 from metacog_pipeline.benchmarks.metacogbench.items import Item
-from metacog_pipeline.benchmarks.metacogbench.judging import with_judgements
 from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, applicable, ask_item, scored_step
 from metacog_pipeline.benchmarks.metacogbench.read import Scored as Read
 from metacog_pipeline.benchmarks.metacogbench.read import score as score_calls
@@ -77,16 +76,9 @@ def score(
 pool = partial(score, by_run=False)
 
 
-def compare(
-    responses: pl.DataFrame, *, seed: int, n_boot: int = 10_000, judgements: pl.DataFrame | None = None
-) -> pl.DataFrame:
+def compare(responses: pl.DataFrame, *, seed: int, n_boot: int = 10_000) -> pl.DataFrame:
     """Return the comparisons of all groups."""
     bench = bound(seed)
-    if judgements is not None:
-        parts = responses.partition_by("model", "run", maintain_order=True)
-        said = [judgements.filter(model=part["model"][0], run=part["run"][0]) for part in parts]
-        derived = [with_judgements(part, own) for part, own in zip(parts, said, strict=True)]
-        responses = pl.concat(derived, how="diagonal_relaxed")
     with drawing(n_boot):
         return comparisons(bench, groups_of(bench, responses, by_run=False))
 

@@ -32,7 +32,6 @@ from metacog_pipeline.benchmarks.metacogbench.groups import (
     tier_groups,
     tiers_of,
 )
-from metacog_pipeline.benchmarks.metacogbench.judging import judge_shifts
 from metacog_pipeline.benchmarks.metacogbench.measures import HEADLINES, points
 from metacog_pipeline.benchmarks.metacogbench.prompts import (
     DELEGATE,
@@ -280,18 +279,6 @@ def _delegation(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]
                 yield _difference(base, mean(first, own), mean(side, other))
 
 
-# --- judges -----------------------------------------------------------------------------------------------------------
-def _judges(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
-    return judge_shifts(groups, _of_sums)
-
-
-def _of_sums(row: Comparison, value: float, draws: Floats, moved: Floats) -> Comparison:
-    """Return the row of a difference that is the sum of what it is on each item, ``moved``."""
-    judge = RunEstimate(np.array([value]), draws, len(moved), parts=moved[:, None, None])
-    rules = RunEstimate(np.zeros(1), None, len(moved), parts=np.zeros((len(moved), 1, 1)))
-    return tested(row, [(judge, rules)], value, draws, lambda swapped: (1 - 2.0 * swapped) @ moved)
-
-
 _WHERE = ("dataset", "source", "family", "measure")
 CONTRASTS = (
     Contrast(
@@ -315,10 +302,6 @@ CONTRASTS = (
         "rank", _ranks, correction=None, version="2",
         words="Rank of a model by a tier or composite, with the central 95 % of its ranks over resampled items.",
     ),
-    Contrast(
-        "judge", _judges, within=(*_WHERE, "condition", "a"), by_model=True, version="3",
-        words="Share passed by a judge minus share passed by the headline rule, over the same tasks of a model.",
-    ),
 )  # fmt: skip
 QUESTIONS = (
     Question("Does one model monitor and hold back better than another?", ("models_paired", "overall")),
@@ -335,5 +318,4 @@ QUESTIONS = (
     Question(
         "Does a model gain by leaving to a partner what it does not know?", ("delegation", "delegate_points")
     ),
-    Question("Does a judge pass other replies than the rules do?", ("judge", "t2a")),
 )

@@ -11,8 +11,8 @@ import functools
 import math
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -21,9 +21,7 @@ import polars as pl
 from metacog_pipeline.asking.states import source_of
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.benchmark.contract import (
-    Comparison,
     Flag,
-    Group,
     Judging,
     Scored,
     Small,
@@ -355,14 +353,9 @@ RULES: Mapping[str, Mapping[str, str]] = {
 BY_JUDGE = "judge"  # what such a verdict rests on
 #: The verdict of the headline rule; none where it is that of a judge.
 _BY_RULE = pl.when(pl.col("basis").ne_missing(BY_JUDGE)).then(pl.col("passed")).alias("passed")
-#: The measure of a tier that a judge's share of passes is held against.
-SHARES: Mapping[str, str] = {"1a": "t1a", "1b": "accuracy_1b", "2a": "t2a", "2b": "t2b", "3": "t3"}
 NO_JUDGEMENTS = "no judgements"
-JUDGED = "_judged"  # derived column of responses: what each judge said
 _GROUP = ("dataset", "source", "tier", "condition", "judge", "relation")
 _KEY = ("dataset", "condition", "model", "run", "item_id")
-#: From a row, the difference, its resamples and what it is on each item, to the tested row.
-Tested = Callable[[Comparison, float, Floats, Floats], Comparison]
 
 
 @dataclass(slots=True)
@@ -427,17 +420,15 @@ def agreement(benchmark: MetaCogBench, scored: Scored) -> pl.DataFrame:
 
 
 def with_judgements(responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
-    """Return the responses of a model and run with each judge's verdicts, for `judge_shifts`.
-
-    Where words alone do not decide, the first judge of the study's list that is not the model itself does.
-    """
+    """Return the responses of a model and run; where words alone do not decide, the first judge of the study's list that is
+    not the model itself does."""
     if judgements is None:
         return responses
-    deciding = pl.col("verdict").filter(pl.col("verdict").is_not_null(), pl.col("relation") != SELF)
-    said = judgements.group_by("condition", "item_id", maintain_order=True).agg(
-        pl.struct("judge", "verdict", judged_source="source").alias(JUDGED), _decided=deciding.first()
+    deciding = judgements.filter(pl.col("verdict").is_not_null(), pl.col("relation") != SELF)
+    first = deciding.group_by("condition", "item_id", maintain_order=True).agg(
+        _decided=pl.col("verdict").first()
     )
-    joined = responses.join(said, on=["condition", "item_id"], how="left", maintain_order="left")
+    joined = responses.join(first, on=["condition", "item_id"], how="left", maintain_order="left")
     by_judge = (pl.col("status") == NOT_READ) & pl.col("_decided").is_not_null()
     values = {
         "passed": pl.col("_decided"),
@@ -448,32 +439,6 @@ def with_judgements(responses: pl.DataFrame, judgements: pl.DataFrame | None) ->
     return joined.with_columns(
         pl.when(by_judge).then(new).otherwise(pl.col(name)).alias(name) for name, new in values.items()
     ).drop("_decided")
-
-
-def judge_shifts(groups: Sequence[Group], tested: Tested) -> Iterator[Comparison]:
-    """Yield one row per model, condition, judge and tier: share passed by the judge minus that by the headline rule."""
-    frames = [group.frame for group in groups if JUDGED in group.frame.columns]
-    if not frames:
-        return
-    seed = groups[0].benchmark.context.seed
-    kept = ("dataset", "condition", "model", "run", "tier", "item_id", "passed", JUDGED)
-    said = pl.concat([each.with_columns(_BY_RULE).select(kept) for each in frames]).drop_nulls(JUDGED)
-    names = ("dataset", "judged_source", "condition", "judge", "tier", "model")
-    parts = said.explode(JUDGED).unnest(JUDGED).sort(*names)
-    for key, part in parts.partition_by(names, maintain_order=True, as_dict=True).items():
-        dataset, source, condition, judge, tier, model = map(str, key)
-        base = Comparison(
-            "judge", SHARES[tier], judge, "rules", dataset, condition=condition, model=model, source=source,
-            note=SELF if judge == SELF else None,
-        )  # fmt: skip
-        by_item, totals, drawn = _counts(part, "passed", seed)
-        if not len(by_item):
-            yield replace(base, status=NO_JUDGEMENTS)
-        elif drawn is None:
-            yield replace(base, value=float(_difference(totals)[0]), n=1, status=SINGLE_ITEM)
-        else:
-            moved = (by_item[:, 1] - by_item[:, 2]) / totals.sum()
-            yield tested(base, float(_difference(totals)[0]), _difference(drawn), moved)
 
 
 def _counts(part: pl.DataFrame, column: str, seed: int) -> tuple[Floats, Floats, Floats | None]:

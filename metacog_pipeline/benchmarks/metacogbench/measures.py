@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from scipy.stats import kendalltau
 
 from metacog_pipeline.benchmark.contract import Estimate, Group, HitRate, Measure, MeasureSet, Unit
 from metacog_pipeline.benchmarks.metacogbench.groups import (
@@ -53,16 +52,10 @@ from metacog_pipeline.stats.intervals import wilson_interval
 if TYPE_CHECKING:
     from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
 
-#: The rungs of each ladder, from easy to hard.
-LADDERS: Mapping[str, tuple[str, ...]] = {
-    "arithmetic_ramp": ("easy", "medium", "hard", "extreme"),
-    "knowability_gradient": ("easy", "medium", "hard", "ambig"),
-}
 SCORED_BETS = ("know", "ramp")  # what a proper score is formed over
 EDGES: Mapping[str, Edges] = {"": "floor", "_ceil": "equal"}  # ends of names, and of bins
 LOW_COVERAGE = 0.90  # of predictions that can be read; below, the headline is flagged
 NULL_METHOD = f"correctness drawn from the model's own confidences, {MONTE_CARLO}"
-BY_RUN = "one number of each run: no interval"
 HEADLINES = (*TIER_MEASURES.values(), *COMPOSITES)
 Found = dict[str, RunEstimate | Estimate]
 
@@ -71,7 +64,7 @@ Found = dict[str, RunEstimate | Estimate]
 def betting(tier: TierGroup) -> Found:
     """Return the measures of tier 1a."""
     bet, right = tier.column("bet") / 100, tier.column("correct")
-    rules, families, levels = (tier.fact(name) for name in ("bet_rule", "family", "level"))
+    rules, families = tier.fact("bet_rule"), tier.fact("family")
     scored = np.isin(rules, SCORED_BETS)[:, None]
     proper, turned = 1 - (bet - right) ** 2, 1 - (bet - 1 + right) ** 2
     found: Found = {
@@ -86,25 +79,7 @@ def betting(tier: TierGroup) -> Found:
         own = (families == family)[:, None]
         found[f"t1a_{family}"] = mean(tier, np.where(own, tier.column("passed"), np.nan))
         found[f"mean_bet_{family}"] = mean(tier, np.where(own, bet, np.nan))
-    for family, rungs in LADDERS.items():
-        rank = np.array([rungs.index(each) if each in rungs else np.nan for each in levels.tolist()])
-        found[f"bet_tau_{family}"] = _falling(tier, np.where(families == family, rank, np.nan), bet)
     return found
-
-
-def _falling(tier: TierGroup, rank: Floats, bet: Floats) -> RunEstimate:
-    """Return Kendall's τ-b of rung and bet in each run, NaN where one of them has one value only."""
-    steps = np.broadcast_to(rank[:, None], bet.shape)
-    here = ~np.isnan(bet) & ~np.isnan(steps)
-    taus = [
-        kendalltau(own[known], said[known]).statistic
-        if known.sum() > 1 and np.ptp(own[known]) and np.ptp(said[known])
-        else np.nan
-        for own, said, known in zip(steps.T, bet.T, here.T, strict=True)
-    ]
-    n = int(here.any(axis=1).sum())
-    why = "one bet, or one level, in a run" if n else "ok"
-    return RunEstimate(np.array(taus), None, n, "Kendall's tau-b in each run", status=why, flag=BY_RUN)
 
 
 def _twins(tier: TierGroup, bet: Floats, rules: Any) -> RunEstimate:
