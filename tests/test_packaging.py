@@ -189,7 +189,7 @@ FEWER = {
     "trials = 100\n": "trials = 12\n",
     "[benchmarks.medley]\n": "[benchmarks.medley]\nlimit = 2\n",
     "limit = 60\n": "limit = 8\n",
-    "limit = 3 ": "limit = 1 ",
+    "limit = 8 ": "limit = 1 ",
 }
 
 

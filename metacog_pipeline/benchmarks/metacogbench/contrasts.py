@@ -289,6 +289,7 @@ CONTRASTS = (
         "format", _formats, within=(*_WHERE, "b"), by_model=True, version="3",
         words="A tier in free text minus the same in JSON, same items and scorer; 1b, asked in one turn, by calibration "
         "error and share right.",
+        compares=tuple((name, where) for name, (_, other, _) in _FORMATS.items() for where in (other, JSON, JSON_NOTES)),
     ),
     Contrast(
         "protocol", _protocols, within=_WHERE, by_model=True, version="3",
