@@ -1,4 +1,4 @@
--- One row: the build. Its id stands wherever numbers leave the file.
+-- One row: the build. Its id goes with all numbers that leave the file.
 -- Key: none.
 -- Source: the build.
 -- columns:

@@ -23,7 +23,7 @@
 --   latency_first_ms: milliseconds from the last send to the first byte, null where the reply came in one piece
 --   latency_ms: milliseconds from first send to last byte
 --   reask: 0 for a call asked once, n for the n-th time its unusable answer was asked again
---   superseded: answered a question that is no longer asked this way, or another answer to the same call stands
+--   superseded: answered a question that is no longer asked this way, or another answer to the same call counts
 --   at_zero: digest of what was sent but run and seed, where it was sent at temperature 0 to a model and answered
 --   text_hash: digest of that answer
 select

@@ -12,7 +12,7 @@
 --   a: one side: a judge
 --   b: the other: a judge, or a rule
 --   n: responses with verdicts of both sides; of a bias: fixed answers graded in both forms
---   facts: counts behind it, as JSON
+--   facts: its counts, as JSON
 select found.*
 from stg_judge_agreement as found
 semi join asked on asked.benchmark = found.benchmark and asked.dataset = found.dataset

@@ -17,7 +17,7 @@
 --   question: which question of the verdict the primary test answers: knows, calibrated, unanswerable, judgement; else null
 --   low_n: whether either side has too few answers for its own interval, or fewer than 30 items are shared; null without one
 --   n_left_out: items asked and not answered by a model it names, where the test is about them; null of published tests
---   note: what was left out, counts behind the test
+--   note: what was left out, counts of the test
 select
     test.benchmark,
     test.dataset,

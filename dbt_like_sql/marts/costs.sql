@@ -3,7 +3,7 @@
 -- Source: calls, items, study/models.parquet.
 -- #NOT_NULL(benchmark, condition, model, calls)
 -- columns:
---   calls: calls kept, whatever their end
+--   calls: calls kept, with any end
 --   answers: calls that ended ok, refused or truncated
 --   failed: calls that ended without an answer
 --   superseded: answers to questions no longer asked this way, or replaced by another answer to the same call

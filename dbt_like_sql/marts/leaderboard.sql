@@ -1,6 +1,6 @@
--- One row: one measure of one model under one condition: every model the study lists, beside the published ones.
--- A listed model without a single answer is named by its coverage of 0. Published rows stand only beside answers to the
--- published questions, and not beside simulated observers alone.
+-- One row: one measure of one model under one condition: every model the study lists, and the published ones.
+-- A listed model without a single answer is named by its coverage of 0. Published rows are there only with answers of
+-- models to the published questions, not with simulated observers alone.
 -- Key: benchmark, condition, model, measure, source.
 -- Source: estimates, published_values, measures, study/partitions.parquet, study/boards.parquet.
 -- #NOT_NULL(benchmark, condition, model, measure, source, headline, status)
@@ -13,7 +13,7 @@
 --   coverage: valid answers / items, 0 to 1, null for published rows
 --   method: how value and interval were made; of a published row its place in the paper, and whether the prompts are reworded here
 --   status: of the estimate: ok, what the run lacks, or why there is no number or no interval
---   rank: 1 is best, of measured and published models together, of simulated observers apart; null without a value or
+--   rank: 1 is best, of measured and published models together, of simulated observers separately; null without a value or
 --     interval that can be ranked, and where neither end is better
 --   percentile: of headlines: share of the other models below it, 0 to 100, ties half; of measured and published models for
 --     these, of simulated observers for one of them; null where there is no other

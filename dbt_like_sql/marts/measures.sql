@@ -6,9 +6,9 @@
 -- columns:
 --   min: least possible value
 --   max: largest possible value
---   headline: whether the benchmark is summed up by it beside others
+--   headline: whether the benchmark is summed up by it among others
 --   headline_condition: the condition under which it is: the plain one where it was asked, else the first
---   trait: what it stands for in correlations between benchmarks
+--   trait: what it represents in correlations between benchmarks
 --   detail: whether only experts look for it: no board and no question of the verdict shows it
 --   definition: how it is computed, in one or two sentences
 with

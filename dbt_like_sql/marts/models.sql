@@ -1,4 +1,4 @@
--- One row: one model the study file names now, with what it cost and where it stands.
+-- One row: one model the study file names now, with its cost and state.
 -- Key: model.
 -- Source: study/models.parquet, study/partitions.parquet, costs, leaderboard.
 -- #NOT_NULL(model, source)

@@ -6,7 +6,7 @@
 -- columns:
 --   model_a: the model whose value counts upwards in the difference
 --   model_b: the model that it is compared with
---   note: what was left out, counts behind the test
+--   note: what was left out, counts of the test
 --   question: which question of the verdict it answers; null for exploratory tests
 --   difference: the value of model_a minus that of model_b
 --   difference_low: lower end of its interval at the level of the family of tests

@@ -1,5 +1,5 @@
 -- One row: one partition: a benchmark, a listed model and a run, or a judge or helper; how far it is, and why it is not
--- complete. Judges and helpers stand under the name their answers are kept under.
+-- complete. Judges and helpers have the name their answers are kept under.
 -- Key: benchmark, model, run.
 -- Source: study/partitions.parquet, study/helpers.parquet.
 -- #NOT_NULL(benchmark, model, run, state, role)

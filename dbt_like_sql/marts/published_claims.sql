@@ -1,4 +1,4 @@
--- One row: one printed number that can be computed again, beside what the counts or numbers printed with it give.
+-- One row: one printed number that can be recomputed, and what the counts or numbers printed with it give.
 -- Key: benchmark, place, subject, quantity, method.
 -- Source: estimates/*/published/published_claims.parquet, made of data/published and the audits.
 -- #NOT_NULL(benchmark, place, subject, quantity, method, verdict)

@@ -8,7 +8,7 @@
 --   low: lower end of the printed 95 % interval, or 1.96 printed standard errors below the value; not clipped
 --   high: its upper end
 --   sd: printed standard deviation over runs
---   n: answers or items behind it, null where the paper does not say
+--   n: its answers or items, null where the paper does not say
 --   unit: unit the paper prints it in, where that is not the measure's
 --   note: marks and words printed with it
 select said.*

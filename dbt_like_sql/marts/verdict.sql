@@ -10,7 +10,7 @@
 --     answers), unanswerable (is it noticed that a question cannot be answered), judgement (is a judgement kept or changed
 --     for good reasons)
 --   measure: what answers the question in this benchmark
---   shown: whether the condition is the one that stands for the benchmark: its headline condition where it has the measure
+--   shown: whether the condition is the one that represents the benchmark: its headline condition where it has the measure
 --   n_better: models that the primary paired test finds better in this benchmark and condition
 --   best: the model the others are compared with: the first by n_better, then by estimate
 --   verdict: best; worse (the paired test finds the best model better), not separated (it does not), not tested, no value

@@ -1,6 +1,6 @@
--- One measure of one benchmark, condition and model has one number, whatever table shows it. The board may leave out a number
--- of which something is said; it never shows another. A single run is all the runs of a model that has one. The number has one
--- interval too; and so have the measures of a choice among m that a benchmark has of its own beside those of all benchmarks:
+-- One measure of one benchmark, condition and model has one number in every table. The board may leave out a number
+-- with a remark; it never shows another. A single run is all the runs of a model that has one. The number has one
+-- interval too; and so have the measures of a choice among m that a benchmark has of its own, next to those of all benchmarks:
 -- they are computed once. Other pairs rest on confidences as they were stated and in whole percents.
 with
     board as (

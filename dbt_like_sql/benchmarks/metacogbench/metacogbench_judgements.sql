@@ -1,4 +1,4 @@
--- One row: one judge's verdict on one reply, beside that of the rules.
+-- One row: one judge's verdict on one reply, and that of the rules.
 -- Key: dataset, condition, model, run, item_id, judge.
 -- Source: judgements/metacogbench.
 -- Reads: stg_metacogbench_judgements = judgements/metacogbench/**/*.parquet (
