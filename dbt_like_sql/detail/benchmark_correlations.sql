@@ -17,8 +17,6 @@
 --   p_adjusted: Holm's p over the pairs of one source and kind
 --   n_tests: size of that family
 --   verdict: significant or not_significant by p_adjusted at 0.05; empty with fewer than 5 models
---   reliability_a: share of the variance between models that is not noise, 0 to 1
---   disattenuated: Pearson's correlation corrected for the noise of both, -1 to 1
 --   warning: what forbids to conclude from this row, empty where nothing does
 select
     source,
@@ -38,12 +36,6 @@ select
     n_tests,
     verdict,
     status,
-    reliability_a,
-    reliability_b,
-    disattenuated,
-    disattenuated_low,
-    disattenuated_high,
-    disattenuated_status,
     case
         when n_models < 5 then 'too few models for any conclusion: ' || n_models
         when n_models < 10 then 'few models, the interval says little: ' || n_models

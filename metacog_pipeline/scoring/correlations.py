@@ -17,11 +17,11 @@ import polars as pl
 
 from metacog_pipeline.scoring.schemas import CORRELATION
 from metacog_pipeline.stats import exact, resampling
-from metacog_pipeline.stats.convergence import disattenuated_each, rank_correlations, reliability
+from metacog_pipeline.stats.convergence import rank_correlations
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.stats.multiple import holm
 
-VERSION = "4"
+VERSION = "5"
 N_BOOT = 2000
 LEVEL = 0.05
 
@@ -62,20 +62,18 @@ def _pairs(by_name: Mapping[str, pl.DataFrame], seed: int, n_boot: int) -> Itera
             for name in dict.fromkeys(chain(*pairs))
         }
         place = {name: number for number, name in enumerate(own)}
-        values, noise = ([each[name].to_numpy() for each in own.values()] for name in ("value", "sem"))
+        values = [each["value"].to_numpy() for each in own.values()]
         wanted = [(place[a], place[b]) for a, b in pairs]
         ranked = rank_correlations(values, wanted, n_boot, seed)
-        corrected = disattenuated_each(values, noise, wanted, n_boot, seed)
-        for (a, b), found, without_noise in zip(pairs, ranked, corrected, strict=True):
-            yield _row(own[a], own[b], found, without_noise)
+        for (a, b), found in zip(pairs, ranked, strict=True):
+            yield _row(own[a], own[b], found)
 
 
-def _row(a: pl.DataFrame, b: pl.DataFrame, found: Estimate, corrected: Estimate) -> dict[str, Any]:
+def _row(a: pl.DataFrame, b: pl.DataFrame, found: Estimate) -> dict[str, Any]:
     row: dict[str, Any] = {}
     for side, own in (("a", a), ("b", b)):
         named = own.row(0, named=True)
         row |= {side: named["name"], f"trait_{side}": named["trait"], f"benchmark_{side}": named["benchmark"]}
-        row[f"reliability_{side}"] = reliability(own["value"].to_numpy(), own["sem"].to_numpy())
     few = found.status if found.value is None else exact.few_models(a.height) or found.status
     return {
         **row,
@@ -86,10 +84,6 @@ def _row(a: pl.DataFrame, b: pl.DataFrame, found: Estimate, corrected: Estimate)
         "high": found.high,
         "p": exact.rank_p(a["value"].to_numpy(), b["value"].to_numpy(), found.value),
         "status": few,
-        "disattenuated": corrected.value,
-        "disattenuated_low": corrected.low,
-        "disattenuated_high": corrected.high,
-        "disattenuated_status": corrected.status,
     }
 
 

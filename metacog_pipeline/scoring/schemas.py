@@ -93,8 +93,6 @@ CORRELATION = table_of(
     "Float64 spearman low high p p_adjusted",
     "Int64 n_tests",
     "String verdict status",
-    "Float64 reliability_a reliability_b disattenuated disattenuated_low disattenuated_high",
-    "String disattenuated_status",
 )
 #: One point of a curve; of risk against coverage x is the coverage, y the risk, threshold the lowest confidence kept.
 CURVES = table_of(

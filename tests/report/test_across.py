@@ -105,7 +105,7 @@ def across(make_home: MakeHome, write: Callable[..., None], models: int) -> Home
     pair = {
         "source": "measured", "a": "x ece", "b": "y saf", "trait_a": "monitoring", "trait_b": "control",
         "benchmark_a": "x", "benchmark_b": "y", "kind": "discriminant", "n_models": models, "spearman": 0.5,
-        "low": 0.1, "high": 0.8, "status": "ok", "disattenuated_status": "ok",
+        "low": 0.1, "high": 0.8, "status": "ok",
     }  # fmt: skip
     write(home, "cross_benchmark/correlations.parquet", [pair])
     build(home)
