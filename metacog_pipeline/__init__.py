@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from metacog_pipeline.api import OpenStudy, open_study
     from metacog_pipeline.errors import MetacogError
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 __all__ = ["MetacogError", "OpenStudy", "open_study", "stats"]
 
 _WHERE = {"MetacogError": "errors", "OpenStudy": "api", "open_study": "api"}

@@ -1,6 +1,7 @@
 """A file is whole or as it was, and what a disk refuses names the file."""
 
 import errno
+import fcntl
 import os
 from pathlib import Path
 
@@ -64,3 +65,21 @@ def test_a_file_that_says_the_same_keeps_its_time_and_another_is_forced_to_the_d
     assert (page.stat().st_mtime_ns, len(forced)) == (before, 2)
     write_changed(page, "new")
     assert page.read_text() == "new" and len(forced) == 4
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["local disk", "network volume"])
+def test_where_there_is_a_full_flush_a_file_goes_through_the_cache_of_the_drive(
+    tmp_path, forced, monkeypatch, known
+):
+    asked = []
+
+    def full(descriptor, operation):
+        asked.append(operation)
+        if not known:
+            raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
+
+    monkeypatch.setattr(fcntl, "F_FULLFSYNC", 51, raising=False)
+    monkeypatch.setattr(fcntl, "fcntl", full)
+    write_text(tmp_path / "board.json", "new")
+    assert asked == [51, 51]  # the file, then its folder
+    assert len(forced) == (0 if known else 2)

@@ -144,6 +144,7 @@ def test_the_wheel_carries_data_and_sql(wheel):
         assert not missing
     assert {f"metacog_assets/{name}" for name in ("definitions.py", "__main__.py", "py.typed")} <= carried
     assert "metacog_pipeline/cli/__init__.py" in carried
+    assert not [name for name in carried if "CHANGELOG" in name]
     assert not [name for name in carried if name.startswith(("assets/", "tests/", "metacog-demo"))]
 
 

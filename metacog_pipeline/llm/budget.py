@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from metacog_pipeline.errors import BudgetError, StoreError
-from metacog_pipeline.files import replacing, sync
+from metacog_pipeline.files import replacing, sync, sync_open
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm import ledger
 from metacog_pipeline.llm.ledger import HOLD_PREFIX, NANO, LedgerAwayError, Record, Totals, nano, totals_of
@@ -165,7 +165,7 @@ class Budget:
             self._settled += self._reserved
             self._granted = self._settled
             self._write(0, closed=True)
-            os.fsync(self._file)
+            sync_open(self._file)
             if self._settled == 0:
                 self._path.unlink(missing_ok=True)
             os.close(self._file)
@@ -185,7 +185,7 @@ class Budget:
                     return False
                 self._granted += max(need, int(min(MAX_GRANT, remaining / GRANT_SHARE)))
                 self._write(self._reserved)
-                os.fsync(self._file)
+                sync_open(self._file)
         except StoreError as error:
             self._granted = before  # what is not durable is not granted
             if isinstance(error, LedgerAwayError):
@@ -224,7 +224,7 @@ class Budget:
             file = os.open(hidden, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.pwrite(file, record.line(), 0)
-            os.fsync(file)
+            sync_open(file)
             hidden.rename(path)
             sync(self._folder)
         return file, path

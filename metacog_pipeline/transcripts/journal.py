@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from metacog_pipeline.checksums import is_sealed
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.files import replacing, sync
+from metacog_pipeline.files import replacing, sync, sync_open
 from metacog_pipeline.transcripts.folder import PartitionFolder, make_folder
 from metacog_pipeline.transcripts.lines import decode_line, encode_line
 from metacog_pipeline.transcripts.schema import NewerVersionError, Record
@@ -204,7 +204,7 @@ class Journal:
             rest = memoryview(lines)
             while rest:
                 rest = rest[os.write(self._descriptor, rest) :]
-            os.fsync(self._descriptor)
+            sync_open(self._descriptor)
             if self._remote is not None:
                 self._remote.push(lines)
         except StoreError as error:

@@ -14,7 +14,6 @@ A torn last line, left by a machine that died, does not count.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -31,7 +30,7 @@ from metacog_pipeline.benchmarks.selfknowledge.training.es import (
 from metacog_pipeline.benchmarks.selfknowledge.training.figures import Generation, cause, curves
 from metacog_pipeline.benchmarks.selfknowledge.training.rewards import Counts, together
 from metacog_pipeline.errors import MetacogError, StoreError, StudyError
-from metacog_pipeline.files import OF_DISKS, canonical_json, making_folder, replacing, write_text
+from metacog_pipeline.files import OF_DISKS, canonical_json, making_folder, replacing, sync_open, write_text
 
 if TYPE_CHECKING:
     from metacog_pipeline.benchmarks.selfknowledge.training.ray_engine import RayEngine
@@ -210,7 +209,7 @@ class _Run:
         with (self.folder / COMMITS).open("ab") as file:
             file.write(canonical_json({**commit._asdict(), **about}).encode() + b"\n")
             file.flush()
-            os.fsync(file.fileno())
+            sync_open(file.fileno())
 
     def _due(self, every: int, updates: int) -> bool:
         return updates == self.settings.generations or (every > 0 and updates % every == 0)
