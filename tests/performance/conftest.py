@@ -17,10 +17,6 @@ from tests.performance.peers import installed_peer
 RESULTS = Path("bench-results")
 HERE = "tests/performance/"
 FIGURE = "figure"
-# Targets of benchmarks that print their figure instead of noting it, by the start of their name.
-TARGETS = {
-    "test_journal.py::test_at_least_5000_durable_records_a_second": "≥ 5,000 durable records/s of 2 kB",
-}
 UNNAMED = "its own"
 # What was installed has its bytecode beside it. Where writing any is forbidden, every process started here would compile
 # the clone anew, and no peer.
@@ -60,7 +56,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if not figures:
         met = {"passed": "yes", "skipped": "not measured"}.get(report.outcome, "NO")
         said = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.capstdout
-        target = next((text for start, text in TARGETS.items() if name.startswith(start)), UNNAMED)
+        target = UNNAMED
         words = name.partition("::")[2].removeprefix("test_").replace("_", " ")
         _rows.append(
             {

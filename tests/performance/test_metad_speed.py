@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 from metacog_pipeline.stats.counts import padded
 from metacog_pipeline.stats.mafc import fit as mafc
-from metacog_pipeline.stats.metad import bootstrap_metad, fit_metad
+from metacog_pipeline.stats.metad import fit_metad
 from metacog_pipeline.stats.observers import simulate
 from tests.performance.peers import PATIENCE_S, installed
 from tests.performance.timing import least
@@ -80,17 +79,6 @@ def test_a_thousand_fits_of_four_alternatives(figure):
     seconds = least(lambda: mafc.fit(right, wrong, 4), 5)
     assert (mafc.fit(right, wrong, 4).status == "ok").all()
     figure("1,000 fits of m alternatives, K = 5", "< 0.5 s CPU", f"{seconds:.3f} s", seconds < 0.5)
-
-
-def test_bootstraps_of_a_board(figure):
-    table = observers(35, 5, 10_000)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    seconds = least(lambda: bootstrap_metad(table, 1000, 1, padding=0.1))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    what = "35 models × 1,000 bootstraps of meta-d', K = 5"
-    figure(what, "< 10 s", f"{seconds:.1f} s", seconds < 10)
-    said = f"peak of the process {peak:.0f} MB, {max(peak - before, 0):.0f} more than before"
-    figure("memory of these bootstraps", "< 1 GB", said, peak < 1024)
 
 
 def test_beside_the_peer(thousand, peer_python, tmp_path, figure):
