@@ -2,10 +2,12 @@
 
 import hashlib
 import re
+import shlex
 from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from metacog_pipeline.cli import cli
 from metacog_pipeline.study import load_study
@@ -43,6 +45,25 @@ def test_the_picture_was_taken_with_its_digest_and_is_small():
     made = hashlib.sha256(picture.PICTURE.read_bytes()).hexdigest()
     assert made == picture.DIGEST.read_text().split()[1]
     assert picture.PICTURE.stat().st_size <= picture.MOST_BYTES
+
+
+def test_the_tutorial_runs_as_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / "tutorial.md").read_text("utf-8")
+    ((study, python),) = re.findall(r"```toml\n(.*?)```.*```python\n(.*?)```", text, re.DOTALL)
+    lines = [
+        line for line in re.findall(r"^metacog (.*)$", text, re.MULTILINE) if not line.startswith("board m")
+    ]
+    printed = ""
+    for line in lines:
+        result = CliRunner().invoke(cli, shlex.split(line, comments=True), prog_name="metacog")
+        assert result.exit_code == 0, (line, result.output)
+        if line.startswith("init"):
+            Path("first.toml").write_text(study, encoding="utf-8")
+        printed += result.stdout
+    (sentence,) = re.findall(r"```\n(Knows what it knows: .*?)```", text, re.DOTALL)
+    assert sentence in printed
+    exec(compile(python, "tutorial.md", "exec"), {})
 
 
 @every("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
