@@ -96,7 +96,9 @@ def test_the_same_options_in_another_order_are_one_item_and_each_answer_is_read_
         row["answer"] = "ABC"[row["options"].index("x")]
     path = generated.jsonl(tmp_path / "t.jsonl", rows)
     found = tables.read(path, (), ImportOptions())
-    done = importing.import_log(path, tmp_path / "s.toml", found, importing.LogOptions())
+    shown = []
+    done = importing.import_log(path, tmp_path / "s.toml", found, importing.LogOptions(show=shown.append))
+    assert "place of the right option (position bias): A 1.000 of 1, B 0.000 of 1, C 0.000 of 1" in shown[-2]
     (item,) = bound(done.study, "questions").items
     assert (item.options, item.answer) == (("x", "y", "z"), "A")
     said = [summary.read(bound(done.study, "questions"), item, "answer_only", each) for each in found]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.interchange.logs.matching import Matched
+from metacog_pipeline.interchange.question import LETTERS
 from metacog_pipeline.interchange.question_rules import QuestionRows
 from metacog_pipeline.interchange.record import Sample
 from metacog_pipeline.transcripts.lines import encode_logprobs
@@ -76,12 +77,24 @@ def _verdicts(samples: Sequence[Sample], into: Any, condition: str) -> Iterator[
             shown = ", ".join(other[:_NAMED])
             line += f": log and study differ on right or wrong in {len(other)} of {n} samples: {shown}; the study counts"
         yield line
+    if any(each.order for each, _ in read_here):
+        yield _by_position(items, read_here)
     if len(read_here) >= _LEAST_READ and not any(mine for _, mine in read_here):
         key = one_line(str(items[read_here[0][0].item].answer), 40)
         yield (
             f"none of the {len(read_here)} answers is right by the key: is it the right answers, and in the form of the "
             f"replies? such as {key!r}"
         )
+
+
+def _by_position(items: Mapping[str, Any], read_here: Sequence[tuple[Sample, int]]) -> str:
+    """Return the accuracy by the place at which the right option was shown: a position bias shows as a difference."""
+    places: dict[int, list[int]] = {}
+    for each, mine in read_here:
+        if (item := items[each.item]).options:
+            places.setdefault((each.order or LETTERS).index(item.answer), []).append(mine)
+    parts = (f"{LETTERS[at]} {sum(own) / len(own):.3f} of {len(own)}" for at, own in sorted(places.items()))
+    return f"accuracy by the place of the right option (position bias): {', '.join(parts)}"
 
 
 def read(into: Any, item: Any, condition: str, each: Sample) -> Any:
