@@ -143,3 +143,11 @@ def test_the_parts_a_package_names_are_those_of_its_class(name):
     package = import_module(found.__module__.rpartition(".")[0])
     assert getattr(package, found.__name__) is found
     assert not hasattr(package, "nothing_of_the_kind")
+
+
+def test_there_are_at_most_18_commands_with_110_options():
+    context = click.Context(cli)
+    commands = [cli.get_command(context, name) for name in cli.list_commands(context)]
+    assert not any(isinstance(each, click.Group) for each in commands)
+    options = [one for each in commands for one in each.params if isinstance(one, click.Option)]
+    assert len(commands) <= 18 and len(options) <= 110

@@ -4,8 +4,10 @@ import itertools
 
 import pytest
 
+from metacog_pipeline import registry
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
+from metacog_pipeline.leaderboard.glossary import declared_measures
 from metacog_pipeline.leaderboard.read import one_connection, run_query
 from tests.leaderboard import asked_study
 
@@ -91,3 +93,9 @@ def test_answers_that_could_not_be_read_have_a_row_and_confidence_is_a_share(hom
     unread = run_query(home, "select count(*) from answers where reading <> 'ok' and correct is null").rows
     assert unread == ((2,),)
     assert run_query(home, "from answers where confidence not between 0 and 1").rows == ()
+
+
+def test_at_most_120_measures_are_shown_by_default():
+    declared = [*declared_measures(registry.names())]
+    shown = {(row["benchmark"], row["measure"]) for row in declared if not row["detail"]}
+    assert 50 < len(shown) <= 120 < len(declared)
