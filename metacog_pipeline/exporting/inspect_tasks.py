@@ -1,7 +1,7 @@
 """Every installed benchmark as a task of inspect_ai: ``inspect eval metacog/NAME --model PROVIDER/MODEL``.
 
 One adapter: inspect_ai asks and keeps its log, `Benchmark.ask` words the calls, `Benchmark.parse` reads them. Its score is
-whether the item was answered correctly, with the confidence and the whole reading beside it. Intervals, paired tests and
+whether the item was answered correctly, with the confidence and the whole reading. Intervals, paired tests and
 meta-d′ come with the board (`metacog import LOG`).
 """
 
@@ -167,14 +167,14 @@ def read_as_published(name: str, study: str | None = None) -> Any:
         found = harmonised(benchmark, scored)
         row = plain(read.row(0, named=True))
         assert isinstance(row, dict)
-        told = {name: value for name, value in row.items() if value is not None}
+        known = {name: value for name, value in row.items() if value is not None}
         if found.height:
             right, sure, said = found.select("correct", "confidence", "response").row(0)
-            return Score(value=float(right), answer=said, metadata={**told, "confidence": sure})
+            return Score(value=float(right), answer=said, metadata={**known, "confidence": sure})
         unread = row["status"] in benchmark.unreadable and "correct" in benchmark.coded
         # What cannot be read is not right; some items have no right and wrong.
         value = 0.0 if unread else float("nan")
-        return Score(value=value, explanation=str(row["reason"] or row["status"]), metadata=told)
+        return Score(value=value, explanation=str(row["reason"] or row["status"]), metadata=known)
 
     return score
 
@@ -189,8 +189,8 @@ def _made(name: str, study: str | None = None, condition: str | None = None, log
     async def every() -> list[Sample]:
         return [await _sample(benchmark, item, arm) for arm, items in arms for item in items]
 
-    with ThreadPoolExecutor(1) as beside:  # a loop is running here already
-        samples = beside.submit(lambda: asyncio.run(every())).result()
+    with ThreadPoolExecutor(1) as other:  # a loop is running here already
+        samples = other.submit(lambda: asyncio.run(every())).result()
     return Task(
         dataset=MemoryDataset(samples, name=name), solver=asked_as_published(name, study, logprobs),
         scorer=read_as_published(name, study), name=f"{NAMESPACE}/{name}", version=__version__,

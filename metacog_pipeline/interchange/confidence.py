@@ -119,16 +119,16 @@ class Confidence:
 
     def __str__(self) -> str:
         own, scale = self._own, self.declared
-        told = f"on {scale}" if scale is not None else f"taken as {'a rating' if self._whole else 'on'} {own}"
+        scale_note = (
+            f"on {scale}" if scale is not None else f"taken as {'a rating' if self._whole else 'on'} {own}"
+        )
         if scale not in (None, own):
-            told += (
+            scale_note += (
                 f", put on the nearest of {own.low:g} to {own.high:g}" if self._whole else f", put on {own}"
             )
         ends = f" from {min(self._stated):g} to {max(self._stated):g}" if self._stated else ""
         hint = f" ({self._first_words()}: replace words with --map-values)" if self._words else ""
-        return (
-            f"confidence{ends}, {told}, {self.missing} missing, {sum(self._words.values())} not numbers{hint}"
-        )
+        return f"confidence{ends}, {scale_note}, {self.missing} missing, {sum(self._words.values())} not numbers{hint}"
 
     def __bool__(self) -> bool:
         return bool(self._stated or self._words)

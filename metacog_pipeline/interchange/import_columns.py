@@ -13,7 +13,7 @@ from metacog_pipeline.interchange.answer_files import AnswerFile, Table
 from metacog_pipeline.interchange.import_cells import only
 from metacog_pipeline.interchange.import_rules import ITEM_FIELDS, RESPONSE, STEP, RowRules
 
-# Column names seen in result files, most telling first; compared without case, spaces and hyphens.
+# Column names seen in result files, clearest first; compared without case, spaces and hyphens.
 USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     "item_id": (
         "item_id", "itemid", "instance_id", "question_id", "qid", "instance", "case_id", "trial_id", "id",
@@ -33,7 +33,7 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     "run": ("run", "epoch", "repeat"),
 }  # fmt: skip
 _IN_BRACKETS = re.compile(r"(?<=\S)\s{0,9}(?:[(\[][^()\[\]]{1,40}[)\]]|[%:?])\s{0,9}\Z")
-_PEEKED = 20  # rows by which it is told what a column holds
+_PEEKED = 20  # rows that decide what a column holds
 
 
 def fields_of(rules: RowRules) -> tuple[str, ...]:

@@ -119,7 +119,7 @@ def read_respondents(
             raise StudyError(
                 f"{file}: --people {column} names more than {MOST_PEOPLE:,} respondents; is it the right column?"
             )
-        return "names nobody" if missing(cell(cells, column)) else (name, 1)
+        return "names no respondent" if missing(cell(cells, column)) else (name, 1)
 
     columns = resolved(file, rows, rules, parse_mapping(pairs, fields_of(rules), rules.also))
     usual = condition or rules.condition

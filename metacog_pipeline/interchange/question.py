@@ -15,7 +15,7 @@ from metacog_pipeline.reading.reader import read
 
 LETTERS = "ABCDEFGHIJ"
 Answer = Letter | Number | ShortText
-#: Mode of an answer whose options stood in another order: behind it the item's letters in the order they were shown.
+#: Mode of an answer whose options had another order: after it the item's letters in the order they were shown.
 ORDER = "order: "
 
 

@@ -30,7 +30,7 @@ def load(paths: Sequence[Path], row: type[QuestionT]) -> list[QuestionT]:
                     both = (item, found[item.item_id])
                     same = len({content_digest(one.question, one.options) for one in both}) == 1
                     what = "the same question" if same else f"id {item.item_id!r}"
-                    advice = f"stands at {where[item.item_id]} already; {'remove' if same else 'rename'} one"
+                    advice = f"is at {where[item.item_id]} already; {'remove' if same else 'rename'} one"
                     raise SourceError(f"{place}: {what} {advice}")
                 where[item.item_id], found[item.item_id] = place, item
         except StudyError as error:

@@ -282,7 +282,7 @@ def _parsed(text: str) -> Any:
 def _letter(answer: Any, options: Sequence[str]) -> str:
     """Return the letter of the right option: named by its letter, its text, or its place from 0."""
     if isinstance(answer, float) and answer.is_integer():
-        answer = int(answer)  # as data frames write places beside empty cells
+        answer = int(answer)  # as data frames write places in columns with empty cells
     whole = isinstance(answer, int) and not isinstance(answer, bool)
     text = str(answer).strip()
     text = text if text in options else _POINT_ZERO.sub("", text)

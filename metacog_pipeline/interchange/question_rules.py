@@ -56,7 +56,7 @@ class QuestionRows(RowRules):
 
     condition = "verbal_percent"
     own: ClassVar = {
-        # A column "answer" beside a prediction holds what is right.
+        # A column "answer" next to a prediction has the right answer.
         "choice": ("choice", "prediction", "predicted", "pred", "model_answer", "answer"),
         "confidence": ("confidence", "conf", "certainty", "probability", "confidence_score"),
     }

@@ -124,7 +124,7 @@ class PinnedFile:
     benchmark, name, url, licence
         Whose source it is, what it is called, where it is, under which terms.
     kept_as
-        Its file name in the home; the note beside it ends in ``.json``.
+        Its file name in the home; the note next to it ends in ``.json``.
     digest
         SHA-256 of its bytes. None where none is published: the first file fetched pins it, its digest is noted, and from
         then on only the same file is accepted in this home.

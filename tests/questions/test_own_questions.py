@@ -41,7 +41,7 @@ def test_kinds_are_told_by_the_answer(tmp_path):
     [
         ({"answer": 1}, "there is no question; .* the columns are: answer"),
         ({"question": ["?"], "answer": 1}, "question must be a text"),
-        ({"question": "Fine?", "answer": 1}, "the same question stands at .*row 1 already; remove one"),
+        ({"question": "Fine?", "answer": 1}, "the same question is at .*row 1 already; remove one"),
         ({"question": "?", "answer": "maybe", "kind": "true_false"}, "'maybe' is neither true nor false"),
         ({"question": "?", "answer": 1, "tolerance": -1}, "tolerance '-1' is no number"),
         ({"question": "?", "answer": 1, "tolerance": "wide"}, "tolerance 'wide' is no number"),
@@ -125,7 +125,7 @@ def test_thousands_in_a_right_answer_are_a_number(tmp_path):
 
 
 def test_an_id_that_stands_twice_and_a_file_that_is_not_there_are_errors(tmp_path):
-    with pytest.raises(SourceError, match=r"id 'a' stands at .*row 1 already"):
+    with pytest.raises(SourceError, match=r"id 'a' is at .*row 1 already"):
         items_of(tmp_path, *({"id": "a", "question": each, "answer": 1} for each in "xy"))
     with pytest.raises((SourceError, StudyError), match="cannot be read"):
         question_files.load([tmp_path / "none.jsonl"], Item)

@@ -174,7 +174,7 @@ def test_rows_that_cannot_be_used_are_told_and_none_is_refused(into, tmp_path):
     path = trials(tmp_path / "p.csv", 2)
     path.write_text(path.read_text() + ",q1,A,50\ns0,nothing,A,50\ns0,q1,A,50\n")
     answers, who, left = people.keep(into, path, "subject", (), None, ImportOptions())
-    assert (answers, who) == (24, 2) and left[0].reason == "names nobody" and len(left) == 3
+    assert (answers, who) == (24, 2) and left[0].reason == "names no respondent" and len(left) == 3
     path.write_text("subject,item_id,answer\ns0,nothing,A\n")
     with pytest.raises(StudyError, match="none of its 1 rows was taken"):
         people.keep(into, path, "subject", (), None, ImportOptions())

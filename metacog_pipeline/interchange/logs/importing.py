@@ -183,7 +183,7 @@ def _condition(study: Study | None, name: str, usable: Sequence[Sample]) -> str:
         asked = study.benchmarks[name].model_dump()["conditions"]
     scored = [each for each in usable if each.unscored is None] or usable
     replied = [each for each in scored if each.said.status is Status.OK and each.said.text.strip()]
-    replied = replied[:: -(-len(replied) // _TRIED) or 1]  # read in full later: some tell how all were asked
+    replied = replied[:: -(-len(replied) // _TRIED) or 1]  # read in full later: some show how all were asked
     stated = sum(states_confidence(each.said.text) for each in replied)
     words = QuestionRows.in_words
     if words in asked and (stated or all(each.question is None for each in usable)):

@@ -76,7 +76,7 @@ def read(path: Path, pairs: Sequence[str], options: ImportOptions) -> list[Sampl
     """Return the rows of a table as samples; None where it does not say question, reply, and right answer or verdict.
 
     Raises ``StudyError`` for a file that cannot be read, confidence on no scale that is known, indices of options of
-    which it cannot be told where they begin, and a correctness that disagrees with the key.
+    for which their first number is unknown, and a correctness that disagrees with the key.
     """
     rows = AnswerFile(path)
     try:
@@ -109,7 +109,7 @@ def _columns(rows: AnswerFile, mapping: dict[str, str]) -> dict[str, str]:
         other = first_named(FIELDS["key"], [name for name in rows.columns if name != plain])
         if found.get("key") == plain and other:
             found["key"] = other
-        if "key" in found and found["key"] != plain:  # beside a key of its own, "answer" is the model's
+        if "key" in found and found["key"] != plain:  # next to a key of its own, "answer" is the model's
             found["choice"] = plain
     return found
 
@@ -215,7 +215,7 @@ class _Table:
     def _by_label(self, value: Any, labels: Sequence[str], row: int) -> Any:
         try:
             return by_label(value, labels)
-        except ValueError as error:  # a 0 beside labels from 1
+        except ValueError as error:  # a 0 among labels from 1
             raise StudyError(f"{self._path} row {row}: {error}; nothing was kept") from None
 
     def _right_answers(self, key: Any, options: Sequence[str]) -> list[Any]:
