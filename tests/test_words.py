@@ -50,7 +50,7 @@ RENAMED: dict[str, str] = {
 }
 #: Texts that are sent to models, simulate their replies, or list words to recognise in replies.
 SENT = ("prompts.py", "simulated.py", "wording.py", "lexicon.py", "phrases.py", "refusals.py", "policies.py")
-SQL = re.compile(r"\b(?:select|insert into|create table|left join|from \w+ as)\b")
+SQL = re.compile(r"\b(?:as said|select|insert into|create table|left join|from \w+ as)\b")
 CODE = [
     path
     for top in ("metacog_pipeline", "assets")

@@ -163,7 +163,7 @@ def current_transcripts(benchmark: Bound, partition: Partition) -> pl.DataFrame:
 
 
 def read_judgements(benchmark: Bound, partition: Partition) -> pl.DataFrame | None:
-    """Read what the judges said of a partition and keep it; None where the study names no judges."""
+    """Read the judges' verdicts on a partition and keep them; None where the study names no judges."""
     wanted = judging.wanted(benchmark)
     if wanted is None:
         return None
@@ -239,7 +239,7 @@ class Run:
 
     @cached_property
     def judgements(self) -> pl.DataFrame | None:
-        """What judges said of the responses."""
+        """The judges' verdicts on the responses."""
         return kept_judgements(self.benchmark, self.partition)
 
     @property

@@ -75,7 +75,7 @@ def check(
     tolerance: float,
     note: str | None = None,
 ) -> Check:
-    """Return whether a number follows; ``note`` is said where it does not."""
+    """Return whether a number follows; ``note`` is reported where it does not."""
     published, recomputed = float(published), float(recomputed)
     difference = recomputed - published
     follows = bool(abs(difference) <= tolerance + 1e-9)

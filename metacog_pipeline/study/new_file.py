@@ -16,7 +16,7 @@ from metacog_pipeline.ports import LOOPBACK_NAMES
 
 WITH_MODEL = (*PAID, "transformers")
 PROVIDERS = (*WITH_MODEL, "replay", "simulated")
-HEAD = """# A study: whom to ask, what to measure, what to spend. docs/study.md has every key.
+HEAD = """# A study: models to ask, what to measure, what to spend. docs/study.md has every key.
 # Prices are dollars per million tokens; keys come from environment variables (api_key_env names another one).
 # Every benchmark begins small: take "sample" and limit out for the published items, name your own files in items.
 
@@ -67,7 +67,7 @@ class Row:
 
 
 def row_of(said: str) -> Row:
-    """Return the row that PROVIDER:MODEL@ADDRESS stands for; a StudyError says what is wrong with it."""
+    """Return the row of PROVIDER:MODEL@ADDRESS; a StudyError says what is wrong with it."""
     provider, _, rest = said.partition(":")
     if provider not in PROVIDERS:
         raise StudyError(
@@ -112,7 +112,7 @@ def study_text(path: Path, rows: Sequence[Row], benchmarks: Sequence[str], budge
 
 
 def toml_text(table: Mapping[str, Any]) -> str:
-    """Return ``table`` as TOML; None stands for no key."""
+    """Return ``table`` as TOML; None means no key."""
     import tomlkit  # late: only who writes a study waits for it
 
     return tomlkit.dumps(_without_none(table))
