@@ -47,7 +47,7 @@ BOARD = Board(
     legend=(
         "Below each value its 95 % interval. d′ unseen: separation of questions without an answer from the others, mean\n"
         'of "none of the above" (E) and "I don\'t know or cannot answer" (F), 0 if not at all; c unseen: below 0 it is\n'
-        "said too often, above 0 too seldom. missing, unknown: recall of E and F; false E, false F: share of E and F\n"
+        "chosen too often, above 0 too seldom. missing, unknown: recall of E and F; false E, false F: share of E and F\n"
         "where A to D is right; when sure: accuracy at confidence 5; N/A: no such answers.\n"
     ),
     marked="!: a fifth or more of all answers; the recall next to it is inflated (8.4 % of the published keys are E).\n",
