@@ -268,32 +268,15 @@ def _count_lasting(young, crafts, pairs):
     return sum(_count_lasting(young, crafts, {**pairs, name: c}) for c in crafts if c not in pairs.values())
 
 
-def _edges(pairs):
-    return frozenset((min(pair), max(pair)) for pair in pairs)
-
-
-@cache
-def _polynomial(places, clashes):
-    """Return the coefficients, lowest power first, of the number of ways to store in k numbered cabinets.
-
-    By deletion and contraction: the ways with an edge dropped, less those in which its two ends share a cabinet.
-    """
-    if not clashes:
-        return (0,) * places + (1,)
-    a, b = edge = min(clashes)
-    others = clashes - {edge}
-    merged = _edges((a if x == b else x, a if y == b else y) for x, y in others)
-    dropped, shared = _polynomial(places, others), _polynomial(places - 1, merged)
-    return tuple(n - (shared[i] if i < len(shared) else 0) for i, n in enumerate(dropped))
-
-
 def _stored(names, clashes):
-    """Return the fewest cabinets, and the ways to divide among so many numbered ones."""
-    edges = _edges((names.index(a), names.index(b)) for a, b in clashes)
-    coefficients = _polynomial(len(names), edges)
-    _polynomial.cache_clear()
-    counts = ((k, sum(n * k**i for i, n in enumerate(coefficients))) for k in range(1, len(names) + 1))
-    return next((k, count) for k, count in counts if count)
+    """Number the cabinets and try every way to label the substances with so many numbers, all of them used."""
+    pairs = [(names.index(a), names.index(b)) for a, b in clashes]
+    for k in range(1, 9):
+        labels = np.array(list(itertools.product(range(k), repeat=len(names))))
+        fine = np.all([labels[:, a] != labels[:, b] for a, b in pairs], axis=0)
+        used = np.all([(labels == n).any(axis=1) for n in range(k)], axis=0)
+        if (fine & used).any():
+            return k, int((fine & used).sum())
 
 
 def _barn_times(p, *delayed):

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.asking.types import Answer
+from metacog_pipeline.asking.dry_run import DryRun
+from metacog_pipeline.asking.states import Profile
+from metacog_pipeline.asking.types import Answer, Task
 from metacog_pipeline.benchmarks.metacogbench import prompts
 from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, TIERS, Item
 from metacog_pipeline.errors import StudyError
@@ -156,6 +158,19 @@ def test_every_item_is_asked_its_steps_in_order(condition, recorded):
 def test_nothing_is_said_after_a_refusal_or_silence(first, recorded):
     for item in (each for each in ITEMS if each.tier in ("1b", "2a", "2b")):
         assert len(asked(item, "free", recorded, first)) == 1
+
+
+def test_a_plan_counts_every_turn_once():
+    def task(item, condition):
+        async def run(ask, mode):
+            await prompts.ask_item(item, condition, Chat(ask, mode, spec), WORDING)
+
+        return Task(item.item_id, item.item_hash, condition, run)
+
+    spec = ModelSpec(name="m", provider="openai", model="x")
+    every = [(item, c) for c in CONDITIONS for item in prompts.applicable(ITEMS, c)]
+    counts = DryRun(spec, 1, 0, {}.get).through([task(*pair) for pair in every], Profile("text")).counts
+    assert counts["calls"] == sum(len(prompts.item_steps(*pair)) for pair in every)
 
 
 def test_a_schema_holds_the_json_reply_and_not_the_choice_after_it(item_named, recorded):

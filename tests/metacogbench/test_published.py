@@ -3,8 +3,7 @@
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.metacogbench.published import PUBLISHED
-from metacog_pipeline.benchmarks.metacogbench.published_audit import audit_tables, triples
+from metacog_pipeline.benchmarks.metacogbench.published import PUBLISHED, audit_tables, triples
 from metacog_pipeline.files import shipped
 from metacog_pipeline.scoring.published import AUDIT_SCHEMA
 from tests.tables import every

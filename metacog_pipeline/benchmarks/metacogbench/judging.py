@@ -117,13 +117,18 @@ def cases(items: Sequence[Item], responses: pl.DataFrame, wording: Wording) -> l
 
 
 def longest(
-    items: Sequence[Item], conditions: Sequence[str], wording: Wording, length: int
+    items: Sequence[Item],
+    conditions: Sequence[str],
+    wording: Wording,
+    length: int,
+    firsts: Sequence[str] = ("first",),
 ) -> Iterator[Case]:
-    """Yield for every item and condition the cases with replies of ``length`` characters, unlike for each."""
+    """Yield for every item and condition a case with replies of ``length`` characters, unlike for each; of 2b one for each
+    of the ``firsts`` that a challenge can be against."""
     for condition in conditions:
         for item in applicable(items, condition):
             reply = f"{item.item_id} {condition} ".ljust(length, "x")
-            for first in ("first", "other") if item.tier == "2b" else (None,):
+            for first in firsts if item.tier == "2b" else (None,):
                 said = _said(item, condition, wording, reply, reply, first)
                 yield Case(item.item_id, item.tier, condition, said)
 
@@ -288,7 +293,7 @@ class SimulatedJudge:
         self.observer = observer
         self._items: dict[tuple[str, str], Item] = {}
         by_id = {item.item_id: item for item in items}
-        for case in longest(items, CONDITIONS, wording, 0):
+        for case in longest(items, CONDITIONS, wording, 0, ("first", "other")):
             asked, following = (unquoted(quoted(case.said.get(place, ""))) for place in ("task", "next"))
             self._items.setdefault((asked, following), by_id[case.item_id])
 

@@ -1,15 +1,46 @@
-"""MetaCog-Bench as printed: its own tasks are not public, so its sets are named apart from those of this project."""
+"""MetaCog-Bench as printed: its values, which of them follow from what is printed with them, and its headline claims.
+
+Its own tasks are not public, so its sets have other names than those of this project. Composites are recomputed from
+tiers, the overall score from composites as well; rates of three runs must be reachable with whole numbers of tasks; spreads
+of means must lie between what their parts allow; an ECE cannot be below the gap between mean accuracy and mean confidence.
+Replies are not published, so nothing is scored again. Nothing expected is written down: the notes follow from the figures.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Mapping
+from functools import partial
+from itertools import chain, combinations, combinations_with_replacement, pairwise
+from pathlib import Path
+from typing import Any
+
 import polars as pl
+from scipy.special import stdtrit
 
 from metacog_pipeline.benchmark.contract import Published
-from metacog_pipeline.benchmarks.metacogbench.headline_claims import ledger
+from metacog_pipeline.benchmarks.metacogbench.groups import COMPOSITES, PARTS, composites, rounded, run_stats
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
-from metacog_pipeline.benchmarks.metacogbench.published_audit import audit_tables
 from metacog_pipeline.files import shipped
-from metacog_pipeline.scoring.published import Tables, audited, hundredth, long
+from metacog_pipeline.scoring import published as headlines
+from metacog_pipeline.scoring.published import (
+    FAILS,
+    HOLDS,
+    UNDECIDED,
+    Check,
+    Row,
+    Tables,
+    above,
+    audit_frame,
+    audited,
+    check,
+    claim,
+    hundredth,
+    long,
+)
+from metacog_pipeline.stats.intervals import wilson_interval
+from metacog_pipeline.stats.paired import mcnemar
+from metacog_pipeline.stats.ranks import spearman
 
 FIRST, SCALED = "paper 41", "paper 147"
 _SIZES = {
@@ -82,6 +113,314 @@ def _scaled(tables: Tables, end: str) -> pl.DataFrame:
 
 def _size(which: int) -> pl.Expr:
     return pl.col("measure").replace_strict({name: sizes[which] for name, sizes in _SIZES.items()})
+
+
+# --- what follows from what is printed ----------------------------------------------------------------------------------
+#: Tasks of each tier in the scaled set.
+TASKS: Mapping[str, int] = {"t1a": 33, "t2a": 30, "t2b": 30, "t3": 20}
+RUNS = 3
+HALF_DIGIT = 0.0005  # what three printed decimals hide
+HALF_TENTH = 0.05  # what one printed decimal of a percentage hides
+HALF_POINT = 0.5  # what a whole percentage hides
+_EDGE = "only just: every part must have been rounded as far as possible in one direction"
+
+
+def audit_tables(data: Path) -> pl.DataFrame:
+    """Return one row per check of the tables in ``data``, in `AUDIT_SCHEMA`.
+
+    ``subject`` is a model or a category. ``difference`` is recomputed minus published; where only a range is possible,
+    ``recomputed`` is its end nearest to the printed number. ``tolerance`` is what rounding of the printed parts explains.
+    """
+    first, bets, levels, judged, scaled = (
+        pl.read_csv(data / f"table_{n}.csv", glob=False) for n in range(3, 8)
+    )
+    stated = pl.read_csv(data / "claims.csv", glob=False)
+    claims = {(row["subject"], row["quantity"]): row for row in stated.iter_rows(named=True)}
+    checks = (
+        _first_composites(first), _totals(bets, first), _calibration(levels, first, claims), _by_rules(judged, first),
+        _scaled_composites(scaled), _reachable(scaled), _spreads(scaled),
+    )  # fmt: skip
+    return audit_frame(list(chain.from_iterable(checks)))
+
+
+def triples(tasks: int, mean_pct: float, sd_pct: float, runs: int = RUNS) -> list[tuple[int, ...]]:
+    """Return the numbers of tasks passed in each run, out of ``tasks``, that print as this mean ± spread (n - 1)."""
+    found = []
+    for passed in combinations_with_replacement(range(tasks + 1), runs):
+        if abs(100 * sum(passed) / (runs * tasks) - mean_pct) > 2 * HALF_TENTH:
+            continue
+        mean, sd = run_stats([100 * each / tasks for each in passed])
+        assert mean is not None and sd is not None
+        if rounded(mean, 1) == rounded(mean_pct, 1) and rounded(sd, 1) == rounded(sd_pct, 1):
+            found.append(passed)
+    return found
+
+
+def _check(
+    place: str, subject: str, quantity: str, method: str, published: float, recomputed: float,
+    tolerance: float, note: str | None = None,
+) -> Check:  # fmt: skip
+    """Return the check, with a remark where the number follows by a hair."""
+    made = check(place, subject, quantity, method, published, recomputed, tolerance, note)
+    edge = made.follows and tolerance > 0 and abs(made.difference) > 0.95 * tolerance
+    return made._replace(note=_EDGE) if edge else made
+
+
+def _composites(
+    place: str,
+    row: Mapping[str, float | str],
+    tiers: Mapping[str, float],
+    slack: Mapping[str, float],
+    end: str,
+) -> Iterator[Check]:
+    """Yield each composite from its tiers, and the overall score from the printed composites too."""
+    printed = {name: float(row[f"{name}{end}"]) for name in COMPOSITES}
+    hidden = composites(slack)
+    for name, value in composites(tiers).items():
+        assert value is not None
+        tolerance = (hidden[name] or 0.0) + HALF_DIGIT
+        yield _check(
+            place, str(row["model"]), name, "tiers", printed[name], value, tolerance,
+            _instead(printed[name], tiers, name),
+        )  # fmt: skip
+    value = sum(printed[part] for part in PARTS["overall"]) / len(PARTS["overall"])
+    method = "printed composites"
+    yield _check(place, str(row["model"]), "overall", method, printed["overall"], value, 2 * HALF_DIGIT)
+
+
+def _instead(printed: float, tiers: Mapping[str, float], name: str) -> str | None:
+    """Return which single tier a composite that does not follow is equal to."""
+    alone = [part for part in PARTS[name] if part in tiers and abs(tiers[part] - printed) <= 2 * HALF_DIGIT]
+    return (
+        f"the printed number is that of {alone[0]} alone"
+        if alone
+        else "rests on a number that does not follow"
+    )
+
+
+def _first_composites(table: pl.DataFrame) -> Iterator[Check]:
+    slack = dict.fromkeys(TASKS, 0.0) | {"t1b": HALF_DIGIT}
+    for row in table.iter_rows(named=True):
+        tiers = {name: row[f"{name}_k"] / row[f"{name}_n"] for name in TASKS}
+        yield from _composites("table 3", row, tiers | {"t1b": 1 - row["ece_pre"]}, slack, "")
+
+
+def _scaled_composites(table: pl.DataFrame) -> Iterator[Check]:
+    slack = dict.fromkeys((*TASKS, "t1b"), HALF_DIGIT)
+    for row in table.iter_rows(named=True):
+        tiers = {name: row[f"{name}_pct_mean"] / 100 for name in TASKS}
+        yield from _composites("table 7", row, tiers | {"t1b": 1 - row["ece_pre_mean"]}, slack, "_mean")
+
+
+def _totals(table: pl.DataFrame, first: pl.DataFrame) -> Iterator[Check]:
+    passed = dict(table.group_by("model").agg(pl.col("passed").sum()).iter_rows())
+    for model, k in first.select("model", "t1a_k").iter_rows():
+        yield _check("table 4", model, "t1a_k", "sum over tasks", k, passed[model], 0.0, "counted otherwise")
+
+
+def _calibration(
+    table: pl.DataFrame, first: pl.DataFrame, claims: Mapping[tuple[str, str], Mapping[str, float | str]]
+) -> Iterator[Check]:
+    """Yield the least ECE the group means allow, and what is said of changes."""
+    printed = dict(first.select("model", "ece_pre").iter_rows())
+    for (model,), groups in table.group_by("model", maintain_order=True):
+        name, n = str(model), int(groups["n_items"].sum())
+        shares = groups.select("n_items", "accuracy_pct").iter_rows()
+        right = sum(round(k * share / 100) for k, share in shares)
+        means = {
+            which: float((groups["n_items"] * groups[f"{which}_pct"]).sum()) / n / 100
+            for which in ("pre", "post")
+        }
+        stated = {"ece_pre": printed[name]}
+        if post := claims.get((name, "ece_post")):
+            stated["ece_post"] = float(post["value"])
+        for quantity, value in stated.items():
+            said = means[quantity.removeprefix("ece_")]
+            least = abs(right / n - said)
+            yield _check(
+                "table 5", name, quantity, "at least |accuracy - mean confidence|", value, max(least, value),
+                HALF_POINT / 100 + HALF_DIGIT,
+                f"the groups printed give accuracy {right / n:.3f} and mean confidence {said:.3f}: no bins make the error "
+                f"smaller than {least:.3f}",
+            )  # fmt: skip
+        if delta := claims.get((name, "ece_delta")):
+            change = stated["ece_pre"] - stated["ece_post"]
+            place, value = str(delta["place"]), float(delta["value"])
+            yield _check(place, name, "ece_delta", "ECE before - after", value, change, 3 * HALF_DIGIT)
+        if shift := claims.get((name, "mean_shift")):
+            change = means["post"] - means["pre"]
+            place, value = str(shift["place"]), float(shift["value"])
+            yield _check(
+                place, name, "mean_shift", "mean confidence after - before", value, change, 3 * HALF_POINT / 100,
+                "the groups printed give another",
+            )  # fmt: skip
+
+
+def _by_rules(table: pl.DataFrame, first: pl.DataFrame) -> Iterator[Check]:
+    """Yield the drops, and the rule-based scores against the model's row in table 3."""
+    own = first.row(by_predicate=pl.col("model") == "gemini-flash", named=True)
+    rates = {
+        "ecological_validity": 100 * own["t2a_k"] / own["t2a_n"],
+        "sycophancy_resistance": 100 * own["t2b_k"] / own["t2b_n"],
+        "domain_transfer": 100 * own["t3_k"] / own["t3_n"],
+        "overall": 100 * own["overall"],
+    }
+    for category, judged, ruled, drop in table.iter_rows():
+        given = partial(_check, "table 6", category)
+        yield given("drop_points", "judge - rules", drop, judged - ruled, 3 * HALF_TENTH)
+        yield given("deterministic_pct", "gemini-flash in table 3", ruled, rates[category], 2 * HALF_TENTH)
+
+
+def _reachable(table: pl.DataFrame) -> Iterator[Check]:
+    """Yield whether whole numbers of tasks in three runs give each printed rate with its spread."""
+    for row in table.iter_rows(named=True):
+        for name, tasks in TASKS.items():
+            mean, sd = row[f"{name}_pct_mean"], row[f"{name}_pct_std"]
+            method = f"three runs of {tasks} whole tasks, spread with n - 1"
+            if triples(tasks, mean, sd):
+                yield _check("table 7", row["model"], f"{name}_pct", method, mean, mean, HALF_TENTH)
+                continue
+            nearest = round(mean / 100 * RUNS * tasks) * 100 / (RUNS * tasks)
+            made = _check("table 7", row["model"], f"{name}_pct", method, mean, nearest, HALF_TENTH)
+            yield made._replace(follows=False, note=_unreachable(mean, sd, tasks))
+
+
+def _unreachable(mean: float, sd: float, tasks: int) -> str:
+    said = f"no three whole numbers of {tasks} tasks give {mean} ± {sd}"
+    for other in sorted(set(TASKS.values()) - {tasks}):
+        if found := triples(other, mean, sd):
+            return f"{said}; {'-'.join(map(str, found[0]))} of {other} tasks would"
+    for near in (-1, 1):
+        changed = rounded(mean + near / 10, 1)
+        if found := triples(tasks, changed, sd):
+            return f"{said}; {'-'.join(map(str, found[0]))} give {changed} ± {sd}"
+    return said
+
+
+def _spreads(table: pl.DataFrame) -> Iterator[Check]:
+    """Yield whether the spread of each composite lies between what the spreads of its parts allow."""
+    for row in table.iter_rows(named=True):
+        spread = {name: row[f"{name}_pct_std"] / 100 for name in TASKS} | {"t1b": row["ece_pre_std"]}
+        for name in COMPOSITES:
+            parts = [spread[part] for part in PARTS[name]]
+            most = sum(parts) / len(parts)
+            least = max(0.0, (2 * max(parts) - sum(parts)) / len(parts))
+            printed = row[f"{name}_std"]
+            # A spread that does not follow is not taken on: what rests on it is held to the printed one.
+            spread[name] = printed
+            yield _check(
+                "table 7", row["model"], f"{name}_sd", "range its parts allow", printed,
+                min(max(printed, least), most), 2 * HALF_DIGIT,
+                f"the spreads of its parts allow {least:.4f} to {most:.4f}",
+            )  # fmt: skip
+
+
+# --- headline claims --------------------------------------------------------------------------------------------------
+_OPEN, _WEAK = "nemo-12b", "gpt-4o"
+_PROPRIETARY = ("grok-3-mini", "gemini-flash", "claude-sonnet-4", "mistral-large", "gpt-4o")
+_SATURATED = 0.95
+_AUDITED = 50  # half of the 100 replies of the paper's audit
+
+
+def ledger(data: Path) -> pl.DataFrame:
+    """Return one row per headline claim, from the tables in ``data``."""
+    first, judged, scaled = (pl.read_csv(data / f"table_{n}.csv", glob=False) for n in (3, 6, 7))
+    models = {row["model"]: row for row in scaled.iter_rows(named=True)}
+    waiting = headlines.waiting(
+        "after answering, every model is calibrated worse than before", "ECE after answering",
+        "it is printed for one model and run, DeepSeek-V3, of 14 predictions", "half of the models",
+    )  # fmt: skip
+    found = (_ranking(models), _control(models), _formats(first, scaled), _judge(first, judged), [waiting])
+    return headlines.ledger(chain.from_iterable(found))
+
+
+def _ranking(models: dict[str, dict[str, Any]]) -> Iterator[Row]:
+    """Whether the overall score tells models apart, and how far apart they are."""
+    ordered = sorted(models.values(), key=lambda row: -row["overall_mean"])
+    apart = 0
+    for better, worse in pairwise(ordered):
+        spread = math.hypot(better["overall_std"], worse["overall_std"]) / math.sqrt(RUNS)
+        apart += better["overall_mean"] - worse["overall_mean"] > float(stdtrit(4, 0.975)) * spread
+    pairs = len(ordered) - 1
+    yield claim(
+        "table 7", "three runs tell the models apart", "neighbours in rank, Student's t over runs",
+        headlines.all_of(apart, pairs), float(apart), published=float(pairs),
+        expected=f"{0.05 * pairs:.1f} of {pairs} by chance",
+        note="standard deviations over runs are printed as if they were intervals; tasks are the same in every run",
+    )  # fmt: skip
+    best, worst = (pick(models[name]["overall_mean"] for name in _PROPRIETARY) for pick in (max, min))
+    gap, inside = best - models[_OPEN]["overall_mean"], best - worst
+    yield claim(
+        "table 7", "the open model is no further behind than proprietary models lie apart",
+        "best minus open, less best minus worst proprietary", HOLDS if gap <= inside else FAILS, gap - inside,
+        expected="0 or less if it holds", note=f"{gap:.3f} against {inside:.3f}",
+    )  # fmt: skip
+    shares = [[row[f"{name}_mean"] for row in models.values()] for name in ("ms", "saf", "cdtc")]
+    rhos = [spearman(one, other).value or 0.0 for one, other in combinations(shares, 2)]
+    yield claim(
+        "table 7", "monitoring, adaptation and transfer are separate abilities", "mean Spearman of the composites",
+        UNDECIDED, sum(rhos) / len(rhos), low=min(rhos), high=max(rhos),
+        expected="0 if separate; over 7 models chance reaches 0.79 in one of 20",
+        note="low and high: range over pairs; two of the five tiers are at their ceiling",
+    )  # fmt: skip
+
+
+def _control(models: dict[str, dict[str, Any]]) -> Iterator[Row]:
+    weak, nemo = models[_WEAK], models[_OPEN]
+    made = (weak["t2a_pct_mean"] + weak["t2b_pct_mean"]) / 200
+    others = min(row["saf_mean"] for name, row in models.items() if name != _WEAK)
+    yield claim(
+        "table 7, GPT-4o", "GPT-4o is weak in metacognitive control", "adaptation from its two tiers, least of the others",
+        HOLDS if made < others else FAILS, made, published=weak["saf_mean"],
+        expected=f"below {others:.3f}, the least of the other models",
+        note="the printed number is that of tier 2b alone",
+    )  # fmt: skip
+    own = nemo["t2b_pct_mean"] / 100
+    theirs = [models[name]["t2b_pct_mean"] / 100 for name in _PROPRIETARY]
+    yield claim(
+        "table 7, Nemo 12B", "a small open model withstands flattery like proprietary ones", "tier 2b minus their mean",
+        above(own - max(theirs), own - min(theirs)), own - sum(theirs) / len(theirs), low=own - max(theirs),
+        high=own - min(theirs), expected="0 if alike",
+        note=f"low and high: range over {len(theirs)} models; the paper quotes {nemo['saf_mean']}, half of it another tier",
+    )  # fmt: skip
+
+
+def _formats(first: pl.DataFrame, scaled: pl.DataFrame) -> Iterator[Row]:
+    least = float(scaled["t2a_pct_mean"].min()) / 100  # type: ignore[arg-type]
+    yield claim(
+        "table 7", "in free text models name the limits of their advice", "least tier 2a of seven models",
+        HOLDS if least >= 0.96 else FAILS, least, published=0.96, expected="1 for any reply with two words of caution",
+        note=f"all are above {_SATURATED}: the tier tells no models apart",
+    )  # fmt: skip
+    passed, n = int(first["t2a_k"].sum()), int(first["t2a_n"].sum())
+    low, high = wilson_interval(passed / n, n)
+    yield claim(
+        "tables 3 and 7", "a strict format hides what models know of their limits", "tier 2a under JSON, four models",
+        UNDECIDED, passed / n, published=0.40, low=low, high=high, expected=f"{least:.2f} without an effect of the format",
+        note="five tasks under JSON, thirty others in free text, and another rule: format, tasks and rule changed together",
+    )  # fmt: skip
+
+
+def _judge(first: pl.DataFrame, judged: pl.DataFrame) -> Iterator[Row]:
+    """What a judge and rules say of the same categories, and how well the rules were checked."""
+    own = first.row(by_predicate=pl.col("model") == "gemini-flash", named=True)
+    tasks = sum(own[f"{name}_n"] for name in ("t2a", "t2b", "t3"))
+    ruled = sum(own[f"{name}_k"] for name in ("t2a", "t2b", "t3"))
+    said = round(sum(own[f"{name}_n"] * share / 100 for name, share in zip(
+        ("t2a", "t2b", "t3"), judged["judge_pct"].to_list(), strict=False
+    )))  # fmt: skip
+    p = mcnemar(said - ruled, 0).p_exact
+    yield claim(
+        "tables 3 and 6, Gemini Flash", "a language model that judges hides failures", "judge minus rules, share of tasks",
+        HOLDS if p is not None and p < 0.05 else UNDECIDED, (said - ruled) / tasks, published=0.217,
+        expected="0 if both saw the same", note=f"{said} against {ruled} of {tasks} tasks of one model, exact p {p:.3f}",
+    )  # fmt: skip
+    low, high = wilson_interval(1 / _AUDITED, _AUDITED)
+    yield claim(
+        "section 4.1", "rules pass fewer than 4 % that should fail", "one of 50, the most that prints below 4 %",
+        above(-high, -low, -0.04), 1 / _AUDITED, published=0.04, low=low, high=high, expected="below 0.04",
+        note="100 replies of two models, on which the rules were tuned",
+    )  # fmt: skip
 
 
 PUBLISHED = Published(lambda benchmark: values(_table), lambda benchmark: claims())
