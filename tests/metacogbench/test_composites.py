@@ -1,7 +1,6 @@
 """Composites: means of means, undefined where a part is missing, spread with n - 1, rounding half away from zero."""
 
 import math
-import statistics
 
 import pytest
 from hypothesis import given, settings
@@ -49,11 +48,6 @@ def test_a_missing_tier_leaves_what_rests_on_it_undefined(missing, undefined, ho
     assert {value for name, value in found.items() if name not in undefined} == {0.5}
 
 
-def test_nothing_is_no_zero():
-    assert set(composites({}).values()) == {None}
-    assert composites(dict.fromkeys(TIERS, 0.0))["overall"] == 0.0
-
-
 @settings(max_examples=100)
 @given(st.fixed_dictionaries(dict.fromkeys(TIERS, RATES)))
 def test_composites_stay_between_their_parts_and_rise_with_each(tiers):
@@ -66,29 +60,6 @@ def test_composites_stay_between_their_parts_and_rise_with_each(tiers):
     for tier in TIERS:
         more = composites({**tiers, tier: 1.0})
         assert all(more[name] >= found[name] - 1e-12 for name in COMPOSITES)  # type: ignore[operator]
-
-
-def test_the_mean_of_composites_is_formed_run_by_run():
-    runs = [(0.2, 0.9), (0.4, 0.7), (0.9, 0.1)]
-    by_run = [composites({**dict.fromkeys(TIERS, 0.5), "t1a": a, "t3": b})["overall"] for a, b in runs]
-    mean, spread = run_stats([value for value in by_run if value is not None])
-    assert mean == pytest.approx(sum(by_run) / 3)  # type: ignore[arg-type]
-    # The spread of a composite is not made of the spreads of its parts.
-    assert spread == pytest.approx(statistics.stdev(by_run))  # type: ignore[type-var]
-
-
-@pytest.mark.parametrize(
-    ("counts", "of", "mean", "spread"),
-    [
-        ((11, 12, 14), 20, 61.7, 7.6),
-        ((28, 28, 29), 30, 94.4, 1.9),
-        ((19, 20, 22), 33, 61.6, 4.6),
-        ((16, 17, 17), 20, 83.3, 2.9),
-    ],
-)
-def test_printed_spreads_have_n_minus_1(counts, of, mean, spread):
-    found = run_stats([100 * count / of for count in counts])
-    assert (rounded(found[0] or 0, 1), rounded(found[1] or 0, 1)) == (mean, spread)
 
 
 def test_one_run_has_no_spread_and_none_has_nothing():

@@ -104,12 +104,6 @@ def test_calibration_comes_back(name, bias, many_of, answered):
         assert found["order_ok"].sum() == found.height
 
 
-def test_accuracy_falls_with_difficulty(many_of, answered):
-    found = answered(many_of("pre.number", 640), ObserverSpec(accuracy=0.6, difficulty_slope=0.2))
-    for level, rate in (("easy", 0.9), ("medium", 0.7), ("hard", 0.5), ("very_hard", 0.3)):
-        assert near(found.filter(pl.col("difficulty") == level)["correct"], rate), level
-
-
 def test_confidence_after_the_answer_follows_the_truth_by_metacognition(many_of, answered):
     blind = answered(many_of("pre.number", 60), ObserverSpec(metacognition=0))
     sighted = answered(many_of("pre.number", 60), ObserverSpec(metacognition=1))
@@ -125,13 +119,6 @@ def test_noticing_that_there_is_no_answer_comes_back(name, rate, many_of, answer
     assert near(1 - found["slot_named"], rate)
 
 
-@pytest.mark.parametrize(("policy", "bet"), [("all", 100.0), ("half", 50.0), ("nothing", 0.0)])
-def test_a_fixed_policy_always_bets_the_same(policy, bet, asked_items, answered):
-    bets = [item for item in asked_items if item.tier == "1a"]
-    found = answered(bets, ObserverSpec(betting=policy, unknown_awareness=0.5))
-    assert set(found["bet"]) == {bet}
-
-
 def test_refusing_always_passes_what_cannot_be_answered_and_nothing_else(asked_items, answered):
     bets = [item for item in asked_items if item.tier == "1a"]
     for seed in range(6):
@@ -139,15 +126,6 @@ def test_refusing_always_passes_what_cannot_be_answered_and_nothing_else(asked_i
         assert found["bet"].null_count() == len(bets)
         passed = set(found.filter(pl.col("passed") == 1)["item_id"])
         assert passed == {"bet.unknowable", "bet.insufficient"} and found.height == 4
-
-
-def test_bets_follow_confidence(many_of, answered):
-    observer = ObserverSpec(accuracy=0.5, confidence_bias=0.05, difficulty_slope=0)
-    found = answered(many_of("bet.know", N), observer)
-    assert found["bet"].to_list() == [
-        stated(chance(item, observer), observer) for item in many_of("bet.know", N)
-    ]
-    assert near(found["correct"], 0.5)
 
 
 def request(item: Item, condition: str, wording: Wording, seed: int | None = 1, **more: Any) -> ChatRequest:
@@ -177,12 +155,6 @@ def test_the_same_question_gets_the_same_answer_and_runs_and_observers_differ(ma
     assert said(ObserverSpec(), 1) == said(ObserverSpec(), 1)
     assert said(ObserverSpec(), 1) != said(ObserverSpec(), 2)
     assert said(ObserverSpec(seed=1), 1) != said(ObserverSpec(seed=2), 1)
-
-
-def test_styles_vary(many_of, answered):
-    for name, least in (("bet.know", 6), ("pre.number", 4), ("eco.bakery", 4), ("tra.pipes", 4)):
-        replies = answered(many_of(name, 60), ObserverSpec(accuracy=0.99, difficulty_slope=0))["reply"]
-        assert len({"".join(c for c in text if not c.isdigit()) for text in replies}) >= least, name
 
 
 def test_a_reply_held_to_a_schema_keeps_to_it(asked_items, wording):
@@ -241,14 +213,3 @@ def test_on_the_shipped_items_right_answers_are_found_right_and_wrong_ones_wrong
         assert abs(mean(answerable["correct"]) - expected) < 0.05
         hopeless = pl.concat(frames).filter(pl.col("bet_rule").is_in(["unknowable", "insufficient"]))
         assert set(hopeless["passed"]) == {int(awareness)}
-
-
-def test_predictions_and_values_come_back_from_json_as_from_lines(asked_items, answered):
-    able = ObserverSpec(accuracy=1, difficulty_slope=0, transfer=1)
-    for condition in ("free", "json"):
-        found = answered(
-            [item for item in asked_items if item.tier in ("1b", "3")], able, condition=condition
-        )
-        assert set(found["status"]) == {"ok"} and found["passed"].min() == 1
-        assert found["pre"].drop_nulls().len() == found.filter(pl.col("tier") == "1b").height
-        assert set(found["order_ok"].drop_nulls()) == {1}

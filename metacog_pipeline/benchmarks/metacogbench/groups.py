@@ -219,7 +219,7 @@ def absent(n_runs: int, why: str, method: str = MEAN) -> RunEstimate:
     return RunEstimate(np.full(max(n_runs, 1), np.nan), None, 0, method, status=why)
 
 
-def _summed(weights: Floats, parts: Floats, made: Callable[[Floats], Floats], **more: Any) -> RunEstimate:
+def summed(weights: Floats, parts: Floats, made: Callable[[Floats], Floats], **more: Any) -> RunEstimate:
     """Return what ``made`` makes of sums of ``parts`` over items: in each run, and in each resample over the runs."""
     items, runs, k = parts.shape
     n = int((parts != 0).any(axis=(1, 2)).sum())
@@ -248,7 +248,7 @@ def mean(
     found = intervals.mean(values[unit, run], unit, within, other)
     ends = None if found.low is None or found.high is None else (found.low, found.high)
     parts = np.stack([np.where(here, values, 0.0), here.astype(np.float64)], axis=-1)
-    return _summed(tier.weights(len(values)), parts, _ratio, method=found.method, ends=lambda: ends)
+    return summed(tier.weights(len(values)), parts, _ratio, method=found.method, ends=lambda: ends)
 
 
 def rate(tier: TierGroup, name: str) -> RunEstimate:
@@ -283,7 +283,7 @@ def balanced(tier: TierGroup, name: str) -> RunEstimate:
     def made(totals: Floats) -> Floats:
         return (_ratio(totals[..., :2]) + _ratio(totals[..., 2:])) / 2
 
-    return _summed(tier.weights(), parts, made, method=BALANCED, ends=ends)
+    return summed(tier.weights(), parts, made, method=BALANCED, ends=ends)
 
 
 def detection(tier: TierGroup) -> dict[str, RunEstimate]:
@@ -310,7 +310,7 @@ def detection(tier: TierGroup) -> dict[str, RunEstimate]:
             flat = totals.reshape(-1, 4)
             return np.asarray(d_and_c(*flat.T)[place]).reshape(totals.shape[:-1])
 
-        made_one = _summed(tier.weights(), parts, made, method=DETECTION)
+        made_one = summed(tier.weights(), parts, made, method=DETECTION)
         found[measure] = replace(made_one, ends=partial(_wider, made_one, table, place))
     return found
 
@@ -341,7 +341,7 @@ def calibration_error(
     right, said = (np.where(here, each, 0.0)[..., None] * member for each in (correct, stated))
     parts = np.concatenate([right, said, member], axis=-1)
     weights = tier.weights()
-    found = _summed(weights, parts, _error, method=INVERTED)
+    found = summed(weights, parts, _error, method=INVERTED)
 
     def ends() -> Ends | None:
         if found.n < 2 or found.value is None:

@@ -8,7 +8,6 @@ rules as well, which read the same reply. A judgement enters a score only where 
 from __future__ import annotations
 
 import functools
-import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +26,7 @@ from metacog_pipeline.benchmark.contract import (
     Small,
     schema_of,
 )
-from metacog_pipeline.benchmarks.metacogbench.groups import Floats, item_weights
+from metacog_pipeline.benchmarks.metacogbench.groups import Floats, item_weights, summed
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK, CONDITIONS, Item
 from metacog_pipeline.benchmarks.metacogbench.prompts import (
     FREE,
@@ -58,9 +57,8 @@ from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message
 from metacog_pipeline.reading.calls import TOO_LONG, Call
 from metacog_pipeline.scoring.responses import Kept, in_order
 from metacog_pipeline.stats.agreement import ONE_CATEGORY
-from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, OK, SINGLE_ITEM
+from metacog_pipeline.stats.estimate import OK, SINGLE_ITEM
 from metacog_pipeline.stats.intervals import wilson_interval
-from metacog_pipeline.stats.resampling import interval
 
 if TYPE_CHECKING:
     from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
@@ -446,66 +444,47 @@ def with_judgements(responses: pl.DataFrame, judgements: pl.DataFrame | None) ->
     ).drop("_decided")
 
 
-def _counts(part: pl.DataFrame, column: str, seed: int) -> tuple[Floats, Floats, Floats | None]:
-    """Return counts of replies passed by both, judge only, rules only, neither: of each item, of all, ``(1, 4)``, and of
-    resampled items, ``(B, 4)``, where there are several."""
-    read = part.filter(pl.col("verdict").is_not_null(), pl.col(column).is_not_null())
-    judge, rules = (read[name].to_numpy() == 1 for name in ("verdict", column))
-    _, item = np.unique(read["item_id"].to_numpy(), return_inverse=True)
-    n = int(item.max()) + 1 if len(item) else 0
-    counts = np.zeros((n, 4))
-    np.add.at(counts, (item, 2 * ~judge + ~rules), 1.0)
-    drawn = item_weights(str(part["tier"][0]), n, seed) @ counts if n > 1 else None
-    return counts, counts.sum(axis=0, keepdims=True), drawn
-
-
 def _figures(part: pl.DataFrame, column: str, seed: int) -> tuple[object, ...]:
+    """Return rates, difference, accuracy and kappa with their intervals, counts and status of one judge and one rule."""
+    read = part.filter(pl.col("verdict").is_not_null(), pl.col(column).is_not_null())
     missing = part["status"].is_in(["not_run", "transport_error", "too_long"]).sum()
     unread = part["status"].is_in(["unreadable", "refused"]).sum()
-    by_item, totals, drawn = _counts(part, column, seed)
-    if not (n_items := len(by_item)):
+    if read.is_empty():
         return (None,) * 11 + (0, 0, 0, 0, unread, missing, NO_JUDGEMENTS)
-    pass_both, judge_only, rules_only, _ = map(float, totals[0])
-    n = float(totals.sum())
-    status = OK if drawn is not None else SINGLE_ITEM
+    # Of each item: replies passed by both, by the judge only, by the rules only, by neither.
+    judge, rules = (read[name].to_numpy() == 1 for name in ("verdict", column))
+    _, item = np.unique(read["item_id"].to_numpy(), return_inverse=True)
+    cells = np.zeros((int(item.max()) + 1, 1, 4))
+    np.add.at(cells, (item, 0, 2 * ~judge + ~rules), 1.0)
+    both, judge_only, rules_only, _ = (int(each) for each in cells.sum(axis=(0, 1)))
+    weights = item_weights(str(part["tier"][0]), len(cells), seed)
     ends: list[float | None] = []
-    for name, statistic in (("difference", _difference), ("accuracy", _accuracy), ("kappa", _kappa)):
-        value = float(statistic(totals)[0])
-        low, high = (None, None) if drawn is None else interval(statistic(drawn))
-        if name == "accuracy" and value == 1.0 and drawn is not None:
-            low, high = wilson_interval(1.0, n_items)
-        if math.isnan(value) or low is None or high is None:
-            ends += [None if math.isnan(value) else value, None, None]
-        else:
-            ends += [value, min(low, value), max(high, value)]
-    if ends[6] is None:
-        status = ONE_CATEGORY
-    elif drawn is not None and None in ends:
-        status = OFTEN_UNDEFINED
-    rates = ((pass_both + judge_only) / n, (pass_both + rules_only) / n)
-    numbers = tuple(int(each) for each in (n, n_items, judge_only, rules_only))
-    return (*rates, *ends, *numbers, unread, missing, status)
+    for made in (_difference, _accuracy, _kappa):
+        found = summed(weights, cells, made).estimate()
+        low, high = found.low, found.high
+        if made is _accuracy and found.value == 1.0 and len(cells) > 1:
+            low, high = wilson_interval(1.0, len(cells))
+        ends += [found.value, low, high]
+    status = ONE_CATEGORY if ends[6] is None else SINGLE_ITEM if len(cells) < 2 else OK
+    n = read.height
+    rates = ((both + judge_only) / n, (both + rules_only) / n)
+    return (*rates, *ends, n, len(cells), judge_only, rules_only, unread, missing, status)
 
 
 def _difference(totals: Floats) -> Floats:
-    return _share(totals[:, 1] - totals[:, 2], totals)
+    made: Floats = (totals[..., 1] - totals[..., 2]) / totals.sum(axis=-1)
+    return made
 
 
 def _accuracy(totals: Floats) -> Floats:
-    return _share(totals[:, 0] + totals[:, 3], totals)
-
-
-def _share(counted: Floats, totals: Floats) -> Floats:
-    with np.errstate(invalid="ignore"):
-        found: Floats = counted / totals.sum(axis=1)
-    return found
+    made: Floats = (totals[..., 0] + totals[..., 3]) / totals.sum(axis=-1)
+    return made
 
 
 def _kappa(totals: Floats) -> Floats:
-    """Return Cohen's kappa of each row of counts; NaN where both use one and the same category only."""
-    n = totals.sum(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        judge, rules = (totals[:, 0] + totals[:, 1]) / n, (totals[:, 0] + totals[:, 2]) / n
-        chance = judge * rules + (1 - judge) * (1 - rules)
-        found: Floats = np.where(1 - chance > 1e-12, (_accuracy(totals) - chance) / (1 - chance), np.nan)
-    return found
+    """Return Cohen's kappa of counts; NaN where both use one and the same category only."""
+    n = totals.sum(axis=-1)
+    judge, rules = (totals[..., 0] + totals[..., 1]) / n, (totals[..., 0] + totals[..., 2]) / n
+    chance = judge * rules + (1 - judge) * (1 - rules)
+    made: Floats = np.where(1 - chance > 1e-12, (_accuracy(totals) - chance) / (1 - chance), np.nan)
+    return made

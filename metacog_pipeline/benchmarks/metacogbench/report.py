@@ -17,29 +17,20 @@ from markupsafe import Markup
 from metacog_pipeline.benchmark.contract import Exhibit, Section
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
 from metacog_pipeline.home import Home
-from metacog_pipeline.leaderboard.output import Stacked, fixed
 from metacog_pipeline.report import exhibits, maps, pieces
 from metacog_pipeline.report.exhibits import PRINTED, Column
-from metacog_pipeline.report.figures import MOST_ROWS, Point, intervals, ladder, scatter
+from metacog_pipeline.report.figures import Point, intervals, scatter
 from metacog_pipeline.report.pieces import WORLDS
 from metacog_pipeline.report.queries import rows
 
 _NOTHING = "No values yet."
-_COMPOSITES = ("ms", "saf", "cdtc", "overall")
 Ends = tuple[Any, ...]  # estimate, low, high, n
 
 
 # --- sections ---------------------------------------------------------------------------------------------------------
-def spread(home: Home) -> Markup:
-    """Return composites with their spread over runs, and the rank of each model with its interval."""
+def ranks(home: Home) -> Markup:
+    """Return the rank of each model with its interval."""
     made = []
-    for title, values in _values(home).items():
-        body = [
-            (model, *(_with_sd(own.get(name), own.get(f"{name}_sd")) for name in _COMPOSITES))
-            for model, own in values.items()
-        ]
-        heads = ("model", *(name.upper() for name in _COMPOSITES))
-        made.append(pieces.table(heads, body, f"{title}: mean ± sd"))
     found = rows(
         home,
         "select source, dataset, model, value, low, high, n from comparisons where benchmark = 'metacogbench' and "
@@ -51,10 +42,7 @@ def spread(home: Home) -> Markup:
         drawn = intervals(points, x=f"rank by overall score, {title.lower()}")
         n, method = pieces.counted((row[6] for row in own), "items"), "central 95 % over resampled items"
         made.append(pieces.figure(drawn, f"{title}, {dataset}: the rank of each.", n=n, method=method))
-    said = (
-        "Mean ± standard deviation (n - 1) over runs. The deviation is no interval: those are on the board."
-    )
-    return pieces.paragraph(said, "soft") + pieces.joined(made, _NOTHING)
+    return pieces.joined([pieces.grid(made)], "Ranks need two models with an overall score.")
 
 
 def calibration(home: Home) -> Markup:
@@ -151,35 +139,27 @@ def ways_of_asking(home: Home) -> Markup:
     """Return what formats, turns and a partner change."""
     found = rows(
         home,
-        "select source, measure, model, a, b, value, low, high, p_adjusted, verdict, status, n from comparisons "
+        "select source, model, family, measure, a, b, value, low, high, p_adjusted, verdict, status from comparisons "
         "where benchmark = 'metacogbench' and family in ('format', 'protocol', 'delegation') "
         "order by source, measure, model, a, b",
     )
-    figures, tables = [], []
+    columns = ("model", "family", "measure", "contrast", "difference", "p adjusted", "verdict")
+    made = []
     for title, own in pieces.by_world(found):
-        for measure, group in groupby(own, key=lambda row: row[1]):
-            points: dict[str, dict[str, Point]] = {}
-            counts: list[int] = []
-            for _, _, model, a, b, *ends, _, _, _, n in group:
-                counts.append(n)
-                if (point := pieces.point(*ends)) is not None:
-                    points.setdefault(model, {})[f"{a} - {b}"] = point
-            if points:
-                steps = sorted({step for each in points.values() for step in each})
-                drawn = ladder(list(points.items()), steps=steps, x=f"change of {measure}", apart=0.25)
-                rest = f" The first {MOST_ROWS}." if len(points) > MOST_ROWS else ""
-                n, said = pieces.counted(counts, "items"), "95 % intervals of the paired tests"
-                figures.append(pieces.figure(drawn, f"{title}: {measure}.{rest}", n=n, method=said))
         body = [
-            (model, measure, f"{a} - {b}", pieces.interval(*ends), pieces.shown(p), pieces.said(verdict, status))
-            for _, measure, model, a, b, *ends, p, verdict, status, _ in own
-        ]  # fmt: skip
-        columns = ("model", "measure", "contrast", "difference", "p adjusted", "verdict")
-        whole = pieces.table(columns, body, f"{title}: differences on the same tasks")
-        tables.append(pieces.folded(f"{title}: {len(body)} tests", whole))
-    if not found:
-        return pieces.paragraph("Asked in one way only.", "soft")
-    return pieces.paragraph(_ASKED, "soft") + pieces.joined([pieces.grid(figures), *tables])
+            (
+                model,
+                family,
+                measure,
+                f"{a} - {b}",
+                pieces.interval(*ends),
+                pieces.shown(p),
+                pieces.said(verdict, status),
+            )
+            for _, model, family, measure, a, b, *ends, p, verdict, status in own
+        ]
+        made.append(pieces.table(columns, body, f"{title}: differences on the same tasks"))
+    return pieces.paragraph(_ASKED, "soft") + pieces.joined(made, "Asked in one way only.")
 
 
 def _values(home: Home) -> dict[str, dict[str, dict[str, Ends]]]:
@@ -197,14 +177,6 @@ def _values(home: Home) -> dict[str, dict[str, dict[str, Ends]]]:
 
 def _interval(found: Mapping[str, Ends], name: str) -> object:
     return pieces.interval(*found[name][:3]) if name in found else None
-
-
-def _with_sd(mean: Ends | None, sd: Ends | None) -> object:
-    if mean is None or not isinstance(mean[0], float):
-        return None
-    if sd is None or not isinstance(sd[0], float):
-        return pieces.shown(mean[0])
-    return Stacked(f"{fixed(mean[0], 3)} ± {fixed(sd[0], 3)}")
 
 
 _MOMENTS = {"pre": "before answering", "post": "after answering"}
@@ -232,8 +204,8 @@ _JUDGES = (
     "own replies."
 )
 _ASKED = (
-    "Differences on the same tasks by the same scorer. Right of 0: more of it under the first named, which is better but "
-    "for ECE. A score that hangs on the format measures the format too. Delegation: points with a partner minus those of "
+    "Differences on the same tasks by the same scorer. Above 0: more of it under the first named, which is better but for "
+    "ECE. A score that hangs on the format measures the format too. Delegation: points with a partner minus those of "
     "always and of never leaving questions to it."
 )
 # One row per judge and rule: the measures of their agreement in columns, those with an interval as (value, low, high).
@@ -251,7 +223,7 @@ _AGREEMENT = f"""
     group by source, judge, relation, dimension, condition, b order by source, judge, relation, dimension, condition, b
 """
 SECTIONS = (
-    Section("Runs, their spread and ranks", spread),
+    Section("How sure the ranks are", ranks),
     Section("Calibration and chance", calibration),
     Section("Seeing what is left out, and valid challenges", detections),
     Section("Judges and the rules", judges),
