@@ -454,8 +454,9 @@ def _figures(part: pl.DataFrame, column: str, seed: int) -> tuple[object, ...]:
     # Of each item: replies passed by both, by the judge only, by the rules only, by neither.
     judge, rules = (read[name].to_numpy() == 1 for name in ("verdict", column))
     _, item = np.unique(read["item_id"].to_numpy(), return_inverse=True)
-    cells = np.zeros((int(item.max()) + 1, 1, 4))
-    np.add.at(cells, (item, 0, 2 * ~judge + ~rules), 1.0)
+    kind = 2 * (1 - judge.astype(np.int64)) + (1 - rules.astype(np.int64))
+    n_items = int(item.max()) + 1
+    cells = np.bincount(4 * item + kind, minlength=4 * n_items).reshape(n_items, 1, 4).astype(np.float64)
     both, judge_only, rules_only, _ = (int(each) for each in cells.sum(axis=(0, 1)))
     weights = item_weights(str(part["tier"][0]), len(cells), seed)
     ends: list[float | None] = []
