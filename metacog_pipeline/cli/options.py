@@ -20,9 +20,6 @@ quiet_option = click.option("--quiet", is_flag=True, help="Print results and err
 words_option = click.option(
     "--map-values", "words", multiple=True, metavar="WORD=VALUE,...", help='As in "KEEP=1,WITHDRAW=0".'
 )
-wide_option = click.option(
-    "--wide", multiple=True, metavar="PATTERN", help='Columns side by side, "conf_*": a row for each *.'
-)
 scale_option = click.option(
     "--scale", metavar="LOW..HIGH", help="Of confidence: 0..1, 0..100, 1..5 or another."
 )

@@ -67,7 +67,7 @@ def import_file(
     study: Study = benchmark.context.study
     if model is not None:
         replayed_partition(study, benchmark.name, model, run or 1)
-    own, rows = built(rules, benchmark), _rows(file, options)
+    own, rows = built(rules, benchmark), AnswerFile(file) if isinstance(file, Path) else file
     columns = resolved(rows.path, rows, own, parse_mapping(pairs, fields_of(own), own.also))
     group, names = _grouped(rows, columns, study, model, run)
     found = _merged(rows.path, *_read(own, rows, columns, pairs, condition, options, group))
@@ -90,7 +90,7 @@ def read_table(
     Raises ``StudyError`` when the file cannot be read, a mapped column is not there, no column names the item or the
     answer, a checking column disagrees with the items, or confidence is on no scale that is known.
     """
-    rows = _rows(file, options)
+    rows = AnswerFile(file) if isinstance(file, Path) else file
     columns = resolved(rows.path, rows, rules, mapping)
     pairs = [f"{field}={column}" for field, column in mapping.items()]
     found, rejected = _read(rules, rows, columns, pairs, condition, options, lambda cells: (model, run))
@@ -139,10 +139,6 @@ def built(rules: Callable[[Any], RowRules], benchmark: Any) -> RowRules:
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
-def _rows(file: Path | Table, options: ImportOptions) -> AnswerFile | Table:
-    return AnswerFile(file) if isinstance(file, Path) else file
-
-
 def _read(
     rules: RowRules,
     rows: AnswerFile | Table,

@@ -294,6 +294,8 @@ def _about_items(path: Path, study: Study, name: str, samples: Sequence[Sample],
     how = ImportOptions(
         trust=options.trust, show=options.show, also=lambda row: _told(scored[row - 1], settings)
     )
+    if options.model is not None and options.model not in {each.name for each in study.models}:
+        study = study_files.fitted(study.path, study, {options.model: options.model}, 1)
     into = bound(study, name)
     assert into.importer is not None
     found = into.importer.read(
