@@ -49,7 +49,7 @@ class LevelUse:
 
 
 def level_probability(n_levels: int = 5, mapping: Mapping = "(c-1)/(L-1)") -> Floats:
-    """Return the probability each level 1 .. ``n_levels`` stands for, shape ``(L,)``, L of 2 or more.
+    """Return the probability each level 1 .. ``n_levels`` means, shape ``(L,)``, L of 2 or more.
 
     The ``mapping`` ``"(c-1)/(L-1)"`` reads the lowest level as 0 and the highest as 1; ``"c/L"`` reads the lowest as 1/L.
 
@@ -124,7 +124,7 @@ def ece(confidence: ArrayLike, correct: ArrayLike, bins: int = 10, edges: Edges 
 def ece_statistic(probability: ArrayLike, bins: int = 10, edges: Edges = "levels") -> Statistic:
     """Return the function ``(B, 2 L) -> (B,)`` of the expected calibration error of totals, for a bootstrap.
 
-    ``probability`` ``(L,)`` is what each level stands for; ``bins`` and ``edges`` of `bin_index` merge levels.
+    ``probability`` ``(L,)`` is what each level means; ``bins`` and ``edges`` of `bin_index` merge levels.
     """
     stated = floats("probability", probability)
     member = _member(stated, bins, edges)
@@ -144,7 +144,7 @@ def ece_estimate(
     79 %.
 
     patterns, draws: items over the 2 L cells, and resampled totals ``(B, 2 L)``.
-    probability: shape ``(L,)``, 0..1: what each level stands for.
+    probability: shape ``(L,)``, 0..1: what each level means.
     bins, edges: of `bin_index`: how levels are merged; by default each is a bin of its own.
 
     >>> items = Patterns(np.eye(4, dtype=int), np.array([4, 0, 1, 3]))
@@ -230,7 +230,7 @@ def ece_draws(
 def brier_from_patterns(patterns: Patterns, probability: ArrayLike) -> Estimate:
     """Return the Brier score of items over the 2 L cells of ``patterns``, clustered where an item has several runs.
 
-    Cells are level by level, wrong before correct; ``probability`` ``(L,)``, 0..1, is what each level stands for.
+    Cells are level by level, wrong before correct; ``probability`` ``(L,)``, 0..1, is what each level means.
 
     >>> round(brier_from_patterns(Patterns(np.eye(4, dtype=int), np.array([4, 0, 1, 3])), [0.0, 1.0]).value, 3)
     0.125

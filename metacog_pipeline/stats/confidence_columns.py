@@ -1,4 +1,4 @@
-"""Columns of a table of trials as somebody else wrote it: which column is what, and what its cells stand for.
+"""Columns of a table of trials as somebody else wrote it: which column is what, and what its cells mean.
 
 A column is held as its distinct cells, so that every decision is taken on a handful of words however long the table is.
 A cell that says nothing is missing; one that says something else than its column needs makes its row a rejected one; where
@@ -58,7 +58,7 @@ class Column:
         return tuple(map(key, self.words))
 
     def recoded(self, words: Mapping[str, str]) -> Column:
-        """Return the column with words replaced by what they stand for."""
+        """Return the column with words replaced by their meaning."""
         meant = {key(word): value for word, value in words.items()}
         return Column(self.name, tuple(meant.get(key(word), word) for word in self.words), self.code)
 
@@ -136,7 +136,7 @@ class Account:
             self.rejected += [(int(self.lines[row]), reason(row)) for row in new.tolist()]
 
     def where(self, row: int) -> str:
-        """Return what people call a row."""
+        """Return the name of a row in messages."""
         return f"{self._word} {int(self.lines[row])}"
 
     def counts(self) -> dict[str, int]:
@@ -193,7 +193,7 @@ def _require(found: Mapping[str, str], names: Sequence[str]) -> None:
         raise DataError(f"--confidence {found['confidence']}: is the column of --correct")
     if "correct" not in found and not {"stimulus", "response"} <= set(found):
         one = next((role for role in ("stimulus", "response") if role in found), None)
-        beside = f"{found[one]!r} (--{one}) alone does not tell" if one else "nothing tells"
+        beside = f"{found[one]!r} (--{one}) alone does not show" if one else "nothing shows"
         raise DataError(f"{beside} right from wrong: name --correct, or --stimulus and --response{there}")
     if "confidence" not in found:
         raise DataError(f"no column of confidence: name it with --confidence{there}")
@@ -217,7 +217,7 @@ def truths(column: Column, account: Account) -> Floats:
     absent = _absent(column, no_answer(column))
     shown = ", ".join(repr(word.casefold()) for word in sorted(_words(column, ~absent))[:4])
     reason = (
-        f"is neither 0/wrong/no nor 1/right/yes (it has {shown}); say what words stand for, as in --map-values "
+        f"is neither 0/wrong/no nor 1/right/yes (it has {shown}); give the meaning of words, as in --map-values "
         "RIGHT=1,WRONG=0"
     )
     unknown = np.array([each is None for each in values], dtype=bool) & ~absent
@@ -249,7 +249,7 @@ def numbers(column: Column, account: Account, scale: Scale | None = None) -> Flo
         outside = ~absent & ~unread & ~infinite & ((values < scale.low) | (values > scale.high))
     problems = [
         (comma, "has a comma", "has a comma: write 0.85 and 1000, not 0,85 nor 1,000"),
-        (unread & ~comma, "is no number", "is no number; say what words stand for with --map-values"),
+        (unread & ~comma, "is no number", "is no number; give the meaning of words with --map-values"),
         (infinite, "is not finite", f"is not a number up to {LARGEST:g}"),
         (outside, f"is outside {scale}", f"is outside {scale}; declare another --scale"),
     ]
@@ -270,7 +270,7 @@ def _values(column: Column, there: Sequence[str], absent: Rows) -> Floats:
 
 
 def no_answer(column: Column, beside: Column | None = None) -> set[float]:
-    """Return the numbers that stand for "no answer" in a ``column`` of numbers; ``beside`` holds the labels."""
+    """Return the numbers that mean "no answer" in a ``column`` of numbers; ``beside`` holds the labels."""
     stated, shown = _numbers(column), set[float]() if beside is None else _numbers(beside)
     if stated is None or shown is None:
         return set()  # words among them: what is a number there is a word as well
@@ -335,7 +335,7 @@ def _note(
 
 @dataclass(frozen=True, slots=True)
 class Coding:
-    """Stimulus and response by row, numbers from 0 or NaN; the labels they stand for; and each column in words."""
+    """Stimulus and response by row, numbers from 0 or NaN; their labels; and each column in words."""
 
     stimulus: Floats | None = None
     response: Floats | None = None
@@ -392,7 +392,7 @@ def coding(
 
 
 def _labels(words: Sequence[str]) -> dict[str, str]:
-    """Return labels as they are compared, in their order, and as they stand there."""
+    """Return labels as they are compared, in their order, and as they are written."""
     there = {str(key(word)): word for word in reversed(words)}
     values = {each: number_of(each) for each in there}
     if all(value is not None for value in values.values()):

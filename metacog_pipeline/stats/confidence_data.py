@@ -195,7 +195,7 @@ class _Reader:
         return replace(coded, stimulus=shown, response=said), right
 
     def _right(self, both: bool) -> Floats | None:
-        """Return the column of right and wrong; beside stimulus and response it only checks these, and may be anything."""
+        """Return the column of right and wrong; with stimulus and response it only checks these."""
         try:
             return columns.truths(self.column["correct"], Account(self.rows) if both else self.account)
         except DataError:

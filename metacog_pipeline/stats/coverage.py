@@ -102,7 +102,7 @@ class Cell(NamedTuple):
 
 @functools.lru_cache(maxsize=1)
 def digest() -> str:
-    """Return what the grid is known by: rows that were marked by another are made again.
+    """Return what the grid is known by: rows marked by another are computed again.
 
     >>> len(digest())
     16
@@ -199,7 +199,7 @@ def nearest(
 def _basis(
     measure: str, method: str, value: float, n: int, rarer: int | None, several: bool
 ) -> tuple[tuple[str, bool] | None, int | None]:
-    """Return the measure of the grid that stands for one, and of how many runs; and what is counted of it."""
+    """Return the measure of the grid that is used for one, and of how many runs; and what is counted of it."""
     kind = _kind(measure, method, several)
     if kind is not None and kind[0] in BY_ITEMS:
         return kind, n

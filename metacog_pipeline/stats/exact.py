@@ -170,7 +170,7 @@ def _standardised(values: Floats) -> Floats | None:
 
 @lru_cache(maxsize=32)
 def _null(a: tuple[float, ...], b: tuple[float, ...]) -> Floats:
-    """Return |r| of every order of ``b`` beside ``a``, sorted; rankings without ties share one."""
+    """Return |r| of every order of ``b`` with ``a``, sorted; rankings without ties share one."""
     found: Floats = np.sort(np.abs(np.array(b)[_orders(len(b))] @ np.array(a)))
     return found
 

@@ -60,7 +60,7 @@ class Trials:
 
     @property
     def why_not(self) -> str | None:
-        """Why confidence tells nothing of correctness here, from the counts as they are; None where it may."""
+        """Why confidence says nothing of correctness here, from the counts as they are; None where it may."""
         if self.n == 0:
             return NO_ITEMS
         if self.rarer == 0:

@@ -249,7 +249,7 @@ def test_columns_are_found_by_names_in_common_use(names, expected):
 @every(
     ("columns", "parts"),
     [
-        ({"a": [1], "b": [2]}, ["nothing tells right from wrong", "'a', 'b'"]),
+        ({"a": [1], "b": [2]}, ["nothing shows right from wrong", "'a', 'b'"]),
         ({"stim": [0, 1], "conf": [1]}, ["'stim' (--stimulus) alone"]),
         ({"ok": [0, 1], "note": [1]}, ["no column of confidence"]),
         ({"ok": [0, 1], "Confidence": [1], "confidence": [2]}, ["'Confidence' and 'confidence' are both"]),

@@ -190,7 +190,7 @@ def test_formats_hold_the_same_rows_and_a_file_is_never_overwritten(metacog, fil
     ("name", "content", "said"),
     [
         ("counts.csv", "nR_S1,nR_S2\n", "no row in it"),
-        ("counts.csv", "a,b\n1,2\n", "nothing tells right from wrong"),
+        ("counts.csv", "a,b\n1,2\n", "nothing shows right from wrong"),
         ("counts.csv", "nR_S1,nR_S2\n1;2,1;2;3;4\n", "row 1"),
         ("counts.csv", "nR_S1,nR_S1,nR_S2\n1;2,3;4,1;2\n", "'nR_S1' is there twice"),
         ("counts.csv", "nR_S1,nR_S2\n1;2,3;4\n1;2;3,1;2;3\n", "row 2"),

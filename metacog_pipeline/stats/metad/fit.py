@@ -60,7 +60,7 @@ class Conditional:
 
 @dataclass(frozen=True, slots=True)
 class MetaD:
-    """Maximum-likelihood meta-d' of many cells; arrays have shape ``(cells,)`` unless said otherwise."""
+    """Maximum-likelihood meta-d' of many cells; arrays have shape ``(cells,)`` unless stated otherwise."""
 
     # a key of ``REASONS``. Numbers below are NaN where it is not ``"ok"``, with two exceptions: type-1 measures are
     # what they are (±inf, 0), and ``"boundary"`` gives meta-d', likelihood and criteria at the end of the range

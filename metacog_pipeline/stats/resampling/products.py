@@ -50,11 +50,11 @@ class Side:
 
     @property
     def sample(self) -> Floats:
-        """Return what was observed and the totals of every resample behind, ``(1 + B, C)``."""
+        """Return the observed totals and, after them, those of every resample, ``(1 + B, C)``."""
         return np.concatenate([self.observed, self.drawn])
 
     def once(self, name: str, compute: Callable[[Side], T]) -> T:
-        """Return what ``compute`` makes of the side, once for all pairs that share it; ``name`` tells apart what."""
+        """Return what ``compute`` makes of the side, once for all pairs that share it; ``name`` is its key."""
         if name not in self.known:
             self.known[name] = compute(self)
         found: T = self.known[name]
