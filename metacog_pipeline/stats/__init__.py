@@ -17,7 +17,7 @@ estimate           one number with its interval, or the reason there is none
 intervals          the one family: shares, means, areas, errors and their differences, by name and source
 resampling         clusters as the unit of chance: draws, percentiles, pairs, p values
 calibration        the expected calibration error, Brier score, reliability
-auroc, roc         area under the type-2 ROC curve; its points, and differences of areas
+auroc, roc         area under the type-2 ROC curve; its points
 trials             answers as counts with their resamples and folds: what the next four share
 selective          risk against coverage: AURC, its excess, the prediction-rejection ratio, the curve
 calibration_line   calibration in the large, calibration slope, the error over bins of equal mass

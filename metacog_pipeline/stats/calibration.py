@@ -10,7 +10,6 @@ index l with outcome y is cell 2 l + y.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -36,16 +35,6 @@ Edges = Literal["equal", "floor", "mass", "levels"]
 EDGES: tuple[Edges, ...] = ("equal", "floor", "mass", "levels")
 
 _GUARD = 1e-12  # 0.6 · 5 is not 3 in binary
-_BLOCK = 4_000_000  # clusters × draws held at once (32 MB)
-
-
-@dataclass(frozen=True, slots=True)
-class LevelUse:
-    """How much of the scale was used."""
-
-    levels_used: int
-    commonest_share: float | None
-    informative: bool
 
 
 def level_probability(n_levels: int = 5, mapping: Mapping = "(c-1)/(L-1)") -> Floats:
@@ -63,18 +52,6 @@ def level_probability(n_levels: int = 5, mapping: Mapping = "(c-1)/(L-1)") -> Fl
     if mapping == "c/L":
         return level / n_levels
     raise ValueError(f"unknown mapping {mapping!r}: '(c-1)/(L-1)' or 'c/L'")
-
-
-def level_use(table: ArrayLike) -> LevelUse:
-    """Return how many levels the ``table`` ``(L, 2)`` of wrong and correct answers uses, and the share of the commonest.
-
-    >>> level_use([[0, 0], [1, 2], [0, 1]])
-    LevelUse(levels_used=2, commonest_share=0.75, informative=True)
-    """
-    by_level = _table(table).sum(axis=1)
-    n = int(by_level.sum())
-    used = int((by_level > 0).sum())
-    return LevelUse(used, int(by_level.max()) / n if n else None, used >= 2)
 
 
 def bin_index(confidence: ArrayLike, bins: int = 10, edges: Edges = "equal") -> Ints:
@@ -164,67 +141,6 @@ def ece_estimate(
     member = _member(stated, bins, edges)
     low, high = intervals.of_totals(table.astype(np.float64).ravel(), draws, stated, member)
     return Estimate(value, low, high, n, method, sem=float(np.nanstd(statistic(draws))))
-
-
-def ece_clustered(
-    confidence: ArrayLike,
-    correct: ArrayLike,
-    clusters: ArrayLike,
-    stream: resampling.Stream,
-    bins: int = 10,
-    n_draws: int = 1_000,
-) -> Estimate:
-    """Return the expected calibration error, equal ``bins``, of confidences on any scale; whole clusters are resampled.
-
-    confidence, correct, clusters: shape ``(N,)``: 0..1, 0/1, and the cluster of each answer.
-    stream, n_draws: of the kernel `resampling.indices`, and number of resamples.
-
-    >>> found = ece_clustered([0.9, 0.9, 0.6, 0.6], [1, 1, 1, 0], [0, 1, 2, 3], stream=1)
-    >>> round(found.value, 3), round(found.high, 3)
-    (0.1, 0.323)
-    """
-    plain = ece(confidence, correct, bins)
-    stated, right = _stated(confidence), binary("correct", correct)
-    method = f"ece, {bins} bins, {intervals.INVERTED}"
-    if plain.value is None:
-        return unavailable(0, method, plain.status)
-    _, place = np.unique(np.asarray(clusters), return_inverse=True)
-    k = int(place.max()) + 1
-    if k < 2:
-        return Estimate(plain.value, None, None, plain.n, method, SINGLE_ITEM)
-    cell = place * bins + bin_index(stated, bins)
-    parts = [
-        np.bincount(cell, each, k * bins).reshape(k, bins) for each in (right, stated, np.ones(len(cell)))
-    ]
-    rng, drawn = resampling.generator(stream), []
-    for size in resampling.blocks(n_draws, k, _BLOCK):
-        weights = resampling.occurrences(resampling.indices(k, size, rng))
-        drawn.append([weights @ part for part in parts])
-    hits, said, number = (np.concatenate(each) for each in zip(*drawn, strict=True))
-    whole = [part.sum(axis=0) for part in parts]
-    low, high = intervals.of_gaps(whole[0], whole[1], whole[2], (hits, said, number))
-    sem = float((np.abs(hits - said).sum(axis=1) / number.sum(axis=1)).std())
-    return Estimate(plain.value, low, high, plain.n, method, sem=sem)
-
-
-def ece_draws(
-    confidence: Floats, correct: Floats, weights: Floats, bins: int = 10, edges: Edges = "equal"
-) -> Floats:
-    """Return the expected calibration error of each resample of items, shape ``(B,)``; NaN for one without an item.
-
-    confidence, correct: shape ``(items,)``; NaN in ``confidence`` leaves an item out.
-    weights: shape ``(B, items)``: how often each resample holds an item. ``bins`` and ``edges`` are those of `bin_index`.
-
-    >>> ece_draws(np.array([0.9, 0.6]), np.array([1.0, 0.0]), np.array([[1.0, 1.0], [2.0, 0.0]])).round(2)
-    array([0.35, 0.1 ])
-    """
-    here = np.flatnonzero(~np.isnan(confidence))
-    stated, right = confidence[here], correct[here]
-    table = np.zeros((len(confidence), bins + 1))  # what is left out adds nothing, and no weight is copied
-    table[here, bin_index(stated, bins, edges)] = right - stated
-    table[here, bins] = 1.0
-    totals = weights @ table
-    return np.minimum(ratio(np.abs(totals[:, :bins]).sum(axis=1), totals[:, bins]), 1.0)
 
 
 def brier_from_patterns(patterns: Patterns, probability: ArrayLike) -> Estimate:

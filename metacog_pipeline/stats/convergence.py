@@ -42,7 +42,7 @@ def rank_correlations(
 
 def _centred(values: Floats, rows: Ints) -> Floats:
     """Return the ranks of each resample less their mean, ``(resamples, respondents)``."""
-    return average_ranks(values[rows]) - (rows.shape[1] + 1) / 2
+    return np.asarray(average_ranks(values[rows]) - (rows.shape[1] + 1) / 2)
 
 
 def _estimate(first: Floats, second: Floats, one: Floats, other: Floats) -> Estimate:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.special import bdtr, chdtrc
 
 from metacog_pipeline.stats import exact
-from metacog_pipeline.stats._arrays import Ints, binary, same_length, whole
+from metacog_pipeline.stats._arrays import Ints, binary, whole
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK
 
 NO_DISCORDANT = "no item on which they differ"
@@ -73,17 +73,6 @@ def mcnemar(first_only: int, second_only: int, n: int | None = None) -> McNemar:
     p_mid = 2 * tail - at if b != c else 1.0 - at / 2
     chi2 = (b - c) ** 2 / m
     return McNemar(b, c, n, p_exact, min(1.0, max(0.0, p_mid)), chi2, float(chdtrc(1, chi2)))
-
-
-def mcnemar_from_data(first: ArrayLike, second: ArrayLike) -> McNemar:
-    """Return McNemar's test of 0/1 outcomes ``first`` and ``second`` ``(items,)``, same items in the same order.
-
-    >>> mcnemar_from_data([1, 1, 0, 1], [0, 1, 0, 0]).first_only
-    2
-    """
-    a, b = binary("first", first), binary("second", second)
-    n = same_length(first=a, second=b)
-    return mcnemar(int((a > b).sum()), int((b > a).sum()), n)
 
 
 def cochran_q(outcomes: ArrayLike) -> CochranQ:

@@ -5,15 +5,11 @@ import pytest
 from metacog_pipeline.stats import agreement, agreement_many, coverage, type1
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.confidence_measures import of_trials
-from metacog_pipeline.stats.roc import area_difference, moved_area
 from metacog_pipeline.stats.trials import trials
 
 
 def measures(*answers, probability=True, **drawn):
     return of_trials(trials(*answers, **drawn), probability=probability)
-
-
-SIX = [1, 1, 1, 0, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -50,19 +46,6 @@ def test_full_agreement_of_many_raters_has_no_interval_and_says_so():
     assert (one.low, one.status) == (None, agreement_many.ONE_CATEGORY)
     some = agreement_many.fleiss_kappa([[3, 0], [0, 3], [2, 1], [3, 0]])
     assert some.low < some.high and some.status == "ok"
-
-
-@pytest.mark.parametrize(
-    ("second", "value"), [([0.1, 0.2, 0.3, 0.7, 0.9, 0.8], 1.0), ([0.9, 0.8, 0.1, 0.3, 0.2, 0.1], 0.278)]
-)
-def test_areas_of_0_and_1_differ_with_an_interval(second, value):
-    found = area_difference(
-        moved_area([0.9, 0.8, 0.7, 0.3, 0.2, 0.1], SIX, range(6)), moved_area(second, SIX, range(6))
-    )
-    assert found.value == pytest.approx(value, abs=1e-3)
-    assert found.status == "ok"
-    assert found.low < found.value <= found.high
-    assert found.sem is None or found.sem > 0.01
 
 
 def test_ln_beta_at_rates_of_one_half_has_an_interval():
