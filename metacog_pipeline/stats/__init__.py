@@ -36,11 +36,11 @@ counts             trials of a binary task with ratings -> counts; corrections, 
 type1, type2       d', c, c', ln beta with delta-method variances; rates and AUROC by confidence
 type2_dprime       d'type2 and its companions from yes/no × correct/wrong; yes_no: the same with clipped rates
 meta_information   the information of confidence about correctness in bits: meta-I, RMI
-metad              meta-d' and M-ratio by maximum likelihood, many cells at once, and their bootstrap
+metad              meta-d' and M-ratio by maximum likelihood, many cells at once
 mafc               the same for a choice among m: right or wrong and confidence are all it needs
 bayes              meta-d' by Markov chains, of one cell (single) and of a group (group, population)
-decisions          practical equivalence, HDI, Z tests of a family, contrasts of draws, criterion shifts
-observers, power   simulated observers; simulated power of M-ratio, d' and criterion differences
+decisions          practical equivalence, Z tests of a family, contrasts of draws, criterion shifts
+observers, power   simulated observers; trials that a planned difference of M-ratio, d' or criterion needs
 =================  ==================================================================================
 """
 
