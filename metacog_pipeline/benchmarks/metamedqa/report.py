@@ -134,8 +134,8 @@ def licences(home: Home) -> Markup:
 
 
 _DETECTED = (
-    "Hits: the recall of the two last letters where they are the key. False alarms: how often they are chosen where one of A "
-    "to D is right. d′ is how well a model separates the two, 0 if not at all; the criterion c is below 0 where it says "
+    "Hits: the recall of the two last letters where they are the key. False alarms: how often they are chosen where one of "
+    "A to D is right. d′ is how well a model separates the two, 0 if not at all; the criterion c is below 0 where it says "
     "them too often and above 0 where too seldom. Saying them more raises both and leaves d′ alone."
 )
 _PROMPTS = (
