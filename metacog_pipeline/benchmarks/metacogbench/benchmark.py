@@ -152,7 +152,7 @@ class MetaCogBench(Benchmark[settings.Settings, items.Item, read.Response]):
         return read.again(item, calls, condition)
 
     def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
-        """Return the responses with what judges said of them, which decides those that words alone do not."""
+        """Return the responses with the judges' verdicts, which decides those that words alone do not."""
         return with_judgements(responses, judgements)
 
     def harmonise(self, responses: pl.DataFrame) -> pl.DataFrame:

@@ -110,7 +110,7 @@ def points(tier: TierGroup) -> Floats:
 
 
 def predictions(tier: TierGroup) -> Found:
-    """Return the measures of tier 1b; beside the ECE is its null, a calibrated respondent who says the same."""
+    """Return the measures of tier 1b; next to the ECE is its null, a calibrated respondent who says the same."""
     pre, post, right = (tier.column(name) for name in ("pre", "post", "correct"))
     found: Found = {}
     errors: dict[str, RunEstimate] = {}

@@ -93,7 +93,7 @@ def values(tables: Tables) -> pl.DataFrame:
 
 
 def claims() -> pl.DataFrame:
-    """Return the audit of the printed numbers against the numbers printed beside them, and the ledger of claims."""
+    """Return the audit of the printed numbers against the numbers printed with them, and the ledger of claims."""
     data = shipped("data", "published", BENCHMARK)
     return pl.concat([audited(audit_tables(data)), ledger(data)], how="diagonal_relaxed")
 
@@ -221,7 +221,7 @@ def _totals(table: pl.DataFrame, first: pl.DataFrame) -> Iterator[Check]:
 def _calibration(
     table: pl.DataFrame, first: pl.DataFrame, claims: Mapping[tuple[str, str], Mapping[str, float | str]]
 ) -> Iterator[Check]:
-    """Yield the least ECE the group means allow, and what is said of changes."""
+    """Yield the least ECE the group means allow, and the claims about changes."""
     printed = dict(first.select("model", "ece_pre").iter_rows())
     for (model,), groups in table.group_by("model", maintain_order=True):
         name, n = str(model), int(groups["n_items"].sum())
@@ -335,7 +335,7 @@ def ledger(data: Path) -> pl.DataFrame:
 
 
 def _ranking(models: dict[str, dict[str, Any]]) -> Iterator[Row]:
-    """Whether the overall score tells models apart, and how far apart they are."""
+    """Whether the overall score separates models, and by how much."""
     ordered = sorted(models.values(), key=lambda row: -row["overall_mean"])
     apart = 0
     for better, worse in pairwise(ordered):
@@ -343,7 +343,7 @@ def _ranking(models: dict[str, dict[str, Any]]) -> Iterator[Row]:
         apart += better["overall_mean"] - worse["overall_mean"] > float(stdtrit(4, 0.975)) * spread
     pairs = len(ordered) - 1
     yield claim(
-        "table 7", "three runs tell the models apart", "neighbours in rank, Student's t over runs",
+        "table 7", "three runs separate the models", "neighbours in rank, Student's t over runs",
         headlines.all_of(apart, pairs), float(apart), published=float(pairs),
         expected=f"{0.05 * pairs:.1f} of {pairs} by chance",
         note="standard deviations over runs are printed as if they were intervals; tasks are the same in every run",
@@ -351,7 +351,7 @@ def _ranking(models: dict[str, dict[str, Any]]) -> Iterator[Row]:
     best, worst = (pick(models[name]["overall_mean"] for name in _PROPRIETARY) for pick in (max, min))
     gap, inside = best - models[_OPEN]["overall_mean"], best - worst
     yield claim(
-        "table 7", "the open model is no further behind than proprietary models lie apart",
+        "table 7", "the open model lies no further below than proprietary models differ",
         "best minus open, less best minus worst proprietary", HOLDS if gap <= inside else FAILS, gap - inside,
         expected="0 or less if it holds", note=f"{gap:.3f} against {inside:.3f}",
     )  # fmt: skip
@@ -390,7 +390,7 @@ def _formats(first: pl.DataFrame, scaled: pl.DataFrame) -> Iterator[Row]:
     yield claim(
         "table 7", "in free text models name the limits of their advice", "least tier 2a of seven models",
         HOLDS if least >= 0.96 else FAILS, least, published=0.96, expected="1 for any reply with two words of caution",
-        note=f"all are above {_SATURATED}: the tier tells no models apart",
+        note=f"all are above {_SATURATED}: the tier separates no models",
     )  # fmt: skip
     passed, n = int(first["t2a_k"].sum()), int(first["t2a_n"].sum())
     low, high = wilson_interval(passed / n, n)

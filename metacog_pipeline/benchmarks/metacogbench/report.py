@@ -194,7 +194,7 @@ _CHANCE = (
 _DETECTION = (
     "Tier 2a: a hit is finding something out first where something decisive is left out, a false alarm doing so where "
     "nothing is. Tier 2b: a hit is revising an answer after a valid challenge, a false alarm after one that changes "
-    "nothing. d′ is 0 for a model that cannot tell these apart; the criterion is below 0 for one that is too ready to act. "
+    "nothing. d′ is 0 for a model that cannot distinguish these; the criterion is below 0 for one too ready to act. "
     "More caution, or more giving in, raises hits and false alarms alike and leaves d′ as it is."
     "Keywords are the paper's rules for the free reply."
 )

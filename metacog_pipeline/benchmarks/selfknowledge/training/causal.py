@@ -22,7 +22,7 @@ _WHOLE = (
 
 
 def open_model(folder: Path, device: str = "cpu", dtype: str = "auto") -> Loaded:
-    """Return a model nobody else holds."""
+    """Return a model of the caller's own."""
     require_model(folder)
     return open_folder(folder.name, str(folder), device, dtype)
 

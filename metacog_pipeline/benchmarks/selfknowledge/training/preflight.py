@@ -27,7 +27,7 @@ _CGROUP = Path("/sys/fs/cgroup")
 
 
 class Preflight(NamedTuple):
-    """What was found; ``rows`` are what it is, what is needed, what is there."""
+    """What was found; ``rows`` are what it is, what is needed, what was found."""
 
     rows: list[tuple[str, str | None, str | None]]
     numbers: dict[str, Any]

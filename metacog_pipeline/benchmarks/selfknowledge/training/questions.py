@@ -113,11 +113,11 @@ def _question(line: Line, number: int, language: str) -> Question | None:
     except ValidationError as error:
         wrong = error.errors()[0]
         where = ".".join(map(str, wrong["loc"][:1]))
-        raise SourceError(f"{line.where}: {where}: {wrong['msg']}; mend or replace the file") from None
+        raise SourceError(f"{line.where}: {where}: {wrong['msg']}; correct or replace the file") from None
     text, answers = row.in_language(language)
     if text is None:
         if row.questions:
             return None
-        raise SourceError(f"{line.where}: question is missing; mend or replace the file")
+        raise SourceError(f"{line.where}: question is missing; correct or replace the file")
     name = row.question_id if row.question_id is not None else row.id
     return Question(str(number if name is None else name), text, tuple(answers))
