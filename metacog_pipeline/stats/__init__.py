@@ -3,7 +3,7 @@
 The formulas of all numbers: measures of accuracy, confidence and agreement, signal detection, meta-d′ by maximum
 likelihood and Bayes, and the resampling of the intervals. A function takes arrays (or n, mean, sd) and returns a frozen
 dataclass. Where there is no number a ``status`` says why; no NaN, warning or exception comes out of degenerate data. Wrong
-shapes, values out of range and non-finite numbers are a ValueError. Whatever draws random numbers takes a seed.
+shapes, values out of range and non-finite numbers are a ValueError. All that draws random numbers takes a seed.
 
 It never reads a file, sees a data frame, knows a benchmark or prints; it needs NumPy and SciPy only (a test of imports
 holds it to that). It never draws clusters but through `resampling`, and never makes a p value of draws but through

@@ -73,9 +73,7 @@ def bin_index(confidence: ArrayLike, bins: int = 10, edges: Edges = "equal") -> 
     if edges == "levels":
         return np.unique(stated, return_inverse=True)[1].astype(np.int64)
     if edges == "mass":
-        before = np.rint(2 * mean_ranks(stated) - 2).astype(
-            np.int64
-        )  # twice as many as stand before the middle
+        before = np.rint(2 * mean_ranks(stated) - 2).astype(np.int64)  # twice as many as precede the middle
         return before * bins // max(2 * len(stated), 1)
     raise ValueError(f"unknown edges {edges!r}: one of {', '.join(EDGES)}")
 

@@ -21,7 +21,7 @@ from metacog_pipeline.stats.confidence_words import DETECTED, MISSING, NAMES, NO
 
 MOST_LABELS = 10  # alternatives a stimulus or a response may have; a column with more is something else
 # Of the cells that are there: more that are no number, or neither of two words, and the column is another one. Of two
-# words a few per cent may be slips; more is another coding, and what looks known may stand for something else.
+# words a few per cent may be slips; more is another coding, and what looks known may mean something else.
 MOST_ODD, MOST_UNKNOWN = 0.5, 0.1
 # Codes for "no answer": below 0 in a column that is not, or far above the ten levels that all others stay within.
 _BELOW, _ABOVE = {-1.0, -9.0, -99.0, -999.0}, {99.0, 999.0, 9999.0}
@@ -353,8 +353,8 @@ def coding(
     """Return ``stimulus`` and ``response`` as numbers; ``right``: 1, 0 or NaN by row, where correctness is known by
     itself.
 
-    Each column is coded by itself: 1/2 beside 0/1 are two codings of the same two labels, in their order. Where the order
-    tells nothing (left/right beside 0/1) ``right`` decides, or the table is refused (`DataError`). Rows without a label
+    Each column is coded by itself: 1/2 next to 0/1 are two codings of the same two labels, in their order. Where the order
+    decides nothing (left/right next to 0/1) ``right`` decides, or the table is refused (`DataError`). Rows without a label
     are noted in ``account``; ``labels`` are the names of S1 and S2.
     """
     sides = [each for each in (stimulus, response) if each is not None]
@@ -423,7 +423,7 @@ def _maps(
     matched = {
         each: [other for other in first if other.startswith(each) or each.startswith(other)] for each in last
     }
-    if not numeric and all(len(found) == 1 for found in matched.values()):  # L beside left
+    if not numeric and all(len(found) == 1 for found in matched.values()):  # L next to left
         meant = {each: ordered[0][found[0]] for each, found in matched.items()}
         return [ordered[0], meant], tuple(first.values())
     if {*first} & {*last}:

@@ -25,7 +25,7 @@ LARGEST_M = 10  # alternatives that a choice may have
 #: Whole numbers up to this are ratings as they are; more levels than `MOST_LEVELS` of anything else are cut into bins.
 LARGEST_RATING, MOST_LEVELS, BINS = 20, 10, 4
 MOST_CELLS = 10_000
-# A subject's ratings tell a scale of their own from this many on, where others go far beyond it.
+# A subject's ratings show a scale of their own from this many on, where others go far beyond it.
 _LEAST_RATINGS, _HIGHEST_RATING = 20, 10
 _WITH_WORDS = ("stimulus", "response", "correct", "confidence", "alternatives")
 _LEAST_OF_A_SUBJECT = 3  # rows, on average: a column with fewer for each value names no subjects
@@ -422,7 +422,7 @@ def by_subject(confidence: Floats, subjects: Ints, used: Rows) -> list[Floats]:
 def families(confidence: Floats, subjects: Ints, used: Rows) -> Ints:
     """Return which scale the subject of each row rates on: 1 and 0 where some rate far beyond others, else 0 for all.
 
-    The narrow scale, 0, is shares beside numbers above 1, or whole numbers up to ten beside numbers above twenty.
+    The narrow scale, 0, is shares among numbers above 1, or whole numbers up to ten among numbers above twenty.
 
     confidence, subjects, used: shape ``(rows,)``: as stated, the number of the subject from 0, whether the row counts.
     """

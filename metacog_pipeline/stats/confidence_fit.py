@@ -36,7 +36,7 @@ NOT_BINARY = "no Bayesian model of answers known as right or wrong only"
 SCALED = (*confidence_measures.SCALED, "mean_confidence", "brier", "ece")
 _TYPE1, _RATIOS = ("d", "c", "c_prime", "ln_beta"), ("c_prime", "m_ratio")
 _BATCH = 20_000  # resampled tables fitted together: bounds memory
-# Resamples where nobody said how many: of items, and of answers with a confidence, from many of which on two folds are
+# Resamples by default: of items, and of answers with a confidence, from many of which on two folds are
 # enough to learn a scale.
 _CLUSTER_DRAWS, _MEASURE_DRAWS, _MANY = 1000, 1000, 10_000
 #: Ends that no average passes.

@@ -22,7 +22,7 @@ from metacog_pipeline.stats.calibration import (
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, Estimate, unavailable
 from metacog_pipeline.stats.resampling import Patterns
 
-#: Confidence in percent, 0..100: what a cell stands for.
+#: Confidence in percent, 0..100: of a cell.
 GRID = 101
 CELLS = 2 * GRID
 SHARE = np.arange(GRID) / 100

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 MISSING = frozenset({
     "", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "nil", "none", "missing", ".", "-", "--", "–", "—", "?",
 })  # fmt: skip
-# Words for true and false, as spreadsheets and people write them: English, German, French, Spanish, Portuguese, Italian,
+# Words for true and false, as spreadsheets and users write them: English, German, French, Spanish, Portuguese, Italian,
 # Dutch, Swedish, Polish, Turkish, Russian, Chinese, Japanese, Korean, Arabic, Hindi.
 _TRUE = """true t yes y wahr ja richtig vrai oui juste verdadero cierto sí si correcto verdadeiro sim correto vero corretto
 waar sant rätt prawda tak doğru evet истина правда да верно 真 是 对 對 正确 正確 正解 はい 참 예 네 صحيح نعم सही हाँ सत्य"""

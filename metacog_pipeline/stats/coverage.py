@@ -3,7 +3,7 @@
 ``coverage.csv`` is made by ``make proofs`` (`tests/proofs/test_coverage.py`) and names the commit it was made from: per
 measure, number of answers, accuracy and runs of an item, how many of the 95 % intervals held the truth. A measure needs as
 many right and as many wrong answers (a mean of scores: as many items) that all cells from there on hold 92 to 98.5 %. What
-has fewer is marked, and so is what no cell stands for.
+has fewer is marked, and so is what no cell covers.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ SHARED_PREFIX = "harmonised_"
 RATE = ":"
 #: The end of a method whose interval is the error of a simulation, not of a sample: it covers by its construction.
 MONTE_CARLO = "Monte Carlo error"
-#: Right or wrong answers from which on AUROC2 of two confidence levels covers 92 % whatever their shares, by the exact
+#: Right or wrong answers from which on AUROC2 of two confidence levels covers 92 % for all shares, by the exact
 #: enumeration that `intervals.scaled_score` reports. The cells of the grid have five levels.
 LEAST_OF_TWO_LEVELS = 100
-#: How the names of methods begin whose intervals cover alike whatever they are of, and the measure that stands for them.
+#: How the names of methods begin whose intervals cover alike for every measure, and the measure that represents them.
 _BY_METHOD = {
     intervals.WILSON: "accuracy",
     intervals.SCALED: "auroc2",
@@ -210,7 +210,7 @@ def _basis(
 
 
 def _kind(measure: str, method: str, several: bool) -> tuple[str, bool] | None:
-    if _REFITTED in method:  # the maps are fitted anew in each sample: no cell of the grid does that
+    if _REFITTED in method:  # the maps are refitted in each sample: no cell of the grid does that
         return None
     own = measure.removeprefix(SHARED_PREFIX)
     by_method = [

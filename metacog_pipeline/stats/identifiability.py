@@ -46,7 +46,7 @@ ROUNDING = 1e-9  # what taking off a padding leaves of an empty count
 def statuses(right: Floats, wrong: Floats) -> NDArray[np.str_]:
     """Return the status of each cell of raw counts ``(N, S, K)``: strata, and ratings by rising confidence.
 
-    ``few_errors`` is not among them: counts have a maximum there. It is told by `few_errors` and `reasons`.
+    ``few_errors`` is not among them: counts have a maximum there. `few_errors` and `reasons` report it.
 
     right, wrong: how many right and how many wrong answers at each rating, by rising confidence.
 

@@ -383,7 +383,7 @@ def of_totals(
 ) -> tuple[float, float]:
     """Return `of_gaps` of ``totals`` ``(2 L,)``, level × (wrong, right), and their resamples ``draws`` ``(B, 2 L)``.
 
-    ``stated`` ``(L,)`` is what each level stands for, ``member`` ``(L, bins)`` the bin of each; None: its own. Without
+    ``stated`` ``(L,)`` is what each level means, ``member`` ``(L, bins)`` the bin of each; None: its own. Without
     ``stated`` every level is compared with the share of right answers among all. ``squared`` is that of `of_gaps`.
     """
 

@@ -54,7 +54,7 @@ def spearman_rows(x: ArrayLike, y: ArrayLike, least: float | None = LEAST_SPREAD
     """Return the guarded Spearman correlation of each row of ``x`` ``(rows, k)`` with that of ``y``; a pair with a
     NaN is left out.
 
-    ``least`` is the standard deviation below which there is no spread; None: that of rounding, whatever the unit.
+    ``least`` is the standard deviation below which there is no spread; None: that of rounding, in any unit.
 
     >>> found = spearman_rows([[1, 2, 3, 4], [1, 1, 1, 1]], [[1, 3, 2, 4], [1, 2, 3, 4]])
     >>> found.rho, found.status.tolist()

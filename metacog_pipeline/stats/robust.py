@@ -164,8 +164,8 @@ def rank_shift(first: ArrayLike, second: ArrayLike) -> Shift:
     a, b = a[:, both], b[:, both]
     found = spearman_rows(a, b)
     n, status = int(found.n[0]), str(found.status[0])
-    told = status == "ok"
-    rho = fisher_interval(float(found.rho[0]), n) if told else unavailable(n, "spearman, fisher z", status)
+    usable = status == "ok"
+    rho = fisher_interval(float(found.rho[0]), n) if usable else unavailable(n, "spearman, fisher z", status)
     moved = np.abs(_competition_ranks(a)[0] - _competition_ranks(b)[0])
     return Shift(rho, int(moved.max(initial=0)))
 
@@ -223,7 +223,7 @@ def _by_order(ordered: Floats, statistic: Location, share: float) -> Floats:
     if statistic == "median":
         rows = np.arange(len(ordered))
         return np.where(n > 0, (ordered[rows, (n - 1) // 2] + ordered[rows, n // 2]) / 2, np.nan)
-    # 0.1 · 130 must be 13 whatever the last bit says.
+    # 0.1 · 130 must be 13 for any last bit.
     dropped = np.floor(share * n + 1e-9).astype(np.int64)
     place = np.arange(items)[None, :]
     kept = (place >= dropped[:, None]) & (place < (n - dropped)[:, None])

@@ -1,7 +1,7 @@
 """The largest of computed numbers, without a winner by the last bit.
 
 Two numbers that are equal on paper differ in their last bit by the version of a library, or by the order of a sum. Where
-the larger one is named on a board, or its sign is shown, that bit would decide what people read.
+the larger one is named on a board, or its sign is shown, that bit would decide what readers see.
 """
 
 from __future__ import annotations

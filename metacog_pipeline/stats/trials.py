@@ -2,7 +2,7 @@
 
 Beyond `MOST_LEVELS` distinct confidences a resample is counted over as many groups of equal size, each standing for its
 mean confidence; values are made of the confidences as they are. Beyond `MOST_ITEMS` items with several answers, items are
-drawn in `BLOCKS` random groups: items are exchangeable, and a thousand groups tell a standard error to 2 %.
+drawn in `BLOCKS` random groups: items are exchangeable, and a thousand groups give a standard error to 2 %.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def trials(
 
     confidence, correct: shape ``(N,)``: finite numbers on any scale, and 0/1 or booleans.
     items: the item of each answer (integers are fastest); None means one answer per item.
-    stream, n_draws: seed and number of resamples. The same seed and items give the same folds, whatever was answered.
+    stream, n_draws: seed and number of resamples. The same seed and items give the same folds, for any answers.
         Without items the answers are numbered by rising confidence, wrong before correct: the order of rows changes
         nothing.
     folds: 2 or more.

@@ -1,7 +1,7 @@
 """d'type2: does a "yes, I know" go with being right? From yes/no × correct/wrong.
 
 d'type2 = z(P(yes | correct)) - z(P(yes | wrong)), the type-2 form of Clarke, Birdsall & Tanner (1959), *JASA* 31. It
-mixes in how good the answers themselves are and is no meta-d'. Beside it what the same table says: raw alignment,
+mixes in how good the answers themselves are and is no meta-d'. With it come, from the same table, raw alignment,
 accuracy, the yes ratio, and how often a yes is false (YFR) and a no is false (NFR), each as a share of the yeses or noes
 (conditional) or of all items (joint).
 """

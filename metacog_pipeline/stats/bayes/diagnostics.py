@@ -20,7 +20,7 @@ Draws = Mapping[str, Floats]
 
 LEAST_DRAWS = 4
 TAILS = (0.05, 0.95)
-NO_D = 1e-4  # stands in for a d′ of exactly 0 under a ratio, as in HMeta-d
+NO_D = 1e-4  # replaces a d′ of exactly 0 under a ratio, as in HMeta-d
 QUANTILES = (0.025, 0.5, 0.975)
 SUFFIXES = ("", "_rs1", "_rs2")
 _AXES: dict[str, Any] = {"chain_axis": 0, "draw_axis": 1}

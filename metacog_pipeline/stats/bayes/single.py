@@ -13,11 +13,11 @@ Decisions, where the model's text leaves room:
 - The truncated normals are normalised by the mass that the truncation leaves, which depends on c₁: so c₁ keeps its prior
   N(0, 1/2) when there are no data.
 - Every rating probability is floored at Tol = 1e-5; then each row is divided by its sum, as a multinomial needs.
-- The type-1 criterion is absolute: c₁ cuts the ratings' normals too, whatever meta-d (maximum likelihood scales it).
+- The type-1 criterion is absolute: c₁ cuts the ratings' normals too, for any meta-d (maximum likelihood scales it).
 - Response-conditional: two parameters meta-d, one a response, each ~ N(d₁, 2), each for the ratings of its response.
 
 The density lives on unbounded coordinates: log distances, u₁ = log(first cut - c₁ - Tol), u_j = log(cut_j - cut_{j-1})
-outwards, mirrored below c₁; Σu is their Jacobian. A rating nobody uses makes two cuts meet, there as a smooth tail
+outwards, mirrored below c₁; Σu is their Jacobian. An unused rating makes two cuts meet, there as a smooth tail
 towards -∞ in which the other coordinates move freely. Counts may be fractions (the likelihood's continuous extension).
 
 A posterior yields numbers only when every parameter passes the gate of `bayes.sampler`. The random numbers follow from the

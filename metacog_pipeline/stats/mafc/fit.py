@@ -53,7 +53,7 @@ def fit(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Efficiency:
     """Fit meta-d' of many cells.
 
     right, wrong: shape ``(N, K)``, or ``(N, S, K)`` with S strata: right and wrong answers by rising confidence, 0 or
-        more, fractions allowed. Ratings nobody used change nothing.
+        more, fractions allowed. Unused ratings change nothing.
     m: alternatives, 2 to 10 (the table ends there, and nothing is extrapolated): one number, ``(N,)``, or ``(N, S)``.
 
     Other shapes, and negative or non-finite counts, are a ValueError.
@@ -182,7 +182,7 @@ def groups(right: Floats, wrong: Floats) -> Ints:
 
     Neighbours that hold only right, or only wrong, answers are joined: the likelihood does not distinguish them
     (Metz, Herman & Shen 1998). More than 20 that remain become the 20 quantile groups of all answers. A confidence
-    nobody used goes with the one below it.
+    without answers goes with the one below it.
 
     >>> groups(np.array([0.0, 1, 0, 2, 1]), np.array([1.0, 1, 0, 0, 0])).tolist()
     [0, 1, 1, 2, 2]

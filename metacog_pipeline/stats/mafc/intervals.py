@@ -214,7 +214,7 @@ def eta(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Interval:
     """Return eta of one cell, counts ``(K,)`` or ``(S, K)``, with the MOVER interval of a ratio.
 
     The area's interval is `auroc2_interval` of all answers, the ideal's is taken at Wilson's limits of the accuracy.
-    NaN where nobody was wrong or right or where the accuracy is at chance; unbounded where it may be.
+    NaN where none was wrong or right or where the accuracy is at chance; unbounded where it may be.
     """
     correct, errors, alternatives = one_cell(right, wrong, m)
     n, n_right = float((correct + errors).sum()), float(correct.sum())

@@ -3,7 +3,7 @@
 Runs of one item are not independent, nor are twins made from one source, so whole clusters are drawn with replacement, each
 with all its observations (Davison & Hinkley 1997, *Bootstrap Methods and their Application*, §3.8). A caller names its
 stream (`stream`), draws with one of the `kernels` and reads an interval, an estimate or a p from the draws (`percentiles`);
-nobody else in the package draws clusters. `products` draws the same clusters for many respondents.
+no other module draws clusters. `products` draws the same clusters for many respondents.
 """
 
 from metacog_pipeline.stats.resampling.kernels import (

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from metacog_pipeline.stats._arrays import Floats, Ints, counts, drawable, floats, same_length, whole
 
-#: A seed, several, or a generator that goes on where it stands.
+#: A seed, several, or a generator in its present state.
 Stream = int | Sequence[int] | np.random.SeedSequence | np.random.Generator
 
 # Patterns × draws held at once; bounds memory (64 MB).
