@@ -230,7 +230,8 @@ def summed(weights: Floats, parts: Floats, made: Callable[[Floats], Floats], **m
 
 
 def _ratio(totals: Floats) -> Floats:
-    made: Floats = totals[..., 0] / totals[..., 1]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        made: Floats = totals[..., 0] / totals[..., 1]
     return made
 
 
@@ -268,6 +269,7 @@ def balanced(tier: TierGroup, name: str) -> RunEstimate:
     sides = [np.where(signal == kind, values, np.nan) for kind in (1, 0)]
     rates = [mean(tier, side) for side in sides]
     parts = np.concatenate([each.parts for each in rates], axis=-1)
+    whole = parts.sum(axis=(0, 1))
 
     def ends() -> Ends | None:
         found = [each.estimate() for each in rates]
@@ -281,7 +283,12 @@ def balanced(tier: TierGroup, name: str) -> RunEstimate:
         return max(middle - down, 0.0), min(middle + up, 1.0)
 
     def made(totals: Floats) -> Floats:
-        return (_ratio(totals[..., :2]) + _ratio(totals[..., 2:])) / 2
+        # A resample without one of the two kinds takes the rate of that kind in the sample.
+        kinds = (
+            np.where(totals[..., at + 1] > 0, _ratio(totals[..., at : at + 2]), _ratio(whole[at : at + 2]))
+            for at in (0, 2)
+        )
+        return np.asarray(sum(kinds) / 2)
 
     return summed(tier.weights(), parts, made, method=BALANCED, ends=ends)
 
