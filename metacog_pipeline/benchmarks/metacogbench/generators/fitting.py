@@ -22,25 +22,21 @@ def _lorry_draw(rng: random.Random) -> Params:
 
 def _packings(weights: list[int], room: int, lorries: int) -> list[list[int]]:
     """Return the loads of every way to fill exactly ``lorries`` lorries, lorries being alike."""
-    found, loads = [], list[int]()
-
-    def place(i: int) -> None:
-        if i == len(weights):
-            if len(loads) == lorries:
-                found.append(list(loads))
-            return
-        for at in range(len(loads)):
-            if loads[at] + weights[i] <= room:
-                loads[at] += weights[i]
-                place(i + 1)
-                loads[at] -= weights[i]
-        if len(loads) < lorries:
-            loads.append(weights[i])
-            place(i + 1)
-            loads.pop()
-
-    place(0)
-    return found
+    ways: list[list[int]] = [[]]
+    for w in weights:
+        ways = [
+            after
+            for loads in ways
+            for after in (
+                *(
+                    [*loads[:at], load + w, *loads[at + 1 :]]
+                    for at, load in enumerate(loads)
+                    if load + w <= room
+                ),
+                *([[*loads, w]] if len(loads) < lorries else []),
+            )
+        ]
+    return [loads for loads in ways if len(loads) == lorries]
 
 
 def _first_fit(weights: list[int], room: int) -> int:
@@ -316,24 +312,22 @@ def _shelf_draw(rng: random.Random) -> Params:
 
 def _stored(names: list[str], clashes: list[list[str]]) -> tuple[int, int]:
     """Return the fewest cabinets, and the ways to divide the substances among so many, cabinets being alike."""
-    groups: list[list[str]] = []
-
-    def ways(i: int, most: int) -> int:
-        if i == len(names):
-            return int(len(groups) == most)
-        total = 0
-        for group in list(groups):
-            if not any(sorted((names[i], other)) in clashes for other in group):
-                group.append(names[i])
-                total += ways(i + 1, most)
-                group.pop()
-        if len(groups) < most:
-            groups.append([names[i]])
-            total += ways(i + 1, most)
-            groups.pop()
-        return total
-
-    return next((k, n) for k in range(1, 9) if (n := ways(0, k)))
+    ways: list[list[list[str]]] = [[]]
+    for name in names:
+        ways = [
+            after
+            for groups in ways
+            for after in (
+                *(
+                    [*groups[:at], [*group, name], *groups[at + 1 :]]
+                    for at, group in enumerate(groups)
+                    if not any(sorted((name, other)) in clashes for other in group)
+                ),
+                [*groups, [name]],
+            )
+        ]
+    sizes = [len(groups) for groups in ways]
+    return min(sizes), sizes.count(min(sizes))
 
 
 def _largest_clash(p: Params) -> int:
