@@ -24,15 +24,12 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import ValidationError
-
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Inputs, Made, Step
 from metacog_pipeline.benchmark.schema import AsJson
 from metacog_pipeline.benchmark.seeded_sample import seeded_sample
-from metacog_pipeline.errors import SourceError, StudyError
+from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import sha256_hex, shipped
-from metacog_pipeline.study.allowed import wanted
 
 if TYPE_CHECKING:
     from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
@@ -199,26 +196,13 @@ def _path(name: str) -> Path:
 
 @cache
 def _texts(name: str) -> dict[str, Any]:
-    """Read one shipped file; SourceError if it is missing or no TOML."""
-    try:
-        return tomllib.loads(_path(name).read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise SourceError(f"{_path(name)}: cannot be read ({error}); install the package again") from None
-
-
-def _item(record: Mapping[str, Any]) -> Item:
-    try:
-        return Item.model_validate(dict(record))
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise SourceError(f"{record.get('item_id', 'item')}: {where}: {wanted(first)}") from None
+    return tomllib.loads(_path(name).read_text("utf-8"))
 
 
 @cache
 def shipped_items(rounds: int = 1) -> tuple[Item, ...]:
     """Return all shipped items, tier by tier."""
-    made = [_item(record) for name in _FILES for record in _texts(name)["item"]]
+    made = [Item.model_validate(record) for name in _FILES for record in _texts(name)["item"]]
     return tuple(sorted([*made, *omissions(), *challenges(rounds)], key=_place))
 
 
