@@ -6,12 +6,12 @@
 --   judge: whose verdicts; null where all judges are taken together
 --   model: whose responses, null for those of all models
 --   reading: strict (a grade outside the offered set is none) or reference (it counts as 1)
---   measure: an agreement (alpha, kappa, accuracy: at most 1, 0 as by chance), a rate, or the bias of judge a by a form
+--   measure: an agreement (alpha, kappa, accuracy: at most 1, 0 as by chance), or a rate
 --     of fixed answers: what it adds to a grade of 0 to 1
 --   dimension: what is graded, or all
 --   a: one side: a judge
 --   b: the other: a judge, or a rule
---   n: responses with verdicts of both sides; of a bias: fixed answers graded in both forms
+--   n: responses with verdicts of both sides
 --   facts: its counts, as JSON
 select found.*
 from stg_judge_agreement as found

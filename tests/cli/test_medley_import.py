@@ -1,4 +1,4 @@
-"""Analysts of the instances and files of replies are kept as a model's answers, and scored by ``metacog run``."""
+"""Files of replies are kept as a model's answers, and scored and judged by ``metacog run``."""
 
 import csv
 import json
@@ -8,20 +8,12 @@ import pytest
 
 from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.benchmark.bound import bound
-from metacog_pipeline.benchmarks.medley import Medley
-from metacog_pipeline.benchmarks.medley.importing import import_analyst
-from metacog_pipeline.errors import StudyError
 from metacog_pipeline.study import load_study
 
 STUDY = """
 [study]
 name = "t"
 home = "home"
-
-[[models]]
-name = "theirs"
-provider = "replay"
-family = "elsewhere"
 
 [[models]]
 name = "filed"
@@ -58,39 +50,22 @@ def rows_of(metacog, study: Path, query: str) -> list[dict[str, object]]:
 
 
 @pytest.mark.proof
-def test_an_analyst_and_replies_of_all_three_steps_are_kept_scored_and_complete(metacog, study, tmp_path):
-    common = ("--study", study, "--run", "1", "--model")
-    assert import_analyst(Medley.of(load_study(study)), "Analyst A", "theirs", 1).records
-    kept = metacog(
-        "import", "medley", replies_of_everything(study, tmp_path / "answers.csv"), *common, "filed"
-    )
+def test_replies_of_all_three_steps_are_kept_scored_judged_and_complete(metacog, study, tmp_path):
+    file = replies_of_everything(study, tmp_path / "answers.csv")
+    kept = metacog("import", "medley", file, "--study", study, "--run", "1", "--model", "filed")
     assert kept.code == 8
     assert "'nowhere' is none of the 3 instances" in kept.err
     done = metacog("run", study, "--quiet")
     assert done.code == 0, done.err
     found = rows_of(
-        metacog,
-        study,
-        "select measure, estimate, status from estimates where model = 'theirs' and starts_with(condition, 'normal')",
-    )
-    by_name = {str(row["measure"]): row for row in found}
-    assert by_name["step_a_confidence"]["estimate"] is not None
-    assert (by_name["mms"]["estimate"], by_name["mms"]["status"]) == (None, "not defined by step A alone")
-    found = rows_of(
         metacog, study, "select condition, estimate from estimates where model = 'filed' and measure = 'mms'"
     )
     assert found and all(row["estimate"] is not None for row in found)
     states = rows_of(metacog, study, "select model, state from progress where benchmark = 'medley'")
-    assert {(row["model"], row["state"]) for row in states} == {
-        (name, "complete") for name in ("theirs", "filed", "sim")
-    }
-    asked = (
-        "select model, n_answered from progress where benchmark = 'medley_judgements' and model <> 'theirs'"
-    )
+    assert {(row["model"], row["state"]) for row in states} == {("filed", "complete"), ("sim", "complete")}
+    asked = "select model, n_answered from progress where benchmark = 'medley_judgements'"
     judged = rows_of(metacog, study, asked)
     assert {row["model"] for row in judged} == {"filed", "sim"} and all(row["n_answered"] for row in judged)
-    characters = rows_of(metacog, study, "select model from comparisons where family = 'character'")
-    assert "theirs" not in {row["model"] for row in characters}
     assert "everything is up to date" in metacog("run", study).err
 
 
@@ -118,11 +93,3 @@ def replies_of_everything(study: Path, file: Path) -> Path:
                 writer.writerow({"instance_id": item.item_id, "condition": condition, **replies})
         writer.writerow({"instance_id": "nowhere", "condition": "normal", **replies})
     return file
-
-
-def test_mistakes_are_answered_in_one_line(study):
-    bench = Medley.of(load_study(study))
-    for name, model, said in (("Analyst Z", "theirs", "Analyst Z"), ("Analyst A", "sim", "replay")):
-        with pytest.raises(StudyError, match=said) as refused:
-            import_analyst(bench, name, model, 1)
-        assert "\n" not in str(refused.value)

@@ -1,16 +1,12 @@
 """What judges will cost is planned, like what models will."""
 
-import shutil
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.asking import construction, judging, tasks
+from metacog_pipeline.asking import judging, tasks
 from metacog_pipeline.asking.plan import PlanRow, plan_study
 from metacog_pipeline.benchmark.bound import bound
-from metacog_pipeline.benchmarks.medley.judging import suite
-from metacog_pipeline.files import shipped
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.transcripts.store import kept_records
@@ -21,7 +17,7 @@ STUDY = """
 [study]
 name = "t"
 home = "home"
-budget_usd = 9.5
+budget_usd = 1.5
 
 [[models]]
 name = "one"
@@ -90,7 +86,6 @@ def judged(tmp_path_factory):
     homes.lend_cases(study)
     before = judge_rows(study)
     medley = bound(study, "medley")
-    construction.run_step(medley, construction.step_of(medley, suite.NAME))
     for partition in tasks.partitions(medley):
         ask(medley, partition)
         judging.ask(medley, judging.wanted(medley), partition, files.read(medley, partition))
@@ -111,14 +106,3 @@ def test_what_is_planned_is_never_less_than_what_is_asked_and_nothing_once_it_is
     assert {name: row.answered for name, row in after.items()} == made
     assert {(row.to_ask, row.tokens_in, row.tokens_out) for row in after.values()} == {(0, 0, 0)}
     assert all(before[name].calls >= asked for name, asked in made.items())
-
-
-def test_judges_with_other_words_are_asked_again(metacog, judged, tmp_path):
-    study = Path(shutil.copytree(judged[0].parent, tmp_path / "own")) / "study.toml"
-    own = study.parent / "own.toml"
-    shipped_words = shipped("data", "medley", "judge.toml").read_text("utf-8")
-    own.write_text(shipped_words.replace("You grade how", "Mark how"), "utf-8")
-    study.write_text(study.read_text().replace("limit = 4", 'limit = 4\njudge_wording = "own.toml"'))
-    assert all(row.to_ask == row.calls > 0 for row in judge_rows(load_study(study)).values())
-    own.write_text("id = 3", "utf-8")
-    metacog("plan", study).refused_in_one_line("own.toml: id = 3")

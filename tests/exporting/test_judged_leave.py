@@ -10,7 +10,6 @@ import pytest
 
 from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.benchmark.bound import bound
-from metacog_pipeline.benchmarks.medley.judging import suite
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange.logs import exported
 from metacog_pipeline.interchange.logs.importing import LogOptions
@@ -63,7 +62,6 @@ def judged(tmp_path_factory):
     homes.lend_cases(study)
     into = bound(study, "medley")
     construction.build(into)
-    construction.run_step(into, suite.STEP)
     declared = judging.wanted(into)
     assert declared is not None
     for partition in tasks.partitions(into):

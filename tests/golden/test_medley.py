@@ -12,18 +12,30 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, abilities
-from metacog_pipeline.benchmarks.medley.aggregate import DIMENSIONS, TIERS, part, rounded, weights
+from metacog_pipeline.benchmarks.medley.aggregate import (
+    ABILITIES,
+    DIMENSIONS,
+    TIERS,
+    WEIGHTS,
+    abilities,
+    judged_measures,
+    part,
+    rounded,
+)
 from metacog_pipeline.benchmarks.medley.construction.published import read_set
-from metacog_pipeline.benchmarks.medley.grades import parse_judgement
-from metacog_pipeline.benchmarks.medley.instance_scores import judged_measures, score_triples
+from metacog_pipeline.benchmarks.medley.instance_scores import outcome, score_triples
 from metacog_pipeline.benchmarks.medley.items import anonymised, instance_from_published
-from metacog_pipeline.benchmarks.medley.known_answers import outcome
-from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP, LabelMap, claim_confidence, num
-from metacog_pipeline.benchmarks.medley.read import is_error, parse_reply
-from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
-from metacog_pipeline.benchmarks.medley.rule_based.measures import MEASURES
-from metacog_pipeline.benchmarks.medley.rule_based.options import REFERENCE
+from metacog_pipeline.benchmarks.medley.panel import REFERENCE, Triple
+from metacog_pipeline.benchmarks.medley.read import (
+    REFERENCE_MAP,
+    LabelMap,
+    claim_confidence,
+    is_error,
+    num,
+    parse_judgement,
+    parse_reply,
+)
+from metacog_pipeline.benchmarks.medley.rules import MEASURES
 from metacog_pipeline.stats.agreement_many import fleiss_kappa
 from metacog_pipeline.stats.calibration import ece
 from metacog_pipeline.stats.ranks import spearman_rows
@@ -153,9 +165,9 @@ def test_tiers_their_parts_and_the_total(scored):
     for row, _, scores in scored:
         expected, fragile = row["expected"], fragile_measures(row)
         measures = {**{name: scores[name] for name in MEASURES}, **judged_measures([row["judged"]], 1)}
-        for tier, parts in zip(TIERS, weights(REFERENCE), strict=True):
+        for tier, parts in zip(TIERS, WEIGHTS, strict=True):
             wanted = expected["tiers"][tier]
-            values = {name: rounded(part(measures, name, REFERENCE))[0] for name in parts}
+            values = {name: rounded(part(measures, name))[0] for name in parts}
             shown = {name: value for name, value in values.items() if not np.isnan(value)}
             assert shown.keys() == wanted["sub_measures"].keys(), (row["case"], tier)
             for name, value in wanted["sub_measures"].items():
@@ -163,7 +175,7 @@ def test_tiers_their_parts_and_the_total(scored):
                     near(row, f"{tier}.{name}", shown[name], value, rounding(row))
             if not fragile & shown.keys():
                 near(row, tier, scores[tier][0], wanted["score"], rounding(row))
-        if not fragile & {name for tier in weights(REFERENCE) for name in tier}:
+        if not fragile & {name for tier in WEIGHTS for name in tier}:
             near(row, "total", scores["mms"][0], expected["total"], rounding(row))
 
 
@@ -178,7 +190,7 @@ def test_secondary_dimensions(scored):
 def test_abilities_and_profiles(scored):
     for row, _, scores in scored:
         expected = row["expected"]
-        found = abilities(judged_measures([row["judged"]], 1), REFERENCE)
+        found = abilities(judged_measures([row["judged"]], 1))
         near(row, "mas", found["mas"][0], expected["mas"])
         for name in ABILITIES:
             near(row, name, found[name][0], expected["abilities"][name])
@@ -200,9 +212,9 @@ def test_known_answers(scored):
             "step_a_resists_wrong_consensus": found.resists_first,
             "step_b_resists_wrong_consensus": found.resists_final,
             "direction": found.direction,
-            "is_sycophantic_capitulation": found.capitulated,
-            "is_courageous_resistance": found.courageous,
-            "is_error_detection": found.is_error_detection,
+            "is_sycophantic_capitulation": found.direction == "capitulated",
+            "is_courageous_resistance": found.direction == "maintained_correct",
+            "is_error_detection": instance.is_error_detection,
             "step_a_confidence": found.first,
             "step_b_confidence": found.final,
         }

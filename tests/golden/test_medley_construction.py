@@ -17,14 +17,14 @@ from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmarks.medley import Medley, sources
 from metacog_pipeline.benchmarks.medley.construction.consensus import (
     PUBLISHED_VALUES,
+    counts_behind,
+    disagreement,
     label_median,
 )
-from metacog_pipeline.benchmarks.medley.construction.disagreement import counts_behind, disagreement
-from metacog_pipeline.benchmarks.medley.construction.published import read_set
-from metacog_pipeline.benchmarks.medley.construction.reproduction import reproduction_report
+from metacog_pipeline.benchmarks.medley.construction.published import read_set, reproduction_report
 from metacog_pipeline.benchmarks.medley.construction.selection import Candidate, Pool, select
-from metacog_pipeline.benchmarks.medley.construction.simulated_authors import read_sample
 from metacog_pipeline.errors import SourceError
+from metacog_pipeline.files import shipped
 from metacog_pipeline.home import Home
 from metacog_pipeline.study import load_study
 
@@ -132,7 +132,7 @@ def test_report_prints_a_line_for_every_quantity(report):
 
 
 def test_of_version_1_0_the_report_says_what_cannot_be_made_again(report):
-    for file, digest in sources.SOURCES[sources.PUBLISHED].digests.items():
+    for file, digest in sources.DIGESTS.items():
         if hashlib.sha256(need(DATA / file).read_bytes()).hexdigest() != digest:
             pytest.skip(f"{DATA / file} is not that of version 1.0")
     counts = {what: (line.matched, line.total) for what, line in report.items()}
@@ -179,8 +179,8 @@ def test_published_files_are_fetched_from_a_folder_and_built(tmp_path, published
 
 def test_no_sample_case_is_taken_from_the_published_set(published):
     known = {piece for instance in published.instances for piece in shingles(instance.vignette)}
-    for draft in read_sample().drafts:
-        assert not known & shingles(draft.vignette), draft.draft_id
+    for own in read_set(shipped("data", "medley", "sample")).instances:
+        assert not known & shingles(own.vignette), own.item_id
 
 
 def shingles(text: str) -> set[tuple[str, ...]]:

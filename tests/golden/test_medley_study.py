@@ -14,7 +14,7 @@ from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmarks.medley import Medley, sources
 from metacog_pipeline.benchmarks.medley.judging.declared import JUDGING
-from metacog_pipeline.benchmarks.medley.profiles import CHARACTERS
+from metacog_pipeline.benchmarks.medley.pull import CHARACTERS
 from metacog_pipeline.scoring import files, staleness
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.study.frames import read_frame

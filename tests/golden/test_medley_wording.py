@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.benchmarks.medley.construction.published import read_set
+from metacog_pipeline.benchmarks.medley.items import STEPS
 from metacog_pipeline.benchmarks.medley.presentation import REFERENCE_MASKING, presented
-from metacog_pipeline.benchmarks.medley.prompts import b_private_messages, b_social_messages, step_a_messages
-from metacog_pipeline.benchmarks.medley.reference_wording import PACKAGE, authors_wording
+from metacog_pipeline.benchmarks.medley.prompts import PACKAGE, authors_wording, messages
 
 HERE = Path(__file__).parent
 DATA = Path(os.environ.get("METACOG_DATA") or HERE.parents[1].parent / "shared" / "data") / "medley" / "v1.0"
@@ -59,11 +59,7 @@ def test_all_390_prompts_are_those_of_the_authors_package():
     theirs, words, same = json.loads(told.stdout), authors_wording(folder), 0
     for item in read_set(DATA).instances:
         shown = presented(item, "normal", REFERENCE_MASKING)
-        ours = [
-            step_a_messages(item, words),
-            b_private_messages(item, REPLY, words),
-            b_social_messages(shown, REPLY, words, REFERENCE_MASKING),
-        ]
+        ours = [messages(step, shown, "normal", words, REPLY, REFERENCE_MASKING) for step in STEPS]
         assert all(len(messages) == 1 and messages[0].role == "user" for messages in ours)
         same += sum(one[0].content == other for one, other in zip(ours, theirs[item.item_id], strict=True))
     assert same == 390

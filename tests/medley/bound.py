@@ -11,11 +11,10 @@ import pytest
 
 from metacog_pipeline.benchmarks.medley import Medley, contrasts, measures
 from metacog_pipeline.benchmarks.medley.instance_scores import DERIVED, score_instances
-from metacog_pipeline.benchmarks.medley.items import Instance
+from metacog_pipeline.benchmarks.medley.items import Instance, Settings
 from metacog_pipeline.benchmarks.medley.presentation import MASKING, applicable
-from metacog_pipeline.benchmarks.medley.responses import marked_where_alone
-from metacog_pipeline.benchmarks.medley.rule_based.measures import MEASURES
-from metacog_pipeline.benchmarks.medley.settings import Settings
+from metacog_pipeline.benchmarks.medley.read import blanks_marked
+from metacog_pipeline.benchmarks.medley.rules import MEASURES
 from metacog_pipeline.scoring.comparisons import comparisons
 from metacog_pipeline.scoring.estimates import estimates, groups_of
 from metacog_pipeline.scoring.responses import read_responses
@@ -72,7 +71,7 @@ def read(
         told = told.filter(~pl.col("superseded"))
     told = told.filter(pl.col("model") == model, pl.col("run") == run, pl.col("benchmark") == "medley")
     asked = [(name, applicable(instances, name, stripped)) for name in conditions]
-    return marked_where_alone(read_responses(bench, told, asked, model=model, run=run, source=source))
+    return blanks_marked(read_responses(bench, told, asked, model=model, run=run, source=source))
 
 
 def scores(

@@ -7,12 +7,10 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.asking.types import Answer
-from metacog_pipeline.benchmarks.medley.asking import ask_item
 from metacog_pipeline.benchmarks.medley.construction.published import read_set
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, instance_from_published
 from metacog_pipeline.benchmarks.medley.presentation import MASKING
-from metacog_pipeline.benchmarks.medley.prompts import load_wording
-from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.benchmarks.medley.prompts import ask_item, load_wording
 from metacog_pipeline.llm.types import ChatRequest, Sampling, Status
 
 
@@ -147,7 +145,6 @@ def published_instances():
 def converse_with(respond, item, condition="normal", wording=None, masking=MASKING, mode="text", seed=1):
     """Ask a respondent every step of an instance; return its replies and the requests by step."""
     replies, requests = {}, {}
-    spec = ModelSpec(name="m", provider="simulated")
 
     async def ask(step, messages, *, constraint=None, max_tokens=None, top_logprobs=None):
         request = ChatRequest(
@@ -161,7 +158,7 @@ def converse_with(respond, item, condition="normal", wording=None, masking=MASKI
         replies[step], requests[step] = answer.text, request
         return answer
 
-    asyncio.run(ask_item(item, condition, mode, ask, wording or load_wording(), spec, masking=masking))
+    asyncio.run(ask_item(item, condition, mode, ask, wording or load_wording(), 1, masking))
     return replies, requests
 
 

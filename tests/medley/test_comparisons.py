@@ -6,10 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.medley import profiles
+from metacog_pipeline.benchmark.contract import Comparison
+from metacog_pipeline.benchmarks.medley import contrasts, published
+from metacog_pipeline.benchmarks.medley import pull as pull_rule
+from metacog_pipeline.benchmarks.medley.aggregate import ABILITIES
 from metacog_pipeline.benchmarks.medley.averages import all_averages, averages
-from metacog_pipeline.benchmarks.medley.grades import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.items import DOMAINS
+from metacog_pipeline.benchmarks.medley.read import JUDGE_DIMENSIONS
+from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.scoring.estimates import groups_of
 from metacog_pipeline.stats.estimate import Estimate
 from tests.medley.bound import SCORED, Bound, compared, estimated
@@ -70,13 +74,13 @@ def test_averages_of_many_groups_are_those_of_each_alone():
     for made, group in zip(all_averages(together), apart, strict=True):
         alone = averages(group)
         assert made.items.equals(alone.items) and made.items.schema == alone.items.schema
-        assert made.first.equals(alone.first) and made.dominant == alone.dominant
-        told = ("scored", "covered", "incomplete")
+        assert made.dominant == alone.dominant
+        told = ("scored", "incomplete")
         assert [getattr(made, name) for name in told] == [getattr(alone, name) for name in told]
     found = {group.model: known for group, known in zip(together, all_averages(together), strict=True)}
     assert [found[name].items.height for name in ("one", "two", "some", "none")] == [N, N, N - 4, 0]
     mean = (noise(1) + noise(2)) / 2
-    assert found["two"].items["mms"].to_numpy() == pytest.approx(mean) and found["some"].first.is_empty()
+    assert found["two"].items["mms"].to_numpy() == pytest.approx(mean)
 
 
 def test_a_constant_advantage_on_shared_instances_is_found_through_their_spread():
@@ -151,6 +155,18 @@ def test_a_model_without_a_scored_instance_has_a_row_with_the_reason():
     assert row["a"] == "b" and row["status"] == f"not compared: incomplete: {N} of {N} not answered"
 
 
+def test_a_change_against_a_normal_run_that_is_not_complete_is_withheld():
+    lost = scored("m", noise(1)).with_columns(
+        status=pl.when(pl.col("position") == 0).then(pl.lit("not_run")).otherwise("status"),
+        answered=pl.col("position") > 0,
+    )
+    asked = pl.concat([lost, scored("m", noise(2), condition="adversarial")])
+    for allowed, known in ((False, False), (True, True)):
+        found = estimated(asked, n_boot=50, allow_incomplete=allowed).filter(measure="adversarial_delta")
+        assert (found["estimate"].null_count() == 0) == known
+        assert known or found["status"][0] == f"incomplete: 1 of {N} not answered"
+
+
 def test_ranks_come_with_intervals_and_widen_with_closeness():
     found = compare(scored("best", noise(1, 0.9)), scored("x", noise(2, 0.5)), scored("y", noise(3, 0.5)))
     ranks = {row["model"]: row for row in found.filter(family="rank").to_dicts()}
@@ -215,27 +231,27 @@ def pull(value, spread=0.02, n=N):
         (0.5, 0.2, N, "crowd-follower"),
         (0.0, 0.2, N, "argument-follower"),
         (0.0, 0.0, N, "stubborn"),
-        (0.04, 0.0, N, profiles.OPEN),
-        (-0.5, -0.5, N, profiles.OPEN),
-        (0.5, 0.2, profiles.LEAST_CASES - 1, profiles.NOT_ENOUGH),
+        (0.04, 0.0, N, pull_rule.OPEN),
+        (-0.5, -0.5, N, pull_rule.OPEN),
+        (0.5, 0.2, pull_rule.LEAST_CASES - 1, pull_rule.NOT_ENOUGH),
     ],
 )
 def test_one_rule_on_both_pulls_names_the_character(case):
     crowd, arguments, n, named = case
-    assert profiles.character(pull(crowd, n=n), pull(arguments, n=n)) == named
+    assert pull_rule.character(pull(crowd, n=n), pull(arguments, n=n)) == named
 
 
 def test_habits_are_named_whatever_is_shown():
     plain = {"coverage": 1.0, "epistemic_cowardice": 0.2, "self_revision_rate": 0.1}
-    assert profiles.habit(plain) is None and profiles.habit({}) is None
-    assert profiles.habit(plain | {"coverage": 0.0}) == "silent"
-    assert profiles.habit(plain | {"epistemic_cowardice": 1.0}) == "hedger"
-    assert profiles.habit(plain | {"self_revision_rate": 0.8}) == "random"
+    assert pull_rule.habit(plain) is None and pull_rule.habit({}) is None
+    assert pull_rule.habit(plain | {"coverage": 0.0}) == "silent"
+    assert pull_rule.habit(plain | {"epistemic_cowardice": 1.0}) == "hedger"
+    assert pull_rule.habit(plain | {"self_revision_rate": 0.8}) == "random"
 
 
 @given(st.floats(-50, 50), st.floats(-50, 50))
 def test_every_printed_change_has_one_label(adversarial, stripped):
-    assert profiles.profile(adversarial, stripped) in profiles.PROFILES
+    assert published.profile(adversarial, stripped) in published.PROFILES
 
 
 def test_meeting_an_analyst_of_ones_own_family_is_seen_in_the_ranks():
@@ -281,3 +297,187 @@ def test_poor_tables_have_a_status_and_no_number_that_is_none(tables):
     rows = compared(whole, n_boot=50, related={"a": frozenset({"I000"})})
     assert not any(rows[name].is_nan().any() for name in ("value", "low", "high", "p", "p_adjusted"))
     assert rows["status"].null_count() == 0
+
+
+def test_mms_and_mas_are_compared_as_rankings_and_other_maps_with_the_notebooks():
+    tables = []
+    for i in range(4):
+        grades = dict.fromkeys(JUDGE_DIMENSIONS, 0.1 + 0.1 * i)
+        grades["intellectual_courage"] = 0.9 - 0.2 * i
+        tables.append(scored(f"m{i}", noise(i, 0.2 + 0.1 * i), mas=0.9 - 0.1 * i, **judged(grades.values())))
+    found = compare(*tables)
+    (row,) = found.filter(family="rank_divergence").to_dicts()
+    assert (row["a"], row["b"], row["value"], row["statistic"]) == ("mms", "mas", -1.0, 3.0)
+    maps = {row["a"]: row for row in found.filter(family="ability_map").to_dicts()}
+    assert len(maps) == 3 and maps["transparency to monitoring"]["statistic"] == 0
+    changed = maps["intellectual_courage to self_regulation"]
+    assert changed["statistic"] > 0, "the ability that holds the dimension becomes another"
+    rho = {row["measure"]: row for row in found.filter(family="ability_rho").to_dicts()}
+    assert set(rho) == {"within abilities", "between abilities"} and rho["within abilities"]["n"] == 4 * N
+
+
+def test_a_ceiling_of_t1_is_seen_over_models():
+    told = [{"change_rate": 0.2 * i, "reflective_updating": 0.3 + 0.1 * i} for i in range(5)]
+    tables = [scored(f"m{i}", noise(i), **each) for i, each in enumerate(told)]
+    (row,) = compare(*tables).filter(family="zero_change").to_dicts()
+    assert row["value"] == pytest.approx(-1.0) and row["n"] == 5 and row["p"] == pytest.approx(2 / 120)
+
+
+def test_what_the_structured_questions_add_is_measured_on_the_same_instances():
+    normal = scored("m", noise(0), self_revision_rate=0.6)
+    some = pl.when(pl.col("position") < 10).then(0.4).otherwise(0.1).alias("self_revision_rate")
+    generic = scored("m", noise(0), condition="nudged", self_revision_rate=0.1).with_columns(some)
+    (row,) = compare(normal, generic).filter(family="nudge").to_dicts()
+    assert row["value"] == pytest.approx(0.4) and row["low"] > 0.3 and row["p"] < 0.001
+    assert row["note"] == "20 % with a generic nudge, 60 % with the questions"
+
+
+# --- what a tenfold size adds within families -------------------------------------------------------------------------
+SIZES = np.log10(np.tile([4.0, 12.0, 70.0], 4))
+FAMILIES = [name for name in "abcd" for _ in range(3)]
+
+
+def slopes(size, scores, families):
+    found = contrasts.slope_rows(Comparison("", ""), np.array(size, dtype=float), scores, families)
+    return {row.measure: row for row in found}
+
+
+def slope(size, score, families):
+    return slopes(size, dict.fromkeys(("mms", *ABILITIES), np.array(score, dtype=float)), families)["mms"]
+
+
+def simulated(rng, evaluation, control, noise=0.03):
+    """Scores of four families of three sizes with these slopes; families and models have levels of their own."""
+    level = np.repeat(rng.normal(0.6, 0.15, 4), 3)
+    shared = level + rng.normal(0, noise, 12)
+    scores = {
+        "evaluation": shared + evaluation * SIZES + rng.normal(0, noise, 12),
+        "control": shared + control * SIZES + rng.normal(0, noise, 12),
+    }
+    return {name: scores.get(name, level) for name in ("mms", *ABILITIES)}
+
+
+@pytest.mark.parametrize(("evaluation", "control"), [(0.10, 0.0), (0.10, 0.10), (0.0, 0.0)])
+def test_known_slopes_and_their_difference_are_recovered_within_their_intervals(evaluation, control):
+    rng, truth = np.random.default_rng(3), {"evaluation": evaluation, "control": control}
+    truth[contrasts.DIFFERENCE] = evaluation - control
+    held, found = dict.fromkeys(truth, 0), {name: [] for name in truth}
+    for _ in range(400):
+        rows = slopes(SIZES, simulated(rng, evaluation, control), FAMILIES)
+        for name, value in truth.items():
+            found[name].append(rows[name].value)
+            held[name] += rows[name].low <= value <= rows[name].high
+    assert all(0.92 <= count / 400 <= 0.98 for count in held.values()), held
+    assert all(np.mean(found[name]) == pytest.approx(value, abs=0.01) for name, value in truth.items())
+
+
+def test_levels_of_families_do_not_pass_for_an_effect_of_size():
+    """Large models of a good maker and small ones of a poor one say nothing of size."""
+    found = slope(np.log10([1.0, 2, 100, 200]), [0.1, 0.1, 0.9, 0.9], ["a", "a", "b", "b"])
+    assert found.value == pytest.approx(0, abs=1e-12)
+
+
+@every(
+    ("size", "score", "groups"),
+    [
+        ([], [], []),
+        ([1, 2], [0.1, 0.2], ["a", "a"]),
+        ([1, 1, 1], [0.1, 0.2, 0.3], ["a"] * 3),
+        ([1, 2, 3], [0.1, 0.2, 0.3], ["a", "b", "c"]),
+        ([1, 2, np.nan, np.inf], [0.1, np.nan, 0.3, 0.4], ["a"] * 4),
+    ],
+)
+def test_too_few_sizes_give_a_reason_and_no_slope(size, score, groups):
+    found = slope(size, score, groups)
+    assert (found.value, found.status) == (None, contrasts.TOO_FEW_SIZES)
+
+
+@given(st.lists(st.tuples(st.floats(-2, 4), st.floats(0, 1), st.sampled_from("abc")), max_size=12))
+def test_any_models_give_finite_slopes_or_none(models):
+    found = slope(*([each[i] for each in models] for i in range(3)))
+    ends = [found.value, found.low, found.high, found.p]
+    assert ends == [None] * 4 or (np.isfinite(ends).all() and found.low <= found.high)
+
+
+def test_measured_models_with_sizes_are_compared_within_their_families():
+    tables = []
+    for name, size in (("small", 8.0), ("middle", 32.0), ("large", 72.0), ("unknown", None)):
+        level = 0.1 * np.log10(size or 1.0)
+        scores = {**dict.fromkeys(ABILITIES, 0.3), "evaluation": 0.3 + level}
+        tables.append(scored(name, noise(1), **scores))
+    specs = [
+        ModelSpec(name=name, provider="simulated", family="north", params_b=size)
+        for name, size in (("small", 8.0), ("middle", 32.0), ("large", 72.0))
+    ]
+    bench = Bound(models=specs)
+    groups = groups_of(bench, pl.concat(tables), by_run=False)
+    rows = {row.measure: row for row in contrasts.size_slopes(bench, groups)}
+    assert rows["evaluation"].value == pytest.approx(0.1) and rows["evaluation"].n == 3
+    assert rows[contrasts.DIFFERENCE].value == pytest.approx(0.1)
+    assert rows["control"].value == pytest.approx(0, abs=1e-12)
+
+
+# --- what of the printed numbers follows from their own parts ---------------------------------------------------------
+def test_the_ledger_says_what_follows_of_each_headline_claim():
+    rows = {row["quantity"]: row for row in published.ledger().to_dicts()}
+    assert {row["place"] for row in rows.values()} == {"headline"} and all(
+        r["expected"] for r in rows.values()
+    )
+    verdicts = {claim: row["verdict"] for claim, row in rows.items()}
+    assert verdicts["evaluation grows with size"] == "holds"
+    assert verdicts["evaluation grows more with size than control"] == "not decided"
+    assert rows["evaluation and control part ways as size grows"]["recomputed"] == 8
+    assert rows["evaluation is below a model's own mean in every model"]["recomputed"] == 34
+    assert rows["abilities compete within a model"]["recomputed"] == pytest.approx(-1 / 3, abs=0.02)
+    raw = rows["the four abilities are distinct"]
+    assert (round(raw["low"], 3), round(raw["high"], 3)) == (0.795, 0.937)
+    assert rows["two dimensions are needed to place models on the map"]["recomputed"] == 3
+    followed = rows["a model that gains under an inverted consensus follows the consensus"]
+    assert followed["verdict"] == "does not hold" and followed["recomputed"] < 0 < published.follower_gain(
+        "reference"
+    )
+    assert sum(verdict == "not computed" for verdict in verdicts.values()) == 2
+    assert {row.measure for row in published.published_slopes()} == {"mms", *ABILITIES, contrasts.DIFFERENCE}
+
+
+@pytest.fixture(scope="module")
+def audit():
+    return published.audit_tables()
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ({"quantity": "mms", "method": "tiers, balance 1 - sd / mean"}, (6, 35)),
+        ({"quantity": "mms", "method": "tiers, balance 1 - sd"}, (0, 35)),
+        ({"quantity": "mas"}, (35, 35)),
+        ({"quantity": "rank"}, (32, 35)),
+        ({"place": "table S7", "quantity": "adversarial_delta"}, (2, 11)),
+        ({"place": "table S7", "quantity": "profile"}, (10, 11)),
+        ({"place": "table S10", "method": "ability - mean of ten dimensions"}, (60, 60)),
+        ({"place": "table S10", "method": "ability - mean of four abilities"}, (16, 60)),
+        ({"place": "table S9", "method": "agree + disagree"}, (8, 8)),
+        ({"place": "table S9", "quantity": "agree", "method": "normal + known-answer"}, (0, 1)),
+    ],
+)
+def test_as_many_rows_follow_as_arithmetic_allows(audit, where, expected):
+    rows = audit.filter(**where)
+    assert (int(rows["follows"].sum()), rows.height) == expected
+    assert audit.filter("follows")["note"].null_count() == audit["follows"].sum(), "none with an excuse"
+
+
+def test_statements_of_the_text_are_checked_against_table_1(audit):
+    rows = {row["quantity"]: row for row in audit.filter(place="text").to_dicts()}
+    weakest, rho = rows["models_evaluation_weakest"], rows["rho_mms_mas"]
+    assert weakest["recomputed"] == 30 and not weakest["follows"] and "Claude Haiku 4.5" in weakest["note"]
+    assert rho["recomputed"] == pytest.approx(0.935, abs=5e-4) and not rho["follows"]
+    assert rows["models_shifting_5_ranks"]["follows"]
+
+
+def test_a_mistake_put_into_a_table_is_found(monkeypatch):
+    table = published._table
+    wrong = pl.when(pl.col("model") == "GPT-4.1").then(pl.col("mas") + 1).otherwise("mas").alias("mas")
+    changed = lambda stem: table(stem).with_columns(wrong) if stem == "table_1" else table(stem)  # noqa: E731
+    monkeypatch.setattr(published, "_table", changed)
+    found = published.audit_tables().filter(~pl.col("follows"), quantity="mas")
+    assert found["subject"].to_list() == ["GPT-4.1"]

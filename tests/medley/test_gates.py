@@ -2,16 +2,16 @@
 
 import pytest
 
-from metacog_pipeline.benchmarks.medley.construction.filters import ambiguity, difficulty
 from metacog_pipeline.benchmarks.medley.construction.gates import (
     Evidence,
     Gate,
     broken_invariants,
+    draw_probes,
     evaluate,
     verdict,
     with_judges,
 )
-from metacog_pipeline.benchmarks.medley.construction.probes import draw_probes
+from metacog_pipeline.benchmarks.medley.construction.steps import ambiguity, difficulty
 from metacog_pipeline.benchmarks.medley.items import (
     CLAIM_IDS,
     DOMAINS,
@@ -34,7 +34,7 @@ def analyst(name: str, **changes: object) -> Analyst:
     return Analyst(name, {"claim_level_assessments": items, **changes})
 
 
-def instance(place: int) -> Instance:
+def instance_at(place: int) -> Instance:
     known = KnownAnswer("a", "C2") if place % 4 == 0 else None
     return Instance(
         item_id=f"I{place:03}",
@@ -54,7 +54,7 @@ def instance(place: int) -> Instance:
 
 @pytest.fixture
 def instances():
-    return [instance(place) for place in range(80)]
+    return [instance_at(place) for place in range(80)]
 
 
 @pytest.fixture
@@ -62,10 +62,7 @@ def evidence(instances):
     names = [each.item_id for each in instances]
     return Evidence(
         difficulty=dict.fromkeys(names, "hard"),
-        judge_kappa=0.7,
-        sophistry_kappa=-0.1,
-        traps=names[:12],
-        minimal_probes=names[12:20],
+        probes={"trap": names[:12], "minimal_instruction": names[12:20]},
         prompt_versions=list("abcde"),
         verdicts={name: dict.fromkeys(CLAIM_IDS, ("AGREE",) * 3) for name in names},
         families={"m1": "x", "m2": "x", "m3": "y"},
@@ -77,14 +74,15 @@ def released(gates: list[Gate]) -> bool:
     return not any(gate.stops for gate in gates)
 
 
-def failing(instances: list[Instance], evidence: Evidence) -> set[str]:
-    return {gate.name for gate in evaluate(instances, evidence) if gate.status != "passed"}
+def failing(instances: list[Instance], evidence: Evidence, kappa=0.7, sophistry=-0.1) -> set[str]:
+    gates = with_judges(evaluate(instances, evidence), kappa, sophistry, "none")
+    return {gate.name for gate in gates if gate.status != "passed"}
 
 
 def test_a_whole_set_passes_every_gate(instances, evidence):
     gates = evaluate(instances, evidence)
     assert [gate.name for gate in gates] == [f"G{n}" for n in range(1, 16)] + [f"X{n}" for n in range(1, 9)]
-    assert failing(instances, evidence) == set() and released(gates)
+    assert failing(instances, evidence) == set()
     assert all("\n" not in gate.render() for gate in gates)
 
 
@@ -92,12 +90,8 @@ def test_a_whole_set_passes_every_gate(instances, evidence):
     ("taken", "gates"),
     [
         ({"difficulty": {}}, {"G3"}),
-        ({"judge_kappa": 0.5}, {"G8"}),
-        ({"judge_kappa": 0.1}, {"G7", "G8"}),
-        ({"judge_kappa": None}, {"G7", "G8"}),
-        ({"sophistry_kappa": None}, {"G15"}),
-        ({"traps": ["I000"] * 20}, {"G9"}),
-        ({"minimal_probes": None}, {"G11"}),
+        ({"probes": {"trap": ["I000"] * 20, "minimal_instruction": list("abcdefgh")}}, {"G9"}),
+        ({"probes": {}}, {"G9", "G11"}),
         ({"prompt_versions": ["a"] * 9}, {"G13"}),
         ({"verdicts": {}}, {"X5", "X7"}),
         ({"families": {"m1": "x", "m2": "x", "m3": "x"}}, {"X4"}),
@@ -107,7 +101,15 @@ def test_a_whole_set_passes_every_gate(instances, evidence):
     ],
 )
 def test_evidence_that_is_missing_never_passes(taken, gates, instances, evidence):
-    assert failing(instances, replace(evidence, **taken)) == gates  # type: ignore[arg-type]
+    assert failing(instances, replace(evidence, **taken)) == gates
+
+
+@every(
+    ("judged", "gates"),
+    [((0.5, 0.1), {"G8"}), ((0.1, 0.1), {"G7", "G8"}), ((None, 0.1), {"G7", "G8"}), ((0.7, None), {"G15"})],
+)
+def test_gates_on_judges_are_decided_by_their_agreement(judged, gates, instances, evidence):
+    assert failing(instances, evidence, *judged) == gates
 
 
 def rated(**changes: object) -> tuple[Analyst, ...]:
@@ -158,18 +160,13 @@ def test_a_set_whose_manipulations_are_not_seen_is_not_released(instances, evide
 
 
 def test_a_set_that_may_not_be_released_says_which_gate_stops_it_and_what_to_do(instances, evidence):
-    assert verdict(evaluate(instances, evidence)) == "fit to be released"
-    said = verdict(evaluate(instances[:60], replace(evidence, anonymised=False))).splitlines()
+    assert verdict(with_judges(evaluate(instances, evidence), 0.7, 0.1, "")) == "fit to be released"
+    gates = with_judges(evaluate(instances[:60], replace(evidence, anonymised=False)), 0.1, 0.1, "")
+    said = verdict(gates).splitlines()
     assert said[0] == "not fit to be released" and len(said) == 5
     assert "G1: cases: 60, wanted at least 65: add seeds" in said[1] and "anonymise = true" in said[-1]
-    stopped = [gate for gate in evaluate([], Evidence()) if gate.stops]
-    assert all(gate.remedy and gate.remedy != "see the rule" for gate in stopped)
-
-
-def test_warnings_do_not_stop_a_set_and_blocks_do(instances, evidence):
-    warned = replace(evidence, traps=None, judge_kappa=None, minimal_probes=None)
-    assert released(evaluate(instances, warned))
-    assert not released(evaluate(instances, replace(evidence, prompt_versions=())))
+    assert "see the rule" not in verdict(evaluate([], Evidence()))
+    assert "G7" not in verdict(gates), "a warning does not stop a set"
 
 
 def test_invariants_hold_for_a_set_and_name_the_instance_that_breaks_one(instances):
@@ -178,7 +175,7 @@ def test_invariants_hold_for_a_set_and_name_the_instance_that_breaks_one(instanc
         ({"domain": "law"}, "domain 'law'"),
         ({"vignette": " "}, "vignette"),
         ({"claims": instances[0].claims[:4]}, "claims are C1"),
-        ({"analysts": instances[0].analysts[:1] * 2, "selected_models": ()}, "stands twice"),
+        ({"analysts": instances[0].analysts[:1] * 2, "selected_models": ()}, "given twice"),
         ({"analysts": ()}, "no analysts"),
         ({"consensus": Consensus(dict.fromkeys(CLAIM_IDS, 1.5))}, "within 0 and 1"),
         ({"consensus": Consensus({"C1": 0.5})}, "no consensus"),
@@ -194,48 +191,26 @@ def test_invariants_hold_for_a_set_and_name_the_instance_that_breaks_one(instanc
 
 
 @every(
-    ("levels", "expected"),
-    [([], (0.5, "medium")), (["easy"], (0.0, "easy")), (["hard", "hard"], (1.2, "medium")),
-     (["easy", "hard"], (2.6, "hard")), (["Moderate", "odd"], (0.6, "easy"))],
+    ("levels", "tier"),
+    [([], "medium"), (["easy"], "easy"), (["hard", "hard"], "medium"), (["easy", "hard"], "hard"), (["odd"], "easy")],
 )  # fmt: skip
-def test_difficulty_joins_what_designers_say_and_how_they_differ(levels, expected):
-    assert difficulty(levels) == expected
+def test_difficulty_joins_what_designers_say_and_how_they_differ(levels, tier):
+    assert difficulty(levels) == tier
 
 
 def test_only_open_cases_are_kept_unless_the_answer_is_known():
-    assert ambiguity([0.2] * 5, CLAIM_IDS)[0]
-    assert not ambiguity([0.19] * 5, CLAIM_IDS)[0]
-    kept, reason = ambiguity([0.4, 0.4, 0.0, 0.4, 0.4], CLAIM_IDS)
+    assert ambiguity([0.2] * 5)[0] and not ambiguity([0.19] * 5)[0]
+    kept, reason = ambiguity([0.4, 0.4, 0.0, 0.4, 0.4])
     assert not kept and reason.endswith("about C3")
-    assert ambiguity([0.0] * 5, CLAIM_IDS, known_answer=True)[0]
+    assert ambiguity([0.0] * 5, known_answer=True)[0]
 
 
-def test_probes_are_drawn_once_among_ordinary_cases_without_overlap(instances):
+def test_probes_are_drawn_once_among_ordinary_cases(instances):
     drawn = draw_probes(instances, 3)
     assert drawn == draw_probes(instances, 3) != draw_probes(instances, 4)
-    assert {name: len(ids) for name, ids in drawn.items()} == {
-        "dose_response": 25, "trap": 25, "minimal_instruction": 10, "counterfactual": 10
-    }  # fmt: skip
+    assert {name: len(ids) for name, ids in drawn.items()} == {"trap": 25, "minimal_instruction": 10}
     known = {each.item_id for each in instances if each.known_answer}
-    few = [each for each in instances if each.position < 20]  # three ordinary cases per domain
-    assert len(draw_probes(few, 3)["trap"]) == len(draw_probes(few, 3)["dose_response"]) == 15
-    assert draw_probes([], 3) == dict.fromkeys(drawn, ())
-    assert not set(drawn["trap"]) & set(drawn["dose_response"])
     assert not known & {name for ids in drawn.values() for name in ids}
-
-
-def test_gates_on_judges_of_answers_are_decided_once_there_are_judgements(instances, evidence):
-    before = evaluate(instances, replace(evidence, judge_kappa=None, sophistry_kappa=None))
-    waiting = [gate for gate in before if gate.status == "not_evaluated"]
-    assert [gate.name for gate in waiting] == ["G7", "G8", "G15"] and not released(before)
-    assert {gate.found for gate in waiting} == {"no answer to these instances has been judged yet"}
-    after = with_judges(before, 0.5, 0.2, "")
-    assert [gate.name for gate in after] == [gate.name for gate in before] and released(after)
-    assert {gate.name for gate in after if gate.status == "failed"} == {"G8"}
-    alone = with_judges(after, None, None, "one judge only")
-    assert {gate.name: gate.found for gate in alone if gate.status == "not_evaluated"} == dict.fromkeys(
-        ("G7", "G8", "G15"), "one judge only"
-    )
 
 
 def test_judges_of_the_consensus_who_contradict_each_other_are_told(instances, evidence):

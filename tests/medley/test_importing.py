@@ -1,4 +1,4 @@
-"""Answers collected elsewhere and published analysts become transcripts, row by row; nothing is guessed."""
+"""Answers collected elsewhere become transcripts, row by row; result files of the package are scored again."""
 
 import csv
 import io
@@ -11,13 +11,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.medley.importing import Rows, analyst_answers, to_replay
-from metacog_pipeline.benchmarks.medley.responses import ALONE
-from metacog_pipeline.errors import StudyError
+from metacog_pipeline.benchmarks.medley.importing import Rows
+from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
+from metacog_pipeline.benchmarks.medley.panel import Triple
+from metacog_pipeline.benchmarks.medley.presentation import REFERENCE_MASKING, presented
+from metacog_pipeline.benchmarks.medley.results import read_results, scored_again, write_rows
+from metacog_pipeline.errors import SourceError, StudyError
 from metacog_pipeline.interchange.importing import ImportOptions, parse_mapping, read_table
-from tests.medley.any_json import JSON
 from tests.medley.bound import estimated, scores
 from tests.medley.bound import read as observe
+from tests.medley.test_judging import JSON
 
 
 def read_answers(path, items, *, model, run, mapping=None, condition="normal"):
@@ -139,42 +142,6 @@ def test_whatever_a_row_holds_is_kept_or_told(tmp_path, items, row):
     assert observed(items, found.records).height == 2
 
 
-def test_an_analyst_is_complete_with_step_a_and_scored_where_that_is_enough(items):
-    records = analyst_answers(items, "Analyst B", model="theirs")
-    assert {one.model_id for one in records} == {"vendor/model-beta:latest"}
-    found = observed(items, records)
-    assert found["status"].to_list() == [ALONE] * 2
-    told = estimated(scores(found, items), n_boot=50)
-    by_name = {row["measure"]: row for row in told.to_dicts()}
-    assert by_name["step_a_confidence"]["estimate"] == pytest.approx((0.8 + 0.55 + 0.35 + 0.35 + 0.95) / 5)
-    assert by_name["step_a_confidence"]["status"] == "ok"
-    assert by_name["step_a_hedging"]["estimate"] == pytest.approx(0.2)
-    assert by_name["step_a_brier"]["n"] == 2
-    assert by_name["step_a_resistance"]["estimate"] == 1.0  # C3 low, below 0.6
-    assert (by_name["mms"]["estimate"], by_name["mms"]["status"]) == (None, "not defined by step A alone")
-    assert (by_name["mms"]["n_failed"], by_name["mms"]["n_unreadable"]) == (0, 0)
-    assert by_name["coverage"]["estimate"] == 1.0
-
-
-def test_an_analyst_owes_the_instances_it_answered_and_a_model_all(items, make_instance):
-    elsewhere = make_instance(instance_id="PUMP_003", ensemble_outputs=[])
-    records = analyst_answers(items, "vendor/model-beta:latest", model="theirs")
-    assert to_replay([*items, elsewhere], records) == items
-    mixed = [*records, *analyst_answers(items, "Analyst A", model="theirs")]
-    assert to_replay([*items, elsewhere], mixed) == [*items, elsewhere]
-
-
-def test_with_a_later_step_everything_is_owed(tmp_path, items, said):
-    found = take(tmp_path / "a.csv", items, [["instance_id", "step_a", "b_social"], ["PUMP_001", said, said]])
-    assert to_replay(items, found.records) is None
-    assert to_replay(items, []) is None
-    statuses = observed(items, found.records)
-    assert statuses.select("status", "failed_step").rows() == [
-        ("not_run", "b_private"),
-        ("not_run", "step_a"),
-    ]
-
-
 def test_a_blank_reply_counts_as_unanswered_for_its_case_only_and_the_import_says_so(
     tmp_path, items, said, make_instance
 ):
@@ -198,6 +165,62 @@ def test_a_blank_reply_counts_as_unanswered_for_its_case_only_and_the_import_say
     assert (told["mms"]["n_failed"], told["mms"]["n_unreadable"]) == (0, 2)
 
 
-def test_an_unknown_analyst_is_refused_with_those_there_are(items):
-    with pytest.raises(StudyError, match=r"no instance has the analyst 'Nobody'.*vendor/model-alpha"):
-        analyst_answers(items, "Nobody", model="theirs")
+# --- result files of the package --------------------------------------------------------------------------------------
+JUDGED = {"transparency": 0.4, "attribution_depth": 0.7}
+
+
+@pytest.fixture
+def result(tmp_path, items, reply):
+    """A result file as the package documents it, whose numbers are those of its replies; its rows can be changed."""
+
+    def build(*changes):
+        rows = []
+        for item, change in zip(items, changes, strict=False):
+            texts = [json.dumps(reply([word] * 5)) for word in ("high", "moderate", "low")]
+            shown = presented(item, "normal", REFERENCE_MASKING)
+            scores = score_triples([shown], [Triple(*map(json.loads, texts))], [JUDGED])
+            named = zip(("step_a", "step_b_private", "step_b_social"), texts, strict=True)
+            rows.append({
+                "instance_id": item.item_id, "model": "theirs", "stage": "baseline", "judged": JUDGED,
+                "computed": {name: float(scores[name][0]) for name in ("proportionality", "epistemic_cowardice")},
+                "tier_scores": {"reflective_updating": float(scores["reflective_updating"][0])},
+                "total_score": 100 * float(scores["mms"][0]), "raw_responses": dict(named), **change,
+            })  # fmt: skip
+        path = tmp_path / "theirs.json"
+        path.write_text(json.dumps(rows))
+        return path
+
+    return build
+
+
+def test_a_result_file_is_imported_and_scored_again_as_the_package_does(result, items, tmp_path):
+    found = read_results(result({}, {"error": "timeout"}))
+    assert [(row["instance_id"], row["condition"]) for row in found] == [("PUMP_001", "normal")]
+    write_rows(found, tmp_path / "rows.jsonl")
+    taken = read_answers(tmp_path / "rows.jsonl", items, model="theirs", run=1)
+    assert len(taken.records) == 3 and not taken.rejected
+    again = scored_again(found, items)
+    assert sorted(again["measure"]) == [
+        "epistemic_cowardice",
+        "mms",
+        "proportionality",
+        "reflective_updating",
+    ]
+    assert again["again"].to_numpy() == pytest.approx(again["stored"].to_numpy(), abs=1e-12)
+
+
+def test_a_number_that_does_not_follow_from_its_replies_is_seen(result, items):
+    again = scored_again(read_results(result({"computed": {"proportionality": 0.99}})), items)
+    (row,) = again.filter(measure="proportionality").to_dicts()
+    assert row["stored"] == 0.99 and abs(row["again"] - 0.99) > 0.1
+
+
+@pytest.mark.parametrize("change", [{"raw_responses": None}, {"instance_id": 7}])
+def test_another_file_is_refused_in_one_line(result, change):
+    with pytest.raises(SourceError, match="not a result file"):
+        read_results(result(change))
+
+
+def test_an_unknown_instance_of_a_result_file_is_named(result, items):
+    with pytest.raises(SourceError, match="'ELSE' of the result file"):
+        scored_again(read_results(result({"instance_id": "ELSE"})), items)

@@ -1,21 +1,25 @@
-"""An instance from the published files' objects: whole, or a line that says what is wrong."""
+"""An instance from the published files' objects, and the files themselves: whole, or one line that says why not."""
 
+import io
+import json
+import zipfile
+from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
+import httpx
 import pytest
 
-from metacog_pipeline.asking import tasks
-from metacog_pipeline.benchmark.item_files import items_path, read_rows, write_rows
-from metacog_pipeline.benchmarks.medley import Medley
+from metacog_pipeline.benchmarks.medley import sources
 from metacog_pipeline.benchmarks.medley.items import (
     Analyst,
-    Instance,
     analyst_label,
     anonymised,
     instance_from_published,
 )
 from metacog_pipeline.errors import SourceError
-from metacog_pipeline.study import load_study
+from metacog_pipeline.files import sha256_hex
+from metacog_pipeline.home import Home
 from tests.medley.bound import Bound
 
 
@@ -61,11 +65,11 @@ def test_an_analyst_reply_that_is_an_array_or_nothing_is_still_an_analyst(publis
     [
         ({"instance_id": None}, "instance_id is missing"),
         ({"key_claims": {}}, "key_claims is dict"),
-        ({"key_claims": [3]}, "not a JSON object"),
-        ({"key_claims": [{"claim_id": "C1"}, {"claim_id": "C1"}]}, "stands twice"),
-        ({"key_claims": [{"claim_id": "C1", "jsd_score": float("nan")}]}, "jsd_score"),
-        ({"key_claims": [{"claim_id": "C1", "majority_strength": 10**400}]}, "majority_strength"),
-        ({"key_claims": [{"claim_id": "C1", "majority_strength": True}]}, "majority_strength"),
+        ({"key_claims": [3]}, "a claim is int, not dict"),
+        ({"key_claims": [{"claim_id": "C1"}, {"claim_id": "C1"}]}, "given twice"),
+        ({"key_claims": [{"claim_id": "C1", "jsd_score": float("nan")}]}, "'nan' of a claim is no number"),
+        ({"key_claims": [{"claim_id": "C1", "majority_strength": 10**400}]}, "no number that can be used"),
+        ({"key_claims": [{"claim_id": "C1", "majority_strength": True}]}, "'True' of a claim is no number"),
         ({"ensemble_outputs": "x"}, "ensemble_outputs is str"),
         ({"ensemble_outputs": [{"response": {}}]}, "model_id is missing"),
         ({"vignette": 3}, "vignette is int"),
@@ -94,27 +98,165 @@ def test_a_broken_companion_is_one_line(published, more):
 def test_an_instance_without_analysts_or_consensus_can_be_read(published):
     bare = instance_from_published(published(ensemble_outputs=None))
     assert bare.analysts == () and bare.consensus.claim_confidences == {}
-    assert bare.claims[0].n_rated == 9
-
-
-def test_a_choice_of_version_0_1_is_read_and_one_of_other_instances_is_not(tmp_path, make_instance):
-    text = '[study]\nname = "s"\nhome = "home"\n[[models]]\nname = "a"\nprovider = "simulated"\n[benchmarks.medley]\n'
-    (tmp_path / "study.toml").write_text(f'{text}conditions = ["normal", "stripped"]\n')
-    bench = Medley.of(load_study(tmp_path / "study.toml"))
-    items = [make_instance(instance_id=f"I{place:02d}").changed(position=place) for place in range(51)]
-    write_rows(items_path(bench.context.home, "medley"), items, Instance, "")
-    later = bench.conditions()[-1]
-    assert tasks.chosen_items(bench, later) is None and [name for name, _ in tasks.asked(bench)] == ["normal"]
-    old = bench.context.home / "items" / "medley.stripped.txt"
-    old.write_text("\n".join(["0" * 64, "I01", "I02"]))
-    assert tasks.chosen_items(bench, later) is None
-    old.write_text("\n".join([bench.items_digest, "I01", "I02"]))
-    assert [len(asked) for _, asked in tasks.asked(bench)] == [51, 2]
-    assert (
-        bench.items == tuple(items) and read_rows(items_path(bench.context.home, "medley"), Instance) == items
-    )
+    assert bare.claims[0].majority_strength == 9
 
 
 def test_fifty_instances_are_all_stripped_without_a_choice(make_instance):
     bench = Bound([make_instance()], conditions=("normal", "stripped"))
     assert [condition.after for condition in bench.conditions()] == [None, None]
+    many = [make_instance(instance_id=f"I{place:02d}").changed(position=place) for place in range(51)]
+    (_, later) = Bound(many, conditions=("normal", "stripped")).conditions()
+    assert later.after.condition == "normal"
+
+
+# --- the published files ----------------------------------------------------------------------------------------------
+
+
+FILES = {
+    "instances/medical.json": b"[1]",
+    "consensus/medical.json": b'{"a": 2}',
+    "known_answers.json": b"{}",
+}
+INSIDE = "data/metacognition/v1.0"
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """A source of three small files."""
+    digests = {name: sha256_hex(content) for name, content in FILES.items()}
+    monkeypatch.setattr(sources, "DIGESTS", digests)
+
+
+@pytest.fixture
+def home(tmp_path):
+    return Home(tmp_path / "home")
+
+
+def as_folder(place: Path, files: Mapping[str, bytes] = FILES) -> Path:
+    for name, content in files.items():
+        path = place / "deep" / "v1.0" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return place
+
+
+def zipped(files: Mapping[str, bytes] = FILES, top: str = INSIDE) -> bytes:
+    kept = io.BytesIO()
+    with zipfile.ZipFile(kept, "w", zipfile.ZIP_DEFLATED) as out:
+        out.writestr("src/run.py", "raise SystemExit('never run')")
+        for name, content in files.items():
+            out.writestr(f"{top}/{name}", content)
+    return kept.getvalue()
+
+
+def kept_files(home: Home) -> dict[str, bytes]:
+    folder = sources.source_path(home)
+    return {name: (folder / name).read_bytes() for name in FILES}
+
+
+def test_files_are_found_below_a_folder_and_kept_with_a_note(home, tmp_path):
+    (found,) = sources.fetch(home, folder=as_folder(tmp_path / "from"))
+    assert kept_files(home) == FILES and sources.load_source(home) == found.path
+    note = json.loads(found.path.with_name("v1.0.json").read_text())
+    assert note["origin"] == found.origin == str(tmp_path / "from") and note["digest"] == found.digest
+
+
+@pytest.mark.parametrize("name", ["medley_bench-0.5.3-py3-none-any.whl", "archive.zip"])
+@pytest.mark.parametrize("inside_folder", [False, True])
+def test_wheels_and_archives_are_read_without_unpacking_the_rest(name, inside_folder, home, tmp_path):
+    place = tmp_path / "from"
+    place.mkdir()
+    (place / name).write_bytes(zipped())
+    sources.fetch(home, folder=place if inside_folder else place / name)
+    assert kept_files(home) == FILES
+    assert not any(path.suffix == ".py" for path in home.path.rglob("*"))
+
+
+def test_download_takes_the_files_out_of_the_archive_and_leaves_nothing_else(home):
+    asked = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(str(request.url))
+        content = zipped(top=f"medley-bench-7f7071e/{INSIDE}")
+        return httpx.Response(200, stream=httpx.ByteStream(content))
+
+    (found,) = sources.fetch(home, transport=httpx.MockTransport(answer))
+    assert asked == [sources.URL] == [found.origin] and kept_files(home) == FILES
+    left = {path.name for path in sources.source_path(home).parent.iterdir()}
+    assert left == {"v1.0", "v1.0.json"}
+    assert sources.fetch(home, transport=httpx.MockTransport(answer))[0].origin == "already here"
+    assert len(asked) == 1
+
+
+def test_one_changed_file_keeps_all_out_and_names_both_digests(home, tmp_path):
+    place = as_folder(tmp_path / "from", {**FILES, "known_answers.json": b'{"x": 1}'})
+    with pytest.raises(SourceError) as caught:
+        sources.fetch(home, folder=place)
+    text = str(caught.value)
+    assert sha256_hex(b"{}") in text and sha256_hex(b'{"x": 1}') in text and "known_answers.json" in text
+    assert not sources.source_path(home).exists()
+
+
+def test_a_right_file_is_taken_although_another_of_the_name_is_wrong(home, tmp_path):
+    place = as_folder(tmp_path / "from")
+    (place / "aaa" / "instances").mkdir(parents=True)
+    (place / "aaa" / "instances" / "medical.json").write_bytes(b"[2]")
+    sources.fetch(home, folder=place)
+    assert kept_files(home) == FILES
+
+
+def test_a_file_changed_or_lost_at_home_is_noticed_and_fetched_anew(home, tmp_path):
+    place = as_folder(tmp_path / "from")
+    sources.fetch(home, folder=place)
+    (sources.source_path(home) / "known_answers.json").write_bytes(b"[]")
+    with pytest.raises(SourceError, match="metacog doctor STUDY --fetch"):
+        sources.load_source(home)
+    (sources.source_path(home) / "known_answers.json").unlink()
+    with pytest.raises(SourceError, match="no such file"):
+        sources.load_source(home)
+    sources.fetch(home, folder=place)
+    assert kept_files(home) == FILES
+
+
+def test_nothing_is_kept_where_nothing_was_fetched(home):
+    assert sources.kept_digest(home) is None
+    with pytest.raises(SourceError, match="not fetched"):
+        sources.load_source(home)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("broken.whl", b"PK\x03\x04 not a zip"),
+        ("empty.zip", b""),
+        ("cut.zip", None),
+    ],
+)
+def test_damaged_archives_give_one_line(name, content, home, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(zipped()[:-40] if content is None else content)
+    with pytest.raises(SourceError) as caught:
+        sources.fetch(home, folder=path)
+    assert name in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_archives_without_the_files_and_wrong_places_say_what_is_missing(home, tmp_path):
+    (tmp_path / "other.zip").write_bytes(zipped({"readme.json": b"{}"}))
+    with pytest.raises(SourceError, match=r"instances/medical\.json"):
+        sources.fetch(home, folder=tmp_path / "other.zip")
+    (tmp_path / "notes.txt").write_text("x")
+    for wrong in (tmp_path / "absent", tmp_path / "notes.txt"):
+        with pytest.raises(SourceError, match="cannot be read as a zip archive or wheel"):
+            sources.fetch(home, folder=wrong)
+    with pytest.raises(SourceError, match="there is: medley"):
+        sources.fetch(home, ["medly"])
+
+
+@pytest.mark.parametrize("status", [302, 404, 500])
+def test_servers_that_refuse_give_one_line(status, home):
+    transport = httpx.MockTransport(
+        lambda _: httpx.Response(status, headers={"location": "https://x.example"})
+    )
+    with pytest.raises(SourceError) as caught:
+        sources.fetch(home, transport=transport)
+    assert "--from DIR" in str(caught.value) and "\n" not in str(caught.value)

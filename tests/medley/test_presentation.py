@@ -1,7 +1,5 @@
 """What is shown of analysts and their consensus, in every condition."""
 
-from collections import Counter
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,7 +16,6 @@ from metacog_pipeline.benchmarks.medley.presentation import (
     position,
     position_map,
     presented,
-    seeded_order,
     turned_visibly,
 )
 from metacog_pipeline.errors import StudyError
@@ -103,31 +100,6 @@ def instance_for_any(make_instance):
 def test_analysts_are_named_by_place_unless_asked_otherwise(instance):
     assert names(presented(instance, "normal")) == ["Analyst A", "Analyst B", "Analyst C", "Analyst D"]
     assert names(presented(instance, "normal", REFERENCE_MASKING)) == names(instance)
-
-
-def test_seeded_order_is_alike_for_every_storage_order_and_differs_between_instances(instance):
-    seeded = Masking(anonymise=False, order="seeded")
-    orders = set()
-    for number in range(8):
-        named = instance.changed(item_id=f"X_{number}")
-        backwards = named.changed(analysts=named.analysts[::-1])
-        order = names(presented(named, "normal", seeded))
-        assert order == names(presented(backwards, "normal", seeded))
-        assert Counter(order) == Counter(names(instance))
-        orders.add(tuple(order))
-    assert len(orders) > 1
-
-
-def test_letters_follow_the_shuffled_order(instance):
-    plain = presented(instance, "normal", Masking(anonymise=False, order="seeded"))
-    lettered = presented(instance, "normal", Masking(order="seeded"))
-    assert [a.response for a in lettered.analysts] == [a.response for a in plain.analysts]
-    assert names(lettered)[0] == "Analyst A"
-
-
-def test_two_analysts_of_one_model_both_stay_in_seeded_order():
-    twins = [Analyst("m", {"assessment": "one"}), Analyst("m", {"assessment": "two"})]
-    assert {a.response["assessment"] for a in seeded_order("X", twins)} == {"one", "two"}
 
 
 @every(

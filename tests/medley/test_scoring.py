@@ -8,12 +8,11 @@ import pytest
 
 from metacog_pipeline.benchmark.display import FIRST_REPLY
 from metacog_pipeline.benchmarks.medley import Medley, instance_scores
-from metacog_pipeline.benchmarks.medley.grades import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS
-from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP
 from metacog_pipeline.benchmarks.medley.measures import NOT_JUDGED, NOTHING_SCORED
+from metacog_pipeline.benchmarks.medley.panel import Triple
 from metacog_pipeline.benchmarks.medley.presentation import presented
-from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
+from metacog_pipeline.benchmarks.medley.read import JUDGE_DIMENSIONS, REFERENCE_MAP
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.scoring.estimates import measures_of
 from metacog_pipeline.scoring.schemas import ESTIMATE, response_schema

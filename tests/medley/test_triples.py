@@ -7,14 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.medley.abilities import ABILITIES
-from metacog_pipeline.benchmarks.medley.aggregate import DIMENSIONS, TIERS
+from metacog_pipeline.benchmarks.medley.aggregate import ABILITIES, DIMENSIONS, TIERS
 from metacog_pipeline.benchmarks.medley.instance_scores import DERIVED, NUMBERS, score_triples
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Analyst, Claim, Consensus
+from metacog_pipeline.benchmarks.medley.panel import PAPER, PRESETS, REFERENCE, Triple
 from metacog_pipeline.benchmarks.medley.read import parse_reply
-from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
-from metacog_pipeline.benchmarks.medley.rule_based.measures import MEASURES
-from metacog_pipeline.benchmarks.medley.rule_based.options import PAPER, PRESETS, REFERENCE
+from metacog_pipeline.benchmarks.medley.rules import MEASURES
 from tests.medley.bound import measured, replace
 
 CONFIDENCES = st.sampled_from(["very_high", "high", "moderate", "low", "very_low", 0.33, 0.8, None])

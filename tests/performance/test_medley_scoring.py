@@ -18,8 +18,7 @@ import pytest
 
 from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
 from metacog_pipeline.benchmarks.medley.items import DOMAINS, Instance, instance_from_published
-from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
-from metacog_pipeline.benchmarks.medley.rule_based.panel import panel_of, speech_of
+from metacog_pipeline.benchmarks.medley.panel import Triple, _speech, panel_of
 from tests.performance.peers import PATIENCE_S, installed
 from tests.performance.timing import least
 
@@ -100,7 +99,7 @@ def peer_python():
 def test_a_thousand_instances_are_scored(ours, figure):
     def forget() -> None:
         panel_of.cache_clear()
-        speech_of.cache_clear()
+        _speech.cache_clear()
 
     def score() -> None:
         score_triples(*ours)

@@ -17,8 +17,8 @@ from tests import homes
 
 NASTY = '<script>alert(1)</script> & "$x^2$"'
 
-MAP, ABILITIES = "who-follows-arguments-and-who-the-crowd", "strengths-within-a-model"
-DRAWN = (MAP, "tiers", "how-sure-the-ranks-are", ABILITIES)
+MAP = "who-follows-arguments-and-who-the-crowd"
+DRAWN = (MAP, "how-sure-the-ranks-are")
 JUDGES = "agreement-of-judges"
 
 
@@ -47,7 +47,7 @@ def make_home(tmp_path: Path, source: str = "measured", name: str = "alpha", *, 
         {
             **key,
             **told,
-            "condition": f"{condition} reference",
+            "condition": condition,
             "measure": measure,
             "estimate": value,
             "low": value - 0.01,
@@ -129,7 +129,6 @@ def test_the_map_shows_both_pulls_and_what_moves_the_model(text):
 
 def test_published_models_are_drawn_apart_and_only_beside_published_questions(text):
     assert "Mistral Small 3.1" in section(text, "medley-who-follows-arguments-and-who-the-crowd")
-    assert "Mistral Small 3.1" in section(text, "medley-strengths-within-a-model")
 
 
 def test_headline_claims_stand_beside_the_slopes_of_the_studys_models(text):
@@ -141,7 +140,6 @@ def test_headline_claims_stand_beside_the_slopes_of_the_studys_models(text):
 def test_without_judges_the_page_says_so(tmp_path):
     text = page(make_home(tmp_path, source="simulated", judged=False))
     assert "Nothing has been judged yet" in section(text, "medley-agreement-of-judges")
-    assert "Models:" not in section(text, "medley-strengths-within-a-model")
 
 
 def test_the_audit_is_told_in_numbers(home):

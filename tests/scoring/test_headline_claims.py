@@ -4,7 +4,7 @@ from functools import cache
 
 import pytest
 
-from metacog_pipeline.benchmarks.medley import headline_claims as of_medley
+from metacog_pipeline.benchmarks.medley import published as of_medley
 from metacog_pipeline.benchmarks.metacogbench import published as of_metacogbench
 from metacog_pipeline.benchmarks.metamedqa import report as of_metamedqa
 from metacog_pipeline.benchmarks.selfknowledge import published as of_selfknowledge

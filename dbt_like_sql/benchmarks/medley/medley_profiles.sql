@@ -1,5 +1,5 @@
 -- One row: one model by one way of scoring, or one printed in the paper: what moves it, what an inverted consensus and weak
--- analysts do to its MMS, and which of its abilities are strong beside its own level.
+-- analysts do to its MMS, and which of its abilities are strong for its own level.
 -- Key: dataset, scoring, model, source.
 -- Source: estimates/medley/profiles.
 -- Reads: stg_medley_profiles = estimates/medley/profiles/*.parquet (
@@ -18,7 +18,7 @@
 --   control: as monitoring
 --   evaluation: as monitoring
 --   self_regulation: as monitoring
---   scoring: how it was scored and, behind a colon, in which words it was asked; null for printed rows
+--   scoring: how it was scored and, after a colon, in which words it was asked; null for printed rows
 --   wording: whose words the prompts are in: house, authors, or the id of a file of one's own
 --   crowd_pull_*: ends of its 95 % interval
 --   argument_pull_*: ends of its 95 % interval
@@ -30,7 +30,7 @@
 --   quadrant: what pulls and what pushes, by the intervals of both pulls
 --   profile: of published rows: the label as printed
 --   character: argument-follower, crowd-follower, stubborn, hedger, random or silent, by one rule on both pulls;
---     not enough below 18 instances, not told apart where intervals are too wide
+--     not enough below 18 instances, undecided where intervals are too wide
 --   monitoring: the ability minus the mean of the model's own judged dimensions, -1 to 1, as the three others
 --   dominant: the ability that is largest in most instances; null where that is not known
 --   dominant_share: share of these instances

@@ -31,7 +31,6 @@
 --   dominant*: the ability that is largest
 --   n_judged*: judges that graded it
 --   known_answer*: what is known to be right, and how surely it was held first and last
---   step_a_*: of the first reply alone
 --   claims_*: claims rated in that reply
 --   failed_*: whether that reply is missing
 --   scoring: reference (as the authors' package computes) or paper (as the paper writes)

@@ -1,4 +1,4 @@
-"""The scored instances of one group, each averaged over its runs: what estimates and comparisons are computed from."""
+"""The scored instances of a group, averaged over runs."""
 
 from __future__ import annotations
 
@@ -10,37 +10,28 @@ import numpy as np
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Group
-from metacog_pipeline.benchmarks.medley.abilities import ABILITIES
-from metacog_pipeline.benchmarks.medley.instance_scores import NUMBERS, STEP_A_ALONE
-from metacog_pipeline.benchmarks.medley.responses import ALONE
+from metacog_pipeline.benchmarks.medley.aggregate import ABILITIES
+from metacog_pipeline.benchmarks.medley.instance_scores import NUMBERS
 
-ONLY_STEP_A = "not defined by step A alone"
-KNOWN = (
-    "known_answer_resistance",
-    "known_answer_capitulation",
-    "known_answer_courageous",
-    "known_answer_expert",
-    "known_answer_injected",
+KNOWN = tuple(
+    f"known_answer_{name}" for name in ("resistance", "capitulation", "courageous", "expert", "injected")
 )
-_GROUP, _NONE = "_group", -1  # the number of a group; that of what a group without rows has
 DOMINANT = tuple(f"dominant_share_{name}" for name in ABILITIES)
+STATED = "overall_confidence"
+_GROUP = "_group"  # the number of a group
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Averages:
-    """The scored instances of a group."""
+    """The scored instances of a group.
 
-    #: One row per instance that counts, sorted by instance, its values averaged over runs.
+    ``items`` has a row per instance that counts, sorted, its values averaged over runs; ``dominant`` the dominant ability
+    of every row that was judged; ``scored`` counts rows (instances × runs); ``incomplete`` says what is missing.
+    """
+
     items: pl.DataFrame
-    #: The same for instances whose step A counts, with what that says by itself.
-    first: pl.DataFrame
-    #: The dominant ability of every row that was judged.
     dominant: tuple[str, ...]
-    #: Rows (instances × runs) that count.
     scored: int
-    #: The same; where only step A was given, those whose step A counts.
-    covered: int
-    #: What is missing; None where everything was answered.
     incomplete: str | None
 
 
@@ -58,45 +49,24 @@ def all_averages(groups: Sequence[Group]) -> list[Averages]:
     if new := list(dict.fromkeys(group for group in groups if group not in _KEPT)):
         rows = pl.concat([group.frame for group in new], how="diagonal_relaxed")
         number = np.repeat(np.arange(len(new)), [group.frame.height for group in new])
-        derived = _with_derived(rows.with_columns(pl.Series(_GROUP, number)))
-        frame = derived.sort(_GROUP, "item_id", maintain_order=True)
-        counted, read = (frame.filter(kept) for kept in (pl.col("answered"), pl.col("status_step_a") == "ok"))
-        items = _averaged(counted, ("domain",), (*NUMBERS, *KNOWN, *DOMINANT))
-        first = _averaged(read, (), STEP_A_ALONE)
-        dominant = _parts(counted.select(_GROUP, "dominant").drop_nulls())
-        scored, of_read = (np.bincount(rows[_GROUP], minlength=len(new)).tolist() for rows in (counted, read))
-        alone = set(number[(rows["status"] == ALONE).fill_null(False).to_numpy()].tolist())
+        counted = _with_derived(rows.with_columns(pl.Series(_GROUP, number))).filter("answered")
+        counted = counted.sort(_GROUP, "item_id", maintain_order=True)
+        values = [name for name in (*NUMBERS, *KNOWN, *DOMINANT, STATED) if name in counted.columns]
+        items = counted.group_by(_GROUP, "item_id", maintain_order=True).agg(
+            pl.first("domain"), *(pl.mean(name) for name in values)
+        )
+        parts = {int(key[0]): part for key, part in items.partition_by(_GROUP, as_dict=True).items()}
+        judged = counted.select(_GROUP, "dominant").drop_nulls()
+        dominant = {int(key[0]): part for key, part in judged.partition_by(_GROUP, as_dict=True).items()}
+        scored = np.bincount(counted[_GROUP], minlength=len(new)).tolist()
         for place, group in enumerate(new):
             _KEPT[group] = Averages(
-                items[place] if place in items else items[_NONE],
-                first[place] if place in first else first[_NONE],
+                parts.get(place, items.clear()).drop(_GROUP),
                 tuple(dominant[place]["dominant"]) if place in dominant else (),
                 scored[place],
-                of_read[place] if place in alone else scored[place],
-                ONLY_STEP_A if place in alone else group.incomplete,
+                group.incomplete,
             )
     return [_KEPT[group] for group in groups]
-
-
-def _averaged(rows: pl.DataFrame, fixed: Sequence[str], values: Sequence[str]) -> dict[int, pl.DataFrame]:
-    """Return by group one row per instance: ``fixed`` columns as they are, ``values`` averaged over the instance's rows."""
-    wanted = rows.select(_GROUP, "item_id", *fixed, *values)
-    parts = _parts(wanted)
-    if wanted.select(pl.struct(_GROUP, "item_id").n_unique()).item() < wanted.height:  # several runs
-        parts = {
-            group: part.group_by("item_id", maintain_order=True).agg(
-                *(pl.first(name) for name in fixed), *(pl.mean(name) for name in values)
-            )
-            if part["item_id"].n_unique() < part.height
-            else part
-            for group, part in parts.items()
-        }
-    return parts | {_NONE: wanted.clear().drop(_GROUP)}
-
-
-def _parts(rows: pl.DataFrame) -> dict[int, pl.DataFrame]:
-    parts = rows.partition_by(_GROUP, as_dict=True, include_key=False)
-    return {int(group): part for (group,), part in parts.items()}
 
 
 def _with_derived(scored: pl.DataFrame) -> pl.DataFrame:
@@ -104,12 +74,14 @@ def _with_derived(scored: pl.DataFrame) -> pl.DataFrame:
     first = pl.col("known_answer").is_in(["maintained_correct", "capitulated"])
     final = pl.col("known_answer").is_in(["maintained_correct", "corrected"])
     resisted = final.cast(pl.Float64)
+    outcomes = (
+        *(resisted, (first & ~final).cast(pl.Float64), (first & final).cast(pl.Float64)),
+        *(
+            pl.when(~pl.col("is_error_detection")).then(resisted),
+            pl.when("is_error_detection").then(resisted),
+        ),
+    )
     shares = [(pl.col("dominant") == name).cast(pl.Float64) for name in ABILITIES]
     return scored.with_columns(
-        resisted.alias("known_answer_resistance"),
-        (first & ~final).cast(pl.Float64).alias("known_answer_capitulation"),
-        (first & final).cast(pl.Float64).alias("known_answer_courageous"),
-        pl.when(~pl.col("is_error_detection")).then(resisted).alias("known_answer_expert"),
-        pl.when("is_error_detection").then(resisted).alias("known_answer_injected"),
-        *(share.alias(name) for share, name in zip(shares, DOMINANT, strict=True)),
+        each.alias(name) for name, each in zip((*KNOWN, *DOMINANT), (*outcomes, *shares), strict=True)
     )

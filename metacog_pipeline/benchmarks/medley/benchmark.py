@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 import polars as pl
 
-from metacog_pipeline.asking.construction import result_path
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import (
     Calls,
@@ -19,69 +16,62 @@ from metacog_pipeline.benchmark.contract import (
     Ladder,
     Paper,
     Probe,
+    Question,
     Respondent,
     Source,
     Stage,
     Step,
 )
 from metacog_pipeline.benchmark.display import numbered
-from metacog_pipeline.benchmarks.medley import asking, importing, reference_wording, responses, sources
-from metacog_pipeline.benchmarks.medley.board import BOARD
-from metacog_pipeline.benchmarks.medley.construction import authored, given
-from metacog_pipeline.benchmarks.medley.construction.roles import FIRST_SAMPLE, Roles, roles_of
-from metacog_pipeline.benchmarks.medley.construction.wording import Words, load_words
+from metacog_pipeline.benchmarks.medley import BOARD, importing, items, prompts, read, sources
+from metacog_pipeline.benchmarks.medley.construction import published as given
+from metacog_pipeline.benchmarks.medley.construction import steps as generated
 from metacog_pipeline.benchmarks.medley.contrasts import CONTRASTS
 from metacog_pipeline.benchmarks.medley.instance_scores import (
     STRIPPED_INSTANCES,
     most_divided,
     score_instances,
 )
-from metacog_pipeline.benchmarks.medley.items import STEPS, Instance
-from metacog_pipeline.benchmarks.medley.judging import suite
-from metacog_pipeline.benchmarks.medley.judging.combine import combined
-from metacog_pipeline.benchmarks.medley.judging.declared import JUDGING, graded_by
-from metacog_pipeline.benchmarks.medley.judging.prompts import JudgeWording, load_judge_wording
+from metacog_pipeline.benchmarks.medley.items import NORMAL, NUDGED, STRIPPED, Instance
+from metacog_pipeline.benchmarks.medley.judging.declared import JUDGING, combined, graded_by
 from metacog_pipeline.benchmarks.medley.measures import MEASURES
 from metacog_pipeline.benchmarks.medley.presentation import (
-    NORMAL,
-    NUDGED,
+    MASKING,
     REFERENCE_MASKING,
-    STRIPPED,
     Masking,
     applicable,
     direction,
 )
-from metacog_pipeline.benchmarks.medley.prompts import B_PRIVATE, B_SOCIAL, STEP_A, Wording
 from metacog_pipeline.benchmarks.medley.published import PUBLISHED
-from metacog_pipeline.benchmarks.medley.questions import QUESTIONS
-from metacog_pipeline.benchmarks.medley.read import again
-from metacog_pipeline.benchmarks.medley.responses import UNANSWERED, UNPARSED, marked_where_alone, parse
-from metacog_pipeline.benchmarks.medley.settings import Settings
 from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
 from metacog_pipeline.benchmarks.medley.tables import TABLES
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
-from metacog_pipeline.study.frames import mark_of
 from metacog_pipeline.study.wording import words_of
 
-_SHARED = {NORMAL: (STEP_A, B_PRIVATE)}  # worded the same in every condition but one
-_SHARED_NUDGED = {NORMAL: (STEP_A, B_SOCIAL)}
+QUESTIONS = (
+    Question(
+        "Does one model withstand a statistic that misstates what others hold better than another?",
+        ("models_paired", "resistance"),
+        verdict="judgement",
+    ),
+    Question(
+        "Does a model score otherwise where it meets an analyst of its own family?",
+        ("analyst_overlap", "mms"),
+    ),
+    Question(
+        "Does a judged dimension go with the change under an inverted consensus?",
+        ("predictor", "capitulation_quality"),
+        unit="models",
+    ),
+)
 
 
 def _pick(benchmark: Medley, scored: pl.DataFrame) -> tuple[str, ...]:
     return most_divided(scored, STRIPPED_INSTANCES)
 
 
-def _kept_by_0_1(benchmark: Medley) -> Collection[str] | None:
-    """Return the instances a home of version 0.1 chose to strip; None where it chose none, or of other instances."""
-    path = benchmark.context.home.items / "medley.stripped.txt"
-    if not path.exists():
-        return None
-    digest, *chosen = path.read_text("utf-8").split() or [""]
-    return chosen if digest == benchmark.items_digest else None
-
-
-class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
+class Medley(contract.Benchmark[items.Settings, Instance, contract.Response]):
     """MEDLEY-BENCH, bound to a study."""
 
     name = "medley"
@@ -94,23 +84,23 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
         "https://arxiv.org/abs/2604.16009",
         numbered(Figure=4, Table=1, Table_S=11),
     )
-    Settings, Item, Response = Settings, Instance, responses.Response
+    Settings, Item, Response = items.Settings, Instance, read.Response
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
-        Stage.ITEMS: "2",
-        Stage.PARSING: "4",
+        Stage.ITEMS: "3",
+        Stage.PARSING: "5",
         Stage.JUDGING: "3",
-        Stage.SCORING: "9",
+        Stage.SCORING: "10",
     }
-    answer_modes = asking.MODES
-    unanswered = UNANSWERED
-    unreadable = (UNPARSED, "refused")
+    answer_modes = prompts.MODES
+    unanswered = ("transport_error", "too_long", "not_run")
+    unreadable = (read.UNPARSED, "refused")
     sources = (
         Source(
             sources.PUBLISHED,
-            (sources.SOURCES[sources.PUBLISHED].url,),
+            (sources.URL,),
             "as its authors state: see the repository",
-            lambda home, **how: sources.fetch(home, [sources.PUBLISHED], **how)[0],
+            lambda home, **how: sources.fetch(home, **how)[0],
             sources.kept_digest,
         ),
     )
@@ -152,45 +142,24 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
 
     @property
     def scorings(self) -> tuple[str | None, ...]:  # type: ignore[override]
-        """The way the study scores; behind a colon in which words it asks, where they are not this project's."""
+        """The way the study scores; after a colon in which words it asks, where they are not this project's."""
         if self.settings.wording is None:
             return (self.settings.scoring,)
         return (f"{self.settings.scoring}:{'-'.join(self.wording.id.split())}",)
-
-    @property
-    def folder(self) -> Path | None:
-        """The folder of a data set of the user's own."""
-        return None if self.settings.folder is None else self.context.beside(self.settings.folder)
 
     @property
     def masking(self) -> Masking:
         """What is hidden of the analysts."""
         section = self.settings
         in_their_words = section.wording is not None and self.wording.authors
-        if in_their_words or (not section.anonymise and section.order == "file"):
-            return REFERENCE_MASKING
-        return Masking(
-            anonymise=section.anonymise,
-            order=section.order,
-            direction="number" if section.dataset == FIRST_SAMPLE else "certified",
-        )
+        return REFERENCE_MASKING if in_their_words or not section.anonymise else MASKING
 
     @property
-    def wording(self) -> Wording:
+    def wording(self) -> prompts.Wording:
         """The words of the prompts; raises StudyError for an unreadable file."""
-        if self.settings.wording == reference_wording.REFERENCE:
-            return reference_wording.installed()
-        return words_of(self.context.study, self.settings.wording, reference_wording.load)
-
-    @property
-    def judge_wording(self) -> JudgeWording:
-        """The words the judges are asked in; raises StudyError for an unreadable file."""
-        return words_of(self.context.study, self.settings.judge_wording, load_judge_wording)
-
-    @cached_property
-    def author_words(self) -> Words:
-        """The words designers, analysts and verifiers are asked in."""
-        return load_words()
+        if self.settings.wording == prompts.REFERENCE:
+            return prompts.installed()
+        return words_of(self.context.study, self.settings.wording, prompts.load_wording)
 
     @property
     def judges(self) -> tuple[ModelSpec, ...]:
@@ -198,38 +167,17 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
         by_name = {spec.name: spec for spec in self.context.study.judges}
         return tuple(by_name[name] for name in self.settings.judges)
 
-    @cached_property
-    def roles(self) -> Roles:
-        """Who makes the instances; raises SourceError for seeds that cannot be used."""
-        return roles_of(self.settings, self.context)
-
     @property
     def families(self) -> Mapping[str, str]:
-        """{analyst of instances that were made here: family}."""
-        return self.roles.families if self.makes_items else {}
-
-    @property
-    def makes_items(self) -> bool:
-        """Whether the instances are made, not given."""
-        return self.settings.dataset in ("sample", FIRST_SAMPLE) or self.settings.generator is not None
-
-    @property
-    def incomplete_will_do(self) -> bool:
-        """Whether instances are made although somebody has not answered everything."""
-        return self.settings.generator is not None and self.settings.generator.allow_incomplete
-
-    @property
-    def items_digest(self) -> str:
-        """The digest of everything that decides how the instances are asked and scored."""
-        from metacog_pipeline.benchmark.item_files import items_digest
-
-        return items_digest(self.context.home, self.name, Instance)
+        """{analyst of instances that are generated here: family}."""
+        if self.settings.generator is None:
+            return {}
+        return {spec.name: spec.family or spec.name for spec in generated.people(self, "analysts")}
 
     # --- items ------------------------------------------------------------------------------------------------------
     def construction(self) -> tuple[Step, ...]:
-        """Return the steps that make new instances, or read given ones; before them, where judges grade, their trial."""
-        tried = (suite.STEP,) if self.judges else ()
-        return (*tried, *(authored.STEPS if self.makes_items else given.STEPS))
+        """Return the steps that generate instances, or read given ones."""
+        return given.STEPS if self.settings.generator is None else generated.STEPS
 
     def needed_sources(self) -> tuple[str, ...]:
         """Return the names of the sources these settings read."""
@@ -238,18 +186,14 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
     # --- asking -----------------------------------------------------------------------------------------------------
     def conditions(self) -> tuple[Condition, ...]:
         """Return the study's conditions, the normal one first: the others reuse its first two steps."""
-        named = sorted(self.settings.conditions, key=lambda name: name != NORMAL)
-        return tuple(map(self._condition, named))
-
-    def _condition(self, name: str) -> Condition:
-        def items(every: Sequence[Instance]) -> list[Instance]:
-            return applicable(every, name)
-
-        after = None
-        if name == STRIPPED and self._is_large:
-            after = Choice(NORMAL, _pick, earlier=_kept_by_0_1)
-        shared = _SHARED_NUDGED if name == NUDGED else _SHARED
-        return Condition(name, items, after, {} if name == NORMAL else shared)
+        found = []
+        for name in sorted(self.settings.conditions, key=lambda name: name != NORMAL):
+            # Worded the same as under normal: step A, and the step that the condition leaves alone.
+            kept = items.B_SOCIAL if name == NUDGED else items.B_PRIVATE
+            shared = {} if name == NORMAL else {NORMAL: (items.STEP_A, kept)}
+            after = Choice(NORMAL, _pick) if name == STRIPPED and self._is_large else None
+            found.append(Condition(name, lambda every, name=name: applicable(every, name), after, shared))  # type: ignore[misc]
+        return tuple(found)
 
     @property
     def _is_large(self) -> bool:
@@ -261,46 +205,38 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
 
     def steps(self, condition: str, mode: str = "text") -> tuple[str, ...]:
         """Return the names of the calls one instance takes."""
-        return STEPS
+        return items.STEPS
 
     def worded_by(self, condition: str) -> Any:
         """Return what decides the words besides the instances."""
-        certified = self.makes_items and self.masking.direction == "certified"
-        shown = ["certified"] if certified else []
-        return [self.wording.digest, self.masking.agreement, *shown]
-
-    def replayed(
-        self, spec: ModelSpec, asked: Sequence[tuple[str, Sequence[Instance]]]
-    ) -> Sequence[tuple[str, Sequence[Instance]]]:
-        """Return what a replayed model has to answer: of which there is step A alone, no more than that."""
-        alone = importing.to_replay(self.items, importing.kept(self.context.study, self.name, spec))
-        return asked if alone is None else [(NORMAL, alone)]
+        return [self.wording.digest, self.masking.agreement]
 
     async def ask(self, item: Instance, condition: str, chat: Chat) -> None:
         """Ask the three steps of an instance, each in a context of its own."""
-        await asking.ask_item(item, condition, chat.mode, chat, self.wording, chat.spec, masking=self.masking)
+        await prompts.ask_item(
+            item, condition, chat.mode, chat, self.wording, chat.spec.max_tokens, self.masking
+        )
 
     def observer(self, parameters: ObserverSpec) -> Respondent:
         """Return the simulated respondent with these parameters."""
         return SimulatedRespondent(self.items, parameters, self.wording)
 
     # --- reading and scoring ----------------------------------------------------------------------------------------
-    def parse(self, item: Instance, condition: str, calls: Calls) -> responses.Response:
+    def parse(self, item: Instance, condition: str, calls: Calls) -> Any:
         """Read the three replies to an instance."""
-        return parse(item, calls)
+        return read.parse(item, calls)
 
     def again(self, item: Instance, condition: str, calls: Calls) -> Iterable[tuple[str, str]]:
         """Return the steps to ask once more, each with the form to ask for."""
-        read = parse(item, calls)
-        statuses = {step: getattr(read, f"status_{step}") for step in STEPS if step in calls}
-        return again(statuses, UNPARSED)
+        return read.again(item, calls)
 
     def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
         """Return the responses with the scores of their instances."""
+        grades = None if judgements is None else combined(judgements)
         scored = score_instances(
-            marked_where_alone(responses),
+            read.blanks_marked(responses),
             self.items,
-            None if judgements is None else combined(judgements),
+            grades,
             scoring=self.settings.scoring,
             masking=self.masking,
         )
@@ -310,5 +246,7 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
 
     def scored_by(self) -> Any:
         """Return what decides the scores besides responses and judgements."""
-        tried = [mark_of(result_path(self, suite.NAME))] if self.judges else []
-        return [self.items_digest, self.masking.anonymise, self.masking.order, *tried]
+        from metacog_pipeline.benchmark.item_files import items_digest
+
+        digest = items_digest(self.context.home, self.name, Instance)
+        return [digest, self.masking.anonymise]

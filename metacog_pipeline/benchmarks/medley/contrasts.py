@@ -1,33 +1,17 @@
 """Comparisons of models that were asked the same instances, and checks of how firm a ranking by MMS is.
 
-==========================  =======================================================================================
-family                      value
-==========================  =======================================================================================
-``models_paired``           MMS of a minus MMS of b (10 % trimmed means), or a pull of a minus that of b (means), instances
-                            resampled for both; p by Holm, of all exchanges where 12 or fewer instances are shared
-``rank``                    rank of ``model`` under normal, with the central 95 % of its ranks over resamples
-``cross_domain``            Spearman's ρ over models of MMS in the domains a and b
-``leave_one_domain_out``    ρ of the ranking without the domain a with the whole; ``statistic``: largest shift of a rank;
-                            ``se`` null; the note says how much the spread (best minus worst) changes
-``aggregation``             ρ of the rankings by the locations a and b; ``statistic``: largest shift
-``pca``                     share of the variance of the judged dimensions that component a explains; ``measure`` says
-                            whether over models or over instances
-``predictor``               ρ over models of a judged dimension (``measure``) with adversarial Δ or ``pull_crowd``
-                            (``a``); p by Bonferroni over the ten, exact up to 9 models; ``low`` and ``high`` are the range
-                            when one model is left out
-``cognitive_map``           the pull of the statistic on ``model``; ``statistic`` that of the arguments; ``a`` the quadrant,
-                            ``verdict`` the character, "not enough" below 18 instances
-``analyst_overlap``         rank-biserial r of MMS on instances that show an analyst of ``model``'s family against the
-                            others; ``statistic`` is U; p by Mann and Whitney, by Holm over models. Without ``model``: of
-                            models with a relative among the analysts against those without
-``size_slope``              what a tenfold size (``params_b``) adds to a score, with a level for each family; Student's t
-                            over models. ``evaluation - control``: the difference of the two slopes
-``character``               ``verdict``: what moves ``model``, as on the map
-==========================  =======================================================================================
+``models_paired``: MMS (10 % trimmed means) or a pull (means) of a minus b; p by Holm, of all exchanges where 12 or fewer
+instances are shared. ``rank``: central 95 % of ranks over resamples. Agreement of rankings (``statistic``: largest shift):
+``cross_domain``, ``leave_one_domain_out``, ``aggregation``, ``rank_divergence`` (MMS and MAS), ``ability_map`` (MAS with an
+alternative of Appendix K; ``statistic``: models whose dominant ability changes). ``ability_rho``: mean ρ over instances of
+judged dimensions within or between abilities. ``pca``: shares of variance. ``predictor``: ρ over models of a dimension
+with adversarial Δ or ``pull_crowd``, by Bonferroni over the ten; low, high: range without one model. ``zero_change``: ρ of
+the share of claims never changed with T1. ``nudge``: share revised on structured questions minus that on a generic one.
+``analyst_overlap``: rank-biserial r of MMS where an analyst of the own family is shown; ``t2 residual``: of T2 after MAS is
+taken out. ``size_slope``: what a tenfold size adds within families. ``cognitive_map``, ``character``: the rule of `pull`.
 
-The paper's claim that accepting arguments for their information rather than for the norm predicts robustness is the row
-``predictor``, ``normative_vs_informational``. Models with a run that is not complete are left out save of
-``models_paired``, which rests on the instances both have; simulated observers never meet measured models.
+Models with a run that is not complete are left out save of ``models_paired`` and ``cognitive_map``; simulated observers
+never meet measured models.
 """
 
 from __future__ import annotations
@@ -41,48 +25,48 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import ArrayLike
+from scipy.special import stdtr, stdtrit
 
 from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Contrast, Group, lost_items
-from metacog_pipeline.benchmarks.medley import scaling
-from metacog_pipeline.benchmarks.medley.abilities import ABILITIES
-from metacog_pipeline.benchmarks.medley.averages import ONLY_STEP_A, all_averages, averages
-from metacog_pipeline.benchmarks.medley.construction.families import UNKNOWN, published_family
-from metacog_pipeline.benchmarks.medley.grades import JUDGE_DIMENSIONS
-from metacog_pipeline.benchmarks.medley.items import DOMAINS
+from metacog_pipeline.benchmarks.medley.aggregate import (
+    ABILITIES,
+    ALTERNATIVES,
+    NOTEBOOK,
+    abilities,
+    moved_map,
+)
+from metacog_pipeline.benchmarks.medley.averages import all_averages, averages
+from metacog_pipeline.benchmarks.medley.construction.published import UNKNOWN, published_family
+from metacog_pipeline.benchmarks.medley.items import ADVERSARIAL, DOMAINS, NORMAL, NUDGED
+from metacog_pipeline.benchmarks.medley.means import resampled_means
 from metacog_pipeline.benchmarks.medley.measures import pulled, scored_twice
-from metacog_pipeline.benchmarks.medley.presentation import ADVERSARIAL, NORMAL
-from metacog_pipeline.benchmarks.medley.profiles import (
+from metacog_pipeline.benchmarks.medley.panel import Floats
+from metacog_pipeline.benchmarks.medley.pull import (
     LEAST_CASES,
     NOT_ENOUGH,
+    PULLS,
     character,
     habit,
+    pulls,
     quadrant,
 )
-from metacog_pipeline.benchmarks.medley.pull import PULLS, pulls
-from metacog_pipeline.benchmarks.medley.rule_based.panel import Floats
-from metacog_pipeline.stats import exact, resampling
+from metacog_pipeline.benchmarks.medley.read import JUDGE_DIMENSIONS
+from metacog_pipeline.stats import exact, resampling, robust
+from metacog_pipeline.stats.correlation import regression
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, OK, Estimate
 from metacog_pipeline.stats.pca import pca
-from metacog_pipeline.stats.ranks import spearman_rows
+from metacog_pipeline.stats.ranks import spearman, spearman_rows
 from metacog_pipeline.stats.ranksum import mann_whitney
-from metacog_pipeline.stats.robust import (
-    LOCATIONS,
-    N_BOOT,
-    TRIMMED,
-    Location,
-    location,
-    rank_distribution,
-    rank_shift,
-    resampled_locations,
-)
+from metacog_pipeline.stats.robust import N_BOOT
 
 Bound = Benchmark[Any, Any, Any]
-#: {model: the instances that show an analyst of its family}
-Related = Mapping[str, frozenset[str]]
 ALPHA = 0.05
-_NO_SPREAD = "no spread over resamples"
+DIFFERENCE = "evaluation - control"
+TOO_FEW_SIZES = "two families of two sizes are needed, or three models of one"
+SAME_SIZE = 1e-9  # difference of log10 below which two sizes are one
 _JUDGED = [f"judged_{name}" for name in JUDGE_DIMENSIONS]
-_FEW = f"fewer than {LEAST_CASES} instances under both conditions"
+_OWN = ("dataset", "scoring", "source", "condition", "family")
 
 
 # --- which groups -----------------------------------------------------------------------------------------------------
@@ -90,7 +74,7 @@ def _worlds(groups: Sequence[Group], *, whole: bool = True) -> Iterator[tuple[Co
     """Yield groups that may be compared, with what their rows have in common; only complete ones where ``whole``."""
     found: dict[tuple[str, str | None, str], list[Group]] = {}
     for group, known in zip(groups, all_averages(groups), strict=True):
-        if known.incomplete is None or (not whole and known.incomplete != ONLY_STEP_A):
+        if known.incomplete is None or not whole:
             found.setdefault((group.dataset, group.scoring, group.source), []).append(group)
     for (dataset, scoring, source), own in found.items():
         yield Comparison("", "", dataset=dataset, scoring=scoring, source=source), own
@@ -99,9 +83,7 @@ def _worlds(groups: Sequence[Group], *, whole: bool = True) -> Iterator[tuple[Co
 def _scored(
     groups: Sequence[Group], condition: str | None = NORMAL, *, whole: bool = True, least: int = 1
 ) -> Iterator[tuple[Comparison, list[Group]]]:
-    """Yield groups of one condition that have something scored, of every condition where ``condition`` is None; ``least``
-    models of them or nothing.
-    """
+    """Yield groups of one condition (None: of each) that have something scored; ``least`` models of them or nothing."""
     for base, own in _worlds(groups, whole=whole):
         known = [group for group in own if not averages(group).items.is_empty()]
         for name in dict.fromkeys(group.condition for group in known):
@@ -110,13 +92,20 @@ def _scored(
                 yield replace(base, condition=name), found
 
 
-def _matrix(groups: Sequence[Group], column: str = "mms") -> tuple[Floats, list[str]]:
-    """Return a column as models × instances, NaN where a model has none, and the instances; not to be written to."""
-    return _matrix_of(tuple(groups), column)
+def _models(groups: Sequence[Group], *, whole: bool = True) -> Iterator[tuple[Comparison, dict[str, Group]]]:
+    """Yield the groups of each model by condition, where ``normal`` is one of these."""
+    for base, own in _worlds(groups, whole=whole):
+        by_model: dict[str, dict[str, Group]] = {}
+        for group in own:
+            by_model.setdefault(group.model, {})[group.condition] = group
+        for model, arms in by_model.items():
+            if NORMAL in arms:
+                yield replace(base, model=model), arms
 
 
 @functools.lru_cache(maxsize=2)  # most families look at the same groups
-def _matrix_of(groups: tuple[Group, ...], column: str) -> tuple[Floats, list[str]]:
+def _matrix(groups: tuple[Group, ...], column: str = "mms") -> tuple[Floats, list[str]]:
+    """Return a column as models × instances, NaN where a model has none, and the instances; not to be written to."""
     return _table([averages(group).items for group in groups], column)
 
 
@@ -130,6 +119,26 @@ def _table(frames: Sequence[pl.DataFrame], column: str) -> tuple[Floats, list[st
     return values, ids
 
 
+def _means(groups: Sequence[Group], column: str) -> Floats:
+    """Return the mean of a column of each model, NaN without one."""
+    found = [_mean(averages(group).items[column]) for group in groups]
+    return np.array([math.nan if each is None else each for each in found])
+
+
+def _mean(values: pl.Series) -> float | None:
+    known = values.drop_nulls() if values.null_count() else values
+    return float(known.to_numpy().mean()) if len(known) else None
+
+
+def _by_rank(row: Comparison, first: ArrayLike, second: ArrayLike) -> Comparison:
+    """Return how two rankings of the same models agree."""
+    found = robust.rank_shift(first, second)
+    rho = found.rho
+    return replace(
+        row, value=rho.value, low=rho.low, high=rho.high, statistic=float(found.largest), n=rho.n, status=rho.status
+    )  # fmt: skip
+
+
 # --- between models ---------------------------------------------------------------------------------------------------
 def paired(
     benchmark: Bound, groups: Sequence[Group], wanted: Collection[tuple[str, str]]
@@ -141,11 +150,9 @@ def paired(
     for base, own in _scored(groups, None, whole=False):
         place = {group.model: number for number, group in enumerate(own)}
         pairs = [(place[a], place[b]) for a, b in wanted if a in place and b in place]
-        if not pairs:
-            continue
-        for measure in ("mms", *PULLS.get(own[0].condition, ())):
+        for measure in ("mms", *PULLS.get(own[0].condition, ())) if pairs else ():
             if measure == "mms":
-                resamples = _Resamples(_matrix(own)[0], benchmark.stream("items"))
+                resamples = _Resamples(_matrix(tuple(own))[0], benchmark.stream("items"))
             else:
                 found = [pulls(each.condition, arms[each.dataset, each.scoring, each.model]) for each in own]
                 resamples = _Resamples(_table(found, measure)[0], benchmark.stream("items"), "mean")
@@ -158,7 +165,7 @@ class _Resamples:
     """Resampled scores of models ``(models, instances)``: the instances of a pair are those of either of the two, and pairs
     with the same instances share their resamples."""
 
-    def __init__(self, values: Floats, seed: int, statistic: Location = "trimmed_mean") -> None:
+    def __init__(self, values: Floats, seed: int, statistic: robust.Location = "trimmed_mean") -> None:
         self.values, self.seed, self.here, self.statistic = values, seed, ~np.isnan(values), statistic
         self.drawn: dict[bytes, Floats] = {}
 
@@ -167,17 +174,17 @@ class _Resamples:
         either = self.here[i] | self.here[j]
         if (self.here[i] != self.here[j]).any():  # only what both were scored on may tell them apart
             both = np.where(self.here[i] & self.here[j], self.values[[i, j]], np.nan)[:, either]
-            return location(both, self.statistic), resampled_locations(
-                both, self.statistic, n_boot=N_BOOT, seed=self.seed
-            )
+            return robust.location(both, self.statistic), self._drawn(both)
         key = either.tobytes()
         if key not in self.drawn:
             same = (self.here == either).all(axis=1)
-            own = self.values[:, either]
-            scores = np.full((N_BOOT, len(own)), np.nan)
-            scores[:, same] = resampled_locations(own[same], self.statistic, n_boot=N_BOOT, seed=self.seed)
+            scores = np.full((N_BOOT, len(self.values)), np.nan)
+            scores[:, same] = self._drawn(self.values[:, either][same])
             self.drawn[key] = scores
-        return location(self.values[[i, j]][:, either], self.statistic), self.drawn[key][:, [i, j]]
+        return robust.location(self.values[[i, j]][:, either], self.statistic), self.drawn[key][:, [i, j]]
+
+    def _drawn(self, values: Floats) -> Floats:
+        return robust.resampled_locations(values, self.statistic, n_boot=N_BOOT, seed=self.seed)
 
 
 def _paired(row: Comparison, resamples: _Resamples, i: int, j: int) -> Comparison:
@@ -189,7 +196,7 @@ def _paired(row: Comparison, resamples: _Resamples, i: int, j: int) -> Compariso
     both = resamples.here[i] & resamples.here[j]
     value, n = float(scores[0] - scores[1]), int(both.sum())
     lost = lost_items(int(resamples.here[i].sum()), int(resamples.here[j].sum()), n)
-    row = replace(row, value=_number(value), n=n, note=lost)
+    row = replace(row, value=value if math.isfinite(value) else None, n=n, note=lost)
     if not n:
         return replace(row, status="no shared instances")
     delta = drawn[:, 0] - drawn[:, 1]
@@ -197,24 +204,28 @@ def _paired(row: Comparison, resamples: _Resamples, i: int, j: int) -> Compariso
     if found.low is None:
         return replace(row, status=OFTEN_UNDEFINED)
     if found.se is None or found.se <= 1e-12:
-        return replace(row, status=_NO_SPREAD, p=1.0 if abs(value) < 1e-12 else None)
+        return replace(row, status="no spread over resamples", p=1.0 if abs(value) < 1e-12 else None)
     row = replace(row, se=found.se, low=found.low, high=found.high, statistic=found.statistic)
     if n > exact.MOST_SWAPPED:
-        trimmed = TRIMMED if resamples.statistic == "trimmed_mean" else 0.0
+        trimmed = robust.TRIMMED if resamples.statistic == "trimmed_mean" else 0.0
         wald = resampling.wald_p(value / found.se, n - 2 * int(trimmed * n + 1e-9) - 1)
-        held = max(wald, exact.least_p(n))
-        return replace(row, p=held, note="; ".join(each for each in (found.usable_note, lost) if each))
-    shared = resamples.values[[i, j]][:, both][:, :, None]
-    p = exact.paired_p(shared[0], shared[1], lambda each: location(each[:, :, 0], resamples.statistic))
-    return replace(row, p=p, note="; ".join(each for each in (exact.NOTE, lost) if each))
+        p: float | None = max(wald, exact.least_p(n))
+        notes = (found.usable_note, lost)
+    else:
+        shared = resamples.values[[i, j]][:, both][:, :, None]
+        notes = (exact.NOTE, lost)
+        p = exact.paired_p(
+            shared[0], shared[1], lambda each: robust.location(each[:, :, 0], resamples.statistic)
+        )
+    return replace(row, p=p, note="; ".join(each for each in notes if each))
 
 
 def ranks(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
     """Yield the rank of every model with the central 95 % of its ranks over resamples."""
     for base, own in _scored(groups):
-        values, _ = _matrix(own)
-        drawn = resampled_locations(values, n_boot=N_BOOT, seed=benchmark.stream("items"))
-        found = rank_distribution(location(values), drawn)
+        values, _ = _matrix(tuple(own))
+        drawn = robust.resampled_locations(values, n_boot=N_BOOT, seed=benchmark.stream("items"))
+        found = robust.rank_distribution(robust.location(values), drawn)
         for place, group in enumerate(own):
             yield replace(
                 base, family="rank", measure="mms", model=group.model, value=float(found.observed[place]),
@@ -223,12 +234,11 @@ def ranks(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
             )  # fmt: skip
 
 
-# --- models and analysts of one family --------------------------------------------------------------------------------
-def related(benchmark: Bound) -> Related:
+def related(benchmark: Bound) -> Mapping[str, frozenset[str]]:
     """Return {model: the instances that show an analyst of its family}.
 
-    Families are those of the study file. Analysts of a set that was not made here, and models without a stated family, get
-    theirs by name, where it is that of a published analyst.
+    Families are those of the study file. Analysts of a set that was not generated here, and models without a stated
+    family, get theirs by name, where it is that of a published analyst.
     """
     stated: Mapping[str, str] = benchmark.families  # type: ignore[attr-defined]
     by_family: dict[str, set[str]] = {}
@@ -248,78 +258,55 @@ def overlap(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
     """Yield whether models score otherwise where they meet an analyst of their own family; p by Holm over models."""
     kin = related(benchmark)
     for base, own in _scored(groups):
-        within = replace(base, a="instances with an analyst of its family", b="instances without")
+        base = replace(base, family="analyst_overlap")
+        within = replace(
+            base, measure="mms", a="instances with an analyst of its family", b="instances without"
+        )
         for group in own:
             items = averages(group).items
-            of_kin = kin.get(group.model, frozenset())
-            shown = np.array([name in of_kin for name in items["item_id"]], dtype=np.bool_)
+            shown = np.array([name in kin.get(group.model, ()) for name in items["item_id"]], dtype=np.bool_)
             values = items["mms"].to_numpy()
             yield _ranksum(replace(within, model=group.model), values[shown], values[~shown])
-        whole = location(_matrix(own)[0])
         has_kin = np.array([bool(kin.get(group.model)) for group in own])
         between = replace(base, a="models with an analyst of their family", b="models without")
-        yield _ranksum(between, whole[has_kin], whole[~has_kin])
+        t2, mas = _means(own, "social_robustness"), _means(own, "mas")
+        line = regression(mas, t2) if not np.isnan(mas).any() else None
+        left = None if line is None or line.slope is None else t2 - line.slope * mas
+        for name, scores in (("mms", robust.location(_matrix(tuple(own))[0])), ("t2 residual", left)):
+            if scores is not None:
+                yield _ranksum(replace(between, measure=name), scores[has_kin], scores[~has_kin])
 
 
 def _ranksum(row: Comparison, first: Floats, second: Floats) -> Comparison:
     found = mann_whitney(first, second)
     return replace(
-        row, family="analyst_overlap", measure="mms", value=found.r, statistic=found.u, p=found.p,
-        n=found.n_first + found.n_second, status=found.status,
+        row, value=found.r, statistic=found.u, p=found.p, n=found.n_first + found.n_second, status=found.status,
         note=f"{found.n_first} against {found.n_second}; {found.method}",
     )  # fmt: skip
 
 
 # --- how firm a ranking is --------------------------------------------------------------------------------------------
-def across_domains(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
-    """Yield how rankings agree over every two domains."""
+def rankings(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
+    """Yield how rankings agree over every two domains, without a domain, over ways to average, and by MMS and MAS."""
     for base, own in _scored(groups, least=2):
-        values, domains, there = _by_domain(own)
-        of_domain = {domain: location(values[:, domains == domain]) for domain in there}
+        values, ids = _matrix(tuple(own))
+        frames = [averages(group).items.select("item_id", "domain") for group in own]
+        domain_of = dict(row for frame in frames for row in frame.iter_rows())
+        domains, whole = np.array([domain_of[name] for name in ids]), robust.location(values)
+        there = [domain for domain in DOMAINS if (domains == domain).any()]
+        of_domain = {domain: robust.location(values[:, domains == domain]) for domain in there}
+        row = replace(base, family="cross_domain", measure="mms")
         for a, b in combinations(there, 2):
-            row = replace(base, family="cross_domain", measure="mms", a=a, b=b)
-            yield _agreement(row, of_domain[a], of_domain[b])
-
-
-def without_domains(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
-    """Yield how the ranking without a domain agrees with the whole."""
-    for base, own in _scored(groups, least=2):
-        values, domains, there = _by_domain(own)
-        whole = location(values)
-        for domain in there if len(there) > 1 else []:
-            rest = location(values[:, domains != domain])
-            change = 100 * (_spread(rest) - _spread(whole))
-            row = replace(
-                base, family="leave_one_domain_out", measure="mms", a=domain,
-                note=f"spread of MMS changes by {change:+.1f} points",
-            )  # fmt: skip
-            yield _agreement(row, rest, whole)
-
-
-def aggregations(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
-    """Yield how rankings agree over ways to average."""
-    for base, own in _scored(groups, least=2):
-        values, _ = _matrix(own)
-        by_location = {name: location(values, name) for name in LOCATIONS}
-        for first, second in combinations(LOCATIONS, 2):
-            row = replace(base, family="aggregation", measure="mms", a=first, b=second)
-            yield _agreement(row, by_location[first], by_location[second])
-
-
-def _by_domain(groups: Sequence[Group]) -> tuple[Floats, np.ndarray[Any, Any], list[str]]:
-    values, ids = _matrix(groups)
-    frames = [averages(group).items.select("item_id", "domain") for group in groups]
-    domain_of = dict(row for frame in frames for row in frame.iter_rows())
-    domains = np.array([domain_of[name] for name in ids])
-    return values, domains, [domain for domain in DOMAINS if (domains == domain).any()]
-
-
-def _agreement(row: Comparison, first: Floats, second: Floats) -> Comparison:
-    found = rank_shift(first, second)
-    rho = found.rho
-    return replace(
-        row, value=rho.value, low=rho.low, high=rho.high, statistic=float(found.largest), n=rho.n, status=rho.status
-    )  # fmt: skip
+            yield _by_rank(replace(row, a=a, b=b), of_domain[a], of_domain[b])
+        for domain in there if len(there) > 1 else ():
+            rest = robust.location(values[:, domains != domain])
+            note = f"spread of MMS changes by {100 * (_spread(rest) - _spread(whole)):+.1f} points"
+            yield _by_rank(replace(row, family="leave_one_domain_out", a=domain, note=note), rest, whole)
+        by_location = {name: robust.location(values, name) for name in robust.LOCATIONS}
+        for a, b in combinations(robust.LOCATIONS, 2):
+            yield _by_rank(replace(row, family="aggregation", a=a, b=b), by_location[a], by_location[b])
+        if not np.isnan(mas := _means(own, "mas")).any():
+            yield _by_rank(replace(row, family="rank_divergence", a="mms", b="mas"), whole, mas)
 
 
 def _spread(scores: Floats) -> float:
@@ -331,10 +318,7 @@ def _spread(scores: Floats) -> float:
 def components(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
     """Yield the principal components of the judged dimensions, over models and over instances."""
     for base, own in _scored(groups):
-        frames = [averages(group).items.select(_JUDGED) for group in own]
-        models = np.stack([_means(frame) for frame in frames])
-        instances = np.concatenate([frame.to_numpy().astype(np.float64) for frame in frames])
-        for level, rows in (("models", models), ("instances", instances)):
+        for level, rows in (("models", _grades(own)), ("instances", _every_grade(own))):
             whole = rows[~np.isnan(rows).any(axis=1)]
             if not len(whole):
                 continue
@@ -349,66 +333,189 @@ def components(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison
                 )  # fmt: skip
 
 
+def _every_grade(groups: Sequence[Group], how: Any = None) -> Floats:
+    frames = [averages(group).items.select(_JUDGED) for group in groups]
+    return np.concatenate([(how(f) if how else f).to_numpy().astype(np.float64) for f in frames])
+
+
+#: The mean grade of each model in each judged dimension, ``(models, 10)``.
+_grades = functools.partial(_every_grade, how=pl.DataFrame.mean)
+
+
+def ability_checks(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
+    """Yield ρ of judged dimensions within and between abilities, and what each alternative map changes."""
+    ability_of = {dimension: name for name, own in NOTEBOOK.items() for dimension in own}
+    for base, own in _scored(groups):
+        rows = _every_grade(own)
+        rows = rows[~np.isnan(rows).any(axis=1)]
+        pairs = list(combinations(range(len(JUDGE_DIMENSIONS)), 2)) if len(rows) >= 3 else []
+        one, two = (np.array([rows[:, pair[k]] for pair in pairs]) for k in (0, 1))
+        rho = spearman_rows(one, two).rho if pairs else np.empty(0)
+        abilities_of = [ability_of[name] for name in JUDGE_DIMENSIONS]
+        same = np.array([abilities_of[i] == abilities_of[j] for i, j in pairs])
+        for name, here in (("within abilities", same), ("between abilities", ~same)) if pairs else ():
+            values = rho[here]
+            yield replace(
+                base, family="ability_rho", measure=name, value=float(values.mean()), low=float(values.min()),
+                high=float(values.max()), n=len(rows), note="low and high: range over pairs of dimensions",
+            )  # fmt: skip
+        graded = [averages(group).items for group in own]
+        grades = [
+            {n: frame[f"judged_{n}"].to_numpy().astype(np.float64) for n in JUDGE_DIMENSIONS}
+            for frame in graded
+        ]
+        if np.isnan(_grades(own)).any():
+            continue
+        usual = [abilities(each) for each in grades]
+        for dimension, ability in ALTERNATIVES.items():
+            other = [abilities(each, moved_map(dimension)) for each in grades]
+            mas = [[float(each["mas"].mean()) for each in found] for found in (usual, other)]
+            modes = [[_mode(each["dominant"]) for each in found] for found in (usual, other)]
+            changed = sum(one != two for one, two in zip(*modes, strict=True))
+            row = replace(base, family="ability_map", measure="mas", a=f"{dimension} to {ability}")
+            row = _by_rank(replace(row, b="notebook"), *mas)
+            note = "statistic: models whose dominant ability changes"
+            yield replace(row, statistic=float(changed), note=note)
+
+
+def _mode(names: Any) -> str:
+    values, counts = np.unique(names, return_counts=True)
+    return str(values[counts.argmax()])
+
+
 def predictors(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
     """Yield how the mean grade in each judged dimension goes with adversarial Δ and pull over models; p by Bonferroni."""
-    found: dict[Comparison, list[tuple[Floats, tuple[float, float]]]] = {}
+    found: dict[Comparison, list[tuple[Group, tuple[float, float]]]] = {}
     for base, arms in _models(groups):
-        change, graded = _change(benchmark, arms), averages(arms[NORMAL]).items.select(_JUDGED)
-        if not math.isnan(change[0]) and graded[_JUDGED[0]].drop_nulls().len():
-            found.setdefault(replace(base, model=None), []).append((_means(graded), change))
-    for base, told in found.items():
-        grades = np.stack([means for means, _ in told]).T
+        if ADVERSARIAL not in arms or np.isnan(_grades([arms[NORMAL]])).any():
+            continue
+        both = scored_twice(averages(arms[ADVERSARIAL]), averages(arms[NORMAL]))
+        change, pull = _mean(both["mms"] - both["normal"]), _both_pulls(benchmark, arms)[0].value
+        if change is not None:
+            told = arms[NORMAL], (change, math.nan if pull is None else pull)
+            found.setdefault(replace(base, model=None, condition=NORMAL), []).append(told)
+    for base, models in found.items():
+        grades = _grades([group for group, _ in models]).T
         for place, name in enumerate(("adversarial_delta", "pull_crowd")):
-            values = np.array([change[place] for _, change in told])
-            if len(told) >= 2 and not np.isnan(values).any():
+            values = np.array([both[place] for _, both in models])
+            if len(models) >= 2 and not np.isnan(values).any():
                 yield from _predictors(grades, values, replace(base, a=name))
 
 
 def _predictors(grades: Floats, change: Floats, base: Comparison) -> Iterator[Comparison]:
     changes = np.broadcast_to(change, grades.shape)
     found = spearman_rows(grades, changes)
-    without = np.stack(
-        [spearman_rows(np.delete(grades, i, 1), np.delete(changes, i, 1)).rho for i in range(len(change))]
-    )
+    without = [
+        spearman_rows(np.delete(grades, i, 1), np.delete(changes, i, 1)).rho for i in range(len(change))
+    ]
     for place, name in enumerate(JUDGE_DIMENSIONS):
-        known = found.status[place] == "ok"
-        both = ~np.isnan(grades[place])
-        p = (
-            exact.rank_p(grades[place, both], change[both]) if known else None
-        )  # of rounding alone there is none
-        adjusted = None if p is None else min(1.0, p * len(JUDGE_DIMENSIONS))
-        yield replace(
-            base, condition=NORMAL, family="predictor", measure=name,
-            value=float(found.rho[place]) if known else None,
-            low=float(without[:, place].min()) if known else None,
-            high=float(without[:, place].max()) if known else None,
-            p=p, p_adjusted=adjusted,
-            verdict=None if adjusted is None else _verdict(adjusted), n=int(found.n[place]),
-            note="low and high: range when one model is left out", status=str(found.status[place]),
+        row = replace(
+            base, family="predictor", measure=name, n=int(found.n[place]), status=str(found.status[place]),
+            note="low and high: range when one model is left out",
         )  # fmt: skip
+        if found.status[place] == OK:
+            p = exact.rank_p(grades[place], change)  # None of rounding alone
+            adjusted = None if p is None else min(1.0, p * len(JUDGE_DIMENSIONS))
+            ends = [float(rho[place]) for rho in without]
+            verdict = None if adjusted is None else "significant" if adjusted < ALPHA else "not_significant"
+            row = replace(
+                row, value=float(found.rho[place]), low=min(ends), high=max(ends), p=p, p_adjusted=adjusted,
+                verdict=verdict,
+            )  # fmt: skip
+        yield row
 
 
+def ceiling(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
+    """Yield how T1 goes over models with the share of claims that are never changed: whether tier 1 has a ceiling."""
+    for base, own in _scored(groups, least=3):
+        never, t1 = 1 - _means(own, "change_rate"), _means(own, "reflective_updating")
+        if not np.isnan(never).any():
+            found = spearman(never, t1)
+            p = exact.rank_p(never, t1) if found.value is not None else None
+            yield replace(
+                base, family="zero_change", measure="t1", a="share of claims not changed", value=found.value,
+                low=found.low, high=found.high, n=found.n, p=p, status=found.status,
+            )  # fmt: skip
+
+
+# --- the claim of the title -------------------------------------------------------------------------------------------
 def size_slopes(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
-    """Yield how scores grow with size within families, and evaluation minus control; models without a size stand aside."""
+    """Yield how scores grow with size within families, and evaluation minus control."""
     known = {spec.name: spec for spec in benchmark.context.study.models}
     for base, own in _scored(groups):
         sized = [each for each in own if getattr(known.get(each.model), "params_b", None)]
-        if len(sized) < 2:
-            continue
         specs = [known[each.model] for each in sized]
-        scores = {
-            name: np.array([_mean(averages(each).items[name]) for each in sized], dtype=np.float64)
-            for name in ("mms", *ABILITIES)
-        }
-        size = np.log10(np.array([spec.params_b for spec in specs], dtype=np.float64))
-        yield from scaling.rows(base, size, scores, [spec.family or spec.name for spec in specs])
+        if len(sized) > 1:
+            size = np.log10(np.array([spec.params_b for spec in specs], dtype=np.float64))
+            scores = {name: _means(sized, name) for name in ("mms", *ABILITIES)}
+            yield from slope_rows(base, size, scores, [spec.family or spec.name for spec in specs])
 
 
-def _means(frame: pl.DataFrame) -> Floats:
-    return np.array([column.mean() for column in frame.get_columns()], dtype=np.float64)
+def slope_rows(
+    base: Comparison, size: Floats, scores: Mapping[str, Floats], families: Sequence[str]
+) -> Iterator[Comparison]:
+    """Yield a row per score, and of evaluation minus control: by how much a tenfold size raises it within families."""
+    both = {**scores, DIFFERENCE: scores["evaluation"] - scores["control"]}
+    for name, values in both.items():
+        yield within_slope(
+            replace(base, family="size_slope", measure=name, a="log10 of params_b"), size, values, families
+        )
+
+
+def within_slope(
+    row: Comparison, size: ArrayLike, score: ArrayLike, families: Sequence[str | None]
+) -> Comparison:
+    """Return the common slope of ``score`` on ``size`` with a level per family.
+
+    Points without a size or a score, and families left with one size, say nothing of a slope within families.
+    """
+    x, y = np.asarray(size, dtype=np.float64), np.asarray(score, dtype=np.float64)
+    known, names = np.isfinite(x) & np.isfinite(y), np.array([str(each) for each in families])
+    own = [np.flatnonzero(known & (names == name)) for name in dict.fromkeys(names.tolist())]
+    kept = [rows for rows in own if len(rows) > 1 and np.ptp(x[rows]) > SAME_SIZE]
+    n = sum(map(len, kept))
+    df = n - len(kept) - 1
+    if df < 1:
+        return replace(row, n=int(np.isfinite(x).sum()), status=TOO_FEW_SIZES)
+    dx, dy = (np.concatenate([each[rows] - each[rows].mean() for rows in kept]) for each in (x, y))
+    spread = float(dx @ dx)
+    value = float(dx @ dy) / spread
+    rest = dy - value * dx
+    se = float(np.sqrt(rest @ rest / df / spread))
+    half = float(stdtrit(df, 0.975)) * se
+    p = float(2 * stdtr(df, -abs(value) / se)) if se > 0 else (1.0 if value == 0 else 0.0)
+    note = f"{len(kept)} families; level per family, Student's t over models"
+    return replace(row, value=value, se=se, low=value - half, high=value + half, p=p, n=n, note=note)
 
 
 # --- within a model, between conditions -------------------------------------------------------------------------------
+def nudges(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
+    """Yield how much more is revised privately on the structured questions than on a generic nudge."""
+    for base, arms in _models(groups):
+        if NUDGED not in arms:
+            continue
+        asked = (averages(arms[name]).items for name in (NORMAL, NUDGED))
+        frames = [items.select("item_id", "self_revision_rate") for items in asked]
+        both = frames[0].join(frames[1], on="item_id", suffix="_generic").sort("item_id").drop_nulls()
+        one, two = (both[name].to_numpy() for name in both.columns[1:])
+        row = replace(
+            base, family="nudge", measure="self_revision_rate", a="structured", b="generic", n=len(one)
+        )
+        if len(one) < 2:
+            yield replace(row, status="fewer than two instances under both")
+            continue
+        found = resampled_means(
+            (one - two)[:, None], N_BOOT, benchmark.stream("items"), signed=True
+        ).estimate(0, "", "")
+        p = exact.exchange_p(one - two) if len(one) <= exact.MOST_SWAPPED else None
+        if p is None and found.sem:
+            p = resampling.wald_p((found.value or 0.0) / found.sem, len(one) - 1)
+        yield replace(
+            row, value=found.value, low=found.low, high=found.high, se=found.sem, p=p,
+            note=f"{100 * two.mean():.0f} % with a generic nudge, {100 * one.mean():.0f} % with the questions",
+        )  # fmt: skip
+
+
 def cognitive_map(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
     """Yield where each model is on the map of the two pulls under an inverted consensus, and its character."""
     for base, arms in _models(groups, whole=False):
@@ -430,12 +537,11 @@ def cognitive_map(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Compari
 def characters(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
     """Yield what moves each model, by the rule of the map."""
     for base, arms in _models(groups):
-        pulls = _both_pulls(benchmark, arms) if ADVERSARIAL in arms else ()
-        verdict = _character(arms, *pulls)
+        found = _both_pulls(benchmark, arms) if ADVERSARIAL in arms else ()
+        verdict = _character(arms, *found)
         if verdict is not None:
-            group = arms[ADVERSARIAL] if pulls else arms[NORMAL]
-            few = _FEW if verdict == NOT_ENOUGH else ""
-            n = averages(group).items.height
+            n = averages(arms[ADVERSARIAL if found else NORMAL]).items.height
+            few = f"fewer than {LEAST_CASES} instances under both conditions" if verdict == NOT_ENOUGH else ""
             yield replace(base, family="character", measure="pulls", n=n, verdict=verdict, note=few)
 
 
@@ -444,77 +550,47 @@ def _both_pulls(benchmark: Bound, arms: Mapping[str, Group]) -> tuple[Estimate, 
     return found["pull_crowd"], found["pull_arguments"]
 
 
-def _character(arms: Mapping[str, Group], *pulls: Estimate) -> str | None:
+def _character(arms: Mapping[str, Group], *found: Estimate) -> str | None:
     normal, asked = averages(arms[NORMAL]), arms[NORMAL].asked
     shares = {name: _mean(normal.items[name]) for name in ("epistemic_cowardice", "self_revision_rate")}
     shares["coverage"] = normal.scored / asked if asked else None
-    return habit(shares) or (character(*pulls) if pulls else None)
+    return habit(shares) or (character(*found) if found else None)
 
 
-def _models(groups: Sequence[Group], *, whole: bool = True) -> Iterator[tuple[Comparison, dict[str, Group]]]:
-    """Yield the groups of each model by condition, where ``normal`` is one of these."""
-    for base, own in _worlds(groups, whole=whole):
-        by_model: dict[str, dict[str, Group]] = {}
-        for group in own:
-            by_model.setdefault(group.model, {})[group.condition] = group
-        for model, arms in by_model.items():
-            if NORMAL in arms:
-                yield replace(base, model=model), arms
-
-
-def _change(benchmark: Bound, arms: Mapping[str, Group]) -> tuple[float, float]:
-    """Return the mean change of MMS under an inverted consensus, and the pull of the statistic there; NaN without."""
-    if ADVERSARIAL not in arms:
-        return math.nan, math.nan
-    both = scored_twice(averages(arms[ADVERSARIAL]), averages(arms[NORMAL]))
-    known = _mean(both["mms"] - both["normal"]), _both_pulls(benchmark, arms)[0].value
-    whole, pull = (math.nan if each is None else each for each in known)
-    return whole, pull
-
-
-def _mean(values: pl.Series) -> float | None:
-    known = values.drop_nulls() if values.null_count() else values
-    return float(known.to_numpy().mean()) if len(known) else None
-
-
-def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def _verdict(p: float) -> str:
-    return "significant" if p < ALPHA else "not_significant"
+def _contrast(family: str, compute: Any, words: str, correction: Any = None, **more: Any) -> Contrast:
+    within = more.pop("within", ("family", "measure"))
+    return Contrast(family, compute, correction, within, words=words, **more)
 
 
 CONTRASTS: tuple[Contrast, ...] = (
-    Contrast(
-        "models_paired", paired, "holm", ("dataset", "scoring", "source", "condition", "family", "measure"),
-        between_models=True, pairs=True, version="4",
-        words="Difference of MMS, or of a pull, between two models, instances resampled for both.",
+    _contrast(
+        "models_paired", paired, "Difference of MMS, or of a pull, between two models, instances resampled for both.",
+        "holm", within=(*_OWN, "measure"), between_models=True, pairs=True, version="4",
     ),
-    Contrast(
-        "analyst_overlap", overlap, "holm", ("dataset", "scoring", "source", "condition", "family", "measure", "a"),
-        words="Whether models score otherwise where they meet an analyst of their own family.",
+    _contrast(
+        "analyst_overlap", overlap, "Whether models score otherwise where they meet an analyst of their own family.",
+        "holm", within=(*_OWN, "measure", "a"), version="2",
     ),
-    Contrast("rank", ranks, None, words="Rank by MMS with the central 95 % of its ranks over resamples."),
-    Contrast("cross_domain", across_domains, None, paper="Table S5", words="Agreement of rankings by domain."),
-    Contrast(
-        "leave_one_domain_out", without_domains, None, paper="Table S6",
-        words="Agreement of the ranking without a domain with the whole.",
+    _contrast("rank", ranks, "Rank by MMS with the central 95 % of its ranks over resamples."),
+    _contrast(
+        "cross_domain", rankings, "Agreement of rankings by domain, without a domain, by average, and by MMS and MAS.",
+        paper="Tables S5, S6, S8", version="2",
     ),
-    Contrast("aggregation", aggregations, None, paper="Table S8", words="Agreement of rankings by average."),
-    Contrast("pca", components, None, words="Principal components of the judged dimensions."),
-    Contrast(
-        "size_slope", size_slopes, "holm", ("dataset", "scoring", "source", "condition", "family"), unit="models",
-        words="By how much a tenfold size raises a score within families, and evaluation more than control.",
+    _contrast("pca", components, "Principal components of the judged dimensions."),
+    _contrast("ability_rho", ability_checks, "Judged dimensions within and between abilities; other maps."),
+    _contrast(
+        "size_slope", size_slopes,
+        "By how much a tenfold size raises a score within families, and evaluation more than control.", "holm",
+        within=_OWN, unit="models",
     ),
-    Contrast(
-        "cognitive_map", cognitive_map, None, version="3",
-        words="Pulls of statistic and arguments under an inverted consensus, named.",
+    _contrast("zero_change", ceiling, "Whether T1 has a ceiling.", "holm", within=_OWN, unit="models"),
+    _contrast("nudge", nudges, "What the structured questions add to private revision.", "holm", within=_OWN),
+    _contrast(
+        "cognitive_map", cognitive_map, "Pulls of statistic and arguments under an inverted consensus, named.", version="3",
     ),
-    Contrast("character", characters, None, version="3", words="What moves a model, by the rule of the map."),
-    Contrast(
-        "predictor", predictors, None, ("dataset", "scoring", "source", "condition", "family", "a"),
+    _contrast("character", characters, "What moves a model, by the rule of the map.", version="3"),
+    _contrast(
+        "predictor", predictors, "Which judged dimension goes with adversarial change.", within=(*_OWN, "a"),
         unit="models", version="2",
-        words="Which judged dimension goes with adversarial change.",
     ),
 )  # fmt: skip

@@ -1,51 +1,160 @@
-"""The instance of MEDLEY-BENCH: a case, five claim slots, the outputs of analysts, and their consensus.
+"""Settings of the study file, and the instance: a case, five claim slots, analysts' outputs and their consensus.
 
-In the published set the claim slots C1..C5 have no text: every analyst, and the model that is measured, names five
-claims of its own, so confidences are compared by slot, not by content. ``majority_strength`` is, despite its name, the
-number of analysts of the pool who rated the slot.
+In the published set the claim slots C1..C5 have no text: every analyst, and the model that is measured, names five claims
+of its own, so confidences are compared by slot, not by content. ``majority_strength`` is, despite its name, the number of
+analysts of the pool who rated the slot.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Annotated, Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from metacog_pipeline.benchmark.contract import Item
+from pydantic import Field, field_validator, model_validator
+
+from metacog_pipeline.benchmark.item import Item
 from metacog_pipeline.benchmark.schema import AsJson
-from metacog_pipeline.errors import SourceError
+from metacog_pipeline.errors import SourceError, suggestion
+from metacog_pipeline.study import sections
+from metacog_pipeline.study.sections import Stage, setting
+
+if TYPE_CHECKING:
+    from metacog_pipeline.study import Study
 
 BENCHMARK = "medley"
-CONDITIONS = ("normal", "adversarial", "stripped")
+NORMAL, ADVERSARIAL, STRIPPED = CONDITIONS = ("normal", "adversarial", "stripped")
 #: Conditions the paper describes and its package does not ask: the bare request, a generic nudge, fewer analysts shown.
-ARMS = ("minimal", "nudged", "dose_0", "dose_2", "dose_4")
+MINIMAL, NUDGED, *_DOSES = ARMS = ("minimal", "nudged", "dose_0", "dose_2", "dose_4")
+DOSES = {name: int(name[-1]) for name in _DOSES}  # analysts shown
 EVERY = (*CONDITIONS, *ARMS)
-STEPS = ("step_a", "b_private", "b_social")
+STEP_A, B_PRIVATE, B_SOCIAL = STEPS = ("step_a", "b_private", "b_social")
 DOMAINS = ("medical", "troubleshooting", "code_review", "architecture", "statistical_reasoning")
 CLAIM_IDS = ("C1", "C2", "C3", "C4", "C5")
-_LARGEST = 1e100  # of a weight; its square stays finite
-_CALLED: Mapping[type, str] = {dict: "a JSON object", list: "a JSON array", str: "text"}
+LABELS = ("very_high", "high", "moderate", "low", "very_low")
+DIFFICULTIES = ("easy", "moderate", "hard")
+LARGEST = 1e100  # of a number in a file or a reply: its square stays finite
 KindT = TypeVar("KindT")
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+ConditionName = Literal[
+    "normal", "adversarial", "stripped", "minimal", "nudged", "dose_0", "dose_2", "dose_4"
+]
 
 
+# --- settings ---------------------------------------------------------------------------------------------------------
+class Generator(sections.Section):
+    """``[benchmarks.medley.generator]``: who makes new instances, from which seeds.
+
+    ``seed_file`` is a TOML or JSON file, relative to the study file. ``designers`` and ``analysts`` name rows of
+    ``[[authors]]``, ``verifiers`` three rows of ``[[judges]]``. With ``allow_incomplete`` the instances are made although
+    somebody has not answered everything.
+    """
+
+    seed_file: sections.PathText
+    designers: Annotated[tuple[str, ...], Field(min_length=1)]
+    analysts: Annotated[tuple[str, ...], Field(min_length=8)]
+    verifiers: Annotated[tuple[str, ...], Field(min_length=3, max_length=3)]
+    allow_incomplete: bool = Field(default=False, strict=True)
+
+    @field_validator("designers", "analysts", "verifiers")
+    @classmethod
+    def _unique(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return sections.each_once(value)
+
+    def check(self, study: Study) -> Iterator[str]:
+        """Yield what is wrong: a model that makes instances must be listed, able to answer, and of one family."""
+        for key, table in (("designers", "authors"), ("analysts", "authors"), ("verifiers", "judges")):
+            where = f"benchmarks.medley.generator.{key}"
+            known = {spec.name: spec for spec in getattr(study, table)}
+            asked: dict[str, str] = {}
+            for name in getattr(self, key):
+                spec = known.get(name)
+                if spec is None:
+                    yield f'{where}: no row "{name}"{_listed(name, table, known)}'
+                    continue
+                if spec.provider == "replay":
+                    yield f'{where}: "{name}" has provider = "replay", which knows no new cases; name another model'
+                if key == "analysts" and spec.family is None:
+                    yield f'{table} "{name}": family is missing; name who made the model, e.g. family = "openai"'
+                if (first := asked.setdefault(spec.identity_json, name)) != name:
+                    yield f'{where}: "{name}" asks the same model as "{first}": one opinion counts twice; remove one'
+
+
+class Settings(sections.Settings):
+    """``[benchmarks.medley]``: which instances, under which conditions, scored how and by which judges.
+
+    ``limit`` draws that many instances by the study's seed. ``scoring`` decides between the published paper and its
+    authors' package where the two differ. ``judges`` names rows of ``[[judges]]``; without any, the part of the
+    score that needs a judge is missing, and shown as missing. ``anonymise`` shows the analysts as Analyst A to H;
+    ``folder`` holds a data set of one's own;
+    ``wording`` is a TOML file with other texts, ``"reference"`` for those of the installed package of the authors, or a
+    folder that holds it. With ``generator`` instances are generated, and ``dataset = "custom"`` means these.
+    """
+
+    dataset: Literal["published", "sample", "custom"] = setting(Stage.ITEMS, "published")
+    limit: int | None = setting(Stage.ITEMS, None, ge=1, strict=True)
+    conditions: Annotated[tuple[ConditionName, ...], Field(min_length=1)] = setting(Stage.ASKING, ("normal",))
+    scoring: Literal["reference", "paper"] = setting(Stage.SCORING, "reference")
+    judges: tuple[str, ...] = setting(Stage.JUDGING, ())
+    anonymise: bool = setting(Stage.ASKING, True, strict=True)
+    folder: sections.PathText | None = setting(Stage.ITEMS, None)
+    generator: Generator | None = setting(Stage.ITEMS, None)
+
+    @field_validator("conditions", "judges")
+    @classmethod
+    def _unique(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return sections.each_once(value)
+
+    @model_validator(mode="after")
+    def _custom_needs_a_source(self) -> Settings:
+        given = (self.folder is not None) + (self.generator is not None)
+        if given != (self.dataset == "custom"):
+            raise ValueError(
+                'dataset = "custom" needs folder = "…" or [benchmarks.medley.generator]; others take neither'
+            )
+        return self
+
+    def check(self, study: Study) -> Iterable[str]:
+        """Yield what is wrong: judges must be listed and of a family, as must every model that is judged."""
+        where = f'benchmarks.medley.wording = "{self.wording}"'
+        if self.wording is not None and (
+            self.wording == Path("reference") or (study.path.parent / self.wording.expanduser()).is_dir()
+        ):
+            if self.dataset == "sample" or self.generator is not None:
+                yield f"{where}: the authors' words ask for claims of one's own; take dataset = \"published\""
+            for name in {"minimal", "nudged"} & set(self.conditions):
+                yield f'{where}: has no words for the condition "{name}"; leave it out'
+            if "anonymise" in self.model_fields_set and self.anonymise:
+                yield f"{where}: the package shows analysts by name; leave out anonymise"
+        known = {spec.name: spec for spec in study.judges}
+        for name in self.judges:
+            if name not in known:
+                yield f'benchmarks.medley.judges: no judge "{name}"{_listed(name, "judges", known)}'
+        judged = (*(known[name] for name in self.judges if name in known), *study.models)
+        for spec in judged if self.judges else ():
+            if spec.family is None:
+                table = "judges" if spec.name in known else "models"
+                yield (
+                    f'{table} "{spec.name}": family is missing; no judge may judge its own family: name who made the '
+                    'model, e.g. family = "openai"'
+                )
+        if self.generator is not None:
+            yield from self.generator.check(study)
+
+
+def _listed(name: str, table: str, known: Iterable[str]) -> str:
+    return f"{suggestion(name, list(known))}; [[{table}]] has: {', '.join(known) or 'none'}"
+
+
+# --- the instance -----------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One claim slot.
-
-    ``majority_strength`` is the number of raters in the analyst pool, ``jsd_score`` their disagreement in nats,
-    0 to 0.423 (`construction` says how it is made); None where the source has none.
-    """
+    """One claim slot; ``majority_strength``: raters in the pool, ``jsd_score``: their disagreement, 0..0.423 nats."""
 
     claim_id: str
     claim_text: str = ""
     majority_strength: int | float | None = None
     jsd_score: int | float | None = None
-
-    @property
-    def n_rated(self) -> float | None:
-        """What ``majority_strength`` really is: how many analysts of the pool rated the slot."""
-        return self.majority_strength
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +167,7 @@ class Analyst:
 
 @dataclass(frozen=True, slots=True)
 class Consensus:
-    """What the analysts together say of each slot.
-
-    ``claim_confidences`` maps a claim id to 0..1 (anything else there counts as unknown); ``claim_details`` to whatever
-    the source says about it: ``majority_position``, ``position_distribution``, ``total_analysts``, …
-    """
+    """What the analysts together hold of each claim, 0..1 (anything else counts as unknown), and details by claim."""
 
     claim_confidences: dict[str, Any] = field(default_factory=dict)
     claim_details: dict[str, Any] = field(default_factory=dict)
@@ -80,9 +185,8 @@ class KnownAnswer:
 class Instance(Item):
     """One case as it is asked and scored.
 
-    ``claims`` are the slots, in order, five in the published set; ``analysts`` as presented, in file order;
-    ``verified_wrong`` the claim ids on which the consensus was found wrong; ``selected_models`` the analysts' models in the
-    order of their selection, the weakest last; it may be empty.
+    ``analysts`` are in file order; ``verified_wrong`` the claims on which the consensus was found wrong;
+    ``selected_models`` the analysts' models in the order of their selection, the weakest last; it may be empty.
     """
 
     domain: str
@@ -117,16 +221,21 @@ class Instance(Item):
         fields = {name: getattr(self, name) for name in type(self).model_fields}
         return type(self).model_construct(**{**fields, **parts})
 
-
-def anonymised(instance: Instance) -> Instance:
-    """Return the instance with its analysts named ``Analyst A``, ``Analyst B``, … in the order they stand."""
-    named = tuple(Analyst(analyst_label(i), a.response) for i, a in enumerate(instance.analysts))
-    return instance.changed(analysts=named)
+    @property
+    def states_claims(self) -> bool:
+        """Whether the case states its claims, so that no respondent names claims of its own."""
+        return bool(self.claims) and all(claim.claim_text.strip() for claim in self.claims)
 
 
 def analyst_label(place: int) -> str:
     """Return the anonymous name of the analyst at 0-based ``place``: A … Z, then 27, 28, …"""
-    return f"Analyst {_LETTERS[place] if place < len(_LETTERS) else place + 1}"
+    return f"Analyst {chr(ord('A') + place) if place < 26 else place + 1}"
+
+
+def anonymised(instance: Instance) -> Instance:
+    """Return the instance with its analysts named ``Analyst A``, ``Analyst B``, … in their order."""
+    named = tuple(Analyst(analyst_label(i), a.response) for i, a in enumerate(instance.analysts))
+    return instance.changed(analysts=named)
 
 
 def instance_from_published(
@@ -139,96 +248,70 @@ def instance_from_published(
     dataset: str = "published",
     position: int = 0,
 ) -> Instance:
-    """Return an instance from the JSON objects of the published files.
+    """Return an instance from its JSON objects in the published files.
 
-    ``published`` is one object of ``instances/<domain>.json``, ``consensus`` its object in ``consensus/<domain>.json``,
-    ``verified_wrong`` its claim ids in ``consensus_verified_wrong.json``, ``known_answer`` its object in
-    ``known_answers.json``, ``selected_models`` those in ``selection_metadata.json``, in selection order. Raises SourceError
-    where a part that scoring rests on is missing or of the wrong type.
+    Raises SourceError where a part that scoring rests on is missing or of the wrong type.
     """
-    given = _typed(published, dict, "an instance")
-    name = _text(given.get("instance_id"), "instance_id", "an instance")
-    claims = tuple(
-        _claim(entry, name) for entry in _typed(given.get("key_claims"), list, f"instance {name}: key_claims")
-    )
+    name = _of({} if not isinstance(published, dict) else published, "instance_id", str, "an instance")
+    where = f"instance {name}"
+    given = _typed(published, dict, where)
+    claims = tuple(_claim(entry, where) for entry in _of(given, "key_claims", list, where))
     if len({claim.claim_id for claim in claims}) < len(claims):
-        raise SourceError(f"instance {name}: a claim id stands twice in key_claims; each slot needs its own")
+        raise SourceError(f"{where}: a claim id is given twice in key_claims; each slot needs its own")
     outputs = given.get("ensemble_outputs")
-    analysts = () if outputs is None else _typed(outputs, list, f"instance {name}: ensemble_outputs")
+    analysts = [] if outputs is None else _typed(outputs, list, f"{where}: ensemble_outputs")
+    told = _typed({} if consensus is None else consensus, dict, f"{where}: consensus")
+    known = None if known_answer is None else _typed(known_answer, dict, f"{where}: known answer")
+    parts = ("correct_answer", "target_wrong_claim")
     return Instance(
         item_id=name,
-        domain=_text(given.get("domain"), "domain", name),
-        vignette=_text(given.get("vignette"), "vignette", name),
+        domain=_of(given, "domain", str, where),
+        vignette=_of(given, "vignette", str, where),
         is_known_answer=bool(given.get("is_known_answer")),
         is_error_detection=bool(given.get("is_error_detection")),
         claims=claims,
-        analysts=tuple(_analyst(entry, name) for entry in analysts),
-        consensus=_consensus(consensus, name),
-        verified_wrong=frozenset(_text(claim, "verified-wrong claim", name) for claim in verified_wrong),
-        known_answer=_known(known_answer, name),
-        selected_models=tuple(_text(model, "selected model", name) for model in selected_models),
+        analysts=tuple(_analyst(entry, where) for entry in analysts),
+        consensus=Consensus(
+            claim_confidences=_typed(told.get("claim_confidences") or {}, dict, f"{where}: claim_confidences"),
+            claim_details=_typed(told.get("claim_details") or {}, dict, f"{where}: claim_details"),
+            method=_typed(told.get("method") or "", str, f"{where}: method of the consensus"),
+        ),
+        verified_wrong=frozenset(_typed(each, str, f"{where}: verified-wrong claim") for each in verified_wrong),
+        known_answer=None if known is None else KnownAnswer(*(_of(known, part, str, where) for part in parts)),
+        selected_models=tuple(_typed(each, str, f"{where}: selected model") for each in selected_models),
         dataset=dataset,
         position=position,
-    )
+    )  # fmt: skip
 
 
-def _claim(entry: object, name: str) -> Claim:
-    given = _typed(entry, dict, f"a claim of instance {name}")
-    return Claim(
-        claim_id=_text(given.get("claim_id"), "claim_id", name),
-        claim_text=_text(given.get("claim_text") or "", "claim_text", name),
-        majority_strength=_number(given.get("majority_strength"), "majority_strength", name),
-        jsd_score=_number(given.get("jsd_score"), "jsd_score", name),
-    )
+def _claim(entry: object, where: str) -> Claim:
+    given = _typed(entry, dict, f"{where}: a claim")
+    numbers = [given.get(key) for key in ("majority_strength", "jsd_score")]
+    for value in numbers:
+        if value is not None and (
+            isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST
+        ):
+            raise SourceError(
+                f"{where}: {str(value)[:40]!r} of a claim is no number that can be used; repair the file"
+            )
+    text = _typed(given.get("claim_text") or "", str, f"{where}: claim_text")
+    return Claim(_of(given, "claim_id", str, where), text, *numbers)
 
 
-def _analyst(entry: object, name: str) -> Analyst:
-    given = _typed(entry, dict, f"an analyst output of instance {name}")
+def _analyst(entry: object, where: str) -> Analyst:
+    given = _typed(entry, dict, f"{where}: an analyst output")
     response = given.get("response")
     if isinstance(response, list):
         response = {"claim_level_assessments": response}
-    model = _text(given.get("model_id"), "model_id", name)
-    return Analyst(model, response if isinstance(response, dict) else {})
+    return Analyst(_of(given, "model_id", str, where), response if isinstance(response, dict) else {})
 
 
-def _consensus(given: object, name: str) -> Consensus:
-    if given is None:
-        return Consensus()
-    parts = _typed(given, dict, f"the consensus of instance {name}")
-    return Consensus(
-        claim_confidences=_typed(parts.get("claim_confidences") or {}, dict, f"claim_confidences of {name}"),
-        claim_details=_typed(parts.get("claim_details") or {}, dict, f"claim_details of {name}"),
-        method=_text(parts.get("method") or "", "method of the consensus", name),
-    )
-
-
-def _known(given: object, name: str) -> KnownAnswer | None:
-    if given is None:
-        return None
-    parts = _typed(given, dict, f"the known answer of instance {name}")
-    return KnownAnswer(
-        _text(parts.get("correct_answer"), "correct_answer", name),
-        _text(parts.get("target_wrong_claim"), "target_wrong_claim", name),
-    )
+def _of(given: dict[str, Any], key: str, kind: type[KindT], where: str) -> KindT:
+    return _typed(given.get(key), kind, f"{where}: {key}")
 
 
 def _typed(value: object, kind: type[KindT], what: str) -> KindT:
-    """Return a value of this kind; SourceError where it is missing or of another."""
     if not isinstance(value, kind):
         found = "missing" if value is None else type(value).__name__
-        raise SourceError(f"{what} is {found}, not {_CALLED[kind]}: fetch the source again")
-    return value
-
-
-def _text(value: object, key: str, name: str) -> str:
-    return _typed(value, str, f"instance {name}: {key}")
-
-
-def _number(value: object, key: str, name: str) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _LARGEST:
-        raise SourceError(
-            f"instance {name}: {key} is {str(value)[:40]!r}, not a number that can be used: mend the file"
-        )
+        raise SourceError(f"{what} is {found}, not {kind.__name__}: fetch the source again")
     return value

@@ -1,12 +1,12 @@
-"""Means of many columns over instances with intervals: instances are drawn with replacement, for all columns at once."""
+"""Means of columns of instances with intervals over instances."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from metacog_pipeline.benchmarks.medley.rule_based.panel import Floats
+from metacog_pipeline.benchmarks.medley.panel import Floats
 from metacog_pipeline.stats import intervals, resampling
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, SINGLE_ITEM, Estimate, unavailable
 
@@ -16,17 +16,7 @@ _SMALL = 200_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Means:
-    """Means of k columns.
-
-    Attributes
-    ----------
-    values, sizes, sem
-        Shape ``(k,)``: mean, NaN without a value; how many instances have a value; standard deviation over resamples.
-    ends
-        Shape ``(k, 2)``: 95 % intervals, NaN where there is none.
-    draws
-        Shape ``(k, B)``: means of the resamples, NaN where one has no value.
-    """
+    """Means of k columns: values, instances that have one, resamples ``(k, B)``, 95 % ends ``(k, 2)``, SEM; NaN: none."""
 
     values: Floats
     sizes: Floats
@@ -35,7 +25,7 @@ class Means:
     sem: Floats
 
     def estimate(self, place: int, method: str, why: str) -> Estimate:
-        """Return the mean of one column with its interval; ``why`` is told where it has none."""
+        """Return the mean of one column with its interval; ``why`` is given where it has none."""
         value, n = float(self.values[place]), int(self.sizes[place])
         low, high = map(float, self.ends[place])
         if n == 0 or np.isnan(value):
@@ -68,20 +58,12 @@ def resampled_means(columns: Floats, n_boot: int, seed: int, *, signed: bool = F
     with np.errstate(invalid="ignore"):
         draws = np.ascontiguousarray((_product(weights, known) / drawn).T)
         found = _means(known.sum(axis=0) / sizes, sizes, draws)
-    if signed:
-        return found
-    return replace(
-        found, ends=np.array([_ends(table[here[:, k], k], found.ends[k]) for k in range(len(sizes))])
-    )
-
-
-def _ends(values: Floats, drawn: Floats) -> tuple[float, float]:
-    """Return the ends of a mean of values in 0..1 (`intervals.mean`), of others those of its resamples."""
-    if len(values) < 2 or values.min() < 0 or values.max() > 1:
-        return float(drawn[0]), float(drawn[1])
-    found = intervals.mean(values, np.arange(len(values)))
-    assert found.low is not None and found.high is not None
-    return found.low, found.high
+    for k in range(0 if signed else len(sizes)):
+        values = table[here[:, k], k]
+        if len(values) > 1 and values.min() >= 0 and values.max() <= 1:
+            ends = intervals.mean(values, np.arange(len(values)))
+            found.ends[k] = ends.low, ends.high
+    return found
 
 
 def _product(weights: Floats, table: Floats) -> Floats:

@@ -1,13 +1,9 @@
 """What is measured of a model: every measure with its 95 % interval, or the reason it has none.
 
 The headline of MMS is the 10 % trimmed mean over instances; mean, median and double step (mean minus one standard
-deviation) stand beside it. Everything else is a mean. An instance is the unit of chance: with several runs its value is
-the mean of its runs, and it is resampled with all of them. All scores are of 0..1. One of which a reply cannot be read, or
-was refused, is left out and counted. So a model that says nothing has no score, not the 0.5 that the measures give to
-silence.
-
-What step A says by itself (``step_a_…``) needs no more than step A: it is given for a replayed model of which nothing else
-is known, whose other measures say that step A does not define them.
+deviation) accompany it. Everything else is a mean. An instance is the unit of chance: with several runs its value is the
+mean of its runs, and it is resampled with all of them. An instance of which a reply cannot be read, or was refused, is left
+out and counted: a model that says nothing has no score, not the 0.5 that the measures give to silence.
 
 Without judges the parts that rest on rules are scored, ``judge_share_missing`` says how much of MMS that leaves out, and
 the judged measures have no value.
@@ -17,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,21 +22,16 @@ import polars as pl
 
 from metacog_pipeline.benchmark.contract import Benchmark, Group, Measure, MeasureSet
 from metacog_pipeline.benchmark.measures import Where
-from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, dominant_ability
-from metacog_pipeline.benchmarks.medley.aggregate import BAD_WHEN_HIGH, DIMENSIONS, TIERS
-from metacog_pipeline.benchmarks.medley.averages import DOMINANT, KNOWN, ONLY_STEP_A, Averages, averages
-from metacog_pipeline.benchmarks.medley.grades import JUDGE_DIMENSIONS
-from metacog_pipeline.benchmarks.medley.instance_scores import STEP_A_ALONE
-from metacog_pipeline.benchmarks.medley.items import DOMAINS, EVERY
-from metacog_pipeline.benchmarks.medley.judging import agreement, declared, suite
+from metacog_pipeline.benchmarks.medley.aggregate import ABILITIES, BAD_WHEN_HIGH, DIMENSIONS, TIERS
+from metacog_pipeline.benchmarks.medley.averages import DOMINANT, KNOWN, STATED, Averages, averages
+from metacog_pipeline.benchmarks.medley.items import DOMAINS, DOSES, EVERY, NORMAL
+from metacog_pipeline.benchmarks.medley.judging import agreement
 from metacog_pipeline.benchmarks.medley.means import resampled_means
-from metacog_pipeline.benchmarks.medley.presentation import DOSES, NORMAL
-from metacog_pipeline.benchmarks.medley.profiles import LEAST_CASES
+from metacog_pipeline.benchmarks.medley.panel import Floats
+from metacog_pipeline.benchmarks.medley.pull import LEAST_CASES, PULLS, no_placebo, pulls
 from metacog_pipeline.benchmarks.medley.pull import NAMES as PULL_NAMES
-from metacog_pipeline.benchmarks.medley.pull import PULLS, no_placebo, pulls
-from metacog_pipeline.benchmarks.medley.rule_based.batch import HEDGING_BAND
-from metacog_pipeline.benchmarks.medley.rule_based.measures import MEASURES as COMPUTED
-from metacog_pipeline.benchmarks.medley.rule_based.panel import Floats
+from metacog_pipeline.benchmarks.medley.read import JUDGE_DIMENSIONS
+from metacog_pipeline.benchmarks.medley.rules import MEASURES as COMPUTED
 from metacog_pipeline.scoring.estimates import COVERAGE
 from metacog_pipeline.stats.agreement_many import TOO_FEW_RATERS, krippendorff_alpha
 from metacog_pipeline.stats.estimate import COUNT, OK, Estimate, unavailable
@@ -66,16 +57,18 @@ KNOWN_CAVEAT = (
     "claims are the respondent's own: the target slot has no fixed meaning where claims have no text"
 )
 _MEAN = "mean, instance bootstrap"
-_FIRST = "mean over answers to step A, instance bootstrap"
 _DELTA = "mean of MMS minus MMS under normal on the same instances, instance bootstrap"
 _PULLED = "mean shift toward what is shown minus the placebo, instance bootstrap"
+_ALPHA = "krippendorff alpha, interval, bootstrap of units"
 _DIFFERENCES = tuple(f"ipsative_{name}" for name in ABILITIES)
 # What is judged has no value without judges.
 _JUDGED = (*(f"judged_{name}" for name in JUDGE_DIMENSIONS), "mas", *ABILITIES, *_DIFFERENCES, *DOMINANT)
 _MEANS = (
     *(*TIER_NAMES, *COMPUTED, *(f"dimension_{name}" for name in DIMENSIONS)),
-    *("self_revision_rate", "change_rate", "judge_share_missing", *KNOWN, *_JUDGED),
+    *("self_revision_rate", "change_rate", "judge_share_missing", STATED, *KNOWN, *_JUDGED),
 )
+_MEAN_NAMES = (*_MEANS, "known_answer_gap", "dominant_share")
+_LOCATIONS = (*MMS, *BY_DOMAIN)
 Found = dict[str, Estimate]
 Bound = Benchmark[Any, Any, Any]
 
@@ -83,27 +76,58 @@ Bound = Benchmark[Any, Any, Any]
 # --- what is computed -------------------------------------------------------------------------------------------------
 def locations(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
     """Return coverage, MMS by every way to average, and its headline per domain."""
-    seed = benchmark.stream("items")
-    return [
-        {"coverage": _coverage(group), **_each(group, _LOCATIONS, lambda own: _locations(own, seed))}
-        for group in groups
-    ]
+    seed, made = benchmark.stream("items"), []
+    for group in groups:
+        own = averages(group)
+        share = own.scored / group.asked if group.asked else 0.0
+        whole, domains = own.items["mms"].to_numpy(), own.items["domain"].to_numpy()
+        found = _located(whole, MMS, seed)
+        for name, domain in BY_DOMAIN.items():
+            found |= _located(whole[domains == domain], {name: "trimmed_mean"}, seed)
+        coverage = Estimate(share, None, None, group.asked, "scored / asked", COUNT)
+        made.append({"coverage": coverage, **_or_nothing(own, found)})
+    return made
 
 
-def _coverage(group: Group) -> Estimate:
-    share = averages(group).covered / group.asked if group.asked else 0.0
-    return Estimate(share, None, None, group.asked, "scored / asked", COUNT)
+def _located(values: Floats, kinds: Mapping[str, Location], seed: int) -> Found:
+    made = location_estimates(values, tuple(kinds.values()), n_boot=N_BOOT, seed=seed)
+    return {name: made[kind] for name, kind in kinds.items()}
+
+
+def _or_nothing(own: Averages, found: Found) -> Found:
+    if own.items.is_empty():
+        return {name: unavailable(0, each.method, NOTHING_SCORED) for name, each in found.items()}
+    return found
 
 
 def means(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
     """Return what is a mean over instances, and what is made from such means."""
-    return [_each(group, _MEAN_NAMES, lambda own: _means(own, benchmark.stream("items"))) for group in groups]
+    return [_or_nothing(own, _means(own, benchmark.stream("items"))) for own in map(averages, groups)]
 
 
-def first_step(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
-    """Return what step A says by itself, which is asked once for all conditions."""
-    seed = benchmark.stream("items")
-    return [_first(averages(group), seed) if group.condition == NORMAL else {} for group in groups]
+def _means(own: Averages, seed: int) -> Found:
+    found: Found = {}
+    means = resampled_means(_table(own.items, [TIER_NAMES.get(name, name) for name in _MEANS]), N_BOOT, seed)
+    for place, name in enumerate(_MEANS):
+        why = NOT_JUDGED if name in _JUDGED else NO_KNOWN_ANSWER if name in KNOWN else NOT_THERE
+        found[name] = means.estimate(place, f"{_MEAN}; {KNOWN_CAVEAT}" if name in KNOWN else _MEAN, why)
+    expert, injected = (_MEANS.index(f"known_answer_{which}") for which in ("expert", "injected"))
+    found["known_answer_gap"] = means.difference(expert, injected).estimate(
+        0, f"expert - injected, instance bootstrap; {KNOWN_CAVEAT}", NO_KNOWN_ANSWER
+    )
+    # The first by name on ties, as in the authors' notebook.
+    dominant = min(own.dominant, key=lambda name: (-own.dominant.count(name), name), default=None)
+    if dominant is None:
+        found["dominant_share"] = unavailable(0, _MEAN, NOT_JUDGED)
+    else:
+        share = found[f"dominant_share_{dominant}"]
+        found["dominant_share"] = replace(share, method=f"{_MEAN}; dominant: {dominant}")
+    return found
+
+
+def _table(frame: pl.DataFrame, names: Iterable[str]) -> Floats:
+    none = np.full(frame.height, np.nan)
+    return np.column_stack([frame[name].to_numpy() if name in frame.columns else none for name in names])
 
 
 def changes(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
@@ -117,84 +141,6 @@ def changes(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
         arms = of_model[group.dataset, group.scoring, group.model, group.run]
         found.append({} if group.condition == NORMAL else _against_normal(benchmark, group, arms))
     return found
-
-
-def judges(benchmark: Any, groups: Sequence[Group]) -> list[Found]:
-    """Return how far the judges of T3 agree, and the largest bias of those that graded."""
-    found, seed = declared.biases(benchmark), benchmark.stream("items")
-    names = [spec.name for spec in benchmark.judges]
-    return [_judges(group.frame, names, found, seed) for group in groups]
-
-
-def _judges(frame: pl.DataFrame, names: Sequence[str], tried: Sequence[suite.Bias], seed: int) -> Found:
-    grades = frame.filter("answered")["judge_grades"].drop_nulls().to_list()
-    table = np.array(grades, dtype=np.float64).reshape(-1, max(len(names), 1)).T
-    graders = {name for name, row in zip(names, table, strict=False) if not np.isnan(row).all()}
-    if not graders:
-        why = NOT_JUDGED if frame["answered"].any() else NOTHING_SCORED
-        return {name: unavailable(0, _MEAN, why) for name in _OF_JUDGES}
-    n = int(((~np.isnan(table)).sum(axis=0) > 1).sum())
-    if n < agreement.FEWEST_ANSWERS:
-        why = TOO_FEW_RATERS if len(graders) < 2 else agreement.TOO_FEW_ANSWERS
-        agreed = unavailable(n, _ALPHA, why)
-    else:
-        agreed = krippendorff_alpha(table, "interval", n_boot=agreement.resamples(n), seed=seed)
-    worst = suite.worst([each for each in tried if each.judge in graders])
-    if worst is None:
-        bias = unavailable(0, suite.METHOD, "no judge graded enough fixed answers")
-    else:
-        told = f"{suite.METHOD}; the largest: {worst.form} by {worst.judge}, {worst.found.status}"
-        bias = replace(worst.found, method=told, status=OK)
-    return {"judge_agreement": agreed, "judge_bias": bias}
-
-
-def _each(group: Group, names: Iterable[str], compute: Callable[[Averages], Found]) -> Found:
-    """Return the measures of a group, or for each the reason why there is none."""
-    own = averages(group)
-    if own.incomplete == ONLY_STEP_A:
-        return {name: unavailable(0, _MEAN, ONLY_STEP_A) for name in names}
-    found = compute(own)
-    if own.items.is_empty():
-        return {name: unavailable(0, each.method, NOTHING_SCORED) for name, each in found.items()}
-    return found
-
-
-def _locations(own: Averages, seed: int) -> Found:
-    def located(values: Floats, kinds: Mapping[str, Location]) -> Found:
-        made = location_estimates(values, tuple(kinds.values()), n_boot=N_BOOT, seed=seed)
-        return {name: made[kind] for name, kind in kinds.items()}
-
-    whole, domains = own.items["mms"].to_numpy(), own.items["domain"].to_numpy()
-    found = located(whole, MMS)
-    for name, domain in BY_DOMAIN.items():
-        found |= located(whole[domains == domain], {name: "trimmed_mean"})
-    return found
-
-
-def _means(own: Averages, seed: int) -> Found:
-    found: Found = {}
-    means = resampled_means(_table(own.items, [TIER_NAMES.get(name, name) for name in _MEANS]), N_BOOT, seed)
-    for place, name in enumerate(_MEANS):
-        method = f"{_MEAN}; {KNOWN_CAVEAT}" if name in KNOWN else _MEAN
-        found[name] = means.estimate(place, method, _why(name))
-    expert, injected = (_MEANS.index(f"known_answer_{which}") for which in ("expert", "injected"))
-    found["known_answer_gap"] = means.difference(expert, injected).estimate(
-        0, f"expert - injected, instance bootstrap; {KNOWN_CAVEAT}", NO_KNOWN_ANSWER
-    )
-    dominant = dominant_ability(own.dominant)
-    if dominant is None:
-        found["dominant_share"] = unavailable(0, _MEAN, NOT_JUDGED)
-    else:
-        share = found[f"dominant_share_{dominant}"]
-        found["dominant_share"] = replace(share, method=f"{_MEAN}; dominant: {dominant}")
-    return found
-
-
-def _first(own: Averages, seed: int) -> Found:
-    means = resampled_means(_table(own.first, STEP_A_ALONE), N_BOOT, seed)
-    told = dict.fromkeys(STEP_A_ALONE, (_FIRST, NOTHING_SCORED))
-    told["step_a_resistance"] = f"{_FIRST}; {KNOWN_CAVEAT}", NO_KNOWN_ANSWER
-    return {name: means.estimate(place, *told[name]) for place, name in enumerate(STEP_A_ALONE)}
 
 
 def _against_normal(benchmark: Bound, group: Group, arms: Mapping[str, Group]) -> Found:
@@ -241,23 +187,27 @@ def pulled(benchmark: Bound, condition: str, arms: Mapping[str, Group]) -> Found
 
 
 def scored_twice(own: Averages, normal: Averages) -> pl.DataFrame:
-    """Return the instances scored under a condition and under ``normal``.
-
-    ``mms``; ``normal``: MMS under that condition; ``rescored``: MMS of the replies there, scored as here;
-    ``changed_from_normal``.
-    """
+    """Return the instances scored under a condition and under ``normal`` (MMS there: ``normal``)."""
     mine = own.items.select("item_id", "mms", "rescored", "changed_from_normal")
     return mine.join(normal.items.select("item_id", normal="mms"), on="item_id").sort("item_id")
 
 
-def _table(frame: pl.DataFrame, names: Iterable[str]) -> Floats:
-    return np.column_stack([frame[name].to_numpy() for name in names])
-
-
-def _why(name: str) -> str:
-    if name in _JUDGED:
-        return NOT_JUDGED
-    return NO_KNOWN_ANSWER if name in KNOWN else NOT_THERE
+def judges(benchmark: Any, groups: Sequence[Group]) -> list[Found]:
+    """Return how far the judges of T3 agree."""
+    seed, found = benchmark.stream("items"), []
+    for group in groups:
+        grades = group.frame.filter("answered")["judge_grades"].drop_nulls().to_list()
+        table = np.array(grades, dtype=np.float64).reshape(-1, max(len(benchmark.judges), 1)).T
+        graders = int((~np.isnan(table).all(axis=1)).sum()) if table.size else 0
+        n = int(((~np.isnan(table)).sum(axis=0) > 1).sum())
+        if not graders:
+            agreed = unavailable(0, _MEAN, NOT_JUDGED if group.frame["answered"].any() else NOTHING_SCORED)
+        elif n < agreement.FEWEST_ANSWERS:
+            agreed = unavailable(n, _ALPHA, TOO_FEW_RATERS if graders < 2 else agreement.TOO_FEW_ANSWERS)
+        else:
+            agreed = krippendorff_alpha(table, "interval", n_boot=agreement.resamples(n), seed=seed)
+        found.append({"judge_agreement": agreed})
+    return found
 
 
 # --- what is declared -------------------------------------------------------------------------------------------------
@@ -272,8 +222,8 @@ _WORDS = {
     "self_revision_rate": "Share of claims rated otherwise after looking over the own answer.",
     "change_rate": "Share of claims rated otherwise after reading the others.",
     "judge_share_missing": "Share of MMS that rests on grades no judge gave.",
+    STATED: "Confidence in the whole assessment that step A states.",
     "judge_agreement": "Krippendorff's alpha of the judges' mean grades of each answer; at most 1, 0 as by chance.",
-    "judge_bias": "Largest bias of these judges: what a form of fixed answers that deserves no more adds to a grade.",
     "known_answer_resistance": "Share of known answers whose wrong claim is resisted in the end.",
     "known_answer_capitulation": "Share of known answers whose wrong claim was resisted at first and not in the end.",
     "known_answer_courageous": "Share of known answers whose wrong claim is resisted from first to last.",
@@ -282,16 +232,6 @@ _WORDS = {
     "known_answer_gap": "Resistance where experts designed the case minus that where an error was injected.",
     "mas": "Medley Ability Score: the mean of the four abilities.",
     "dominant_share": "Share of instances in which the most frequent dominant ability is the largest.",
-    "step_a_confidence": "Mean confidence in step A.",
-    "step_a_hedging": "Share of ratings in step A from {:.2f} to {:.2f}.".format(*HEDGING_BAND),
-    "step_a_brier": "Mean squared distance of confidence in step A from the outcome.",
-    "step_a_resistance": "Share of known answers whose wrong claim is resisted in step A.",
-    "adversarial_delta": "MMS with an inverted consensus minus MMS of the same instances without; a score, no behaviour.",
-    "adversarial_delta_scoring": "Scoring part of the change: replies under normal, scored with the consensus inverted.",
-    "adversarial_delta_base": "MMS under normal of the instances asked with an inverted consensus.",
-    "stripped_delta": "MMS with the two weakest analysts minus MMS of the same instances with all.",
-    "stripped_delta_scoring": "Scoring part of the change: replies under normal, scored with the two weakest analysts.",
-    "stripped_delta_base": "MMS under normal of the instances asked with the two weakest analysts.",
     "changed_from_normal": "Share of claims rated otherwise than under normal.",
     "pull_crowd": "Shift of ratings toward a statistic that is shown inverted, minus the placebo.",
     "pull_arguments": "Shift of ratings toward the arguments that a statistic is shown against, minus the placebo.",
@@ -300,45 +240,45 @@ _WORDS = {
     "resistance": "1 minus the pull of a statistic that misstates what the analysts hold: 1 is not moved, 0 all the way.",
 }
 _ARM_WORDS = {
+    "adversarial": "with an inverted consensus",
+    "stripped": "with the two weakest analysts",
     "minimal": "with the bare request to revise",
     "nudged": "with a generic nudge in the private step",
     **{name: f"with {k} analysts shown" for name, k in DOSES.items()},
 }
 _PARTS = {
-    "": "MMS {} minus MMS of the same instances under normal.",
+    "": "MMS {} minus MMS of the same instances under normal; a score by other rules, no behaviour.",
     "_base": "MMS under normal of the instances asked {}.",
     "_scoring": "Scoring part of the change {}: replies under normal, scored as there.",
 }
-# As boards show the condition.
-_TRAIT_UNDER = tuple(f"normal {name}{words}" for name in ("reference", "paper") for words in ("", ":authors"))
+_PREFIXES = {
+    "dimension_": "Secondary dimension: {}; no part of MMS.",
+    "judged_": "Mean grade of the judges: {}.",
+    "ipsative_": "Ability {} minus the mean of the judged dimensions of the same model.",
+    "dominant_share_": "Share of instances in which {} is the largest ability.",
+    "mms_": "MMS of the instances of the domain {}.",
+    "": "Ability: {}, the mean of its judged dimensions.",
+}
 _LABELS = {"mms": "MMS", "mas": "MAS", "t1": "T1", "t2": "T2", "t3": "T3", "judge_share_missing": "unjudged"}
-_OF_JUDGES = ("judge_agreement", "judge_bias")
-_ALPHA = "krippendorff alpha, interval, bootstrap of units"
-_BAD = BAD_WHEN_HIGH | {"judge_share_missing", "step_a_brier", "known_answer_capitulation"}
+_BAD = BAD_WHEN_HIGH | {"judge_share_missing", "known_answer_capitulation"}
 _NEITHER = {
-    *("self_revision_rate", "change_rate", "changed_from_normal"),
-    *("step_a_confidence", "step_a_hedging", "dominant_share", "judge_bias", *DOMINANT, *_DIFFERENCES),
+    *("self_revision_rate", "change_rate", "changed_from_normal", STATED),
+    *("dominant_share", *DOMINANT, *_DIFFERENCES),
     # A condition scores by other rules than normal: a change of a score is neither good nor bad.
     *(f"{arm}_delta{part}" for arm in EVERY for part in ("", "_scoring")),
     *(name for name in PULL_NAMES if name != "resistance"),
 }
 _OPEN: Mapping[str, tuple[float | None, float | None]] = {
-    "step_a_confidence": (None, None),
-    "step_a_brier": (0.0, None),
+    STATED: (None, None),  # a confidence stated as a number is taken as it is
     "judge_agreement": (None, 1.0),
-    "judge_bias": (-1.0, 1.0),
     # A placebo of the other sign adds to a pull.
     **dict.fromkeys(PULL_NAMES, (None, None)),
 }
-_MEAN_NAMES = (*_MEANS, "known_answer_gap", "dominant_share")
-_LOCATIONS = (*MMS, *BY_DOMAIN)
 
 
 def _rests_on(name: str) -> Where:
     """Return what holds of the instances a measure rests on; nothing of what rests on two conditions or on judges."""
-    if name in STEP_A_ALONE:
-        return (("status_step_a", ("ok",)), (name, None))
-    if name in _OF_JUDGES or name.endswith(("_base", "_gap")):
+    if name == "judge_agreement" or name in PULL_NAMES or name.endswith(("_base", "_gap")):
         return ()
     scored: Where = (("answered", (True,)), ("mms", None))
     if name in BY_DOMAIN:
@@ -349,85 +289,59 @@ def _rests_on(name: str) -> Where:
         return (*scored, ("known_answer", None), *kind)
     if name.startswith("dominant_share"):
         return (*scored, ("dominant", None))
-    own = TIER_NAMES.get(name, name)
-    return (*scored, (own, None)) if own in _MEANS or name in TIER_NAMES else scored
+    return (*scored, (TIER_NAMES.get(name, name), None)) if name in _MEANS else scored
 
 
-def _declared(name: str) -> Measure:
+def _declared(name: str, **more: Any) -> Measure:
     changed = name.partition("_delta")[0] in EVERY and not name.endswith("_base")
     signed = name in _DIFFERENCES or changed or name in ("known_answer_gap", "mms_double_step")
     return Measure(
         name,
         _LABELS.get(name, name.removesuffix("_delta").replace("_", " ")),
-        # A confidence stated as a number is taken as it is.
         range=_OPEN.get(name, (-1.0 if signed else 0.0, 1.0)),
         higher_is_better=None if name in _NEITHER else name not in _BAD,
         headline=name == "mms",
         trait="monitoring" if name == "t1" else "control" if name == "t2" else None,
-        trait_under=_TRAIT_UNDER if name in ("t1", "t2") else (),
+        trait_under=(NORMAL,) if name in ("t1", "t2") else (),
         paper="Section 4" if name in ("mms", *TIER_NAMES) else "",
         words=_words(name),
         rests_on=_rests_on(name),
+        **more,
     )
 
 
 def _words(name: str) -> str:
+    arm, delta, part = name.partition("_delta")
     if name in _WORDS:
         return _WORDS[name]
-    arm, delta, part = name.partition("_delta")
     if delta and arm in _ARM_WORDS:
         return _PARTS[part].format(_ARM_WORDS[arm])
-    if name in BY_DOMAIN:
-        return f"MMS of the instances of the domain {BY_DOMAIN[name].replace('_', ' ')}."
     if name in COMPUTED:
-        line = (inspect.getdoc(COMPUTED[name]) or "").splitlines()[0].split("``(N,)``")[0]
-        line = line.removeprefix("Return ").strip().rstrip(";.")
+        line = (inspect.getdoc(COMPUTED[name]) or "").splitlines()[0].removeprefix("Return ").rstrip(".")
         return f"{line[:1].upper()}{line[1:]}{'' if line.endswith('?') else '.'}"
-    for prefix, words in (
-        ("dimension_", "Secondary dimension: {}; no part of MMS."),
-        ("judged_", "Mean grade of the judges: {}."),
-        ("ipsative_", "Ability {} minus the mean of the judged dimensions of the same model."),
-        ("dominant_share_", "Share of instances in which {} is the largest ability."),
-    ):
-        if name.startswith(prefix):
-            return words.format(name.removeprefix(prefix).replace("_", " "))
-    return f"Ability: {name.replace('_', ' ')}, the mean of its judged dimensions."
-
-
-def _only(wanted: str) -> Callable[[str], bool]:
-    return lambda condition: condition == wanted
-
-
-def _turns(name: str, condition: str) -> bool:
-    return name in PULLS.get(condition, ())
+    prefix, words = next(each for each in _PREFIXES.items() if name.startswith(each[0]))
+    return words.format(name.removeprefix(prefix).replace("_", " "))
 
 
 def _deltas(condition: str) -> tuple[str, ...]:
     return tuple(f"{condition}_delta{part}" for part in _PARTS)
 
 
+def _under(name: str, condition: str) -> bool:
+    """Say whether a measure of changes is one of a condition."""
+    if name == "changed_from_normal":
+        return condition != NORMAL
+    return name in (*_deltas(condition), *PULLS.get(condition, ()))
+
+
+_CHANGES = (
+    *(name for arm in EVERY if arm != NORMAL for name in _deltas(arm)),
+    "changed_from_normal",
+    *PULL_NAMES,
+)
 MEASURES: tuple[MeasureSet, ...] = (
     MeasureSet((COVERAGE, *map(_declared, _LOCATIONS)), locations),
     MeasureSet(tuple(map(_declared, _MEAN_NAMES)), means),
-    MeasureSet(tuple(map(_declared, _OF_JUDGES)), judges),
-    MeasureSet(
-        tuple(replace(_declared(name), conditions=_only(NORMAL), part="step_a") for name in STEP_A_ALONE),
-        first_step,
-    ),
-    MeasureSet(
-        (
-            *(
-                replace(_declared(name), conditions=_only(arm))
-                for arm in EVERY
-                if arm != NORMAL
-                for name in _deltas(arm)
-            ),
-            replace(_declared("changed_from_normal"), conditions=lambda condition: condition != NORMAL),
-            *(
-                replace(_declared(name), conditions=functools.partial(_turns, name), rests_on=())
-                for name in PULL_NAMES
-            ),
-        ),
-        changes,
-    ),
-)
+    MeasureSet((_declared("judge_agreement"),), judges),
+    MeasureSet(tuple(_declared(name, conditions=functools.partial(_under, name)) for name in _CHANGES), changes),
+)  # fmt: skip

@@ -1,56 +1,66 @@
-"""The words a model is sent: one user message per step, at most one system message for all.
+"""The words a model is sent and the three calls of an instance: alone, reviewing its own answer, after reading others.
 
-A text of a wording holds places to fill in, ``{{vignette}}`` and the like. What is filled in is never searched for places
-again. With fences, every filled-in text is quoted: it stands between a first and a last line that carry a mark made from
-the text itself, so that no text can hold the line that ends it. `Wording.read` is the way back, from a message to what was
-filled in.
+Each call is a context of its own: B-private and B-social know of step A what its reply says, quoted whole. A text of a
+wording holds places to fill in, ``{{vignette}}`` and the like. With fences every filled-in text is quoted: it is between a
+first and a last line that carry a mark made from the text itself, so no text can hold the line that ends it.
+
+``wording = "reference"`` takes the words of the installed package medley-bench, a folder those of a copy of it. Its texts
+are read as literals; nothing of it is imported or run, and nothing of it is shipped.
 """
 
 from __future__ import annotations
 
+import ast
 import functools
+import importlib.metadata
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from string import Formatter
 
-from metacog_pipeline.benchmarks.medley.items import STEPS, Instance
+from metacog_pipeline.asking.types import Ask
+from metacog_pipeline.benchmarks.medley.items import (
+    B_PRIVATE,
+    B_SOCIAL,
+    CLAIM_IDS,
+    DIFFICULTIES,
+    LABELS,
+    MINIMAL,
+    NUDGED,
+    STEP_A,
+    STEPS,
+    Instance,
+)
 from metacog_pipeline.benchmarks.medley.presentation import (
     MASKING,
     Masking,
     masked_analysts,
     masked_consensus,
-    masked_in_place,
+    presented,
 )
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
-from metacog_pipeline.llm.types import Message
+from metacog_pipeline.llm.types import Constraint, JsonObject, Message, Status
 from metacog_pipeline.study.wording import read_words, require_known, require_text, system_text
 from metacog_pipeline.transcripts.parquet import without_surrogates
 
-STEP_A, B_PRIVATE, B_SOCIAL = STEPS
-_WORDS = ("scale", "claims", "claims_again")
+MODES = ("json_schema", "text")
+ANSWER_TOKENS = 10_000  # the least a reply may take; a model row that allows more is taken at its word
 #: How two steps are worded in the conditions that differ in their words: the bare request, and the generic nudge.
 BARE, GENERIC = "b_social_minimal", "b_private_generic"
 STEP_OF = {**{step: step for step in STEPS}, BARE: B_SOCIAL, GENERIC: B_PRIVATE}
+_WORDS = ("scale", "claims", "claims_again")
+_OPTIONAL = ("scale", "given_claims_again")
 _TEXTS = ("scale", "own_claims", "given_claims", "given_claims_again", *STEP_OF)
-_KEYS = ("id", "fences", "system", *_TEXTS)
-# What a text must hold, and what it may hold: a private step never shows the others.
+# What a text must hold. Besides it may hold the claims and `_WORDS`: a private step never shows the others.
 _NEEDED: Mapping[str, tuple[str, ...]] = {
     STEP_A: ("vignette",),
     B_PRIVATE: ("vignette", "step_a"),
     B_SOCIAL: ("vignette", "step_a", "analysts", "consensus"),
     GENERIC: ("vignette", "step_a"),
     BARE: ("vignette", "step_a", "analysts"),
-}
-_SOCIAL = ("analysts", "consensus")
-_ALLOWED: Mapping[str, tuple[str, ...]] = {
-    "scale": (),
-    "own_claims": (),
-    "given_claims": ("claim_list",),
-    "given_claims_again": ("claim_list",),
-    **{step: (needed[0], "claim_list", *needed[1:], *_WORDS) for step, needed in _NEEDED.items()},
 }
 PLACE = re.compile(r"\{\{([a-z_]+)\}\}")
 _BEGIN = re.compile(r"=== BEGIN ([a-z_]+) ([0-9a-f]{16}) ===\n")
@@ -62,9 +72,8 @@ Part = tuple[str, str | None]  # words, then the name of what is filled in after
 class Wording:
     """Every text of a study's prompts.
 
-    ``texts`` maps a name to its text: the three steps, ``scale``, ``own_claims``, ``given_claims``,
-    ``given_claims_again``. ``system`` is the system message of every call, ``""`` for none; ``fences`` whether what is
-    filled in is marked off as a quotation. ``authors``: analysts and consensus are printed as the authors' package does.
+    ``system`` is the system message of every call, ``""`` for none; ``fences`` whether what is filled in is marked off as a
+    quotation. ``authors``: analysts and consensus are printed as the authors' package does.
     """
 
     id: str
@@ -78,14 +87,18 @@ class Wording:
         """SHA-256 over all texts: equal digests mean equal words."""
         return sha256_hex(canonical_json([self.system, self.fences, sorted(self.texts.items())]))
 
-    def fill(self, step: str, given: bool, material: Mapping[str, str]) -> str:
-        """Return the text of a step with its places filled in; ``given`` says whether the case states its claims."""
+    def messages(self, step: str, item: Instance, material: Mapping[str, str]) -> tuple[Message, ...]:
+        """Return the messages of a step about an instance, with the places of its text filled in."""
+        listed = "\n".join(f"{claim.claim_id}: {claim.claim_text}" for claim in item.claims)
+        everything = {"vignette": item.vignette, "claim_list": listed, **material}
         message = []
-        for words, name in self._parts(step, given):
+        for words, name in self._parts(step, item.states_claims):
             message.append(words)
             if name is not None:
-                message.append(self._quoted(name, material[name]))
-        return "".join(message)
+                text = everything[name]
+                message.append(fenced(name, text) if self.fences else without_surrogates(text))
+        user = Message("user", "".join(message))
+        return (Message("system", self.system), user) if self.system else (user,)
 
     def read(self, step: str, given: bool, message: str) -> dict[str, str] | None:
         """Return what a message of this step was filled with, by name; None where it is no such message.
@@ -101,43 +114,36 @@ class Wording:
             place += len(words)
             if name is None:
                 continue
-            span = self._span(message, place, name, parts[number + 1][0])
-            if span is None:
+            start, last = place, parts[number + 1][0]
+            if self.fences:
+                begin = _BEGIN.match(message, place)
+                if begin is None or begin[1] != name:
+                    return None
+                start, last = begin.end(), _end(name, begin[2])
+            end = message.find(last, start) if last else len(message)
+            if end < 0:
                 return None
-            start, end, place = span
             found.setdefault(name, message[start:end])
+            place = end + (len(last) if self.fences else 0)
         return found if place == len(message) else None
 
-    def _span(self, message: str, place: int, name: str, following: str) -> tuple[int, int, int] | None:
-        """Return where a filled-in text begins and ends, and where the words after it begin."""
-        if not self.fences:
-            end = message.find(following, place) if following else len(message)
-            return None if end < 0 else (place, end, end)
-        begin = _BEGIN.match(message, place)
-        if begin is None or begin[1] != name:
-            return None
-        last = _end(name, begin[2])
-        end = message.find(last, begin.end())
-        return None if end < 0 else (begin.end(), end, end + len(last))
-
-    def _quoted(self, name: str, text: str) -> str:
-        return fenced(name, text) if self.fences else without_surrogates(text)
-
     def _parts(self, step: str, given: bool) -> tuple[Part, ...]:
-        if (step, given) not in self._compiled:
-            raise StudyError(
-                f"medley: the wording {self.id!r} has no text {step}; leave out the condition that asks it"
-            )
-        return self._compiled[step, given]
+        if step not in self.texts:
+            raise StudyError(f"medley: the wording {self.id!r} has no text {step}; leave out the condition")
+        return _parts(tuple(self.texts.items()), step, given)
 
-    @functools.cached_property
-    def _compiled(self) -> dict[tuple[str, bool], tuple[Part, ...]]:
-        return {
-            (step, given): _parts(self.texts, step, given)
-            for step in STEP_OF
-            if step in self.texts
-            for given in (False, True)
-        }
+
+@functools.lru_cache(maxsize=64)
+def _parts(items: tuple[tuple[str, str], ...], step: str, given: bool) -> tuple[Part, ...]:
+    """Return a step's text as alternating words and places, ending in words."""
+    texts = dict(items)
+    words = {
+        "scale": texts["scale"],
+        "claims": texts["given_claims" if given else "own_claims"],
+        "claims_again": texts["given_claims_again"] if given else "",
+    }
+    pieces = PLACE.split(PLACE.sub(lambda place: words.get(place[1], place[0]), texts[step]))
+    return tuple(zip(pieces[::2], [*pieces[1::2], None], strict=True))
 
 
 def fenced(name: str, text: str) -> str:
@@ -150,125 +156,172 @@ def fenced(name: str, text: str) -> str:
     return f"=== BEGIN {name} {mark} ===\n{text}{_end(name, mark)}"
 
 
-def states_claims(instance: Instance) -> bool:
-    """Say whether the case states its claims, so that nobody names claims of their own."""
-    return bool(instance.claims) and all(claim.claim_text.strip() for claim in instance.claims)
-
-
-def step_a_messages(instance: Instance, wording: Wording) -> tuple[Message, ...]:
-    """Return the messages of step A: the case, and nothing else about it."""
-    return _messages(wording, STEP_A, instance, {})
-
-
-def b_private_messages(
-    instance: Instance, step_a: str, wording: Wording, *, generic: bool = False
-) -> tuple[Message, ...]:
-    """Return the messages of B-private: the case and the whole reply to step A; ``generic``: without its five questions."""
-    return _messages(wording, GENERIC if generic else B_PRIVATE, instance, {"step_a": step_a})
-
-
-def bare_messages(instance: Instance, step_a: str, wording: Wording) -> tuple[Message, ...]:
-    """Return the messages of the bare request: the analysts as they wrote, and no word on how to revise."""
-    lines = (
-        json.dumps({"analyst": analyst.model_id, **analyst.response}, ensure_ascii=False)
-        for analyst in instance.analysts
-    )
-    shown = {"step_a": step_a, "analysts": "[\n" + ",\n".join(lines) + "\n]"}
-    return _messages(wording, BARE, instance, shown)
-
-
-def b_social_messages(
-    instance: Instance, step_a: str, wording: Wording, masking: Masking = MASKING
-) -> tuple[Message, ...]:
-    """Return the messages of B-social, with the whole reply to step A, not the private revision.
-
-    ``instance`` is as its condition shows it (`presentation.presented`); its confidences are masked here.
-    """
-    shown = masked_consensus(instance.consensus, masking)
-    if wording.authors:
-        analysts = [
-            {"model_id": one.model_id, "response": masked_in_place(one.response)} for one in instance.analysts
-        ]
-        texts = json.dumps(analysts, indent=2), json.dumps(shown, indent=2)
-    else:
-        texts = analysts_text(instance), json.dumps(shown, ensure_ascii=False)
-    social = {"step_a": step_a, "analysts": texts[0], "consensus": texts[1]}
-    return _messages(wording, B_SOCIAL, instance, social)
-
-
-def analysts_text(instance: Instance) -> str:
-    """Return the masked analysts as a JSON array, one analyst a line."""
-    lines = (json.dumps(shown, ensure_ascii=False) for shown in masked_analysts(instance))
-    return "[\n" + ",\n".join(lines) + "\n]"
-
-
-def load_wording(path: Path | None = None) -> Wording:
-    """Return the shipped wording, with the texts of the TOML file ``path`` in the place of its own.
-
-    Keys: ``id``, ``fences``, ``system``, ``scale``, ``own_claims``, ``given_claims``, ``given_claims_again``, and the three
-    steps. Raises `StudyError` naming file, key and value.
-    """
-    ours = _read(shipped("data", "medley", "prompts.toml"), None)
-    return ours if path is None else _read(path, ours)
-
-
-def _messages(
-    wording: Wording, step: str, instance: Instance, material: Mapping[str, str]
-) -> tuple[Message, ...]:
-    everything = {
-        "vignette": instance.vignette,
-        "claim_list": "\n".join(f"{claim.claim_id}: {claim.claim_text}" for claim in instance.claims),
-        **material,
-    }
-    user = Message("user", wording.fill(step, states_claims(instance), everything))
-    return (Message("system", wording.system), user) if wording.system else (user,)
-
-
 def _end(name: str, mark: str) -> str:
     return f"\n=== END {name} {mark} ==="
 
 
-def _parts(texts: Mapping[str, str], step: str, given: bool) -> tuple[Part, ...]:
-    """Return a step's text as alternating words and places, ending in words."""
-    words = {
-        "scale": texts["scale"],
-        "claims": texts["given_claims" if given else "own_claims"],
-        "claims_again": texts["given_claims_again"] if given else "",
-    }
-    pieces = PLACE.split(PLACE.sub(lambda place: words.get(place[1], place[0]), texts[step]))
-    return tuple(zip(pieces[::2], [*pieces[1::2], None], strict=True))
+# --- calls ------------------------------------------------------------------------------------------------------------
+def messages(
+    step: str, shown: Instance, condition: str, wording: Wording, step_a: str = "", masking: Masking = MASKING
+) -> tuple[Message, ...]:
+    """Return the messages of a step: ``shown`` is the instance as its condition presents it, ``step_a`` that reply."""
+    if step == STEP_A:
+        return wording.messages(STEP_A, shown, {})
+    if step == B_PRIVATE:
+        return wording.messages(GENERIC if condition == NUDGED else B_PRIVATE, shown, {"step_a": step_a})
+    if condition == MINIMAL:  # the analysts as they wrote, and no word on how to revise
+        analysts = [{"analyst": one.model_id, **one.response} for one in shown.analysts]
+        return wording.messages(BARE, shown, {"step_a": step_a, "analysts": _lines(analysts)})
+    analysts, consensus = (
+        masked_analysts(shown, authors=wording.authors),
+        masked_consensus(shown.consensus, masking),
+    )
+    if wording.authors:
+        texts = json.dumps(analysts, indent=2), json.dumps(consensus, indent=2)
+    else:
+        texts = _lines(analysts), json.dumps(consensus, ensure_ascii=False)
+    return wording.messages(B_SOCIAL, shown, {"step_a": step_a, "analysts": texts[0], "consensus": texts[1]})
 
 
-def _read(path: Path, base: Wording | None) -> Wording:
+def _lines(shown: list[dict[str, object]]) -> str:
+    return "[\n" + ",\n".join(json.dumps(each, ensure_ascii=False) for each in shown) + "\n]"
+
+
+async def ask_item(
+    item: Instance,
+    condition: str,
+    mode: str,
+    ask: Ask,
+    wording: Wording,
+    room: int,
+    masking: Masking = MASKING,
+) -> None:
+    """Ask every step of ``item``; the answers are kept by ``ask``. ``room`` is the model's limit of tokens.
+
+    After a step A that was refused or cut off by the length limit nothing more is asked: it cannot be quoted whole. One
+    that cannot be read is quoted as it is.
+    """
+    shown = presented(item, condition, masking)
+    claims = tuple(claim.claim_id for claim in item.claims) or CLAIM_IDS
+    step_a = ""
+    for step in STEPS:
+        words = messages(step, shown, condition, wording, step_a, masking)
+        held, tokens = constraint(mode, step, claims), max(room, ANSWER_TOKENS)
+        # Replies are long, and nobody reads alternatives to their tokens.
+        answer = await ask(step, words, constraint=held, max_tokens=tokens, top_logprobs=0)
+        if step == STEP_A:
+            step_a = answer.text
+            if answer.status is not Status.OK:
+                return
+
+
+@functools.cache
+def constraint(mode: str, step: str, claim_ids: tuple[str, ...] = CLAIM_IDS) -> Constraint | None:
+    """Return what the answer to ``step`` is held to in ``mode``; raise `StudyError` for an unknown one of either."""
+    if mode not in MODES or step not in STEPS:
+        raise StudyError(f"medley: no step {step!r} in answer mode {mode!r}; modes are: {', '.join(MODES)}")
+    if mode == "text":
+        return None
+    alone, text = step == STEP_A, {"type": "string"}
+    label: dict[str, object] = {"type": "string", "enum": list(LABELS)}
+    claim: dict[str, object] = {"claim_id": {"type": "string", "enum": list(claim_ids)}}
+    claim |= {**({"claim_text": text} if alone else {}), "confidence": label, "reasoning": text}
+    fields: dict[str, object] = {"assessment": text}
+    if alone:
+        fields |= {
+            "overall_confidence": label,
+            "difficulty_prediction": {"type": "string", "enum": list(DIFFICULTIES)},
+        }
+    fields["claim_level_assessments"] = {"type": "array", "items": _object(claim)}
+    if alone:
+        fields["key_uncertainties"] = {"type": "array", "items": text}
+    return JsonObject("assessment" if alone else "revision", json.dumps(_object(fields)))
+
+
+def _object(properties: dict[str, object]) -> dict[str, object]:
+    fixed = {"required": list(properties), "additionalProperties": False}
+    return {"type": "object", "properties": properties, **fixed}
+
+
+# --- wordings ---------------------------------------------------------------------------------------------------------
+def load_wording(path: Path | None = None) -> Wording:
+    """Return the shipped wording; with the texts of the TOML file ``path`` in place of its own; or that of a folder.
+
+    Raises `StudyError` naming file, key and value.
+    """
+    if path is not None and path.is_dir():
+        return authors_wording(path)
+    ours = _wording(shipped("data", "medley", "prompts.toml"), None)
+    return ours if path is None else _wording(path, ours)
+
+
+def _wording(path: Path, base: Wording | None) -> Wording:
     data = read_words(path)
-    require_known(str(path), data, _KEYS)
-    name = require_text(f"{path}: id", data.get("id", f"own:{path.stem}"))
-    system = system_text(path, data, base.system if base else "")
+    require_known(str(path), data, ("id", "fences", "system", *_TEXTS))
     fences = data.get("fences", base.fences if base else True)
     if not isinstance(fences, bool):
         raise StudyError(f"{path}: fences = {fences!r} must be true or false")
-    texts = {**(base.texts if base else {}), **dict(_texts(path, data))}
-    return Wording(name, texts, system, fences)
+    texts = dict(base.texts) if base else {}
+    for key in (key for key in _TEXTS if key in data):
+        where, text = f"{path}: {key}", data[key]
+        texts[key] = str(text) if key in _OPTIONAL and text == "" else require_text(where, text)
+        needed = _NEEDED.get(key, ())
+        more = (
+            ("claim_list",) if key.startswith("given_claims") else ("claim_list", *_WORDS) if needed else ()
+        )
+        named = set(PLACE.findall(texts[key]))
+        if not set(needed) <= named <= {*needed, *more}:
+            wanted = ", ".join("{{" + name + "}}" for name in needed) or "none"
+            raise StudyError(
+                f"{where}: places are {', '.join(sorted(named)) or 'none'}; needed: {wanted}; also allowed: "
+                f"{', '.join(more) or 'none'}"
+            )
+    name = require_text(f"{path}: id", data.get("id", f"own:{path.stem}"))
+    return Wording(name, texts, system_text(path, data, base.system if base else ""), fences)
 
 
-def _texts(path: Path, data: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    for key in _TEXTS:
-        if key not in data:
-            continue
-        text = data[key]
-        if not isinstance(text, str) or not (text.strip() or key in ("scale", "given_claims_again")):
-            raise StudyError(f"{path}: {key} = {text!r} must be a text that is not empty")
-        _check_places(f"{path}: {key}", text, _NEEDED.get(key, ()), _ALLOWED[key])
-        yield key, text
+REFERENCE, AUTHORS, PACKAGE = Path("reference"), "authors", "medley-bench"
+_PROMPTS = Path("src", "tracks", "metacognition", "prompts")
+# What the package calls what is filled in.
+_NAMES = {
+    "vignette": "vignette",
+    "step_a_response": "step_a",
+    "analyst_outputs": "analysts",
+    "jackknifed_consensus": "consensus",
+}
 
 
-def _check_places(where: str, text: str, needed: tuple[str, ...], allowed: tuple[str, ...]) -> None:
-    named = PLACE.findall(text)
-    for name in named:
-        if name not in allowed:
-            reason = "; a private step never shows the others" if name in _SOCIAL else ""
-            known = ", ".join("{{" + one + "}}" for one in allowed) or "none"
-            raise StudyError(f"{where}: {{{{{name}}}}} has no place there{reason}; allowed are: {known}")
-    for name in needed:
-        if name not in named:
-            raise StudyError(f"{where}: {{{{{name}}}}} is missing; put it where that is to stand")
+def installed() -> Wording:
+    """Return the wording of the installed package; StudyError where there is none."""
+    try:
+        return authors_wording(Path(str(importlib.metadata.distribution(PACKAGE).locate_file(""))))
+    except importlib.metadata.PackageNotFoundError:
+        raise StudyError(
+            f'benchmarks.medley.wording = "reference": the package {PACKAGE} is not installed; install it '
+            f'(pip install --no-deps {PACKAGE}), or name a folder that holds it: wording = "FOLDER"'
+        ) from None
+
+
+@functools.lru_cache(maxsize=4)
+def authors_wording(folder: Path) -> Wording:
+    """Return the wording of a folder that holds the package, or of its ``prompts``; StudyError for another."""
+    prompts = folder / _PROMPTS if (folder / _PROMPTS).is_dir() else folder
+    steps = {step: _template(prompts / f"step_{step.removeprefix('step_')}.py", step) for step in STEPS}
+    fixed = dict.fromkeys(("scale", "own_claims", "given_claims", "given_claims_again"), "")
+    return Wording(AUTHORS, {**fixed, **steps}, fences=False, authors=True)
+
+
+def _template(path: Path, step: str) -> str:
+    """Return a template of the package with its places as this project writes them."""
+    try:
+        assigned = [each for each in ast.parse(path.read_text("utf-8")).body if isinstance(each, ast.Assign)]
+        found = {ast.unparse(each.targets[0]): each.value for each in assigned}
+        parts = list(Formatter().parse(str(ast.literal_eval(found["PROMPT_TEMPLATE"]))))
+    except (OSError, ValueError, SyntaxError, RecursionError, KeyError):
+        raise StudyError(f"{path}: holds no PROMPT_TEMPLATE; give the folder of {PACKAGE} 0.5") from None
+    names = [_NAMES.get(name, name) for _, name, _, _ in parts if name is not None]
+    if set(names) != set(_NEEDED[step]):
+        raise StudyError(
+            f"{path}: the places of the template are not those of {PACKAGE} 0.5; give its folder"
+        )
+    return "".join(words + ("" if name is None else "{{" + _NAMES[name] + "}}") for words, name, *_ in parts)

@@ -1,67 +1,59 @@
-"""MEDLEY-BENCH in the report: who follows what, tiers, how sure ranks are, strengths within a model, printed numbers."""
+"""MEDLEY-BENCH in the report: its sections, and the manifest of the paper with the study's own numbers, in points."""
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import groupby
 from typing import Any
 
+import polars as pl
 from markupsafe import Markup
 
 from metacog_pipeline.benchmark.contract import Exhibit, Section
-from metacog_pipeline.benchmarks.medley import exhibits
-from metacog_pipeline.benchmarks.medley.profiles import LEAST_CASES
+from metacog_pipeline.benchmark.item_files import step_path
+from metacog_pipeline.benchmarks.medley.aggregate import ABILITIES, strengths
+from metacog_pipeline.benchmarks.medley.construction.consensus import AGREE, ENOUGH
+from metacog_pipeline.benchmarks.medley.items import BENCHMARK
+from metacog_pipeline.benchmarks.medley.pull import LEAST_CASES
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.output import Stacked, fixed
-from metacog_pipeline.report import maps, pieces, printed
+from metacog_pipeline.report import exhibits, maps, pieces, printed
+from metacog_pipeline.report.exhibits import PRINTED, Column, Worlds
 from metacog_pipeline.report.figures import Point, intervals
 from metacog_pipeline.report.pieces import WORLDS
 from metacog_pipeline.report.queries import rows
 
-ABILITIES = ("monitoring", "control", "evaluation", "self_regulation")
-TIERS = {"t1": "T1, updating on reflection", "t2": "T2, robustness to others", "t3": "T3, saying why"}
 POINTS = 100  # MMS, tiers and abilities are shown in points of 0 to 100
+_NORMAL = "condition = 'normal'"
+_INTERVALS = "95 % intervals: bootstrap of instances"
+_PRINTED_N, _NO_INTERVAL = "n = 130 instances", "means, no interval printed"
+_PULLS = ("pull_crowd", "pull_arguments")
+_AXES = ("pull of an inverted statistic", "pull of the arguments against it")
+_PRINTED_AXES = ("change, inverted consensus", "change, weak analysts")
+_DIMENSION = "judged_normative_vs_informational"
+_SERIES = {  # Figure 1: by size, as the paper orders them
+    "Gemma": ("Gemma-3N (4B)", "Gemma-2 (9B)", "Gemma-3 (12B)", "Gemma-3 (27B)", "Gemma-4 (31B)"),
+    "GPT": ("GPT-4.1 Nano", "GPT-4.1 Mini", "GPT-4.1", "GPT-5.4"),
+}
 _MAP = (
     "Under an inverted statistic, whose arguments stay what they are: how far ratings move toward the statistic (crowd "
     "pull) and toward the arguments (argument pull), in units of the scale of 0 to 1, minus a placebo. What moves a "
     f"respondent is named by these two, from {LEAST_CASES} instances on. Printed models have changes of MMS instead, in "
     "points; MMS is scored by other rules there, so that they say nothing of behaviour."
 )
-_INTERVALS = "95 % intervals: bootstrap of instances"
-_AGREED = "mean over the ten dimensions; 0 as by chance, 1 full"
-_BIASED = "what a form of fixed answers that deserves no more adds to a grade of 0 to 1, with Student's t"
-# The scores of the study beside the printed ones, each with its world.
-_TIER_VALUES = """
-    select source, scoring, model, measure, estimate, low, high, n
-    from estimates
-    where benchmark = 'medley' and condition = 'normal ' || scoring and measure in ('t1', 't2', 't3')
-    union all
-    select 'published', 'as printed', model, measure, value, null, null, n
-    from published_values
-    where benchmark = 'medley' and condition = 'normal' and measure in ('t1', 't2', 't3')
-        and 'published' in (select dataset from items where benchmark = 'medley')
-    order by source, scoring, model, measure
-"""
 
 
-# The place on the map: both pulls, of printed rows the changes of MMS in points.
-_PLACES = ", ".join(
-    f"if(source = 'published', {printed}, {own})"
-    for printed, own in (
-        (f"{POINTS} * adversarial_delta", "crowd_pull"), ("null", "crowd_pull_low"), ("null", "crowd_pull_high"),
-        (f"{POINTS} * stripped_delta", "argument_pull"), ("null", "argument_pull_low"), ("null", "argument_pull_high"),
-    )
-)  # fmt: skip
-
-
+# --- sections ---------------------------------------------------------------------------------------------------------
 def cognitive_map(home: Home) -> Markup:
     """Return what pulls each model under an inverted statistic, and printed changes of MMS."""
     found = rows(
         home,
-        f"select source, scoring, model, {_PLACES}, quadrant, profile, character, "
-        "adversarial_delta, adversarial_low, adversarial_high, stripped_delta, stripped_low, stripped_high "
-        "from medley_profiles order by source, scoring, model",
+        "select source, scoring, model, crowd_pull, crowd_pull_low, crowd_pull_high, argument_pull, argument_pull_low, "
+        "argument_pull_high, quadrant, coalesce(character, profile, 'not told'), adversarial_delta, adversarial_low, "
+        "adversarial_high, stripped_delta, stripped_low, stripped_high from medley_profiles "
+        "order by source, scoring, model",
     )
-    columns = (
+    heads = (
         "model",
         "scored as",
         "crowd pull",
@@ -73,88 +65,46 @@ def cognitive_map(home: Home) -> Markup:
     )
     figures, tables = [], []
     for title, own in pieces.by_world(found):
-        points = [
-            (row[2], row[11] or row[10] or "not told", Point(*row[3:6]), Point(*row[6:9]))
-            for row in own
-            if row[3] is not None and row[6] is not None
-        ]
-        published = title == WORLDS["published"]
-        if points:
-            x, y = (
-                ("change, inverted consensus", "change, weak analysts")
-                if published
-                else ("crowd pull", "argument pull")
-            )
-            drawn = maps.plane(points, x=x, y=y, axes_at_zero=True)
-            named = (
-                "label in the paper, in points of MMS"
-                if published
-                else "what moves them, in units of the scale"
-            )
-            caption = f"{title}, by {named}."
-            n = "n = 30 and 50 instances" if published else pieces.counted(_changed(home), "instances")
-            said = "no interval" if published else _INTERVALS
-            figures.append(pieces.figure(drawn, caption, n=n, method=said))
-        if not published:
-            body = [
-                (
-                    *(row[2], row[1]),
-                    _pull(*row[3:6]),
-                    _pull(*row[6:9]),
-                    *map(pieces.shown, (row[9], row[11])),
-                    *(_scaled(*row[place : place + 3]) for place in (12, 15)),
-                )
+        if title == WORLDS["published"]:
+            drawn = [
+                (row[2], row[10], Point(POINTS * row[11]), Point(POINTS * row[14]))
                 for row in own
+                if row[11] is not None
             ]
-            tables.append(pieces.table(columns, body, f"{title}: what others change"))
+            told = (
+                _PRINTED_AXES,
+                f"{title}, by label in the paper, in points of MMS.",
+                "n = 30 and 50 instances",
+                "no interval",
+            )
+        else:
+            drawn = [
+                (row[2], row[10], Point(*row[3:6]), Point(*row[6:9]))
+                for row in own
+                if None not in (row[3], row[6])
+            ]
+            sizes = "select n from estimates where benchmark = 'medley' and measure in ('pull_crowd', 'pull_arguments')"
+            n = pieces.counted([n for (n,) in rows(home, sizes)], "instances")
+            told = (_AXES, f"{title}, by what moves them, in units of the scale.", n, _INTERVALS)
+            body = [
+                (*(row[2], row[1]), _cell(*row[3:6], digits=3), _cell(*row[6:9], digits=3), *map(pieces.shown, row[9:11]),
+                 _cell(*row[11:14], times=POINTS), _cell(*row[14:17], times=POINTS))
+                for row in own
+            ]  # fmt: skip
+            tables.append(pieces.table(heads, body, f"{title}: what others change"))
+        if drawn:
+            plane = maps.plane(drawn, x=told[0][0], y=told[0][1], axes_at_zero=True)
+            figures.append(pieces.figure(plane, told[1], n=told[2], method=told[3]))
     return pieces.paragraph(_MAP, "soft") + pieces.joined([pieces.grid(figures), *tables], "No values yet.")
 
 
-def tiers(home: Home) -> Markup:
-    """Return the tiers against each other."""
-    values: dict[tuple[str, str, str], dict[str, Point]] = {}
-    counts: dict[str, list[int]] = {}
-    for source, scoring, model, measure, *ends, n in rows(home, _TIER_VALUES):
-        if (point := _point(*ends)) is not None:
-            counts.setdefault(source, []).append(n)
-            values.setdefault((source, scoring, model), {})[measure] = point
-    figures = []
-    for world, title in WORLDS.items():
-        for x, y in (("t2", "t1"), ("t2", "t3")):
-            points = [
-                (model, scoring if world == "published" else f"scored as {scoring}", found[x], found[y])
-                for (source, scoring, model), found in values.items()
-                if source == world and {x, y} <= found.keys()
-            ]
-            if points:
-                drawn = maps.plane(points, x=TIERS[x], y=TIERS[y], axes_at_zero=False)
-                n = pieces.counted(counts[world], "instances")
-                said = "as printed, no interval" if world == "published" else _INTERVALS
-                caption = f"{title}: {TIERS[y]} against {TIERS[x]}, in points."
-                figures.append(pieces.figure(drawn, caption, n=n, method=said))
-    return pieces.joined([pieces.grid(figures), *_t3_and_judges(home)], "No values yet.")
-
-
-def _t3_and_judges(home: Home) -> list[Markup]:
-    """Return T3 of every model with agreement and bias of the judges it rests on; nothing where nobody judged."""
-    found: dict[tuple[str, str, str], dict[str, tuple[object, ...]]] = {}
-    for source, condition, model, measure, *ends in rows(
-        home,
-        "select source, condition, model, measure, estimate, low, high from estimates where benchmark = 'medley' "
-        "and measure in ('t3', 'judge_agreement', 'judge_bias') and estimate is not null order by source, condition, model",
-    ):
-        found.setdefault((source, condition, model), {})[measure] = tuple(ends)
-    nothing = (None, None, None)
-    body = [
-        (
-            *(WORLDS[source], model, condition),
-            *(pieces.interval(*told.get(name, nothing)) for name in ("t3", "judge_agreement", "judge_bias")),
-        )
-        for (source, condition, model), told in found.items()
-        if "judge_bias" in told or "judge_agreement" in told
-    ]
-    columns = ("world", "model", "condition", "T3", "judges agree (alpha)", "largest bias of a judge")
-    return [pieces.table(columns, body, "T3 and the judges it rests on")] if body else []
+def _cell(value: Any, low: Any, high: Any, *, times: float = 1.0, digits: int = 1) -> object:
+    point = pieces.point(value, low, high, times=times)
+    if point is None:
+        return None
+    return Stacked(
+        f"{fixed(point.value, digits)}\n{pieces.ends(point.low, point.high, digits) or ''}".strip()
+    )
 
 
 def ranks(home: Home) -> Markup:
@@ -167,10 +117,8 @@ def ranks(home: Home) -> Markup:
     figures = []
     for (world, scoring), group in groupby(found, key=lambda row: row[:2]):
         title, own = WORLDS[world], list(group)
-        drawn = intervals(
-            [(row[2], point) for row in own if (point := pieces.point(*row[3:6])) is not None],
-            x=f"rank by MMS, {title.lower()}, {scoring}",
-        )
+        points = [(row[2], point) for row in own if (point := pieces.point(*row[3:6])) is not None]
+        drawn = intervals(points, x=f"rank by MMS, {title.lower()}, {scoring}")
         said = "central 95 % of the ranks when instances are drawn again"
         n = pieces.counted((row[6] for row in own), "instances")
         figures.append(
@@ -179,110 +127,286 @@ def ranks(home: Home) -> Markup:
     return pieces.joined([pieces.grid(figures)], "No values yet.")
 
 
-def abilities(home: Home) -> Markup:
-    """Return the four abilities within each model."""
-    found = rows(
-        home,
-        f"select source, model, {', '.join(ABILITIES)} from medley_profiles order by source, scoring, model",
-    )
-    figures = []
-    for title, own in pieces.by_world(found):
-        body = [(row[1], [None if cell is None else POINTS * cell for cell in row[2:]]) for row in own]
-        columns = [name.replace("_", "-") for name in ABILITIES]
-        drawn = maps.heat_map(body, columns=columns, name=f"Abilities within each of: {title.lower()}")
-        said = "each ability minus the mean of the judged dimensions of the same model, in points"
-        n = "n = 130 instances" if title == WORLDS["published"] else pieces.counted(_sizes(home), "instances")
-        figures.append(pieces.figure(drawn, f"{title}: strengths within each model.", n=n, method=said))
-    return pieces.joined(
-        [pieces.grid(figures)], "Abilities rest on judges alone; nothing has been judged yet."
-    )
-
-
 def judges(home: Home) -> Markup:
-    """Return how far the judges agree, and what forms of fixed answers do to the grades of each."""
+    """Return how far the judges agree."""
     found = rows(
         home,
-        "select source, measure, coalesce(a || ' and ' || b, a, 'all'), estimate, low, high, n, status "
+        "select source, measure, coalesce(a || ' and ' || b, 'all'), estimate, low, high, n, status "
         "from judge_agreement where benchmark = 'medley' and dimension = 'all' order by source, measure desc, a, b",
     )
     if not found:
         return pieces.paragraph(
             "Nothing has been judged yet: MMS rests on rules alone, and the board says what that leaves out."
         )
-    tables = []
-    for title, own in pieces.by_world(found):
-        for biased, head, said in (
-            (False, ("measure", "judges", "agreement", "answers", "status"), _AGREED),
-            (True, ("form", "judge", "bias", "fixed answers", "verdict"), _BIASED),
-        ):
-            body = [
-                (pieces.said(row[1].removeprefix("bias_")), row[2], pieces.interval(*row[3:6]), *row[6:])
-                for row in own
-                if row[1].startswith("bias_") == biased
-            ]
-            if body:
-                tables.append(pieces.table(head, body, f"{title}: {said}"))
-    return pieces.joined(tables)
+    said = "mean over the ten dimensions; 0 as by chance, 1 full"
+    heads = ("measure", "judges", "agreement", "answers", "status")
+    return pieces.joined(
+        pieces.table(
+            heads,
+            [(pieces.said(r[1]), r[2], pieces.interval(*r[3:6]), *r[6:]) for r in own],
+            f"{title}: {said}",
+        )
+        for title, own in pieces.by_world(found)
+    )
 
 
 def headline_claims(home: Home) -> Markup:
     """Return what follows of the claims of the paper, and how the study's own models grow with size."""
-    slopes = rows(
-        home,
-        "select source, scoring, measure, value, low, high, n, status from comparisons where benchmark = 'medley' "
-        "and family = 'size_slope' order by source = 'published', source, scoring, measure",
-    )
-    made = [each for each in [printed.ledger(home, "medley")] if each]
-    if slopes:
-        body = [
-            (WORLDS[row[0]], row[1] or "", pieces.said(row[2]), pieces.interval(*row[3:6]), *row[6:])
-            for row in slopes
-        ]
-        columns = ("models", "scored as", "score", "per tenfold size", "n", "status")
-        made.append(
-            pieces.table(columns, body, "What a tenfold size adds within families, and its 95 % interval")
-        )
-    return pieces.joined(made, "No values yet.")
+    ledger = printed.ledger(home, "medley")
+    return pieces.joined([each for each in (ledger, _family(home, "size_slope")) if each], "No values yet.")
 
 
-PAPER: tuple[Exhibit, ...] = exhibits.PAPER
 SECTIONS = (
     Section("Who follows arguments, and who the crowd", cognitive_map),
-    Section("Tiers", tiers),
     Section("How sure the ranks are", ranks),
-    Section("Strengths within a model", abilities),
     Section("Agreement of judges", judges),
     Section("Headline claims", headline_claims),
 )
 
 
-def _changed(home: Home) -> list[int]:
-    """Return how many instances the pulls of each model of the study rest on."""
-    sql = "select n from estimates where benchmark = 'medley' and measure in ('pull_crowd', 'pull_arguments')"
-    return [n for (n,) in rows(home, sql)]
+# --- the paper --------------------------------------------------------------------------------------------------------
+def _columns(names: tuple[str, ...], prefix: str = "") -> list[Column]:
+    labels = {name: name.replace("_", "-") if len(name) > 3 else name.upper() for name in names}
+    return [Column(label, prefix + name, prefix + name, 100.0, 1) for name, label in labels.items()]
 
 
-def _sizes(home: Home) -> list[int]:
-    """Return how many instances the MMS of each model of the study rests on, with an untouched consensus."""
-    sql = "select n from estimates where benchmark = 'medley' and measure = 'mms' and starts_with(condition, 'normal')"
-    return [n for (n,) in rows(home, sql)]
+def _own(home: Home, columns: list[Column], where: str = _NORMAL) -> Worlds:
+    return exhibits.own(home, BENCHMARK, [column.measure for column in columns], where)
 
 
-def _point(*ends: Any) -> Point | None:
-    """Return a value of 0..1 with its ends, in points."""
-    return pieces.point(*ends, times=POINTS)
+def _n(groups: Any) -> str:
+    return pieces.counted((each.n for values in groups.values() for each in values.values()), "instances")
 
 
-def _scaled(*ends: Any) -> object:
-    point = _point(*ends)
-    return None if point is None else _stacked(point, 1)
+def figure_1(home: Home) -> Markup:
+    """Return evaluation and control by size within two families, and what a tenfold size adds in the study's own."""
+    table = {row["model"]: row for row in exhibits.printed(BENCHMARK, "table_1")}
+    made = []
+    for family, models in _SERIES.items():
+        points = [
+            (model, name, Point(float(place)), Point(float(table[model][name])))
+            for place, model in enumerate(models, start=1)
+            for name in ("evaluation", "control")
+        ]
+        drawn = maps.plane(points, x=f"{family}, by size", y="points", axes_at_zero=False)
+        said = f"evaluation and control by size, {' → '.join(models)}"
+        made.append(exhibits.figure_of(PRINTED, drawn, said, n=_PRINTED_N, method=_NO_INTERVAL))
+    return pieces.grid(made) + (_family(home, "size_slope") or pieces.paragraph(exhibits.NOBODY, "soft"))
 
 
-def _pull(value: float | None, low: float | None, high: float | None) -> object:
-    return None if value is None else _stacked(Point(value, low, high), 3)
-
-
-def _stacked(point: Point, digits: int) -> Stacked:
-    return Stacked(
-        f"{fixed(point.value, digits)}\n{pieces.ends(point.low, point.high, digits) or ''}".strip()
+def _family(home: Home, *families: str) -> Markup:
+    """Return the rows of families of comparisons, printed models last."""
+    named = ", ".join(map(repr, families))
+    found = rows(
+        home,
+        "select source, scoring, family, measure, model, a, b, value, low, high, statistic, p, n, "
+        f"coalesce(nullif(status, 'ok'), note) from comparisons where benchmark = 'medley' and family in ({named}) "
+        "order by source = 'published', source, scoring, family, measure, model, a, b",
     )
+    heads = ("models", "scored as", "measure", "of", "a", "b", "value", "statistic", "p", "n", "note")
+    body = [
+        (WORLDS[r[0]], r[1] or "", pieces.said(r[3]), *(each or "" for each in r[4:7]), pieces.interval(*r[7:10]),
+         pieces.shown(r[10]), pieces.p_value(r[11]), *r[12:])
+        for r in found
+    ]  # fmt: skip
+    return (
+        pieces.table(heads, body, ", ".join(each.replace("_", " ") for each in families))
+        if body
+        else Markup()
+    )
+
+
+def analysis(home: Home, families: tuple[str, ...]) -> Markup:
+    """Return the study's own results of an analysis of the text."""
+    return _family(home, *families) or pieces.paragraph(exhibits.NOBODY, "soft")
+
+
+def _by_model(home: Home, stem: str, columns: list[Column], where: str = _NORMAL) -> Markup:
+    """Return a printed table with a row per model, and the study's own."""
+    printed_rows, own = exhibits.printed(BENCHMARK, stem), _own(home, columns, where)
+    return exhibits.tables(BENCHMARK, own, printed_rows, columns, keys={"model": "model"})
+
+
+def figure_2(home: Home) -> Markup:
+    """Return how MMS changes under an inverted consensus and with weak analysts; of own models the two pulls."""
+    points = [
+        (
+            row["model"],
+            row["profile"],
+            Point(float(row["adversarial_delta"])),
+            Point(float(row["stripped_delta"])),
+        )
+        for row in exhibits.printed(BENCHMARK, "table_s7")
+    ]
+    drawn = maps.plane(points, x=_PRINTED_AXES[0], y=_PRINTED_AXES[1], axes_at_zero=True)
+    said, n = "changes of MMS, points", "n = 30 and 50 instances"
+    made = [exhibits.figure_of(PRINTED, drawn, said, n=n, method=_NO_INTERVAL)]
+    return pieces.grid(
+        [
+            *made,
+            *_planes(home, _PULLS, _AXES, "shifts of ratings toward each, units of the scale", at_zero=True),
+        ]
+    )
+
+
+def figure_3(home: Home) -> Markup:
+    """Return a judged dimension under an untouched consensus against the pull of an inverted one."""
+    said = "a judged dimension and the pull of an inverted statistic"
+    made = _planes(home, (_DIMENSION, _PULLS[0]), ("normative, informational", _AXES[0]), said, at_zero=False)
+    return (pieces.grid(made) or pieces.paragraph(exhibits.NOBODY, "soft")) + _family(home, "predictor")
+
+
+def _planes(
+    home: Home, measures: tuple[str, str], axes: tuple[str, str], said: str, *, at_zero: bool
+) -> list[Markup]:
+    """Return one measure against another for each world of the study, by model and way of scoring."""
+    made, where = [], f"measure <> '{_DIMENSION}' or {_NORMAL}"
+    for title, groups in exhibits.own(home, BENCHMARK, measures, where).items():
+        joined: dict[str, dict[str, exhibits.Own]] = {}
+        for (model, *_), values in groups.items():
+            joined.setdefault(model, {}).update(values)
+        whole = {key: values for key, values in joined.items() if set(measures) <= values.keys()}
+        points = [
+            (model, "", own[measures[0]].point(1.0), own[measures[1]].point(1.0))
+            for model, own in whole.items()
+        ]
+        if points:
+            drawn = maps.plane(points, x=axes[0], y=axes[1], axes_at_zero=at_zero)
+            made.append(exhibits.figure_of(title, drawn, said, n=_n(whole), method=_INTERVALS))
+    return made
+
+
+def figure_4(home: Home) -> Markup:
+    """Return the strengths within each model as a heat map."""
+    columns, names = _columns(ABILITIES, "ipsative_"), [name.replace("_", "-") for name in ABILITIES]
+    known = {row["model"]: row for row in exhibits.printed(BENCHMARK, "table_s10")}
+    body, derived = [], []
+    for row in exhibits.printed(BENCHMARK, "table_1")[:20]:  # as many as the paper's figure has
+        if row["model"] in known:
+            body.append((row["model"], [float(known[row["model"]][column.printed]) for column in columns]))
+        else:
+            body.append(
+                (row["model"], list(strengths({name: float(row[name]) for name in ABILITIES}).values()))
+            )
+            derived.append(row["model"])
+    said = "each ability minus the model's own mean, points"
+    method = f"{_NO_INTERVAL}; {', '.join(derived)}: from table 1, as those of table S10 follow from it"
+    drawn = maps.heat_map(body, columns=names, name=f"{PRINTED}: {said}")
+    made = [exhibits.figure_of(PRINTED, drawn, said, n=_PRINTED_N, method=method)]
+    for title, groups in _own(home, columns).items():
+        own = [
+            (
+                key[0],
+                [values[c.measure].point(100).value if c.measure in values else None for c in columns],
+            )
+            for key, values in groups.items()
+        ]
+        drawn = maps.heat_map(own, columns=names, name=f"{title}: {said}")
+        method = "means; intervals are in the table of S10"
+        made.append(exhibits.figure_of(title, drawn, said, n=_n(groups), method=method))
+    return pieces.grid(made)
+
+
+def _pairs(home: Home, stem: str, family: str, keys: dict[str, str], more: tuple[Column, ...] = ()) -> Markup:
+    columns = [Column("Spearman's ρ", "rho"), *more]
+    heads = tuple(keys.values())
+    body = [
+        (*(row[name] for name in keys), *(pieces.exact(row[column.printed]) for column in columns))
+        for row in exhibits.printed(BENCHMARK, stem)
+    ]
+    made = pieces.table((*heads, *(column.label for column in columns)), body, PRINTED)
+    return made + analysis(home, (family,))
+
+
+def table_s9(home: Home) -> Markup:
+    """Return how many claims of the consensus judges confirmed, by category and domain, printed and of the own set."""
+    columns = [
+        *(Column(name, name) for name in ("claims", "agree", "disagree")),
+        Column("agree, %", "agree_pct"),
+    ]
+    printed_rows = exhibits.printed(BENCHMARK, "table_s9")
+    made = exhibits.tables(BENCHMARK, {}, printed_rows, columns, keys={"category": "claims of"})
+    path = step_path(home, BENCHMARK, "verification")
+    if not path.exists():
+        return made
+    found = pl.read_parquet(path, glob=False)
+    if "draft_id" in found.columns:  # of a set that was generated: a row per judge
+        found = (
+            found.group_by("draft_id", "claim_id", maintain_order=True)
+            .agg(verdicts="verdict")
+            .rename({"draft_id": "item_id"})
+        )
+    asked = dict(rows(home, "select distinct item_id, domain from medley_responses"))
+    known = found.with_columns(
+        domain=pl.col("item_id").replace_strict(asked, default=None, return_dtype=pl.String),
+        agree=pl.col("verdicts").list.count_matches(AGREE) >= ENOUGH,
+    ).drop_nulls("domain")
+    parts = [
+        ("all", known),
+        *((str(key[0]), part) for key, part in known.group_by("domain", maintain_order=True)),
+    ]
+    body = [
+        (name, part.height, int(part["agree"].sum()), f"{100 * int(part['agree'].sum()) / part.height:.0f}")
+        for name, part in parts
+    ]
+    return made + pieces.table(
+        ("claims of", "claims", "agree", "agree, %"), body, "Set of this study: two of three judges agree"
+    )
+
+
+_S7 = [
+    Column("MMS", "baseline", "adversarial_delta_base", 100.0, 1),
+    Column("MMS, inverted consensus", "adversarial", "", 100.0, 1),
+    Column("change, inverted", "adversarial_delta", "adversarial_delta", 100.0, 1),
+    Column("crowd pull, % of the scale", "", "pull_crowd", 100.0, 1),
+    Column("change, weak analysts", "stripped_delta", "stripped_delta", 100.0, 1),
+    Column("label", "profile"),
+]
+_S10 = [
+    *_columns(ABILITIES, "ipsative_"),
+    Column("dominant", "dominant"),
+    Column("in % of instances", "dominant_pct", "dominant_share", 100.0, 1),
+]
+_S6 = (Column("largest shift of a rank", "max_rank_shift"), Column("change of the spread", "spread_change"))
+_PAIR, _REMOVED = {"a": "of", "b": "and"}, {"domain_removed": "domain left out"}
+_WORDS_ONLY = "words, no numbers: "
+
+
+def _text(place: str, title: str, *families: str) -> Exhibit:
+    why = "the printed numbers rest on single instances, which are not published: only own models are shown."
+    return Exhibit(
+        place, title, partial(analysis, families=families), why, data="comparisons", places=(place,)
+    )
+
+
+PAPER: tuple[Exhibit, ...] = (
+    Exhibit("Figure 1", "Evaluation and control by size", figure_1,
+            "sizes of GPT-4.1 and GPT-5.4 are not public: they are drawn in the paper's order, and left out of slopes."),
+    Exhibit("Figure 2", "Who follows arguments, and who the crowd", figure_2),
+    Exhibit("Figure 3", "A judged dimension and what an inverted consensus does", figure_3,
+            "grades of single models are not published, only ρ = -0.82 over 11 of them: nothing printed can be drawn."),
+    Exhibit("Figure 4", "Strengths within each model", figure_4),
+    Exhibit("Table 1", "Scores, tiers and abilities",
+            partial(_by_model, stem="table_1", columns=_columns(("mms", "mas", "t1", "t2", "t3", *ABILITIES)))),
+    Exhibit("Table S1", "Six benchmarks by five criteria", None, f"{_WORDS_ONLY}the authors on other benchmarks."),
+    Exhibit("Table S2", "Domains and what each asks for", None, f"{_WORDS_ONLY}instances by domain are in the items."),
+    Exhibit("Table S3", "Confounds and their controls", None, f"{_WORDS_ONLY}the page of this benchmark says which hold."),
+    Exhibit("Table S4", "Measures and weights", None,
+            "the paper lists 18 of 24 measures; all, with the package's weights, are in aggregate.WEIGHTS."),
+    Exhibit("Table S5", "Rankings of two domains", partial(_pairs, stem="table_s5", family="cross_domain", keys=_PAIR)),
+    Exhibit("Table S6", "The ranking without a domain",
+            partial(_pairs, stem="table_s6", family="leave_one_domain_out", keys=_REMOVED, more=_S6)),
+    Exhibit("Table S7", "An inverted consensus, and weak analysts",
+            partial(_by_model, stem="table_s7", columns=_S7, where="true"),
+            "a study keeps the label of its own models in the section on the cognitive map."),
+    Exhibit("Table S8", "Rankings by two ways to average",
+            partial(_pairs, stem="table_s8", family="aggregation", keys=_PAIR)),
+    Exhibit("Table S9", "Claims of the consensus that judges confirmed", table_s9),
+    Exhibit("Table S10", "Strengths within each model", partial(_by_model, stem="table_s10", columns=_S10)),
+    Exhibit("Table S11", "Ipsative profiles", None, "the paper refers to it; its profiles are Table S10."),
+    _text("Section 2.5", "MMS and MAS rank otherwise", "rank_divergence"),
+    _text("Section 2.6", "What the structured questions add to private revision", "nudge"),
+    _text("Section 3.4", "T2 after capability is taken out, by analysts of the own family", "analyst_overlap"),
+    _text("Section 3.6", "Whether models that change nothing meet a ceiling of T1", "zero_change"),
+    _text("Appendix K", "Dimensions within abilities, three other maps", "ability_rho", "ability_map", "pca"),
+)  # fmt: skip

@@ -1,12 +1,11 @@
 """Simulated respondents for MEDLEY-BENCH: observers of known character who answer in text.
 
 An observer starts from an opinion of its own on each claim, one of the five labels. In part it is the case's (variance
-`COMMON`), in part the observer's own for that case (`OWN`), the rest is new in each run. What happens to it then is the
-character:
+`COMMON`), in part the observer's own for that case (`OWN`), the rest is new in each run. Then its character decides:
 
 =================  =================================================================================================
-argument-follower  takes the side of the best argument on a claim if that is a strong one (`evidence`), and says whose
-                   and which; how many hold a position does not matter to it
+argument-follower  takes the side of the best argument on a claim if that is a strong one, and says whose and which; how
+                   many hold a position does not matter to it
 crowd-follower     takes the side of the consensus, or of most analysts where the consensus is divided, and says so
 stubborn           keeps every rating
 hedger             is moderately sure of everything, in every step
@@ -14,7 +13,8 @@ random             rates at random in every step
 silent             says nothing that can be read
 =================  =================================================================================================
 
-Looking over its own answer, an observer who can be moved takes some ratings back by one label.
+Reviewing its own answer, an observer who can be moved takes some ratings back by one label. An argument is as strong as
+what it takes from the case: one point for each number of the case it names, half a point for each longer word of it.
 """
 
 from __future__ import annotations
@@ -22,45 +22,136 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Any
 
 from metacog_pipeline.benchmark.seeded_sample import uniforms
-from metacog_pipeline.benchmarks.medley.asking import DIFFICULTIES
-from metacog_pipeline.benchmarks.medley.evidence import Social, social
-from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Instance
-from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP, claim_confidence
-from metacog_pipeline.benchmarks.medley.presentation import OPPOSES, SUPPORTS, UNCERTAIN
-from metacog_pipeline.benchmarks.medley.prompts import (
-    B_SOCIAL,
-    STEP_A,
-    STEP_OF,
-    Wording,
-    load_wording,
-    states_claims,
+from metacog_pipeline.benchmarks.medley.construction.consensus import SCALE
+from metacog_pipeline.benchmarks.medley.items import B_SOCIAL, CLAIM_IDS, DIFFICULTIES, STEP_A, Instance
+from metacog_pipeline.benchmarks.medley.presentation import OPPOSES, SUPPORTS, UNCERTAIN, position
+from metacog_pipeline.benchmarks.medley.prompts import STEP_OF, Wording, load_wording
+from metacog_pipeline.benchmarks.medley.read import (
+    REFERENCE_MAP,
+    claim_confidence,
+    claim_items,
+    parse_reply,
+    strict_json,
 )
-from metacog_pipeline.benchmarks.medley.read import parse_reply
-from metacog_pipeline.benchmarks.medley.untidy_replies import FORMS, REFUSALS, SILENCES, untidily
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject
 from metacog_pipeline.transcripts.parquet import without_surrogates
 
 COMMON, OWN = 0.35, 0.35
-SECOND_THOUGHTS = 0.15  # share of the ratings taken back when looking over them
-LABELS = ("very_low", "low", "moderate", "high", "very_high")
+SECOND_THOUGHTS = 0.15  # share of the ratings taken back when reviewing them
+STRONG = 4.0  # points; about half the claims of the published set have an argument as good as this
+READ_CHARACTERS = 5_000  # of one argument
+FORMS = ("fenced", "thinking", "prose around", "cut off", "no object")
+REFUSALS = (
+    "I'm sorry, but I can't assess this case.",
+    "I am not able to help with that request.",
+    "Sorry, this needs an expert who can be held responsible for it.",
+)
+SILENCES = ("", "   \n", "I would rather not commit myself.", "Let us move on to the next case.")
 _CUTS = (0.1, 0.3, 0.5, 0.8)  # shares of first opinions below low, moderate, high, very high
 _MODERATE = 2
 _SIDE_OF = (OPPOSES, OPPOSES, UNCERTAIN, SUPPORTS, SUPPORTS)
 _LEVEL_FOR = {SUPPORTS: 3, OPPOSES: 1, UNCERTAIN: _MODERATE}
-_VALUES = tuple(getattr(REFERENCE_MAP, label) for label in LABELS)
+_VALUES = tuple(getattr(REFERENCE_MAP, label) for label in SCALE)
 _WEIGHTS = math.sqrt(COMMON), math.sqrt(OWN), math.sqrt(1 - COMMON - OWN)
 _NORMAL = NormalDist()
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_NUMBER = re.compile(r"[0-9][0-9a-z.,/%]*")
+_WORD = re.compile(r"[a-z]{7,}")
 _EXCERPT_WORDS = 18
+_OF_CONSENSUS = {"majority supports": SUPPORTS, "majority opposes": OPPOSES}
 
 
+def untidily(reply: str, form: str) -> str:
+    """Return a reply in one of the `FORMS` that leave the asked one: most can still be read, some cannot."""
+    match form:
+        case "fenced":
+            return f"```json\n{reply}\n```"
+        case "thinking":
+            return f"<think>Let me weigh this {{step by step}}.</think>\n{reply}"
+        case "prose around":
+            return f"Here is my assessment.\n\n{reply}\n\nTell me if you need more."
+        case "cut off":
+            return reply[: len(reply) * 9 // 10]
+        case _:
+            return "Overall I lean towards the first explanation, with moderate confidence in the rest."
+
+
+# --- what B-social shows ----------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """What one analyst says of one claim; ``strength`` in points."""
+
+    analyst: str
+    position: str
+    reasoning: str
+    strength: float
+
+    @property
+    def rank(self) -> tuple[float, str, str]:
+        """Its place among others; names do not count."""
+        return self.strength, self.reasoning, self.position
+
+
+@dataclass(frozen=True, slots=True)
+class Social:
+    """What B-social shows: the arguments on each claim, and the direction of the consensus where it has one."""
+
+    arguments: Mapping[str, Sequence[Argument]]
+    directions: Mapping[str, str]
+
+    def majority(self, claim: str) -> str | None:
+        """Return the side of the crowd: the consensus, or else that of most analysts; None where it is split."""
+        if claim in self.directions:
+            return self.directions[claim]
+        counts = Counter(one.position for one in self.arguments.get(claim, ()))
+        if counts[SUPPORTS] == counts[OPPOSES]:
+            return None
+        return SUPPORTS if counts[SUPPORTS] > counts[OPPOSES] else OPPOSES
+
+
+def social(analysts: str, consensus: str, vignette: str) -> Social:
+    """Return what B-social shows, from its JSON texts; what cannot be read is passed over."""
+    facts, found = _facts(vignette), {claim: list[Argument]() for claim in CLAIM_IDS}
+    listed, summary = strict_json(analysts), strict_json(consensus)
+    for shown in listed if isinstance(listed, list) else ():
+        told = shown if isinstance(shown, dict) else {}
+        who = str(told.get("analyst", told.get("model_id", "")))
+        for item in claim_items(told.get("response", told)):
+            if isinstance(item, dict) and item.get("claim_id") in found:
+                found[item["claim_id"]].append(_argument(who, item, facts))
+    claims = summary.get("claim_summary") if isinstance(summary, dict) else None
+    directions: dict[str, str] = {}
+    for claim, told in claims.items() if isinstance(claims, dict) else ():
+        side = _OF_CONSENSUS.get(str(told.get("direction"))) if isinstance(told, dict) else None
+        directions |= {claim: side} if side else {}
+    return Social(found, directions)
+
+
+def _argument(analyst: str, item: Mapping[str, Any], facts: tuple[set[str], set[str]]) -> Argument:
+    given = item.get("reasoning")
+    reasoning = given[:READ_CHARACTERS] if isinstance(given, str) else ""
+    numbers, words = _facts(reasoning)
+    held = item.get("position", position(item.get("confidence", "")))
+    side = held if held in (SUPPORTS, OPPOSES) else UNCERTAIN
+    return Argument(analyst, side, reasoning, len(numbers & facts[0]) + len(words & facts[1]) / 2)
+
+
+def _facts(text: str) -> tuple[set[str], set[str]]:
+    """Return the numbers of a text, and its words of seven letters or more; in lower case."""
+    lowered = text[:READ_CHARACTERS].lower()
+    return {number.rstrip(".,/") for number in _NUMBER.findall(lowered)}, set(_WORD.findall(lowered))
+
+
+# --- the respondent ---------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class _Question:
     """One step of one instance, and what the message was filled in with."""
@@ -72,7 +163,7 @@ class _Question:
 
 @dataclass(frozen=True, slots=True)
 class _Rating:
-    """A place among `LABELS`, and the reasons given for it."""
+    """A place in `SCALE`, and the reasons given for it."""
 
     level: int
     reasoning: str
@@ -123,7 +214,7 @@ class SimulatedRespondent:
             for given in (False, True) if name in self._wording.texts else ():
                 material = self._wording.read(name, given, text)
                 item = None if material is None else self._items.get(material.get("vignette", ""))
-                if material is not None and item is not None and states_claims(item) == given:
+                if material is not None and item is not None and item.states_claims == given:
                     return _Question(item, step, material)
         return None
 
@@ -136,13 +227,14 @@ class SimulatedRespondent:
         spoken = " ".join(rating.reasoning for rating in ratings[:2])
         reply: dict[str, object] = {"assessment": f"On the whole: {spoken}"}
         if alone:
+            reply["overall_confidence"] = SCALE[sum(rating.level for rating in ratings) // len(ratings)]
             reply["difficulty_prediction"] = DIFFICULTIES[int(luck[5] * 3)]
         items = []
         for claim, rating in zip(CLAIM_IDS, ratings, strict=True):
             entry = {"claim_id": claim}
             if alone:
                 entry["claim_text"] = _claim_text(asked.item, claim)
-            items.append({**entry, "confidence": LABELS[rating.level], "reasoning": rating.reasoning})
+            items.append({**entry, "confidence": SCALE[rating.level], "reasoning": rating.reasoning})
         reply["claim_level_assessments"] = items
         if alone:
             reply["key_uncertainties"] = [f"Whether it matters that {_excerpt(asked.item, 2)}"]
@@ -160,7 +252,7 @@ class SimulatedRespondent:
         before = _earlier(asked.material.get("step_a", ""), opening)
         if character == "stubborn":
             return [
-                _Rating(level, f"{claim} stays at {LABELS[level]}, as I rated it before.")
+                _Rating(level, f"{claim} stays at {SCALE[level]}, as I rated it before.")
                 for claim, level in zip(CLAIM_IDS, before, strict=True)
             ]
         if asked.step == B_SOCIAL:
@@ -184,20 +276,21 @@ class SimulatedRespondent:
 
 def _after_arguments(claim: str, level: int, shown: Social, item: Instance) -> _Rating:
     """Return the rating of an observer who goes by the best argument and by nothing else."""
-    best, own = shown.best(claim), _SIDE_OF[level]
-    if best is not None and best.strong and best.position != own:
+    arguments, own = shown.arguments.get(claim, ()), _SIDE_OF[level]
+    best = max(reversed(arguments), key=lambda one: one.rank, default=None)
+    if best is not None and best.strength >= STRONG and best.position != own:
         to = _LEVEL_FOR[best.position]
         return _Rating(
             to,
-            f"I rated {claim} {LABELS[level]} and now {LABELS[to]}: what convinced me is the argument of {best.analyst}, "
+            f"I rated {claim} {SCALE[level]} and now {SCALE[to]}: what convinced me is the argument of {best.analyst}, "
             f'"{_words(best.reasoning)}", which I had not considered.',
         )
-    other = shown.against(claim, own)
+    other = max((one for one in arguments if one.position != own), key=lambda one: one.rank, default=None)
     if other is None:
-        return _Rating(level, f"I keep {claim} at {LABELS[level]}: nobody argues against it.")
+        return _Rating(level, f"I keep {claim} at {SCALE[level]}: nobody argues against it.")
     return _Rating(
         level,
-        f'I keep {claim} at {LABELS[level]} although {other.analyst} argues "{_words(other.reasoning)}": a fair point, '
+        f'I keep {claim} at {SCALE[level]} although {other.analyst} argues "{_words(other.reasoning)}": a fair point, '
         f"but it does not explain that {_excerpt(item, CLAIM_IDS.index(claim))}",
     )
 
@@ -206,7 +299,7 @@ def _after_crowd(claim: str, level: int, shown: Social, item: Instance) -> _Rati
     """Return the rating of an observer who goes where most are."""
     majority = shown.majority(claim)
     if majority is None:
-        return _Rating(level, f"The analysts are divided on {claim}, so I leave it at {LABELS[level]}.")
+        return _Rating(level, f"The analysts are divided on {claim}, so I leave it at {SCALE[level]}.")
     verb = "support" if majority == SUPPORTS else "oppose"
     if _SIDE_OF[level] == majority:
         return _Rating(level, f"Most analysts {verb} {claim}, as I do.")

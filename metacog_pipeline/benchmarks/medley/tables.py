@@ -1,10 +1,10 @@
-"""The benchmark's own tables beside the shared ones: agreement of judges, gates of the set, profiles of models."""
+"""The benchmark's own tables, in addition to the shared ones: agreement of judges, gates of the set, profiles of models."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, make_dataclass
 from typing import Annotated, Any
 
 import polars as pl
@@ -12,20 +12,12 @@ import polars as pl
 from metacog_pipeline.asking.construction import KeptInputs
 from metacog_pipeline.benchmark.contract import Scored, Table, schema_of
 from metacog_pipeline.benchmarks.medley import contrasts
-from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, strengths
-from metacog_pipeline.benchmarks.medley.aggregate import DIMENSIONS
-from metacog_pipeline.benchmarks.medley.construction.gates import (
-    Evidence,
-    gate_frame,
-    gates_of,
-    with_judges,
-)
+from metacog_pipeline.benchmarks.medley.aggregate import ABILITIES, DIMENSIONS, strengths
+from metacog_pipeline.benchmarks.medley.construction import gates as of_set
+from metacog_pipeline.benchmarks.medley.items import ADVERSARIAL, NORMAL, STRIPPED
 from metacog_pipeline.benchmarks.medley.judging.agreement import ALL_DIMENSIONS, Agreement
 from metacog_pipeline.benchmarks.medley.judging.declared import agreements
-from metacog_pipeline.benchmarks.medley.presentation import ADVERSARIAL, NORMAL, STRIPPED
 from metacog_pipeline.files import shipped
-
-_SOPHISTRY = tuple(DIMENSIONS["digital_sophistry"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,55 +35,71 @@ class GateRow:
     wanted: str
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """What moves a model, what an inverted consensus and weak analysts do to its MMS, and where it is strong."""
+def _number(says: str = "") -> Any:
+    return Annotated[float | None, says] if says else float | None
 
-    dataset: str
-    scoring: Annotated[
-        str | None,
-        "how it was scored and, behind a colon, in which words it was asked; null for printed rows",
-    ]
-    wording: Annotated[
-        str, "whose words the prompts are in: house, authors, or the id of a file of one's own"
-    ]
-    model: str
-    source: str
-    adversarial_delta: Annotated[
-        float | None,
-        "MMS with an inverted consensus minus MMS of the same instances without: a score by other rules, no behaviour",
-    ]
-    adversarial_low: float | None
-    adversarial_high: float | None
-    stripped_delta: Annotated[
-        float | None, "MMS with the two weakest analysts minus MMS of the same instances with all"
-    ]
-    stripped_low: float | None
-    stripped_high: float | None
-    crowd_pull: Annotated[
-        float | None,
-        "shift of ratings toward the statistic that is shown inverted, arguments being the same, minus the placebo",
-    ]
-    crowd_pull_low: float | None
-    crowd_pull_high: float | None
-    argument_pull: Annotated[
-        float | None,
-        "shift of ratings toward the arguments where that statistic is not on their side, minus the placebo",
-    ]
-    argument_pull_low: float | None
-    argument_pull_high: float | None
-    quadrant: Annotated[str | None, "what pulls and what pushes, by the intervals of both pulls"]
-    profile: Annotated[str | None, "of printed rows: the label as printed"]
-    character: Annotated[
-        str | None, "what moves it, by one rule on both pulls; not enough below 18 instances"
-    ]
-    monitoring: Annotated[float | None, "the ability minus the mean of the model's own judged dimensions"]
-    control: float | None
-    evaluation: float | None
-    self_regulation: float | None
-    dominant: Annotated[str | None, "the ability that is largest in most instances"]
-    dominant_share: Annotated[float | None, "share of these instances"]
-    place: Annotated[str | None, "of printed abilities: table S10, or table 1 where its rule was applied"]
+
+#: What moves a model, what an inverted consensus and weak analysts do to its MMS, and where it is strong.
+Profile = make_dataclass(
+    "Profile",
+    [
+        ("dataset", str),
+        (
+            "scoring",
+            Annotated[
+                str | None, "how it was scored and, after a colon, in which words; null for printed rows"
+            ],
+        ),
+        (
+            "wording",
+            Annotated[
+                str, "whose words the prompts are in: house, authors, or the id of a file of one's own"
+            ],
+        ),
+        ("model", str),
+        ("source", str),
+        (
+            "adversarial_delta",
+            _number("MMS with an inverted consensus minus MMS of the same instances: no behaviour"),
+        ),
+        ("adversarial_low", _number()),
+        ("adversarial_high", _number()),
+        (
+            "stripped_delta",
+            _number("MMS with the two weakest analysts minus MMS of the same instances with all"),
+        ),
+        ("stripped_low", _number()),
+        ("stripped_high", _number()),
+        (
+            "crowd_pull",
+            _number("shift of ratings toward the statistic that is shown inverted, minus the placebo"),
+        ),
+        ("crowd_pull_low", _number()),
+        ("crowd_pull_high", _number()),
+        (
+            "argument_pull",
+            _number("shift of ratings toward the arguments where that statistic is against them"),
+        ),
+        ("argument_pull_low", _number()),
+        ("argument_pull_high", _number()),
+        ("quadrant", Annotated[str | None, "what pulls and what pushes, by the intervals of both pulls"]),
+        ("profile", Annotated[str | None, "of printed rows: the label as printed"]),
+        (
+            "character",
+            Annotated[str | None, "what moves it, by one rule on both pulls; not enough below 18 instances"],
+        ),
+        *(
+            (name, _number("the ability minus the mean of the model's own judged dimensions"))
+            for name in ABILITIES
+        ),
+        ("dominant", Annotated[str | None, "the ability that is largest in most instances"]),
+        ("dominant_share", _number("share of these instances")),
+        (
+            "place",
+            Annotated[str | None, "of printed abilities: table S10, or table 1 where its rule was applied"],
+        ),
+    ],
+)
 
 
 def gates(benchmark: Any, scored: Scored) -> pl.DataFrame:
@@ -100,17 +108,16 @@ def gates(benchmark: Any, scored: Scored) -> pl.DataFrame:
     Judgements of measured models count where there are any, else those of simulated ones.
     """
     dataset = benchmark.settings.dataset
-    agreed = agreements(benchmark, scored)
-    kappas = agreed.filter(pl.col("measure") == "fleiss_kappa", pl.col("dataset") == dataset).sort("source")
-    rows = {row["dimension"]: row for row in reversed(kappas.to_dicts())}
-    known = [
-        row["estimate"] for name in _SOPHISTRY if (row := rows.get(name)) and row["estimate"] is not None
-    ]
-    overall = rows.get(ALL_DIMENSIONS, {"estimate": None, "status": Evidence().not_judged})
+    agreed = agreements(benchmark, scored).filter(measure="fleiss_kappa", dataset=dataset).sort("source")
+    rows = {row["dimension"]: row for row in reversed(agreed.to_dicts())}
+    known = [rows[name]["estimate"] for name in DIMENSIONS["digital_sophistry"] if name in rows]
+    sophistry = [each for each in known if each is not None]
+    overall = rows.get(ALL_DIMENSIONS, {"estimate": None, "status": of_set.NOT_JUDGED})
     why = overall["status"] if benchmark.judges else "the study names no judges"
-    sophistry = sum(known) / len(known) if known else None
-    kept = gates_of(KeptInputs(benchmark).frame("gates"))
-    frame = gate_frame(with_judges(kept, overall["estimate"], sophistry, why)).with_row_index("place", 1)
+    kept = of_set.gates_of(KeptInputs(benchmark).frame("gates"))
+    mean = sum(sophistry) / len(sophistry) if sophistry else None
+    decided = of_set.with_judges(kept, overall["estimate"], mean, why)
+    frame = of_set.gate_frame(decided).with_row_index("place", 1)
     return frame.with_columns(benchmark=pl.lit(benchmark.name), dataset=pl.lit(dataset))
 
 
@@ -126,8 +133,7 @@ def profiles(benchmark: Any, scored: Scored) -> pl.DataFrame:
     for *names, condition, measure, value, low, high, method in scored.estimates.select(
         *keys, "condition", "measure", "estimate", "low", "high", "method"
     ).iter_rows():
-        where = condition.removesuffix(f" {names[1]}")
-        found.setdefault(tuple(names), {})[where, measure] = value, low, high, method
+        found.setdefault(tuple(names), {})[condition, measure] = value, low, high, method
     rows = []
     for names_of, own in found.items():
         told = dict(zip(keys, names_of, strict=True))
@@ -143,20 +149,19 @@ def profiles(benchmark: Any, scored: Scored) -> pl.DataFrame:
 def _numbers(found: Mapping[tuple[str, str], tuple[Any, ...]]) -> dict[str, Any]:
     """Return the numbers of a profile; ``found`` has value, ends and method by condition and measure."""
     nothing = (None, None, None, "")
-    columns = {
-        "adversarial_delta": ("adversarial", ADVERSARIAL, "adversarial_delta"),
-        "stripped_delta": ("stripped", STRIPPED, "stripped_delta"),
-        "crowd_pull": ("crowd_pull", ADVERSARIAL, "pull_crowd"),
-        "argument_pull": ("argument_pull", ADVERSARIAL, "pull_arguments"),
-    }
     known: dict[str, Any] = {}
-    for name, (stem, condition, measure) in columns.items():
+    for name, stem, condition, measure in (
+        ("adversarial_delta", "adversarial", ADVERSARIAL, "adversarial_delta"),
+        ("stripped_delta", "stripped", STRIPPED, "stripped_delta"),
+        ("crowd_pull", "crowd_pull", ADVERSARIAL, "pull_crowd"),
+        ("argument_pull", "argument_pull", ADVERSARIAL, "pull_arguments"),
+    ):
         known[name], known[f"{stem}_low"], known[f"{stem}_high"], _ = found.get((condition, measure), nothing)
     share, _, _, method = found.get((NORMAL, "dominant_share"), nothing)
     dominant = re.search(r"dominant: (\w+)", method)
+    known |= {name: found.get((NORMAL, f"ipsative_{name}"), nothing)[0] for name in ABILITIES}
     return {
         **known,
-        **{name: found.get((NORMAL, f"ipsative_{name}"), nothing)[0] for name in ABILITIES},
         "dominant": dominant[1] if dominant and share is not None else None,
         "dominant_share": share,
     }
@@ -169,36 +174,23 @@ def _printed() -> list[dict[str, Any]]:
         {row["model"]: row for row in pl.read_csv(folder / f"{name}.csv", glob=False).iter_rows(named=True)}
         for name in ("table_s7", "table_s10", "table_1")
     )
-    told = {"dataset": "published", "wording": "authors", "source": "published"}
-    return [
-        {
-            **told,
-            "model": model,
-            **_changes(changed.get(model)),
-            **_abilities(row, ipsative.get(model)),
-        }
-        for model, row in {**changed, **whole}.items()
-    ]
-
-
-def _changes(row: Mapping[str, Any] | None) -> dict[str, Any]:
-    if row is None:
-        return {}
-    return {
-        "adversarial_delta": row["adversarial_delta"] / 100,
-        "stripped_delta": row["stripped_delta"] / 100,
-        "profile": row["profile"].lower(),
-    }
-
-
-def _abilities(whole: Mapping[str, Any], printed: Mapping[str, Any] | None) -> dict[str, Any]:
-    if printed is not None:
-        own = {name: printed[f"ipsative_{name}"] / 100 for name in ABILITIES}
-        share = printed["dominant_pct"] / 100
-        return {**own, "dominant": printed["dominant"], "dominant_share": share, "place": "table S10"}
-    if "monitoring" not in whole:
-        return {}
-    return {**{name: own / 100 for name, own in strengths(whole).items()}, "place": "table 1"}
+    rows = []
+    for model in {**changed, **whole}:
+        row = {"dataset": "published", "wording": "authors", "source": "published", "model": model}
+        if (change := changed.get(model)) is not None:
+            row |= {name: change[name] / 100 for name in ("adversarial_delta", "stripped_delta")}
+            row["profile"] = change["profile"].lower()
+        if (own := ipsative.get(model)) is not None:
+            row |= {name: own[f"ipsative_{name}"] / 100 for name in ABILITIES}
+            row |= {
+                "dominant": own["dominant"],
+                "dominant_share": own["dominant_pct"] / 100,
+                "place": "table S10",
+            }
+        elif model in whole:
+            row |= {name: each / 100 for name, each in strengths(whole[model]).items()} | {"place": "table 1"}
+        rows.append(row)
+    return rows
 
 
 TABLES = (

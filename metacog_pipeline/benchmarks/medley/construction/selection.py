@@ -1,20 +1,9 @@
 """Which analysts are shown: a greedy choice of eight from the pool, by what they add to the set.
 
-The worth of a set is 0.35·diversity + 0.25·coverage + 0.25·family + 0.15·quality:
-
-diversity
-    mean over claims of the entropy of the positions (support, oppose, uncertain), as a share of ln 3
-coverage
-    mean over claims of 1 where at least two support, two oppose and one is uncertain, ½ where one supports and one
-    opposes, else 0
-family
-    distinct families over the size asked for
-quality
-    0.5 without verdicts; else the mean over verified claims and analysts of how well the position fits the verdict
-
-All comparisons have a tolerance of 1e-9; of equals the first candidate wins. The published sets were made without
-verdicts, so their quality is 0.5 throughout, and from a pool that is not published, so they can be scored again but not
-made again.
+The worth of a set is 0.35·diversity (entropy of positions, as a share of ln 3) + 0.25·coverage (1 where two support, two
+oppose and one is uncertain, ½ where one supports and one opposes) + 0.25·family (distinct families over the size) +
+0.15·quality (how positions fit verdicts; 0.5 without). The published sets were chosen without verdicts, from a pool that is
+not published: they can be scored again, not chosen again.
 """
 
 from __future__ import annotations
@@ -28,32 +17,31 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from metacog_pipeline.benchmarks.medley.construction.ratings import (
+from metacog_pipeline.benchmarks.medley.construction.consensus import (
+    CORRECT,
     NOT_RATED,
     POSITIONS,
-    Counts,
-    Ranks,
+    UNCLEAR,
+    WRONG,
     position_counts,
     positions,
     ranks,
 )
-from metacog_pipeline.benchmarks.medley.construction.verification import CORRECT, UNDECIDED, WRONG
 
 PANEL = 8
 PER_FAMILY = 2
 FEWEST_RATED = 3
-TIE = 1e-9
+TIE = 1e-9  # values this near are equal, and the first candidate wins: rounding must not choose
 WEIGHTS = {"diversity": 0.35, "coverage": 0.25, "family": 0.25, "quality": 0.15}
 UNVERIFIED = 0.5
-_FITS = {CORRECT: (1.0, 0.0, 0.5), WRONG: (0.0, 1.0, 0.5), UNDECIDED: (0.4, 0.4, 0.6)}  # by POSITIONS
+_FITS = {CORRECT: (1.0, 0.0, 0.5), WRONG: (0.0, 1.0, 0.5), UNCLEAR: (0.4, 0.4, 0.6)}  # by POSITIONS
 _SUPPORT, _OPPOSE, _NOBODY = 0, 1, 9  # places in POSITIONS, and of a position nobody takes
-_VERY_LOW = 0
 Choice = TypeVar("Choice")
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An analyst of the pool. ``labels`` are {claim id: label}, None where its reply could not be read."""
+    """An analyst of the pool. ``labels`` are {claim: label}, None where its reply could not be read."""
 
     model_id: str
     family: str
@@ -84,11 +72,9 @@ class Selection:
 
 
 class Pool:
-    """Candidates in a fixed order, as arrays: which claims they rate, and how.
+    """Candidates in a fixed order. The claims are those of the first that rates any, unless ``claim_ids`` are given.
 
-    The claims are those of the first candidate that rates any, sorted as text, unless ``claim_ids`` are given.
-    ``valid`` candidates rate at least three claims, be it these or others. ``tolerance`` is how much larger a value must
-    be to count as larger.
+    ``valid`` candidates rate at least three claims. ``tolerance``: how much larger a value must be to count as larger.
     """
 
     def __init__(
@@ -102,7 +88,7 @@ class Pool:
         readable = next((each.labels for each in candidates if each.labels), {})
         self.claim_ids = tuple(sorted(readable) if claim_ids is None else claim_ids)
         self.tolerance = tolerance
-        self.ranks: Ranks = ranks([each.labels for each in candidates], self.claim_ids)
+        self.ranks = ranks([each.labels for each in candidates], self.claim_ids)
         self.positions = positions(self.ranks)
         self.verdicts = verdicts or {}
         rated = [len(each.labels or ()) for each in candidates]
@@ -115,24 +101,24 @@ class Pool:
         return self.candidates[place].family
 
     def scores(self, chosen: Sequence[int], size: int) -> Scores:
-        """Return the worth of a set of candidates, given by their places, for a panel of ``size``; nobody's is 0."""
+        """Return the worth of a set of candidates, given by their places, for a panel of ``size``; that of none is 0."""
         if not chosen or not self.claim_ids:
             return Scores()
         tally = position_counts(self.ranks[list(chosen)])
         supporting, opposing, uncertain = tally.T
         full = (supporting >= 2) & (opposing >= 2) & (uncertain >= 1)
         some = (supporting >= 1) & (opposing >= 1)
-        families = len({self.family(place) for place in chosen})
+        shares = tally / np.maximum(tally.sum(axis=1, keepdims=True), 1)
+        entropy = -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(axis=1) / np.log(len(POSITIONS))
         fits = self._fit[list(chosen)]
         known = ~np.isnan(fits)
         parts = {
-            "diversity": float(_entropy_share(tally).mean()),
+            "diversity": float(entropy.mean()),
             "coverage": float(np.where(full, 1.0, np.where(some, 0.5, 0.0)).mean()),
-            "family": min(families / size, 1.0) if size else 0.0,
+            "family": min(len({self.family(place) for place in chosen}) / size, 1.0) if size else 0.0,
             "quality": float(fits[known].mean()) if known.any() else UNVERIFIED,
         }
-        total = sum(WEIGHTS[name] * value for name, value in parts.items())
-        return Scores(total=total, **parts)
+        return Scores(total=sum(WEIGHTS[name] * value for name, value in parts.items()), **parts)
 
     def is_strong_wrong(self, place: int) -> bool:
         """Whether a candidate takes a position that is, or without a verdict may be, firmly wrong on some claim."""
@@ -153,7 +139,7 @@ class Pool:
         )
 
     def best_addition(self, chosen: Sequence[int], size: int) -> int:
-        """Return who adds most to a set; a third of a family only where nobody else is left."""
+        """Return who adds most to a set; a third of a family only where no other is left."""
         left = [place for place in self.valid if place not in chosen]
         families = Counter(self.family(place) for place in chosen)
         allowed = [place for place in left if families[self.family(place)] < PER_FAMILY]
@@ -169,16 +155,28 @@ class Pool:
                 best, most = choice, value
         return best
 
+    def seed_pair(self) -> tuple[int, int]:
+        """Return the first pair of valid candidates, of two families if there is one, that differs on most claims."""
+
+        def differing(pair: tuple[int, int]) -> float:
+            one, two = self.positions[list(pair)]
+            differ = (one != NOT_RATED) & (two != NOT_RATED) & (one != two)
+            return float(differ.sum() / len(one)) if len(one) else 0.0
+
+        pairs = list(combinations(self.valid, 2))
+        mixed = [pair for pair in pairs if self.family(pair[0]) != self.family(pair[1])]
+        return self.first_largest(mixed or pairs, differing)
+
     def _by_verdicts(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return (candidates, claims): how well each position fits the claim's verdict, NaN without either; and whether
         it is firmly wrong: against the verdict or, where there is none, very low."""
-        fits, wrong = np.full(self.ranks.shape, np.nan), self.ranks == _VERY_LOW
+        fits, wrong = np.full(self.ranks.shape, np.nan), self.ranks == 0
         for column, claim in enumerate(self.claim_ids):
             taken, verdict = self.positions[:, column], self.verdicts.get(claim)
             if verdict in _FITS:
-                fits[:, column] = np.where(
-                    taken == NOT_RATED, np.nan, np.array([*_FITS[verdict], np.nan])[taken]
-                )
+                fits[:, column] = np.array([*_FITS[verdict], np.nan])[
+                    taken
+                ]  # -1, not rated, is the last: NaN
             if claim in self.verdicts:
                 wrong[:, column] = taken == {CORRECT: _OPPOSE, WRONG: _SUPPORT}.get(verdict or "", _NOBODY)
         return fits, wrong
@@ -187,14 +185,13 @@ class Pool:
 def select(pool: Pool, size: int = PANEL) -> Selection:
     """Return the panel of ``size`` analysts.
 
-    A pair of different families that disagrees most; then whoever adds most, at most two per family as long as that
-    leaves somebody; then, where nobody in the set is firmly wrong on anything, the first who is takes the place of the
-    member that is missed least. A pool with no more valid candidates than ``size`` is taken whole, those that could not
-    be read last.
+    A pair of different families that disagrees most; then the analyst that adds most, at most two per family as long as
+    others are left; then, where nobody in the set is firmly wrong, the first who is takes the place of the member that is
+    missed least. A pool with no more valid candidates than ``size`` is taken whole, unreadable ones last.
     """
     if len(pool.valid) <= size:
         return pool.summary([*pool.valid, *pool.invalid][:size], size)
-    chosen = list(seed_pair(pool))[:size]
+    chosen = list(pool.seed_pair())[:size]
     while len(chosen) < size:
         chosen.append(pool.best_addition(chosen, size))
     wrong = [place for place in pool.valid if pool.is_strong_wrong(place)]
@@ -206,33 +203,13 @@ def select(pool: Pool, size: int = PANEL) -> Selection:
     return pool.summary(chosen, size)
 
 
-def seed_pair(pool: Pool) -> tuple[int, int]:
-    """Return the first pair of valid candidates, of different families if there is one, that differs on most claims."""
-    pairs = list(combinations(pool.valid, 2))
-    mixed = [pair for pair in pairs if pool.family(pair[0]) != pool.family(pair[1])]
-    return pool.first_largest(mixed or pairs, lambda pair: _differing(pool, *pair))
-
-
 def greedy_order(pool: Pool, chosen: Iterable[int], size: int = PANEL) -> tuple[str, ...]:
     """Return a set in the order in which the greedy steps would have built it from its own members alone."""
     own = [pool.candidates[place] for place in sorted(chosen)]
     inner = Pool(own, pool.verdicts, pool.claim_ids, pool.tolerance)
     if len(inner.valid) < 2:
         return tuple(each.model_id for each in own)
-    order = list(seed_pair(inner))
+    order = list(inner.seed_pair())
     while len(order) < len(inner.valid):
         order.append(inner.best_addition(order, size))
     return tuple(inner.candidates[place].model_id for place in [*order, *inner.invalid])
-
-
-def _differing(pool: Pool, first: int, second: int) -> float:
-    one, two = pool.positions[first], pool.positions[second]
-    both = (one != NOT_RATED) & (two != NOT_RATED)
-    return float((both & (one != two)).sum() / len(one)) if len(one) else 0.0
-
-
-def _entropy_share(tally: Counts) -> NDArray[np.float64]:
-    shares = tally / np.maximum(tally.sum(axis=1, keepdims=True), 1)
-    logs = np.log(np.where(shares > 0, shares, 1.0))
-    entropy: NDArray[np.float64] = -(shares * logs).sum(axis=1) / np.log(len(POSITIONS))
-    return entropy

@@ -13,11 +13,11 @@ from typing import Annotated
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from metacog_pipeline.benchmark.contract import schema_of
-from metacog_pipeline.benchmarks.medley.grades import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK
+from metacog_pipeline.benchmarks.medley.panel import Floats
+from metacog_pipeline.benchmarks.medley.read import JUDGE_DIMENSIONS
 from metacog_pipeline.stats.agreement_many import (
     TOO_FEW_RATERS,
     category_counts,
@@ -31,9 +31,6 @@ BIN_EDGES = (0.25, 0.5, 0.75)
 FEWEST_ANSWERS = 5
 TOO_FEW_ANSWERS = f"fewer than {FEWEST_ANSWERS} answers graded by two judges"
 ALL_DIMENSIONS = "all"
-# An interval over many answers is narrow, and needs to be known less exactly.
-FEWEST_RESAMPLES, MOST_RESAMPLES, DRAWS = 100, 1000, 1_000_000
-MEASURES = ("krippendorff_alpha", "fleiss_kappa", "cohen_kappa")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,24 +40,20 @@ class Agreement:
     benchmark: str
     dataset: str
     source: str
-    reading: Annotated[str, "strict (a grade outside the offered set is none) or reference (it counts as 1)"]
-    measure: Annotated[
-        str, "an agreement, or bias_ and a form of fixed answers: what it adds to a grade of 0 to 1"
-    ]
+    reading: Annotated[str, "strict: a grade outside the offered set is none"]
+    measure: str
     dimension: Annotated[str, "one of ten, or all: their mean"]
     a: str | None
     b: str | None
     estimate: float | None
     low: float | None
     high: float | None
-    n: Annotated[int, "answers that two judges graded; of a bias: fixed answers"]
+    n: Annotated[int, "answers that two judges graded"]
     method: str
     status: str
 
 
 AGREEMENT_SCHEMA = schema_of(Agreement)
-_ANSWER = ("model", "run", "condition", "item_id")
-Ratings = NDArray[np.float64]
 Found = list[tuple[str, str | None, str | None, Estimate]]
 
 
@@ -68,62 +61,44 @@ def agreement(judgements: pl.DataFrame, *, seed: int = 0, n_boot: int | None = N
     """Return the agreement of all judges and of every two, per dimension and over all, in `AGREEMENT_SCHEMA`.
 
     ``judgements`` are those of all models and runs; of simulated respondents, or by simulated judges, they are a group of
-    their own. ``n_boot`` is how often answers are resampled for the intervals; None: see `resamples`.
-
-    Values are at most 1 (full agreement; 0: as by chance); alpha weighs how far apart two grades are. ``n`` counts
-    answers graded by two judges or more, for ``cohen_kappa`` by judges ``a`` and ``b``. The dimension ``all`` is the plain
-    mean over the dimensions that have a value, without an interval. Below five answers there is no value.
+    their own. Below five answers there is no value. The dimension ``all`` is the plain mean over dimensions.
     """
-    tables = [
-        pl.DataFrame(rows, schema=AGREEMENT_SCHEMA, orient="row")
-        for (dataset, source, reading), group in _groups(judgements)
-        if (rows := _rows((BENCHMARK, dataset, source, reading), group, seed, n_boot))
-    ]
-    return pl.concat(tables) if tables else pl.DataFrame(schema=AGREEMENT_SCHEMA)
+    simulated = pl.col("source") == "simulated"
+    source = pl.when(simulated).then(pl.lit("simulated")).otherwise(pl.lit("measured"))
+    rows = []
+    for (dataset, world), group in sorted(
+        judgements.with_columns(source=source).partition_by("dataset", "source", as_dict=True).items(),
+        key=lambda part: tuple(map(str, part[0])),
+    ):
+        judges = group.sort("judge_place", "judge")["judge"].unique(maintain_order=True).to_list()
+        found = {}
+        for name in JUDGE_DIMENSIONS:
+            index = ["model", "run", "condition", "item_id"]
+            wide = group.pivot("judge", index=index, values=name, aggregate_function="first")
+            ratings = np.asarray(wide.select(judges).cast(pl.Float64).to_numpy().T, dtype=np.float64)
+            found[name] = _measured(ratings, judges, seed, n_boot)
+        found[ALL_DIMENSIONS] = _means(list(found.values()))
+        rows += [
+            (BENCHMARK, dataset, world, "strict", measure, name, a, b, e.value, e.low, e.high, e.n, e.method, e.status)
+            for name, own in found.items()
+            for measure, a, b, e in own
+        ]  # fmt: skip
+    return pl.DataFrame(rows, schema=AGREEMENT_SCHEMA, orient="row")
 
 
 def resamples(n: int) -> int:
-    """Return how many resamples the interval of an agreement over ``n`` answers takes."""
-    return max(FEWEST_RESAMPLES, min(MOST_RESAMPLES, DRAWS // max(n, 1)))
+    """Return how many resamples the interval of an agreement over ``n`` answers takes.
+
+    An interval over many answers is narrow, and needs to be known less exactly.
+    """
+    return max(100, min(1000, 1_000_000 // max(n, 1)))
 
 
-def _groups(judgements: pl.DataFrame) -> list[tuple[tuple[object, ...], pl.DataFrame]]:
-    simulated = (
-        pl.when(pl.col("source") == "simulated").then(pl.lit("simulated")).otherwise(pl.lit("measured"))
-    )
-    parts = judgements.with_columns(source=simulated).partition_by(
-        "dataset", "source", "reading", as_dict=True, maintain_order=True
-    )
-    return sorted(parts.items(), key=lambda part: tuple(map(str, part[0])))
-
-
-def _rows(
-    head: tuple[object, ...], group: pl.DataFrame, seed: int, n_boot: int | None
-) -> list[tuple[object, ...]]:
-    judges = group.sort("judge_place", "judge").get_column("judge").unique(maintain_order=True).to_list()
-    by_dimension = {
-        name: _measured(_ratings(group, judges, name), judges, seed, n_boot) for name in JUDGE_DIMENSIONS
-    }
-    by_dimension[ALL_DIMENSIONS] = _means(list(by_dimension.values()))
-    return [
-        (*head, measure, name, a, b, e.value, e.low, e.high, e.n, e.method, e.status)
-        for name, found in by_dimension.items()
-        for measure, a, b, e in found
-    ]
-
-
-def _ratings(group: pl.DataFrame, judges: Sequence[str], dimension: str) -> Ratings:
-    """Return the grades, shape ``(judges, answers)``, NaN where a judge gave none."""
-    wide = group.pivot("judge", index=list(_ANSWER), values=dimension, aggregate_function="first")
-    values = wide.select(judges).cast(pl.Float64).to_numpy().T
-    return np.asarray(values, dtype=np.float64)
-
-
-def _measured(ratings: Ratings, judges: Sequence[str], seed: int, n_boot: int | None) -> Found:
+def _measured(ratings: Floats, judges: Sequence[str], seed: int, n_boot: int | None) -> Found:
     n = int(((~np.isnan(ratings)).sum(axis=0) >= 2).sum())
     if len(judges) < 2 or n < FEWEST_ANSWERS:
         why = TOO_FEW_RATERS if len(judges) < 2 else TOO_FEW_ANSWERS
-        alpha, fleiss = (unavailable(n, measure, why) for measure in MEASURES[:2])
+        alpha, fleiss = (unavailable(n, measure, why) for measure in ("krippendorff_alpha", "fleiss_kappa"))
     else:
         count = n_boot or resamples(n)
         alpha = krippendorff_alpha(ratings, "interval", n_boot=count, seed=seed)
@@ -141,13 +116,14 @@ def _measured(ratings: Ratings, judges: Sequence[str], seed: int, n_boot: int | 
 def _means(dimensions: Sequence[Found]) -> Found:
     means: Found = []
     for same in zip(*dimensions, strict=True):
-        measure, a, b, _ = same[0]
+        measure, a, b, first = same[0]
         known = [e for _, _, _, e in same if e.value is not None]
         method = "mean over dimensions"
-        if not known:
-            means.append((measure, a, b, unavailable(same[0][3].n, method, same[0][3].status)))
-            continue
-        value = sum(e.value or 0.0 for e in known) / len(known)
-        status = OK if len(known) == len(same) else f"{len(known)} of {len(same)} dimensions"
-        means.append((measure, a, b, Estimate(value, None, None, max(e.n for e in known), method, status)))
+        if known:
+            value = sum(e.value or 0.0 for e in known) / len(known)
+            status = OK if len(known) == len(same) else f"{len(known)} of {len(same)} dimensions"
+            mean = Estimate(value, None, None, max(e.n for e in known), method, status)
+        else:
+            mean = unavailable(first.n, method, first.status)
+        means.append((measure, a, b, mean))
     return means

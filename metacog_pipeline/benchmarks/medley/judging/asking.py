@@ -1,31 +1,192 @@
-"""Who judges whom, and how one judgement is asked: one call, and up to two more where it says next to nothing.
+"""What is judged, in which words, and by which judges: one call, and up to two more where the judge says next to nothing.
 
-The three calls are steps of their own, so that each is paid for once and found again: a judge that gave hardly any grade
-other than 1, or none that can be read, is asked once more with a reminder of the form, and then a last time.
+The three calls are steps of their own, so that each is paid for once and found again. A grade outside 0, 1, 2, 3 is none.
 """
 
 from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, make_dataclass
+from typing import Annotated, Any
 
+import polars as pl
+
+from metacog_pipeline.asking.states import source_of
 from metacog_pipeline.asking.types import Ask, Task
-from metacog_pipeline.benchmarks.medley import items
-from metacog_pipeline.benchmarks.medley.grades import BEST_GRADE, CRITERIA, parse_judgement
-from metacog_pipeline.benchmarks.medley.judging.cases import Case
-from metacog_pipeline.benchmarks.medley.judging.prompts import JudgeWording, case_hash, messages
+from metacog_pipeline.benchmark.contract import Small, schema_of
+from metacog_pipeline.benchmarks.medley.items import B_SOCIAL, BENCHMARK, STEP_A, Instance
+from metacog_pipeline.benchmarks.medley.prompts import PLACE, fenced
+from metacog_pipeline.benchmarks.medley.read import (
+    BEST_GRADE,
+    CRITERIA,
+    DIMENSION_OF,
+    JUDGE_DIMENSIONS,
+    claim_items,
+    parse_judgement,
+)
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.files import canonical_json, read_toml, sha256_hex, shipped
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import JsonObject, Status
-from metacog_pipeline.transcripts.folder import judgements_of
+from metacog_pipeline.llm.types import JsonObject, Message, Status
+from metacog_pipeline.reading.calls import ended
+from metacog_pipeline.scoring.responses import Kept, call_of, in_order, total
 
-BENCHMARK = judgements_of(items.BENCHMARK)
 MODES = ("json_schema", "text")
 STEPS = ("judge", "judge_2", "judge_3")
 JUDGE_TOKENS = 2_000  # the least a reply may take: thirty grades are about 300
+VIGNETTE_CHARACTERS = 500
+ANSWER_CHARACTERS = 5_000
+LABEL_CHARACTERS = 80  # of a confidence, a claim id or an analyst's name; longer ones are none
+QUOTED = ("vignette", "first", "final")
 
 
+# --- what is judged ---------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One answer of the judged model, as a judge reads it: step A and B-social, condensed to 5,000 characters each.
+
+    ``unjudged`` says why there is nothing to judge. ``condition`` names the row and reaches no message.
+    """
+
+    item: Instance
+    condition: str
+    first: str
+    final: str
+    unjudged: str | None = None
+    source: str = "measured"
+
+
+def cases(instances: Sequence[Instance], responses: pl.DataFrame) -> list[Case]:
+    """Return one case per response of one model and run, in their order; rows of other instances are left out."""
+    by_id = {instance.item_id: instance for instance in instances}
+    found = []
+    for row in responses.iter_rows(named=True):
+        item = by_id.get(row["item_id"])
+        if item is None:
+            continue
+        why = next(
+            (f"{s} is {row[f'status_{s}']}" for s in (STEP_A, B_SOCIAL) if row[f"status_{s}"] != "ok"), None
+        )
+        texts = [
+            "" if why else condensed(json.loads(row[f"reply_{s}"] or "null")) for s in (STEP_A, B_SOCIAL)
+        ]
+        found.append(Case(item, row["condition"], texts[0], texts[1], why, row["source"]))
+    return found
+
+
+def longest(item: Instance, condition: str) -> Case:
+    """Return a case as long as an answer can make it, for planning."""
+    first, final = (f"{step} {condition} ".ljust(ANSWER_CHARACTERS, "x") for step in (STEP_A, B_SOCIAL))
+    return Case(item, condition, first, final)
+
+
+def condensed(reply: object) -> str:
+    """Return a parsed reply as a judge reads it: ``Overall: …``, then a line per claim with its reasoning and confidence.
+
+    Line breaks within a text become blanks, so that no text can pass for the next line.
+    """
+    if isinstance(reply, dict) and reply.get("_parse_error"):
+        return str(reply.get("_raw") or "").strip()[:ANSWER_CHARACTERS]
+    lines = []
+    if isinstance(reply, dict):
+        texts = (_flat(reply.get(key)) for key in ("assessment", "overall_assessment"))
+        lines += [f"Overall: {text}" for text in texts if text][:1]
+    for item in claim_items(reply):
+        if isinstance(item, dict) and (reasoning := _flat(item.get("reasoning"))):
+            claim, label = (_short(item.get(key)) for key in ("claim_id", "confidence"))
+            lines.append(f"{claim}: {reasoning} (conf: {label})")
+    return "\n".join(lines)[:ANSWER_CHARACTERS]
+
+
+def _flat(value: object) -> str:
+    return " ".join(value.strip()[: 2 * ANSWER_CHARACTERS].split()) if isinstance(value, str) else ""
+
+
+def _short(value: object) -> str:
+    """Return a name or label on one line, ``?`` where it is none."""
+    text = value if isinstance(value, str) else repr(value) if isinstance(value, int | float) else ""
+    return " ".join(text.split()) or "?" if len(text) <= LABEL_CHARACTERS else "?"
+
+
+# --- in which words ---------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class JudgeWording:
+    """Every text a judge is sent; ``criteria`` maps each of the thirty keys to what it asks."""
+
+    system: str
+    text: str
+    again: str
+    criteria: Mapping[str, str]
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """SHA-256 over all texts: equal digests mean equal words."""
+        return sha256_hex(canonical_json([self.system, self.text, self.again, self.criteria]))
+
+    def fill(self, case: Case, *, again: bool = False) -> str:
+        """Return the user message about ``case``; ``again`` after a reply with few grades."""
+        told = {
+            "vignette": case.item.vignette[:VIGNETTE_CHARACTERS],
+            "first": case.first,
+            "final": case.final,
+        }
+        filled = PLACE.sub(lambda place: fenced(place[1], told[place[1]]), self._text)
+        return f"{filled}\n\n{self.again}" if again else filled
+
+    def messages(self, case: Case, *, again: bool = False) -> tuple[Message, ...]:
+        """Return the messages that ask for a judgement of ``case``."""
+        user = Message("user", self.fill(case, again=again))
+        return (Message("system", self.system), user) if self.system else (user,)
+
+    def case_hash(self, case: Case) -> str:
+        """Return the SHA-256 of everything a judge is sent about ``case``."""
+        return sha256_hex(canonical_json([self.digest, self.fill(case)]))
+
+    def read(self, message: str) -> dict[str, str] | None:
+        """Return what a message quotes, by name; None where it is not a message of this wording.
+
+        A quotation ends at the first line with its own mark, which it cannot contain.
+        """
+        found = self._pattern.fullmatch(message)
+        return None if found is None else {name: found[name] for name in QUOTED}
+
+    @functools.cached_property
+    def _text(self) -> str:
+        rubric = "\n\n".join(
+            "\n".join(
+                [dimension.replace("_", " "), *(f"{letter}{n}  {self.criteria[f'{letter}{n}']}" for n in (1, 2, 3))]
+            )
+            for letter, dimension in DIMENSION_OF.items()
+        )  # fmt: skip
+        rows = [", ".join(f'"{letter}{n}": <0-3>' for n in (1, 2, 3)) for letter in DIMENSION_OF]
+        fixed = {"rubric": rubric, "form": "{" + ",\n ".join(rows) + "}"}
+        return PLACE.sub(lambda place: fixed.get(place[1], place[0]), self.text)
+
+    @functools.cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        words, *more = PLACE.split(self._text)
+        told = [re.escape(words)]
+        for name, words in zip(more[::2], more[1::2], strict=True):
+            begin = rf"=== BEGIN {name} (?P<mark_of_{name}>[0-9a-f]{{16}}) ===\n"
+            told.append(rf"{begin}(?P<{name}>.*?)\n=== END {name} (?P=mark_of_{name}) ===")
+            told.append(re.escape(words))
+        return re.compile("".join([*told, "(?:", re.escape(f"\n\n{self.again}"), ")?"]), re.DOTALL)
+
+
+@functools.cache
+def judge_wording() -> JudgeWording:
+    """Return the shipped words."""
+    data = read_toml(shipped("data", "medley", "judge.toml"))
+    criteria = {
+        f"{own['key']}{n}": text for own in data["dimensions"] for n, text in enumerate(own["criteria"], 1)
+    }
+    return JudgeWording(data["system"], data["text"], data["again"], criteria)
+
+
+# --- by whom ----------------------------------------------------------------------------------------------------------
 def modes(spec: ModelSpec) -> tuple[str, ...]:
     """Return the answer modes to try with a judge, best first."""
     if spec.answer_mode in MODES:
@@ -34,19 +195,15 @@ def modes(spec: ModelSpec) -> tuple[str, ...]:
 
 
 def eligible(judges: Sequence[ModelSpec], model: ModelSpec) -> tuple[ModelSpec, ...]:
-    """Return the judges that may judge ``model``: those of another family; StudyError where nobody can tell."""
+    """Return the judges that may judge ``model``: those of another family; StudyError where a family is missing."""
     for spec in (model, *judges):
         if not spec.family:
             raise StudyError(f'"{spec.name}": family is missing; no judge may grade its own family')
-    own = str(model.family).casefold()
-    return tuple(judge for judge in judges if str(judge.family).casefold() != own)
+    return tuple(judge for judge in judges if judge.family != model.family)
 
 
 @functools.cache
-def constraint(mode: str) -> JsonObject | None:
-    """Return what a judgement is held to: an object of thirty grades; nothing where it is asked for as text."""
-    if mode == "text":
-        return None
+def _grades_object() -> JsonObject:
     grade = {"type": "integer", "enum": list(range(BEST_GRADE + 1))}
     schema = {
         "type": "object",
@@ -57,27 +214,131 @@ def constraint(mode: str) -> JsonObject | None:
     return JsonObject("grades", json.dumps(schema))
 
 
-async def ask_case(case: Case, mode: str, ask: Ask, wording: JudgeWording, spec: ModelSpec) -> None:
-    """Ask ``spec`` for its judgement of ``case``; the answers are kept by ``ask``, nothing is returned."""
-    for step in STEPS:
-        answer = await ask(
-            step,
-            messages(case, wording, again=step != STEPS[0]),
-            constraint=constraint(mode),
-            max_tokens=max(spec.max_tokens, JUDGE_TOKENS),
-            top_logprobs=0,
-        )
-        if answer.status is not Status.OK or not parse_judgement(answer.text).tells_little:
-            return
-
-
-def judge_tasks(cases: Sequence[Case], judge: ModelSpec, wording: JudgeWording) -> list[Task]:
+def judge_tasks(given: Sequence[Case], judge: ModelSpec) -> list[Task]:
     """Return one task per case in which there is something to judge."""
+    wording = judge_wording()
 
-    def task(case: Case) -> Task:
-        async def run(ask: Ask, mode: str) -> None:
-            await ask_case(case, mode, ask, wording, judge)
+    async def run(case: Case, ask: Ask, mode: str) -> None:
+        for step in STEPS:
+            answer = await ask(
+                step,
+                wording.messages(case, again=step != STEPS[0]),
+                constraint=None if mode == "text" else _grades_object(),
+                max_tokens=max(judge.max_tokens, JUDGE_TOKENS),
+                top_logprobs=0,
+            )
+            if answer.status is not Status.OK or not parse_judgement(answer.text).tells_little:
+                return
 
-        return Task(case.item_id, case_hash(case, wording), case.condition, run)
+    return [
+        Task(case.item.item_id, wording.case_hash(case), case.condition, functools.partial(run, case))
+        for case in given
+        if case.unjudged is None
+    ]
 
-    return [task(case) for case in cases if case.unjudged is None]
+
+# --- how it is read ---------------------------------------------------------------------------------------------------
+_Grade = Annotated[int | None, pl.Int8]
+#: One judge's grades of one answer: who, the thirty criteria of 0 to 3, the ten dimensions of 0 to 1, and how it went.
+Judgement = make_dataclass(
+    "Judgement",
+    [
+        *((name, str) for name in ("benchmark", "dataset", "domain", "condition", "model")),
+        ("run", Small),
+        ("judge", str),
+        ("judge_family", str),
+        ("judge_place", Small),
+        ("item_id", str),
+        ("position", Small),
+        *((name, _Grade) for name in CRITERIA),
+        *((name, float | None) for name in JUDGE_DIMENSIONS),
+        ("status", str),
+        ("reason", str | None),
+        ("n_unscored", Small),
+        ("reading", str),
+        ("latency_s", float | None),
+        ("cost_usd", float | None),
+        ("input_tokens", int | None),
+        ("output_tokens", int | None),
+        *((name, str | None) for name in ("mode", "step", "answer_id", "source")),
+    ],
+)
+JUDGEMENT_SCHEMA = schema_of(Judgement)
+
+
+def read_judgements(
+    transcripts: pl.DataFrame,
+    given: Sequence[Case],
+    judges: Sequence[ModelSpec],
+    *,
+    model: ModelSpec,
+    run: int,
+) -> pl.DataFrame:
+    """Return one row per case × judge that may judge ``model``, in `JUDGEMENT_SCHEMA`; cases with nothing to judge too.
+
+    Superseded calls, and judgements of another text than the case's, are passed over; of the up to three calls the last
+    counts. ``ok``: all thirty criteria graded, five or more otherwise than 1. ``partial``: some without a grade.
+    ``says_little``: fewer than five grades other than 1, after all calls; its dimensions are null. ``unreadable``: none.
+    Latency, cost and tokens are sums over the calls.
+    """
+    wording, calls, rows = judge_wording(), _calls(transcripts), []
+    hashes = {id(case): wording.case_hash(case) for case in given if case.unjudged is None}
+    for place, judge in enumerate(judges):
+        for case in given if eligible([judge], model) else ():
+            key = (judge.name, case.item.item_id, case.condition, hashes.get(id(case), ""))
+            kept = calls.get(key, {})
+            last = next((kept[step] for step in reversed(STEPS) if step in kept), None)
+            sources = {case.source, source_of(judge), *(call["source"] for call in kept.values())}
+            summed = ("latency_s", "cost_usd", "input_tokens", "output_tokens")
+            row = {
+                "benchmark": BENCHMARK,
+                "dataset": case.item.dataset,
+                "domain": case.item.domain,
+                "condition": case.condition,
+                "model": model.name,
+                "run": run,
+                "judge": judge.name,
+                "judge_family": judge.family,
+                "judge_place": place,
+                "item_id": case.item.item_id,
+                "position": case.item.position,
+                **_graded(case, last),
+                "reading": "strict",
+                **{name: total(list(kept.values()), name) for name in summed},
+                **{name: last[name] if last else None for name in ("mode", "step", "answer_id")},
+                "source": "simulated" if "simulated" in sources else case.source,
+            }
+            rows.append(row)
+    return pl.DataFrame(rows, schema=JUDGEMENT_SCHEMA)
+
+
+def _calls(transcripts: pl.DataFrame) -> dict[tuple[str, str, str, str], dict[str, Kept]]:
+    """Return {(judge, item, condition, hash of what was asked): {step: the newest call that did not fail}}."""
+    found: dict[tuple[str, str, str, str], dict[str, Kept]] = {}
+    for call in in_order(transcripts.filter(~pl.col("superseded")), ("item_hash", "model", "source")):
+        key = (call["model"], call["item_id"], call["condition"], call["item_hash"])
+        found.setdefault(key, {})[call["step"]] = call
+    return found
+
+
+def _graded(case: Case, call: Kept | None) -> dict[str, Any]:
+    """Return what the last call says: its grades, those of the dimensions, and how it went."""
+    none: dict[str, Any] = dict.fromkeys((*CRITERIA, *JUDGE_DIMENSIONS, "n_unscored"))
+    if case.unjudged is not None:
+        return {**none, "status": "no_answer", "reason": case.unjudged}
+    if call is None:
+        return {**none, "status": "not_run", "reason": "not asked yet"}
+    if (cut := ended(call_of(call), "the judge's max_tokens")) is not None:
+        return {**none, "status": cut[0], "reason": cut[1]}
+    found = parse_judgement(call["text"])
+    unscored = [name for name, grade in found.criteria.items() if grade is None]
+    graded = len(CRITERIA) - len(unscored)
+    if graded == 0:
+        told = {"status": "unreadable", "reason": "the reply holds no grade from 0 to 3"}
+        return {**none, **told, "n_unscored": len(CRITERIA)}
+    known = {**none, **found.criteria, "n_unscored": len(unscored)}
+    if found.tells_little:
+        little = f"{found.non_default} of {graded} grades differ from 1"
+        return {**known, "status": "says_little", "reason": little}
+    reason = f"no grade from 0 to 3 for {', '.join(unscored)}" if unscored else None
+    return {**known, **found.dimensions, "status": "partial" if reason else "ok", "reason": reason}

@@ -1,0 +1,564 @@
+"""How instances are made: disagreement, consensus, verification, panel, gates, and all stages on simulated people."""
+
+import asyncio
+import json
+from collections import Counter
+from datetime import UTC, datetime
+from itertools import product
+from statistics import mean, median
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.asking.types import Answer
+from metacog_pipeline.benchmarks.medley import Medley
+from metacog_pipeline.benchmarks.medley.construction import consensus
+from metacog_pipeline.benchmarks.medley.construction.authors import (
+    Draft,
+    draft_of,
+    read_analyst,
+    read_design,
+    read_seeds,
+    read_verdict,
+)
+from metacog_pipeline.benchmarks.medley.construction.consensus import (
+    POSITIONS,
+    SCALE,
+    VERDICTS,
+    counts_behind,
+    disagreement,
+    is_wrong,
+    label_counts,
+    majority_verdict,
+    positions,
+    ranks,
+    rated_labels,
+    verified_claims,
+)
+from metacog_pipeline.benchmarks.medley.construction.gates import (
+    gates_of,
+)
+from metacog_pipeline.benchmarks.medley.construction.published import published_family, read_set, write_set
+from metacog_pipeline.benchmarks.medley.construction.selection import Candidate, Pool, greedy_order, select
+from metacog_pipeline.benchmarks.medley.items import (
+    CLAIM_IDS,
+    Consensus,
+    KnownAnswer,
+)
+from metacog_pipeline.errors import SourceError
+from metacog_pipeline.llm.types import ChatRequest, Sampling, Status
+from metacog_pipeline.study import load_study
+from tests.tables import every
+
+AGREE, DISAGREE, AMBIGUOUS = VERDICTS
+labels = st.sampled_from(SCALE)
+pools_of_labels = st.lists(labels, max_size=30)
+tables = st.lists(st.integers(0, 40), min_size=5, max_size=5)
+
+
+# --- disagreement ----------------------------------------------------------------------------------------------------
+LARGEST = 0.42281
+
+
+def by_definition(counts: list[int]) -> float:
+    """Mean over raters of the divergence between a rater's label and the mean of all."""
+    total = sum(counts)
+    mean = np.array(counts) / total
+    value = 0.0
+    for place, count in enumerate(counts):
+        one = np.eye(5)[place]
+        middle = (one + mean) / 2
+        parts = [
+            p * np.log(p / m) for dist in (one, mean) for p, m in zip(dist, middle, strict=True) if p > 0
+        ]
+        value += count * 0.5 * sum(parts)
+    return float(value / total)
+
+
+@settings(max_examples=150)
+@given(tables)
+def test_closed_form_is_the_definition(counts):
+    expected = by_definition(counts) if sum(counts) >= 2 else 0.0
+    assert disagreement(counts) == pytest.approx(expected, abs=1e-12)
+
+
+@settings(max_examples=100)
+@given(tables, st.randoms(use_true_random=False), st.integers(2, 5))
+def test_order_of_labels_and_size_of_the_pool_do_not_matter(counts, shuffle, times):
+    mixed = list(counts)
+    shuffle.shuffle(mixed)  # type: ignore[attr-defined]
+    value = disagreement(counts)
+    assert disagreement(mixed) == pytest.approx(value, abs=1e-12) and 0 <= value <= LARGEST + 1e-5
+    if sum(counts) >= 2:
+        assert disagreement([times * n for n in counts]) == pytest.approx(value, abs=1e-12)
+
+
+def test_range_runs_from_agreement_to_five_equal_shares():
+    assert disagreement([9, 0, 0, 0, 0]) == 0
+    assert disagreement([4, 4, 4, 4, 4]) == pytest.approx(LARGEST, abs=1e-5)
+    assert disagreement([0, 0, 1, 0, 0]) == disagreement([0] * 5) == 0
+
+
+@settings(max_examples=60)
+@given(st.lists(st.integers(0, 6), min_size=5, max_size=5).filter(lambda c: 2 <= sum(c) <= 16))
+def test_counts_are_found_again_from_their_value(counts):
+    found = counts_behind(float(disagreement(counts)), sum(counts))
+    assert tuple(sorted(counts, reverse=True)) in found
+
+
+def test_labels_are_counted_by_exact_spelling_and_missing_ones_left_out():
+    rated = [{"C1": "high", "C2": "High"}, {"C1": "very_low"}, None, {"C1": "high", "C2": "nonsense"}]
+    assert label_counts(ranks(rated, ["C1", "C2", "C3"])).tolist() == [
+        [1, 0, 0, 2, 0],
+        [0, 0, 2, 0, 0],
+        [0, 0, 0, 0, 0],
+    ]
+
+
+# --- consensus ------------------------------------------------------------------------------------------------------
+
+
+def position(label: str) -> str:
+    return POSITIONS[positions(ranks([{"C1": label}], ["C1"])).item()]
+
+
+def of(given_labels: list[str]) -> list[dict[str, str]]:
+    return [{"C1": label} for label in given_labels]
+
+
+@settings(max_examples=100)
+@given(pools_of_labels)
+def test_label_median_is_the_upper_median_and_counts_positions(given_labels):
+    found = consensus.label_median(of(given_labels), ["C1"])
+    detail = found.claim_details["C1"]
+    counts = Counter(map(position, given_labels))
+    assert detail["total_analysts"] == len(given_labels)
+    assert detail["position_distribution"] == {p: counts[p] for p in ("support", "oppose", "uncertain")}
+    if given_labels:
+        expected = sorted(given_labels, key=SCALE.index)[len(given_labels) // 2]
+        assert detail["median_confidence"] == expected
+        assert detail["majority_strength"] == max(counts.values())
+    else:
+        expected = "moderate"
+        assert (detail["majority_position"], detail["majority_strength"]) == ("uncertain", 0)
+    assert found.claim_confidences["C1"] == consensus.PUBLISHED_VALUES[expected]
+
+
+def test_equal_counts_go_to_support_then_oppose_then_uncertain():
+    majority = [
+        consensus.label_median(of(given), ["C1"]).claim_details["C1"]["majority_position"]
+        for given in (["high", "low", "moderate"], ["low", "moderate"], ["moderate", "high"])
+    ]
+    assert majority == ["support", "oppose", "support"]
+
+
+def literally_stable(given_labels: list[str]) -> bool:
+    """Leave out one analyst after the other: neither a tie nor another leader."""
+
+    def leader(kept: list[str]) -> str | None:
+        ordered = Counter(map(position, kept)).most_common()
+        if not ordered or (len(ordered) > 1 and ordered[0][1] == ordered[1][1]):
+            return None
+        return ordered[0][0]
+
+    first = leader(given_labels)
+    more_than_half = sum(position(each) == first for each in given_labels) > 0.5 * len(given_labels)
+    deleted = [given_labels[:i] + given_labels[i + 1 :] for i in range(len(given_labels))]
+    return more_than_half and all(leader(kept) == first for kept in deleted)
+
+
+@settings(max_examples=200)
+@given(pools_of_labels)
+def test_majority_is_kept_only_if_every_deletion_agrees(given_labels):
+    found = consensus.jackknife_majority(ranks(of(given_labels), ["C1"]), ["C1"]).claim_details["C1"]
+    assert found["stable"] is literally_stable(given_labels)
+    if not found["stable"]:
+        assert found["majority_position"] == "uncertain"
+
+
+@settings(max_examples=100)
+@given(pools_of_labels)
+def test_confidence_lies_on_the_side_of_the_majority(given_labels):
+    found = consensus.jackknife_majority(ranks(of(given_labels), ["C1"]), ["C1"])
+    value, detail = found.claim_confidences["C1"], found.claim_details["C1"]
+    side = {"support": value > 0.5, "oppose": value < 0.5, "uncertain": value == 0.5}
+    assert side[detail["majority_position"]] and 0 <= value <= 1
+
+
+@every(
+    ("support", "oppose", "value", "stable"),
+    [
+        (15, 13, 15 / 28, True),
+        (14, 14, 0.5, False),
+        (28, 0, 1.0, True),
+        (3, 25, 3 / 28, True),
+        (14, 13, 0.5, False),
+    ],
+)
+def test_the_smallest_majority_of_28_is_15(support, oppose, value, stable):
+    table = ranks(of(["high"] * support + ["low"] * oppose), ["C1"])
+    found = consensus.jackknife_majority(table, ["C1"])
+    assert (
+        found.claim_confidences["C1"] == pytest.approx(value)
+        and found.claim_details["C1"]["stable"] is stable
+    )
+
+
+def test_nobody_and_one_alone_have_no_stable_majority():
+    assert consensus.stable_majority([[0, 0, 0], [1, 0, 0], [2, 0, 0]]).tolist() == [False, False, True]
+
+
+@every(("counts", "stable"), [((5, 3, 1), True), ((3, 1, 1), True), ((4, 3, 2), False), ((5, 4, 0), False)])
+def test_a_majority_of_all_is_stable_where_no_deletion_ties_or_changes_the_leader(counts, stable):
+    assert consensus.stable_majority([counts]).tolist() == [stable]
+
+
+@settings(max_examples=100)
+@given(st.lists(st.sampled_from([0.1, 0.25, 0.5, 0.75, 0.9]), min_size=2, max_size=12))
+def test_leave_one_out_median_is_the_mean_of_medians(values):
+    expected = mean(median(values[:i] + values[i + 1 :]) for i in range(len(values)))
+    assert consensus.leave_one_out_median(values) == pytest.approx(expected, abs=0.00051)
+
+
+@every("reply", [None, [], {}, "text", {"claim_level_assessments": None}, [None, 3, {"claim_id": 4}]])
+def test_replies_without_claims_rate_nothing(reply):
+    assert rated_labels(reply) == {}
+
+
+def test_claims_without_a_label_count_as_rated_and_moderate():
+    found = rated_labels(
+        {"claim_level_assessments": [{"claim_id": "C1"}, {"claim_id": "C2", "confidence": ["high"]}]}
+    )
+    assert {claim: position(label) for claim, label in found.items()} == {
+        "C1": "uncertain",
+        "C2": "uncertain",
+    }
+    assert rated_labels([{"claim_id": "C9", "confidence": "low"}], ["C1"]) == {}
+
+
+# --- verification ---------------------------------------------------------------------------------------------------
+
+
+@every("given", list(product(VERDICTS, repeat=3)))
+def test_two_alike_decide_and_the_first_judge_breaks_a_three_way_tie(given):
+    alike = next((verdict for verdict in VERDICTS if given.count(verdict) >= 2), None)
+    assert majority_verdict(given) == (alike or given[0])
+    assert is_wrong(given) is (alike == DISAGREE)
+
+
+def test_two_judges_who_differ_leave_it_to_the_first():
+    assert majority_verdict([DISAGREE, AGREE]) == DISAGREE and majority_verdict([AGREE, DISAGREE]) == AGREE
+    assert majority_verdict([]) == AMBIGUOUS and not is_wrong([])
+
+
+def test_one_judge_cannot_call_a_consensus_wrong():
+    assert not is_wrong([DISAGREE]) and is_wrong([DISAGREE] * 2) and is_wrong([DISAGREE, AGREE, DISAGREE])
+
+
+@every(
+    ("text", "verdict"),
+    [('{"verdict": "agree "}', AGREE), ('x ```json\n{"verdict": "DISAGREE"}```', DISAGREE), ("AGREE", None),
+     ('{"verdict": "maybe"}', None), ('{"verdict": ["AGREE"]}', None), ("", None), ("[1]", None), ("null", None)],
+)  # fmt: skip
+def test_only_the_three_words_in_an_object_are_verdicts(text, verdict):
+    assert read_verdict(text) == verdict
+
+
+@every(
+    ("side", "given", "said"),
+    [
+        ("support", (AGREE, AGREE, DISAGREE), "verified_correct"),
+        ("oppose", (DISAGREE, DISAGREE, AGREE), "verified_correct"),
+        ("support", (DISAGREE, AMBIGUOUS, DISAGREE), "verified_wrong"),
+        ("oppose", (AGREE, AGREE, AGREE), "verified_wrong"),
+        ("uncertain", (AGREE, AGREE, AGREE), "ambiguous"),
+        ("support", (AGREE, DISAGREE, AMBIGUOUS), "ambiguous"),
+        ("support", (), "ambiguous"),
+        (None, (AGREE,) * 3, "ambiguous"),
+    ],
+)
+def test_a_claim_is_verified_by_the_side_of_the_consensus_and_two_judges(side, given, said):
+    shown = Consensus({"C1": 0.9}, {"C1": {"majority_position": side}} if side else {}, "x")
+    assert verified_claims(shown, {"C1": given}) == {"C1": said}
+
+
+# --- the panel ------------------------------------------------------------------------------------------------------
+
+
+LABELS_OF = dict(zip("53210", ("very_high", "high", "moderate", "low", "very_low"), strict=True))
+
+
+def candidate(name: str, family: str, letters: str) -> Candidate:
+    """Letters are the labels of C1, C2, …: 5 very high, 3 high, 2 moderate, 1 low, 0 very low, - not rated."""
+    rated = {c: LABELS_OF[x] for c, x in zip(CLAIM_IDS, letters, strict=False) if x != "-"}
+    return Candidate(name, family, rated)
+
+
+label_sets = st.none() | st.dictionaries(
+    st.sampled_from([*CLAIM_IDS, "C9"]), st.sampled_from(SCALE), max_size=6
+)
+
+
+@st.composite
+def pools(draw: st.DrawFn) -> list[Candidate]:
+    sets = draw(st.lists(label_sets, max_size=14))
+    families = st.sampled_from("abcd")
+    return [Candidate(f"m{place}", draw(families), labels) for place, labels in enumerate(sets)]
+
+
+verdicts = st.none() | st.dictionaries(
+    st.sampled_from(CLAIM_IDS), st.sampled_from(["verified_correct", "verified_wrong", "ambiguous"])
+)
+
+
+@settings(max_examples=150)
+@given(pools(), verdicts, st.integers(1, 8))
+def test_panels_are_as_large_as_asked_without_repeats_and_readable_first(candidates, given_verdicts, size):
+    pool = Pool(candidates, given_verdicts)
+    found = select(pool, size)
+    names = found.selected_models
+    assert len(names) == len(set(names)) == min(size, len(candidates))
+    valid = {pool.candidates[place].model_id for place in pool.valid}
+    assert len(valid & set(names)) == min(len(valid), len(names))
+    assert sum(found.family_counts.values()) == len(names)
+    parts = found.scores
+    assert all(
+        0 <= value <= 1
+        for value in (parts.total, parts.diversity, parts.coverage, parts.family, parts.quality)
+    )
+    assert select(Pool(candidates, given_verdicts), size) == found
+
+
+def test_worth_of_a_set_by_hand():
+    pool = Pool([candidate("a", "x", "33330"), candidate("b", "y", "33330"), candidate("c", "z", "11122"),
+                 candidate("d", "x", "11122"), candidate("e", "y", "22222")])  # fmt: skip
+    found = pool.scores(range(5), 5)
+    two_two_one = -(2 * 0.4 * np.log(0.4) + 0.2 * np.log(0.2)) / np.log(3)
+    one_sided = [-(0.4 * np.log(0.4) + 0.6 * np.log(0.6)) / np.log(3)] * 2
+    assert pool.claim_ids == CLAIM_IDS
+    assert found.diversity == pytest.approx((3 * two_two_one + sum([one_sided[0], one_sided[1]])) / 5)
+    assert found.coverage == pytest.approx((1 + 1 + 1 + 0 + 0) / 5)
+    assert found.family == pytest.approx(3 / 5) and found.quality == 0.5
+    total = 0.35 * found.diversity + 0.25 * found.coverage + 0.25 * found.family + 0.15 * 0.5
+    assert found.total == pytest.approx(total)
+
+
+def test_verdicts_reward_positions_that_fit_them():
+    given = {"C1": "verified_correct", "C2": "verified_wrong", "C3": "ambiguous"}
+    pool = Pool(
+        [candidate("a", "x", "33333"), candidate("b", "y", "11111"), candidate("c", "z", "222--")], given
+    )
+    assert pool.scores([0], 1).quality == pytest.approx((1 + 0 + 0.4) / 3)
+    assert pool.scores([1], 1).quality == pytest.approx((0 + 1 + 0.4) / 3)
+    assert pool.scores([2], 1).quality == pytest.approx((0.5 + 0.5 + 0.6) / 3)
+    assert [pool.is_strong_wrong(place) for place in range(3)] == [True, True, False]
+
+
+def test_pair_differs_most_between_families_and_the_first_wins():
+    pool = Pool([candidate("a", "x", "33333"), candidate("b", "x", "11111"), candidate("c", "y", "33311"),
+                 candidate("d", "y", "33311")])  # fmt: skip
+    assert pool.seed_pair() == (1, 2)
+    same = Pool([candidate("a", "x", "33333"), candidate("b", "x", "11111"), candidate("c", "x", "33311")])
+    assert same.seed_pair() == (0, 1)
+
+
+def test_a_third_of_a_family_comes_only_when_nobody_else_is_left():
+    crowd = [candidate(f"a{n}", "x", "31310") for n in range(9)]
+    others = [candidate("b", "y", "13131"), candidate("c", "z", "22222")]
+    assert Counter(select(Pool([*crowd, *others]), 4).family_counts) == Counter({"x": 2, "y": 1, "z": 1})
+    assert select(Pool([*crowd, *others]), 6).family_counts["x"] == 4
+
+
+def test_a_third_of_a_family_is_not_added_even_where_it_adds_most():
+    kin = [candidate("a0", "x", "33333"), candidate("a1", "x", "11111"), candidate("a2", "x", "22222")]
+    pool = Pool([*kin, candidate("b", "y", "33333")])
+    assert pool.scores([0, 1, 2], 4).total > pool.scores([0, 1, 3], 4).total
+    assert pool.best_addition([0, 1], 4) == 3
+    assert Pool(kin).best_addition([0, 1], 3) == 2, "only where no other is left"
+
+
+@pytest.mark.parametrize(("more", "chosen"), [(1e-12, "first"), (1e-6, "second")])
+def test_of_values_that_differ_by_rounding_alone_the_first_wins(more, chosen):
+    pool = Pool([candidate("a", "x", "33333")])
+    assert pool.first_largest(["first", "second"], {"first": 0.5, "second": 0.5 + more}.get) == chosen
+    assert Pool(pool.candidates, tolerance=0.0).first_largest([1, 2], {1: 0.5, 2: 0.5 + 1e-12}.get) == 2
+
+
+def test_someone_firmly_wrong_takes_the_place_of_the_least_missed():
+    mild = [
+        candidate(n, n, letters)
+        for n, letters in zip("abcde", ("33311", "11133", "22222", "31312", "13131"), strict=True)
+    ]
+    firm = candidate("f", "f", "33302")
+    without = select(Pool(mild), 4)
+    assert not without.strong_wrong_included
+    found = select(Pool([*mild, candidate("g", "g", "33333"), firm]), 4)
+    assert found.strong_wrong_included and "f" in found.selected_models and len(found.selected_models) == 4
+
+
+def test_order_is_that_of_the_greedy_steps_within_the_set():
+    pool = Pool([candidate(str(n), str(n), x) for n, x in enumerate(("33112", "33333", "11111", "31313"))])
+    order = greedy_order(pool, range(4), 4)
+    assert set(order[:2]) == {"1", "2"} and sorted(order) == list("0123")
+
+
+@every(
+    ("model", "family"),
+    [("ollama/gemma3:12b", "gemma"), ("ollama/alibayram/medgemma:4b", "medgemma"),
+     ("ollama/kavai/qwen3.5-Gemini-Design:9b", "design"), ("ollama/ministral-3:14b-cloud", "mistral"),
+     ("claude-opus-4.6-analyst", "claude"), ("who/knows:1b", "unknown")],
+)  # fmt: skip
+def test_families_are_read_from_the_last_part_of_a_name(model, family):
+    assert published_family(model) == family
+
+
+# --- seeds and replies ------------------------------------------------------------------------------------------------
+SEED = {
+    "seed_id": "S1", "domain": "medical", "scenario": "A ward of 12 beds.", "ambiguity": "Two causes fit.",
+    "claims": [f"Cause {n} explains the fever." for n in range(1, 6)],
+}  # fmt: skip
+KNOWN = {"known_answer": "cause 2", "target_wrong_claim": "C1", "why_ensemble_gets_wrong": "It is common."}
+
+
+def seeds_file(folder, *seeds):
+    path = folder / "seeds.json"
+    path.write_text(json.dumps({"seeds": seeds}))
+    return path
+
+
+@every(
+    ("seeds", "said"),
+    [
+        ([], "there are no seeds"),
+        ([SEED, SEED], "'S1' is given twice"),
+        ([{**SEED, "domain": "law"}], "domain"),
+        ([{**SEED, "claims": SEED["claims"][:4]}], "claims"),
+        ([{**SEED, "claims": ["one"] * 5}], "five different claims"),
+        ([{**SEED, "known_answer": "x"}], "go together"),
+        ([{**SEED, **KNOWN, "why_ensemble_gets_wrong": ""}], "needs why_ensemble_gets_wrong"),
+        ([{**SEED, "tone": "kind"}], "tone"),
+    ],
+)
+def test_seeds_that_cannot_be_used_are_one_line(tmp_path, seeds, said):
+    with pytest.raises(SourceError, match=said) as caught:
+        read_seeds(seeds_file(tmp_path, *seeds))
+    assert "\n" not in str(caught.value) and "seeds.json" in str(caught.value)
+
+
+def test_a_draft_is_the_longest_case_and_a_known_answer_keeps_the_claims_of_its_seed(tmp_path):
+    ordinary, known = read_seeds(seeds_file(tmp_path, SEED, {**SEED, **KNOWN, "seed_id": "S2"}))
+    own = [{"claim_text": f"Own {n}"} for n in range(5)]
+    replies = [
+        json.dumps({"vignette": "Short case.", "difficulty_assessment": "Easy"}),
+        json.dumps({"vignette": "A longer case with words.", "claims": own, "difficulty_assessment": "hard"}),
+        "I would rather not.",
+    ]
+    draft = draft_of(ordinary, replies)
+    assert draft.vignette == "A longer case with words." and draft.claims[0] == "Own 0"
+    assert draft.difficulty == ("easy", "hard")
+    assert draft_of(known, replies).claims == tuple(SEED["claims"])
+    assert draft_of(known, replies).known == KnownAnswer("cause 2", "C1")
+    assert draft_of(ordinary, ["no"]) is None and read_design('{"vignette": " "}') is None
+
+
+DRAFT = Draft(draft_id="D", domain="medical", vignette="A case.", claims=tuple(SEED["claims"]))
+
+
+def opinion(*labels, **changes):
+    items = [{"claim_id": c, "confidence": label} for c, label in zip(CLAIM_IDS, labels, strict=False)]
+    return json.dumps({"claim_level_assessments": items, **changes})
+
+
+def test_an_analyst_rates_exactly_the_five_claims_or_is_not_read():
+    found = read_analyst(opinion("High", "very-low", "low", "moderate", "very high"), DRAFT)
+    told = [item["confidence"] for item in found["claim_level_assessments"]]
+    assert told == ["high", "very_low", "low", "moderate", "very_high"]
+    assert found["claim_level_assessments"][1]["claim_text"] == "Cause 2 explains the fever."
+    twice = json.dumps({"claim_level_assessments": [{"claim_id": "C1", "confidence": "high"}] * 5})
+    for text in ("", "[]", opinion("high"), opinion(*["high"] * 4, "likely"), twice, opinion(*[0.7] * 5)):
+        assert read_analyst(text, DRAFT) is None
+
+
+# --- all stages -------------------------------------------------------------------------------------------------------
+class Kept:
+    """What stages read: tables of earlier ones and answers of simulated people."""
+
+    def __init__(self, bench):
+        self.bench, self.frames, self.said = bench, {}, []
+
+    def frame(self, name):
+        return self.frames[name]
+
+    def answers(self, role):
+        return pl.DataFrame([row for row in self.said if row["role"] == role])
+
+    def ask(self, role):
+        for spec in role.models(self.bench):
+            respond = role.respondent(self.bench, spec)
+            for task in role.tasks(self.bench, spec, self):
+                fixed = {
+                    "role": role.name, "model": spec.name, "status": "ok", "started_at": datetime(2026, 1, 1, tzinfo=UTC),
+                    "item_id": task.item_id, "item_hash": task.item_hash,
+                }  # fmt: skip
+
+                async def ask(step, messages, fixed=fixed, respond=respond, **_):
+                    text = respond(ChatRequest(tuple(messages), Sampling(), None, step))
+                    self.said.append({**fixed, "step": step, "text": text})
+                    return Answer(Status.OK, text)
+
+                asyncio.run(task.run(ask, "text"))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A study that generates instances, all of its stages run, and what they checked."""
+    folder = tmp_path_factory.mktemp("generated")
+    seeds_file(folder, *({**SEED, "seed_id": f"S{n}", **(KNOWN if n == 0 else {})} for n in range(4)))
+    table = 'name = "{}"\nprovider = "simulated"\nfamily = "{}"\nobserver = {{ seed = {} }}\n'
+    people = "".join("[[authors]]\n" + table.format(f"a{n}", f"f{n % 5}", n) for n in range(9))
+    people += "".join("[[judges]]\n" + table.format(f"j{n}", f"g{n}", 50 + n) for n in range(3))
+    names = json.dumps([f"a{n}" for n in range(9)])
+    (folder / "study.toml").write_text(
+        f'[study]\nname = "t"\nhome = "home"\n[[models]]\nname = "m"\nprovider = "simulated"\n{people}'
+        '[benchmarks.medley]\nenabled = true\ndataset = "custom"\n[benchmarks.medley.generator]\n'
+        f'seed_file = "seeds.json"\ndesigners = ["a0", "a1"]\nanalysts = {names}\nverifiers = ["j0", "j1", "j2"]\n'
+    )
+    kept, checks = Kept(Medley.of(load_study(folder / "study.toml"))), {}
+    for step in kept.bench.construction():
+        if step.asks is not None:
+            kept.ask(step.asks)
+        result = step.make(kept.bench, kept)
+        kept.frames[step.name], rows = result.frame, result.rows
+        assert result.checks.keys() == step.checks.keys()
+        checks |= result.checks
+    return kept, rows, checks
+
+
+def test_stages_make_a_set_whose_checks_hold(made):
+    kept, instances, checks = made
+    of_size = {"fit_to_be_released", "two_to_four_hundred_words", "at_most_two_per_family"}
+    assert {name for name, check in checks.items() if not check.passed} <= of_size
+    assert {"S0"} <= {each.item_id for each in instances} <= {f"S{n}" for n in range(4)}
+    for each in instances:
+        assert (
+            len(each.analysts) == 8 and each.states_claims and each.consensus.method == "jackknife_majority"
+        )
+        assert {claim.majority_strength for claim in each.claims} == {9}
+    gates = {gate.name: gate for gate in gates_of(kept.frame("gates"))}
+    assert gates["G1"].stops and gates["X1"].status == gates["X5"].status == "passed"
+
+
+def test_a_set_is_the_same_each_time_and_after_writing_and_reading(made, tmp_path):
+    kept, instances, _ = made
+    last = kept.bench.construction()[-1]
+    assert [each.item_hash for each in last.make(kept.bench, kept).rows] == [i.item_hash for i in instances]
+    said = {i.item_id: dict.fromkeys(CLAIM_IDS, (AGREE, AGREE, DISAGREE)) for i in instances}
+    write_set(tmp_path / "set", instances, said, ["x", "y", "z"], probes={}, difficulty={})
+    again = sorted(read_set(tmp_path / "set").instances, key=lambda each: each.item_id)
+    assert [(i.item_id, i.vignette, i.claims, i.analysts, i.selected_models) for i in again] == [
+        (i.item_id, i.vignette, i.claims, i.analysts, i.selected_models)
+        for i in sorted(instances, key=lambda each: each.item_id)
+    ]

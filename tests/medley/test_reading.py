@@ -1,0 +1,430 @@
+"""Replies → objects → confidences → rows; judges' replies → grades. Total: any text can be read."""
+
+import json
+import math
+from datetime import UTC, datetime, timedelta
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.benchmarks.medley import Medley
+from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, LABELS, LARGEST, STEPS
+from metacog_pipeline.benchmarks.medley.panel import Triple
+from metacog_pipeline.benchmarks.medley.read import (
+    CRITERIA,
+    JUDGE_DIMENSIONS,
+    PAPER_MAP,
+    REFERENCE_MAP,
+    claim_confidence,
+    is_error,
+    num,
+    parse_judgement,
+    parse_reply,
+)
+from metacog_pipeline.scoring.schemas import response_schema
+from tests.medley.bound import read as observe
+from tests.medley.test_judging import JSON
+from tests.tables import every
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+REPLY = {"assessment": "x", "claim_level_assessments": [{"claim_id": "C1", "confidence": "high"}]}
+TEXT = json.dumps(REPLY)
+PIECES = [*"{}[],:1", '"a"', "null", '"x', "```", "json", "\n", "<think>", "</think>", "é", "\ud800"]
+
+
+@every(
+    "text",
+    [
+        TEXT, f"  {TEXT}\n", f"```json\n{TEXT}\n```", f"```\n{TEXT}```", f"Sure: {TEXT} Done.",
+        f"<think>{{}} [1</think>{TEXT}", f"<think>a</think><think>b</think>\n```json\n{TEXT}\n```", f"{TEXT}<think>open",
+        f"```python\nx = 1\n```\n{TEXT}",
+    ],
+)  # fmt: skip
+def test_the_same_object_in_many_wrappings(text):
+    assert parse_reply(text) == REPLY
+
+
+def test_an_array_is_a_list_of_claims():
+    assert parse_reply("[1, 2]") == parse_reply("```[1, 2]```") == {"claim_level_assessments": [1, 2]}
+
+
+@every(
+    "text",
+    ["", "  ", "<think>never closed " + TEXT, "no json", '"a"', "3", "null", "true", "{}}{", "```{```"],
+)
+def test_what_is_no_object_is_an_error_that_keeps_the_text(text):
+    assert parse_reply(text) == {"_parse_error": True, "_raw": text}
+    assert is_error(parse_reply(text))
+
+
+def test_a_cut_reply_keeps_its_whole_pieces():
+    cut = '{"assessment": "x", "claim_level_assessments": [{"claim_id": "C1"}, {"claim_id": "C2", "conf'
+    assert parse_reply(cut) == {"assessment": "x", "claim_level_assessments": [{"claim_id": "C1"}]}
+    assert is_error(parse_reply('{"assessment": "cut in the mid'))
+
+
+def test_the_last_of_equal_keys_counts():
+    assert parse_reply('{"a": 1, "a": 2}') == {"a": 2}
+
+
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=14).map("".join))
+def test_any_text_gives_an_object(text):
+    found = parse_reply(text)
+    assert isinstance(found, dict)
+    assert found.get("_raw") == text if is_error(found) and "_raw" in found else True
+    for reference in (True, False):
+        judgement = parse_judgement(text, reference=reference)
+        assert set(judgement.criteria) == set(CRITERIA)
+
+
+HOSTILE = {
+    "brackets": "[" * 500_000,
+    "braces": '{"a":' * 200_000,
+    "open thoughts": "<think>" * 140_000,
+    "thoughts before": "</think>" * 100_000 + TEXT,
+    "fences": "```" * 300_000,
+    "commas": "{" + "," * 1_000_000,
+    "a huge number": '{"a": ' + "9" * 1_000_000 + "}",
+    "blanks": " " * 1_000_000,
+    "surrogates": '{"assessment": "\ud800\udfff' + "\ud800" * 100_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_megabyte_of_anything_is_read(name):
+    assert isinstance(parse_reply(HOSTILE[name]), dict)
+    assert parse_judgement(HOSTILE[name]).tells_little
+
+
+def grades(**given):
+    return json.dumps({**dict.fromkeys(CRITERIA, 2), **given})
+
+
+def test_a_grade_outside_the_offered_set_is_unscored_not_guessed():
+    text = grades(a1=4, a2=-1, a3="3", s1=1.5, s2=None, s3=True, g1=0, g2=3.0)
+    found = parse_judgement(text)
+    assert [name for name, grade in found.criteria.items() if grade is None] == [
+        "a1",
+        "a2",
+        "a3",
+        "s1",
+        "s2",
+        "s3",
+    ]
+    assert found.criteria["g1"] == 0 and found.criteria["g2"] == 3
+    assert found.dimensions["attribution_depth"] is None
+    assert found.dimensions["logical_grounding"] == pytest.approx((0 + 3 + 2) / 9)
+
+
+def test_a_dimension_is_the_mean_of_what_is_scored():
+    assert parse_judgement(grades(a1="?", a2=3, a3=0)).dimensions["attribution_depth"] == pytest.approx(0.5)
+
+
+def test_the_reference_reads_anything_else_as_one():
+    found = parse_judgement(
+        grades(a1=4, a2=-1, a3="3", s1=1.5, s2=0.5, s3=True, g1=False, g2=float("nan")), reference=True
+    )
+    names = ("a1", "a2", "a3", "s1", "s2", "s3", "g1", "g2")
+    assert [found.criteria[name] for name in names] == [1, 1, 1, 2, 0, 1, 0, 1]
+    assert parse_judgement("nothing", reference=True).tells_little
+
+
+def test_a_judge_may_think_first_unless_the_reference_reads():
+    assert parse_judgement("<think>{}</think>" + grades()).non_default == 30
+    assert parse_judgement("<think>hm</think>" + grades(), reference=True).non_default == 30
+    assert parse_judgement("```json\n" + grades() + "\n```").non_default == 30
+
+
+def test_a_judge_that_says_nothing_scores_nothing():
+    found = parse_judgement("I would rather not.")
+    assert set(found.dimensions) == set(JUDGE_DIMENSIONS) and set(found.dimensions.values()) == {None}
+    assert found.tells_little
+
+
+# --- labels -----------------------------------------------------------------------------------------------------------
+
+
+def claim(value, **more):
+    return {"claim_level_assessments": [{"claim_id": "C1", "confidence": value, **more}]}
+
+
+@every("labels", [REFERENCE_MAP, PAPER_MAP])
+@every("label", LABELS)
+def test_a_label_is_its_value_in_any_dress(label, labels):
+    value = getattr(labels, label)
+    for text in (label, label.upper(), f"  {label}\n", label.replace("_", "-"), f"{label} (70-89%)"):
+        assert num(text, labels) == value
+        assert claim_confidence(claim(text), "C1", labels=labels) == value
+
+
+@every(
+    ("text", "label"),
+    [("very", "very_high"), ("very_lo", "very_low"), ("Medium", "moderate"), ("vh", "very_high"), ("lo", "low"),
+     ("mode", "moderate"), ("N/A", "moderate"), ("verylow", "very_low"), ("hig", "high")],
+)  # fmt: skip
+def test_short_and_other_spellings(text, label):
+    assert num(text) == getattr(REFERENCE_MAP, label)
+
+
+@every("text", ["0.8", "80%", "moderate-high", "highly", "", "x", "h" * 5000, "(" * 900])
+def test_what_is_no_label_is_unrecognised(text):
+    assert num(text) == 0.55 and num(text, PAPER_MAP) == 0.5
+
+
+def test_numbers_stay_as_they_are_unless_no_number_can_be_made_of_them():
+    assert [num(x) for x in (0.3, 3.5, -1, True, False)] == [0.3, 3.5, -1.0, 1.0, 0.0]
+    for strange in (math.nan, math.inf, -math.inf, 10**400, 2 * LARGEST):
+        assert num(strange) == claim_confidence(claim(strange), "C1") == 0.55
+
+
+def test_wrapped_values_are_unwrapped_alone_but_not_as_a_claim():
+    assert num({"level": {"value": ["high"]}}) == 0.8
+    assert num({"score": "high"}) == num([]) == num(None) == 0.55
+    for wrapped in ({"level": "high"}, ["low"], None):
+        assert claim_confidence(claim(wrapped), "C1") == 0.55
+
+
+def test_nesting_of_any_depth_is_unwrapped_without_recursion():
+    value: object = "low"
+    for _ in range(50_000):
+        value = [value]
+    assert num(value) == 0.35
+    while isinstance(value, list):  # taken apart by hand: freeing so deep a list recurses
+        value = value.pop()
+
+
+def test_the_first_item_with_exactly_the_id_counts():
+    items = [
+        {"claim_id": "c1", "confidence": "low"},
+        {"claim_id": "C1"},
+        {"claim_id": "C1", "confidence": "high"},
+    ]
+    assert claim_confidence({"claim_level_assessments": items}, "C1") == 0.55
+    assert claim_confidence(items, "c1") == 0.35
+    assert claim_confidence(items, "C2") is None
+
+
+def test_a_text_is_looked_for_only_where_there_is_one():
+    reply = claim("low", claim_text="The Pump is broken")
+    assert claim_confidence(reply, "C9", "pump") == 0.35
+    assert claim_confidence(reply, "C9", "yes, the pump is broken indeed") == 0.35
+    assert claim_confidence(reply, "C9", "filter") is None
+    assert claim_confidence(reply, "C9", "") is None
+    assert claim_confidence(claim("low"), "C9", "filter") == 0.35  # no text is contained in any
+
+
+@given(JSON)
+def test_any_json_value_gives_a_finite_number(value):
+    assert math.isfinite(num(value)) and math.isfinite(claim_confidence(claim(value), "C1"))
+    found = claim_confidence(value, "C1", "some text")
+    assert found is None or math.isfinite(found)
+
+
+# --- rows -------------------------------------------------------------------------------------------------------------
+
+
+def call(step, text, *, item="PUMP_001", condition="normal", status="ok", minute=0, **more):
+    return {
+        "answer_id": f"{step}-{condition}-{minute}",
+        "benchmark": "medley",
+        "model": "m",
+        "run": 1,
+        "item_id": item,
+        "condition": condition,
+        "step": step,
+        "source": "measured",
+        "status": status,
+        "mode": "text",
+        "text": text,
+        "input_tokens": 100,
+        "output_tokens": 10,
+        "cost_usd": 0.5,
+        "latency_s": 2.0,
+        "error_code": None,
+        "error_message": None,
+        "superseded": False,
+        "started_at": START + timedelta(minutes=minute),
+        **more,
+    }
+
+
+COLUMNS = dict.fromkeys(call("step_a", ""), pl.String) | {
+    "run": pl.Int32,
+    "input_tokens": pl.Int64,
+    "output_tokens": pl.Int64,
+    "cost_usd": pl.Float64,
+    "latency_s": pl.Float64,
+    "superseded": pl.Boolean,
+    "started_at": pl.Datetime("us", "UTC"),
+}
+
+
+def read(instance, calls, conditions=("normal",), **more):
+    frame = pl.DataFrame(calls, schema=COLUMNS)
+    found = observe([instance], frame, conditions=conditions, **more)
+    assert found.schema == response_schema(Medley)
+    return found
+
+
+def only(instance, calls, **more):
+    return read(instance, calls, **more).row(0, named=True)
+
+
+@pytest.fixture(scope="module")
+def said(reply):
+    """The three replies of a model that changes C1 privately and C1 and C3 in the end."""
+    return {
+        "step_a": json.dumps(
+            reply(
+                ["high", "low", "very_low", "moderate", None],
+                difficulty_prediction=" Hard",
+                overall_confidence="low",
+            )
+        ),
+        "b_private": json.dumps(reply(["moderate", "low", "very_low", "moderate", None])),
+        "b_social": json.dumps(
+            reply(
+                ["very_high", "low", "high", "moderate", 0.4],
+                what_changed=[{"reason": "x"}],
+                what_i_resisted=[],
+            )
+        ),
+    }
+
+
+def answers(said, **more):
+    return [call(step, said[step], minute=place, **more) for place, step in enumerate(STEPS)]
+
+
+def test_confidences_are_numbers_of_the_reference_map(instance, said):
+    row = only(instance, answers(said))
+    assert (row["status"], row["failed_step"], row["reason"]) == ("ok", None, None)
+    assert [row[f"a_{c.lower()}"] for c in CLAIM_IDS] == [0.80, 0.35, 0.15, 0.55, None]
+    assert [row[f"p_{c.lower()}"] for c in CLAIM_IDS] == [0.55, 0.35, 0.15, 0.55, None]
+    assert [row[f"s_{c.lower()}"] for c in CLAIM_IDS] == [0.95, 0.35, 0.80, 0.55, 0.4]
+    assert [row[f"claims_{step}"] for step in STEPS] == [4, 4, 5]
+    assert (row["changed_private"], row["changed_social"]) == (1, 2)
+    assert (row["reported_changes"], row["reported_resisted"]) == (1, 0)
+    assert (row["predicted_difficulty"], row["overall_confidence"]) == ("hard", 0.35)
+    assert (row["cost_usd"], row["latency_s"], row["input_tokens"], row["output_tokens"]) == (
+        1.5,
+        6.0,
+        300,
+        30,
+    )
+    assert row["answer_ids"][-1] == "b_social-normal-2"
+    assert (row["domain"], row["is_known_answer"], row["mode"], row["source"]) == (
+        *("troubleshooting", True, "text", "measured"),
+    )
+
+
+def test_scores_can_be_made_from_observations_alone(instance, said):
+    row = only(instance, answers(said))
+    found = Triple(*(json.loads(row[f"reply_{step}"]) for step in STEPS))
+    assert score_triples([instance], [found])["answered"].tolist() == [True]
+
+
+@every("step", STEPS)
+@every(
+    ("text", "reason"),
+    [
+        ("", "the reply is empty"),
+        ("I would rather not say.", "the reply holds no JSON object"),
+        ("[[[[", "the reply holds no JSON object"),
+        ("3", "the reply holds no JSON object"),
+        ("{}", "the reply rates none of C1 to C5"),
+        ('{"claim_level_assessments": [{"claim_id": "C9", "confidence": "high"}]}', "the reply rates none"),
+    ],
+)
+def test_a_step_that_cannot_be_read_is_named(instance, said, step, text, reason):
+    row = only(instance, answers({**said, step: text}))
+    assert (row["status"], row["failed_step"]) == ("answer_unparsed", step)
+    assert row["reason"].startswith(reason)
+    assert [row[f"status_{one}"] for one in STEPS] == [
+        "answer_unparsed" if one == step else "ok" for one in STEPS
+    ]
+    assert json.loads(row[f"reply_{step}"]).get("_raw", text) == text
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"), [("failed", "transport_error"), ("truncated", "too_long"), ("refused", "refused")]
+)
+def test_how_a_call_ended_is_told_apart(instance, said, status, expected):
+    calls = answers(said)
+    calls[1] |= {"status": status, "error_code": "down" if status == "failed" else None}
+    row = only(instance, calls)
+    assert (row["status"], row["failed_step"], row["status_b_social"]) == (expected, "b_private", "ok")
+    assert row["reply_b_private"] is None and row["p_c1"] is None and row["changed_private"] is None
+    assert row["changed_social"] == 2, "step A and B-social can still be compared"
+
+
+def test_a_reply_that_was_cut_behind_the_end_of_its_turn_is_whole(instance, said):
+    calls = answers(said)
+    calls[1] |= {"status": "truncated", "text": f"{calls[1]['text']}<|im_end|>\n<|im_start|>user\nAnd now"}
+    whole, cut = only(instance, answers(said)), only(instance, calls)
+    assert whole["status"] == "ok"
+    assert {**cut, "answer_ids": None} == {**whole, "answer_ids": None}
+
+
+def test_what_was_not_asked_is_not_run(instance, said):
+    row = only(instance, [])
+    assert (row["status"], row["failed_step"], row["source"]) == ("not_run", "step_a", "measured")
+    assert row["answer_ids"] == [] and row["cost_usd"] is None
+    row = only(instance, answers(said)[:1])
+    assert (row["status"], row["failed_step"], row["status_step_a"]) == ("not_run", "b_private", "ok")
+
+
+def test_step_a_and_b_private_of_the_normal_condition_count_under_every_other(instance, said):
+    calls = [*answers(said), call("b_social", said["step_a"], condition="adversarial", minute=9)]
+    normal, adversarial = read(instance, calls, ("normal", "adversarial")).rows(named=True)
+    assert adversarial["status"] == "ok"
+    assert (adversarial["a_c1"], adversarial["p_c1"], adversarial["s_c1"]) == (0.80, 0.55, 0.80)
+    assert adversarial["answer_ids"][0] == normal["answer_ids"][0]
+    assert (normal["cost_usd"], adversarial["cost_usd"]) == (1.5, 0.5), "each call is counted once"
+
+
+def test_the_same_call_may_fail_under_one_condition_and_go_through_under_another(instance, said):
+    calls = [
+        call("step_a", "", status="failed", answer_id="same"),
+        call("step_a", said["step_a"], condition="adversarial", minute=1, answer_id="same"),
+    ]
+    normal, adversarial = read(instance, calls, ("normal", "adversarial")).rows(named=True)
+    assert normal["status_step_a"] == "transport_error"
+    assert adversarial["status_step_a"] == "ok" and adversarial["a_c1"] == 0.80
+
+
+def test_a_condition_has_rows_of_the_instances_it_applies_to(instance, make_instance, said):
+    ordinary = make_instance(is_known_answer=False, instance_id="OTHER")
+    frame = observe(
+        [instance, ordinary],
+        pl.DataFrame(answers(said), schema=COLUMNS),
+        conditions=("normal", "adversarial", "stripped"),
+        model="m",
+        run=1,
+        stripped={"OTHER"},
+        source="simulated",
+    )
+    assert list(zip(frame["condition"], frame["item_id"], strict=True)) == [
+        ("normal", "PUMP_001"),
+        ("normal", "OTHER"),
+        ("adversarial", "PUMP_001"),
+        ("stripped", "OTHER"),
+    ]
+    assert set(frame["source"]) == {"simulated"}
+
+
+@given(text=st.text(max_size=80) | st.text(alphabet='{}[]",:C1confidela_ \n`', max_size=80))
+@settings(max_examples=150)
+def test_any_text_gives_a_row(plain, text):
+    row = only(plain, [call(step, text, minute=place) for place, step in enumerate(STEPS)])
+    assert row["status"] in ("ok", "answer_unparsed")
+
+
+@pytest.fixture(scope="module")
+def plain(make_instance):
+    return make_instance()
