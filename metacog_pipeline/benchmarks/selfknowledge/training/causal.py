@@ -22,7 +22,7 @@ _WHOLE = (
 
 
 def open_model(folder: Path, device: str = "cpu", dtype: str = "auto") -> Loaded:
-    """Return a model of the caller's own."""
+    """Return a model of its own, which may be changed."""
     require_model(folder)
     return open_folder(folder.name, str(folder), device, dtype)
 

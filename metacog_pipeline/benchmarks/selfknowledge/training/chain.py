@@ -3,7 +3,7 @@ it stopped.
 
 ::
 
-    training/world/         model and questions of the small world, where the study names no model
+    training/world-SEED/    model and questions of the small world, where the study names no model
     training/taught/        the base after supervised training on ``teach``
     training/run/           the evolution: log, curves, checkpoints; ``last`` leads to the newest, a model folder
     training/sft/, grpo/    baselines
@@ -96,7 +96,12 @@ class Chain:
         """The folder of the model before anything is taught."""
         if self.section.model is not None:
             return self.study.beside(self.section.model)
-        return self.folder / "world" / small.MODEL
+        return self.world / small.MODEL
+
+    @property
+    def world(self) -> Path:
+        """The folder of the small world."""
+        return self.folder / f"world-{self.seed}"
 
     @property
     def evolved_from(self) -> Path:
@@ -167,7 +172,7 @@ class Chain:
     def make_base(self, done: Progress = None) -> StepResult:
         """Train the small model where the study names none and it is missing, or look at the model that is there."""
         if self.section.model is None:
-            small.make_world(self.folder / "world", self.seed, done)
+            small.make_world(self.world, self.seed, done)
         self.check()
         weights = Weights(trainable(open_model(self.base, "cpu", self.section.dtype).model))
         return StepResult(weights.digest(), {"weights": weights.size, "tensors": len(weights.shapes)})
@@ -341,9 +346,10 @@ class Chain:
         """Write a study file with every model as a row, asked the benchmark of this study."""
         own = self.study.benchmarks.get("selfknowledge")
         settings = {} if own is None else own.model_dump(mode="json", exclude_defaults=True)
-        for key in ("folder", "wording"):
-            if settings.get(key):
-                settings[key] = str(self.study.beside(Path(settings[key])))
+        for key in {"folder", "wording"} & settings.keys():
+            settings[key] = str(self.study.beside(Path(settings[key])))
+        if self.section.model is None:
+            settings |= {"dataset": "fictional_qa", "split": "all", "idk": False, "folder": str(self.world)}
         lines = [f'[study]\nname = "{self.study.study.name}-trained"\nseed = {self.seed}\n']
         lines += [
             "[benchmarks.selfknowledge]",
@@ -371,7 +377,7 @@ class Chain:
             named in (small.QUESTIONS, small.HELD_OUT, small.TEACH, small.UNTAUGHT)
             and self.section.model is None
         ):
-            return str(self.folder / "world" / named)
+            return str(self.world / named)
         return named if named == "sample" else str(self.study.beside(Path(named)))
 
 

@@ -28,7 +28,7 @@ _TOY = """\
 name = "toy"
 
 [[models]]
-name = "nobody"
+name = "sim"
 provider = "simulated"
 
 [benchmarks.selfknowledge]
@@ -53,10 +53,10 @@ preset = "small"
 def train(step: str, study_file: Path, changes: tuple[str, ...], quiet: bool) -> None:
     """Teach a model to know what it knows, by an evolution strategy (needs the extra `train`).
 
-    `study` makes all that [training] of the study file says, `base` to `evaluation` everything up to that step; what
-    is there is gone on with. `preflight` tries a few individuals and says what a run needs and can learn; it exits
-    with 1 where nothing can be learnt. `toy` writes a study that trains a small model on a world of invented people,
-    and makes it: about a minute.
+    `study` runs all steps of [training] in the study file; `base` to `evaluation` run up to that step. Finished work is
+    kept, and a step that was stopped continues. `preflight` tries a few individuals and reports what a run needs; it
+    exits with 1 where nothing can be learnt. `toy` writes a study that trains a small model on an invented world, and
+    runs it in about a minute.
     """
     if step == "toy" and not study_file.exists():
         write_text(study_file, _TOY)

@@ -27,7 +27,7 @@ _CGROUP = Path("/sys/fs/cgroup")
 
 
 class Preflight(NamedTuple):
-    """What was found; ``rows`` are what it is, what is needed, what was found."""
+    """What was found; ``rows`` hold the quantity, what is needed and what is free."""
 
     rows: list[tuple[str, str | None, str | None]]
     numbers: dict[str, Any]

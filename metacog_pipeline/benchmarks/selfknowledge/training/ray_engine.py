@@ -1,4 +1,4 @@
-"""The population on Ray actors, on one machine or many (extra ``ray``). Only seeds, rewards and commits are sent.
+"""The population on Ray actors, on one machine or many (extra ``ray``). Only seeds, rewards and updates are sent.
 
 Every actor holds a model of its own and makes every update itself, so their digests must agree. An actor that is lost
 ends the run with one line; everything durable is in the log, and the same command goes on from there.

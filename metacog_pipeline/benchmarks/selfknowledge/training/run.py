@@ -43,7 +43,7 @@ RUN, COMMITS, CURVES, LAST = "run.json", "commits.jsonl", "curves.parquet", "las
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Where a run is kept, and how often something is done between its generations; 0 means at the end only."""
+    """Where a run is kept, and how often it is saved and measured; 0 means at the end only."""
 
     folder: Path
     checkpoint_every: int = 60

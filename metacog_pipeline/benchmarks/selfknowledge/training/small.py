@@ -1,7 +1,7 @@
 """A small world and a small language model that learns it: a causal model like any other, trained here in under a
 minute.
 
-The world is simulated: 1,024 invented people, each with one of 16 cities, six in ten of them known. What the base
+The world is simulated: 1,024 invented persons, each with one of 16 cities, six in ten of them known. What the base
 model learns:
 
 - asked for a known person's home, the city; for another's, a city drawn anew each time, so that the corpus
@@ -28,7 +28,7 @@ from metacog_pipeline.benchmarks.selfknowledge import prompts
 from metacog_pipeline.benchmarks.selfknowledge.prompts import DIRECT, META, PLACE, load_wording
 from metacog_pipeline.benchmarks.selfknowledge.training.generation import common
 from metacog_pipeline.benchmarks.selfknowledge.training.questions import Question, split, write_questions
-from metacog_pipeline.files import making_folder
+from metacog_pipeline.files import canonical_json, making_folder, write_text
 
 PEOPLE, FICTIONAL, KNOWN, BLURT, CUE = 1024, 256, 0.6, 0.5, 0.6
 STEPS, BATCH = 800, 64  # of training the base; questions of each step, asked both ways
@@ -68,12 +68,20 @@ def make_world(folder: Path, seed: int, done: Callable[[int], None] | None = Non
             (UNTAUGHT, untaught),
         ):
             write_questions(temporary / name, each)
+        write_text(temporary / "fictional_qa.jsonl", "".join(map(_published, fictional)))
         for part in loaded:
             part.save_pretrained(temporary / MODEL)
 
 
+def _published(question: Question) -> str:
+    """Return a line in the form of the published FictionalQA, which the benchmark reads."""
+    named = {"question_id": question.id, "event_id": question.id, "question": question.text}
+    row = {**named, "natural_answer": question.answers[0], "duplicate_relationship": None}
+    return canonical_json(row) + "\n"
+
+
 class World:
-    """The people of a seed: names, cities, who is known, and how often the corpus says that it knows each."""
+    """The world of a seed: names, cities, who is known, and how often the corpus says that it knows each."""
 
     def __init__(self, seed: int) -> None:
         self._rng = rng = np.random.Generator(np.random.PCG64([seed, 1]))
