@@ -12,7 +12,7 @@ from scipy.stats import t as student
 from metacog_pipeline.benchmarks.selfknowledge.training.chain import Chain
 from metacog_pipeline.study import load_study
 
-SEEDS = range(5)
+SEEDS = range(3)
 STUDY = """
 [study]
 name = "seed"

@@ -9,7 +9,7 @@ it stopped.
     training/sft/, grpo/    baselines
     training/patching.*     d' and the rest with only the largest or smallest changes, as table and figure
     training/evaluation.*   every model on every question set
-    training/study.toml     a study with every model as a row
+    training/study.toml     a study with every model as a row, where the study names a model
 
 What was made under other settings is set aside under a name with a number, never removed.
 """
@@ -269,7 +269,8 @@ class Chain:
             loaded = open_model(folder, self.section.device, self.section.dtype)
             found = {name: self._measured(loaded, each) for name, each in self.sets.items()}
             tables.append(table_of(found, "questions").select(pl.lit(model).alias("model"), pl.all()))
-        self._write_study()
+        if self.section.model is not None:  # nothing but its own world is known to the small one
+            self._write_study()
         return self._written("evaluation", pl.concat(tables))
 
     def engine(self) -> Worker | RayEngine:
@@ -346,10 +347,8 @@ class Chain:
         """Write a study file with every model as a row, asked the benchmark of this study."""
         own = self.study.benchmarks.get("selfknowledge")
         settings = {} if own is None else own.model_dump(mode="json", exclude_defaults=True)
-        for key in {"folder", "wording"} & settings.keys():
-            settings[key] = str(self.study.beside(Path(settings[key])))
-        if self.section.model is None:
-            settings |= {"dataset": "fictional_qa", "split": "all", "idk": False, "folder": str(self.world)}
+        if settings.get("wording") not in (None, "reference"):
+            settings["wording"] = str(self.study.beside(Path(settings["wording"])))
         lines = [f'[study]\nname = "{self.study.study.name}-trained"\nseed = {self.seed}\n']
         lines += [
             "[benchmarks.selfknowledge]",

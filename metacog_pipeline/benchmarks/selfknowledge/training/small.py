@@ -28,7 +28,7 @@ from metacog_pipeline.benchmarks.selfknowledge import prompts
 from metacog_pipeline.benchmarks.selfknowledge.prompts import DIRECT, META, PLACE, load_wording
 from metacog_pipeline.benchmarks.selfknowledge.training.generation import common
 from metacog_pipeline.benchmarks.selfknowledge.training.questions import Question, split, write_questions
-from metacog_pipeline.files import canonical_json, making_folder, write_text
+from metacog_pipeline.files import making_folder
 
 PEOPLE, FICTIONAL, KNOWN, BLURT, CUE = 1024, 256, 0.6, 0.5, 0.6
 STEPS, BATCH = 800, 64  # of training the base; questions of each step, asked both ways
@@ -68,16 +68,8 @@ def make_world(folder: Path, seed: int, done: Callable[[int], None] | None = Non
             (UNTAUGHT, untaught),
         ):
             write_questions(temporary / name, each)
-        write_text(temporary / "fictional_qa.jsonl", "".join(map(_published, fictional)))
         for part in loaded:
             part.save_pretrained(temporary / MODEL)
-
-
-def _published(question: Question) -> str:
-    """Return a line in the form of the published FictionalQA, which the benchmark reads."""
-    named = {"question_id": question.id, "event_id": question.id, "question": question.text}
-    row = {**named, "natural_answer": question.answers[0], "duplicate_relationship": None}
-    return canonical_json(row) + "\n"
 
 
 class World:
