@@ -141,6 +141,7 @@ def test_each_reward_has_its_published_step(write, make_model):
         ('[training]\nreward = "praise"\n', "praise"),
         ('[training]\nreward = "1E308,1,1,1"\n', "four numbers"),
         ("[training]\npopulation = 3\n", "even number"),
+        ('[training]\nquestions = "q.jsonl"\n', "knows its own world only"),
         ("[training]\nworkers = 2\n", 'several need engine = "ray"'),
         ('[training]\npreset = "fictional"\nmodel = "x"\n', "needs teach"),
         (

@@ -110,14 +110,15 @@ class Chain:
 
     def models(self) -> dict[str, Path]:
         """Return the folders of all models that are there, by the name of their row."""
+        section = self.section
         named = {
-            "base": self.base,
-            "taught": self.folder / "taught" / sft.MODEL,
-            "evolved": self.folder / "run" / LAST,
-            "sft": self.folder / "sft" / sft.MODEL,
-            "grpo": self.folder / "grpo" / "model",
+            "base": (self.base, True),
+            "taught": (self.folder / "taught" / sft.MODEL, section.teach),
+            "evolved": (self.folder / "run" / LAST, True),
+            "sft": (self.folder / "sft" / sft.MODEL, section.sft_steps),
+            "grpo": (self.folder / "grpo" / "model", section.grpo_steps),
         }
-        return {name: folder for name, folder in named.items() if folder.is_dir()}
+        return {name: folder for name, (folder, wanted) in named.items() if wanted and folder.is_dir()}
 
     @cached_property
     def asking(self) -> Asking:
@@ -312,13 +313,8 @@ class Chain:
         self, name: str, base: Path, questions: tuple[Question, ...], tuning: sft.Tuning, done: Progress
     ) -> Path:
         self._need(base, "the model that is trained")
-        about = {
-            "base": self._digest(base),
-            "of": digest(questions),
-            "tuning": str(tuning),
-            "asking": str(self.asking),
-        }
-        folder = self._place(name, about)
+        about = {"base": self._digest(base), "of": digest(questions), "tuning": str(tuning)}
+        folder = self._place(name, {**about, "asking": str(self.asking)})
         loaded = open_model(base, self.section.device, self.section.dtype)
         return sft.tune(loaded, questions, self.asking, tuning, folder, done)
 

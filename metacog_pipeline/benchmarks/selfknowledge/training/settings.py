@@ -112,6 +112,8 @@ class TrainingSection(Section):
     def _possible(self) -> Self:
         if self.engine == "process" and self.workers > 1:
             raise ValueError(f'workers = {self.workers}: several need engine = "ray"')
+        if self.model is None and (own := {"questions", "held_out", "measure"} & self.model_fields_set):
+            raise ValueError(f"{min(own)}: the small model knows its own world only; name a model")
         if self.preset == "fictional" and self.teach is None:
             raise ValueError('preset = "fictional" needs teach: the questions of the half that is taught')
         return self
