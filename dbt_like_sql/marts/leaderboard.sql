@@ -44,7 +44,7 @@ with
     printed as (
         select
             said.benchmark,
-            said.condition,
+            coalesce(said.condition, '') as condition,
             said.model,
             said.measure,
             said.value as estimate,
