@@ -24,12 +24,7 @@ def bound(seed: int = 1, **settings: Any) -> MetaMedQA:
 
 
 def observe(
-    items: Sequence[Item],
-    transcripts: pl.DataFrame,
-    *,
-    conditions: Sequence[str],
-    model: str,
-    run: int,
+    items: Sequence[Item], transcripts: pl.DataFrame, *, conditions: Sequence[str], model: str, run: int
 ) -> pl.DataFrame:
     """Return the responses of one model and run; other rows are ignored, as the engine ignores them."""
     kept = transcripts.filter(~pl.col("superseded"), benchmark="metamedqa", model=model, run=run)

@@ -241,10 +241,7 @@ def test_rows_are_numbered_by_their_line_after_a_line_that_tells_the_separator(t
 
 
 def test_question_shared_by_two_items_is_not_guessed(tmp_path, items):
-    twins = [
-        items[0],
-        items[1].model_copy(update={"question": items[0].question.upper() + "."}),
-    ]
+    twins = [items[0], items[1].model_copy(update={"question": items[0].question.upper() + "."})]
     found = take(tmp_path / "a.jsonl", twins, json.dumps({"question": items[0].question, "choice": "A"}))
     assert "belongs to 2 items" in reasons(found)[0][1]
 

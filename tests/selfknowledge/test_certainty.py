@@ -109,8 +109,3 @@ def test_each_language_has_its_words_and_english_ones():
 @every("kept", [None, "", "[", "{}", "[[1]]", "null", '[["Yes", "x", []]]'])
 def test_nothing_kept_is_nothing_known(kept):
     assert kept_with("Yes", kept) is None
-
-
-def test_a_certain_yes_is_certain():
-    assert found(token("Yes", 0.0, Yes=0.0)) == 1.0
-    assert found(token("Yes", 0.0, Yes=0.0, No=-1000.0)) == 1.0

@@ -138,15 +138,6 @@ def test_the_same_observer_answers_alike_in_process_and_behind_a_server(tmp_path
     assert outside.select(kept).equals(inside.select(kept))
 
 
-def test_a_larger_limit_only_adds(tmp_path):
-    names = []
-    for limit in (3, 6):
-        asked = study(tmp_path, f"limit = {limit}")
-        construction.build(of(asked))
-        names.append([item.item_id for item in of(asked).items])
-    assert names[1][:3] == names[0] or set(names[0]) < set(names[1])
-
-
 def test_conditions_follow_languages_and_idk(tmp_path):
     def conditions(section: str) -> tuple[str, ...]:
         return tuple(each.name for each in of(study(tmp_path, section)).conditions())
@@ -161,11 +152,6 @@ def test_conditions_follow_languages_and_idk(tmp_path):
         "idk",
         "preceded",
     )
-
-
-def test_own_words_that_cannot_be_used_are_named(tmp_path):
-    with pytest.raises(StudyError, match="cannot be read"):
-        _ = of(study(tmp_path, 'wording = "none.toml"')).wording
 
 
 def test_items_follow_what_they_are_made_from_and_nothing_else(tmp_path):

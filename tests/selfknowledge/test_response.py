@@ -51,8 +51,7 @@ def test_of_a_reply_longer_than_anybody_writes_both_ends_are_read(bench, reply, 
 
 
 @pytest.mark.parametrize(
-    ("rule", "yes", "status"),
-    [("default", None, "meta_invalid"), ("reference", 1, "ok")],
+    ("rule", "yes", "status"), [("default", None, "meta_invalid"), ("reference", 1, "ok")]
 )
 def test_the_rule_of_the_study_decides_what_a_yes_is(bench, rule, yes, status):
     row = one(bench, bench.call("direct", "Lyon"), bench.call("meta", "Yes and no"), yes_no=rule)

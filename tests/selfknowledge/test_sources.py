@@ -174,19 +174,13 @@ def test_a_blank_answer_is_refused_because_it_would_be_found_in_every_reply(blan
     assert ":1: " in said("nq_open", lines(tmp_path / "a.jsonl", {**NQ, "answer": ["ok", blank]}))
 
 
-def test_half_a_character_is_refused(tmp_path):
-    path = tmp_path / "a.jsonl"
-    path.write_text('{"question": "a", "answer": ["\\ud800"]}\n')
-    assert ":1: " in said("nq_open", path)
-
-
 @every("name", ROWS)
 @every(
     "data",
     [
         b"", b"[]", b"{}", b"[1]", b"null", b"not json", b"\xff\xfe\x00", b"PAR1", b"PAR1" + bytes(100) + b"PAR1",
         b"\x1f\x8b\x08torn", b"[" * 100_000, b'{"question": "a", "question": "b"}', b'{"question": NaN}',
-        b'{"Questions": {}}',
+        b'{"Questions": {}}', b'{"question": "a", "answer": ["\\ud800"]}',
     ],
 )  # fmt: skip
 def test_anything_that_is_no_such_file_is_one_line(name, data, tmp_path):

@@ -26,12 +26,7 @@ _FOLDER = tempfile.TemporaryDirectory(prefix="metacog-sdt-")
 
 
 def bound(
-    home: Path | None = None,
-    *,
-    seed: int = 1,
-    ratings: int = 5,
-    allow_incomplete: bool = False,
-    **keys: str,
+    home: Path | None = None, *, seed: int = 1, ratings: int = 5, allow_incomplete: bool = False, **keys: str
 ) -> SignalDetection:
     """The benchmark of a study whose home is ``home``; one shared by all tests where none is given."""
     home = Path(_FOLDER.name) if home is None else home

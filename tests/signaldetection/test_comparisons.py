@@ -107,10 +107,7 @@ def shifted(folder):
         frames.append(model(items, c=0.6 * (place - 1), model="heeds", condition=condition))
         frames.append(model(items, seed=place, correlation=0.9, model="deaf", condition=condition))
     return compare(
-        pl.concat(frames).with_columns(confidence=pl.lit(None, pl.Int8)),
-        seed=1,
-        home=folder,
-        n_boot=200,
+        pl.concat(frames).with_columns(confidence=pl.lit(None, pl.Int8)), seed=1, home=folder, n_boot=200
     )
 
 

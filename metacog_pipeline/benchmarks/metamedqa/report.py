@@ -23,16 +23,7 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.report import exhibits, pieces
 from metacog_pipeline.report.drawing import Plot
 from metacog_pipeline.report.exhibits import Column, Key
-from metacog_pipeline.report.figures import (
-    PALETTE,
-    Drawn,
-    Point,
-    finished,
-    ladder,
-    mark,
-    of_point,
-    with_data,
-)
+from metacog_pipeline.report.figures import PALETTE, Drawn, Point, finished, ladder, mark, of_point, with_data
 from metacog_pipeline.report.pieces import WORLDS
 from metacog_pipeline.report.queries import rows
 from metacog_pipeline.scoring import published as headlines

@@ -148,7 +148,4 @@ class OwnQuestions(contract.Benchmark[Settings, Question, read.Response]):
         found = responses.filter(status="ok").join(
             self._alternatives, on="item_id", how="left", maintain_order="left"
         )
-        return found.with_columns(
-            correct=pl.col("correct").cast(pl.Float64),
-            response=pl.col("said"),
-        )
+        return found.with_columns(correct=pl.col("correct").cast(pl.Float64), response=pl.col("said"))

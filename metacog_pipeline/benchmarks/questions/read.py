@@ -28,10 +28,7 @@ from metacog_pipeline.reading.reader import Reading
 from metacog_pipeline.stats.confidence_scale import are_shares
 
 UNREADABLE = ("answer_unparsed", "confidence_unparsed", "refused")
-SURENESS: Mapping[str, Field] = {
-    "verbal_percent": Confidence(0, 100),
-    "verbal_scale": Worded(SCALE),
-}
+SURENESS: Mapping[str, Field] = {"verbal_percent": Confidence(0, 100), "verbal_scale": Worded(SCALE)}
 
 
 @dataclass(slots=True)
@@ -65,10 +62,7 @@ def read(item: Item, condition: str, calls: Calls, samples: int) -> Response:
     return _single(item, condition, calls) if ANSWER in there else Response()
 
 
-_FORMS = {
-    "verbal_percent": "\nConfidence: <0 to 100>",
-    "verbal_scale": f"\nConfidence: <{', '.join(SCALE)}>",
-}
+_FORMS = {"verbal_percent": "\nConfidence: <0 to 100>", "verbal_scale": f"\nConfidence: <{', '.join(SCALE)}>"}
 
 
 def again(item: Item, condition: str, response: Response) -> Iterable[tuple[str, str]]:

@@ -178,12 +178,6 @@ def test_questions_about_one_event_are_drawn_together(observer, scoring):
     assert width[1] == pytest.approx(width[0], rel=0.12)
 
 
-def test_the_same_seed_gives_the_same_table(observer, scoring):
-    frame = observer(80, 0.5, 1.0)
-    again = scoring.score(frame.sample(fraction=1.0, shuffle=True, seed=3))
-    assert scoring.score(frame).equals(again)
-
-
 def test_the_headline_finds_the_observer_and_its_interval_holds_it(observer, scoring):
     held = 0
     for seed in range(20):
