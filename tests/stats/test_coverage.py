@@ -126,7 +126,9 @@ def test_the_nearest_cell_is_that_of_as_many_answers_and_of_the_rarer_kind():
 
 def test_the_grid_names_its_commit_and_how_many_samples_a_cell_rests_on():
     first = coverage.FILE.read_text("utf-8").splitlines()[0]
-    assert re.fullmatch(r"# Made by .* from commit [0-9a-f]{40}(; cells .* from commit [0-9a-f]{40})?", first)
+    assert re.fullmatch(
+        r"# Made by .* from commit [0-9a-f]{40}(; (cells|rows) [^;]* from commit [0-9a-f]{40})*", first
+    )
     assert all(cell.samples >= 100 for cell in coverage.cells() if ":" not in cell.measure)
     assert {
         (cell.n, cell.accuracy, cell.runs) for cell in coverage.cells() if cell.measure == "brier"
