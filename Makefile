@@ -10,7 +10,7 @@ ONE_THREAD := POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_
 WORKERS ?= $(shell echo $$(( $$(nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 2) + 1 )))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types ui docs lowest proofs bench clean
+.PHONY: help demo test lint types ui docs lowest proofs bench mutants clean
 
 help:
 	@echo "make demo   install, run the demo study through Dagster, print who does best"
@@ -21,6 +21,7 @@ help:
 	@echo "make lowest install the lowest versions that are allowed, run a part of the tests on them"
 	@echo "make proofs run whole studies end to end: minutes each, beside the tests"
 	@echo "make bench  measure speed and memory, write bench-results/"
+	@echo "make mutants change the code in known ways, see that its tests notice; AREA=llm runs one area"
 
 $(VENV)/.uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -89,6 +90,9 @@ proofs: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	@$(BIN)/python -m pytest -m bench tests/performance -q
+
+mutants: $(VENV)/.dev
+	@$(BIN)/python tests/mutants/run.py $(if $(AREA),--area $(AREA))
 
 clean:
 	rm -rf $(VENV) $(LOWEST) build $(DEMO) bench-results

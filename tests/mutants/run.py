@@ -92,7 +92,14 @@ def start(tests: Sequence[str], folder: Path) -> int:
         own = [str(folder), str(folder / "assets")]
         sys.path[:] = [*own, *sys.path[1:]]  # without the folder of this file
         os.environ["PYTHONPATH"] = os.pathsep.join(own)
-        quiet = ["-q", "--no-header", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+        quiet = [
+            "-q",
+            "--no-header",
+            "-p",
+            "no:cacheprovider",
+            "-W",
+            "ignore::pytest.PytestAssertRewriteWarning",
+        ]
         code = int(pytest.main(["-x", *quiet, *tests]))
     except BaseException:
         traceback.print_exc()
