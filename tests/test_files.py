@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.errors import reason_of
-from metacog_pipeline.files import replacing, write_changed, write_text
+from metacog_pipeline.files import UMASK, replacing, write_changed, write_text
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])
@@ -83,3 +83,8 @@ def test_where_there_is_a_full_flush_a_file_goes_through_the_cache_of_the_drive(
     write_text(tmp_path / "board.json", "new")
     assert asked == [51, 51]  # the file, then its folder
     assert len(forced) == (0 if known else 2)
+
+
+def test_a_file_has_the_rights_that_the_umask_leaves(tmp_path):
+    write_text(tmp_path / "board.json", "new")
+    assert (tmp_path / "board.json").stat().st_mode & 0o777 == 0o666 & ~UMASK

@@ -61,6 +61,7 @@ def test_schemas_options_and_the_extra_body_are_bounded_too():
         ({"n": 3}, 150),
         ({"generationConfig": {"maxOutputTokens": 900, "candidateCount": 2}}, 1800),
         ({"thinking": {"type": "enabled", "budget_tokens": 1000}}, 1050),
+        ({"thinking": {"budget_tokens": 1000}, "thinkingConfig": {"thinkingBudget": 500}}, 1550),
         ({"stream": True, "n": None}, 50),
     ],
 )
@@ -152,3 +153,12 @@ def test_a_model_is_free_only_where_no_price_is_above_zero():
     assert not spec(price_in=0, price_out=0, price_reasoning=2).free
     assert costs.usage_cost(spec(price_in=0, price_out=0), Usage(5, 5)) == 0
     assert costs.usage_cost(spec(price_out=None), Usage(5, 5)) is None
+
+
+def test_a_bound_counts_bytes_and_the_shortest_cached_prompt_has_the_dearest_price():
+    one, two = (costs.input_token_bound(spec(), request(text)) for text in ("e" * 50, "é" * 50))
+    assert two - one == 50
+    shortest = request("x" * (costs.LEAST_CACHED_TOKENS - costs.input_token_bound(spec(), request(""))))
+    assert costs.input_token_bound(spec(), shortest) == costs.LEAST_CACHED_TOKENS
+    worst = costs.worst_case_cost(spec(), shortest, NEVER_REASONS)
+    assert worst == pytest.approx((costs.LEAST_CACHED_TOKENS * 3 * 1.25 + 50 * 15) / 1e6)

@@ -1,5 +1,6 @@
 """What may be spent is read and granted by one at a time: others stand still while one is between the two."""
 
+import fcntl
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -7,8 +8,8 @@ from typing import Any
 import pytest
 
 from metacog_pipeline.home import Home
-from metacog_pipeline.llm.budget import Budget
-from metacog_pipeline.llm.ledger import NANO
+from metacog_pipeline.llm.budget import Budget, read_figures
+from metacog_pipeline.llm.ledger import NANO, NO_BOOT, Record
 from metacog_pipeline.storage.attached import attach
 
 VARIABLE = "TEST_LEDGER"
@@ -84,3 +85,14 @@ def test_hosts_are_never_granted_the_same_dollars(postgres, tmp_path, monkeypatc
     assert sum(each._granted for each in hosts) <= CAP_USD * NANO
     for each in hosts:
         each.close()
+
+
+def test_a_dead_session_is_dead_also_while_another_process_looks_at_its_record(tmp_path):
+    home = Home(tmp_path)
+    home.ledger.mkdir(parents=True)
+    record = home.ledger / "session-killed.json"
+    record.write_bytes(Record(NO_BOOT, False, 3 * NANO, NANO, 0).line())
+    with record.open("rb") as looking:
+        fcntl.flock(looking, fcntl.LOCK_SH)
+        found = read_figures(home, CAP_USD)
+    assert (found.spent, found.leaked, found.reserved) == (3.0, 2.0, 0.0)

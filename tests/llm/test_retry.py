@@ -104,3 +104,9 @@ def test_waits_a_server_that_fails_asks_for_have_a_bounded_total_time():
     while (pause := state.pause(ErrorKind.TRANSIENT, 3600.0, now)) is not None:
         now += pause
     assert now - 1000.0 <= retry.RetryPolicy.rate_limit_total_s
+
+
+def test_what_may_have_been_billed_twice_is_not_sent_a_third_time():
+    state = retries()
+    assert state.pause(ErrorKind.TRANSIENT, None, 0.0, billed=True) is not None
+    assert state.pause(ErrorKind.TRANSIENT, None, 0.0, billed=True) is None

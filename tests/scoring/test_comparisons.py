@@ -190,3 +190,26 @@ def test_a_difference_is_marked_where_either_side_is_or_few_items_are_shared():
         True,
         False,
     ]
+
+
+def test_a_test_of_equivalence_without_an_interval_is_judged_by_its_p():
+    rows = [row(p=0.001, value=0.01, low=0.005, high=0.02), row(p=0.001, value=0.01)]
+    found = made(rows, rope={"accuracy": 0.05})
+    assert found["verdict"].to_list() == ["negligible", "significant"]
+
+
+def test_only_a_model_that_was_compared_with_no_other_has_a_row_that_says_so():
+    def lacking(model: str) -> Any:
+        about = {"dataset": "d", "source": "measured", "task": None, "condition": "c", "scoring": ""}
+        rows = pl.DataFrame({"item_id": ["1", "2"]})
+        return SimpleNamespace(
+            model=model, complete=False, incomplete="1 of 3 not answered", rows=rows, **about
+        )
+
+    contrast = Contrast("pairs", lambda *_: (), between_models=True)
+    compared = row(a="one", b="two", condition="c", scoring="")
+    rows = as_table(SimpleNamespace(name="toy"), [compared])
+    found = list(comparing.not_compared(contrast, [lacking("one"), lacking("three")], rows))
+    assert [(each.a, each.n, each.status) for each in found] == [
+        ("three", 2, "not compared: 1 of 3 not answered")
+    ]

@@ -220,3 +220,10 @@ def test_draws_of_items_have_the_spread_of_the_sample():
     own = gap[0] - gap[1]
     assert told["value"] == pytest.approx(own.mean())
     assert told["high"] - told["low"] == pytest.approx(2 * 1.96 * own.std() / np.sqrt(200), rel=0.06)
+
+
+def test_items_that_both_answered_are_drawn_alike_whatever_else_either_answered():
+    right = list(np.random.default_rng(4).random(40) < 0.6)
+    both = pl.concat([of("a", right, [0.8] * 40), of("b", [True] * 9 + right, [0.8] * 49, start=-9)])
+    found = row(paired(both), "ece")
+    assert (found["value"], found["low"], found["high"]) == (0.0, 0.0, 0.0)

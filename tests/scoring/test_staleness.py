@@ -1,13 +1,18 @@
 """Staleness: a file is rebuilt when what it was made from changes, and when nothing changes nothing is."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from metacog_pipeline import registry
 from metacog_pipeline.asking import tasks
+from metacog_pipeline.asking.variables import REASK, UNUSABLE
 from metacog_pipeline.conformance import try_benchmark
+from metacog_pipeline.llm.types import Status
 from metacog_pipeline.scoring import files, printed, staleness
+from metacog_pipeline.transcripts.folder import PartitionFolder, read_manifest, write_manifest
+from metacog_pipeline.transcripts.store import keep_whole, standing_answers
 
 
 @pytest.fixture(scope="module")
@@ -61,3 +66,47 @@ def test_a_file_that_is_gone_makes_its_own_stage_stale(bench):
         assert not staleness.stale_stages(bench, two)
     finally:
         path.write_bytes(kept)
+
+
+@pytest.fixture
+def built(bench):
+    """The study with a leaderboard and a report that were just made."""
+    study = bench.context.study
+    study.home.leaderboard.write_bytes(b"tables")
+    study.home.page.parent.mkdir(parents=True, exist_ok=True)
+    study.home.page.write_text("page")
+    staleness.note_leaderboard(study, staleness.leaderboard_digest(study))
+    with staleness.noted_report(study):
+        pass
+    yield study
+    study.home.leaderboard.unlink(missing_ok=True)
+
+
+def test_a_leaderboard_is_stale_where_it_is_damaged_and_a_report_where_its_leaderboard_is_another(built):
+    assert not staleness.leaderboard_stale(built) and not staleness.report_stale(built)
+    built.home.leaderboard.write_bytes(b"table?")
+    assert staleness.leaderboard_stale(built) and not staleness.report_stale(built)
+    staleness.note_leaderboard(built, staleness.leaderboard_digest(built))
+    assert not staleness.leaderboard_stale(built) and staleness.report_stale(built)
+
+
+def test_a_leaderboard_is_stale_where_a_model_says_more_of_itself_or_a_session_ended_later(built):
+    other = [each.model_copy(update={"family": "another"}) for each in built.models]
+    assert staleness.leaderboard_stale(built.model_copy(update={"models": other}))
+    folder = PartitionFolder(built.home, "selfknowledge", built.models[0].name, 1)
+    before = read_manifest(folder)
+    write_manifest(folder, {**before, "finished_at": "2030-01-01T00:00:00+00:00"})
+    try:
+        assert staleness.leaderboard_stale(built)
+    finally:
+        write_manifest(folder, before)
+    assert not staleness.leaderboard_stale(built)
+
+
+def test_answers_that_are_to_be_asked_again_make_every_stage_stale(bench, monkeypatch):
+    one = tasks.partitions(bench)[0]
+    [record, *_] = standing_answers(one.folder)
+    keep_whole(one.folder, [replace(record, answer_id="0" * 64, status=Status.TRUNCATED, reasoning_tokens=9)])
+    assert staleness.stale_stages(bench, one) == ()
+    monkeypatch.setenv(REASK, UNUSABLE)
+    assert staleness.stale_stages(bench, one) == staleness.every_stage(bench)

@@ -115,3 +115,20 @@ def test_benchmarks_that_disagree_are_not_said_to_separate_nothing():
 def test_simulated_respondents_are_never_ordered_among_models():
     found = verdicts([cell("a", "best", 0), cell("b", "best", 0, source="simulated")])
     assert found["measured"].models == ("a",) and found["simulated"].models == ("b",)
+
+
+def test_a_model_that_is_not_separated_twice_comes_before_one_that_is_best_once():
+    rows = [cell("a", "best", 0), cell("b", "not separated", 0)]
+    rows += [cell("a", "worse", 1, benchmark="two"), cell("b", "not separated", 0, benchmark="two")]
+    rows += [cell("c", "best", 0, benchmark="two")]
+    assert verdicts(rows)["measured"].models == ("b", "c", "a")
+
+
+def test_a_condition_that_does_not_represent_its_benchmark_answers_nothing_and_only_worse_has_a_star():
+    at = [*columns()].index("shown")
+    hidden = list(cell("a", "best", 0, benchmark="other"))
+    hidden[at] = False
+    rows = [cell("a", "best", 0), cell("b", "worse", 1), cell("c", "not tested", None), tuple(hidden)]
+    [answer] = verdicts(rows)["measured"].answers
+    assert answer.benchmark == "one"
+    assert {model: each.marks for model, each in answer.cells.items()} == {"a": "", "b": "*", "c": ""}

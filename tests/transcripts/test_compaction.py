@@ -254,3 +254,10 @@ def test_a_copy_damaged_anywhere_is_reported_or_reads_the_same(folder, make, jou
         except StoreError as error:
             assert str(path) in str(error)
     assert reported > 15
+
+
+def test_what_was_added_to_a_segment_reaches_the_copy(folder, make):
+    _segment(folder, 1, make(0))
+    assert counts(compact_folder(folder, None)) == (1, 0)
+    _segment(folder, 1, make(0), make(1))
+    assert counts(compact_folder(folder, None)) == (2, 0)

@@ -206,3 +206,31 @@ def test_a_full_disk_loses_nothing_acknowledged_and_the_next_session_goes_on(fol
     assert acknowledged and [make(n).item_id for n in acknowledged] == kept[: len(acknowledged)]
     _keep(folder, make(99))
     assert [record.item_id for record in read_records(folder)] == [*kept, make(99).item_id]
+
+
+class Elsewhere:
+    """A store that gives a session a number which is taken here."""
+
+    def begin(self) -> int:
+        return 1
+
+
+def test_no_session_writes_into_the_segment_of_another(folder, make):
+    _keep(folder, make(1))
+
+    async def session() -> None:
+        journal = Journal(folder, Elsewhere())  # type: ignore[arg-type]
+        with pytest.raises(StoreError, match=r"journal-000001\.jsonl: File exists"):
+            await journal.submit(make(2))
+        journal.close()
+
+    asyncio.run(session())
+    assert list(read_records(folder)) == [make(1)]
+
+
+def test_sessions_keep_their_order_beyond_a_million(folder, make):
+    (folder / "journal-999998.jsonl").write_bytes(b"")
+    for number in (1, 2):
+        _keep(folder, make(number))
+    assert _names(folder)[:2] == ["journal-1000000.jsonl", "journal-999998.jsonl"]
+    assert list(read_records(folder)) == [make(1), make(2)]

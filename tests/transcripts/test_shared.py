@@ -366,3 +366,15 @@ def test_a_store_that_stays_away_ends_the_run_and_its_answers_come_later(s3, tmp
     assert host.held() == 2
     other = Host(Home(tmp_path / "b"), s3)
     assert other.held() == 2
+
+
+def test_after_a_holder_that_kept_nothing_another_host_keeps_its_answers(hosts, make, monkeypatch):
+    a, b = hosts
+    asleep = dead(a)
+    later(monkeypatch)
+    with PartitionStore(b.folder) as store:
+        keep(store, make(0))
+    with pytest.raises(StoreError, match="took this partition over"):
+        keep(asleep, make(1))
+    asleep.close()
+    assert len(b.kept()) == 1
