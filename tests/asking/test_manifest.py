@@ -7,7 +7,7 @@ import pytest
 
 from metacog_pipeline.asking.session import Partition, failure_recorded, query_partition
 from metacog_pipeline.asking.spent import kept_cost
-from metacog_pipeline.asking.states import Profile, SessionResult
+from metacog_pipeline.asking.states import Profile, SessionResult, Tally
 from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.errors import ProviderError
 from metacog_pipeline.llm.spec import ModelSpec
@@ -173,3 +173,9 @@ def test_two_names_that_are_both_listed_are_two_respondents(tmp_path, provider):
     second = renamed(first, "other")
     query(Partition(first.study, first.benchmark, second.spec, 1), [item("one")])
     assert len(provider.calls) == 1
+
+
+def test_a_session_that_was_stopped_has_failed_whatever_it_answered():
+    one = SessionResult(3, 3, 0, None, Tally(), stopped="budget spent")
+    assert one.state == ("failed", "budget spent")
+    assert SessionResult(3, 3, 0, None, Tally(), waiting=2).state[0] == "waiting"

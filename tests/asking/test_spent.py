@@ -131,3 +131,12 @@ def test_what_an_import_says_it_cost_is_charged_to_no_budget(home, compacted, le
     for _ in range(2):
         assert spent_figures(home, 1.0).spent == pytest.approx(3 * CALLS * PRICE)
         assert _reopened(home) == pytest.approx(3 * CALLS * PRICE)
+
+
+def test_what_was_kept_after_the_copy_counts(home):
+    async def more() -> None:
+        with PartitionStore(PartitionFolder(home, "b", "one", 1)) as store:
+            await store.keep(_record(CALLS, model="one", cost_usd=PRICE))
+
+    asyncio.run(more())
+    assert kept_cost(home) == pytest.approx((3 * CALLS + 1) * PRICE)

@@ -33,3 +33,25 @@ def test_drift_is_another_answer_of_another_run_on_another_day(make_home, later,
         home, "select n, changed, flagged from model_drift where sign = 'answers at temperature 0'"
     ).rows
     assert found == (((1, 1, True),) if drifts else ())
+
+
+def test_a_model_that_varies_within_a_day_as_much_as_between_days_has_not_changed(make_home):
+    home = make_home({"alpha": "measured"}, silent=("alpha",))
+    calls = []
+    for item in range(20):
+        for run, (day, text) in enumerate([(0, "A"), (0, "AB"[item % 2]), (1, "AB"[item % 2])], start=1):
+            calls.append(
+                {
+                    "benchmark": "metamedqa", "model": "alpha", "run": run, "item_id": f"i{item}", "condition": "c",
+                    "answer_id": f"{item}-{run}", "step": "answer", "source": "measured", "provider": "openai",
+                    "status": "ok", "text": text, "superseded": False,
+                    "started_at": WHEN + timedelta(days=day, seconds=run),
+                    "request_json": f'{{"messages": ["Q{item}?"], "sampling": {{"temperature": 0.0}}}}',
+                }
+            )  # fmt: skip
+    write(home, "transcripts/benchmark=metamedqa/model=alpha/run=1/transcripts.parquet", calls)
+    build(home)
+    found = run_query(
+        home, "select n, changed, flagged from model_drift where sign = 'answers at temperature 0'"
+    ).rows
+    assert found and all(changed / n > 0.2 and not flagged for n, changed, flagged in found)

@@ -52,3 +52,10 @@ def test_a_session_that_ended_for_another_reason_makes_the_board_stale(study):
 def test_answers_of_a_model_that_was_another_count_for_nothing(study):
     _, (_, answered, message) = stopped(study, asked_as="another model")
     assert answered == 0 and "has changed since it was asked" in message
+
+
+def test_a_server_that_says_its_answers_are_simulated_is_listed_so(study):
+    text = study.path.read_text().replace('provider = "simulated"', 'provider = "openai"\nmodel = "x"')
+    study.path.write_text(text)
+    stopped(load_study(study.path), source="simulated")
+    assert run_query(study.home, "select model, source from models").rows == (("m", "simulated"),)

@@ -9,9 +9,10 @@ from metacog_pipeline import registry
 from metacog_pipeline.asking import tasks
 from metacog_pipeline.asking.variables import REASK, UNUSABLE
 from metacog_pipeline.conformance import try_benchmark
+from metacog_pipeline.leaderboard.status import partition_states
 from metacog_pipeline.llm.types import Status
 from metacog_pipeline.scoring import files, printed, staleness
-from metacog_pipeline.transcripts.folder import PartitionFolder, read_manifest, write_manifest
+from metacog_pipeline.transcripts.folder import read_manifest, write_manifest
 from metacog_pipeline.transcripts.store import keep_whole, standing_answers
 
 
@@ -90,17 +91,9 @@ def test_a_leaderboard_is_stale_where_it_is_damaged_and_a_report_where_its_leade
     assert not staleness.leaderboard_stale(built) and staleness.report_stale(built)
 
 
-def test_a_leaderboard_is_stale_where_a_model_says_more_of_itself_or_a_session_ended_later(built):
+def test_a_leaderboard_is_stale_where_a_model_says_more_of_itself(built):
     other = [each.model_copy(update={"family": "another"}) for each in built.models]
     assert staleness.leaderboard_stale(built.model_copy(update={"models": other}))
-    folder = PartitionFolder(built.home, "selfknowledge", built.models[0].name, 1)
-    before = read_manifest(folder)
-    write_manifest(folder, {**before, "finished_at": "2030-01-01T00:00:00+00:00"})
-    try:
-        assert staleness.leaderboard_stale(built)
-    finally:
-        write_manifest(folder, before)
-    assert not staleness.leaderboard_stale(built)
 
 
 def test_answers_that_are_to_be_asked_again_make_every_stage_stale(bench, monkeypatch):
@@ -110,3 +103,14 @@ def test_answers_that_are_to_be_asked_again_make_every_stage_stale(bench, monkey
     assert staleness.stale_stages(bench, one) == ()
     monkeypatch.setenv(REASK, UNUSABLE)
     assert staleness.stale_stages(bench, one) == staleness.every_stage(bench)
+
+
+def test_a_partition_that_was_complete_for_other_questions_is_incomplete(bench):
+    study, folder = bench.context.study, tasks.partitions(bench)[0].folder
+    assert partition_states(study)[0].state == "complete"
+    before = read_manifest(folder)
+    write_manifest(folder, {**before, "fingerprint": "of other questions"})
+    try:
+        assert partition_states(study)[0].state == "incomplete"
+    finally:
+        write_manifest(folder, before)

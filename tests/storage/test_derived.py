@@ -95,3 +95,17 @@ def test_names_from_a_store_stay_below_their_folders(homes):
     for key in ("derived/dagster/dagster.yaml", "derived/deploy.json", "derived/study/notes"):
         store.put(key, b"hostile")
     assert bring(b) == 0 and files(b) == {}
+
+
+def test_what_changed_here_stays_though_the_store_lost_it(homes):
+    a, b = homes
+    for name in ("scored/f", "scored/g"):
+        write(a, name, "of a")
+    send(a)
+    bring(b)
+    write(b, "scored/f", "of b")
+    store = store_of(b)
+    assert store is not None
+    store.delete(["derived/scored/f", "derived/scored/g"])
+    bring(b)
+    assert files(b) == {"scored/f": "of b"}
