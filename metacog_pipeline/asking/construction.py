@@ -181,7 +181,7 @@ def _partition(benchmark: Bound, role: Role, spec: ModelSpec) -> Partition:
 
 def fingerprint(benchmark: Bound, role: Role, partition: Partition, tasks: Sequence[Task]) -> str:
     """Return the digest of everything the answers of a model that helps depend on."""
-    words = role.worded_by(benchmark) if role.worded_by is not None else None
+    words = role.prompt_digest(benchmark) if role.prompt_digest is not None else None
     items = [[task.item_id, task.item_hash] for task in tasks]
     return sha256_hex(canonical_json([items, words, request_digest(partition.spec), partition.seed]))
 

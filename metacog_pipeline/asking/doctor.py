@@ -126,7 +126,7 @@ def _benchmark(benchmark: Bound, usable_home: bool) -> Iterator[Finding]:
         how = "`metacog doctor STUDY --fetch` (with a copy: --from DIR) or the first run does"
         yield warn(name, f"data set {each} is not fetched; {how}")
     for condition in benchmark.conditions():
-        benchmark.worded_by(condition.name)
+        benchmark.prompt_digest(condition.name)
     if usable_home and not missing:
         next(plan.left_to_ask(benchmark), None)  # builds the items, and words all calls of one model
         yield ok(name, "its data sets are here, its calls can be worded")

@@ -72,10 +72,10 @@ def needed(
 
 def needed_by(benchmark: Bound, judging: Judging, partition: Partition) -> list[Any] | None:
     """Return what decides, besides responses, what judges are asked about a model; None where only tasks decide."""
-    if judging.worded_by is None:
+    if judging.prompt_digest is None:
         return None
     items = items_digest(benchmark.context.home, benchmark.name, benchmark.Item)
-    words, settings = judging.worded_by(benchmark), benchmark.settings.affecting(Stage.JUDGING)
+    words, settings = judging.prompt_digest(benchmark), benchmark.settings.affecting(Stage.JUDGING)
     return [*_rules(benchmark, judging, partition), items, words, settings]
 
 

@@ -109,7 +109,7 @@ def fingerprint(benchmark: Bound, partition: Partition) -> str:
         "version": benchmark.versions[Stage.ASKING],
         "items": items_digest(benchmark.context.home, benchmark.name, benchmark.Item),
         "conditions": [
-            [name, len(items), benchmark.worded_by(name)] for name, items in asked(benchmark, spec)
+            [name, len(items), benchmark.prompt_digest(name)] for name, items in asked(benchmark, spec)
         ],
         "settings": benchmark.settings.affecting(Stage.ASKING),
         "model": request_digest(spec),

@@ -268,7 +268,7 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
         """Return the names of the calls one item takes: by default one, ``answer``."""
         return ("answer",)
 
-    def worded_by(self, condition: str) -> Any:
+    def prompt_digest(self, condition: str) -> Any:
         """Return what decides the words of a condition besides items and settings: digests of wording files."""
         return None
 
@@ -319,6 +319,6 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
         """Return the seed that belongs to ``names``, after the benchmark and the study's seed."""
         return resampling.stream(self.name, self.context.seed, *names)
 
-    def scored_by(self) -> Any:
+    def scoring_digest(self) -> Any:
         """Return what decides the numbers besides responses, judgements, settings and seed: digests of files."""
         return None

@@ -114,7 +114,7 @@ class Role:
         Answer modes to try with a model, best first.
     respondent
         The simulated answers of one of them.
-    worded_by
+    prompt_digest
         What decides the words of a task besides its item: the digest of a wording file.
     incomplete_will_do
         Whether its step may run although somebody has not answered everything.
@@ -125,7 +125,7 @@ class Role:
     tasks: Callable[[Any, ModelSpec, Inputs], Sequence[Task]]
     modes: tuple[str, ...] = ("text",)
     respondent: Callable[[Any, ModelSpec], Respondent] | None = None
-    worded_by: Callable[[Any], Json] | None = None
+    prompt_digest: Callable[[Any], Json] | None = None
     incomplete_will_do: Callable[[Any], bool] | None = None
 
 
@@ -447,7 +447,7 @@ class Judging:
         Raised when judgements would be read otherwise.
     needs
         Steps of construction that must be made before anybody judges.
-    worded_by
+    prompt_digest
         What decides the words of ``tasks`` besides items and responses. Where it is given, tasks of judgements that are
         whole are not computed each time a state is reported.
     """
@@ -462,7 +462,7 @@ class Judging:
     respondent: Callable[[Any, ModelSpec], Respondent]
     version: str = "1"
     needs: tuple[str, ...] = ()
-    worded_by: Callable[[Any], Any] | None = None
+    prompt_digest: Callable[[Any], Any] | None = None
 
 
 # --- answers collected elsewhere --------------------------------------------------------------------------------------

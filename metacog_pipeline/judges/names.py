@@ -116,7 +116,7 @@ def names_judging(
         ),
         row=NameVerdict,
         respondent=lambda bench, spec: _SimulatedReader(spec),
-        worded_by=lambda bench: [_SYSTEM, _WORDS],
+        prompt_digest=lambda bench: [_SYSTEM, _WORDS],
     )
 
 

@@ -125,7 +125,7 @@ def _rules(benchmark: Bound) -> list[Any]:
         benchmark.versions[Stage.SCORING],
         benchmark.context.seed,
         settings,
-        benchmark.scored_by(),
+        benchmark.scoring_digest(),
     ]
     # It marks rows with too few answers.
     return [*known, coverage.digest(), *reader_error.error_digest(benchmark)]

@@ -63,7 +63,9 @@ def reader_digest(benchmark: Bound) -> str:
     """Return the digest of who decides in which words: labels of another reader say nothing of this one."""
     reader, declared = benchmark.context.study.reader_model, benchmark.judging
     worded = (
-        declared.worded_by(benchmark) if declared is not None and declared.worded_by is not None else None
+        declared.prompt_digest(benchmark)
+        if declared is not None and declared.prompt_digest is not None
+        else None
     )
     return sha256_hex(canonical_json([None if reader is None else request_digest(reader), worded]))
 

@@ -118,7 +118,7 @@ def judgements_current(benchmark: Bound, partition: Partition) -> bool:
     kept = mark_of(partition.below("judgements"))
     if not responses.exists() or kept != files.judgement_digest(benchmark, wanted, partition):
         return False
-    if wanted.worded_by is not None:  # all that decides the words is in the digest
+    if wanted.prompt_digest is not None:  # all that decides the words is in the digest
         return True
     noted = judging.judged_as(partition).manifest().get("fingerprint")
     return bool(noted == judging.needed(benchmark, wanted, partition, read_frame(responses))[1])
@@ -131,7 +131,11 @@ def judgements_needed(benchmark: Bound, partition: Partition) -> tuple[int, str]
         return 0, ""
     noted = judging.judged_as(partition).manifest()  # it has both where judgements are whole
     count = noted.get("n_expected")
-    if wanted.worded_by is not None and isinstance(count, int) and judgements_current(benchmark, partition):
+    if (
+        wanted.prompt_digest is not None
+        and isinstance(count, int)
+        and judgements_current(benchmark, partition)
+    ):
         return count, str(noted["fingerprint"])
     return judging.needed(benchmark, wanted, partition, read_frame(path))
 

@@ -207,7 +207,7 @@ class Medley(contract.Benchmark[items.Settings, Instance, contract.Response]):
         """Return the names of the calls one instance takes."""
         return items.STEPS
 
-    def worded_by(self, condition: str) -> Any:
+    def prompt_digest(self, condition: str) -> Any:
         """Return what decides the words besides the instances."""
         return [self.wording.digest, self.masking.agreement]
 
@@ -244,7 +244,7 @@ class Medley(contract.Benchmark[items.Settings, Instance, contract.Response]):
         words = "house" if self.settings.wording is None else self.wording.id
         return scored.with_columns(scoring=pl.lit(self.scorings[0]), wording=pl.lit(words))
 
-    def scored_by(self) -> Any:
+    def scoring_digest(self) -> Any:
         """Return what decides the scores besides responses and judgements."""
         from metacog_pipeline.benchmark.item_files import items_digest
 

@@ -135,7 +135,7 @@ class MetaCogBench(Benchmark[settings.Settings, items.Item, read.Response]):
         """Return the calls every item takes at least; further turns follow in 1b, 2a and 2b."""
         return (prompts.ANSWER, prompts.PROBE) if condition == prompts.JSON_NOTES else (prompts.ANSWER,)
 
-    def worded_by(self, condition: str) -> str:
+    def prompt_digest(self, condition: str) -> str:
         """Return the digest of the prompts' words."""
         return self.wording.digest
 

@@ -339,7 +339,7 @@ JUDGING = Judging(
     read=_judgements,
     row=Judgement,
     respondent=lambda bench, spec: SimulatedJudge(bench.items, spec.observer, bench.wording),
-    worded_by=lambda bench: [load_judge_wording().digest, bench.wording.digest],
+    prompt_digest=lambda bench: [load_judge_wording().digest, bench.wording.digest],
 )  # fmt: skip
 
 

@@ -111,7 +111,7 @@ class MetaMedQA(Benchmark[of_items.Settings, Question, read.Response]):
         """Return the names of the calls one item takes."""
         return steps(mode)
 
-    def worded_by(self, condition: str) -> Any:
+    def prompt_digest(self, condition: str) -> Any:
         """Return every text of a prompt that is not the item's."""
         words = self.wording
         return [words.instructions, words.confidence_request, words.system_message(condition)]

@@ -100,7 +100,7 @@ class OwnQuestions(contract.Benchmark[Settings, Question, read.Response]):
         """Return the calls one question takes."""
         return asking.steps(condition, self.settings.samples)
 
-    def worded_by(self, condition: str) -> Any:
+    def prompt_digest(self, condition: str) -> Any:
         """Return every text of the prompts."""
         return dict(self.wording)
 

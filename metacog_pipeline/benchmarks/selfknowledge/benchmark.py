@@ -131,7 +131,7 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, read.Re
         """For the answer, then whether it is known; or once."""
         return prompts.condition_steps(condition)
 
-    def worded_by(self, condition: str) -> str:
+    def prompt_digest(self, condition: str) -> str:
         """Return the digest of the texts."""
         return self.wording.condition_digest(condition)
 
@@ -161,7 +161,7 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, read.Re
     # reading
     def parse(self, item: items.Item, condition: str, calls: contract.Calls) -> read.Response:
         """Read by the study's rules."""
-        settings, worded = self.settings, self.worded_by(condition)
+        settings, worded = self.settings, self.prompt_digest(condition)
         return read.read_response(
             item, condition, calls, rule=settings.matching, yes_no=settings.yes_no, wording=worded
         )

@@ -92,7 +92,7 @@ class SignalDetection(contract.Benchmark[Settings, Trial, read.Response]):
         """Return the one call an item takes: decision and confidence in one object."""
         return (prompts.STEP,)
 
-    def worded_by(self, condition: str) -> Any:
+    def prompt_digest(self, condition: str) -> Any:
         """Return the texts of the condition."""
         words = self.wording
         return [
@@ -130,7 +130,7 @@ class SignalDetection(contract.Benchmark[Settings, Trial, read.Response]):
             n_alternatives=pl.lit(2, pl.Int32),
         )
 
-    def scored_by(self) -> Any:
+    def scoring_digest(self) -> Any:
         """Return K, which the counts are made over."""
         return self.wording.ratings
 

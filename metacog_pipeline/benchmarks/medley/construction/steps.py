@@ -85,7 +85,7 @@ def _role(name: str, who: str, tasks: Callable[[Inputs], Sequence[Task]]) -> Rol
         models=lambda benchmark: people(benchmark, who),
         tasks=lambda benchmark, spec, inputs: tasks(inputs),
         respondent=lambda benchmark, spec: SimulatedAuthor(spec),
-        worded_by=lambda benchmark: authors.words_digest(),
+        prompt_digest=lambda benchmark: authors.words_digest(),
         incomplete_will_do=lambda benchmark: benchmark.settings.generator.allow_incomplete,
     )
 

@@ -92,5 +92,5 @@ JUDGING = Judging(
     read=_read,
     row=asking.Judgement,
     respondent=lambda benchmark, spec: SimulatedJudge(spec.observer),
-    worded_by=lambda benchmark: [asking.judge_wording().digest],
+    prompt_digest=lambda benchmark: [asking.judge_wording().digest],
 )  # fmt: skip
