@@ -38,12 +38,14 @@ def test_signals_at_once_are_one_wish_and_a_later_one_gives_up_what_is_under_way
                 os.kill(os.getpid(), number)
                 await asyncio.sleep(0.01)
             assert told and endings.INTERRUPTED.is_set()
+            told.append("went on")
             monkeypatch.setattr(endings, "ONE_PRESS_S", 0.0)
             os.kill(os.getpid(), signal.SIGINT)
             await asyncio.sleep(1)
 
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(asked())
+    assert "went on" in told
 
 
 def test_a_process_whose_starter_is_gone_stops_asking(told, monkeypatch):

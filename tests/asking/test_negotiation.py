@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.asking.loop import Loop
-from metacog_pipeline.asking.negotiation import DELIVERY, MOST_CALLS
+from metacog_pipeline.asking.negotiation import DELIVERY, MOST_CALLS, NO_CONSTRAINT, Negotiation
 from metacog_pipeline.asking.states import Profile, SessionResult
 from metacog_pipeline.asking.step import Session
 from metacog_pipeline.asking.types import Ask, Task
@@ -367,3 +367,12 @@ def test_what_was_tried_in_vain_is_not_what_later_calls_are_worded_by(tmp_path):
     model = Strict(lambda request, known: refusal(400))
     assert ask(tmp_path, model).stopped is not None
     assert model.known == NOTHING_KNOWN
+
+
+def test_a_call_that_was_never_sent_is_none_of_those_that_are_refused():
+    negotiation = Negotiation(SPEC, ("json_schema", "choice", "logit_bias", "text"))
+    for _ in range(3):
+        negotiation.refused(refusal(400, code=NO_CONSTRAINT))
+    for option in ("temperature", "seed"):
+        negotiation.refused(refusal(400, param=option))
+    assert negotiation.profile == Profile("text", frozenset({"temperature", "seed"}))

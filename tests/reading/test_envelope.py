@@ -142,3 +142,15 @@ def test_a_megabyte_of_anything_is_read_in_time_that_grows_with_its_length(unit)
     """Time that grew with the square of the length would not end while anyone waits."""
     for field in FIELDS:
         assert read(Envelope.of(unit * (1_000_000 // len(unit))), (field, Confidence(0, 100)))
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("<think>one</think>draft: A</think>Answer: B", "Answer: B"),
+        ("A, perhaps<think>one</think>two</think>Answer: B", "Answer: B"),
+        ("<|channel|>commentary<|message|>Answer: A<|end|><|channel|>final<|message|>Answer: B", "Answer: B"),
+    ],
+)
+def test_a_lone_end_of_thinking_hides_all_before_it_and_only_the_final_channel_answers(reply, answer):
+    assert Envelope.of(reply).text.strip() == answer

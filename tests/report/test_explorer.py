@@ -16,8 +16,8 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.report import confidence, cost, explorer, pieces, queries
 from metacog_pipeline.report.page import build_report
-from tests.report.answers import ARGUMENTS, HOSTILE, answered, browser_path
-from tests.report.conftest import made_home
+from tests.report.answers import ARGUMENTS, HOSTILE, answered, browser_path, call, filled
+from tests.report.conftest import made_home, write
 
 N_ITEMS = 23  # more than one slice
 MODELS = ("alpha", "beta")
@@ -263,3 +263,16 @@ def test_in_a_browser_every_filter_shows_what_it_says_and_nothing_runs(home):
 def _no_serious_violation(axe: object, page: object) -> None:
     found = axe.Axe().run(page).response["violations"]  # type: ignore[attr-defined]
     assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
+
+
+def test_an_answer_that_was_replaced_is_not_shown_and_a_model_that_only_failed_is(tmp_path):
+    home = made_home(Home(tmp_path / "home"), {"alpha": "measured", "gone": "measured"})
+    answered(home, ["alpha"], ["q"], lambda i: "new")
+    old = call(0, "old", answer_id="o", superseded=True)
+    failed = call(0, "", model="gone", answer_id="g", status="failed", error_kind="fatal")
+    write(home, "transcripts/benchmark=signaldetection/9/run=1/transcripts.parquet", filled([old, failed]))
+    build(home)
+    [found] = explorer.contents(home)
+    assert found.models == ("alpha", "gone")
+    _, _, (one,) = data(build_report(home).parent / explorer.FOLDER, "items-0-0.js")
+    assert [(each["model"], each["text"]) for each in one["answers"]] == [(0, "new"), (1, "")]
