@@ -154,3 +154,8 @@ def test_a_megabyte_of_anything_is_read_in_time_that_grows_with_its_length(unit)
 )
 def test_a_lone_end_of_thinking_hides_all_before_it_and_only_the_final_channel_answers(reply, answer):
     assert Envelope.of(reply).text.strip() == answer
+
+
+def test_a_reply_that_ends_in_the_midst_of_its_thinking_was_cut():
+    assert Envelope.of("<think>still at it").status == "truncated"
+    assert Envelope.of("").status == "ok"

@@ -4,9 +4,10 @@ import math
 
 import pytest
 
-from metacog_pipeline.reading.envelope import Envelope
+from metacog_pipeline.reading.envelope import Envelope, plain
 from metacog_pipeline.reading.fields import Bet, Confidence, Fields, Number
 from metacog_pipeline.reading.names import ShortText, same
+from metacog_pipeline.reading.numbers import numbers
 from metacog_pipeline.reading.reader import read
 
 PRICE = Fields({"price": "price", "eur": "price", "cups": "cups"})
@@ -144,3 +145,19 @@ def test_a_confidence_without_end_is_off_the_scale_and_no_infinite_number(stated
 def test_much_white_space_is_no_answer():
     assert read(Envelope.of(" " * 50_000), [Number(), Bet(0, 100)]).status == "no_answer"
     assert read(Envelope.of("{" * 50_000), [PRICE]).status == "no_answer"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("minus 5", -5.0), ("-5", -5.0), ("٤٢", 42.0), ("۴۲", 42.0), ("४२", 42.0)],
+)
+def test_a_sign_in_words_and_digits_of_other_scripts_are_read(text, value):
+    assert Number().read(plain(text)).value == value
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [("5 M", [5.0]), ("$5M", [5e6]), ("1/0", [1.0, 0.0]), ("3/4", [0.75]), ("1,234", [1234.0])],
+)
+def test_a_molar_number_is_no_million_and_nothing_is_divided_by_0(text, values):
+    assert [each.value for each in numbers(text)] == values
