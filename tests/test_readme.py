@@ -96,9 +96,9 @@ def test_every_make_target_the_readme_shows_exists():
 def test_readme_and_docs_are_short_enough_to_be_read():
     words = {page: len(page.read_text("utf-8").split()) for page in PAGES}
     assert len(README.read_text("utf-8").splitlines()) <= 160
-    assert sum(words.values()) <= MOST_WORDS
+    assert sum(words.values()) <= 25_000
     for page, n in words.items():
-        if page.parent.parent.name == "benchmarks" and page.parent.name not in STILL_LONG:
+        if page.parent.parent.name == "benchmarks":
             assert n <= 900, page
         assert page.name not in ("performance.md", "reliability.md") or n <= 700, page
 
