@@ -11,10 +11,11 @@ import pytest
 
 from metacog_pipeline.benchmarks.medley import Medley, contrasts, measures
 from metacog_pipeline.benchmarks.medley.instance_scores import DERIVED, score_instances
-from metacog_pipeline.benchmarks.medley.items import Instance, Settings
+from metacog_pipeline.benchmarks.medley.items import Instance
 from metacog_pipeline.benchmarks.medley.presentation import MASKING, applicable
 from metacog_pipeline.benchmarks.medley.read import blanks_marked
 from metacog_pipeline.benchmarks.medley.rules import MEASURES
+from metacog_pipeline.benchmarks.medley.settings import Settings
 from metacog_pipeline.scoring.comparisons import comparisons
 from metacog_pipeline.scoring.estimates import estimates, groups_of
 from metacog_pipeline.scoring.responses import read_responses

@@ -17,7 +17,7 @@ from metacog_pipeline.asking.states import Profile
 from metacog_pipeline.asking.step import Session
 from metacog_pipeline.asking.types import Answer, Task
 from metacog_pipeline.benchmarks.medley import prompts
-from metacog_pipeline.benchmarks.medley.items import ARMS, CLAIM_IDS, CONDITIONS, STEPS, Settings
+from metacog_pipeline.benchmarks.medley.items import ARMS, CLAIM_IDS, CONDITIONS, STEPS
 from metacog_pipeline.benchmarks.medley.presentation import (
     REFERENCE_MASKING,
     Masking,
@@ -34,6 +34,7 @@ from metacog_pipeline.benchmarks.medley.prompts import (
     constraint,
     load_wording,
 )
+from metacog_pipeline.benchmarks.medley.settings import Settings
 from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec

@@ -43,11 +43,7 @@ from metacog_pipeline.benchmarks.medley.construction.gates import (
 )
 from metacog_pipeline.benchmarks.medley.construction.published import published_family, read_set, write_set
 from metacog_pipeline.benchmarks.medley.construction.selection import Candidate, Pool, greedy_order, select
-from metacog_pipeline.benchmarks.medley.items import (
-    CLAIM_IDS,
-    Consensus,
-    KnownAnswer,
-)
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Consensus, KnownAnswer
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.llm.types import ChatRequest, Sampling, Status
 from metacog_pipeline.study import load_study

@@ -10,7 +10,7 @@ the package computes) and ``paper`` (what the paper writes).
 
 ===================  ===============================================================================================
 ``benchmark``        the class: what is declared to the pipeline
-``items``            settings, the instance; ``sources``: the published files; ``construction``: how instances are made
+``items``            the instance, ``settings``; ``sources``: the published files; ``construction``: how instances are made
 ``presentation``     what is shown of the others; ``prompts``: in which words and calls
 ``read``             what a reply says; ``importing``: answers collected elsewhere; ``results``: files of the package
 ``panel``            replies as arrays, and the options; ``rules``: the computed measures of an instance
@@ -67,7 +67,7 @@ BOARD = Board(
 #: Imported on demand: a command that reads the study file or prints a board loads no statistics.
 PARTS = {
     "Medley": f"{__name__}.benchmark:Medley",
-    "Settings": f"{__name__}.items:Settings",
+    "Settings": f"{__name__}.settings:Settings",
     "board": f"{__name__}:BOARD",
     "read_row": f"{__name__}.read:read_row",
 }

@@ -23,7 +23,7 @@ from metacog_pipeline.benchmark.contract import (
     Step,
 )
 from metacog_pipeline.benchmark.display import numbered
-from metacog_pipeline.benchmarks.medley import BOARD, importing, items, prompts, read, sources
+from metacog_pipeline.benchmarks.medley import BOARD, importing, items, prompts, read, settings, sources
 from metacog_pipeline.benchmarks.medley.construction import published as given
 from metacog_pipeline.benchmarks.medley.construction import steps as generated
 from metacog_pipeline.benchmarks.medley.contrasts import CONTRASTS
@@ -71,7 +71,7 @@ def _pick(benchmark: Medley, scored: pl.DataFrame) -> tuple[str, ...]:
     return most_divided(scored, STRIPPED_INSTANCES)
 
 
-class Medley(contract.Benchmark[items.Settings, Instance, contract.Response]):
+class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response]):
     """MEDLEY-BENCH, bound to a study."""
 
     name = "medley"
@@ -84,7 +84,7 @@ class Medley(contract.Benchmark[items.Settings, Instance, contract.Response]):
         "https://arxiv.org/abs/2604.16009",
         numbered(Figure=4, Table=1, Table_S=11),
     )
-    Settings, Item, Response = items.Settings, Instance, read.Response
+    Settings, Item, Response = settings.Settings, Instance, read.Response
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
         Stage.ITEMS: "3",
