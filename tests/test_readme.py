@@ -103,10 +103,6 @@ def test_readme_and_docs_are_short_enough_to_be_read():
         assert page.name not in ("performance.md", "reliability.md") or n <= 700, page
 
 
-MOST_WORDS = 28_000  # 25,000 when the pages below are at 900 words
-STILL_LONG = {"metacogbench", "selfknowledge", "questions"}
-
-
 def test_the_study_in_the_readme_is_a_valid_study(tmp_path):
     block = re.search(r"```toml\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     assert block is not None
