@@ -11,6 +11,7 @@ from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.study import load_study
+from metacog_pipeline.transcripts.folder import PartitionFolder, write_manifest
 from tests.asking_in_process import ask
 
 
@@ -87,3 +88,13 @@ def test_a_mistyped_command_is_answered_with_what_was_meant(metacog, typed, mean
     said = metacog(typed)
     assert said.code == 2
     assert f'did you mean "{meant}"' in said.err
+
+
+def test_what_failed_is_listed_before_what_was_not_asked_yet(metacog, study):
+    home = load_study(study).home
+    failed = {"state": "failed", "message": "no connection"}
+    folder = PartitionFolder(home, "metamedqa", "theirs", 1)
+    folder.path.mkdir(parents=True)
+    write_manifest(folder, failed)
+    said = metacog("status", study).out
+    assert said.index("theirs, run 1: failed") < said.index("sim, run 1: missing")
