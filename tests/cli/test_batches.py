@@ -77,7 +77,7 @@ def test_a_run_submits_the_batches_of_all_models_and_ends_with_its_own_code_and_
         "names no partition", "restore"
     )
     record.write_text(whole)
-    given_up = metacog("status", study, "--batches", "--give-up", mark)
+    given_up = metacog("status", study, "--give-up", mark)  # which lists them as well
     assert given_up.code == 0 and "given up" in given_up.out
     httpx.post(f"{server.url}/batch-faults", json={"delay_s": 0})
     time.sleep(0.5)

@@ -180,3 +180,10 @@ def test_an_existing_file_stays_as_it_is_and_a_folder_is_no_study_file(metacog, 
     metacog("init", study.parent).refused_in_one_line("is there already", "study.toml")
     metacog("init", study).refused_in_one_line("is there already")
     assert study.read_bytes() == before
+
+
+@pytest.mark.parametrize("option", [["--price", "1", "2"], ["--key", "ONE"]])
+def test_a_price_or_a_key_too_many_is_refused(metacog, tmp_path, option):
+    path, once = tmp_path / "mine.toml", ["--model", "openai:m", "--price", "2.5", "10"]
+    said = metacog("init", path, *once, *option, *(option if option[0] == "--key" else ()))
+    said.refused_in_one_line(option[0], "given 2 times for 1 billed models")
