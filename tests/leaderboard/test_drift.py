@@ -39,7 +39,7 @@ def test_a_model_that_varies_within_a_day_as_much_as_between_days_has_not_change
     home = make_home({"alpha": "measured"}, silent=("alpha",))
     calls = []
     for item in range(20):
-        for run, (day, text) in enumerate([(0, "A"), (0, "AB"[item % 2]), (1, "AB"[item % 2])], start=1):
+        for run, (day, text) in enumerate([(0, "A"), (0, "AB"[item % 2]), (1, "BA"[item > 15])], start=1):
             calls.append(
                 {
                     "benchmark": "metamedqa", "model": "alpha", "run": run, "item_id": f"i{item}", "condition": "c",
@@ -54,4 +54,5 @@ def test_a_model_that_varies_within_a_day_as_much_as_between_days_has_not_change
     found = run_query(
         home, "select n, changed, flagged from model_drift where sign = 'answers at temperature 0'"
     ).rows
-    assert found and all(changed / n > 0.2 and not flagged for n, changed, flagged in found)
+    [(n, changed, flagged)] = found
+    assert (n, changed, flagged) == (40, 26, False)  # .65 where .5 is usual
