@@ -181,3 +181,10 @@ def test_a_study_without_a_board_or_without_responses_is_one_line(metacog, own_c
     metacog("show", own_copy, *CELL, "accuracy").refused_in_one_line("no responses of careful")
     (own_copy.parent / "home" / "leaderboard.duckdb").unlink()
     metacog("show", own_copy, *CELL, "accuracy").refused_in_one_line("metacog run")
+
+
+@pytest.mark.parametrize(
+    ("names", "lacks"), [(("metamedqa", "nothing"), "no item"), (("nothing",), "no answer")]
+)
+def test_an_item_or_an_answer_that_is_not_there_is_one_line(metacog, study_file, names, lacks):
+    metacog("show", study_file, *names).refused_in_one_line(lacks, '"nothing"')
