@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, StrictBool, model_validator
+from pydantic import Field, StrictBool, field_validator, model_validator
 
+from metacog_pipeline.errors import StudyError
 from metacog_pipeline.study.sections import PathText, Section
 
 Share = Annotated[float, Field(ge=0, le=100)]
@@ -95,6 +96,19 @@ class TrainingSection(Section):
     checkpoint_every: Count = 60
     evaluate_every: Count = 60
     patience: Count = 5
+
+    @field_validator("reward")
+    @classmethod
+    def _known(cls, reward: str) -> str:
+        from metacog_pipeline.benchmarks.selfknowledge.training.rewards import (
+            reward_named,
+        )  # late: it needs SciPy
+
+        try:
+            reward_named(reward)
+        except StudyError as error:
+            raise ValueError(str(error)) from None
+        return reward
 
     @model_validator(mode="before")
     @classmethod
