@@ -144,17 +144,17 @@ def test_replies_to_questions_are_read_by_shipped_ones_or_by_those_of_their_rows
         tmp_path / "r.jsonl",
         {"id": 1, "item_id": "s07", "response": "Answer: Lisboa\nConfidence: 0.9"},
         {"id": 2, **metals, "response": "Answer and Confidence (0-100): B, 85%"},
-        {"id": 3, **metals, "response": "Answer: A\nBet: 40", "finish_reason": "length"},
-        {"id": 4, "question": "How long?", "answer": "1/4", "kind": "number", "response": "25% (bet: 30)"},
+        {"id": 3, **metals, "response": "Answer: A", "finish_reason": "length"},
+        {"id": 4, "question": "How long?", "answer": "1/4", "kind": "number", "response": "25%"},
         {"id": 5, "question": "Which colour?", "response": "I don't know."},
         {"id": 6, **metals, "response": "Answer: B\nConfidence: 140"},
         {"id": 7, "question": "Which?", "options": ["a"], "answer": "A", "response": "a"},
     )
     found, result = asked("questions", path)
     assert getattr(result.exception, "exit_code", 0) == 8 and "line 7: there is 1 option" in result.stderr
-    names = ("status", "answer", "confidence", "confidence01", "correct", "bet", "abstained")
+    names = ("status", "answer", "confidence", "confidence01", "correct", "abstained")
     assert [tuple(each[name] for name in names) for each in found] == [
-        ("ok", "Lisboa", 0.9, 0.9, True, None, False), ("ok", "B", 85, 0.85, True, None, False),
-        ("truncated", None, None, None, None, None, False), ("ok", 0.25, None, None, True, 30, False),
-        ("no_answer", None, None, None, None, None, True), ("out_of_range", "B", 140, None, True, None, False),
+        ("ok", "Lisboa", 0.9, 0.9, True, False), ("ok", "B", 85, 0.85, True, False),
+        ("truncated", None, None, None, None, False), ("ok", 0.25, None, None, True, False),
+        ("no_answer", None, None, None, None, True), ("out_of_range", "B", 140, None, True, False),
     ]  # fmt: skip

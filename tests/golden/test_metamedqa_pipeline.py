@@ -110,13 +110,14 @@ def study(tmp_path_factory, pinned):
         "the-key-shuffled": keys,
     }
     for model, choices in answers.items():
-        lines = [(position, choice, 1 + position % 5) for position, choice in enumerate(choices)]
+        names = {item.position: item.item_id for item in benchmark.items}
+        lines = [(names[row], choice, 1 + row % 5) for row, choice in enumerate(choices)]
         if model == "the-key-shuffled":
             random.Random(0).shuffle(lines)
         file = folder / f"{model}.csv"
         with file.open("w", newline="", encoding="utf-8") as out:
             writer = csv.writer(out)
-            writer.writerow(["position", "choice", "confidence"])
+            writer.writerow(["item_id", "choice", "confidence"])
             writer.writerows(lines)
         assert benchmark.importer is not None
         done = benchmark.importer.read(benchmark, file, model, 1, (), benchmark.importer.condition)

@@ -208,7 +208,7 @@ def _shipped() -> Mapping[str, Item]:
 
 
 def read_row(row: rows.Row) -> dict[str, Any]:
-    """Return answer, confidence, bet and correctness of the reply in ``row``."""
+    """Return answer, confidence and correctness of the reply in ``row``."""
     item = rows.found_item(row, _shipped()) or _own(row)
     calls = rows.calls_of(row, (ANSWER,), ANSWER)
     reading = reading_of(calls, ANSWER, [item.field, Confidence(0, 100)])
