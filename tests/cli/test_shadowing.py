@@ -1,9 +1,11 @@
-"""What lies in the user's folder is never imported in place of what the program needs."""
+"""What lies in the folder of a user is never imported for what the program needs; a killed process ends with its signal."""
 
 import os
 import signal
 import sys
 from pathlib import Path
+
+import pytest
 
 from metacog_pipeline.cli import running
 from metacog_pipeline.study import load_study
@@ -40,3 +42,9 @@ def test_the_ui_imports_nothing_from_the_folder_it_is_started_in(metacog, study,
     folder = Path(command[command.index("--working-directory") + 1])
     assert folder == load_study(study).home.dagster
     assert not list(folder.glob("*.py"))
+
+
+@pytest.mark.parametrize(("number", "code"), [(9, 137), (15, 143)])
+def test_a_killed_process_ends_with_128_and_its_signal(number, code):
+    kills_itself = f"import os; os.kill(os.getpid(), {number})"
+    assert running.call([sys.executable, "-c", kills_itself], dict(os.environ)) == code
