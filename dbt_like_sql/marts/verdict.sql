@@ -1,7 +1,7 @@
 -- One row: one question about metacognition, answered for one model by one benchmark under one condition. The report, the
 -- commands and the UI show these rows and compute nothing of their own.
 -- Key: question, benchmark, condition, model, source.
--- Source: leaderboard, calibration, comparisons, what the benchmarks declare to be asked.
+-- Source: scores, comparisons, what the benchmarks declare to be asked.
 -- #NOT_NULL(question, benchmark, measure, condition, model, source, shown, status, verdict)
 -- #SET{question: knows|calibrated|unanswerable|judgement}
 -- #SET{verdict: best|worse|not separated|not tested|no value}
@@ -23,18 +23,11 @@
 with
     cells as (
         select
-            asked.question, asked.benchmark, asked.measure, board.condition, board.model, board.source, board.estimate,
-            board.low, board.high, board.n, board.coverage, board.low_n, board.status
+            asked.question, asked.benchmark, asked.measure, score.condition, score.model, score.source, score.estimate,
+            score.low, score.high, score.n, score.coverage, score.low_n, score.status
         from stg_questions as asked
-        inner join leaderboard as board using (benchmark, measure)
-        where board.source <> 'published'
-        union all
-        select
-            asked.question, asked.benchmark, asked.measure, own.condition, own.model, own.source, own.estimate,
-            own.low, own.high, own.n, own.n / nullif(own.n + own.n_without_confidence, 0), own.low_n, own.status
-        from stg_questions as asked
-        inner join calibration as own using (benchmark, measure)
-        where own.source <> 'human'
+        inner join scores as score using (benchmark, measure)
+        where score.source in ('measured', 'simulated')
     ),
     tested as (
         select

@@ -14,6 +14,9 @@ from metacog_pipeline.cli.options import opened, study_argument
 from metacog_pipeline.errors import MetacogError, StudyError
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.database import text
+from metacog_pipeline.leaderboard.explanation import explain
+from metacog_pipeline.leaderboard.output import plain, printable
+from metacog_pipeline.leaderboard.read import one_connection, run_query
 from metacog_pipeline.study import Study
 
 WIDTH = 110
@@ -46,8 +49,6 @@ def show(study_file: Path, names: tuple[str, ...]) -> None:
 
 def _show_item(home: Home, benchmark: str, item_id: str) -> None:
     """Print the text of an item and what every model answered to it."""
-    from metacog_pipeline.leaderboard.read import run_query
-
     where = f"where benchmark = {text(benchmark)} and item_id = {text(item_id)}"
     item = run_query(home, f"select question, key, kind, n, n_correct, mean_confidence from items {where}")
     if not item.rows:
@@ -62,8 +63,6 @@ def _show_item(home: Home, benchmark: str, item_id: str) -> None:
 
 def _show_answer(home: Home, answer_id: str) -> None:
     """Print one kept answer: what was asked, what was replied, and how the call ended."""
-    from metacog_pipeline.leaderboard.read import run_query
-
     columns = (
         "benchmark, model, run, item_id, condition, step, status, finish_reason, cost_usd, request_json, text"
     )
@@ -78,8 +77,6 @@ def _show_answer(home: Home, answer_id: str) -> None:
 
 def _say_fields(values: Mapping[str, Any]) -> None:
     """Print one value a line; long texts are wrapped."""
-    from metacog_pipeline.leaderboard.output import plain, printable
-
     for name, value in values.items():
         if value is not None:
             lines = [part for line in str(value).splitlines() for part in textwrap.wrap(line, WIDTH) or [""]]
@@ -89,12 +86,8 @@ def _say_fields(values: Mapping[str, Any]) -> None:
 
 def _show_number(study: Study, *cell: str) -> None:
     """Print where a number of a board comes from; MetacogError where it does not come out again."""
-    from metacog_pipeline.leaderboard.explanation import explain as explained
-    from metacog_pipeline.leaderboard.output import printable
-    from metacog_pipeline.leaderboard.read import one_connection
-
     with one_connection(study.home):
-        found = explained(study, *cell)
+        found = explain(study, *cell)
     if printing.wanted():
         printing.value(found)
     else:

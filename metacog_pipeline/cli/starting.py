@@ -97,14 +97,14 @@ def _with_prices_and_keys(
     if billed and not prices and not asking:
         per = "dollars per million tokens in and out, as --price 2.5 10"
         raise StudyError(f"--price: {names}: billed; give {per} for each, in this order")
-    place, found = 0, []
-    for row in rows:
-        if row.billed:
-            price = prices[place] if prices else _ask_price(row)
-            key = keys[place] if keys else _ask_key(row) if asking else None
-            row, place = replace(row, price=price, key=key), place + 1
-        found.append(row)
-    return found
+    given_prices, given_keys = iter(prices), iter(keys)
+
+    def completed(row: Row) -> Row:
+        price = next(given_prices) if prices else _ask_price(row)
+        key = next(given_keys) if keys else _ask_key(row) if asking else None
+        return replace(row, price=price, key=key)
+
+    return [completed(row) if row.billed else row for row in rows]
 
 
 def _ask_price(row: Row) -> tuple[float, float]:

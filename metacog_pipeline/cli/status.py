@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from metacog_pipeline.cli import printing
-from metacog_pipeline.cli.costs import print_costs, print_invoice
 from metacog_pipeline.cli.options import PATH, opened, study_argument
 from metacog_pipeline.study import Study
 
@@ -50,14 +49,21 @@ def status(
     study = opened(study_file)
     if batches or cancel or give_up:
         _print_batches(study, cancel, give_up)
-    elif invoice is not None:
-        print_invoice(study, invoice)
-    elif costs:
-        print_costs(study)
+    elif invoice is not None or costs:
+        _print_costs(study, invoice)
     elif printing.wanted():
         printing.value(state_of(study))
     else:
         _print_state(study)
+
+
+def _print_costs(study: Study, invoice: Path | None) -> None:
+    from metacog_pipeline.cli.costs import print_costs, print_invoice  # late: only they read the leaderboard
+
+    if invoice is None:
+        print_costs(study)
+    else:
+        print_invoice(study, invoice)
 
 
 def state_of(study: Study) -> dict[str, Any]:

@@ -57,18 +57,15 @@ def samples(facts: Facts, benchmark: Bound) -> tuple[list[Sample], dict[str, str
         return [], {}
     own = pl.col("benchmark") == benchmark.name
     items = {row["item_id"]: row for row in facts.table("items").filter(own).to_dicts()}
-    scored: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for row in facts.table("answers").filter(own).to_dicts():
-        scored.setdefault((row["model"], row["run"], row["item_id"]), []).append(row)
+    key = ("model", "run", "item_id", "condition")
+    scored = {tuple(row[name] for name in key): row for row in facts.table("answers").filter(own).to_dicts()}
     found, names = [], dict[str, str]()
     order = ["model", "condition", "item_id", "run", "started_at", "step"]
     for place, calls in answers.sort(order).group_by(order[:4], maintain_order=True):
         model, condition, item_id, run = str(place[0]), str(place[1]), str(place[2]), int(str(place[3]))
-        item, rows = items.get(item_id, {}), scored.get((model, run, item_id), [])
-        # a condition of the board has the task in front
-        read = next(
-            (row for row in rows if condition in (row["condition"], *row["condition"].split(" "))), {}
-        )
+        item = items.get(item_id, {})
+        shown = " ".join(filter(None, (item.get("task"), condition)))  # as boards name it
+        read = scored.get((model, run, item_id, shown), {})
         first = calls.row(0, named=True)
         names.setdefault(model, f"{first['provider']}/{(first['model_id'] or model).split('/')[-1]}")
         found.append(

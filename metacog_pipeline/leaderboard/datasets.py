@@ -42,17 +42,13 @@ MEASURES = _columns(
 )
 #: What benchmarks declare to be asked of their answers, and the test that answers it: no file either.
 QUESTIONS = _columns(String="benchmark question asks family measure")
-_ITEMS = pl.Schema(
-    {
-        **_columns(String="item_id dataset task question key kind item_hash", Int32="position"),
-        "own": pl.Struct([]),  # a map, which polars has no type for: see _TYPES
-    }
-)
-# What benchmarks call the question, the right answer and the sort of an item.
+_ITEMS = _columns(String="item_id dataset task question key kind item_hash", Int32="position")
+# What benchmarks call the question, the right answer and the sort of an item; ``own`` are other columns of a question file.
 _ITEMS_OWN = {
     **dict.fromkeys(("item_set", "target", "answer", "stimulus", "known_answer"), "varchar"),
     **dict.fromkeys(("text", "stem", "vignette", "tier", "domain"), "varchar"),
-    **{"questions": "map(varchar, varchar)", "answers": "map(varchar, varchar[])"},
+    **dict.fromkeys(("questions", "own"), "map(varchar, varchar)"),
+    "answers": "map(varchar, varchar[])",
 }
 _ITEMS_SELECT = """* replace (
     coalesce(dataset, item_set) as dataset,
@@ -71,7 +67,6 @@ _TYPES = {
     "Boolean": "boolean",
 }
 _TYPES[str(pl.Datetime("us", "UTC"))] = "timestamptz"
-_TYPES[str(pl.Struct([]))] = "map(varchar, varchar)"
 
 
 @dataclass(frozen=True, slots=True)

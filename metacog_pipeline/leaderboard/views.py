@@ -110,7 +110,7 @@ class Views:
     def _items(self) -> Iterator[str]:
         """Yield the SELECT of each benchmark's items, after one of their columns without rows."""
         dataset = SHARED["stg_items"]
-        columns = ", ".join(dataset.columns)
+        columns = ", ".join((*dataset.columns, "own"))
         yield f"select null::varchar as benchmark, {columns}, null::varchar as facts from ({dataset.reading([])})"
         for name in self.asked:
             path = f"items/{name}.parquet"

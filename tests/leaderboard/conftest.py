@@ -12,7 +12,9 @@ import pytest
 from metacog_pipeline import registry
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
+from metacog_pipeline.leaderboard.read import one_connection
 from tests.homes import print_numbers, rows, write
+from tests.leaderboard import asked_study
 
 KINDS = {**dict.fromkeys("ABCD", "Original"), "E": "Answer removed", "F": "Fictional"}
 WHEN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -170,3 +172,12 @@ def sql_folder(tmp_path):
         return folder
 
     return make
+
+
+@pytest.fixture(scope="session")
+def asked_home(tmp_path_factory, printed):
+    """The study of `asked_study` with its board, opened once; tests only read it."""
+    made = asked_study.make(Home(tmp_path_factory.mktemp("asked") / "home"), printed)
+    build(made)
+    with one_connection(made):
+        yield made

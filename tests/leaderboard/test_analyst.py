@@ -5,11 +5,8 @@ import itertools
 import pytest
 
 from metacog_pipeline import registry
-from metacog_pipeline.home import Home
-from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.glossary import declared_measures
-from metacog_pipeline.leaderboard.read import one_connection, run_query
-from tests.leaderboard import asked_study
+from metacog_pipeline.leaderboard.read import run_query
 
 KEYS = {
     "answers": ("benchmark", "dataset", "condition", "model", "run", "item_id"),
@@ -22,38 +19,32 @@ KEYS = {
 SAME = {"estimate", "low", "high", "n", "coverage", "low_n", "status"}
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory, printed):
-    made = asked_study.make(Home(tmp_path_factory.mktemp("analyst") / "home"), printed)
-    build(made)
-    with one_connection(made):
-        yield made
+def columns(asked_home, table):
+    return [name for name, *_ in run_query(asked_home, f"describe {table}").rows]
 
 
-def columns(home, table):
-    return [name for name, *_ in run_query(home, f"describe {table}").rows]
-
-
-def count(home, sql):
-    return run_query(home, f"select count(*) from ({sql})").rows[0][0]
+def count(asked_home, sql):
+    return run_query(asked_home, f"select count(*) from ({sql})").rows[0][0]
 
 
 @pytest.mark.parametrize("table", KEYS)
-def test_a_table_has_one_row_per_key(home, table):
+def test_a_table_has_one_row_per_key(asked_home, table):
     assert (
-        count(home, f"from {table}")
-        == count(home, f"select distinct {', '.join(KEYS[table])} from {table}")
+        count(asked_home, f"from {table}")
+        == count(asked_home, f"select distinct {', '.join(KEYS[table])} from {table}")
         > 0
     )
 
 
 @pytest.mark.parametrize(("one", "other"), [*itertools.combinations(KEYS, 2)])
-def test_a_join_on_shared_keys_doubles_no_row_of_a_table_whose_key_holds_the_other(home, one, other):
-    shared = [name for name in columns(home, one) if name in columns(home, other) and name not in SAME]
+def test_a_join_on_shared_keys_doubles_no_row_of_a_table_whose_key_holds_the_other(asked_home, one, other):
+    shared = [
+        name for name in columns(asked_home, one) if name in columns(asked_home, other) and name not in SAME
+    ]
     for left, right in ((one, other), (other, one)):
         if set(KEYS[right]) <= set(shared):
-            joined = count(home, f"from {left} semi join {right} using ({', '.join(shared)})")
-            assert count(home, f"from {left} inner join {right} using ({', '.join(shared)})") == joined
+            joined = count(asked_home, f"from {left} semi join {right} using ({', '.join(shared)})")
+            assert count(asked_home, f"from {left} inner join {right} using ({', '.join(shared)})") == joined
 
 
 @pytest.mark.parametrize(
@@ -66,33 +57,37 @@ def test_a_join_on_shared_keys_doubles_no_row_of_a_table_whose_key_holds_the_oth
         ("verdict", "costs"),
     ],
 )
-def test_a_join_on_shared_keys_loses_no_row(home, rows, among):
-    shared = [name for name in columns(home, rows) if name in columns(home, among) and name not in SAME]
-    lost = run_query(home, f"select * from {rows} anti join {among} using ({', '.join(shared)})").rows
+def test_a_join_on_shared_keys_loses_no_row(asked_home, rows, among):
+    shared = [
+        name for name in columns(asked_home, rows) if name in columns(asked_home, among) and name not in SAME
+    ]
+    lost = run_query(asked_home, f"select * from {rows} anti join {among} using ({', '.join(shared)})").rows
     assert lost == ()
 
 
-def test_a_value_of_the_verdict_is_the_value_of_the_score(home):
+def test_a_value_of_the_verdict_is_the_value_of_the_score(asked_home):
     names = sorted(SAME)
     differ = " or ".join(f"verdict.{name} is distinct from scores.{name}" for name in names)
     joined = (
         f"from verdict inner join scores using (benchmark, condition, model, measure, source) where {differ}"
     )
-    assert run_query(home, f"select * {joined}").rows == ()
+    assert run_query(asked_home, f"select * {joined}").rows == ()
 
 
-def test_a_column_has_one_type_wherever_it_stands(home):
+def test_a_column_has_one_type_wherever_it_stands(asked_home):
     found: dict[str, set[str]] = {}
     for table in KEYS:
-        for name, kind, *_ in run_query(home, f"describe {table}").rows:
+        for name, kind, *_ in run_query(asked_home, f"describe {table}").rows:
             found.setdefault(name, set()).add(kind)
     assert {name: kinds for name, kinds in found.items() if len(kinds) > 1} == {}
 
 
-def test_answers_that_could_not_be_read_have_a_row_and_confidence_is_a_share(home):
-    unread = run_query(home, "select count(*) from answers where reading <> 'ok' and correct is null").rows
+def test_answers_that_could_not_be_read_have_a_row_and_confidence_is_a_share(asked_home):
+    unread = run_query(
+        asked_home, "select count(*) from answers where reading <> 'ok' and correct is null"
+    ).rows
     assert unread == ((2,),)
-    assert run_query(home, "from answers where confidence not between 0 and 1").rows == ()
+    assert run_query(asked_home, "from answers where confidence not between 0 and 1").rows == ()
 
 
 def test_at_most_120_measures_are_shown_by_default():

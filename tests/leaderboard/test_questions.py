@@ -9,10 +9,7 @@ import duckdb
 import pytest
 
 from metacog_pipeline.cli import boards
-from metacog_pipeline.home import Home
-from metacog_pipeline.leaderboard.build import build
-from metacog_pipeline.leaderboard.read import one_connection, run_query
-from tests.leaderboard import asked_study
+from metacog_pipeline.leaderboard.read import run_query
 from tests.tables import every
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "boards.md"
@@ -65,22 +62,14 @@ ANSWERS: dict[str, Rows | Callable[[Rows], bool]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory, printed):
-    made = asked_study.make(Home(tmp_path_factory.mktemp("asked") / "home"), printed)
-    build(made)
-    with one_connection(made):
-        yield made
-
-
 def test_there_are_ten_questions_and_each_has_its_answer_here():
     assert len(QUERIES) == 10 and all(question.endswith("?") for question in QUERIES)
     assert QUERIES.keys() == ANSWERS.keys()
 
 
 @every("question", ANSWERS)
-def test_the_answer_is_right(home, question):
-    rows = list(run_query(home, QUERIES[question]).rows)
+def test_the_answer_is_right(asked_home, question):
+    rows = list(run_query(asked_home, QUERIES[question]).rows)
     if isinstance(ANSWERS[question], list):
         rows = [tuple(round(cell, 3) if isinstance(cell, float) else cell for cell in row) for row in rows]
     expected = ANSWERS[question]
@@ -105,19 +94,19 @@ def test_each_is_asked_as_it_stands_with_its_comment_as_an_argument(place, monke
         assert said.pop() == query
 
 
-def test_copied_files_answer_the_same_in_any_client(home, tmp_path):
-    board, kept = shutil.copy(home.leaderboard, tmp_path), home.transcripts
+def test_copied_files_answer_the_same_in_any_client(asked_home, tmp_path):
+    board, kept = shutil.copy(asked_home.leaderboard, tmp_path), asked_home.transcripts
     with duckdb.connect(str(board), read_only=True) as connection:
         connection.execute(f"create temp view transcripts as from '{kept}/**/*.parquet'")
         for question, sql in QUERIES.items():
             there = connection.execute(sql).fetchall()
-            assert sorted(there, key=str) == sorted(run_query(home, sql).rows, key=str), question
+            assert sorted(there, key=str) == sorted(run_query(asked_home, sql).rows, key=str), question
 
 
-def test_a_bare_name_finds_a_table_of_either_schema_and_a_test(home):
+def test_a_bare_name_finds_a_table_of_either_schema_and_a_test(asked_home):
     of_file = "from duckdb_tables() where database_name = 'leaderboard'"
-    for schema, table in run_query(home, f"select schema_name, table_name {of_file}").rows:
+    for schema, table in run_query(asked_home, f"select schema_name, table_name {of_file}").rows:
         names = (str(table), f"{schema}.{table}")
-        bare, whole = (run_query(home, f"select count(*) from {name}").rows for name in names)
+        bare, whole = (run_query(asked_home, f"select count(*) from {name}").rows for name in names)
         assert bare == whole, table
-    assert run_query(home, "from measures_disagree").rows == ()
+    assert run_query(asked_home, "from measures_disagree").rows == ()

@@ -40,6 +40,7 @@ from metacog_pipeline.benchmarks.medley.read import (
 )
 from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.judges.verdicts import MODES, modes
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
 from metacog_pipeline.stats.agreement import cohen_kappa
@@ -225,9 +226,9 @@ def test_the_schema_offers_four_grades_for_each_criterion_and_nothing_else():
 
 
 def test_the_modes_of_a_judge():
-    assert asking.modes(judge("openai")) == asking.modes(judge("x", answer_mode="logit_bias")) == asking.MODES
-    assert asking.modes(judge("openai", answer_mode="text")) == ("text",)
-    assert asking.modes(judge("sim", provider="simulated")) == ("text",)
+    assert modes(judge("openai")) == modes(judge("x", answer_mode="logit_bias")) == MODES
+    assert modes(judge("openai", answer_mode="text")) == ("text",)
+    assert modes(judge("sim", provider="simulated")) == ("text",)
 
 
 def test_no_judge_grades_its_own_family_simulated_or_not():

@@ -34,7 +34,6 @@ from metacog_pipeline.llm.types import JsonObject, Message, Status
 from metacog_pipeline.reading.calls import ended
 from metacog_pipeline.scoring.responses import Kept, call_of, in_order, total
 
-MODES = ("json_schema", "text")
 STEPS = ("judge", "judge_2", "judge_3")
 JUDGE_TOKENS = 2_000  # the least a reply may take: thirty grades are about 300
 VIGNETTE_CHARACTERS = 500
@@ -187,13 +186,6 @@ def judge_wording() -> JudgeWording:
 
 
 # --- by whom ----------------------------------------------------------------------------------------------------------
-def modes(spec: ModelSpec) -> tuple[str, ...]:
-    """Return the answer modes to try with a judge, best first."""
-    if spec.answer_mode in MODES:
-        return (spec.answer_mode,)
-    return ("text",) if spec.provider == "simulated" else MODES
-
-
 def eligible(judges: Sequence[ModelSpec], model: ModelSpec) -> tuple[ModelSpec, ...]:
     """Return the judges that may judge ``model``: those of another family; StudyError where a family is missing."""
     for spec in (model, *judges):

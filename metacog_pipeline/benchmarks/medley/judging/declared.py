@@ -16,6 +16,7 @@ from metacog_pipeline.benchmarks.medley.judging import asking
 from metacog_pipeline.benchmarks.medley.judging.agreement import AGREEMENT_SCHEMA, agreement
 from metacog_pipeline.benchmarks.medley.judging.simulated import SimulatedJudge
 from metacog_pipeline.benchmarks.medley.read import JUDGE_DIMENSIONS
+from metacog_pipeline.judges.verdicts import modes
 from metacog_pipeline.llm.spec import ModelSpec
 
 _KEY = ("model", "run", "condition", "item_id")
@@ -88,7 +89,7 @@ JUDGING = Judging(
     judges=lambda benchmark, spec: asking.eligible(benchmark.judges, spec),
     tasks=lambda benchmark, judge, responses: asking.judge_tasks(asking.cases(benchmark.items, responses), judge),
     longest=_longest,
-    modes=asking.modes,
+    modes=modes,
     read=_read,
     row=asking.Judgement,
     respondent=lambda benchmark, spec: SimulatedJudge(spec.observer),

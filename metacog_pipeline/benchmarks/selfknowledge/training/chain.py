@@ -61,6 +61,7 @@ from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json, replacing, sha256_hex, write_text
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.study import Study
+from metacog_pipeline.study.new_file import toml_text
 
 Progress = Callable[[int], None] | None
 Tell = Callable[[Generation], None] | None
@@ -345,20 +346,19 @@ class Chain:
         settings = {} if own is None else own.model_dump(mode="json", exclude_defaults=True)
         if settings.get("wording") not in (None, "reference"):
             settings["wording"] = str(self.study.beside(Path(settings["wording"])))
-        lines = [f'[study]\nname = "{self.study.study.name}-trained"\nseed = {self.seed}\n']
-        lines += [
-            "[benchmarks.selfknowledge]",
-            *(f"{key} = {json.dumps(each)}" for key, each in settings.items()),
-        ]
-        for name, folder in self.models().items():
-            device = self.section.device.partition(":")[0]
-            lines += ["", "[[models]]", f'name = "{name}"', 'provider = "transformers"']
-            lines += [
-                f"model = {json.dumps(str(folder))}",
-                f'device = "{device}"',
-                f'dtype = "{self.section.dtype}"',
-            ]
-        write_text(self.folder / "study.toml", "\n".join(lines) + "\n")
+        same = {
+            "provider": "transformers",
+            "device": self.section.device.partition(":")[0],
+            "dtype": self.section.dtype,
+        }
+        whole = {
+            "study": {"name": f"{self.study.study.name}-trained", "seed": self.seed},
+            "benchmarks": {"selfknowledge": settings},
+            "models": [
+                {"name": name, "model": str(folder), **same} for name, folder in self.models().items()
+            ],
+        }
+        write_text(self.folder / "study.toml", toml_text(whole))
 
     def _digest(self, folder: Path) -> str:
         return Weights(trainable(open_model(folder, "cpu", self.section.dtype).model)).digest()
