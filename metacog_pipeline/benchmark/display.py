@@ -23,6 +23,11 @@ def numbered(**last: int) -> tuple[str, ...]:
     )
 
 
+def board_condition(task: str | None, condition: str | None) -> str:
+    """Return a condition as boards show it: the task, where there is one, and the condition."""
+    return " ".join(each for each in (task, condition) if each is not None)
+
+
 @dataclass(frozen=True, slots=True)
 class Paper:
     """The publication a benchmark implements."""

@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from metacog_pipeline.benchmark.display import board_condition
 from metacog_pipeline.stats import resampling
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class Group:
     @property
     def label(self) -> str:
         """The condition as boards show it: the task, where there is one, and the condition."""
-        return " ".join(each for each in (self.task, self.condition) if each is not None)
+        return board_condition(self.task, self.condition)
 
     @property
     def key(self) -> tuple[str, ...]:

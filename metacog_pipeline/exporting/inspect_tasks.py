@@ -79,8 +79,7 @@ def _benchmark(name: str, study: str | None) -> Bound:
         raise StudyError(f"{path}: does not run {name}; it runs: {', '.join(found.enabled)}")
     found.prepare()
     made = bound(found, name)
-    if not construction.items_current(made):
-        construction.build(made)
+    construction.build(made)
     return made
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from metacog_pipeline.benchmark.bound import Bound
+from metacog_pipeline.benchmark.display import board_condition
 from metacog_pipeline.exporting.facts import Facts
 from metacog_pipeline.leaderboard.read import query_table
 
@@ -64,8 +65,7 @@ def samples(facts: Facts, benchmark: Bound) -> tuple[list[Sample], dict[str, str
     for place, calls in answers.sort(order).group_by(order[:4], maintain_order=True):
         model, condition, item_id, run = str(place[0]), str(place[1]), str(place[2]), int(str(place[3]))
         item = items.get(item_id, {})
-        shown = " ".join(filter(None, (item.get("task"), condition)))  # as boards name it
-        read = scored.get((model, run, item_id, shown), {})
+        read = scored.get((model, run, item_id, board_condition(item.get("task"), condition)), {})
         first = calls.row(0, named=True)
         names.setdefault(model, f"{first['provider']}/{(first['model_id'] or model).split('/')[-1]}")
         found.append(

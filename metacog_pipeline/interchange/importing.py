@@ -133,8 +133,7 @@ def read_respondents(
 def built(rules: Callable[[Any], RowRules], benchmark: Any) -> RowRules:
     """Return the rules of a benchmark's rows, with its items built where they are stale."""
     benchmark.context.study.prepare()
-    if not construction.items_current(benchmark):
-        construction.build(benchmark)
+    construction.build(benchmark)
     return rules(benchmark)
 
 

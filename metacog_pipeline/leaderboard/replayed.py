@@ -37,8 +37,7 @@ def publish(
     """
     failed: list[str] = []
     for benchmark in enabled(study):
-        if not construction.items_current(benchmark):
-            construction.build(benchmark)
+        construction.build(benchmark)
         for partition in tasks.partitions(benchmark):
             _score(benchmark, partition, asking, judged)
         files.pool(benchmark)

@@ -14,6 +14,7 @@ from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.asking.session import Partition, request_digest
 from metacog_pipeline.asking.states import source_of
 from metacog_pipeline.benchmark.bound import Bound, enabled
+from metacog_pipeline.benchmark.display import board_condition
 from metacog_pipeline.benchmark.item_files import items_path
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import replacing, sha256_hex
@@ -119,12 +120,12 @@ def write_status(study: Study) -> None:
 def _first_condition(benchmark: Bound) -> str | None:
     """Return the condition the board of a benchmark opens with, as boards show it; None before that is known."""
     conditions = benchmark.conditions()
-    parts = [conditions[0].name if conditions else None]
+    task = None
     if benchmark.grouped_by:
         if not items_path(benchmark.context.home, benchmark.name).exists():
             return None
-        parts = [getattr(benchmark.items[0], "task", None), *parts]
-    return " ".join(each for each in parts if each is not None) or None
+        task = getattr(benchmark.items[0], "task", None)
+    return board_condition(task, conditions[0].name if conditions else None) or None
 
 
 def _listed(study: Study) -> Iterator[dict[str, object]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from metacog_pipeline.benchmark.display import board_condition
 from metacog_pipeline.leaderboard.output import Format, Rows, fixed, printable, to_markdown, to_table
 from metacog_pipeline.scoring.verdict import QUESTIONS, WORLDS, Answer, Cell, Verdict
 
@@ -59,7 +60,7 @@ def _compared(row: Mapping[str, Any]) -> Iterator[object]:
     yield from (
         row["question"] or "",
         row["benchmark"],
-        " ".join(filter(None, (row["task"], row["condition"]))),
+        board_condition(row["task"], row["condition"]),
     )
     yield from (row["measure"], row["family"], _short(row["value"]))
     ends = (row["low_adjusted"], row["high_adjusted"])

@@ -20,7 +20,7 @@ from metacog_pipeline.benchmark.schema import schema_of
 from metacog_pipeline.errors import one_line, reason_of
 from metacog_pipeline.scoring import model_pairs
 from metacog_pipeline.scoring.estimates import FAILED, measures_of
-from metacog_pipeline.scoring.harmonised import lacking
+from metacog_pipeline.scoring.harmonised import board_condition_expr, lacking
 from metacog_pipeline.scoring.harmonised_measures import DECLARED, PREFIX
 from metacog_pipeline.scoring.schemas import COMPARISON
 from metacog_pipeline.stats import exact
@@ -335,7 +335,7 @@ def marked(rows: pl.DataFrame, pooled: pl.DataFrame | None) -> pl.DataFrame:
         placed = found.select(
             *("dataset", "source", "measure"),
             _model=pl.coalesce("model", side),
-            _label=pl.concat_str("task", condition, separator=" ", ignore_nulls=True),
+            _label=board_condition_expr(condition),
         )
         few = placed.join(known, on=key, how="left", maintain_order="left", nulls_equal=True)["few"]
         found = found.with_columns(low_n=pl.col("low_n") | few.fill_null(False))

@@ -24,9 +24,14 @@ LACKING = table_of("String benchmark dataset condition model", "Int64 lacking as
 LONGEST = 280  # characters of a response that are kept with its reading
 
 
-#: The condition as boards show it, as `groups.Group.label`; the source as boards have it.
+def board_condition_expr(condition: str | pl.Expr = "condition") -> pl.Expr:
+    """Return the condition of a row as boards show it, as `display.board_condition`."""
+    return pl.concat_str("task", condition, separator=" ", ignore_nulls=True)
+
+
+#: The condition and the source as boards have them.
 _LABELLED = {
-    "condition": pl.concat_str("task", "condition", separator=" ", ignore_nulls=True),
+    "condition": board_condition_expr(),
     "source": pl.when(source="simulated").then(pl.lit("simulated")).otherwise(pl.lit("measured")),
 }
 _KEY = ("dataset", "condition", "model", "run", "item_id")

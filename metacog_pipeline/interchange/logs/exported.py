@@ -156,8 +156,7 @@ def _moved(value: Any, folder: Path, place: Path, judged: bool) -> Any:
 
 def _matched(into: Bound, records: Sequence[Record], left: Left) -> list[Record]:
     """Return the records about the study's items; one about another version of an item is left out with the reason."""
-    if not construction.items_current(into):
-        construction.build(into)
+    construction.build(into)
     hashes = {item.item_id: item.item_hash for item in into.items}
     for each in records:
         if hashes.get(each.item_id) != each.item_hash:

@@ -67,7 +67,7 @@ def import_log(path: Path, study_path: Path, found: Iterable[Sample], options: L
     """Keep the answers of a log as those of replayed models; StudyError where it is refused, nothing is kept then."""
     samples = list(found)
     study = load_study(study_path) if study_path.exists() else None
-    _usable(path, samples)
+    usable = _usable(path, samples)
     for each in samples:
         each.run += options.run - 1
     names = _models(path, study, samples, options)
@@ -76,7 +76,7 @@ def import_log(path: Path, study_path: Path, found: Iterable[Sample], options: L
         return _about_items(path, study, name, samples, options)
     if unknown := [each for each in options.trust if each not in TRUSTED]:
         raise StudyError(f"--trust {unknown[0]}: give one of {', '.join(TRUSTED)}; nothing was kept")
-    condition = _condition(study, name, _usable(path, samples))
+    condition = _condition(study, name, usable)
     matched = matching.match(path, _items(study, name), samples, options.trust)
     usable = _usable(path, samples)
     tables, lacks = [], None
@@ -92,8 +92,7 @@ def import_log(path: Path, study_path: Path, found: Iterable[Sample], options: L
     if matched.new:
         matching.keep_new(made.home.imported, matched)
     into = bound(made, name)
-    if not construction.items_current(into):
-        construction.build(into)
+    construction.build(into)
     kept, known = keep(made, name, records)
     same = sum(each.same and each.why is not None for each in samples)
     done = Done(made, kept, known, _left_out(samples), len(samples), same)
@@ -199,8 +198,7 @@ def _items(study: Study | None, name: str) -> Sequence[Any]:
         return ()
     into = bound(study, name)
     try:
-        if not construction.items_current(into):
-            construction.build(into)
+        construction.build(into)
         return list(into.items)
     except SourceError:  # no file is named and nothing was imported yet
         return ()
