@@ -9,7 +9,7 @@ import polars as pl
 from metacog_pipeline.benchmark.contract import Scored
 from metacog_pipeline.conformance import Tried
 from metacog_pipeline.scoring import comparisons as comparing
-from metacog_pipeline.scoring.calibration import with_curves
+from metacog_pipeline.scoring.calibration import every_measure
 from metacog_pipeline.scoring.comparisons import comparisons, of_confidence
 from metacog_pipeline.scoring.estimates import estimates, groups_of
 from metacog_pipeline.scoring.harmonised import harmonised
@@ -192,6 +192,6 @@ def wrong_in(tried: Tried, responses: pl.DataFrame, *, runs: bool = True) -> lis
         _, why = comparing.table(benchmark, each, Scored(scored, groups, None, pooled))
         wrong += [why] if why is not None else []
     alike = harmonised(benchmark, scored)
-    assert with_curves(alike, seed=1)[0].columns == CALIBRATION.names()
+    assert every_measure(alike, seed=1).columns == CALIBRATION.names()
     wrong += comparing.failures_in(of_confidence(benchmark, groups, scored, alike))
     return wrong

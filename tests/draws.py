@@ -11,7 +11,7 @@ from metacog_pipeline import registry
 # What counts resamples, and modules that take a copy of it: loaded while few are drawn, they would keep the few.
 _DRAWS = ("N_BOOT", "N_DRAWS", "N_TESTED", "NULL_DRAWS", "N_BOOT_SIDES", "N_REFITTED")
 _COPIES = (
-    *(f"metacog_pipeline.scoring.{name}" for name in ("calibration", "correlations", "model_pairs")),
+    *(f"metacog_pipeline.scoring.{name}" for name in ("calibration", "model_pairs")),
     *(f"metacog_pipeline.stats.{name}" for name in ("agreement_many", "mafc.efficiency", "robust")),
 )
 

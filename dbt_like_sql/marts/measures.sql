@@ -2,13 +2,11 @@
 -- Key: benchmark, measure.
 -- Source: what the benchmarks declare, estimates, calibration, published_values, study/boards.parquet.
 -- #NOT_NULL(benchmark, measure, headline)
--- #SET{trait: monitoring|control}
 -- columns:
 --   min: least possible value
 --   max: largest possible value
 --   headline: whether the benchmark is summed up by it among others
 --   headline_condition: the condition under which it is: the plain one where it was asked, else the first
---   trait: what it represents in correlations between benchmarks
 --   detail: whether only experts look for it: no board and no question of the verdict shows it
 --   definition: how it is computed, in one or two sentences
 with
@@ -43,7 +41,6 @@ select
     said.higher_is_better,
     coalesce(said.headline, false) as headline,
     chosen.condition as headline_condition,
-    said.trait,
     coalesce(said.detail, true) as detail,
     said.paper,
     said.definition

@@ -125,8 +125,6 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
         Columns that separate groups besides data set and condition: ``("task",)`` where tasks are scored separately.
     questions
         What the contrasts answer, each by one primary test.
-    monitored_under
-        Conditions whose harmonised responses count in correlations between benchmarks.
     coded
         Columns of 0, 1 or null that `Group.counts` counts over.
     importer
@@ -155,7 +153,6 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     unreadable: ClassVar[tuple[str, ...]] = ("refused",)
     scorings: ClassVar[tuple[str | None, ...]] = (None,)
     grouped_by: ClassVar[tuple[str, ...]] = ()
-    monitored_under: ClassVar[tuple[str, ...]] = ()
     coded: ClassVar[tuple[str, ...]] = ()
     sources: ClassVar[tuple[Source, ...]] = ()
     measures: ClassVar[tuple[Measure | MeasureSet, ...]] = ()

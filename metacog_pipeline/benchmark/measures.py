@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -84,8 +84,6 @@ class Measure:
         None where neither end is better.
     headline
         The one number of the benchmark that stands beside those of others.
-    trait, trait_under
-        Which trait it measures, for correlations between benchmarks, and under which conditions; () means all.
     paper, words
         Place in the paper; the definition in one or two sentences.
     conditions
@@ -121,8 +119,6 @@ class Measure:
     range: tuple[float | None, float | None] = (0.0, 1.0)
     higher_is_better: bool | None = True
     headline: bool = False
-    trait: Literal["monitoring", "control"] | None = None
-    trait_under: tuple[str, ...] = ()
     paper: str = ""
     words: str = ""
     conditions: Callable[[str], bool] = always

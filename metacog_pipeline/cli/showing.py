@@ -1,4 +1,4 @@
-"""``show``: one number of a board with its recount, one item with all answers, or one answer word for word."""
+"""``show``: one number of a board, one item with all answers, or one answer word for word."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ import click
 
 from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import opened, study_argument
-from metacog_pipeline.errors import MetacogError, StudyError
+from metacog_pipeline.errors import StudyError
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.database import text
 from metacog_pipeline.leaderboard.explanation import explain
 from metacog_pipeline.leaderboard.output import plain, printable
 from metacog_pipeline.leaderboard.read import one_connection, run_query
-from metacog_pipeline.study import Study
 
 WIDTH = 110
 
@@ -30,16 +29,15 @@ def show(study_file: Path, names: tuple[str, ...]) -> None:
     """Show where the boards come from: NAME... is one of
 
     \b
-    BENCHMARK CONDITION MODEL MEASURE  a number: formula, interval, recount
+    BENCHMARK CONDITION MODEL MEASURE  a number: formula, interval, answers
     BENCHMARK ITEM                     an item with every model's answer
     ANSWER                             an answer, word for word
 
-    The names of a number are those of `metacog board --all --format csv`. It is computed again from the responses; where
-    that gives another number than the board has, the exit code is 1.
+    The names of a number are those of `metacog board --all --format csv`.
     """
     study = opened(study_file)
     if len(names) == 4:
-        return _show_number(study, *names)
+        return _show_number(study.home, *names)
     if len(names) == 2:
         return _show_item(study.home, *names)
     if len(names) == 1:
@@ -84,25 +82,19 @@ def _say_fields(values: Mapping[str, Any]) -> None:
             printing.say(f"{name}: {shown}", **{name: plain(value)})
 
 
-def _show_number(study: Study, *cell: str) -> None:
-    """Print where a number of a board comes from; MetacogError where it does not come out again."""
-    with one_connection(study.home):
-        found = explain(study, *cell)
+def _show_number(home: Home, *cell: str) -> None:
+    """Print where a number of a board comes from."""
+    with one_connection(home):
+        found = explain(home, *cell)
     if printing.wanted():
         printing.value(found)
     else:
         for line in _lines(found):
             click.echo(printable(line))
-    if found["differs"] is not None:
-        raise MetacogError(
-            f"show: the recount differs from the board: {found['differs']}; "
-            f"run `metacog run {study.path}` to rebuild the board"
-        )
 
 
 def _lines(found: Mapping[str, Any]) -> Iterator[str]:
-    board, again = found["board"], found["recount"]
-    equal = "equals the board" if found["differs"] is None else f"DIFFERS: {found['differs']}"
+    board, asked = found["board"], found["asked"]
     lacking = "; ".join(f"{count:,} {why}" for why, count in found["not_ok"].items())
     few = "too few right or wrong answers for this interval, or its coverage was not measured"
     said = {
@@ -110,13 +102,12 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
         "formula": None if found["formula"] == found["words"] else found["formula"],
         **{name: found[name] for name in ("reference", "paper", "unit")},
         "board": f"{_number(board)}, {found['source']}",
-        "recount": again and f"{_number(again)}: {equal}",
         "status": board["status"] or "as printed in the paper",
         "method": board["method"],
         "n": "not stated" if board["n"] is None else f"{board['n']:,}",
-        "asked": again and f"{found['asked']:,} responses, {f'not ok: {lacking}' if lacking else 'all ok'}",
+        "asked": asked and f"{asked:,} responses, {f'not ok: {lacking}' if lacking else 'all ok'}",
         "coverage": found["coverage"],
-        "low_n": few if again and board["low_n"] else None,
+        "low_n": few if board["low_n"] else None,
     }
     yield " · ".join(str(found[name]) for name in ("benchmark", "condition", "model", "measure"))
     for name, words in said.items():

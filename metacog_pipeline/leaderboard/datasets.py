@@ -36,7 +36,7 @@ STUDY_TABLES = {
 }
 #: What benchmarks declare of their measures: no file, see `declared`.
 MEASURES = _columns(
-    String="benchmark measure label unit trait paper definition",
+    String="benchmark measure label unit paper definition",
     Float64="min max",
     Boolean="higher_is_better headline detail",
 )
@@ -124,8 +124,7 @@ _SHAPES: tuple[tuple[str, Mapping[str, Any], tuple[str, ...]], ...] = (
     ("instruments", schemas.INSTRUMENT, ("estimates/*/instruments/*.parquet",)),
     ("answers", schemas.ANSWER, ("harmonised/**/*.parquet",)),
     ("calibration", schemas.CALIBRATION, ("cross_benchmark/calibration.parquet",)),
-    ("correlations", schemas.CORRELATION, ("cross_benchmark/correlations.parquet",)),
-    ("curves", schemas.CURVES, ("estimates/*/curves/*.parquet", "cross_benchmark/curves.parquet")),
+    ("curves", schemas.CURVES, ("estimates/*/curves/*.parquet",)),
     ("judgements", schemas.JUDGEMENT, ()),  # only parts of benchmarks
     ("judge_agreement", schemas.AGREEMENT, ("estimates/*/judge_agreement/*.parquet",)),
     ("published_values", schemas.PUBLISHED_VALUE, (f"{_PRINTED}/published_values.parquet",)),

@@ -12,7 +12,7 @@ from metacog_pipeline import registry
 from metacog_pipeline.benchmark.contract import Measure
 from metacog_pipeline.scoring.comparisons import questions_of
 from metacog_pipeline.scoring.estimates import measures_of
-from metacog_pipeline.scoring.harmonised_measures import AMONG_PEOPLE, DECLARED, PREFIX
+from metacog_pipeline.scoring.harmonised_measures import DECLARED, PREFIX
 
 _FOLDER = Path(__file__).parent
 SHOWN = ("accuracy", "mean_confidence", "ece", "brier", "auroc2")  # what everybody reads of confidence
@@ -51,7 +51,7 @@ def declared_measures(benchmarks: Iterable[str]) -> Iterator[dict[str, object]]:
         shown |= {PREFIX + name for name in SHOWN}
         for measure in measures_of(own):
             yield _row(benchmark, measure.name, measure, measure.paper, shown)
-        for measure in (*DECLARED, *AMONG_PEOPLE):
+        for measure in DECLARED:
             reference = formulas().get(measure.name, {}).get("reference")
             yield _row(benchmark, PREFIX + measure.name, measure, reference, shown)
 
@@ -75,9 +75,9 @@ def _row(
     benchmark: str, name: str, measure: Measure, paper: str | None, shown: Container[str]
 ) -> dict[str, object]:
     low, high = measure.range
-    same = {key: getattr(measure, key) for key in ("label", "higher_is_better", "headline", "trait")}
+    same = {key: getattr(measure, key) for key in ("label", "higher_is_better", "headline")}
     words = {"unit": measure.unit.value, "paper": paper or None, "definition": measure.words or None}
-    detail = name not in shown and not measure.headline and measure.trait is None
+    detail = name not in shown and not measure.headline
     return {
         "benchmark": benchmark,
         "measure": name,

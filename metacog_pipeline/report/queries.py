@@ -8,7 +8,6 @@ from typing import Any
 from metacog_pipeline import registry
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.read import read_table
-from metacog_pipeline.report.figures import MOST_LINES
 
 CALIBRATION = """
     select source, benchmark, condition, model, measure, estimate, low, high, status from calibration
@@ -22,21 +21,6 @@ STATED = """
         using (source, benchmark, dataset, condition, model)
     where confidence is not null and correct is not null
     group by all order by source, benchmark, condition, model, percent
-"""
-# Only the lines that are drawn: those of a hundred models are thirty thousand points.
-RISK_COVERAGE = f"""
-    select source, benchmark, condition, model, x, y from curves where curve = 'risk_coverage'
-    qualify dense_rank() over (partition by source, benchmark, condition order by model) <= {MOST_LINES}
-    order by source, benchmark, condition, model, position
-"""
-RISK_ANSWERS = """
-    select source, benchmark, condition, model, max(n) from curves where curve = 'risk_coverage'
-    group by source, benchmark, dataset, condition, model order by source, benchmark, condition, model
-"""
-CORRELATIONS = """
-    select source, kind, a, b, n_models, spearman, low, high, warning, benchmark_a, benchmark_b
-    from benchmark_correlations
-    where kind <> 'method' order by source, kind, a, b
 """
 DRIFT = (
     "select model, benchmark, sign, earlier, later, n, changed from model_drift where flagged order by all"

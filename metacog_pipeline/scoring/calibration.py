@@ -20,8 +20,8 @@ import polars as pl
 from metacog_pipeline.benchmark.measures import Where, holds
 from metacog_pipeline.scoring.estimates import Basis, basis_of
 from metacog_pipeline.scoring.harmonised_measures import CHOSEN, DECLARED, PREFIX
-from metacog_pipeline.scoring.schemas import CALIBRATION, CURVES
-from metacog_pipeline.stats import confidence_measures, resampling, selective
+from metacog_pipeline.scoring.schemas import CALIBRATION
+from metacog_pipeline.stats import confidence_measures, resampling
 from metacog_pipeline.stats._arrays import Floats, Ints
 from metacog_pipeline.stats.confidence_grid import CELLS, GRID, cells_at, few_items, measures
 from metacog_pipeline.stats.coverage import low_n
@@ -34,42 +34,29 @@ from metacog_pipeline.stats.trials import Trials, trials
 
 VERSION = "15"
 N_BOOT = 1000
-RISK_COVERAGE = "risk_coverage"
 _DECLARED = {each.name: each for each in DECLARED}
 _CELL = ("benchmark", "dataset", "condition", "model", "source")
 
 
-def with_curves(
-    answers: pl.DataFrame, *, seed: int, n_boot: int = N_BOOT
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return every measure of every model under every condition, and the points of risk against coverage.
+def every_measure(answers: pl.DataFrame, *, seed: int, n_boot: int = N_BOOT) -> pl.DataFrame:
+    """Return every measure of every model under every condition, in `schemas.CALIBRATION`.
 
-    ``answers`` are rows of `schemas.HARMONISED`; those without a confidence are counted and take no part. The tables are of
-    `schemas.CALIBRATION` and `schemas.CURVES`.
+    ``answers`` are rows of `schemas.HARMONISED`; those without a confidence are counted and take no part.
     """
     rows: list[tuple[Any, ...]] = []
-    points: list[tuple[Any, ...]] = []
     for key, part in sorted(answers.partition_by(_CELL, as_dict=True).items(), key=lambda each: str(each[0])):
         stated = part.filter(pl.col("confidence").is_not_null())
-        drawn = _trials(stated, seed, n_boot)
-        found = of_answers(stated, seed, n_boot, drawn)
-        rows += _rows(key, stated, found, part.height - stated.height)
-        points += _points(key, drawn)
-    return (
-        pl.DataFrame(rows, schema=CALIBRATION, orient="row"),
-        pl.DataFrame(points, schema=CURVES, orient="row"),
-    )
+        rows += _rows(key, stated, of_answers(stated, seed, n_boot), part.height - stated.height)
+    return pl.DataFrame(rows, schema=CALIBRATION, orient="row")
 
 
-def of_answers(
-    stated: pl.DataFrame, seed: int, n_boot: int = N_BOOT, drawn: Trials | None = None
-) -> dict[str, Estimate]:
+def of_answers(stated: pl.DataFrame, seed: int, n_boot: int = N_BOOT) -> dict[str, Estimate]:
     """Return every measure of one model's harmonised answers that have a confidence, by the names of the table.
 
     The order of the answers changes nothing: a benchmark's board and the table over all benchmarks get the same.
     """
     patterns = resampling.patterns_of(_clusters(stated), cells_of(stated), CELLS)
-    drawn = _trials(stated, seed, n_boot) if drawn is None else drawn
+    drawn = _trials(stated, seed, n_boot)
     of_trials = confidence_measures.of_trials(drawn)
     return {
         **measures(patterns, draws(patterns, seed, n_boot)),
@@ -148,15 +135,3 @@ def _rows(
             each.status,
             low_n(*about, several=own.n > own.n_items),
         )
-
-
-def _points(key: tuple[Any, ...], made: Trials) -> Iterator[tuple[Any, ...]]:
-    """Yield the curve of one model under one condition; none where confidence cannot rank its answers."""
-    if made.why_not is not None:
-        return
-    found = selective.curve(made)
-    columns = (found.coverage, found.risk, found.low, found.high, found.threshold, found.kept)
-    for position, row in enumerate(zip(*(each.tolist() for each in columns), strict=True)):
-        x, y, low, high, threshold, kept = row
-        ends = (None if end != end else end for end in (low, high))
-        yield (*key, RISK_COVERAGE, position, x, y, *ends, threshold, kept, made.n_items)

@@ -1,4 +1,4 @@
-"""Tables over all benchmarks of one study: measures of confidence, traits, correlations."""
+"""The table over all benchmarks of one study: measures of confidence, computed alike for each."""
 
 from __future__ import annotations
 
@@ -7,45 +7,30 @@ from pathlib import Path
 import polars as pl
 
 from metacog_pipeline.benchmark.bound import enabled
-from metacog_pipeline.scoring import calibration, correlations, human_respondents, traits
+from metacog_pipeline.scoring import calibration, human_respondents
 from metacog_pipeline.scoring.estimates import WITHHELD
-from metacog_pipeline.scoring.files import pooled_estimates, scored_partitions
+from metacog_pipeline.scoring.files import scored_partitions
 from metacog_pipeline.scoring.harmonised import LACKING, answers, lacking
 from metacog_pipeline.stats.estimate import OK
 from metacog_pipeline.study import Study
 from metacog_pipeline.study.frames import read_frame, write_frame
 
-CALIBRATION, CURVES, TRAITS, CORRELATIONS = "calibration", "curves", "traits", "correlations"
-VERSION = f"{calibration.VERSION}.{correlations.VERSION}"
+VERSION = calibration.VERSION
 CELL = ["benchmark", "dataset", "condition", "model"]
 _NUMBERS = ("estimate", "low", "high", "sem", "low_n")
 
 
-def publish(study: Study) -> dict[str, int]:
-    """Compute what the benchmarks have in common and whether they agree; return rows per table."""
-    measured, points = calibration.with_curves(answers(study), seed=study.study.seed)
-    lacks = lacking_of(study)
-    measured, points = labelled(measured, lacks), without_withheld(points, lacks)
-    order = [*CELL, "source"]
-    people = human_respondents.measured(study, measured)
-    measured = pl.concat([measured, people]).sort(order, maintain_order=True)
-    pooled = ((each, pooled_estimates(each)) for each in enabled(study))
-    own = {each.name: rows for each, rows in pooled if rows.width}
-    found = traits.values(traits.traits(enabled(study)), measured, own)
-    made = {
-        CALIBRATION: measured,
-        CURVES: points.sort(order, maintain_order=True),
-        TRAITS: found,
-        CORRELATIONS: correlations.correlations(found, seed=study.study.seed),
-    }
-    for name, frame in made.items():
-        write_frame(frame, table_path(study, name), "")
-    return {name: frame.height for name, frame in made.items()}
+def publish(study: Study) -> int:
+    """Compute the measures of confidence of every benchmark and keep them; return how many rows there are."""
+    measured = calibration.every_measure(answers(study), seed=study.study.seed)
+    whole = pl.concat([labelled(measured, lacking_of(study)), human_respondents.measured(study)])
+    write_frame(whole.sort([*CELL, "source"], maintain_order=True), table_path(study), "")
+    return whole.height
 
 
-def table_path(study: Study, name: str) -> Path:
-    """Return where a table over all benchmarks is kept."""
-    return study.home.cross_benchmark / f"{name}.parquet"
+def table_path(study: Study) -> Path:
+    """Return where the table is kept."""
+    return study.home.cross_benchmark / "calibration.parquet"
 
 
 # --- runs that lack answers: withheld or labelled, as a benchmark's own numbers are -------------------------------------
@@ -71,8 +56,3 @@ def labelled(measured: pl.DataFrame, lacks: pl.DataFrame) -> pl.DataFrame:
         method=pl.when(hidden).then(pl.lit(WITHHELD)).otherwise("method"),
     )
     return found.select(measured.columns)
-
-
-def without_withheld(points: pl.DataFrame, lacks: pl.DataFrame) -> pl.DataFrame:
-    """Return rows, of curves, without those of cells whose numbers are withheld."""
-    return points.join(lacks.filter(~pl.col("shown")), on=CELL, how="anti", maintain_order="left")

@@ -40,13 +40,3 @@ def _declared() -> tuple[Measure, ...]:
 
 #: By the name without the prefix, in the order of the table.
 DECLARED = _declared()
-#: With human respondents: the place of a model among them.
-AMONG_PEOPLE: tuple[Measure, ...] = tuple(
-    Measure(
-        f"{name}_percentile",
-        f"{label} among human respondents",
-        words=f"Share of the study's human respondents whose {label} lies below the model's, ties half; interval over"
-        " resampled respondents and the model's own error.",
-    )
-    for name, label in (("accuracy", "accuracy"), ("auroc2", "AUROC2"), ("m_ratio_mafc", "M-ratio"))
-)

@@ -1,9 +1,8 @@
-"""Human respondents: separate from models, pooled over persons, and a model's place among them.
+"""Human respondents: separate from models, pooled over persons.
 
 The benchmark's own reader reads their trials. The values of all respondents are a sample: the group's value is their
 mean with a t interval. One respondent answers too few questions for a meta-d′: d′, meta-d′ and M-ratio of the group
-are fitted to all answers, with intervals over resampled respondents. A model's percentile is
-the share of respondents below it (ties half), with an interval over resampled ones and the model's own error.
+are fitted to all answers, with intervals over resampled respondents.
 """
 
 from __future__ import annotations
@@ -26,15 +25,13 @@ from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.scoring.harmonised_measures import OF_CHOICES, PREFIX
 from metacog_pipeline.scoring.responses import CALL_COLUMNS, read_responses
 from metacog_pipeline.scoring.schemas import CALIBRATION, table_of
-from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.study import Study
 from metacog_pipeline.study.frames import read_frame, write_frame
 from metacog_pipeline.transcripts.schema import Record
 
 HUMAN, PEOPLE, VERSION = "human", "people", "2"
-PERCENTILES = ("accuracy", "auroc2", "m_ratio_mafc")
-N_DRAWS, FEW = 2_000, 10
+FEW = 10  # respondents without whom the mean of them is low_n
 #: Prefixes of measures of 0 to 1, and so is their interval.
 _SHARES = ("accuracy", "aurc", "auroc2", "brier", "ece", "mean_confidence")
 _DRAWS_OF_ONE = 20  # resamples of one person, whose interval is not shown
@@ -80,16 +77,14 @@ def _answers(benchmark: Bound, name: str, records: Sequence[Record]) -> pl.DataF
 
 
 # --- numbers ----------------------------------------------------------------------------------------------------------
-def measured(study: Study, models: pl.DataFrame) -> pl.DataFrame:
-    """Return rows of the table ``calibration``: the group of respondents, and the percentile of ``models``' rows."""
+def measured(study: Study) -> pl.DataFrame:
+    """Return rows of the table ``calibration``: each benchmark's group of respondents."""
     made = [CALIBRATION.to_frame()]
     for benchmark in enabled(study):
         kept = path_of(study.home, benchmark.name)
         if kept.exists():
             values = _of_people(study, read_frame(kept))
-            own = models.filter(benchmark=benchmark.name)
-            rows = [*_group(benchmark.name, values), *_placed(study, values, own)]
-            made.append(pl.DataFrame(rows, schema=CALIBRATION, orient="row"))
+            made.append(pl.DataFrame([*_group(benchmark.name, values)], schema=CALIBRATION, orient="row"))
     return pl.concat(made)
 
 
@@ -144,27 +139,3 @@ def _interval(known: Any, measure: str) -> dict[str, Any]:
     far = float(stdtrit(n - 1, 0.975)) * error
     lowest, highest = (0.0, 1.0) if measure.startswith(_SHARES) else (-np.inf, np.inf)
     return {"low": max(lowest, mean - far), "high": min(highest, mean + far), "sem": error}
-
-
-def _placed(study: Study, values: pl.DataFrame, models: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield the percentile of every model's value among those of the respondents under the same condition."""
-    wanted = {PREFIX + name: name for name in PERCENTILES}
-    placed = models.filter(pl.col("measure").is_in(list(wanted)), pl.col("estimate").is_not_null())
-    for row in placed.iter_rows(named=True):
-        measure = wanted[row["measure"]]
-        own = values.filter(dataset=row["dataset"], condition=row["condition"], measure=measure)
-        people = own.drop_nulls("model")["estimate"].drop_nulls().to_numpy()
-        if not len(people):
-            continue
-        rng = resampling.generator(
-            resampling.stream("people", study.study.seed, *(str(row[name]) for name in _WHERE), measure)
-        )
-        drawn = people[rng.integers(0, len(people), (N_DRAWS, len(people)))]
-        error = (row["high"] - row["low"]) / (2 * 1.96) if row["low"] is not None else 0.0
-        at = row["estimate"] + error * rng.standard_normal((N_DRAWS, 1))
-        below = (drawn < at).mean(axis=1) + 0.5 * (drawn == at).mean(axis=1)
-        low, high = (float(each) for each in np.quantile(below, [0.025, 0.975]))
-        value = float((people < row["estimate"]).mean() + 0.5 * (people == row["estimate"]).mean())
-        yield {**row, "measure": f"{row['measure']}_percentile", "estimate": value, "low": min(low, value),
-               "high": max(high, value), "sem": float(below.std()), "n_items": len(people), "low_n": len(people) < FEW,
-               "method": f"share of {len(people)} respondents below, both resampled", "status": "ok"}  # fmt: skip

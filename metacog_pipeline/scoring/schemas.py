@@ -86,15 +86,7 @@ CALIBRATION = table_of(
     "String method status",
     "Boolean low_n",
 )
-#: One pair of measures over the models that have both; ``source`` separates simulated observers from models.
-CORRELATION = table_of(
-    "String source a b trait_a trait_b benchmark_a benchmark_b kind",
-    "Int64 n_models",
-    "Float64 spearman low high p p_adjusted",
-    "Int64 n_tests",
-    "String verdict status",
-)
-#: One point of a curve; of risk against coverage x is the coverage, y the risk, threshold the lowest confidence kept.
+#: One point of a curve.
 CURVES = table_of(
     "String benchmark dataset condition model source curve",
     "Int32 position",

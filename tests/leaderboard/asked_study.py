@@ -133,10 +133,6 @@ def _beside(home: Home) -> None:
         names = (f"harmonised_{name}" for name in ("auroc2", "calibration_in_the_large", "ece", "ece_platt"))
         calibration += rows("measure estimate", *zip(names, values, strict=True), **_key(model), **shared)
     write(home, "cross_benchmark/calibration.parquet", calibration)
-    pair = {"source": "measured", "a": "x", "b": "y", "trait_a": "monitoring", "trait_b": "monitoring",
-            "benchmark_a": "medley", "benchmark_b": "metamedqa", "kind": "convergent", "n_models": 4, "spearman": 0.8,
-            "status": "ok"}  # fmt: skip
-    write(home, "cross_benchmark/correlations.parquet", [pair])
     tests = [
         {**_key("ada"), "family": family, "measure": "accuracy", "a": a, "b": other, "value": 0.3,
          "low": 0.1, "high": 0.5, "p_adjusted": p, "primary": family == "paired_models"}

@@ -13,7 +13,7 @@ from scipy import special
 
 from metacog_pipeline.benchmarks.metamedqa.measures import detection
 from metacog_pipeline.llm.spec import ObserverSpec
-from metacog_pipeline.scoring.calibration import with_curves
+from metacog_pipeline.scoring.calibration import every_measure
 from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.coverage import low_n
@@ -357,7 +357,7 @@ def test_items_and_low_n_are_those_of_the_answers_a_measure_rests_on():
 def test_a_measure_of_the_same_answers_has_one_interval_on_the_board_and_in_the_table_of_all_benchmarks(runs):
     frame = two_runs().filter(pl.col("run") <= runs)
     benchmark = bound(seed=1)
-    table, _ = with_curves(harmonised(benchmark, benchmark.derive(frame, None)), seed=1)
+    table = every_measure(harmonised(benchmark, benchmark.derive(frame, None)), seed=1)
     board, seen = pool(frame, seed=1), 0
     for row in table.iter_rows(named=True):
         name = row["measure"].removeprefix("harmonised_")

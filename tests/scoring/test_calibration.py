@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.leaderboard.glossary import formulas
 from metacog_pipeline.scoring import calibration as module
-from metacog_pipeline.scoring.calibration import CALIBRATION, cells_of, draws, with_curves
+from metacog_pipeline.scoring.calibration import CALIBRATION, cells_of, draws, every_measure
 from metacog_pipeline.scoring.harmonised_measures import DECLARED, PREFIX
-from metacog_pipeline.scoring.schemas import CURVES, HARMONISED
+from metacog_pipeline.scoring.schemas import HARMONISED
 from metacog_pipeline.stats import calibration, confidence_grid
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.confidence_grid import CELLS, STATISTICS
@@ -29,10 +29,6 @@ ANSWERS = st.lists(st.tuples(st.integers(0, 100), st.integers(0, 1)), min_size=1
 
 def measures(patterns, seed, n_boot):
     return confidence_grid.measures(patterns, draws(patterns, seed, n_boot))
-
-
-def calibrated(rows, **settings):
-    return with_curves(rows, **settings)[0]
 
 
 def answers(pairs, model="one", runs=1, benchmark="metamedqa", alternatives=4):
@@ -70,7 +66,7 @@ def test_statistics_of_cells_are_those_of_the_answers(pairs):
 def test_repeating_every_run_narrows_no_interval():
     rng = np.random.default_rng(3)
     pairs = [(int(rng.integers(0, 101)), int(rng.random() < 0.6)) for _ in range(80)]
-    once, thrice = (calibrated(answers(pairs, runs=runs), seed=1, n_boot=400) for runs in (1, 3))
+    once, thrice = (every_measure(answers(pairs, runs=runs), seed=1, n_boot=400) for runs in (1, 3))
     for measure in ("accuracy", "ece", "brier"):
         first, again = (
             frame.row(by_predicate=pl.col("measure") == f"harmonised_{measure}", named=True)
@@ -84,7 +80,7 @@ def test_repeating_every_run_narrows_no_interval():
 
 def test_every_number_has_an_interval_or_a_status_and_nothing_is_nan():
     for pairs in ([], [(None, 1)], [(50, 1)], [(50, 1)] * 40, [(0, 0), (100, 1)] * 3, [(80, 0)] * 9):
-        frame = calibrated(answers(pairs), seed=1, n_boot=50)
+        frame = every_measure(answers(pairs), seed=1, n_boot=50)
         assert frame.schema == CALIBRATION
         for row in frame.iter_rows(named=True):
             numbers = [row[name] for name in ("estimate", "low", "high", "sem") if row[name] is not None]
@@ -93,15 +89,15 @@ def test_every_number_has_an_interval_or_a_status_and_nothing_is_nan():
 
 
 def test_answers_without_a_confidence_are_counted_and_take_no_part():
-    frame = calibrated(answers([(80, 1), (20, 0), (None, 1), (None, 0)] * 20), seed=1, n_boot=50)
+    frame = every_measure(answers([(80, 1), (20, 0), (None, 1), (None, 0)] * 20), seed=1, n_boot=50)
     assert frame["n_without_confidence"].unique().to_list() == [40]
     assert frame["n"].unique().to_list() == [40]
 
 
 def test_the_same_seed_gives_the_same_numbers():
     frame = answers([(place % 101, place % 3 > 0) for place in range(90)])
-    assert calibrated(frame, seed=5, n_boot=100).equals(calibrated(frame, seed=5, n_boot=100))
-    assert not calibrated(frame, seed=5, n_boot=100).equals(calibrated(frame, seed=6, n_boot=100))
+    assert every_measure(frame, seed=5, n_boot=100).equals(every_measure(frame, seed=5, n_boot=100))
+    assert not every_measure(frame, seed=5, n_boot=100).equals(every_measure(frame, seed=6, n_boot=100))
 
 
 def test_a_perfectly_calibrated_observer_has_no_calibration_error_beyond_chance():
@@ -116,11 +112,11 @@ def test_a_perfectly_calibrated_observer_has_no_calibration_error_beyond_chance(
 def test_efficiency_needs_items_with_alternatives_and_keeps_to_them():
     rng = np.random.default_rng(2)
     pairs = [(int(100 * c), int(rng.random() < 0.3 + 0.6 * c)) for c in rng.random(400)]
-    free = calibrated(answers(pairs, alternatives=None), seed=1, n_boot=50)
+    free = every_measure(answers(pairs, alternatives=None), seed=1, n_boot=50)
     row = free.row(by_predicate=pl.col("measure") == "harmonised_m_ratio_mafc", named=True)
     assert row["estimate"] is None and "alternatives" in row["status"] and row["n"] == 0
     both = pl.concat([answers(pairs), answers(pairs[:100], model="one", alternatives=None)])
-    chosen = calibrated(both, seed=1, n_boot=50).row(
+    chosen = every_measure(both, seed=1, n_boot=50).row(
         by_predicate=pl.col("measure") == "harmonised_m_ratio_mafc", named=True
     )
     assert chosen["n"] == 400
@@ -132,7 +128,7 @@ def test_items_and_low_n_of_choices_are_those_of_the_answers_that_were_chosen():
     chosen, free = answers(pairs, runs=2), answers([(50, 0), (60, 1)] * 100, alternatives=None)
     free = free.with_columns(pl.col("item_id", "cluster") + "-free")
     rows = {
-        row["measure"]: row for row in calibrated(pl.concat([chosen, free]), seed=1).iter_rows(named=True)
+        row["measure"]: row for row in every_measure(pl.concat([chosen, free]), seed=1).iter_rows(named=True)
     }
     wrong = int((chosen["correct"] == 0).sum())
     assert wrong < 75
@@ -151,7 +147,7 @@ def test_answers_without_usable_alternatives_are_named_and_nothing_else_is_lost(
         .otherwise("n_alternatives")
     )
     whole, part, none = (
-        calibrated(each, seed=1)
+        every_measure(each, seed=1)
         for each in (frame, some, frame.with_columns(n_alternatives=pl.lit(m, pl.Int32)))
     )
     ours = pl.col("measure").str.contains("mafc|auroc2_ideal")
@@ -171,17 +167,17 @@ def test_runs_that_repeat_themselves_do_not_narrow_the_interval_of_efficiency(me
     pairs = [(int(20 * level), int(rng.random() < 0.4 + 0.1 * level)) for level in rng.integers(1, 6, 500)]
     widths = []
     for runs in (1, 3):
-        frame = calibrated(answers(pairs, runs=runs), seed=1, n_boot=100)
+        frame = every_measure(answers(pairs, runs=runs), seed=1, n_boot=100)
         row = frame.row(by_predicate=pl.col("measure") == f"harmonised_{measure}", named=True)
         widths.append(row["high"] - row["low"])
     assert widths[1] == pytest.approx(widths[0], rel=0.2)
 
 
-def test_measures_of_confidence_and_the_curve_are_those_of_the_answers_themselves():
+def test_measures_of_confidence_are_those_of_the_answers_themselves():
     rng = np.random.default_rng(12)
     pairs = [(int(p), int(rng.random() < p / 120)) for p in rng.integers(20, 101, 150)]
     frame = answers(pairs)
-    rows, points = with_curves(frame, seed=3, n_boot=60)
+    rows = every_measure(frame, seed=3, n_boot=60)
     found = {row["measure"]: row for row in rows.iter_rows(named=True)}
     confidence, correct = frame["confidence"].to_numpy(), frame["correct"].to_numpy().astype(int)
     alone = selective(confidence, correct, stream=1, n_draws=20)
@@ -192,15 +188,12 @@ def test_measures_of_confidence_and_the_curve_are_those_of_the_answers_themselve
     )
     gap = found["harmonised_mean_confidence"]["estimate"] - found["harmonised_accuracy"]["estimate"]
     assert found["harmonised_calibration_in_the_large"]["estimate"] == pytest.approx(gap)
-    assert points["y"].to_list() == pytest.approx(alone.curve.risk.tolist())
-    assert points.schema == CURVES and points["curve"].unique().to_list() == ["risk_coverage"]
-    assert (points["x"].max(), points["n"].max(), points.height) == (1.0, 150, 100)
 
 
 def test_every_measure_of_the_table_is_declared_with_its_range_and_holds_it():
     rng = np.random.default_rng(13)
     pairs = [(int(p), int(rng.random() < p / 110)) for p in rng.integers(0, 101, 200)]
-    rows = calibrated(answers(pairs), seed=1, n_boot=50)
+    rows = every_measure(answers(pairs), seed=1, n_boot=50)
     declared = {PREFIX + each.name: each for each in DECLARED}
     assert rows["measure"].to_list() == list(declared)
     for row in rows.iter_rows(named=True):
@@ -217,10 +210,9 @@ def test_a_model_added_leaves_the_numbers_of_the_others():
         answers([(int(p), int(rng.random() < 0.7)) for p in rng.integers(0, 101, 60)], model=name)
         for name in ("one", "two")
     )
-    both = with_curves(pl.concat([first, second]), seed=1, n_boot=50)
-    apart = [with_curves(each, seed=1, n_boot=50) for each in (first, second)]
-    for together, *parts in zip(both, *apart, strict=True):
-        assert together.equals(pl.concat(parts))
+    both = every_measure(pl.concat([first, second]), seed=1, n_boot=50)
+    apart = [every_measure(each, seed=1, n_boot=50) for each in (first, second)]
+    assert both.equals(pl.concat(apart))
 
 
 def test_the_order_of_answers_changes_no_bit():
@@ -237,14 +229,9 @@ def test_the_order_of_answers_changes_no_bit():
     assert repr(module.of_answers(stated, 0, 200)) == repr(module.of_answers(other, 0, 200))
 
 
-def test_a_curve_needs_an_order_of_answers():
-    for pairs in ([], [(50, 1)], [(50, 1), (50, 0)], [(20, 1), (80, 1)], [(None, 1)]):
-        assert with_curves(answers(pairs), seed=1, n_boot=20)[1].is_empty()
-
-
 def test_an_interval_of_few_items_is_marked():
     frame = answers([(place * 4 % 101, place % 3 > 0) for place in range(29)])
-    found = calibrated(frame, seed=1, n_boot=50).filter(measure="harmonised_aurc")
+    found = every_measure(frame, seed=1, n_boot=50).filter(measure="harmonised_aurc")
     assert found["status"].to_list() == ["few items: 29"] and found["low"][0] is not None
 
 

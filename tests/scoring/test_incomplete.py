@@ -62,9 +62,3 @@ def test_where_incomplete_runs_are_allowed_their_numbers_say_so(row, said):
 def test_what_would_not_stand_in_the_table_is_not_missed():
     row = _told(_scored("ok", "ok", of_3="not_run"), shown=False)
     assert (row["estimate"], row["status"], row["low_n"]) == (0.2, "ok", True)
-
-
-def test_curves_of_withheld_numbers_are_withheld():
-    lacks = [incomplete.lacking(_benchmark(shown), _scored("not_run")) for shown in (False, True)]
-    points = pl.DataFrame([{name: ROW[name] for name in incomplete.CELL}])
-    assert [incomplete.without_withheld(points, each).height for each in lacks] == [0, 1]

@@ -1,4 +1,4 @@
-"""People who answered a benchmark's questions: a group of its own, and a model's place among them."""
+"""People who answered a benchmark's questions: a group of its own."""
 
 import csv
 import random
@@ -16,7 +16,6 @@ from metacog_pipeline.home import KEPT
 from metacog_pipeline.interchange.imported import ImportOptions
 from metacog_pipeline.leaderboard import replayed
 from metacog_pipeline.leaderboard.read import run_query
-from metacog_pipeline.scoring import calibration
 from metacog_pipeline.scoring import human_respondents as people
 from metacog_pipeline.scoring.staleness import leaderboard_stale
 from metacog_pipeline.study import load_study
@@ -62,24 +61,9 @@ def kept(into: Bound, file: Path) -> tuple[int, int, int]:
     return answers, who, len(left)
 
 
-def row_of(into: Bound, measure: str, model: str = "m", **fields: Any) -> pl.DataFrame:
-    """Return the row of a model's measure, as the table calibration has it."""
-    named = {"benchmark": "questions", "dataset": "own", "condition": "own verbal_percent", "model": model}
-    row = {
-        **named,
-        "source": "measured",
-        "measure": f"harmonised_{measure}",
-        "n": 12,
-        "n_items": 12,
-        "status": "ok",
-        **fields,
-    }
-    return pl.DataFrame([row], schema=calibration.CALIBRATION, orient="row")
-
-
 def test_people_are_one_group_with_the_mean_of_their_values(into, tmp_path):
     assert kept(into, trials(tmp_path / "p.csv", 10)) == (120, 10, 0)
-    found = people.measured(into.context.study, calibration.CALIBRATION.to_frame())
+    found = people.measured(into.context.study)
     assert set(found["source"]) == {"human"} and set(found["model"]) == {"people"}
     accuracy = found.filter(measure="harmonised_accuracy").row(0, named=True)
     own = pl.read_parquet(people.path_of(into.context.home, "questions"))
@@ -96,46 +80,20 @@ def test_people_are_one_group_with_the_mean_of_their_values(into, tmp_path):
 
 def test_an_interval_of_a_share_stays_a_share_and_equal_people_have_none(into, tmp_path):
     kept(into, trials(tmp_path / "p.csv", 4, lambda who: 0.95))
-    found = people.measured(into.context.study, calibration.CALIBRATION.to_frame())
+    found = people.measured(into.context.study)
     shares = found.filter(pl.col("measure").str.contains("accuracy|auroc2$|brier|ece|mean_confidence"))
     assert shares["low"].min() >= 0 and shares["high"].max() <= 1
     kept(into, trials(tmp_path / "same.csv", 4, lambda who: 1.0))
-    found = people.measured(into.context.study, calibration.CALIBRATION.to_frame())
+    found = people.measured(into.context.study)
     accuracy = found.filter(measure="harmonised_accuracy").row(0, named=True)
     assert (accuracy["estimate"], accuracy["low"]) == (1.0, None) and "one value" in accuracy["status"]
 
 
-@pytest.mark.proof
-def test_a_model_has_its_percentile_among_people(into, tmp_path):
-    kept(into, trials(tmp_path / "p.csv", 12, lambda who: 0.3 + 0.05 * who))
-    study = into.context.study
-
-    def placed(estimate: float, width: float) -> dict[str, Any]:
-        rows = row_of(into, "accuracy", estimate=estimate, low=estimate - width, high=estimate + width)
-        return (
-            people.measured(study, rows).filter(measure="harmonised_accuracy_percentile").row(0, named=True)
-        )
-
-    worst, best = placed(0.0, 0.0), placed(1.01, 0.0)
-    assert (worst["estimate"], best["estimate"]) == (0.0, 1.0) and worst["model"] == "m"
-    near, far = placed(0.6, 0.01), placed(0.6, 0.3)
-    assert near["estimate"] == far["estimate"] and far["high"] - far["low"] > near["high"] - near["low"]
-    assert near["low"] < near["estimate"] < near["high"]
-
-
-def test_other_conditions_have_no_percentile(into, tmp_path):
-    kept(into, trials(tmp_path / "p.csv", 3))
-    rows = row_of(into, "accuracy", estimate=0.5, condition="own bet")
-    found = people.measured(into.context.study, rows)
-    assert not found.filter(pl.col("measure").str.ends_with("_percentile")).height
-    assert found.filter(measure="harmonised_accuracy")["low_n"].to_list() == [True]
-
-
 def test_a_new_table_replaces_the_old_one(into, tmp_path):
     kept(into, trials(tmp_path / "p.csv", 5))
-    before = people.measured(into.context.study, calibration.CALIBRATION.to_frame())
+    before = people.measured(into.context.study)
     assert kept(into, trials(tmp_path / "p.csv", 3)) == (36, 3, 0)
-    after = people.measured(into.context.study, calibration.CALIBRATION.to_frame())
+    after = people.measured(into.context.study)
     assert set(before["n_items"]) == {5} and set(after["n_items"]) == {3}
 
 

@@ -10,7 +10,7 @@ import pytest
 from metacog_pipeline import registry
 from metacog_pipeline.conformance import try_benchmark
 from metacog_pipeline.scoring import files
-from metacog_pipeline.scoring.calibration import with_curves
+from metacog_pipeline.scoring.calibration import every_measure
 from metacog_pipeline.scoring.estimates import WITHHELD, estimates, groups_of
 from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.study.frames import read_frame
@@ -58,5 +58,5 @@ def test_a_response_without_a_verdict_is_not_calibrated():
     )
     answers = harmonised(SimpleNamespace(harmonise=lambda each: each), scored)
     assert answers.height == 40 and answers["correct"].null_count() == 0
-    found = with_curves(answers, seed=1, n_boot=20)[0].filter(measure="harmonised_mean_confidence")
+    found = every_measure(answers, seed=1, n_boot=20).filter(measure="harmonised_mean_confidence")
     assert found["n"].to_list() == [40] and found["estimate"].to_list() == pytest.approx([0.8])

@@ -301,8 +301,6 @@ def _declared(name: str, **more: Any) -> Measure:
         range=_OPEN.get(name, (-1.0 if signed else 0.0, 1.0)),
         higher_is_better=None if name in _NEITHER else name not in _BAD,
         headline=name == "mms",
-        trait="monitoring" if name == "t1" else "control" if name == "t2" else None,
-        trait_under=(NORMAL,) if name in ("t1", "t2") else (),
         paper="Section 4" if name in ("mms", *TIER_NAMES) else "",
         words=_words(name),
         rests_on=_rests_on(name),

@@ -57,7 +57,6 @@ class MetaCogBench(Benchmark[settings.Settings, items.Item, read.Response]):
     }
     answer_modes = prompts.MODES
     unanswered, unreadable = read.UNANSWERED, read.UNREADABLE
-    monitored_under = ("free",)
     measures = (MEASURES,)
     contrasts = CONTRASTS
     questions = QUESTIONS

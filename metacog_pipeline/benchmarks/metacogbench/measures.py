@@ -311,7 +311,6 @@ def _measure(row: Mapping[str, Any]) -> Measure:
         row["name"], row["label"], unit=unit, range=tuple(row.get("range", within)), words=row["words"],
         higher_is_better={"higher": True, "lower": False, "neither": None}[row.get("better", "higher")],
         headline=row.get("headline", False), withheld=row.get("withheld", True), paper=row.get("paper", ""),
-        trait=row.get("trait"), trait_under=(FREE,) if "trait" in row else (),
         hit_rate=HitRate(*row["hit_rate"]) if "hit_rate" in row else None,
         only=("tier", (tiers,) if isinstance(tiers, str) else tuple(tiers)),
         rests_on=tuple((name, tuple(*values) or None) for name, *values in row.get("rests_on", ())),

@@ -58,7 +58,7 @@ class MetaMedQA(Benchmark[of_items.Settings, Question, read.Response]):
     sources = tuple(source.declared for source in SOURCES.values())
     measures, contrasts, questions = MEASURES, CONTRASTS, QUESTIONS
     board, coded = BOARD, CODED
-    published, importer, monitored_under = PUBLISHED, read.IMPORTER, (BASELINE,)
+    published, importer = PUBLISHED, read.IMPORTER
     trial_settings: ClassVar = {"dataset": "sample", "limit": 24, "conditions": ["baseline", "role-full"]}
 
     def construction(self) -> tuple[Step, ...]:

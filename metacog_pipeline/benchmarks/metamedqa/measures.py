@@ -23,7 +23,7 @@ import polars as pl
 
 from metacog_pipeline.benchmark.contract import Estimate, Group, HitRate, Measure, MeasureSet, Unit
 from metacog_pipeline.benchmark.measures import Where, holds
-from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, E_SHARE_FLAG, LETTERS, MEDIA_ABSENT
+from metacog_pipeline.benchmarks.metamedqa.items import E_SHARE_FLAG, LETTERS, MEDIA_ABSENT
 from metacog_pipeline.scoring import calibration as shared
 from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.stats import calibration, intervals, resampling
@@ -300,7 +300,6 @@ _NEITHER_IS = (
     "positive_confidence",
     "negative_confidence",
 )
-_CONTROL = ("d_missing", "d_unknown")
 HEADLINE = "d_unanswerable"
 _TABLE_3 = ("confidence_accuracy", "_confidence")
 _TABLE_4 = ("accuracy", "missing_answer_recall", "unknown_recall")
@@ -331,8 +330,6 @@ def _measure(
         range=limits,
         higher_is_better=None if name.startswith(_NEITHER_IS) else not name.startswith(_LESS_IS_BETTER),
         headline=name == HEADLINE,
-        trait="control" if name in _CONTROL else None,
-        trait_under=(BASELINE,) if name in _CONTROL else (),
         paper="Table 3" if name.endswith(_TABLE_3) else "Table 4" if name in _TABLE_4 else "",
         words=words,
         rests_on=rests_on,

@@ -47,7 +47,6 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, read.Re
     }
     answer_modes = ("text", "choice")
     unreadable = ("meta_invalid", "refused")
-    monitored_under = (DUAL,)
     coded = CODED
     sources = tuple(each.declared for each in SOURCES.values())
     measures = MEASURES

@@ -32,7 +32,6 @@ from numpy.typing import ArrayLike
 from metacog_pipeline.benchmark.contract import Estimate, Group, HitRate, Measure, Table, Unit
 from metacog_pipeline.benchmark.groups import Counts, Floats
 from metacog_pipeline.benchmark.measures import Where
-from metacog_pipeline.benchmarks.selfknowledge.items import DUAL, IDK
 from metacog_pipeline.benchmarks.selfknowledge.prompts import asked_once
 from metacog_pipeline.scoring.measures import Compute, Resting, ratio, share
 from metacog_pipeline.stats import resampling
@@ -221,7 +220,7 @@ MEASURES: tuple[Measure, ...] = (
        "Share of wrong answers that got a yes.", False),
     _d("d_type2", "d′", sensitivity("d"),
        "d′ of type 2: how far yes goes with being right, by log-linear rates; 0 is not at all.", headline=True,
-       trait="monitoring", trait_under=(DUAL,), paper="section 3, equation 2"),
+       paper="section 3, equation 2"),
     _d("c_type2", "c", sensitivity("c"), "Criterion: below 0 a model says yes too often, above 0 too seldom.", None),
     _d("d_type2_clip", "d′, clipped", sensitivity("clip"), "d′ of rates kept 1e-4 from 0 and 1."),
     _d("d_type2_inclusion", "d′, published matching", sensitivity("d", INCLUSION),
@@ -236,7 +235,7 @@ MEASURES: tuple[Measure, ...] = (
     _m("idk_accuracy", "IDK acc.", share({"correct": 1}), "Accuracy with leave to abstain.", **_ONCE),
     _m("idk_rate", "abstains", share({"abstained": 1}), "Share of withheld answers.", None, **_ONCE),
     _m("idk_alignment", "IDK align.", cells_share((0, 3), _ALL, NO_ITEMS),
-       "Share of items on which right and not abstaining agree.", trait="control", trait_under=(IDK,), hit_rate=_ABSTAINED,
+       "Share of items on which right and not abstaining agree.", hit_rate=_ABSTAINED,
        **_ONCE),
     _m("all_alignment", "all align.", share({"all_aligned": 1}, why=_NO_DUAL),
        "Share of items on which right, yes under dual and not abstaining here are all the same.", **_BOTH),

@@ -151,7 +151,7 @@ Pairs = list[tuple[float, float]]
 MOST_DENSITIES = 12  # figures of one model each; the values of all are in the table curves
 _CURVES = """
     select source, condition, model, curve, x, y, n from curves
-    where benchmark = 'selfknowledge' and curve <> 'risk_coverage' order by source, condition, model, curve, position
+    where benchmark = 'selfknowledge' order by source, condition, model, curve, position
 """
 
 

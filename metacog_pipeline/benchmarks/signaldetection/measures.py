@@ -424,7 +424,7 @@ MEASURES: tuple[Measure | MeasureSet, ...] = (
         (
             _m("criterion_shift", "criterion shift",
                "How far c moves away from what is punished: c under risk_s2 minus c under risk_s1; shown under risk_s2.",
-               trait="control", conditions=lambda condition: condition == "risk_s2", rests_on=()),  # on two conditions
+               conditions=lambda condition: condition == "risk_s2", rests_on=()),  # on two conditions
         ),
         criterion_shifts,
     ),

@@ -83,7 +83,7 @@ class SomeTrivia(c.Benchmark[Settings, Item, Response]):
 
     name, title, paper = "sometrivia", "Some trivia", c.Paper("Some trivia", "A. Author", 2026, "nowhere")
     Settings, Item, Response = Settings, Item, Response
-    coded, unreadable, monitored_under = ("correct",), ("unreadable", "refused"), ("asked",)
+    coded, unreadable = ("correct",), ("unreadable", "refused")
     measures = (
         c.Measure("accuracy", "accuracy", share({"correct": 1}), headline=True, words="Share right."),
     )
