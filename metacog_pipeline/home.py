@@ -38,7 +38,6 @@ class Home:
 
     sources = PathBelow("sources")  # fetched data sets, verified against their digests
     items = PathBelow("items")  # items as they are asked, one Parquet file per benchmark
-    choices = PathBelow("choices")  # conditions that were decided after the first arm
     transcripts = PathBelow("transcripts")  # what was asked and answered: costs money, is never deleted
     responses = PathBelow("responses")
     judgements = PathBelow("judgements")

@@ -1,7 +1,6 @@
 """The assets of one benchmark, built from its contract: the only place that knows the order of its stages.
 
-steps of construction → transcripts [→ choice → transcripts of a later condition] → responses [→ judgements]
-→ run_estimates → comparisons
+steps of construction → transcripts → responses [→ judgements] → run_estimates → comparisons
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,13 +13,12 @@ from metacog_assets.partitions import MODEL_RUNS
 from metacog_assets.stages import ROWS, progress
 from metacog_assets.steps import checked, each_partition, one_line
 from metacog_assets.study_file import StudyResource
-from metacog_pipeline.asking import construction, judging, tasks
+from metacog_pipeline.asking import construction, judging
 from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.bound import Bound
-from metacog_pipeline.benchmark.contract import Checked, Condition, Made, Stage, Step
+from metacog_pipeline.benchmark.contract import Checked, Made, Stage, Step
 from metacog_pipeline.errors import SourceError, reason_of
 from metacog_pipeline.scoring import files, printed
-from metacog_pipeline.scoring.staleness import TRANSCRIPTS
 
 PAID = {"cost": "paid"}
 #: The check of each stage, by the function that does it; whether it keeps later stages back; what holds where it passes.
@@ -39,15 +37,10 @@ CHECKS = {
 def benchmark_assets(benchmark: Bound) -> list[dg.AssetsDefinition]:
     """Return the assets of a benchmark, in order."""
     steps, version = benchmark.construction(), benchmark.versions
-    items, asked, scored = steps[-1].name, ["transcripts"], ["responses"]
+    items, scored = steps[-1].name, ["responses"]
     made = [_step(benchmark, step) for step in steps]
     made.append(_stage(benchmark, "transcripts", [items], stages.answer, version[Stage.ASKING]))
-    for each in later_conditions(benchmark):
-        name, chosen = f"{each.name}_transcripts", f"{each.name}_choice"
-        made.append(_choice(benchmark, each))
-        made.append(_stage(benchmark, name, [chosen], stages.answer, version[Stage.ASKING]))
-        asked.append(name)
-    made.append(_stage(benchmark, "responses", [items, *asked], stages.read, version[Stage.PARSING]))
+    made.append(_stage(benchmark, "responses", [items, "transcripts"], stages.read, version[Stage.PARSING]))
     if (declared := judging.wanted(benchmark)) is not None:
         rules = f"{version[Stage.JUDGING]}.{declared.version}"
         made.append(_stage(benchmark, "judgements", ["responses", *declared.needs], stages.judge, rules))
@@ -56,23 +49,9 @@ def benchmark_assets(benchmark: Bound) -> list[dg.AssetsDefinition]:
     return [*made, _comparisons(benchmark)]
 
 
-def later_conditions(benchmark: Bound) -> list[Condition]:
-    """Return the conditions whose items are chosen from the first answers."""
-    return [each for each in benchmark.conditions() if each.after is not None]
-
-
 def assets_of(benchmark: Bound, names: Sequence[str]) -> set[str]:
-    """Return the assets of stages of a partition; later conditions are asked with the first ones where they are chosen."""
-    later = later_conditions(benchmark) if TRANSCRIPTS in names else []
-    chosen = [f"{c.name}_transcripts" for c in later if tasks.chosen_items(benchmark, c) is not None]
-    return {f"{benchmark.name}_{name}" for name in (*names, *chosen)}
-
-
-def choices_of(benchmark: Bound) -> set[str]:
-    """Return the assets that choose what later conditions ask, where all models have answered."""
-    waiting = files.waiting(benchmark)
-    ready = waiting if waiting and not files.unanswered(benchmark) else []
-    return {f"{benchmark.name}_{condition.name}_choice" for condition in ready}
+    """Return the assets of stages of a benchmark."""
+    return {f"{benchmark.name}_{name}" for name in names}
 
 
 def _asset(
@@ -137,20 +116,6 @@ def _run_step(benchmark: Bound, name: str) -> Made:
         construction.result_path(benchmark, name).unlink()
         raise SourceError(f"{benchmark.name}: {why}")
     return found
-
-
-def _choice(benchmark: Bound, condition: Condition) -> dg.AssetsDefinition:
-    owner, later, after = benchmark.name, condition.name, condition.after
-    assert after is not None
-    says = f"Which items {later} asks, by the answers under {after.condition}: chosen once, kept for good."
-
-    @_asset(benchmark, f"{later}_choice", ["transcripts"], None, description=says, code_version=after.version)
-    def choice(context: dg.AssetExecutionContext, study: StudyResource) -> dg.MaterializeResult:
-        with one_line(context, study):
-            chosen = files.choose(study.benchmark(owner), later)
-        return dg.MaterializeResult(metadata={ROWS: len(chosen), "items": sorted(chosen)})
-
-    return choice
 
 
 # --- one model and run ------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from metacog_assets.benchmark_assets import assets_of, choices_of
+from metacog_assets.benchmark_assets import assets_of
 from metacog_assets.definitions import defs
 from metacog_assets.graph import LEFT_OUT
 from metacog_assets.partitions import Key, key_of, known_models, ranges, sync_partitions
@@ -149,10 +149,9 @@ def run(command: Command) -> int:
     """Ask, score and publish what is stale; return the exit code."""
     sync_partitions(command.study, command.instance)
     built = build_items(command)
-    before, work, chosen = len(command.failures), work_of(command, built), set[str]()
-    more = True
-    while more:  # what one pass has made lets the next one find more
-        more = _stages(command, work) or _choices(command, work, chosen)
+    before, work = len(command.failures), work_of(command, built)
+    while _stages(command, work):  # what one pass has made lets the next one find more
+        pass
     command.others_finished = len(command.failures) - before < len(work)
     found = staleness.stale(command.study)
     if built and (command.force or found.compared or found.leaderboard or found.report):
@@ -216,18 +215,6 @@ def _stages(command: Command, work: Sequence[Work]) -> bool:
                 name = f"{each.benchmark.name}_"
                 each.tried |= {step.removeprefix(name) for step in begun if step.startswith(name)}
     return any(stale.values())
-
-
-def _choices(command: Command, work: Sequence[Work], chosen: set[str]) -> bool:
-    """Choose what later conditions ask, where all models have answered; return whether there was a choice to make."""
-    benchmarks = {each.benchmark.name: each.benchmark for each in work}.values()
-    names = {*chain(*map(choices_of, benchmarks))} - chosen
-    if names:
-        command.materialize(", ".join(sorted(names)), names)
-        chosen |= names
-        for each in work:  # what was asked before the choice is read once more
-            each.tried.clear()
-    return bool(names)
 
 
 def _label(assets: Collection[str], work: Sequence[Work], keys: Collection[Key]) -> str:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 
-from metacog_assets.benchmark_assets import assets_of, choices_of
+from metacog_assets.benchmark_assets import assets_of
 from metacog_assets.graph import BENCHMARKS, BOARDS
 from metacog_assets.partitions import RUNS, Key, key_of, known_models, sync_partitions
 from metacog_assets.study_file import current_study
@@ -87,8 +87,6 @@ def _stale(study: Study) -> Iterator[dg.RunRequest]:
             with contextlib.suppress(MetacogError):  # of a source, say: the step reports it
                 state = construction.input_digest(benchmark, steps[0])
                 yield _request(assets_of(benchmark, [step.name for step in steps]), state)
-        if chosen := choices_of(benchmark):
-            yield _request(chosen)
         for each in (each for each, _ in found.partitions if each.benchmark == benchmark.name):
             if stages := staleness.free_stages(benchmark, each):
                 state = files.response_digest(benchmark, each) + files.scoring_digest(benchmark, each)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Unpack
 
 from metacog_pipeline.asking import second_ask
 from metacog_pipeline.asking.session import Partition, request_digest
 from metacog_pipeline.asking.types import Answer, Ask, CallOptions, Task
 from metacog_pipeline.benchmark.bound import Bound
-from metacog_pipeline.benchmark.contract import Condition, Item, Stage
+from metacog_pipeline.benchmark.contract import Item, Stage
 from metacog_pipeline.benchmark.item_files import items_digest, items_path
-from metacog_pipeline.errors import SourceError
-from metacog_pipeline.files import canonical_json, sha256_hex, write_text
+from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Message
 from metacog_pipeline.transcripts.folder import kept_folders
@@ -64,19 +61,13 @@ def partitions(benchmark: Bound) -> list[Partition]:
 
 
 def asked(benchmark: Bound, spec: ModelSpec | None = None) -> Asked:
-    """Return (condition, its items) in order; a condition whose items are not chosen yet is left out.
+    """Return (condition, its items) in order.
 
     With ``spec`` those that this model has to answer: of one whose answers are imported, the benchmark may ask less.
     """
     every, found = benchmark.items, []
     for condition in benchmark.conditions():
-        items = condition.items(every)
-        if condition.after is not None:
-            chosen = chosen_items(benchmark, condition)
-            if chosen is None:
-                continue
-            items = [item for item in items if item.item_id in chosen]
-        found.append((condition.name, items))
+        found.append((condition.name, condition.items(every)))
     return benchmark.replayed(spec, found) if spec is not None and spec.provider == "replay" else found
 
 
@@ -118,32 +109,3 @@ def fingerprint(benchmark: Bound, partition: Partition) -> str:
     if spec.provider == "replay":
         depends["imported"] = sorted(map(list, segment_sizes(partition.folder).items()))
     return sha256_hex(canonical_json(depends))
-
-
-# --- conditions whose items are chosen from earlier answers -----------------------------------------------------------
-def _choice_path(benchmark: Bound, condition: Condition) -> Path:
-    return benchmark.context.home.choices / f"{benchmark.name}_{condition.name}.json"
-
-
-def chosen_items(benchmark: Bound, condition: Condition) -> frozenset[str] | None:
-    """Return the ids of the items chosen for ``condition``; None before the choice was made."""
-    path = _choice_path(benchmark, condition)
-    try:
-        return frozenset(json.loads(path.read_text(encoding="utf-8"))["items"])
-    except FileNotFoundError:
-        earlier = condition.after.earlier if condition.after is not None else None
-        kept = earlier(benchmark) if earlier is not None else None
-        return None if kept is None else frozenset(kept)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise SourceError(
-            f"{path}: cannot be read ({error}); restore it from a copy: deleting it would choose other items"
-        ) from None
-
-
-def keep_choice(benchmark: Bound, condition: Condition, items: Iterable[str]) -> frozenset[str]:
-    """Keep which items ``condition`` asks, once and for good: another choice would ask, and bill, other items."""
-    chosen, choice = sorted(items), condition.after
-    assert choice is not None
-    text = json.dumps({"version": choice.version, "after": choice.condition, "items": chosen}, indent=1)
-    write_text(_choice_path(benchmark, condition), text + "\n")
-    return frozenset(chosen)

@@ -29,7 +29,6 @@ from metacog_pipeline.benchmark.declarations import (
     Chat,
     Check,
     Checked,
-    Choice,
     Comparison,
     Condition,
     Contrast,
@@ -67,7 +66,7 @@ if TYPE_CHECKING:
     from metacog_pipeline.study import Study
 
 __all__ = [
-    "PLAIN", "Benchmark", "Board", "Call", "Calls", "Chat", "Check", "Checked", "Choice", "Column",
+    "PLAIN", "Benchmark", "Board", "Call", "Calls", "Chat", "Check", "Checked", "Column",
     "Comparison", "Condition", "Context", "Contrast", "Estimate", "Exhibit", "Flag", "Group", "HitRate", "Importer",
     "Inputs", "Item", "Judging", "Ladder", "Made", "Measure", "MeasureSet", "Paper", "Probe", "Published", "Question",
     "Respondent", "Response", "Role", "Scored", "Section", "Settings", "Small", "Source", "Stage", "Step",

@@ -1,12 +1,12 @@
 """What a benchmark declares, one class each: re-exported by ``contract``, which is what an author imports.
 
-In order: items (`Source`, `Step`, `Role`), asking (`Condition`, `Choice`, `Chat`), reading (`Response`), scoring
+In order: items (`Source`, `Step`, `Role`), asking (`Condition`, `Chat`), reading (`Response`), scoring
 (`Contrast`, `Table`), `Judging`, `Importer`, `TrainingStep`. Measures are in ``measures``, their display in ``display``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -170,22 +170,8 @@ def _all_of_them(items: Sequence[Any]) -> Sequence[Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """Which items a later condition asks, decided once, when ``condition`` is complete for all models, and kept for good.
-
-    ``pick`` takes the responses of that condition and returns item ids. ``version`` is shown with the kept choice.
-    ``earlier`` returns the items that an older version of the benchmark chose and kept in a file of its own; None for none.
-    """
-
-    condition: str
-    pick: Callable[[Any, pl.DataFrame], Collection[str]]
-    version: str = "1"
-    earlier: Callable[[Any], Collection[str] | None] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Condition:
-    """An experimental arm over the same items: ``items`` selects those it asks, ``after`` by earlier answers.
+    """An experimental arm over the same items: ``items`` selects those it asks.
 
     ``shared`` are {another condition: its steps} that are worded the same here: an answer given there counts here too,
     where this condition has none of its own. ``content`` names what is asked where that is not what the others ask, such as
@@ -194,7 +180,6 @@ class Condition:
 
     name: str
     items: Callable[[Sequence[Any]], Sequence[Any]] = _all_of_them
-    after: Choice | None = None
     shared: Mapping[str, Sequence[str]] = field(default_factory=dict)
     content: str = ""
 

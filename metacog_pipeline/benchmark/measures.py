@@ -144,10 +144,8 @@ class MeasureSet:
     """Measures that are cheaper or only possible together: meta-d′ of all groups, composites of tiers.
 
     ``compute(benchmark, groups)`` returns one mapping of names to estimates per group, in the order of the groups; a
-    name it leaves out has no row. By run it gets one partition at a time, pooled all models. Where the last digits depend
-    on which groups are computed ``together``, those of a model asked once are not taken from its run.
+    name it leaves out has no row. By run it gets one partition at a time, pooled all models.
     """
 
     measures: tuple[Measure, ...]
     compute: Callable[[Any, Sequence[Group]], Sequence[Mapping[str, Estimate]]]
-    together: bool = False

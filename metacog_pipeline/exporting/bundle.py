@@ -81,8 +81,6 @@ def write(facts: Facts, folder: Path) -> dict[str, Any]:
         for role, partition in partitions(benchmark):
             _partition(facts, benchmark, role, partition, folder)
         _some(human_respondents.path_of(home, name), folder / human_respondents.PEOPLE)
-        for path in sorted(home.choices.glob(f"{name}_*.json")):
-            _some(path, folder / "choices")
     (folder / TABLES).mkdir()
     for name, frame in facts.tables():
         write_csv(folder / TABLES / f"{name}.csv", frame)

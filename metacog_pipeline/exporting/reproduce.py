@@ -39,7 +39,7 @@ from metacog_pipeline.transcripts.store import PartitionStore, keep_whole, write
 MOST, MOST_FILES = 16 * 2**30, 100_000  # bytes of all entries unpacked; entries
 _TIGHTEST, _ALWAYS = 200, 64 * 2**20  # times an entry may be packed, bytes that are unpacked however tightly
 _LARGEST_ABOUT = 64 * 2**20
-_HOMES = ("items", "choices", "people", "audits", IMPORTED)
+_HOMES = ("items", "people", "audits", IMPORTED)
 _FIELDS = tuple(each.name for each in fields(Record))
 
 

@@ -89,7 +89,7 @@ def estimates(benchmark: Bound, groups: Sequence[Group], by_run: pl.DataFrame | 
     """Return one row per group and measure in the schema `ESTIMATE`.
 
     ``by_run`` are rows of models with a single run: pooled over runs their numbers are the same, and a measure that has
-    rows of a group there is not computed again. A set that has other measures of a model than of a run is computed whole.
+    rows of a group there is not computed again.
     """
     kept = ESTIMATE.to_frame() if by_run is None else by_run.with_columns(run=pl.lit(None, pl.Int32))
     kept = kept.filter(~pl.col("status").str.starts_with(FAILED))
@@ -116,8 +116,6 @@ def _key(group: Group) -> tuple[object, ...]:
 
 
 def _known(each: Measure | MeasureSet, group: Group, known: Known) -> bool:
-    if isinstance(each, MeasureSet) and each.together:
-        return False
     names = [measure.name for measure in members(each) if measure.conditions(group.condition)]
     return bool(names) and all((*_key(group), name) in known for name in names)
 

@@ -20,9 +20,9 @@ from metacog_pipeline.asking.dry_run import current_answers
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.asking.states import source_of
 from metacog_pipeline.benchmark.bound import Bound
-from metacog_pipeline.benchmark.contract import Condition, Judging, Scored, Stage
+from metacog_pipeline.benchmark.contract import Judging, Scored, Stage
 from metacog_pipeline.benchmark.display import FIRST_REPLY
-from metacog_pipeline.errors import MetacogError, SourceError
+from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.reading.calls import AGAIN
 from metacog_pipeline.scoring import comparisons as comparing
@@ -378,44 +378,3 @@ def every_scored(benchmark: Bound) -> list[Partition]:
 def scored_frames(benchmark: Bound) -> list[pl.DataFrame]:
     """Return the scored responses of every partition that has some."""
     return [read_frame(each.below("scored")) for each in every_scored(benchmark)]
-
-
-# --- which items a later condition asks, picked once from the answers of all models --------------------------------------
-def waiting(benchmark: Bound) -> list[Condition]:
-    """Return the conditions whose items are not chosen yet."""
-    later = [each for each in benchmark.conditions() if each.after is not None]
-    return [each for each in later if tasks.chosen_items(benchmark, each) is None]
-
-
-def unanswered(benchmark: Bound) -> list[str]:
-    """Return what a choice waits for, ``model run 1`` each.
-
-    A replayed model of which not everything was imported is not waited for.
-    """
-    asked = [each for each in tasks.partitions(benchmark) if each.spec.provider != "replay"]
-    lacking = [each for each in asked if each.manifest().get("state") != "complete"]
-    return [f"{each.spec.name} run {each.run}" for each in lacking]
-
-
-def choose(benchmark: Bound, name: str) -> frozenset[str]:
-    """Choose the items of condition ``name`` and keep the choice; one that was made stays as it is.
-
-    Raises SourceError if a model has not answered everything yet: a choice is made for all of them, and once.
-    """
-    condition = next(each for each in benchmark.conditions() if each.name == name)
-    kept, choice = tasks.chosen_items(benchmark, condition), condition.after
-    if kept is not None:
-        return kept
-    assert choice is not None
-    if missing := unanswered(benchmark):
-        raise SourceError(
-            f"{benchmark.name}: the choice for {name} waits for {', '.join(missing[:3])}; run `metacog run` to ask them"
-        )
-    asked = [each for each in tasks.asked(benchmark) if each[0] == choice.condition]
-    frames = [
-        derived(benchmark, responses(benchmark, each, asked), kept_judgements(benchmark, each))
-        for each in tasks.partitions(benchmark)
-        if each.spec.provider != "replay" or has_answers(each)
-    ]
-    scored = pl.concat(frames, how="diagonal_relaxed").filter(condition=choice.condition)
-    return tasks.keep_choice(benchmark, condition, choice.pick(benchmark, scored))

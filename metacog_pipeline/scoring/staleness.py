@@ -40,17 +40,16 @@ class StalePartition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """What is stale; by benchmark, ``steps`` of construction and conditions ``waiting`` for chosen items."""
+    """What is stale; ``steps`` of construction by benchmark."""
 
     steps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    waiting: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     partitions: tuple[StalePartition, ...] = ()  # to ask, read, judge or score
     compared: tuple[str, ...] = ()  # benchmarks: pooled estimates, tests, own tables, printed numbers
     leaderboard: bool = False  # with the tables over all benchmarks
     report: bool = False
 
     def __bool__(self) -> bool:
-        made = (self.steps, self.waiting, self.partitions, self.compared, self.leaderboard, self.report)
+        made = (self.steps, self.partitions, self.compared, self.leaderboard, self.report)
         return any(map(bool, made))
 
 
@@ -59,7 +58,6 @@ def stale(study: Study) -> Stale:
     every = enabled(study)
     steps = {each.name: found for each in every if (found := stale_steps(each))}
     built = [each for each in every if each.name not in steps]
-    waiting = {each.name: found for each in built if (found := tuple(c.name for c in files.waiting(each)))}
     stages = _stages(every)
     every_one = [
         StalePartition(one, every_stage(each) if each.name in steps else stages[_key(one)])
@@ -68,7 +66,7 @@ def stale(study: Study) -> Stale:
     ]
     compared = tuple(each.name for each in built if comparisons_stale(each))
     boards = leaderboard_stale(study, stages), report_stale(study)
-    return Stale(steps, waiting, tuple(each for each in every_one if each.stages), compared, *boards)
+    return Stale(steps, tuple(each for each in every_one if each.stages), compared, *boards)
 
 
 # --- one benchmark ----------------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
-"""A benchmark of a few lines, to see what the pipeline makes of a contract: sums, and those that are missed again."""
+"""A benchmark of a few lines, to see what the pipeline makes of a contract: sums."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,6 @@ from metacog_pipeline.benchmark.contract import (
     Chat,
     Check,
     Checked,
-    Choice,
     Comparison,
     Condition,
     Contrast,
@@ -35,14 +34,13 @@ from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Message
 from metacog_pipeline.scoring.measures import share
 
-PLAIN, AGAIN = "plain", "again"
+PLAIN = "plain"
 
 
 class Settings(contract.Settings):
     """``broken`` names what raises."""
 
     limit: int = setting(Stage.ITEMS, 4)
-    again: bool = setting(Stage.ASKING, False)
     broken: str = setting(Stage.SCORING, "")
 
 
@@ -88,10 +86,6 @@ def _pairs(bench: Sums, groups: Sequence[Any]) -> list[Comparison]:
         raise ValueError("the comparison is broken")
     models = sorted({group.model for group in groups})
     return [Comparison("pairs", "accuracy", a, b, value=0.0, p=1.0) for a in models for b in models if a < b]
-
-
-def _often_missed(bench: Sums, responses: pl.DataFrame) -> Collection[str]:
-    return responses.filter(pl.col("correct") == 0)["item_id"].unique().to_list()
 
 
 def _claims(bench: Sums) -> pl.DataFrame:
@@ -144,8 +138,7 @@ class Sums(contract.Benchmark[Settings, Item, Said]):
         )
 
     def conditions(self) -> tuple[Condition, ...]:
-        again = (Condition(AGAIN, after=Choice(PLAIN, _often_missed)),) if self.settings.again else ()
-        return (Condition(PLAIN), *again)
+        return (Condition(PLAIN),)
 
     def steps(self, condition: str, mode: str = "text") -> tuple[str, ...]:
         return ("answer",)

@@ -15,7 +15,7 @@ from metacog_assets.steps import faults_of
 from metacog_assets.study_file import Bound, StudyResource, bound, current_study
 from metacog_pipeline import registry
 from metacog_pipeline.asking import tasks
-from metacog_pipeline.scoring import files, staleness
+from metacog_pipeline.scoring import staleness
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 ITEMS = ["sums_sources", "sums_items"]
@@ -81,7 +81,6 @@ def sums(tmp_path, monkeypatch):
 
 
 def test_the_graph_is_the_contract(sums):
-    sums.write(again=True)
     graph = sums.defs.resolve_asset_graph()
     edges = {
         key.to_user_string(): sorted(parent.to_user_string() for parent in graph.get(key).parent_keys)
@@ -91,15 +90,13 @@ def test_the_graph_is_the_contract(sums):
         "sums_sources": [],
         "sums_items": ["sums_sources"],
         "sums_transcripts": ["sums_items"],
-        "sums_again_choice": ["sums_transcripts"],
-        "sums_again_transcripts": ["sums_again_choice"],
-        "sums_responses": ["sums_again_transcripts", "sums_items", "sums_transcripts"],
+        "sums_responses": ["sums_items", "sums_transcripts"],
         "sums_run_estimates": ["sums_responses"],
         "sums_comparisons": ["sums_run_estimates"],
     }
     nodes = [graph.get(key) for key in graph.get_all_asset_keys()]
     paid = {node.key.to_user_string() for node in nodes if node.tags.get("cost") == "paid"}
-    assert paid == {"sums_transcripts", "sums_again_transcripts"}
+    assert paid == {"sums_transcripts"}
     assert {tuple(node.owners) for node in nodes} == {("team:sums",)}
 
 
@@ -141,23 +138,6 @@ def test_a_part_that_fails_leaves_its_own_rows_empty_with_the_reason(sums, broke
     [(what, reason, code)] = faults_of(result)
     assert what == named and "is broken" in reason and code == 7, "the command names it"
     assert check.description == f"{what}: {reason}", "and so does the graph"
-
-
-def test_a_later_arm_is_chosen_once_when_all_models_have_answered(sums):
-    sums.write(again=True)
-    sums.run(ITEMS)
-    assert sums.run(["sums_transcripts"], "one").success
-    assert files.unanswered(sums.bench) == ["two run 1"]
-    [(_, reason)] = failures(sums.run(["sums_again_choice"]))
-    assert "waits for two run 1" in reason
-    assert sums.run(["sums_transcripts"], "one", "two").success
-    assert sums.run(["sums_again_choice"]).success
-    assert not files.waiting(sums.bench)
-    assert sums.run(["sums_again_transcripts", *RUN[1:]], "one", "two").success
-    assert tasks.expected(sums.bench) > len(sums.bench.items)
-    before = files.choose(sums.bench, "again")
-    sums.write(["one", "two", "three"], again=True)
-    assert files.choose(sums.bench, "again") == before, "a model that comes later does not open it again"
 
 
 def test_ranges_hold_exactly_the_partitions_that_are_asked_for():

@@ -50,7 +50,7 @@ TYPED: list[tuple[str, set[str]]] = [
     ("compare careful hasty --study study.toml", {"question", "measure", "value", "p_adjusted"}),
     ("doctor study.toml --offline", {"state", "subject", "text"}),
     ("export study.toml --to out --format csv --json", {"wrote", "told"}),
-    ("show study.toml metamedqa baseline careful accuracy", {"board", "recount", "sql"}),
+    ("show study.toml metamedqa baseline careful accuracy", {"board", "asked", "sql"}),
     ("doctor study.toml --fetch", {"sources"}),
     ("fit trials.csv --correct correct --confidence confidence --ratings 5", {"measure", "value", "low", "high"}),
     ("fit trials.csv --correct correct --confidence confidence --ratings 5 --out fitted.csv", {"rows", "wrote"}),

@@ -30,7 +30,7 @@ def instances():
     return read_set(DATA).instances
 
 
-def answers(instances, character, stripped):
+def answers(instances, character):
     """All calls of one respondent, as transcripts."""
     respond = SimulatedRespondent(instances, ObserverSpec(character=character, seed=1))
     told = {"benchmark": "medley", "model": character, "run": 1, "status": "ok", "mode": "text"}
@@ -45,7 +45,7 @@ def answers(instances, character, stripped):
             "answer_id": f"{condition}/{item.item_id}/{step}",
         }
         for condition in CONDITIONS
-        for item in applicable(instances, condition, stripped)
+        for item in applicable(instances, condition)
         for step, text in converse_with(respond, item, condition, WORDING)[0].items()
     ]
     return pl.DataFrame(rows)
@@ -53,16 +53,14 @@ def answers(instances, character, stripped):
 
 @pytest.fixture(scope="module")
 def scored(instances):
-    stripped = [instance.item_id for instance in instances[:50]]
     observed = [
         read(
             instances,
-            answers(instances, character, stripped),
+            answers(instances, character),
             conditions=CONDITIONS,
             model=character,
             run=1,
             source="simulated",
-            stripped=stripped,
         )
         for character in CHARACTERS
     ]

@@ -14,6 +14,7 @@ from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmarks.medley import Medley, sources
 from metacog_pipeline.benchmarks.medley.judging.declared import JUDGING
+from metacog_pipeline.benchmarks.medley.presentation import applicable
 from metacog_pipeline.benchmarks.medley.pull import CHARACTERS
 from metacog_pipeline.scoring import files, staleness
 from metacog_pipeline.study import Study, load_study
@@ -55,11 +56,6 @@ def study(tmp_path_factory):
     sources.fetch(study.home, folder=DATA)
     bench = Medley.of(study)
     construction.build(bench)
-    for partition in tasks.partitions(bench):  # what is stripped is chosen before any judgement is needed
-        answered(bench, partition)
-    assert [each.name for each in files.waiting(bench)] == ["stripped"]
-    files.choose(bench, "stripped")
-    assert not files.waiting(bench)
     for partition in tasks.partitions(bench):
         responses = answered(bench, partition)
         assert judging.ask(bench, JUDGING, partition, responses).complete
@@ -77,8 +73,7 @@ def answered(bench: Medley, partition: Partition) -> pl.DataFrame:
 
 
 def chosen(study: Study) -> frozenset[str]:
-    bench = Medley.of(study)
-    return tasks.chosen_items(bench, bench.conditions()[-1]) or frozenset()
+    return frozenset(item.item_id for item in applicable(Medley.of(study).items, "stripped"))
 
 
 def frames(study: Study, folder: str) -> pl.DataFrame:
@@ -100,7 +95,7 @@ def test_silence_has_no_score_at_all(study):
     assert set(told["status"]) <= {"no instance could be scored", "no instance with a known answer"}
 
 
-def test_the_fifty_instances_on_which_models_differ_most_are_stripped(study):
+def test_the_fifty_instances_on_which_the_analysts_differ_most_are_stripped(study):
     assert len(chosen(study)) == 50
     scores = pl.concat([read_frame(each.below("scored")) for each in tasks.partitions(Medley.of(study))])
     assert set(scores.filter(condition="stripped")["item_id"]) == chosen(study)

@@ -1,7 +1,7 @@
 """The benchmark bound to instances and replies of a test, without a study on disk."""
 
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -61,7 +61,6 @@ def read(
     model: str = "m",
     run: int = 1,
     source: str = "measured",
-    stripped: Collection[str] | None = None,
 ) -> pl.DataFrame:
     """Return the responses in transcripts, of instances asked under conditions."""
     bench = Bound(instances, conditions=conditions)
@@ -71,7 +70,7 @@ def read(
     if "superseded" in told.columns:
         told = told.filter(~pl.col("superseded"))
     told = told.filter(pl.col("model") == model, pl.col("run") == run, pl.col("benchmark") == "medley")
-    asked = [(name, applicable(instances, name, stripped)) for name in conditions]
+    asked = [(name, applicable(instances, name)) for name in conditions]
     return blanks_marked(read_responses(bench, told, asked, model=model, run=run, source=source))
 
 

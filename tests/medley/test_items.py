@@ -20,7 +20,6 @@ from metacog_pipeline.benchmarks.medley.items import (
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.home import Home
-from tests.medley.bound import Bound
 
 
 def test_everything_that_decides_asking_or_scoring_decides_the_hash(instance):
@@ -99,14 +98,6 @@ def test_an_instance_without_analysts_or_consensus_can_be_read(published):
     bare = instance_from_published(published(ensemble_outputs=None))
     assert bare.analysts == () and bare.consensus.claim_confidences == {}
     assert bare.claims[0].majority_strength == 9
-
-
-def test_fifty_instances_are_all_stripped_without_a_choice(make_instance):
-    bench = Bound([make_instance()], conditions=("normal", "stripped"))
-    assert [condition.after for condition in bench.conditions()] == [None, None]
-    many = [make_instance(instance_id=f"I{place:02d}").changed(position=place) for place in range(51)]
-    (_, later) = Bound(many, conditions=("normal", "stripped")).conditions()
-    assert later.after.condition == "normal"
 
 
 # --- the published files ----------------------------------------------------------------------------------------------

@@ -223,9 +223,19 @@ def test_conditions_apply_to_the_instances_they_are_made_for(instance, make_inst
     assert applicable(everyone, "normal") == everyone
     assert applicable(everyone, "adversarial") == [instance]
     assert applicable(everyone, "stripped") == [instance, ordinary]
-    assert applicable(everyone, "stripped", {"O", "P"}) == [ordinary]
     with pytest.raises(StudyError, match=r"medley: unknown condition 'other'"):
         applicable(everyone, "other")
+
+
+def test_fifty_instances_that_divide_the_analysts_most_are_stripped(make_instance):
+    def divided(place):
+        made = make_instance(instance_id=f"I{place:02d}")
+        return replace(made, claims=tuple(replace(each, jsd_score=place % 30 / 100) for each in made.claims))
+
+    asked = applicable([divided(place) for place in range(60)], "stripped")
+    assert len(asked) == 50 and [each.item_id for each in asked] == sorted(each.item_id for each in asked)
+    left = {f"I{place:02d}" for place in range(60)} - {each.item_id for each in asked}
+    assert left == {f"I{place:02d}" for low in range(5) for place in (low, low + 30)}
 
 
 def test_the_judge_sees_who_holds_what_by_letter(instance):

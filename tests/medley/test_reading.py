@@ -406,13 +406,13 @@ def test_a_condition_has_rows_of_the_instances_it_applies_to(instance, make_inst
         conditions=("normal", "adversarial", "stripped"),
         model="m",
         run=1,
-        stripped={"OTHER"},
         source="simulated",
     )
     assert list(zip(frame["condition"], frame["item_id"], strict=True)) == [
         ("normal", "PUMP_001"),
         ("normal", "OTHER"),
         ("adversarial", "PUMP_001"),
+        ("stripped", "PUMP_001"),
         ("stripped", "OTHER"),
     ]
     assert set(frame["source"]) == {"simulated"}

@@ -290,18 +290,3 @@ def test_without_a_reply_under_normal_a_change_has_no_scoring_part(instances, ob
 def test_a_condition_that_was_never_asked_under_normal_has_no_change(instances, answered):
     found = pool(answered(1, conditions=("stripped",)), instances, **BOOT)
     assert value(found, "stripped_delta") is None and value(found, "mms") is not None
-
-
-def test_the_most_divided_instances_have_the_largest_variance_over_models():
-    spread = {"A": (0.5, 0.5), "B": (0.2, 0.8), "C": (0.4, 0.6), "D": (0.4, 0.6), "E": (0.9, None)}
-    rows = [
-        {"item_id": name, "model": f"m{i}", "run": run, "condition": "normal", "mms": value}
-        for name, values in spread.items()
-        for i, value in enumerate(values)
-        for run in (1, 2)
-    ]
-    rows.append({"item_id": "A", "model": "m0", "run": 1, "condition": "adversarial", "mms": 0.0})
-    table = pl.DataFrame(rows, schema_overrides={"mms": pl.Float64})
-    assert instance_scores.most_divided(table, 3) == ("B", "C", "D")
-    assert instance_scores.most_divided(table) == ("B", "C", "D", "A", "E")
-    assert instance_scores.most_divided(table.sample(fraction=1, shuffle=True, seed=5), 3) == ("B", "C", "D")

@@ -16,7 +16,6 @@ import pytest
 
 from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.benchmarks.medley import Medley, sources
-from metacog_pipeline.benchmarks.medley.instance_scores import STRIPPED_INSTANCES
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS, Instance
 from metacog_pipeline.benchmarks.medley.presentation import applicable
 from metacog_pipeline.benchmarks.medley.read import REFERENCE_MAP
@@ -71,7 +70,7 @@ def written(folder, models, runs, conditions):
         made = [
             observed(one, partition.spec.name, partition.run, draw) | {"condition": name}
             for name, items in asked
-            for one in (items if name != "stripped" else items[:STRIPPED_INSTANCES])
+            for one in items
         ]
         write_frame(pl.DataFrame(made, schema=response_schema(bench)), partition.below("responses"), "drawn")
     return study

@@ -51,10 +51,6 @@ def test_numbers_of_one_run_are_those_of_the_model_and_what_only_models_have_is_
     assert asked == [len(groups)] and (found["measure"] == "spread").sum() == len(groups)
     plain = found.filter(pl.col("measure") != "spread")
     assert plain.sort(order).equals(whole.sort(order))
-    monkeypatch.setattr(type(bench), "measures", (dataclasses.replace(more, together=True),))
-    spread = found.filter(pl.col("measure") == "spread").with_columns(estimate=pl.lit(0.5))
-    assert set(estimates(bench, groups, spread).filter(pl.col("measure") == "spread")["estimate"]) == {1.0}
-    monkeypatch.setattr(type(bench), "measures", (*measures, more))
     of_one = by_run.filter(
         pl.col("model") == partitions[0].spec.name
     )  # of the other there are several runs, say

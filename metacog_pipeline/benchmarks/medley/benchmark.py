@@ -11,7 +11,6 @@ from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import (
     Calls,
     Chat,
-    Choice,
     Condition,
     Ladder,
     Paper,
@@ -28,11 +27,9 @@ from metacog_pipeline.benchmarks.medley.construction import published as given
 from metacog_pipeline.benchmarks.medley.construction import steps as generated
 from metacog_pipeline.benchmarks.medley.contrasts import CONTRASTS
 from metacog_pipeline.benchmarks.medley.instance_scores import (
-    STRIPPED_INSTANCES,
-    most_divided,
     score_instances,
 )
-from metacog_pipeline.benchmarks.medley.items import NORMAL, NUDGED, STRIPPED, Instance
+from metacog_pipeline.benchmarks.medley.items import NORMAL, NUDGED, Instance
 from metacog_pipeline.benchmarks.medley.judging.declared import JUDGING, combined, graded_by
 from metacog_pipeline.benchmarks.medley.measures import MEASURES
 from metacog_pipeline.benchmarks.medley.presentation import (
@@ -45,7 +42,6 @@ from metacog_pipeline.benchmarks.medley.presentation import (
 from metacog_pipeline.benchmarks.medley.published import PUBLISHED
 from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
 from metacog_pipeline.benchmarks.medley.tables import TABLES
-from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.study.wording import words_of
 
@@ -67,10 +63,6 @@ QUESTIONS = (
 )
 
 
-def _pick(benchmark: Medley, scored: pl.DataFrame) -> tuple[str, ...]:
-    return most_divided(scored, STRIPPED_INSTANCES)
-
-
 class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response]):
     """MEDLEY-BENCH, bound to a study."""
 
@@ -88,6 +80,7 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
         Stage.ITEMS: "3",
+        Stage.ASKING: "2",
         Stage.PARSING: "5",
         Stage.JUDGING: "3",
         Stage.SCORING: "10",
@@ -191,17 +184,8 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
             # Worded the same as under normal: step A, and the step that the condition leaves alone.
             kept = items.B_SOCIAL if name == NUDGED else items.B_PRIVATE
             shared = {} if name == NORMAL else {NORMAL: (items.STEP_A, kept)}
-            after = Choice(NORMAL, _pick) if name == STRIPPED and self._is_large else None
-            found.append(Condition(name, lambda every, name=name: applicable(every, name), after, shared))  # type: ignore[misc]
+            found.append(Condition(name, lambda every, name=name: applicable(every, name), shared))  # type: ignore[misc]
         return tuple(found)
-
-    @property
-    def _is_large(self) -> bool:
-        """Whether there are more instances than are stripped; all of a small set are."""
-        try:
-            return len(self.items) > STRIPPED_INSTANCES
-        except MetacogError:  # not built yet
-            return True
 
     def steps(self, condition: str, mode: str = "text") -> tuple[str, ...]:
         """Return the names of the calls one instance takes."""

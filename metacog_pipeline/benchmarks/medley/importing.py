@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from metacog_pipeline.asking.tasks import chosen_items
 from metacog_pipeline.benchmarks.medley.items import (
     BENCHMARK,
     EVERY,
     NORMAL,
     NUDGED,
     STEPS,
-    STRIPPED,
     Instance,
 )
 from metacog_pipeline.benchmarks.medley.presentation import applicable
@@ -43,12 +41,7 @@ class Rows(RowRules):
 
     def __init__(self, benchmark: Any) -> None:
         super().__init__(benchmark)
-        chosen = {each.name: each for each in benchmark.conditions()}.get(STRIPPED)
-        late = chosen if chosen is not None and chosen.after is not None else None
-        stripped = None if late is None else chosen_items(benchmark, late)
-        self._applicable = {
-            name: {i.item_id for i in applicable(self.items, name, stripped)} for name in EVERY
-        }
+        self._applicable = {name: {i.item_id for i in applicable(self.items, name)} for name in EVERY}
 
     @property
     def name(self) -> str:

@@ -30,7 +30,6 @@ from metacog_pipeline.errors import SourceError
 Grades = Mapping[tuple[str, int, str, str], Mapping[str, float | None]]
 _KEY = ("model", "run", "condition", "item_id")
 
-STRIPPED_INSTANCES = 50  # asked with two analysts: Section 5, those on which the models differ most
 RESISTS_BELOW = 0.6  # a confidence in the wrong claim of a known answer
 _FLAGS = ("answered", "is_error_detection")
 _NAMES = (
@@ -145,19 +144,6 @@ def _floats(values: Sequence[float | None]) -> Floats:
 def _where(here: NDArray[np.bool_], values: NDArray[Any]) -> NDArray[Any]:
     absent: Any = np.nan if values.dtype == np.float64 else None
     return np.where(here, values, absent)
-
-
-def most_divided(scored: pl.DataFrame, count: int = STRIPPED_INSTANCES) -> tuple[str, ...]:
-    """Return the ``count`` instances on which models differ most under ``normal``, as the paper chooses those to strip.
-
-    Differing is the population variance over models of MMS, a model's runs averaged first; ties go by the instance's name.
-    Instances scored for fewer than two models come last.
-    """
-    by_model = scored.filter(condition=NORMAL).group_by("item_id", "model").agg(pl.mean("mms")).sort("model")
-    variance = pl.when(pl.col("mms").count() > 1).then(pl.col("mms").var(ddof=0)).otherwise(-1.0)
-    # Equal but for rounding is equal.
-    spread = by_model.group_by("item_id").agg(variance.round(12).alias("variance"))
-    return tuple(spread.sort("variance", "item_id", descending=[True, False])["item_id"].head(count))
 
 
 def score_instances(

@@ -7,7 +7,7 @@ which consensus. Both the prompts and the scores are made from that instance.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -36,6 +36,9 @@ SUPPORTED_FROM, OPPOSED_TO = 0.7, 0.3  # confidences, 0..1
 STRONG_BELOW, MODERATE_BELOW = 0.15, 0.25  # standard deviation of the confidences
 STRONG_SHARE, MODERATE_SHARE = 0.75, 0.5  # of the analysts who hold the majority position
 STRIPPED_TO = 2
+STRIPPED_INSTANCES = (
+    50  # asked with two analysts (Section 5): those on which the models of the panel differ most
+)
 UNKNOWN = "?"
 _POSITION_OF = {"very_high": SUPPORTS, "high": SUPPORTS, "low": OPPOSES, "very_low": OPPOSES}
 _CERTIFIED = {"support": "majority supports", "oppose": "majority opposes"}
@@ -60,17 +63,25 @@ MASKING = Masking()
 REFERENCE_MASKING = Masking(anonymise=False, agreement="reference")
 
 
-def applicable(
-    instances: Sequence[Instance], condition: str, stripped: Collection[str] | None = None
-) -> list[Instance]:
-    """Return the instances that are asked in a condition; ``stripped`` are the ids chosen for that one, None for all."""
+def applicable(instances: Sequence[Instance], condition: str) -> list[Instance]:
+    """Return the instances that are asked in a condition."""
     if condition not in EVERY:
         raise StudyError(f"medley: unknown condition {condition!r}; there are: {', '.join(EVERY)}")
     if condition == ADVERSARIAL:
         return [instance for instance in instances if instance.is_known_answer]
     least = DOSES.get(condition, STRIPPED_TO if condition == STRIPPED else -1)
-    chosen = stripped if condition == STRIPPED else None
-    return [i for i in instances if len(i.analysts) > least and (chosen is None or i.item_id in chosen)]
+    able = [instance for instance in instances if len(instance.analysts) > least]
+    if condition != STRIPPED:
+        return able
+    most = sorted(able, key=lambda each: (-_division(each), each.item_id))[:STRIPPED_INSTANCES]
+    named = {instance.item_id for instance in most}
+    return [instance for instance in able if instance.item_id in named]
+
+
+def _division(instance: Instance) -> float:
+    """Return the mean JSD of the analysts over the claims: it is known before a model is asked."""
+    known = [claim.jsd_score for claim in instance.claims if claim.jsd_score is not None]
+    return round(sum(known) / len(known), 12) if known else -1.0  # equal but for rounding is equal
 
 
 def presented(instance: Instance, condition: str, masking: Masking = MASKING) -> Instance:
