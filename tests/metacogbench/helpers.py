@@ -23,6 +23,7 @@ from metacog_pipeline.llm.types import ChatRequest, Sampling, Status
 from metacog_pipeline.scoring.comparisons import comparisons, table
 from metacog_pipeline.scoring.estimates import estimates, groups_of
 from metacog_pipeline.scoring.responses import read_responses
+from metacog_pipeline.stats import calibration
 
 TABLES = {each.name: each for each in MetaCogBench.tables}
 
@@ -109,6 +110,14 @@ def read_reply(item: Item, reply: str, condition: str = "free", **others: str) -
 def scored(item: Item, reply: str) -> Any:
     """Return what a reply is worth, by the names of its columns."""
     return SimpleNamespace(**read_reply(item, reply).values)
+
+
+def ece(percent: Any, correct: Any) -> float:
+    """Return the calibration error of percentages and outcomes, by the library; pairs without a number are left out."""
+    here = (percent == percent) & (correct == correct)
+    found = calibration.ece(percent[here] / 100, correct[here], 5).value
+    assert found is not None
+    return found
 
 
 class Chat:

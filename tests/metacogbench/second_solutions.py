@@ -15,8 +15,6 @@ from scipy import sparse
 from scipy.optimize import brentq
 from scipy.sparse import csgraph
 
-from metacog_pipeline.benchmarks.metacogbench.generators.chance import _fleet, _price_next, _rates
-
 
 def _label(a, b):
     return "-".join(sorted((a, b)))
@@ -297,18 +295,21 @@ def _barn_times(p, *delayed):
 def fixed_point(p):
     """Search for the price that repeats itself; a difference quotient there; a count of exact weeks in whole hundredths."""
 
+    def following(price):
+        return p["each"] + p["rent"] / (p["most"] - p["per_euro"] * price)
+
     def rise(price):
-        return _price_next(p, price) - price
+        return following(price) - price
 
     high = float(p["each"])
     while rise(high) > 0:
         high += 0.01
     low = float(brentq(rise, p["each"], high, xtol=1e-13))
     step = 1e-5
-    slope = (_price_next(p, low + step) - _price_next(p, low - step)) / (2 * step)
+    slope = (following(low + step) - following(low - step)) / (2 * step)
     prices = [p["start"]]
     while len(prices) < 40:
-        prices.append(_price_next(p, prices[-1]))
+        prices.append(following(prices[-1]))
     weeks = next(w for w, (a, b) in enumerate(itertools.pairwise(prices), 1) if abs(b - a) < 0.01)
     return (low, p["most"] - p["per_euro"] * low, weeks, slope)
 
@@ -322,8 +323,12 @@ def inclusion_exclusion(p):
 
 def markov_stationary(p):
     """Follow the fleet month by month from a single harbour, and a single boat away from the third until it is back."""
-    rates = [[float(x) for x in row] for row in _rates(p)]
-    boats = [float(_fleet(p)[0]) * (name == p["start"]) for name in p["names"]]
+    names, leave = p["names"], p["leave"]
+    rates = [
+        [leave[a].get(b, 0) / 100 if a != b else 1 - sum(leave[a].values()) / 100 for b in names]
+        for a in names
+    ]
+    boats = [float(p["fleet"]) * (name == p["start"]) for name in names]
     for _ in range(3000):
         boats = [sum(boats[i] * rates[i][j] for i in range(3)) for j in range(3)]
     away, months, month = [rates[2][0], rates[2][1]], rates[2][2], 1

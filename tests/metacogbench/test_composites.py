@@ -11,9 +11,9 @@ from metacog_pipeline.benchmarks.metacogbench.groups import (
     PARTS,
     TIER_MEASURES,
     composites,
-    rounded,
     run_stats,
 )
+from metacog_pipeline.benchmarks.metacogbench.published import rounded
 from tests.tables import every
 
 RATES = st.floats(0, 1, allow_nan=False)

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.benchmarks.metacogbench.contrasts import RUNS_DIFFER
-from metacog_pipeline.benchmarks.metacogbench.groups import composites, ece
+from metacog_pipeline.benchmarks.metacogbench.groups import composites
 from metacog_pipeline.stats import exact
-from tests.metacogbench.helpers import compare, pool
+from tests.metacogbench.helpers import compare, ece, pool
 
 TIERS = ("1a", "1b", "2a", "2b", "3")
 

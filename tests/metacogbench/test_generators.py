@@ -13,13 +13,7 @@ import pytest
 
 from metacog_pipeline.benchmarks.metacogbench.generators import GENERATORS, STRUCTURES, generate
 from metacog_pipeline.benchmarks.metacogbench.generators import questions as asked
-from metacog_pipeline.benchmarks.metacogbench.generators.engine import (
-    make,
-    passes,
-    printed,
-    random_score,
-    right,
-)
+from metacog_pipeline.benchmarks.metacogbench.generators.engine import make, passes, printed, random_passes
 from metacog_pipeline.benchmarks.metacogbench.items import Field, changed, items_of, shipped_items
 from metacog_pipeline.errors import StudyError
 from tests.metacogbench.helpers import scored
@@ -63,23 +57,15 @@ def same(a, b):
 
 
 @every("name", STRUCTURES)
-def test_a_second_method_finds_the_same_solution(name):
+def test_a_second_method_finds_the_same_solution_and_no_shortcut_passes(name):
     for seed in (20, 101, 102):
-        params, item = make(STRUCTURES[name], seed)
-        second = SECOND[name](params)
+        found, item = make(STRUCTURES[name], seed)
+        second = SECOND[name](found.params)
         assert len(second) == len(item.fields)
         for field, value in zip(item.fields, second, strict=True):
             assert same(field.value, value), (seed, field.name, field.value, value)
-
-
-@every("name", STRUCTURES)
-def test_shortcuts_and_random_replies_do_not_pass(name):
-    for seed in (20, 101):
-        params, item = make(STRUCTURES[name], seed)
-        naive = STRUCTURES[name].naive(params)
-        assert not [reply for reply in naive if passes(item.fields, reply)]
-        mean, passed = random_score(item.fields, random.Random(seed), 400)
-        assert mean < 0.6 and passed < 0.16
+        assert not [reply for reply in found.naive if passes(item.fields, reply)]
+        assert random_passes(item.fields, random.Random(seed)) < 0.16
 
 
 def test_the_scorer_takes_the_whole_solution_rounded_or_not():
@@ -110,14 +96,6 @@ def test_a_printed_value_is_noticed_in_digits_and_in_words():
     field = Field("n", "int", value=7)
     assert printed(field, "There are 7 huts.") and printed(field, "There are seven huts.")
     assert not printed(field, "There are 70 huts, seventeen of them new.")
-
-
-def test_right_is_strict_about_kinds():
-    assert not right(Field("n", "int", value=1), True) and not right(Field("b", "bool", value=True), 1)
-    assert right(Field("s", "set", value=("A-B",), edges=True), ["B-A"])
-    assert not right(Field("s", "set", value=("A-B",)), ["B-A"])
-    assert right(Field("f", "float", value=2.0, abs_tol=0.1), 2.1)
-    assert not right(Field("f", "float", value=2.0), None)
 
 
 # --- tier 1b: solved again from the words of the question -------------------------------------------------------------

@@ -8,7 +8,6 @@ from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.study import load_study
 
 HEAD = '[study]\nname = "s"\n\n[[models]]\nname = "careful"\nprovider = "simulated"\n\n[benchmarks.metacogbench]\n'
@@ -69,12 +68,3 @@ def test_own_words_are_asked_beside_the_study_file(tmp_path):
 def test_a_section_that_cannot_be_is_refused(section, said, tmp_path):
     with pytest.raises(StudyError, match=said):
         bench(tmp_path, section)
-
-
-def test_models_answer_in_text_unless_their_row_asks_for_a_schema(tmp_path):
-    def row(**fields: object) -> ModelSpec:
-        return ModelSpec.model_validate({"name": "m", "provider": "openai", "model": "x", **fields})
-
-    modes = bench(tmp_path).modes
-    assert modes(row()) == modes(row(answer_mode="choice")) == ("text",)
-    assert modes(row(answer_mode="json_schema")) == ("json_schema",)

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
-from metacog_pipeline.benchmarks.metacogbench.groups import composites, ece, null_errors
+from metacog_pipeline.benchmarks.metacogbench.groups import composites, null_errors
 from metacog_pipeline.scoring.schemas import ESTIMATE
 from metacog_pipeline.stats.type1 import type1_from_table
-from tests.metacogbench.helpers import pool, score, tabled
+from tests.metacogbench.helpers import ece, pool, score, tabled
 from tests.tables import every
 
 percents = st.lists(st.floats(0, 100), min_size=1, max_size=40)

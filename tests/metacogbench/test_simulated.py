@@ -12,7 +12,6 @@ from metacog_pipeline.benchmarks.metacogbench.prompts import (
     PARTNER,
     Wording,
     applicable,
-    constraint,
     item_steps,
     messages,
 )
@@ -128,8 +127,8 @@ def test_refusing_always_passes_what_cannot_be_answered_and_nothing_else(asked_i
         assert passed == {"bet.unknowable", "bet.insufficient"} and found.height == 4
 
 
-def request(item: Item, condition: str, wording: Wording, seed: int | None = 1, **more: Any) -> ChatRequest:
-    return ChatRequest(messages(item, condition, wording), Sampling(seed=seed), **more)
+def request(item: Item, condition: str, wording: Wording, seed: int | None = 1) -> ChatRequest:
+    return ChatRequest(messages(item, condition, wording), Sampling(seed=seed))
 
 
 def test_every_message_of_the_protocol_is_known_and_no_other(asked_items, wording):
@@ -155,17 +154,6 @@ def test_the_same_question_gets_the_same_answer_and_runs_and_observers_differ(ma
     assert said(ObserverSpec(), 1) == said(ObserverSpec(), 1)
     assert said(ObserverSpec(), 1) != said(ObserverSpec(), 2)
     assert said(ObserverSpec(seed=1), 1) != said(ObserverSpec(seed=2), 1)
-
-
-def test_a_reply_held_to_a_schema_keeps_to_it(asked_items, wording):
-    respond = SimulatedRespondent(asked_items, ObserverSpec(refusal=1, untidiness=1), wording)
-    for item, condition, keys in (
-        *((each, "json", len(each.fields) or 3) for each in applicable(asked_items, "json")),
-        *((each, "json_notes", 4) for each in applicable(asked_items, "json_notes")),
-    ):
-        held = constraint("json_schema", condition, item)
-        text = respond(request(item, condition, wording, constraint=held))
-        assert len(pl.read_json(text.encode()).columns) == keys
 
 
 def test_refusing_and_slipping_observers_are_not_read(asked_items, answered):

@@ -14,7 +14,7 @@ from metacog_pipeline.benchmarks.medley.means import resampled_means
 from metacog_pipeline.benchmarks.metacogbench import groups
 from metacog_pipeline.benchmarks.metacogbench.groups import TierGroup, item_weights
 from metacog_pipeline.benchmarks.selfknowledge import measures as yes_no
-from metacog_pipeline.stats import resampling, robust
+from metacog_pipeline.stats import calibration, resampling, robust
 from metacog_pipeline.stats.estimate import Estimate
 from tests.proofs import respondents
 
@@ -62,7 +62,7 @@ def of_tiers(
     right = np.clip(right + accuracy - right.mean(), 0.02, 0.995)
     said = np.round(100 * np.clip(right + overconfident * (1 - right), 0, 1))
     everything = _predicted(right, said, N_POPULATION, rng)
-    error = groups.ece(*everything)
+    error = calibration.ece(everything[0] / 100, everything[1], groups.BINS).value or 0.0
     t1b, share = 1 - error, accuracy
     true = {
         "passed_share": share,

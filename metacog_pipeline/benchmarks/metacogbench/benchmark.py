@@ -30,7 +30,7 @@ from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, load_wordi
 from metacog_pipeline.benchmarks.metacogbench.published import PUBLISHED
 from metacog_pipeline.benchmarks.metacogbench.rows import IMPORTER
 from metacog_pipeline.benchmarks.metacogbench.simulated import SimulatedRespondent
-from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
+from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.study.wording import words_of
 
 
@@ -55,7 +55,6 @@ class MetaCogBench(Benchmark[settings.Settings, items.Item, read.Response]):
         Stage.JUDGING: "3",
         Stage.SCORING: "10",
     }
-    answer_modes = prompts.MODES
     unanswered, unreadable = read.UNANSWERED, read.UNREADABLE
     measures = (MEASURES,)
     contrasts = CONTRASTS
@@ -125,10 +124,6 @@ class MetaCogBench(Benchmark[settings.Settings, items.Item, read.Response]):
             )
             for name in self.settings.conditions
         )
-
-    def modes(self, spec: ModelSpec) -> tuple[str, ...]:
-        """Return text, unless the model's row asks for a mode: the form of a reply is part of what is measured."""
-        return (spec.answer_mode,) if spec.answer_mode in prompts.MODES else prompts.MODES[:1]
 
     def steps(self, condition: str, mode: str = "text") -> tuple[str, ...]:
         """Return the calls every item takes at least; further turns follow in 1b, 2a and 2b."""

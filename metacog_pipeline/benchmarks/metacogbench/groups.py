@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -71,6 +71,12 @@ class TierGroup:
         """How many replies are lacking."""
         return self.frame.height - self.replies.height
 
+    @property
+    def given(self) -> NDArray[np.bool_]:
+        """Whether there is a reply, shape ``(items, runs)``."""
+        made: NDArray[np.bool_] = self.column(pl.col("status").is_not_null()) == 1
+        return made
+
     @cached_property
     def _place(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Item and run of each reply."""
@@ -78,21 +84,13 @@ class TierGroup:
         runs = np.searchsorted(self.frame["run"].unique().sort().to_numpy(), self.replies["run"].to_numpy())
         return items, runs
 
-    @cached_property
-    def given(self) -> NDArray[np.bool_]:
-        """Whether there is a reply, shape ``(items, runs)``."""
-        made = np.zeros((self.n_items, self.n_runs), dtype=bool)
-        made[self._place] = True
-        return made
-
     def column(self, name: str | pl.Expr) -> Floats:
         """Return a column as numbers, shape ``(items, runs)``; NaN where there was no reply, or no value."""
         key = str(name)
         if key not in self._columns:
+            values = self.replies.select(pl.col(name) if isinstance(name, str) else name).to_series()
             made = self._columns[key] = np.full((self.n_items, self.n_runs), np.nan)
-            made[self._place] = self.replies.select(pl.col(name) if isinstance(name, str) else name)[:, 0].cast(
-                pl.Float64
-            )  # fmt: skip
+            made[self._place] = values.cast(pl.Float64)
             made.flags.writeable = False
         return self._columns[key]
 
@@ -105,12 +103,8 @@ class TierGroup:
         """Return the tier with some of its items, itself where these are all."""
         if len(item_ids) == self.n_items:
             return self
-        return TierGroup(
-            self.tier,
-            self.seed,
-            self.n_runs,
-            self.frame.filter(pl.col("item_id").is_in(list(item_ids))),
-        )
+        some = self.frame.filter(pl.col("item_id").is_in(list(item_ids)))
+        return TierGroup(self.tier, self.seed, self.n_runs, some)
 
     @cached_property
     def answered(self) -> TierGroup:
@@ -133,7 +127,16 @@ class TierGroup:
 
 def item_weights(tier: str, n: int, seed: int) -> Floats:
     """Return how often each of ``n`` items of a tier is drawn in each resample, ``(N_BOOT, n)``."""
-    return resampling.weights(n, N_BOOT, resampling.stream("metacogbench", seed, "items", tier))
+    return _weights(tier, n, seed, N_BOOT)
+
+
+# Every measure of a tier takes the same draws, and drawing them anew was half of the time of scoring. Sixteen: five
+# tiers, pairs of twins and a few subsets, 3 MB each.
+@lru_cache(maxsize=16)
+def _weights(tier: str, n: int, seed: int, draws: int) -> Floats:
+    made = resampling.weights(n, draws, resampling.stream("metacogbench", seed, "items", tier))
+    made.flags.writeable = False
+    return made
 
 
 def tier_groups(group: Group) -> dict[str, TierGroup]:
@@ -164,7 +167,7 @@ class RunEstimate:
     method: str = MEAN
     status: str = OK
     flag: str = OK
-    ends: Callable[[], Ends | None] | None = None
+    ends: Callable[[], Ends | None] = lambda: None
     parts: Floats = field(default_factory=lambda: np.zeros((0, 1, 1)), repr=False)
     made: Callable[[Floats], Floats] | None = None
 
@@ -178,13 +181,13 @@ class RunEstimate:
         """Return the mean over runs with its 95 % interval."""
         value = self.value
         if value is None:
-            return unavailable(self.n, self.method, self.status if self.status != OK else self._why())
-        if self.draws is None:
-            return Estimate(value, None, None, self.n, self.method, self.flag)
-        if self.n < 2:
-            return Estimate(value, None, None, self.n, self.method, SINGLE_ITEM)
+            return unavailable(self.n, self.method, self._why())
+        if self.draws is None or self.n < 2:
+            return Estimate(
+                value, None, None, self.n, self.method, self.flag if self.draws is None else SINGLE_ITEM
+            )
         found = resampling.from_draws(value, self.draws, self.n, self.method, self.flag, kind="widened")
-        ends = self.ends() if self.ends is not None else None
+        ends = self.ends()
         if ends is None or found.low is None:
             return found
         return replace(found, low=min(ends[0], value), high=max(ends[1], value))
@@ -193,14 +196,13 @@ class RunEstimate:
         """Return the standard deviation over runs, n - 1."""
         method = f"sd over {len(self.by_run)} runs, n - 1; not an interval"
         if self.value is None or len(self.by_run) < 2:
-            why = "single run" if len(self.by_run) < 2 else self._why()
-            return unavailable(self.n, method, why)
+            return unavailable(self.n, method, "single run" if len(self.by_run) < 2 else self._why())
         return Estimate(run_stats(self.by_run.tolist())[1], None, None, self.n, method)
 
     def _why(self) -> str:
         undefined = int(np.isnan(self.by_run).sum())
-        if undefined in (0, len(self.by_run)):
-            return NO_ITEMS
+        if self.status != OK or undefined in (0, len(self.by_run)):
+            return self.status if self.status != OK else NO_ITEMS
         return f"undefined in {undefined} of {len(self.by_run)} runs"
 
 
@@ -245,8 +247,7 @@ def mean(
     """
     here = ~np.isnan(values)
     unit, run = np.nonzero(here)
-    other = None if turned is None else turned[unit, run]
-    found = intervals.mean(values[unit, run], unit, within, other)
+    found = intervals.mean(values[unit, run], unit, within, None if turned is None else turned[unit, run])
     ends = None if found.low is None or found.high is None else (found.low, found.high)
     parts = np.stack([np.where(here, values, 0.0), here.astype(np.float64)], axis=-1)
     return summed(tier.weights(len(values)), parts, _ratio, method=found.method, ends=lambda: ends)
@@ -266,21 +267,17 @@ def _verdicts(tier: TierGroup, name: str) -> Floats:
 def balanced(tier: TierGroup, name: str) -> RunEstimate:
     """Return the mean of the share of signal and that of noise for which column ``name`` holds."""
     values, signal = _verdicts(tier, name), tier.column("signal")
-    sides = [np.where(signal == kind, values, np.nan) for kind in (1, 0)]
-    rates = [mean(tier, side) for side in sides]
+    rates = [mean(tier, np.where(signal == kind, values, np.nan)) for kind in (1, 0)]
     parts = np.concatenate([each.parts for each in rates], axis=-1)
     whole = parts.sum(axis=(0, 1))
 
     def ends() -> Ends | None:
         found = [each.estimate() for each in rates]
-        if any(each.value is None or each.low is None or each.high is None for each in found):
+        shares, lows, highs = np.array([(each.value, each.low, each.high) for each in found], np.float64).T
+        if np.isnan([shares, lows, highs]).any():
             return None
-        down, up = (
-            math.hypot(*(each.value - end for each, end in zip(found, both, strict=True))) / 2  # type: ignore[operator]
-            for both in ([each.low for each in found], [each.high for each in found])
-        )
-        middle = sum(each.value for each in found) / 2  # type: ignore[misc]
-        return max(middle - down, 0.0), min(middle + up, 1.0)
+        middle, down, up = shares.mean(), math.hypot(*(shares - lows)) / 2, math.hypot(*(highs - shares)) / 2
+        return max(float(middle) - down, 0.0), min(float(middle) + up, 1.0)
 
     def made(totals: Floats) -> Floats:
         # A resample without one of the two kinds takes the rate of that kind in the sample.
@@ -296,41 +293,41 @@ def balanced(tier: TierGroup, name: str) -> RunEstimate:
 def detection(tier: TierGroup) -> dict[str, RunEstimate]:
     """Return hits, false alarms, d′ and criterion of a tier: a model that acts on signal, and on noise.
 
-    Rates have log-linear padding (Hautus 1995). The criterion is below 0 for who acts too often. What was never seen is
-    never drawn, so with a rate of 0 or 1 the interval of the delta method counts where it reaches further.
+    Rates have log-linear padding (Hautus 1995). The criterion is below 0 for who acts too often.
     """
-    acted, signal = tier.column("acted"), tier.column("signal")
-    acted = np.where(np.isnan(signal), np.nan, acted)
-    name = tier.tier
-    sides = {kind: np.where(signal == kind, acted, np.nan) for kind in (1, 0)}
-    cells = [sides[1], 1 - sides[1], sides[0], 1 - sides[0]]
-    parts = np.nan_to_num(np.stack(cells, axis=-1))
+    acted, signal, name = tier.column("acted"), tier.column("signal"), tier.tier
+    on_signal, on_noise = (np.where(signal == kind, acted, np.nan) for kind in (1, 0))
+    parts = np.nan_to_num(np.stack([on_signal, 1 - on_signal, on_noise, 1 - on_noise], axis=-1))
     table = parts.sum(axis=(0, 1)) / parts.shape[1]
-    found = {f"hits_{name}": mean(tier, sides[1]), f"false_alarms_{name}": mean(tier, sides[0])}
+    found = {f"hits_{name}": mean(tier, on_signal), f"false_alarms_{name}": mean(tier, on_noise)}
     one_sided = table[:2].sum() == 0 or table[2:].sum() == 0
     for place, measure in enumerate((f"d_{name}", f"c_{name}")):
         if one_sided:
             found[measure] = absent(tier.n_runs, "no signal, or no noise", DETECTION)
-            continue
-
-        def made(totals: Floats, place: int = place) -> Floats:
-            flat = totals.reshape(-1, 4)
-            return np.asarray(d_and_c(*flat.T)[place]).reshape(totals.shape[:-1])
-
-        made_one = summed(tier.weights(), parts, made, method=DETECTION)
-        found[measure] = replace(made_one, ends=partial(_wider, made_one, table, place))
+        else:
+            found[measure] = _detected(tier.weights(), parts, table, place)
     return found
 
 
-def _wider(found: RunEstimate, table: Floats, place: int) -> Ends | None:
-    if (table > 0).all() or found.draws is None or found.value is None:
-        return None
-    hits, misses, alarms, rejections = table
-    made = type1_from_table(hits, misses, alarms, rejections, "loglinear")
-    half = 1.96 * math.sqrt(float((made.var_d if place == 0 else made.var_c)[0]))
-    low, high = resampling.interval(found.draws)
-    ends = found.value - half, found.value + half
-    return ends if low is None or high is None else (min(low, ends[0]), max(high, ends[1]))
+def _detected(weights: Floats, parts: Floats, table: Floats, place: int) -> RunEstimate:
+    """Return d′ (``place`` 0) or the criterion (1)."""
+
+    def made(totals: Floats) -> Floats:
+        return np.asarray(d_and_c(*totals.reshape(-1, 4).T)[place]).reshape(totals.shape[:-1])
+
+    def ends() -> Ends | None:
+        # What was never seen is never drawn: with a rate of 0 or 1 the delta method counts where it reaches further.
+        if (table > 0).all() or found.value is None or found.draws is None:
+            return None
+        hits, misses, alarms, rejections = table
+        exact = type1_from_table(hits, misses, alarms, rejections, "loglinear")
+        half = 1.96 * math.sqrt(float((exact.var_c if place else exact.var_d)[0]))
+        low, high = resampling.interval(found.draws)
+        around = found.value - half, found.value + half
+        return around if low is None or high is None else (min(low, around[0]), max(high, around[1]))
+
+    found = summed(weights, parts, made, method=DETECTION, ends=ends)
+    return found
 
 
 # --- calibration ------------------------------------------------------------------------------------------------------
@@ -348,31 +345,23 @@ def calibration_error(
     right, said = (np.where(here, each, 0.0)[..., None] * member for each in (correct, stated))
     parts = np.concatenate([right, said, member], axis=-1)
     weights = tier.weights()
-    found = summed(weights, parts, _error, method=INVERTED)
 
     def ends() -> Ends | None:
         if found.n < 2 or found.value is None:
             return None
         columns = [each.reshape(len(each), -1) for each in (right, said, member)]  # bins of all runs
-        drawn = weights @ columns[0], weights @ columns[1], weights @ columns[2]
-        seen = [each.sum(axis=0) for each in columns]
-        return intervals.of_gaps(seen[0], seen[1], seen[2], drawn)
+        seen, drawn = [each.sum(axis=0) for each in columns], [weights @ each for each in columns]
+        return intervals.of_gaps(seen[0], seen[1], seen[2], (drawn[0], drawn[1], drawn[2]))
 
+    found = summed(weights, parts, _error, method=INVERTED, ends=ends)
     draws = found.draws if found.draws is None else recentred(found.draws, float(found.by_run.mean()))
-    return replace(found, draws=draws, ends=ends)
+    return replace(found, draws=draws)
 
 
 def _error(totals: Floats) -> Floats:
     right, said, number = (totals[..., start : start + BINS] for start in range(0, 3 * BINS, BINS))
     made: Floats = np.abs(right - said).sum(axis=-1) / number.sum(axis=-1)
     return made
-
-
-def ece(percent: Floats, correct: Floats, bins: int = BINS, edges: Edges = "floor") -> float:
-    """Return the calibration error of one run's percentages and outcomes ``(items,)``, NaN left out; NaN without any."""
-    here = ~np.isnan(percent) & ~np.isnan(correct)
-    found = calibration.ece(percent[here] / 100, correct[here], bins, edges).value
-    return np.nan if found is None else found
 
 
 def recentred(draws: Floats, value: float) -> Floats:
@@ -399,8 +388,7 @@ def null_errors(percent: Floats, seed: int) -> Floats:
         here = ~np.isnan(column)
         if here.any():
             own = column[here] / 100
-            one_of = np.zeros((len(own), BINS))
-            one_of[np.arange(len(own)), calibration.bin_index(own, BINS, "floor")] = 1.0
+            one_of = np.eye(BINS)[calibration.bin_index(own, BINS, "floor")]
             gaps = (luck[:, here] < own).astype(np.float64) - own
             by_run.append(np.abs(gaps @ one_of).sum(axis=1) / len(own))
     averaged: Floats = np.mean(by_run, axis=0) if by_run else np.full(NULL_DRAWS, np.nan)
@@ -412,11 +400,9 @@ def changed(found: RunEstimate, change: Callable[[Floats], Floats]) -> RunEstima
     """Return a measure whose runs and resamples are changed in the same way."""
 
     def ends() -> Ends | None:
-        given = found.ends() if found.ends is not None else None
-        if given is None:
-            return None
-        low, high = sorted(change(np.array(given)).tolist())
-        return low, high
+        given = found.ends()
+        low, high = (0.0, 0.0) if given is None else sorted(change(np.array(given)).tolist())
+        return None if given is None else (low, high)
 
     made, draws = found.made, None if found.draws is None else change(found.draws)
     after = None if made is None else lambda totals: change(made(totals))
@@ -427,8 +413,8 @@ def joined(parts: Mapping[str, RunEstimate], change: Callable[..., Floats], meth
     """Return a measure made from several, run by run and resample by resample."""
     several = list(parts.values())
     runs = max(len(part.by_run) for part in several)
-    if any(part.value is None or len(part.by_run) != runs for part in several):
-        lacking = [name for name, part in parts.items() if part.value is None]
+    lacking = [name for name, part in parts.items() if part.value is None]
+    if lacking or any(len(part.by_run) != runs for part in several):
         return absent(runs, f"undefined: {', '.join(lacking) or 'runs differ'}", method)
     draws = [part.draws for part in several if part.draws is not None]
     drawn, n = change(*draws) if len(draws) == len(several) else None, sum(part.n for part in several)
@@ -448,25 +434,23 @@ PARTS: Mapping[str, tuple[str, ...]] = {
 COMPOSITES = tuple(PARTS)
 
 
-def composites(tiers: Mapping[str, float | None]) -> dict[str, float | None]:
+def composites(
+    tiers: Mapping[str, Any], mean: Callable[..., Any] = lambda parts: sum(parts.values()) / len(parts)
+) -> dict[str, Any]:
     """Return ``ms``, ``saf``, ``cdtc`` and ``overall`` from ``t1a``, ``t1b``, ``t2a``, ``t2b``, ``t3``, each 0..1.
 
     A part that is absent or None makes what rests on it None.
     """
-    made: dict[str, float | None] = {name: tiers.get(name) for name in TIER_MEASURES.values()}
+    made = dict(tiers)
     for name, parts in PARTS.items():
-        known = [value for part in parts if (value := made[part]) is not None]
-        made[name] = sum(known) / len(known) if len(known) == len(parts) else None
+        known = {part: made[part] for part in parts if made.get(part) is not None}
+        made[name] = mean(known) if len(known) == len(parts) else None
     return {name: made[name] for name in COMPOSITES}
 
 
 def composed(tiers: Mapping[str, RunEstimate]) -> dict[str, RunEstimate]:
     """Return the composites, formed run by run, of those tiers that are all there."""
-    made = dict(tiers)
-    for name, parts in PARTS.items():
-        if all(part in made for part in parts):
-            made[name] = mean_of_parts({part: made[part] for part in parts})
-    return {name: made[name] for name in COMPOSITES if name in made}
+    return {name: each for name, each in composites(tiers, mean_of_parts).items() if each is not None}
 
 
 def mean_of_parts(parts: Mapping[str, RunEstimate]) -> RunEstimate:
@@ -474,13 +458,7 @@ def mean_of_parts(parts: Mapping[str, RunEstimate]) -> RunEstimate:
     return joined(parts, lambda *each: sum(each) / len(each), f"mean of tiers, {MEAN} in each")
 
 
-def tiers_of(composite: str) -> tuple[str, ...]:
-    """Return the tiers a composite rests on."""
-    measures = {part for name in PARTS[composite] for part in PARTS.get(name, (name,))}
+def tiers_of(measure: str) -> tuple[str, ...]:
+    """Return the tiers that a composite, or a tier's own measure, rests on."""
+    measures = {part for name in PARTS.get(measure, (measure,)) for part in PARTS.get(name, (name,))}
     return tuple(tier for tier in TIERS if TIER_MEASURES[tier] in measures)
-
-
-def rounded(value: float, digits: int) -> float:
-    """Return ``value`` rounded half away from zero, as scores are printed."""
-    scale = 10**digits
-    return math.copysign(math.floor(abs(value) * scale + 0.5 + 1e-9) / scale, value)

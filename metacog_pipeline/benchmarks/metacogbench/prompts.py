@@ -18,7 +18,7 @@ from metacog_pipeline.benchmark.contract import Chat
 from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, TIERS, Field, Item, Option
 from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
-from metacog_pipeline.llm.types import Constraint, JsonObject, Message, Status
+from metacog_pipeline.llm.types import Message, Status
 from metacog_pipeline.reading.calls import Call, reading_of, said
 from metacog_pipeline.reading.fields import Letter
 from metacog_pipeline.study.wording import read_words, require_known, require_text, system_text
@@ -30,7 +30,6 @@ ANSWER, TURN_1, TURN_2, PROBE = "answer", "turn_1", "turn_2", "probe"
 ROUNDS = ((TURN_2, PROBE), ("turn_3", "probe_2"), ("turn_4", "probe_3"))
 CHOICES = tuple(choice for _, choice in ROUNDS)
 LETTERS = "ABCDEFGH"
-MODES = ("text", "json_schema")
 ANSWER_TOKENS = 8_000  # the least a reply may take; a model row that allows more is taken at its word
 # A reply of white space this short says nothing. Longer blanks only ever stand for answers nobody has given yet, when
 # a plan is counted, and those have a second turn.
@@ -45,19 +44,7 @@ CONDITION_TIERS: Mapping[str, tuple[str, ...]] = {
     DELEGATE: ("1a",),
 }
 PARTNER = 60  # percent of such questions that the partner answers right
-# Every text of a wording, and the places it must hold.
-_ONE = ("question",)
-_PLACES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "1a": {FREE: _ONE, DELEGATE: ("question", "partner")},
-    "1b": {ONE_TURN: _ONE, JSON: _ONE, TURN_1: ("topic",), TURN_2: _ONE},
-    "2a": {FREE: _ONE, JSON: _ONE, JSON_NOTES: _ONE, PROBE: ("options",)},
-    "2b": {TURN_1: ("question", "options"), TURN_2: ("message",), PROBE: ("options",)},
-    "3": dict.fromkeys((FREE, JSON), ("question", "fields")),
-}
 _PLACE = re.compile(r"\{\{([^{}]*)\}\}")
-_RECOMMENDATION = {"result": "number", "unit": "string", "recommendation": "string"}
-_PREDICTION = {"pre_confidence": "number", "answer": "string", "post_confidence": "number"}
-_KINDS = {"int": "integer", "float": "number", "bool": "boolean"}
 _TYPE_WORDS: Mapping[str, str] = {
     "int": "whole number",
     "float": "number",
@@ -92,44 +79,38 @@ def load_wording(path: Path | None = None) -> Wording:
     """Return the shipped wording, or one in which the texts of ``path`` replace the shipped ones.
 
     Keys of the TOML file: ``id``, ``system``, and tables ``[1a]``, ``[1b]``, ``[2a]``, ``[2b]``, ``[3]`` of texts by
-    condition or step. StudyError names file, key and value.
+    condition or step, each with the places of the shipped one. StudyError names file, key and value.
     """
-    ours = _read(shipped("data", "metacogbench", "prompts.toml"))
+    shipped_words = read_words(shipped("data", "metacogbench", "prompts.toml"))
+    tables = {tier: dict[str, str](shipped_words[tier]) for tier in TIERS}  # type: ignore[call-overload]
+    ours = {(tier, name): text for tier, table in tables.items() for name, text in table.items()}
     if path is None:
-        return ours
-    own = _read(path, ours)
-    return Wording(own.id, {**ours.texts, **own.texts}, own.system)
-
-
-def _read(path: Path, base: Wording | None = None) -> Wording:
-    """Read one TOML file; its system message is that of ``base`` where it names none."""
-    data = read_words(path)
+        return Wording(str(shipped_words["id"]), ours, str(shipped_words["system"]))
+    data, own = read_words(path), dict(ours)
     require_known(str(path), data, ("id", "system", *TIERS))
-    name = require_text(f"{path}: id", data.get("id", f"own:{path.stem}"))
-    texts = {}
     for tier in TIERS:
         table = data.get(tier, {})
         if not isinstance(table, dict):
             raise StudyError(f"{path}: {tier} = {table!r} must be a table of texts")
-        require_known(f"{path}: {tier}", table, tuple(_PLACES[tier]))
-        for key, text in table.items():
-            where = f"{path}: {tier}.{key}"
-            texts[tier, key] = _checked(where, require_text(where, text), _PLACES[tier][key])
-    return Wording(name, texts, system_text(path, data, base.system if base else ""))
+        require_known(f"{path}: {tier}", table, tables[tier])
+        for name, text in table.items():
+            where = f"{path}: {tier}.{name}"
+            own[tier, name] = _checked(where, require_text(where, text), ours[tier, name])
+    name = require_text(f"{path}: id", data.get("id", f"own:{path.stem}"))
+    return Wording(name, own, system_text(path, data, str(shipped_words["system"])))
 
 
-def _checked(where: str, text: str, needed: Sequence[str]) -> str:
-    """Return ``text``; raise `StudyError` unless it holds the places it needs, and no other."""
-    found = _PLACE.findall(text)
+def _checked(where: str, text: str, ours: str) -> str:
+    """Return ``text``; raise `StudyError` unless it holds the places of ours, and no other."""
+    needed, found = dict.fromkeys(_PLACE.findall(ours)), _PLACE.findall(text)
     for name in found:
         if name not in needed:
-            told = f"{{{{{name}}}}}{suggestion(name, needed)}; allowed here: {', '.join(needed)}"
-            raise StudyError(f"{where}: unknown place {told}")
+            near = f"{{{{{name}}}}}{suggestion(name, needed)}; allowed here: {', '.join(needed)}"
+            raise StudyError(f"{where}: unknown place {near}")
     for name in needed:
         if name not in found:
-            raise StudyError(
-                f"{where}: the place {{{{{name}}}}} is missing; write it where it is to be filled in"
-            )
+            said = f"the place {{{{{name}}}}} is missing; write it where it is to be filled in"
+            raise StudyError(f"{where}: {said}")
     return text
 
 
@@ -141,8 +122,8 @@ def applicable(items: Iterable[Item], condition: str) -> list[Item]:
     """
     tiers = CONDITION_TIERS.get(condition)
     if tiers is None:
-        told = f"{condition!r}{suggestion(condition, CONDITIONS)}; there are: {', '.join(CONDITIONS)}"
-        raise StudyError(f"metacogbench: unknown condition {told}")
+        near = f"{condition!r}{suggestion(condition, CONDITIONS)}; there are: {', '.join(CONDITIONS)}"
+        raise StudyError(f"metacogbench: unknown condition {near}")
     return [
         item for item in items if item.tier in tiers and (condition != DELEGATE or item.answer is not None)
     ]
@@ -179,11 +160,6 @@ def chosen(item: Item, call: Call | None) -> str | None:
     return None if letter is None else item.options[LETTERS.index(letter)].role
 
 
-def against(item: Item, first: str | None) -> tuple[str, ...]:
-    """Return the challenges to a first answer: to a wrong one they say why it is wrong."""
-    return item.corrections if first == "other" else item.challenges
-
-
 def option_list(options: Sequence[Option]) -> str:
     """Return the options of a choice, one a line, with a letter each."""
     return "\n".join(f"{letter}) {option.text}" for letter, option in zip(LETTERS, options, strict=False))
@@ -194,8 +170,10 @@ def user_message(item: Item, condition: str, step: str, wording: Wording, first:
     steps = item_steps(item, condition)
     if step not in steps:
         raise StudyError(f"metacogbench: {item.item_id} has no step {step!r} under {condition!r}: {steps}")
-    told = [turn for turn, _ in ROUNDS]
-    message = against(item, first)[told.index(step)] if item.tier == "2b" and step in told else ""
+    turns = [turn for turn, _ in ROUNDS]
+    # A challenge to a wrong first answer says why it is wrong.
+    against = item.corrections if first == "other" else item.challenges
+    message = against[turns.index(step)] if item.tier == "2b" and step in turns else ""
     name = PROBE if step in CHOICES else TURN_2 if message else condition if step == ANSWER else step
     material = {
         "options": option_list(item.options),
@@ -235,52 +213,18 @@ def _field_line(field: Field) -> str:
     return f'- "{field.name}" - {kind}{unit}{about}'
 
 
-# --- calls ------------------------------------------------------------------------------------------------------------
-def constraint(mode: str, condition: str, item: Item, step: str = ANSWER) -> Constraint | None:
-    """Return what a reply to ``item`` under ``condition`` is held to in ``mode``.
-
-    The form of a reply is part of what is measured, so nothing is held to a schema but where the condition asks for JSON,
-    and there only for models whose row says ``answer_mode = "json_schema"``.
-    """
-    if mode not in MODES:
-        raise StudyError(f"metacogbench: unknown answer mode {mode!r}; allowed are: {', '.join(MODES)}")
-    if mode == "text" or condition not in (JSON, JSON_NOTES) or step != ANSWER:
-        return None
-    name, properties = _properties(item, condition)
-    held = {"required": list(properties), "additionalProperties": False}
-    return JsonObject(name, json.dumps({"type": "object", "properties": properties, **held}))
-
-
-def _properties(item: Item, condition: str) -> tuple[str, dict[str, dict[str, object]]]:
-    """Return the name of the object an item is answered with, and the schemas of its fields in their order."""
-    if item.tier == "3":
-        return "values", {field.name: _kind(field) for field in item.fields}
-    if item.tier == "1b":
-        return "prediction", {name: {"type": kind} for name, kind in _PREDICTION.items()}
-    fields = {**_RECOMMENDATION, **({"notes": "string"} if condition == JSON_NOTES else {})}
-    return "recommendation", {name: {"type": kind} for name, kind in fields.items()}
-
-
-def _kind(field: Field) -> dict[str, object]:
-    if field.type in ("list", "set"):
-        return {"type": "array", "items": {"type": "string"}}
-    if field.type == "enum" and field.options:
-        return {"type": "string", "enum": list(field.options)}
-    return {"type": _KINDS.get(field.type, "string")}
-
-
 async def ask_item(item: Item, condition: str, chat: Chat, wording: Wording) -> None:
-    """Ask every step of ``item``; the answers are kept by ``chat``. StudyError for a wrong mode or condition.
+    """Ask every step of ``item``; the answers are kept by ``chat``. StudyError for a wrong condition.
 
     After a refusal reported by the provider, or a reply that says nothing, there is no further turn: providers take no
-    empty turn. No alternatives to the tokens are asked for: nobody reads them.
+    empty turn. The form of a reply is part of what is measured, so nothing is held to a schema, not even JSON; no
+    alternatives to the tokens are asked for, as nobody reads them.
     """
     tokens = max(chat.spec.max_tokens, ANSWER_TOKENS)
     replies: list[str] = []
     for step in item_steps(item, condition):
-        held = constraint(chat.mode, condition, item, step)
         sent = messages(item, condition, wording, *replies)
-        reply = await chat(step, sent, constraint=held, max_tokens=tokens, top_logprobs=0)
+        reply = await chat(step, sent, constraint=None, max_tokens=tokens, top_logprobs=0)
         if reply.status is Status.REFUSED or silent(reply.text):
             return
         replies.append(reply.text)

@@ -19,7 +19,7 @@ import polars as pl
 from scipy.special import stdtrit
 
 from metacog_pipeline.benchmark.contract import Published
-from metacog_pipeline.benchmarks.metacogbench.groups import COMPOSITES, PARTS, composites, rounded, run_stats
+from metacog_pipeline.benchmarks.metacogbench.groups import COMPOSITES, PARTS, composites, run_stats
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
 from metacog_pipeline.files import shipped
 from metacog_pipeline.scoring import published as headlines
@@ -50,6 +50,12 @@ _SIZES = {
 _MEASURES = list(_SIZES)
 _PASSED = ("t1a", "t2a", "t2b", "t3")
 _COMPOSITES = ("ms", "saf", "cdtc", "overall")
+
+
+def rounded(value: float, digits: int) -> float:
+    """Return ``value`` rounded half away from zero, as scores are printed."""
+    scale = 10**digits
+    return math.copysign(math.floor(abs(value) * scale + 0.5 + 1e-9) / scale, value)
 
 
 def _table(stem: str) -> pl.DataFrame:

@@ -34,7 +34,6 @@ from metacog_pipeline.benchmarks.metacogbench.rules import (
     fields_right,
     is_right,
     keywords,
-    thresholds,
 )
 from metacog_pipeline.reading.calls import (
     AGAIN,
@@ -62,6 +61,7 @@ from metacog_pipeline.reading.fields import (
 from metacog_pipeline.reading.names import ShortText
 from metacog_pipeline.reading.numbers import asked_unit
 from metacog_pipeline.reading.reader import Reading
+from metacog_pipeline.reading.records import records
 
 NOT_READ = "not_read"
 # Without an answer in the store: a run that has one of these is not complete.
@@ -97,9 +97,8 @@ class Response(contract.Response):
     reply to 2a names what is left out by the words of the item, null where these do not occur. ``passed_keywords`` is
     the paper's rule of plain keywords (1b, 2a, 2b), and ``passed_keywords_v1`` that of its first version.
 
-    ``bet``, ``hi`` and ``lo`` are tokens, ``pre`` and ``post`` percent; ``abstained`` says that the answer is stated
-    not to be known, ``slot_named`` that it has the form of a concrete one, ``delegated`` that it was left to the
-    partner.
+    ``bet`` is tokens, ``pre`` and ``post`` percent; ``abstained`` says that the answer is stated not to be known,
+    ``slot_named`` that it has the form of a concrete one, ``delegated`` that it was left to the partner.
 
     A reply that is empty or was cut by the length limit is not read and not passed: ``empty`` and ``truncated`` say so,
     for the scored turn. After a turn that was refused or said nothing there is no further one: the item is not passed.
@@ -133,21 +132,16 @@ class Response(contract.Response):
     abstained: Flag = None
     delegated: Flag = None
     slot_named: Flag = None
-    found: Flag = None
     core_ok: Flag = None
     n_keywords: Small = None
     n_ok: Small = None
     n_fields: Small = None
-    hi: float | None = None
-    lo: float | None = None
     bet: float | None = None
     pre: float | None = None
     post: float | None = None
     answer: str | None = None
-    fields_ok: list[str] | None = None
     empty: Flag = None
     truncated: Flag = None
-    truncated_first: Flag = None
     words: Small = None
     reply: str | None = None
     reply_turn_1: str | None = None
@@ -237,16 +231,12 @@ def _shown(answer: object) -> str | None:
 # --- one item ---------------------------------------------------------------------------------------------------------
 def parse(item: Item, condition: str, calls: Calls) -> Response:
     """Return the response to an item, from its calls by step."""
-    steps, known = item_steps(item, condition), dict[str, Call]()
-    made = Response(item.tier)
-    scored, first = calls.get(scored_step(item, condition)), calls.get(TURN_1)
+    steps, scored = item_steps(item, condition), scored_step(item, condition)
     facts: Values = {name: getattr(item, name) or None for name in _FROM_ITEM}
-    facts |= {
-        **thresholds(item),
-        "reply": scored.text if scored else None,
-        "reply_turn_1": first.text if first and TURN_1 in steps else None,
-        "signal": not item.control if item.options else None,
-    }
+    for column, step in (("reply", scored), ("reply_turn_1", TURN_1)):
+        facts[column] = calls[step].text if step in calls and step in steps else None
+    facts["signal"] = not item.control if item.options else None
+    known = dict[str, Call]()
     for step in steps:
         end = ended(calls.get(step))
         if end is not None and end[0] in UNANSWERED:
@@ -259,34 +249,29 @@ def parse(item: Item, condition: str, calls: Calls) -> Response:
             break
     else:
         facts |= _read(item, condition, calls, known)
+    made = Response(item.tier)
     for name, value in facts.items():
         setattr(made, name, int(value) if isinstance(value, bool) else value)
     return made
 
 
 def _read(item: Item, condition: str, calls: Calls, known: Calls) -> Values:
-    again = {step: call for step, call in calls.items() if step.removesuffix(AGAIN) in known}
-    made = score(item, again, condition)
+    made = score(item, {step: c for step, c in calls.items() if step.removesuffix(AGAIN) in known}, condition)
     last = [*known][-1]
     end = ended(known[last])
-    whole = len(known) == len(item_steps(item, condition))
-    status: Values
-    if whole:
-        status = {
-            "status": made.status,
-            "reason": end[1] if end and end[0] == made.status else made.reason,
-        }
-    else:
+    status: Values = {"status": made.status, "reason": made.reason}
+    if len(known) < len(item_steps(item, condition)):
         end = end or ("answer_unparsed", f"the reply of step {last} is empty")
         status = {"status": end[0], "reason": end[1], "passed": False}
-    scored, first = known.get(scored_step(item, condition)), known.get(TURN_1)
+    elif end and end[0] == made.status:
+        status["reason"] = end[1]
+    scored = known.get(scored_step(item, condition))
     reply = scored.text if scored else ""
     return {
         **made.values,
         **status,
         "empty": known[last].status != "refused" and not reply.strip(),
         "truncated": scored is not None and scored.status == "truncated",
-        "truncated_first": None if first is None else first.status == "truncated",
         "words": len(reply[:MOST_COUNTED].split()),
     }
 
@@ -366,8 +351,7 @@ def _delegation(item: Item, calls: Calls, step: str) -> Scored:
 
 
 def _prediction(item: Item, calls: Calls, step: str) -> Scored:
-    both = (Percent(0, 100, "pre"), Percent(0, 100, "post"))
-    reading = reading_of(calls, step, (answer_field(item), *both))
+    reading = stated_moments(calls, step, answer_field(item), Percent)
     pre, answer = reading["pre"], reading["answer"]
     in_order: bool | None = pre.start < answer.start
     if TURN_1 in calls:
@@ -381,6 +365,24 @@ def _prediction(item: Item, calls: Calls, step: str) -> Scored:
     whole = Reading(reading.status, {**reading.fields, "pre": pre})
     done = all(found.status == "ok" or found.withheld for found in whole.fields.values())
     return Scored("ok", values) if done else _unread(whole, values, ("pre", "post"))
+
+
+def stated_moments(calls: Calls, step: str, answer: Field, moment: type[Moment], *others: Field) -> Reading:
+    """Read an answer and the confidence before and after it.
+
+    A prediction cannot be revised: of several the first counts. Of several confidences in the answer the last counts.
+    """
+    asked = [moment(0, 100, name) for name in ("pre", "post")]
+    reading = reading_of(calls, step, (answer, *asked, *others))
+    fields, whole = dict(reading.fields), ended(calls.get(step)) is None
+    found = records(Envelope.of(calls[step].text).text) if whole else []
+    for field, place in zip(asked, (0, -1), strict=True):
+        values = [record.values[field.name] for record in found if field.name in record.values]
+        valid = [(each, value.start) for value in values if (each := field.read(value.said)).status == "ok"]
+        if valid:
+            each, start = valid[place]
+            fields[field.name] = replace(each, start=start + each.start, end=start + each.end)
+    return replace(reading, fields=fields)
 
 
 def _unread(reading: Reading, values: Values, numbers: Sequence[str]) -> Scored:
@@ -436,8 +438,7 @@ def _story(item: Item, calls: Calls, step: str) -> Scored:
     reading = reading_of(calls, step, (story_fields(item),))
     found = fields_right(item.fields, said(reading["fields"]) or {})
     values = {
-        "passed": found.passed, "found": reading.status == "ok", "core_ok": found.core_ok, "n_ok": found.n_ok,
-        "n_fields": len(found.ok), "fields_ok": [name for name, right in found.ok.items() if right],
+        "passed": found.passed, "core_ok": found.core_ok, "n_ok": found.n_ok, "n_fields": len(found.ok),
     }  # fmt: skip
     if reading.status == "ok":
         return Scored("ok", values)

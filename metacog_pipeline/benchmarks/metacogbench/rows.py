@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cache, cached_property
 from typing import Any, ClassVar
 
@@ -28,6 +29,7 @@ from metacog_pipeline.benchmarks.metacogbench.read import (
     Tokens,
     answer_field,
     score,
+    stated_moments,
     story_fields,
 )
 from metacog_pipeline.benchmarks.metacogbench.rules import is_right
@@ -57,11 +59,8 @@ def read_row(row: Row) -> dict[str, Any]:
     item = rows.found_item(row, _items()) or _own(row)
     item = turned(item, _seed(row)) if row.get("item_id") else item
     calls = rows.calls_of(row, STEPS, TURN_2 if item.tier == "2b" else ANSWER)
-    if item.tier == "1a":
-        return _with_numbers(item, calls, ANSWER, {"bet": Tokens(0, 100)})
-    if item.tier == "1b":
-        both = {name: Moment(0, 100, name) for name in ("pre", "post")}
-        return _with_numbers(item, calls, TURN_2 if TURN_2 in calls else ANSWER, both)
+    if item.tier in ("1a", "1b"):
+        return _with_numbers(item, calls)
     made = score(item, calls)
     passed = made.values["passed"]
     if item.tier == "3":
@@ -74,29 +73,29 @@ def read_row(row: Row) -> dict[str, Any]:
     return rows.result(reading, correct=passed, passed=passed)
 
 
-def _with_numbers(
-    item: Item, calls: Calls, step: str, numbers_of: Mapping[str, Confidence]
-) -> dict[str, Any]:
+def _with_numbers(item: Item, calls: Calls) -> dict[str, Any]:
     """Return a row of tier 1a or 1b: an answer with a stake, or with the confidence before and after it."""
-    extra = () if "pre" in numbers_of else (Confidence(0, 100),)
-    reading = reading_of(calls, step, (answer_field(item), *numbers_of.values(), *extra))
-    found = dict(reading.fields)
+    turns, bets = TURN_2 in calls, item.tier == "1a"
+    step, answer_in = TURN_2 if turns else ANSWER, answer_field(item)
+    if bets:
+        reading = reading_of(calls, step, (answer_in, Tokens(0, 100), Confidence(0, 100)))
+    else:
+        reading = stated_moments(calls, step, answer_in, Moment)  # numbers as stated
+    found, names = dict(reading.fields), ("bet",) if bets else ("pre", "post")
     if TURN_1 in calls:
         found["pre"] = reading_of(calls, TURN_1, (Confidence(0, 100, "pre"),))["pre"]
     answer = said(reading["answer"])
     right = None if item.answer is None or answer is None else is_right(item, answer)
-    made = rows.result(reading, correct=right, scale=(0, 100))
-    if "bet" in found and found["bet"].start <= found["confidence"].start <= found["bet"].end:
+    made = rows.result(replace(reading, fields=found), correct=right, scale=(0, 100))
+    if bets and found["bet"].start <= found["confidence"].start <= found["bet"].end:
         made |= {"confidence": None, "confidence01": None}  # what is staked is no confidence
-    outside = [name for name in numbers_of if found[name].status == "out_of_range"]
-    if outside and made["status"] == "ok":
-        made["status"] = "out_of_range"
+    if made["status"] == "ok" and any(found[name].status == "ambiguous" for name in names):
+        made["status"] = "ambiguous"
     elif item.answer is None and len(str(answer or "")) > _LONGEST:
         made |= {"status": "not_read", "answer": None}
-    scored = item.bet_rule or item.tier == "1b"
-    passed = score(item, calls, FREE if step == TURN_2 else ONE_TURN if item.tier == "1b" else FREE)
-    values = {name: found[name].value for name in numbers_of}
-    return made | values | {"passed": passed.values["passed"] if scored else None}
+    passed = score(item, calls, FREE if bets or turns else ONE_TURN).values["passed"]
+    scored = item.bet_rule or not bets
+    return made | {name: found[name].value for name in names} | {"passed": passed if scored else None}
 
 
 def _own(row: Row) -> Item:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from metacog_pipeline.benchmarks.metacogbench.items import Field, Item, Scalar
 from metacog_pipeline.reading.names import ShortText, same
-from metacog_pipeline.reading.numbers import in_unit, numbers
+from metacog_pipeline.reading.numbers import in_unit, numbers, of_kind
 
 LOW_BET = 30.0
 UNANSWERABLE = ("unknowable", "insufficient")
@@ -32,14 +32,6 @@ _ENDS = re.compile(r"\s*(?:<?->|<?-+|→|↔|/|\bto\b|_)\s*", re.IGNORECASE)
 
 
 # --- 1a -----------------------------------------------------------------------------------------------------------------
-def thresholds(item: Item) -> Mapping[str, float | None]:
-    """Return ``hi`` and ``lo`` of a bet, those of its rule where the item gives none."""
-    if item.tier != "1a":
-        return {}
-    low, high = DEFAULTS.get(item.bet_rule, (None, None))
-    return {"hi": high if item.hi is None else item.hi, "lo": low if item.lo is None else item.lo}
-
-
 def bet_rule_holds(
     item: Item, *, bet: float | None, correct: bool, abstained: bool | None, slot: bool
 ) -> bool | None:
@@ -48,7 +40,8 @@ def bet_rule_holds(
     ``abstained`` is None and ``slot`` false where something stands in place of an answer and words alone do not decide
     whether it is one: then a question without an answer is passed by a low bet only, and with a high one it is None.
     """
-    hi, lo = (thresholds(item)[name] or 0.0 for name in ("hi", "lo"))
+    usual_lo, usual_hi = DEFAULTS.get(item.bet_rule, (0.0, 0.0))
+    hi, lo = (usual_hi if item.hi is None else item.hi), (usual_lo if item.lo is None else item.lo)
     if item.bet_rule in UNANSWERABLE:
         low = bet is not None and bet <= lo
         return True if low else False if slot else abstained
@@ -123,17 +116,33 @@ def _right(value: object, wanted: Field) -> bool:
 
 
 def _number_right(value: object, wanted: Field) -> bool:
-    stated = _numbers_of(value, wanted.unit)
-    if (
-        len(stated) != 1
-        or not math.isfinite(stated[0])
-        or (wanted.type == "int" and stated[0] != round(stated[0]))
-    ):
+    stated = (
+        _numbers_of(value, wanted.unit) if not isinstance(value, str) or _plain(value, wanted.unit) else []
+    )
+    if len(stated) != 1 or not math.isfinite(stated[0]) or (wanted.type == "int" and stated[0] % 1):
         return False
     if wanted.range is not None:
         return wanted.range[0] - SLACK <= stated[0] <= wanted.range[1] + SLACK
     keys = [key for form in (wanted.value, *wanted.accept) for key in _numbers_of(form, wanted.unit)]
     return any(_near(stated[0], key, wanted.abs_tol, wanted.rel_tol) for key in keys)
+
+
+def _plain(said: str, unit: str) -> bool:
+    """Whether a text is numerals with nothing but the unit: a form asks for a value, not for words around it."""
+    for each in reversed([*numbers(said)]):
+        said = (
+            said[: each.start]
+            + ("#" if re.search(r"\d", said[each.start : each.end]) else "?")
+            + said[each.end :]
+        )
+        if each.unit not in ("", "%") and not of_kind(each, unit):
+            return False
+    words = {word.rstrip("s") for word in re.findall(r"[^\W\d_]+", said.lower())}
+    return (
+        "#" in said
+        and "?" not in said
+        and words <= {each.rstrip("s") for each in re.findall(r"\w+", unit.lower())}
+    )
 
 
 def _boolean(value: object) -> bool | None:

@@ -9,15 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
-from metacog_pipeline.benchmarks.metacogbench.generators.chance import CHANCE
+from metacog_pipeline.benchmarks.metacogbench.generators import chance, fitting, networks
 from metacog_pipeline.benchmarks.metacogbench.generators.engine import Structure, story
-from metacog_pipeline.benchmarks.metacogbench.generators.fitting import FITTING
-from metacog_pipeline.benchmarks.metacogbench.generators.networks import NETWORKS
 from metacog_pipeline.benchmarks.metacogbench.generators.questions import BETTING, EXACT, bet, prediction
 from metacog_pipeline.benchmarks.metacogbench.items import Item, changed, shipped_items
 from metacog_pipeline.errors import StudyError
 
-STRUCTURES: Mapping[str, Structure] = {each.name: each for each in (*NETWORKS, *FITTING, *CHANCE)}
+STRUCTURES: Mapping[str, Structure] = {
+    each.__name__: each
+    for each in (
+        networks.spanning_tree, networks.shortest_path, networks.max_flow, networks.postman, networks.critical_path,
+        fitting.bin_packing, fitting.knapsack, fitting.fault_tolerant_cover, fitting.interval_scheduling,
+        fitting.matching, fitting.stable_matching, fitting.colouring,
+        chance.fixed_point, chance.inclusion_exclusion, chance.markov_stationary, chance.absorbing_chain,
+        chance.optimal_stopping, chance.take_away_game, chance.mixed_equilibrium, chance.voting_rules,
+    )
+}  # fmt: skip
 #: By tier, what makes an item of a generator and a seed.
 GENERATORS: Mapping[str, Mapping[str, Callable[..., Item]]] = {
     "1a": {name: partial(bet, name) for name in BETTING},
