@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import replacing, sha256_hex, write_text
@@ -245,3 +245,16 @@ def fetch(
     return fetch_each(
         benchmark, home, sources, names, lambda each: each.fetch(home, folder, transport, progress)
     )
+
+
+def kept_digests(sources: Mapping[str, PinnedFile], home: Home, names: Sequence[str]) -> dict[str, str]:
+    """Return the digests of the named sources that are kept in ``home``; one that is not fetched is left out."""
+    found = {name: sources[name].kept_digest(home) for name in names}
+    return {name: digest for name, digest in found.items() if digest is not None}
+
+
+def brought(sources: Mapping[str, PinnedFile], benchmark: Any) -> str:
+    """Bring what a bound benchmark needs home and return where it comes from; its data set where it needs nothing."""
+    if names := benchmark.needed_sources():
+        return "; ".join(each.origin for each in fetch(sources, benchmark.context.home, names))
+    return str(benchmark.settings.dataset)

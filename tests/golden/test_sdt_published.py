@@ -40,7 +40,7 @@ def refit(tmp_path_factory):
 @pytest.fixture(scope="module")
 def metad(refit):
     found = refit.sensitivity.iter_rows(named=True)
-    return {(row["task"], row["model"], row["method"], row["quantity"]): row for row in found}
+    return {(row["task"], row["model"], row["quantity"]): row for row in found}
 
 
 @pytest.fixture(scope="module")
@@ -54,9 +54,9 @@ def agreed():
 
 def test_posterior_means_are_those_of_the_converged_posterior(metad, agreed):
     checked = 0
-    for (task, model, method, quantity), row in metad.items():
+    for (task, model, quantity), row in metad.items():
         expected = agreed.get((task, model, AGREED[quantity]))
-        if method != "as the paper" or expected is None:
+        if expected is None:
             continue
         sd = float(expected["sd"])
         # What the gate guarantees of ours: an effective sample size of 400.
@@ -77,7 +77,7 @@ def test_table_s1_follows_where_the_agreed_posterior_says_so(metad, agreed):
             continue
         off = {q: abs(float(means[q]["mean"]) - float(printed[PRINTED[q]])) for q in AGREED}
         for quantity, distance in off.items():
-            row = metad[(*cell, "as the paper", quantity)]
+            row = metad[(*cell, quantity)]
             assert row["published"] == float(printed[PRINTED[quantity]])
             # A distance close to the tolerance may fall on either side of it.
             sampling = float(means[quantity]["sd"]) / 20
@@ -88,28 +88,14 @@ def test_table_s1_follows_where_the_agreed_posterior_says_so(metad, agreed):
 
 
 def test_a_cell_far_from_its_printed_number_says_why(metad, agreed):
-    for (task, model, method, quantity), row in metad.items():
-        if method != "as the paper" or row["published"] is None:
+    for (task, model, quantity), row in metad.items():
+        if row["published"] is None:
             continue
         excluded = not row["low"] <= row["published"] <= row["high"]
         if excluded and not row["follows"]:
             assert "does not follow" in row["note"], (task, model, quantity)
         if row["follows"]:
             assert row["note"] is None
-
-
-def test_maximum_likelihood_is_that_of_the_agreed_fits(metad):
-    checked = 0
-    for row in rows("sdt/expected_mle.csv"):
-        method = {0.0: "ml_raw", 0.1: "ml_padded"}.get(float(row["pad"]))
-        if float(row["s"]) != 1 or method is None or row["status"] != "ok":
-            continue
-        for quantity, column in (("d", "da"), ("meta_d", "meta_da"), ("m_ratio", "M_ratio")):
-            found = metad[row["task"], row["model"], method, quantity]
-            tolerance = 1e-5 if method == "ml_raw" else 1e-6
-            assert found["recomputed"] == pytest.approx(float(row[column]), abs=tolerance)
-            checked += 1
-    assert checked
 
 
 def test_table_s2_follows_from_raw_rates(refit):

@@ -20,11 +20,10 @@ from metacog_pipeline.benchmarks.signaldetection.items import (
     matches,
     read_sst2,
     read_table,
-    violations,
 )
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONDITIONS, load_wording, messages
 from metacog_pipeline.home import Home
-from tests.signaldetection.scored import construct
+from tests.signaldetection.scored import construct, unsound
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 DATA = Path(os.environ.get("METACOG_DATA") or SHARED / "data") / "sdt"
@@ -77,7 +76,7 @@ def test_published_file_is_the_pinned_one(parquet, sst2, tmp_path):
 
 def test_every_published_sentence_with_the_word_gives_a_sound_item(sst2):
     items = build({"test4plus": sst2}, {"C": len(sst2)}, seed=1)
-    assert violations(items, {"sst2": sst2}) == []
+    assert unsound(items, {"sst2": sst2}) == []
     assert len(items) == sum(bool(matches(text)) and text.strip().lower() != "the" for text in sst2.sentences)
     changed = sum(item.stimulus for item in items)
     assert abs(changed - len(items) / 2) < 2 * len(items) ** 0.5
@@ -115,6 +114,6 @@ def test_shipped_prompts_are_not_copied_from_the_published_ones():
 def test_oral_and_written_sentences_build_sound_items():
     sentences = read_table(need("Test4Plus_Raw.txt"), "test4plus")
     items = build({"test4plus": sentences}, {"B": 5_000, "C": 5_000}, seed=3)
-    assert violations(items, {"test4plus": sentences}) == []
+    assert unsound(items, {"test4plus": sentences}) == []
     labels = {(task, i.stimulus) for task, i in itertools.product(TASKS, items) if i.task == task}
     assert labels == {("B", 0), ("B", 1), ("C", 0), ("C", 1)}

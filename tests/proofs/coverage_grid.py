@@ -220,12 +220,9 @@ def of_yes_no(who: Respondent, samples: int):
     shares = np.vstack([expected.n_s1, expected.n_s2]) / 2
     whole = observers.simulate(d, who.m_ratio, c, below, above, 4_000_000, seed=1, cells=1)
     meta = d * who.m_ratio
-    truth = {
-        "meta_d": meta, "m_diff": meta - d, "meta_d_rs1": meta, "meta_d_rs2": meta,
-        "meta_information": float(meta_information(whole).meta_i_signed[0]),
-    }  # fmt: skip
+    truth = {"meta_d": meta, "meta_information": float(meta_information(whole).meta_i_signed[0])}
     if d:
-        truth |= {"m_ratio": who.m_ratio, "log_m_ratio": float(np.log(who.m_ratio))}
+        truth["m_ratio"] = who.m_ratio
     return truth, [_yes_no(each) for each in _drawn(shares, who, samples)]
 
 
@@ -234,7 +231,7 @@ def of_type1(who: Respondent, samples: int):
     d, c = 2 * float(ndtri(who.accuracy)), 0.3 if who.overconfident else 0.0
     below, above = criteria_around(who.m_ratio, c, np.array([0.35, 0.8, 1.35]))
     expected = observers.expected_counts(d, who.m_ratio, c, below, above, 2)
-    truth = {"d": d, "c": c, "ln_beta": c * d, **({"c_prime": c / d} if d else {})}
+    truth = {"d": d, "c": c, **({"c_prime": c / d} if d else {})}
     shares = np.vstack([expected.n_s1, expected.n_s2]) / 2
     return truth, [type1_estimates(each) for each in _drawn(shares, who, samples)]
 

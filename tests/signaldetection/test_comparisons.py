@@ -280,18 +280,6 @@ def test_incomplete_models_are_compared_on_the_items_both_answered(folder):
     assert same["value"] == pytest.approx(pair["value"], rel=1e-9) and "2 items of a, 0 of b" in same["note"]
 
 
-def test_up_to_twelve_items_have_the_p_of_all_exchanges():
-    items = items_of(12)
-    frame = pl.concat([model(items, d=1.0, seed=4, model="a"), model(items, d=3.0, seed=5, model="b")])
-    found = between_models(frame, 50)
-    tested = found.filter(pl.col("family") == "models_paired", pl.col("p").is_not_null())
-    assert tested.height and all("all exchanges" in note for note in tested["note"])
-    assert all(p * 2**12 == int(p * 2**12) for p in tested["p"])
-    other = between_models(lacking(pl.concat([frame, model(items, seed=6, model="c")]), "c", 0, 1), 50)
-    (row,) = [each for each in rows(other, "models_paired", "c") if (each["a"], each["b"]) == ("a", "c")]
-    assert row["n"] == 10 and row["p"] * 2**10 == int(row["p"] * 2**10)
-
-
 def test_a_pair_has_the_same_rows_whoever_else_is_there():
     items = items_of(60)
     frames = [model(items, d=0.5 + k / 3, seed=k, model=f"m{k}") for k in range(4)]

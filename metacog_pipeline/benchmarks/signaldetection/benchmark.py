@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import product
 from typing import Any, ClassVar
 
 import polars as pl
@@ -44,10 +45,9 @@ class SignalDetection(contract.Benchmark[Settings, Trial, read.Response]):
     board = report.BOARD
     importer = read.IMPORTER
     trial_settings: ClassVar = {"dataset": "sample", "trials": 6}
-    versions: ClassVar[Mapping[Stage, str]] = {
-        **dict.fromkeys(Stage, "1"),
+    versions: ClassVar[Mapping[Stage, str]] = dict.fromkeys(Stage, "1") | {
         Stage.PARSING: "4",
-        Stage.SCORING: "7",
+        Stage.SCORING: "8",
     }
 
     def construction(self) -> tuple[Step, ...]:
@@ -62,9 +62,8 @@ class SignalDetection(contract.Benchmark[Settings, Trial, read.Response]):
     def wording(self) -> Wording:
         """The words of the prompts; raises StudyError where a task or condition of the study has none."""
         found = words_of(self.context.study, self.settings.wording, load_wording)
-        for task in self.settings.tasks:
-            for condition in self.settings.conditions:
-                found.text(task, condition)
+        for task, condition in product(self.settings.tasks, self.settings.conditions):
+            found.text(task, condition)
         return found
 
     def conditions(self) -> tuple[Condition, ...]:
@@ -73,10 +72,8 @@ class SignalDetection(contract.Benchmark[Settings, Trial, read.Response]):
 
     def advice(self) -> Iterator[str]:
         """Yield a line for each task with fewer trials than it takes to find a difference of 0.1 in M-ratio."""
-        from metacog_pipeline.stats.power import (
-            Design,
-            approximate_trials,
-        )  # loads scipy.optimize: for `plan` alone
+        # Loads scipy.optimize: for `plan` alone.
+        from metacog_pipeline.stats.power import Design, approximate_trials
 
         if CONFIDENCE not in self.settings.conditions:
             return
@@ -95,11 +92,7 @@ class SignalDetection(contract.Benchmark[Settings, Trial, read.Response]):
     def prompt_digest(self, condition: str) -> Any:
         """Return the texts of the condition."""
         words = self.wording
-        return [
-            words.system,
-            words.ratings,
-            *(words.text(task, condition) for task in sorted(self.settings.tasks)),
-        ]
+        return [words.system, words.ratings, *(words.text(t, condition) for t in sorted(self.settings.tasks))]
 
     async def ask(self, item: Trial, condition: str, chat: Chat) -> None:
         """Ask one call."""
@@ -147,6 +140,5 @@ class SignalDetection(contract.Benchmark[Settings, Trial, read.Response]):
         """Return the decision between both labels of each text."""
         for item in self.items:
             labels = ("label 0", "label 1")
-            yield contract.Probe(
-                f"task {item.task}", item.item_id, labels, (item.stimulus,), item.text, balanced=True
-            )
+            about = f"task {item.task}", item.item_id
+            yield contract.Probe(*about, labels, (item.stimulus,), item.text, balanced=True)

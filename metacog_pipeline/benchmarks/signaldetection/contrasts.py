@@ -11,18 +11,17 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Contrast, Group, Question, lost_items
 from metacog_pipeline.benchmarks.signaldetection import counts as counting
-from metacog_pipeline.benchmarks.signaldetection.counts import Counts, Grid, counts_of, numbered
+from metacog_pipeline.benchmarks.signaldetection.counts import UNANSWERED, Counts, Grid, counts_of, numbered
 from metacog_pipeline.benchmarks.signaldetection.measures import (
+    META_D,
     Fitted,
     fitted,
-    kept,
     meta_d_draws,
     no_confidence,
     no_type1,
@@ -30,8 +29,7 @@ from metacog_pipeline.benchmarks.signaldetection.measures import (
     rated,
     type1_draws,
 )
-from metacog_pipeline.files import sha256_hex
-from metacog_pipeline.stats import decisions, exact, resampling
+from metacog_pipeline.stats import decisions, resampling
 from metacog_pipeline.stats._arrays import Floats, Ints
 from metacog_pipeline.stats.bayes.population import population_efficiency
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED
@@ -52,17 +50,27 @@ def _joined(*notes: str | None) -> str | None:
     return "; ".join(each for each in notes if each) or None
 
 
+def _together(groups: Sequence[Any], *fields: str) -> Iterator[list[Any]]:
+    """Yield the groups or fits that are equal in source, data set and ``fields``."""
+    found: dict[tuple[Any, ...], list[Any]] = {}
+    for each in groups:
+        found.setdefault(tuple(getattr(each, name) for name in ("source", "dataset", *fields)), []).append(
+            each
+        )
+    yield from found.values()
+
+
 # --- criteria under risk ------------------------------------------------------------------------------------------------
 def influences_of(counts: Counts, item: Ints, n_items: int) -> ItemInfluences:
     """Return the influences of the items of a group, no value where it has no d′; ``item`` numbers those of all groups."""
+    table = np.zeros((n_items, counts.grid.places))
+    table[item, counts.place] = counts.number
+    found = item_influences(*counts.grid.outcomes(table))
+    return found if _no_d(counts) is None else replace(found, value=np.full(3, np.nan))
 
-    def on(stimulus: int, response: int) -> Floats:
-        weights = counts.number * counts.grid.where(stimulus, response)[counts.place]
-        found: Floats = np.bincount(item, weights=weights, minlength=n_items).astype(np.float64)
-        return found
 
-    found = item_influences(*(on(*each) for each in ((1, 1), (1, 0), (0, 1), (0, 0))))
-    return found if no_type1(counts) is None else replace(found, value=np.full(3, np.nan))
+def _no_d(counts: Counts) -> str | None:
+    return no_type1(*map(float, counts.grid.outcomes(counts.totals)))
 
 
 def criteria(benchmark: Bound, groups: Sequence[Group], *, paired: bool = False) -> Iterator[Comparison]:
@@ -71,57 +79,50 @@ def criteria(benchmark: Bound, groups: Sequence[Group], *, paired: bool = False)
     One family is every pair of all models and tasks of one data set and source, by Bonferroni. ``criterion_z`` takes the
     conditions as independent, as published; ``criterion_paired`` knows what they have in common item by item.
     """
-    families: dict[tuple[str, str], list[Group]] = {}
-    for group in groups:
-        if group.complete and group.condition in RISKS:
-            families.setdefault((group.source, group.dataset), []).append(group)
-    for own in families.values():
-        yield from _criteria(own, paired)
+    for own in _together([each for each in groups if each.complete and each.condition in RISKS]):
+        counts = [counts_of(group) for group in own]
+        items, n_items = numbered(counts)
+        moved = [influences_of(each, item, n_items) for each, item in zip(counts, items, strict=True)]
+        subjects, conditions = [(g.task or "", g.model) for g in own], [g.condition for g in own]
+        rows, differences, variances = [], [], []
+        for i, j in zip(
+            *map(np.ndarray.tolist, decisions.condition_pairs(subjects, conditions, RISKS)), strict=True
+        ):
+            one, two, note, why = moved[i], moved[j], None, _no_d(counts[i]) or _no_d(counts[j])
+            n, variance = counts[i].n_readable + counts[j].n_readable, one.variance + two.variance
+            if paired:
+                common = (one.influence * two.influence).sum(axis=0)
+                n, variance = int(one.answered @ two.answered), np.maximum(variance - 2 * common, 0.0)
+                if n == 0 and why is None:
+                    continue  # without a shared item there is nothing to pair
+                r = float(common[0] / np.sqrt(one.variance[0] * two.variance[0]))
+                note = (
+                    f"c of the two conditions correlates {r:.2f} over shared items"
+                    if np.isfinite(r)
+                    else None
+                )
+            differences.append(two.value - one.value)
+            variances.append(variance)
+            rows.append(
+                Comparison(
+                    "criterion_paired" if paired else "criterion_z", "", own[j].condition, own[i].condition,
+                    dataset=own[i].dataset, source=own[i].source, task=own[i].task, model=own[i].model, n=n, note=note,
+                    status=why or "ok",
+                )
+            )  # fmt: skip
+        if rows:
+            yield from shifts(rows, np.array(differences), np.sqrt(variances))
 
 
-def _criteria(groups: Sequence[Group], paired: bool) -> Iterator[Comparison]:
-    counts = [counts_of(group) for group in groups]
-    items, n_items = numbered(counts)
-    moved = [influences_of(each, item, n_items) for each, item in zip(counts, items, strict=True)]
-    why = [no_type1(each) for each in counts]
-    subjects = [(group.task or "", group.model) for group in groups]
-    first, second = decisions.condition_pairs(subjects, [group.condition for group in groups], RISKS)
-    rows, kept_pairs, spreads = [], [], []
-    for pair, (i, j) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
-        one, two, note = moved[i], moved[j], None
-        n, variance = counts[i].n_readable + counts[j].n_readable, one.variance + two.variance
-        if paired:
-            common = (one.influence * two.influence).sum(axis=0)
-            n, variance = int(one.answered @ two.answered), np.maximum(variance - 2 * common, 0.0)
-            if n == 0 and not (why[i] or why[j]):
-                continue  # without a shared item there is nothing to pair
-            r = float(common[0] / np.sqrt(one.variance[0] * two.variance[0]))
-            note = f"c of the two conditions correlates {r:.2f} over shared items" if np.isfinite(r) else None
-        kept_pairs.append(pair)
-        spreads.append(np.sqrt(variance))
-        rows.append(
-            Comparison(
-                "criterion_paired" if paired else "criterion_z", "", groups[j].condition, groups[i].condition,
-                dataset=groups[i].dataset, source=groups[i].source, task=groups[i].task, model=groups[i].model, n=n,
-                note=note, status=why[i] or why[j] or "ok",
-            )
-        )  # fmt: skip
-    if rows:
-        first, second = first[kept_pairs], second[kept_pairs]
-        values = np.array([each.value for each in moved])
-        yield from shifts(rows, first, second, values[second] - values[first], np.array(spreads))
-
-
-def shifts(
-    rows: Sequence[Comparison], first: Ints, second: Ints, difference: Floats, se: Floats
-) -> Iterator[Comparison]:
+def shifts(rows: Sequence[Comparison], difference: Floats, se: Floats) -> Iterator[Comparison]:
     """Yield ``rows`` with the test of each of `QUANTITIES`; difference and standard error are ``(rows, 3)``."""
     found: dict[str, decisions.Contrasts] = {}
+    place = np.arange(len(rows))
     for name in ("d", "c", "c_prime"):  # d′ first: c′ is examined where d′ moved
         at = QUANTITIES.index(name)
         moved = found["d"].test.significant if name == "c_prime" else None
         found[name] = decisions.contrasts(
-            name, first, second, difference[:, at], se[:, at], rope=ROPES[name], examined=moved
+            name, place, place, difference[:, at], se[:, at], rope=ROPES[name], examined=moved
         )
     for name in QUANTITIES:
         own, test = found[name], found[name].test
@@ -159,8 +160,12 @@ def compared(
         if why is not None:
             yield replace(row, status=why)
             continue
-        parameter, rope = "d1" if measure == "d" else "m_ratio", ROPES[measure]
-        scale: decisions.Scale = "log_ratio" if measure == "log_m_ratio" else "difference"
+        parameter, rope, on_log = (
+            "d1" if measure == "d" else "m_ratio",
+            ROPES[measure],
+            measure == "log_m_ratio",
+        )
+        scale: decisions.Scale = "log_ratio" if on_log else "difference"
         if b is None:
             found = decisions.against_optimality(a.draws[parameter], rope, scale=scale)
         else:
@@ -168,13 +173,14 @@ def compared(
             stream = resampling.stream("signaldetection", seed, *own)
             found = decisions.compare(a.draws[parameter], b.draws[parameter], rope, scale=scale, seed=stream)
         row = replace(row, statistic=found.probability)
-        if measure != "log_m_ratio":
-            ends: tuple[float | None, ...] = (found.difference, found.low, found.high)
-        elif found.log_ratio is None:
+        if on_log and found.log_ratio is None:
             yield replace(row, status=found.status)
             continue
-        else:
-            ends = found.log_ratio, found.log_low, found.log_high
+        ends = (
+            (found.log_ratio, found.log_low, found.log_high)
+            if on_log
+            else (found.difference, found.low, found.high)
+        )
         note = f"region of practical equivalence ±{rope:g}"
         yield replace(row, value=ends[0], low=ends[1], high=ends[2], verdict=found.verdict, note=note)
 
@@ -182,55 +188,45 @@ def compared(
 def optimality(fits: Sequence[Fitted], seed: int) -> Iterator[Comparison]:
     """Yield ``bayes_optimality``: the M-ratio of each model and task with 1."""
     for fit in fits:
-        yield from compared(
-            "bayes_optimality", (fit.model, OPTIMAL), fit, None, seed, model=fit.model, task=fit.task
-        )
+        names, held = (fit.model, OPTIMAL), {"model": fit.model, "task": fit.task}
+        yield from compared("bayes_optimality", names, fit, None, seed, **held)
 
 
 def between_models(fits: Sequence[Fitted], seed: int, wanted: Wanted | None = None) -> Iterator[Comparison]:
     """Yield ``bayes_models``: the wanted pairs of the models of a task, or all of them."""
-    for (*_, task), own in _by(fits, "task").items():
+    for own in _together(fits, "task"):
         named = {fit.model: fit for fit in own}
         for a, b in combinations(named, 2) if wanted is None else wanted:
             if a in named and b in named:
-                yield from compared("bayes_models", (a, b), named[a], named[b], seed, task=task)
+                yield from compared("bayes_models", (a, b), named[a], named[b], seed, task=own[0].task)
 
 
 def between_tasks(fits: Sequence[Fitted], seed: int) -> Iterator[Comparison]:
     """Yield ``bayes_tasks``: the tasks of a model."""
-    for (*_, model), own in _by(fits, "model").items():
+    for own in _together(fits, "model"):
         for a, b in combinations(own, 2):
-            yield from compared("bayes_tasks", (a.task, b.task), a, b, seed, model=model)
-
-
-def _by(fits: Sequence[Fitted], held: str) -> dict[tuple[str, ...], list[Fitted]]:
-    found: dict[tuple[str, ...], list[Fitted]] = {}
-    for fit in fits:
-        found.setdefault((fit.source, fit.dataset, getattr(fit, held)), []).append(fit)
-    return found
+            yield from compared("bayes_tasks", (a.task, b.task), a, b, seed, model=a.model)
 
 
 def populations(fits: Sequence[Fitted], seed: int) -> Iterator[Comparison]:
     """Yield ``bayes_group``: the M-ratio, minus 1, of the population that the models of a task come from."""
-    for (*_, task), own in _by(fits, "task").items():
+    for own in _together(fits, "task"):
         logs = [
             np.log(fit.draws["m_ratio"]) for fit in own if fit.why is None and fit.draws["m_ratio"].min() > 0
         ]
-        if len(logs) < LEAST_MODELS:
-            continue
-        value, low, high = population_efficiency([x.mean() for x in logs], [x.std(ddof=1) for x in logs])
-        yield Comparison(
-            "bayes_group", "m_ratio", "population of models", OPTIMAL, dataset=own[0].dataset, task=task,
-            condition="confidence", source=own[0].source, n=len(logs), value=value - 1, low=low - 1, high=high - 1,
-            note=f"M-ratio {value:.3f}, {low:.3f} to {high:.3f}",
-        )  # fmt: skip
+        if len(logs) >= LEAST_MODELS:
+            value, low, high = population_efficiency([x.mean() for x in logs], [x.std(ddof=1) for x in logs])
+            yield Comparison(
+                "bayes_group", "m_ratio", "population of models", OPTIMAL, dataset=own[0].dataset, task=own[0].task,
+                condition="confidence", source=own[0].source, n=len(logs), value=value - 1, low=low - 1, high=high - 1,
+                note=f"M-ratio {value:.3f}, {low:.3f} to {high:.3f}",
+            )  # fmt: skip
 
 
 # --- two models on the items both answered ------------------------------------------------------------------------------
-FITTED = ("meta_d", "m_ratio")
 NO_SHARED, SAME = "no shared items", "the same in every resample"
 _ROUNDING = 1e-12
-Values = Mapping[str, tuple[float, Floats, str | None]]  # value, resamples, why there is none
+Value = tuple[float, Floats, str | None]  # value, resamples, why there is none
 
 
 def differences(benchmark: Bound, groups: Sequence[Group], wanted: Wanted) -> Iterator[Comparison]:
@@ -239,15 +235,9 @@ def differences(benchmark: Bound, groups: Sequence[Group], wanted: Wanted) -> It
     Every resample draws items once and takes each model's answers to them, so what makes an item easy for all models leaves
     their difference alone. p is that of 10,000 resamples. Meta-d′ and M-ratio are fitted again in 1,000 of them; there p is
     Wald's, the error being the width of the percentile interval over 3.92 (M-ratios have tails that a standard deviation
-    would follow). Up to 12 shared items p is that of all exchanges between the two. Accuracy and AUROC2 are compared as in
-    all benchmarks (family ``confidence_models``).
+    would follow). Accuracy and AUROC2 are compared as in all benchmarks (family ``confidence_models``).
     """
-    together: dict[tuple[str | None, ...], list[Group]] = {}
-    for group in groups:
-        if group.rows.height:
-            key = (group.source, group.dataset, group.task, group.condition)
-            together.setdefault(key, []).append(group)
-    for own in together.values():
+    for own in _together([group for group in groups if group.rows.height], "task", "condition"):
         place = {group.model: number for number, group in enumerate(own)}
         if pairs := [(place[a], place[b]) for a, b in wanted if a in place and b in place]:
             yield from _paired(benchmark, own, pairs)
@@ -264,12 +254,10 @@ def _paired(
         stream=benchmark.stream("paired", first.dataset, first.task, first.condition),
     )  # fmt: skip
     outcomes = np.stack(grid.outcomes(tables.astype(np.float64)), axis=2).astype(np.int64)
-    families: list[tuple[Iterator[Pair], tuple[str, ...], Callable[[Side], Values]]]
-    families = [(draws(outcomes), ("d", "c"), _type1)]
+    families: list[tuple[Iterator[Pair], Callable[[Side], Mapping[str, Value]]]] = [(draws(outcomes), _type1)]
     if rated(first.condition):
-        fits = partial(_fits, grid, benchmark.context.cache("fits"))
-        families.append((draws(tables, kept=counting.N_BOOT), FITTED, fits))
-    for drawn, names, measured in families:
+        families.append((draws(tables, kept=counting.N_BOOT), partial(_fits, grid)))
+    for drawn, measured in families:
         for pair in drawn:
             a, b = groups[pair.first], groups[pair.second]
             lost = lost_items(pair.n_items + pair.lost[0], pair.n_items + pair.lost[1], pair.n_items)
@@ -278,9 +266,7 @@ def _paired(
                 source=a.source, n=pair.n_items, note=lost,
             )  # fmt: skip
             one, two = (side.once("measured", measured) for side in pair.sides)
-            both = tables[:, [pair.first, pair.second]]
-            for name in names:
-                yield _difference(replace(row, measure=name), one[name], two[name], grid, both)
+            yield from (_difference(replace(row, measure=name), one[name], two[name]) for name in one)
 
 
 def tables_of(counts: Sequence[Counts]) -> Ints:
@@ -290,105 +276,72 @@ def tables_of(counts: Sequence[Counts]) -> Ints:
     tables = np.zeros((n, len(counts), grid.places), dtype=np.int64)
     for model, (each, item) in enumerate(zip(counts, numbers, strict=True)):
         tables[item, model, each.place] = each.number  # an item is once at each place
-    tables[:, :, grid.answered() == 0] = 0
+    tables[:, :, grid.response == UNANSWERED] = 0
     return tables
 
 
-def _type1(side: Side) -> Values:
+def _type1(side: Side) -> Mapping[str, Value]:
     found = type1_draws(*side.sample.T)
-    why = no_type1(side.observed[0])
+    why = no_type1(*map(float, side.observed[0]))
     return {name: (float(found[name][0]), found[name][1:], why) for name in ("d", "c")}
 
 
-def _fits(grid: Grid, folder: Path, side: Side) -> Values:
-    """Return meta-d′ and M-ratio, kept in ``folder``: a thousand fits, which every pair of a model needs."""
+def _fits(grid: Grid, side: Side) -> Mapping[str, Value]:
     why = no_confidence(grid.rated(side.observed))[1]
     if why is not None:
-        return dict.fromkeys(FITTED, (np.nan, side.drawn[:, 0], why))
-    key = sha256_hex(f"2 {grid.ratings} {side.drawn.shape}".encode() + side.sample.tobytes())
-    drawn = kept(folder / f"{key}.npz", lambda: meta_d_draws(grid, side.drawn))
-    point = point_meta_d(grid, side.observed[0])
+        return dict.fromkeys(META_D, (np.nan, side.drawn[:, 0], why))
+    drawn = meta_d_draws(grid, side.drawn)
     # A fit may have no number though its resamples have: d′ of exactly 0 leaves none.
     return {
         name: (value, drawn[name], None if np.isfinite(value) else why)
-        for name, (value, why) in point.items()
-        if name in FITTED
+        for name, (value, why) in point_meta_d(grid, side.observed[0]).items()
     }
 
 
-def _difference(
-    row: Comparison,
-    one: tuple[float, Floats, str | None],
-    two: tuple[float, Floats, str | None],
-    grid: Grid,
-    both: Ints,
-) -> Comparison:
-    """Return ``row`` with the difference of two models; ``both`` are their answers, items × 2 × places."""
+def _difference(row: Comparison, one: Value, two: Value) -> Comparison:
+    """Return ``row`` with the difference of two models."""
     why = (one[2] or two[2]) if row.n else NO_SHARED
     if why is not None:
         return replace(row, status=why)
-    fitted_again = row.measure in FITTED
     found = resampling.difference(
-        one[0] - two[0], one[1] - two[1], "percentile", tolerance=_ROUNDING, wald=fitted_again
+        one[0] - two[0], one[1] - two[1], "percentile", tolerance=_ROUNDING, wald=row.measure in META_D
     )
     if found.low is None:
         return replace(row, value=found.value, status=OFTEN_UNDEFINED)
     row = replace(
-        row,
-        value=found.value,
-        se=found.se,
-        low=found.low,
-        high=found.high,
-        statistic=found.statistic,
-        p=found.p,
-    )
+        row, value=found.value, se=found.se, low=found.low, high=found.high, statistic=found.statistic, p=found.p
+    )  # fmt: skip
     if found.statistic is None:
         return replace(row, status=SAME) if found.p is None else replace(row, note=_joined(SAME, row.note))
-    if row.n > exact.MOST_SWAPPED:
-        return replace(row, note=_joined(f"paired item bootstrap, {found.usable_note}", row.note))
-
-    def statistic(items: Floats) -> Floats:
-        totals = items.sum(axis=1)
-        return (meta_d_draws(grid, totals) if fitted_again else type1_draws(*grid.outcomes(totals)))[
-            row.measure
-        ]
-
-    answered = np.asarray(both.any(axis=2)).all(axis=1)
-    shared = both[answered].astype(np.float64)
-    p = exact.paired_p(shared[:, 0], shared[:, 1], statistic)
-    return replace(row, p=p, note=_joined(exact.NOTE, row.note))
+    return replace(row, note=_joined(f"paired item bootstrap, {found.usable_note}", row.note))
 
 
 # --- declarations -------------------------------------------------------------------------------------------------------
-def _posteriors(benchmark: Bound, groups: Sequence[Group]) -> list[Fitted]:
-    return [fitted(benchmark, group) for group in groups if group.complete and rated(group.condition)]
+def _of(family: Callable[..., Iterator[Comparison]]) -> Callable[..., Iterator[Comparison]]:
+    """Return the contrast that gives ``family`` the posteriors of the groups that have one."""
 
+    def compute(benchmark: Bound, groups: Sequence[Group], *wanted: Wanted) -> Iterator[Comparison]:
+        fits = [fitted(benchmark, group) for group in groups if group.complete and rated(group.condition)]
+        return family(fits, benchmark.context.seed, *wanted)
 
-def _of_models(benchmark: Bound, groups: Sequence[Group], wanted: Wanted) -> Iterator[Comparison]:
-    named = {name for pair in wanted for name in pair}
-    fits = _posteriors(benchmark, [group for group in groups if group.model in named])
-    return between_models(fits, benchmark.context.seed, wanted)
-
-
-def _of_each(
-    family: Callable[[Sequence[Fitted], int], Iterator[Comparison]],
-) -> Callable[..., Iterator[Comparison]]:
-    return lambda benchmark, groups: family(_posteriors(benchmark, groups), benchmark.context.seed)
+    return compute
 
 
 _TOGETHER = ("dataset", "source", "family", "measure")
 CONTRASTS = (
     Contrast(
-        "bayes_optimality", _of_each(optimality), None, _TOGETHER, by_model=True,
+        "bayes_optimality", _of(optimality), None, _TOGETHER, by_model=True,
         words="M-ratio of each model and task with 1, by its posterior.",
     ),
-    Contrast("bayes_models", _of_models, None, _TOGETHER, pairs=True, words="Posteriors of two models on one task."),
     Contrast(
-        "bayes_tasks", _of_each(between_tasks), None, _TOGETHER, by_model=True,
+        "bayes_models", _of(between_models), None, _TOGETHER, pairs=True, words="Posteriors of two models on one task.",
+    ),
+    Contrast(
+        "bayes_tasks", _of(between_tasks), None, _TOGETHER, by_model=True,
         words="Posteriors of one model on two tasks.",
     ),
     Contrast(
-        "bayes_group", _of_each(populations), None, _TOGETHER, unit="models",
+        "bayes_group", _of(populations), None, _TOGETHER, unit="models",
         words="M-ratio of the population of three or more models of a task with 1, from their posteriors.",
     ),
     Contrast(

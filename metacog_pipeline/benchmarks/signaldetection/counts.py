@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from metacog_pipeline.benchmark.contract import Group
 from metacog_pipeline.stats import resampling
@@ -24,12 +25,13 @@ from metacog_pipeline.stats._arrays import Floats, Ints
 from metacog_pipeline.stats.counts import Counts as RatedCounts
 
 N_BOOT = 1000  # resamples of items for every interval
+UNREADABLE, UNANSWERED = -1, -2
 _COUNTED: WeakKeyDictionary[Group, Counts] = WeakKeyDictionary()  # every measure asks for the same groups
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Grid:
-    """The places of a table of two stimuli, two responses and K ratings."""
+    """The places of a table of two stimuli, two responses and K ratings, and what each of them stands for."""
 
     ratings: int
 
@@ -43,42 +45,45 @@ class Grid:
         """All places."""
         return 2 * self.width
 
-    def rated(self, totals: Floats) -> RatedCounts:
-        """Return the rated trials of totals ``(cells, places)``."""
-        k2 = 2 * self.ratings
-        return RatedCounts(totals[:, :k2], totals[:, self.width : self.width + k2])
+    @cached_property
+    def stimulus(self) -> Ints:
+        """The stimulus of each place."""
+        return np.repeat([0, 1], self.width)
+
+    @cached_property
+    def response(self) -> Ints:
+        """The response of each place, `UNREADABLE` or `UNANSWERED` without one."""
+        k = self.ratings
+        return np.tile(np.repeat([0, 1, 0, 1, UNREADABLE, UNANSWERED], [k, k, 1, 1, 1, 1]), 2)
+
+    @cached_property
+    def confidence(self) -> Ints:
+        """The confidence of each place, 1 to K, 0 without one."""
+        k = self.ratings
+        return np.tile([*range(k, 0, -1), *range(1, k + 1), 0, 0, 0, 0], 2)
+
+    @property
+    def correct(self) -> NDArray[np.bool_]:
+        """Whether the response of each place is the stimulus."""
+        return np.equal(self.response, self.stimulus)
+
+    def where(self, stimulus: int, response: int) -> Floats:
+        """Return a weight of 1 for the places of a stimulus and a response, ``(places,)``."""
+        found: Floats = ((self.stimulus == stimulus) & (self.response == response)).astype(np.float64)
+        return found
 
     def outcomes(self, totals: Floats) -> tuple[Floats, ...]:
         """Return hits, misses, false alarms and correct rejections of totals ``(..., places)``, each ``(...)``."""
         return tuple(totals @ self.where(*each) for each in ((1, 1), (1, 0), (0, 1), (0, 0)))
 
-    def where(self, stimulus: int, response: int) -> Floats:
-        """Return a weight of 1 for the places of a stimulus and a response, ``(places,)``."""
-        weights = np.zeros((2, self.width))
-        weights[stimulus, response * self.ratings : (response + 1) * self.ratings] = 1
-        weights[stimulus, 2 * self.ratings + response] = 1
-        return weights.ravel()
-
-    def readable(self) -> Floats:
-        """Return a weight of 1 for the places with a response."""
-        return np.tile(np.repeat([1.0, 0.0], [self.width - 2, 2]), 2)
-
-    def answered(self) -> Floats:
-        """Return a weight of 1 for the places with an answer, readable or not."""
-        return np.tile(np.repeat([1.0, 0.0], [self.width - 1, 1]), 2)
-
-    def correct(self) -> Floats:
-        """Return a weight of 1 for the places whose response is the stimulus."""
-        return self.where(0, 0) + self.where(1, 1)
+    def rated(self, totals: Floats) -> RatedCounts:
+        """Return the rated trials of totals ``(cells, places)``."""
+        k2 = 2 * self.ratings
+        return RatedCounts(totals[:, :k2], totals[:, self.width : self.width + k2])
 
     def by_level(self) -> Ints:
         """Return the cell level × (wrong, correct) of each place, -1 without a confidence; for `Patterns.collapse`."""
-        k = self.ratings
-        level = np.concatenate([np.arange(k - 1, -1, -1), np.arange(k)])
-        said, nothing = np.repeat([0, 1], k), np.full(4, -1)
-        return np.concatenate(
-            [part for stimulus in (0, 1) for part in (2 * level + (said == stimulus), nothing)]
-        )
+        return np.where(self.confidence > 0, 2 * (self.confidence - 1) + self.correct, -1)
 
     def place_of(self, unanswered: Sequence[str]) -> pl.Expr:
         """Return the expression that gives the place of a response; a confidence outside 1..K counts as none."""
@@ -104,7 +109,7 @@ class Counts:
     """The responses of one group in long form: ``number`` of them on one ``item`` at one ``place``.
 
     ``names`` are the ids of the group's items in order, ``item`` numbers them from 0; ``stream`` is the seed of the group's
-    own random numbers, ``seed`` that of the study.
+    own random numbers.
     """
 
     grid: Grid
@@ -113,7 +118,6 @@ class Counts:
     place: Ints
     number: Ints
     stream: int
-    seed: int = 0
 
     @cached_property
     def clustered(self) -> bool:
@@ -154,7 +158,7 @@ class Counts:
     @property
     def n_readable(self) -> int:
         """The number of readable responses."""
-        return int(self.totals @ self.grid.readable())
+        return int(self.totals @ (self.grid.response >= 0))
 
 
 def counts_of(group: Group) -> Counts:
@@ -166,10 +170,8 @@ def counts_of(group: Group) -> Counts:
         item = frame["item_id"].cast(pl.Enum(names)).to_physical().cast(pl.Int64).to_numpy()
         place = frame.select(grid.place_of(benchmark.unanswered)).to_series().to_numpy()
         found, number = np.unique(item * grid.places + place, return_counts=True)
-        _COUNTED[group] = Counts(
-            grid, names, found // grid.places, found % grid.places, number,
-            benchmark.stream(*group.key), benchmark.context.seed,
-        )  # fmt: skip
+        item, place = np.divmod(found, grid.places)
+        _COUNTED[group] = Counts(grid, names, item, place, number, benchmark.stream(*group.key))
     return _COUNTED[group]
 
 

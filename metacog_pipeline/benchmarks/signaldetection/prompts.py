@@ -66,8 +66,6 @@ def messages(item: Item, condition: str, wording: Wording) -> tuple[Message, ...
 
 def constraint(mode: str, condition: str, ratings: int) -> Constraint | None:
     """Return the schema of the answer: an object with ``decision`` and, where it is asked for, ``confidence``."""
-    if mode not in MODES:
-        raise StudyError(f"signaldetection: unknown answer mode {mode!r}; allowed are: {', '.join(MODES)}")
     if mode == "text":
         return None
     properties: dict[str, object] = {"decision": {"type": "string", "enum": ["0", "1"]}}
@@ -80,7 +78,7 @@ def constraint(mode: str, condition: str, ratings: int) -> Constraint | None:
 
 
 async def ask(item: Item, condition: str, chat: Chat, wording: Wording) -> None:
-    """Ask the one step of ``item``. Raises StudyError for an unknown mode or condition."""
+    """Ask the one step of ``item``; raise StudyError for a condition without words."""
     held = constraint(chat.mode, condition, wording.ratings)
     await chat(STEP, messages(item, condition, wording), constraint=held)
 
@@ -94,13 +92,10 @@ def load_wording(path: Path | None = None) -> Wording:
     ``prompt_taskA_risk_configuration_S1.txt``, ``…_0.txt`` for no risk): each is used as it is, byte for byte, and nothing
     shipped is mixed in.
     """
-    if path is not None and path.is_dir():
-        return _from_folder(path)
-    ours = _read(shipped("data", "signaldetection", "prompts.toml"))
-    if path is None:
-        return ours
-    own = _read(path, ours)
-    return Wording(own.id, {**ours.prompts, **own.prompts}, own.system, own.ratings)
+    ours = Wording("", {})
+    for file in [shipped("data", "signaldetection", "prompts.toml"), *([path] if path else [])]:
+        ours = _from_folder(file) if file.is_dir() else _read(file, ours)
+    return ours
 
 
 def _from_folder(folder: Path) -> Wording:
@@ -114,19 +109,16 @@ def _from_folder(folder: Path) -> Wording:
                     f"prompt file {file} cannot be read: {error}; give a UTF-8 text file"
                 ) from None
     if not prompts:
-        raise StudyError(
-            f"{folder}: no prompt file in this folder; expected names are {', '.join(_FILE_NAMES.values())}"
-        )
+        expected = ", ".join(_FILE_NAMES.values())
+        raise StudyError(f"{folder}: no prompt file in this folder; expected names are {expected}")
     return Wording(f"folder:{folder.name}", prompts)
 
 
-def _read(path: Path, base: Wording | None = None) -> Wording:
-    """Read one TOML file; what it leaves out is taken from ``base``, its prompts excepted."""
+def _read(path: Path, base: Wording) -> Wording:
+    """Read one TOML file; what it leaves out is taken from ``base``."""
     data = read_words(path)
     require_known(str(path), data, ("id", "ratings", "system", "prompts"))
-    name = data.get("id", f"own:{path.stem}")
-    system = system_text(path, data, base.system if base else "")
-    ratings = data.get("ratings", base.ratings if base else RATINGS)
+    ratings = data.get("ratings", base.ratings)
     if not isinstance(ratings, int) or isinstance(ratings, bool) or not 2 <= ratings <= MAX_RATINGS:
         raise StudyError(
             f"{path}: ratings = {ratings!r} must be a whole number from 2 to {MAX_RATINGS}; correct it"
@@ -136,7 +128,8 @@ def _read(path: Path, base: Wording | None = None) -> Wording:
         for task, texts in _table(f"{path}: prompts", data.get("prompts", {}), TASKS).items()
         for condition, text in _table(f"{path}: prompts.{task}", texts, CONDITIONS).items()
     }
-    return Wording(require_text(f"{path}: id", name), prompts, system, ratings)
+    name = require_text(f"{path}: id", data.get("id", f"own:{path.stem}"))
+    return Wording(name, {**base.prompts, **prompts}, system_text(path, data, base.system), ratings)
 
 
 def _table(where: str, value: object, allowed: tuple[str, ...]) -> Mapping[str, object]:

@@ -4,8 +4,8 @@ The paper prints posterior means of d′, meta-d′ and M-ratio of nine cells (t
 widths from raw rates (table S2), and verdicts on the differences between them (section 2). Nothing expected is written
 down here: ``follows`` compares each printed number and each verdict with what the counts give.
 
-The refit takes half a minute, so it ships as ``refit.json``, which names what it was computed from;
-``METACOG_WRITE_REFIT=1 pytest tests/signaldetection/test_published.py`` writes it again.
+The refit takes half a minute, so it ships as ``refit.json``, which names what it was computed from (`release`; a test
+compares them); ``METACOG_WRITE_REFIT=1 pytest tests/signaldetection/test_published.py`` writes it again.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Published, Stage, Unit
+from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Published, Unit
 from metacog_pipeline.benchmarks.signaldetection import contrasts
 from metacog_pipeline.benchmarks.signaldetection.measures import MODEL_VERSION, Fitted, fitted_counts
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped, write_text
-from metacog_pipeline.scoring.published import FAILS, HOLDS, UNDECIDED, all_of, claim, waiting
+from metacog_pipeline.scoring.published import FAILS, HOLDS, UNDECIDED, all_of, claim
 from metacog_pipeline.scoring.published import ledger as ledger_of
 from metacog_pipeline.scoring.schemas import PUBLISHED_CLAIM, PUBLISHED_VALUE
 from metacog_pipeline.stats import decisions
@@ -36,7 +36,6 @@ from metacog_pipeline.stats.resampling import Z95
 from metacog_pipeline.stats.type1 import Type1, type1_from_table
 from metacog_pipeline.stats.type2 import auroc2
 
-Bound = Benchmark[Any, Any, Any]
 Row = dict[str, Any]
 DATASET = SOURCE = "published"
 KEEP = 16_000  # draws of each cell: the ends of an interval of a difference are then good to 0.005
@@ -47,8 +46,8 @@ SENSITIVITY = {"A": 3.25, "B": 2.38, "C": 1.78}
 #: How far a printed number may lie from ours: for table S1 the Monte-Carlo error of a run of the usual length, for c one
 #: unit of the last digit (one value is cut off instead of rounded), for half widths half a unit.
 TOLERANCE = {"d": 0.005, "meta_d": 0.010, "m_ratio": 0.004, "c": 1e-4, "ci_half": 5.1e-5}
+CONDITION = {"S1": "risk_s1", "None": "risk_none", "S2": "risk_s2"}
 _PRINTED = {"d": "dprime", "meta_d": "meta_d", "m_ratio": "M_ratio"}
-_CONDITION = {"S1": "risk_s1", "None": "risk_none", "S2": "risk_s2"}
 _AS_PAPER = "as the paper"
 _GPT, _DEEPSEEK = "GPT-5-2025-08-07", "DeepSeek-V3.2-Exp"
 _ALPHA = 0.05
@@ -72,118 +71,87 @@ def _table(data: Path, name: str) -> pl.DataFrame:
 
 
 # --- the refit that ships ---------------------------------------------------------------------------------------------
-def release(benchmark: Bound) -> str:
-    """Return the digest of everything that the refit of the shipped files depends on."""
-    files = [[name, sha256_hex((folder() / name).read_bytes())] for name in FILES]
-    return sha256_hex(
-        canonical_json([2, benchmark.versions[Stage.SCORING], MODEL_VERSION, SEED, files])
-    )  # 2: its columns
+def release(data: Path) -> str:
+    """Return the digest of everything that the refit of the shipped files depends on; 3: its columns."""
+    files = [[name, sha256_hex((data / name).read_bytes())] for name in FILES]
+    return sha256_hex(canonical_json([3, MODEL_VERSION, SEED, files]))
 
 
-def refit(benchmark: Bound) -> Refit:
-    """Return the refit that ships, or compute it where a table or a version is another than it was made from."""
-    found = read_refit(folder(), release(benchmark))
-    return found or refit_tables(folder(), SEED, benchmark.context.cache("posteriors"))
-
-
-def read_refit(data: Path, digest: str | None = None) -> Refit | None:
-    """Return the refit kept in ``data``; None where it was not made from ``digest``, if one is given."""
-    try:
-        kept = json.loads((data / "refit.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    if digest not in (None, kept["made_from"]):
-        return None
+def read_refit(data: Path) -> Refit:
+    """Return the refit kept in ``data``."""
+    kept = json.loads((data / "refit.json").read_text(encoding="utf-8"))
     return Refit(kept["claims"], [Comparison(**row) for row in kept["tests"]])
 
 
-def write_refit(data: Path, digest: str, found: Refit) -> None:
-    """Keep a refit in ``data``."""
+def write_refit(data: Path, posteriors: Path) -> None:
+    """Compute the refit of the files of ``data`` and keep it there, a row a line."""
+    found = refit_tables(data, SEED, posteriors)
     tests = [{k: v for k, v in asdict(row).items() if v is not None} for row in found.tests]
     parts = [
         f'"{name}": [\n' + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]"
         for name, rows in (("claims", found.claims), ("tests", tests))
     ]
-    write_text(data / "refit.json", f'{{\n"made_from": "{digest}",\n' + ",\n".join(parts) + "\n}\n")
+    write_text(data / "refit.json", f'{{\n"made_from": "{release(data)}",\n' + ",\n".join(parts) + "\n}\n")
 
 
 def refit_tables(data: Path, seed: int, posteriors: Path) -> Refit:
     """Return the refit of the four files of ``data``, posteriors kept in ``posteriors``."""
     cells, risks, s1, s2 = (_table(data, name) for name in FILES)
     raw = _raw(cells)
-    names = list(cells.select("task", "model").iter_rows())
     fits = [
         fitted_counts((DATASET, SOURCE, *own), raw.take(k), seed, posteriors, KEEP)
-        for k, own in enumerate(names)
+        for k, own in enumerate(cells.select("task", "model").iter_rows())
     ]
-    families = (
-        contrasts.optimality, contrasts.between_models, contrasts.between_tasks, contrasts.populations,
-    )  # fmt: skip
+    families = contrasts.optimality, contrasts.between_models, contrasts.between_tasks, contrasts.populations
     tests = [*_shifts(risks), *(row for family in families for row in family(fits, seed))]
-    return Refit([*_sensitivity(raw, fits, s1), *_criteria(risks, s2)], tests)
+    return Refit([*_sensitivity(fits, s1), *_criteria(risks, s2)], tests)
 
 
 def _raw(cells: pl.DataFrame) -> Counts:
     """Return the counts of cells, by stimulus, response and rating."""
     return counts(
-        *(np.array([list(map(float, text.split(";"))) for text in cells[n]]) for n in ("nR_S1", "nR_S2"))
+        *(np.array([list(map(float, n.split(";"))) for n in cells[name]]) for name in ("nR_S1", "nR_S2"))
     )
 
 
-# --- table S1 ---------------------------------------------------------------------------------------------------------
+# --- tables S1 and S2 -------------------------------------------------------------------------------------------------
 def _claim(
-    place: str, cell: tuple[str, str, str], quantity: str, method: str, published: float | None, value: Any,
-    ends: Sequence[Any] = (None, None), **found: Any,
+    place: str, cell: tuple[str, str, str], quantity: str, published: float | None, value: Any, ends: Sequence[Any],
+    *, n: int, status: str,
 ) -> Row:  # fmt: skip
-    """Return one number by one method, with the printed one where there is one; only the paper's method is judged."""
-    recomputed, difference, follows = _plain(value), None, None
-    verdict = "another estimator" if published is not None else "not printed"
-    if recomputed is None:
-        verdict = "not computed"
-    elif published is not None:
-        difference = recomputed - published
-        if method == _AS_PAPER:
-            follows = abs(difference) <= TOLERANCE[quantity]
-            verdict = "follows" if follows else "differs"
+    """Return one number computed again, with the printed one where there is one."""
+    recomputed, low, high = (None if x is None or not np.isfinite(x) else float(x) for x in (value, *ends))
+    difference = None if recomputed is None or published is None else recomputed - published
+    follows = None if difference is None else abs(difference) <= TOLERANCE[quantity]
+    verdict = "follows" if follows else "differs"
+    if follows is None:
+        verdict = "not computed" if recomputed is None else "not printed"
     task, model, condition = cell
     return {
-        "place": place, "task": task, "model": model, "condition": condition, "quantity": quantity, "method": method,
+        "place": place, "task": task, "model": model, "condition": condition, "quantity": quantity, "method": _AS_PAPER,
         "subject": f"{model}, task {task}, {condition}", "published": published, "recomputed": recomputed,
-        "low": _plain(ends[0]), "high": _plain(ends[1]), "difference": difference, "tolerance": TOLERANCE[quantity],
-        "verdict": verdict, "follows": follows, "note": None, "status": "ok", **found,
+        "low": low, "high": high, "difference": difference, "tolerance": TOLERANCE[quantity],
+        "verdict": verdict, "follows": follows, "note": None, "status": status, "n": n,
     }  # fmt: skip
 
 
-def _plain(value: Any) -> float | None:
-    return None if value is None or not np.isfinite(value) else float(value)
-
-
-def _sensitivity(raw: Counts, fits: Sequence[Fitted], printed: pl.DataFrame) -> Iterator[Row]:
-    """Yield d′, meta-d′ and M-ratio of each cell: by likelihood on raw and padded counts, and by posterior as printed.
+def _sensitivity(fits: Sequence[Fitted], printed: pl.DataFrame) -> Iterator[Row]:
+    """Yield d′, meta-d′ and M-ratio of each cell, posterior means as printed.
 
     A cell is excluded where a printed number is further off than chance of sampling allows and outside the 95 % interval:
     then each of its numbers that is off says so.
     """
-    by_ml = {"ml_raw": fit_metad(raw), "ml_padded": fit_metad(padded(raw))}
     stated = {(row["task"], row["model"]): row for row in printed.iter_rows(named=True)}
-    for k, fit in enumerate(fits):
-        row = stated.get((fit.task, fit.model), {})
+    for fit in fits:
+        row, cell = stated.get((fit.task, fit.model), {}), (fit.task, fit.model, "confidence")
         given = {quantity: row.get(column) for quantity, column in _PRINTED.items()}
-        cell = (fit.task, fit.model, "confidence")
-        for method, ml in by_ml.items():
-            status = ml.withheld[k] or "ok"
-            for quantity, value in zip(_PRINTED, (ml.d1[k], ml.meta_d1[k], ml.m_ratio[k]), strict=True):
-                yield _claim(
-                    "table S1", cell, quantity, method, given[quantity], value, n=fit.n, status=status
-                )
-        found = {quantity: fit.estimates.get({"d": "d1"}.get(quantity, quantity)) for quantity in given}
-        rows = [
-            _claim(
-                "table S1", cell, quantity, _AS_PAPER, given[quantity], own and own.value,
-                (own.low, own.high) if own else (None, None), n=fit.n, status=fit.why or "ok",
+        rows = []
+        for name in _PRINTED:
+            own = fit.estimates.get("d1" if name == "d" else name)
+            value, ends = (own.value, (own.low, own.high)) if own else (None, (None, None))
+            rows.append(
+                _claim("table S1", cell, name, given[name], value, ends, n=fit.n, status=fit.why or "ok")
             )
-            for quantity, own in found.items()
-        ]  # fmt: skip
         off = [row for row in rows if row["follows"] is False]
         excluded = any(not row["low"] <= row["published"] <= row["high"] for row in off)
         for row in off if excluded else ():
@@ -194,31 +162,26 @@ def _sensitivity(raw: Counts, fits: Sequence[Fitted], printed: pl.DataFrame) -> 
         yield from rows
 
 
-# --- table S2 ---------------------------------------------------------------------------------------------------------
 def type1_of(cells: pl.DataFrame) -> Type1:
     """Return the type-1 measures of rows of hits, misses, false alarms and correct rejections, from raw rates."""
     names = ("hits", "misses", "false_alarms", "correct_rejections")
-    hits, misses, false_alarms, rejections = (cells[name].to_numpy().astype(np.float64) for name in names)
-    return type1_from_table(hits, misses, false_alarms, rejections)
+    hits, misses, alarms, rejections = (cells[name].to_numpy().astype(np.float64) for name in names)
+    return type1_from_table(hits, misses, alarms, rejections)
 
 
 def _criteria(cells: pl.DataFrame, printed: pl.DataFrame) -> Iterator[Row]:
-    names = ["task", "model", "risk_configuration"]
-    stated = {
-        row[:3]: dict(zip(("c", "ci_half"), row[3:], strict=True))
-        for row in printed.select(*names, "c", "ci_half").rows()
-    }
-    measured = type1_of(cells)
+    key, measured = ("task", "model", "risk_configuration"), type1_of(cells)
+    stated = {row[:3]: row[3:] for row in printed.select(*key, "c", "ci_half").rows()}
     low, high = measured.interval("c")
-    for k, (task, model, risk) in enumerate(cells.select(names).rows()):
-        half, given = (high[k] - low[k]) / 2, stated.get((task, model, risk), {})
-        for quantity, value, ends in (
-            ("c", measured.c[k], (low[k], high[k])),
-            ("ci_half", half, (None, None)),
+    for k, (task, model, risk) in enumerate(cells.select(key).rows()):
+        c, half = stated.get((task, model, risk), (None, None))
+        for name, given, value, ends in (
+            ("c", c, measured.c[k], (low[k], high[k])),
+            ("ci_half", half, (high[k] - low[k]) / 2, (None, None)),
         ):
             row = _claim(
-                "table S2", (task, model, _CONDITION[risk]), quantity, _AS_PAPER, given.get(quantity), value, ends,
-                n=cells["total"][k], status=str(measured.status[k]),
+                "table S2", (task, model, CONDITION[risk]), name, given, value, ends, n=cells["total"][k],
+                status=str(measured.status[k]),
             )  # fmt: skip
             if row["follows"] is False:
                 row["note"] = f"does not follow from the counts, which give {value:.5f}"
@@ -228,7 +191,7 @@ def _criteria(cells: pl.DataFrame, printed: pl.DataFrame) -> Iterator[Row]:
 def _shifts(cells: pl.DataFrame) -> Iterator[Comparison]:
     """Yield ``criterion_z`` of the published cells; their items are not known, so none of them is paired."""
     table, groups = type1_of(cells), list(cells.select("task", "model").iter_rows())
-    risk = [_CONDITION[name] for name in cells["risk_configuration"]]
+    risk = [CONDITION[name] for name in cells["risk_configuration"]]
     first, second = decisions.condition_pairs(groups, risk, contrasts.RISKS)
     values, variances = (
         np.stack([getattr(table, f"{of}{name}") for name in QUANTITIES], axis=1) for of in ("", "var_")
@@ -240,25 +203,36 @@ def _shifts(cells: pl.DataFrame) -> Iterator[Comparison]:
         )
         for i, j in zip(first.tolist(), second.tolist(), strict=True)
     ]  # fmt: skip
-    se = np.sqrt(variances[first] + variances[second])
-    return contrasts.shifts(rows, first, second, values[second] - values[first], se)
+    return contrasts.shifts(
+        rows, values[second] - values[first], np.sqrt(variances[first] + variances[second])
+    )
 
 
+# --- for figures --------------------------------------------------------------------------------------------------------
 def model_free() -> Iterator[tuple[str, str, int, Mapping[str, float]]]:
     """Yield task, model, trials, and M-ratio, AUROC2 and meta-information of each published cell."""
-    found, cells = read_refit(folder()), _table(folder(), "counts.csv")
-    claims = [] if found is None else found.claims
+    cells = _table(folder(), "counts.csv")
     ratio = {
-        (r["task"], r["model"]): r["recomputed"]
-        for r in claims
-        if (r["quantity"], r["method"]) == ("m_ratio", _AS_PAPER)
+        (row["task"], row["model"]): row["recomputed"]
+        for row in read_refit(folder()).claims
+        if row["quantity"] == "m_ratio"
     }
     raw = _raw(cells)
     area, bits = auroc2(raw).value, meta_information(raw).meta_i_signed
     for k, (task, model) in enumerate(cells.select("task", "model").iter_rows()):
-        if (own := ratio.get((task, model))) is not None:
-            values = {"m_ratio": own, "auroc2": float(area[k]), "meta_information": float(bits[k])}
-            yield task, model, int(raw.n[k]), values
+        values = {"auroc2": float(area[k]), "meta_information": float(bits[k])}
+        yield task, model, int(raw.n[k]), {"m_ratio": ratio[task, model], **values}
+
+
+def relative_criteria() -> Iterator[tuple[str, str, str, int, tuple[float, float, float]]]:
+    """Yield task, model, risk condition, trials and c′ with its interval, which the paper shows in a figure only."""
+    cells = _table(folder(), "criterion_counts.csv")
+    found = type1_of(cells)
+    ends = zip(found.c_prime.tolist(), *map(np.ndarray.tolist, found.interval("c_prime")), strict=True)
+    for (task, model, risk, n), own in zip(
+        cells.select("task", "model", "risk_configuration", "total").rows(), ends, strict=True
+    ):
+        yield task, model, CONDITION[risk], n, own
 
 
 def half_width(d: float, trials: int, m_ratio: float = 0.8) -> float:
@@ -268,7 +242,7 @@ def half_width(d: float, trials: int, m_ratio: float = 0.8) -> float:
     return Z95 * float(fit_metad(padded(expected)).se_m_ratio[0])
 
 
-# --- verdicts of the text ---------------------------------------------------------------------------------------------
+# --- verdicts and claims of the text ------------------------------------------------------------------------------------
 def verdicts(found: Refit, data: Path) -> Iterator[Row]:
     """Yield each verdict of the text on a pair (``verdicts.csv``) with the verdict that follows from the counts.
 
@@ -276,73 +250,19 @@ def verdicts(found: Refit, data: Path) -> Iterator[Row]:
     """
     tests = {(t.family, t.measure, t.task, t.model, frozenset((t.a, t.b))): t for t in found.tests}
     for row in _table(data, "verdicts.csv").iter_rows(named=True):
-        test = tests.get(
-            (row["family"], row["measure"], row["task"], row["model"], frozenset((row["a"], row["b"])))
-        )
-        if test is None or test.low is None or test.high is None:
-            continue
+        test = tests[
+            row["family"], row["measure"], row["task"], row["model"], frozenset((row["a"], row["b"]))
+        ]
         sign = 1 if test.a == row["a"] else -1
-        ends = sorted((sign * test.low, sign * test.high))
-        subject = ", ".join(
-            filter(None, (f"{row['a']} - {row['b']}", row["task"] and f"task {row['task']}", row["model"]))
-        )
+        low, high = sorted(sign * (end or 0.0) for end in (test.low, test.high))
+        about = f"{row['a']} - {row['b']}", row["task"] and f"task {row['task']}", row["model"]
         follows = test.verdict in row["verdict"].split(" or ")
         yield {
-            "place": row["place"], "subject": subject, "quantity": row["measure"], "method": _AS_PAPER,
-            "recomputed": sign * (test.value or 0.0), "low": ends[0], "high": ends[1],
+            "place": row["place"], "subject": ", ".join(filter(None, about)), "quantity": row["measure"],
+            "method": _AS_PAPER, "recomputed": sign * (test.value or 0.0), "low": low, "high": high,
             "expected": row["verdict"].replace("_", " "), "verdict": "follows" if follows else "differs",
             "note": None if follows else f"the counts give: {(test.verdict or test.status).replace('_', ' ')}",
         }  # fmt: skip
-
-
-# --- what the contract asks for ---------------------------------------------------------------------------------------
-def values(benchmark: Bound) -> pl.DataFrame:
-    """Return the printed numbers as they are in the paper, with their numbers of trials."""
-    printed = [
-        row for row in refit(benchmark).claims if row["method"] == _AS_PAPER and row["published"] is not None
-    ]
-    halves, remarks, rows = (
-        {r["subject"]: r["published"] for r in printed if r["quantity"] == "ci_half"},
-        _remarks(),
-        [],
-    )
-    for row in printed:
-        if row["quantity"] == "ci_half":
-            continue
-        half, posterior = halves.get(row["subject"]), row["place"] == "table S1"
-        rows.append({
-            **{name: row[name] for name in ("place", "task", "model", "n")},
-            "benchmark": benchmark.name,
-            "dataset": DATASET,
-            "condition": f"{row['task']} {row['condition']}",  # as boards show it
-            "measure": row["quantity"] + ("_bayes" if posterior else ""),
-            "value": row["published"],
-            "low": None if half is None else round(row["published"] - half, 6),
-            "high": None if half is None else round(row["published"] + half, 6),
-            "unit": (Unit.RATIO if row["quantity"] == "m_ratio" else Unit.SD).value,
-            "note": remarks.get(_cell(row)),
-        })  # fmt: skip
-    return pl.DataFrame(rows, schema=PUBLISHED_VALUE)
-
-
-def _cell(row: Row) -> tuple[str, ...]:
-    return tuple(row[name] for name in ("place", "task", "model", "condition", "quantity"))
-
-
-def _remarks() -> Mapping[tuple[str, ...], str]:
-    return {tuple(row[:-1]): row[-1] for row in _table(folder(), "notes.csv").iter_rows()}
-
-
-def claims(benchmark: Bound) -> pl.DataFrame:
-    """Return printed numbers and verdicts of the text with what the counts give, and the ledger of headline claims."""
-    remarks, found = _remarks(), refit(benchmark)
-    said = [
-        {**row, "note": row["note"] or (remarks.get(_cell(row)) if row["method"] == _AS_PAPER else None)}
-        for row in found.claims
-    ]
-    rows = [{"benchmark": benchmark.name, **row} for row in (*said, *verdicts(found, folder()))]
-    checked = pl.DataFrame([{k: row.get(k) for k in PUBLISHED_CLAIM} for row in rows], schema=PUBLISHED_CLAIM)
-    return pl.concat([checked, ledger(found)], how="diagonal_relaxed")
 
 
 def ledger(found: Refit) -> pl.DataFrame:
@@ -355,24 +275,26 @@ def ledger(found: Refit) -> pl.DataFrame:
     below = sum((row.high or 0.0) < 0 for row in optimum)
     moved = sum((row.value or 0.0) > 0 and (row.p_adjusted or 0.0) < _ALPHA for row in c)
     differ = sum((row.p_adjusted or 0.0) < _ALPHA for row in d)
-    printed = [row for row in found.claims if row["place"] == "table S1" and row["follows"] is not None]
+    printed = [
+        row["follows"] for row in found.claims if row["place"] == "table S1" and row["follows"] is not None
+    ]
     text = list(verdicts(found, folder()))
-    follow = [sum(bool(row["follows"]) for row in printed), sum(row["verdict"] == "follows" for row in text)]
+    agree = sum(row["verdict"] == "follows" for row in text)
     return ledger_of([
         claim(
             "table S1, three models × three tasks", "models know less of their errors than their decisions would allow",
             "cells whose interval of M-ratio lies below 1", all_of(below, len(optimum)), float(below),
             expected=f"0 of {len(optimum)} for an observer who uses all it has",
         ),
-        *_reversal(tests("bayes_models", "m_ratio")),
+        _reversal(tests("bayes_models", "m_ratio")),
         claim(
             "table S1", "the printed posteriors are those of the counts", "printed numbers that follow",
-            all_of(follow[0], len(printed)), float(follow[0]), published=float(len(printed)),
+            all_of(sum(printed), len(printed)), float(sum(printed)), published=float(len(printed)),
             expected=f"all {len(printed)}", note="others are the state of chains that had not converged",
         ),
         claim(
             "section 2", "the verdicts of the text are those of the counts", "verdicts on pairs that follow",
-            all_of(follow[1], len(text)), float(follow[1]), published=float(len(text)), expected=f"all {len(text)}",
+            all_of(agree, len(text)), float(agree), published=float(len(text)), expected=f"all {len(text)}",
             note="; ".join(f"{r['subject']}, {r['quantity']}" for r in text if r["verdict"] == "differs") or None,
         ),
         claim(
@@ -385,16 +307,11 @@ def ledger(found: Refit) -> pl.DataFrame:
             "pairs whose d′ differs, p by Bonferroni", HOLDS if not differ else FAILS if differ > 1 else UNDECIDED,
             float(differ), published=8.0, expected="0, or 1 in 20 such tables by chance",
         ),
-        waiting(
-            "criteria under two risks differ more than chance allows, items being paired", "tests that pair the items",
-            "counts say nothing of single items: risks are compared as if each had items of its own",
-            "narrower intervals than those of independent items",
-        ),
     ])  # fmt: skip
 
 
-def _reversal(tests: Sequence[Comparison]) -> Iterator[Row]:
-    """Yield whether GPT-5 is more efficient than DeepSeek, task by task, in the text and by the counts."""
+def _reversal(tests: Sequence[Comparison]) -> Row:
+    """Return whether GPT-5 is more efficient than DeepSeek, task by task, in the text and by the counts."""
     pairs = [row for row in tests if {row.a, row.b} == {_GPT, _DEEPSEEK}]
     better = [
         row.task
@@ -406,14 +323,42 @@ def _reversal(tests: Sequence[Comparison]) -> Iterator[Row]:
     )
     stated = said.filter(verdict="significant")["task"].to_list()
     turned = ", ".join(str(task) for task in better if task not in stated)
-    if pairs:
-        yield claim(
-            "table S1, GPT-5 and DeepSeek", "GPT-5 is more efficient than DeepSeek", "tasks in which M-ratio differs so",
-            all_of(len(better), len(pairs)), float(len(better)), published=float(len(stated)),
-            expected=f"0 of {len(pairs)} without a difference",
-            note=f"reversed: task {turned}, inconclusive in the text, is significant: DeepSeek's printed cell is of chains "
-                 "stopped early, and the converged M-ratio is lower" if turned else None,
-        )  # fmt: skip
+    return claim(
+        "table S1, GPT-5 and DeepSeek", "GPT-5 is more efficient than DeepSeek", "tasks in which M-ratio differs so",
+        all_of(len(better), len(pairs)), float(len(better)), published=float(len(stated)),
+        expected=f"0 of {len(pairs)} without a difference",
+        note=f"reversed: task {turned}, inconclusive in the text, is significant: DeepSeek's printed cell is of chains "
+             "stopped early, and the converged M-ratio is lower" if turned else None,
+    )  # fmt: skip
 
 
-PUBLISHED = Published(values, claims, lambda benchmark: refit(benchmark).tests)
+# --- what the contract asks for ---------------------------------------------------------------------------------------
+def values(benchmark: Benchmark[Any, Any, Any]) -> pl.DataFrame:
+    """Return the printed numbers as they are in the paper, with their numbers of trials."""
+    printed = [row for row in read_refit(folder()).claims if row["published"] is not None]
+    halves = {row["subject"]: row["published"] for row in printed if row["quantity"] == "ci_half"}
+    rows = []
+    for row in printed:
+        if row["quantity"] != "ci_half":
+            half, value = halves.get(row["subject"]), row["published"]
+            rows.append({
+                **{name: row[name] for name in ("place", "task", "model", "n")},
+                "benchmark": benchmark.name, "dataset": DATASET,
+                "condition": f"{row['task']} {row['condition']}",  # as boards show it
+                "measure": row["quantity"] + ("_bayes" if row["place"] == "table S1" else ""), "value": value,
+                "low": None if half is None else round(value - half, 6),
+                "high": None if half is None else round(value + half, 6),
+                "unit": (Unit.RATIO if row["quantity"] == "m_ratio" else Unit.SD).value, "note": row["note"],
+            })  # fmt: skip
+    return pl.DataFrame(rows, schema=PUBLISHED_VALUE)
+
+
+def claims(benchmark: Benchmark[Any, Any, Any]) -> pl.DataFrame:
+    """Return printed numbers and verdicts of the text with what the counts give, and the ledger of headline claims."""
+    found = read_refit(folder())
+    rows = [{"benchmark": benchmark.name, **row} for row in (*found.claims, *verdicts(found, folder()))]
+    checked = pl.DataFrame([{k: row.get(k) for k in PUBLISHED_CLAIM} for row in rows], schema=PUBLISHED_CLAIM)
+    return pl.concat([checked, ledger(found)], how="diagonal_relaxed")
+
+
+PUBLISHED = Published(values, claims, lambda benchmark: read_refit(folder()).tests)

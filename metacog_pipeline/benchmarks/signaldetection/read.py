@@ -21,7 +21,7 @@ from metacog_pipeline.reading.calls import NOT_RUN, REFUSED, ended, read_step, r
 from metacog_pipeline.reading.fields import Binary, Confidence, Field
 
 UNREADABLE = ("answer_unparsed", "confidence_unparsed", REFUSED)
-# The words of each task for 0 and for 1, next to the digits.
+#: The words of each task for 0 and for 1, next to the digits.
 WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "A": {"0": ("negative",), "1": ("positive",)},
     "B": {
@@ -59,18 +59,15 @@ def fields(words: Mapping[str, tuple[str, ...]], ratings: int | None) -> tuple[F
 
 def read_response(item: Item, calls: Calls, ratings: int | None) -> Response:
     """Return the reading of an item's only call; ``ratings`` is K, None where no confidence was asked for."""
-    found = Response(item.stimulus)
     if (over := ended(calls.get(STEP))) is not None:
-        found.status, found.reason = over
-        return found
+        return Response(item.stimulus, status=over[0], reason=over[1])
     reading = read_step(calls, STEP, fields(WORDS[item.task], ratings))
     decision = reading["decision"]
     if decision.status != "ok":
-        found.status = REFUSED if decision.status == "refused" else "answer_unparsed"
-        found.reason = why(decision, "decision")
-        return found
-    found.response, found.correct = decision.value, int(decision.value == item.stimulus)
-    found.status, found.reason = "ok", None
+        status = REFUSED if decision.status == "refused" else "answer_unparsed"
+        return Response(item.stimulus, status=status, reason=why(decision, "decision"))
+    right = int(decision.value == item.stimulus)
+    found = Response(item.stimulus, response=decision.value, correct=right, status="ok", reason=None)
     if ratings is not None:
         confidence = reading["confidence"]
         if confidence.status == "ok":

@@ -5,7 +5,8 @@ Nothing here imports statistics before it is drawn: a board is printed without t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -13,7 +14,6 @@ from typing import Any
 from markupsafe import Markup
 
 from metacog_pipeline.benchmark.display import Board, Column, Exhibit, Section
-from metacog_pipeline.errors import one_line
 from metacog_pipeline.home import Home
 from metacog_pipeline.report import exhibits, pieces
 from metacog_pipeline.report.exhibits import Key
@@ -29,36 +29,18 @@ _PRINTED_RISK = {"S1": "risk_s1", "None": "risk_none", "S2": "risk_s2"}
 _TASKS = 'Task A: sentiment of a film review. B: oral or written. C: was one "the" deleted.'
 _DIGITS = 4
 _NOTHING = "No values yet."
+_COMPARISONS = "from comparisons where benchmark = 'signaldetection' and family = '{}' and measure = '{}'"
 
 
 # --- the board ----------------------------------------------------------------------------------------------------------
 def notes(read: Callable[[str], Sequence[tuple[Any, ...]]]) -> Iterator[str]:
-    """Yield the M-ratio of the population of each task, then how far each criterion moved, and what that amounts to."""
+    """Yield the M-ratio of the population of each task."""
     for task, source, n, note in read(
         "select task, source, n, note from comparisons where benchmark = 'signaldetection' and family = 'bayes_group' "
         "and status = 'ok' and source <> 'published' order by source, task"
     ):
         whose = "simulated observers" if source == "simulated" else "models"
         yield f"{task}, group fit over {n} {whose}: {note} (95 % interval)"
-    found = read(
-        "select task, model, source, a, b, difference, verdict, paired_verdict from signaldetection_criterion_shifts "
-        "where measure = 'c' and source <> 'published' and 'risk_none' in (a, b) order by source, task, model, b desc"
-    )
-    if found:
-        yield "Criterion shifts (change of c, predicted to be up: from risk_s1 to no risk, from no risk to risk_s2):"
-    for (task, model, source), pairs in groupby(found, key=lambda row: row[:3]):
-        said = []
-        for *_, a, b, difference, verdict, paired in pairs:
-            size = f"{difference:+.2f}" if isinstance(difference, float) else "no number"
-            other = f" ({_word(paired)} when paired by item)" if paired not in (None, verdict) else ""
-            said.append(f"{_word(b)} to {_word(a)} {size} {_word(verdict)}{other}")
-        whose = " (simulated)" if source == "simulated" else ""
-        yield "  " + one_line(f"{task}, {model}{whose}: {'; '.join(said)}")
-
-
-def _word(name: str | None) -> str:
-    known = {"risk_none": "no risk", "not_significant": "not significant"}
-    return "untested" if name is None else known.get(name, name)
 
 
 BOARD = Board(
@@ -69,7 +51,7 @@ BOARD = Board(
         Column("m_ratio", "M-ratio"),
         Column("m_ratio_bayes", "posterior"),
         Column("auroc2", "AUROC2"),
-        Column("ece", "ECE"),
+        Column("criterion_shift", "shift"),
         Column("accuracy", "accuracy"),
     ),
     order=(("m_ratio_bayes", "m_ratio"), ("d", "d_bayes"), ("accuracy",)),
@@ -77,7 +59,8 @@ BOARD = Board(
         'Below each value its 95 % interval. A: sentiment, B: oral or written, C: was one "the" deleted.\n'
         "d′: how well the responses discriminate the labels; c: below 0 a model answers 1 too often; meta-d′: the d′ that\n"
         "the confidence shows; M-ratio: meta-d′ / d′, 1 is optimal; posterior: its posterior mean.\n"
-        "risk_s1, risk_s2: wrongly saying label 0, label 1 is punished. N/A: no value, table estimates says why.\n"
+        "risk_s1, risk_s2: wrongly saying label 0, label 1 is punished; shift: c under risk_s2 minus c under risk_s1.\n"
+        "N/A: no value, table estimates says why.\n"
     ),
     stands_in="*: a posterior mean; the paper prints no other.\n",
     about={
@@ -118,13 +101,16 @@ def _values(home: Home, *measures: str) -> Iterator[tuple[str, Values]]:
 
 
 def _against(
-    home: Home, x: tuple[str, str], y: Mapping[str, str], label: str, line: str, said: str
+    worlds: Iterable[tuple[str, Values]],
+    x: tuple[str, str],
+    y: Mapping[str, str],
+    label: str,
+    line: str,
+    said: str,
 ) -> Markup:
     """Return a figure per world of the measures ``y`` against ``x``: a colour per model, a mark per task or measure."""
     figures = []
-    published = _model_free() if len(y) > 1 else {}
-    worlds = {WORLDS["published"]: published} if published else {}
-    for title, cells in [*worlds.items(), *_values(home, x[0], *y)]:
+    for title, cells in worlds:
         points = [
             (model, f"task {task}" if len(y) == 1 else name, found[x[0]][0], found[measure][0])
             for (task, model, condition), found in cells.items()
@@ -142,35 +128,37 @@ def _against(
 def sensitivity(home: Home) -> Markup:
     """Return meta-d′ against d′."""
     said = "meta-d′ against d′. Below the line confidence knows less than the answers."
-    made = _against(home, ("d", "d′"), {"meta_d": "meta-d′"}, "meta-d′", "optimal: meta-d′ = d′", said)
+    worlds = _values(home, "d", "meta_d")
+    made = _against(worlds, ("d", "d′"), {"meta_d": "meta-d′"}, "meta-d′", "optimal: meta-d′ = d′", said)
     return pieces.paragraph(_TASKS, "soft") + made
 
 
 def model_free(home: Home) -> Markup:
-    """Return the model-free measures of confidence against the M-ratio."""
+    """Return the model-free measures of confidence against the M-ratio; the paper prints the latter alone."""
+    from metacog_pipeline.benchmarks.signaldetection import published
+
     said = (
         "AUROC2 and meta-information (bits) against the M-ratio. Both also rise with d′, which the ratio takes out: at one "
         "M-ratio they differ between tasks."
     )
-    measures = {"auroc2": "AUROC2", "meta_information": "meta-information, bits"}
-    return _against(home, ("m_ratio", "M-ratio"), measures, "AUROC2, bits", "as large as the M-ratio", said)
-
-
-def _model_free() -> Values:
-    """Return M-ratio, AUROC2 and meta-information of the published counts; the paper prints the first alone."""
-    from metacog_pipeline.benchmarks.signaldetection import published
-
-    return {
+    counts: Values = {
         (task, model, "confidence"): {name: (Point(value), n) for name, value in found.items()}
         for task, model, n, found in published.model_free()
     }
+    measures = {"auroc2": "AUROC2", "meta_information": "meta-information, bits"}
+    worlds = [(WORLDS["published"], counts), *_values(home, "m_ratio", *measures)]
+    return _against(worlds, ("m_ratio", "M-ratio"), measures, "AUROC2, bits", "as large as the M-ratio", said)
 
 
 def criteria(home: Home, measure: str = "c") -> Markup:
-    """Return c or c′ under each risk."""
-    figures = []
-    worlds = [] if measure == "c" else [(WORLDS["published"], _c_prime())]
-    for title, cells in (*_values(home, measure), *worlds):
+    """Return c, or c′, which the paper does not print, under each risk."""
+    from metacog_pipeline.benchmarks.signaldetection import published
+
+    worlds, figures = [*_values(home, measure)], []
+    if measure == "c_prime":
+        counts = {row[:3]: {measure: (Point(*row[4]), row[3])} for row in published.relative_criteria()}
+        worlds.append((WORLDS["published"], counts))
+    for title, cells in worlds:
         points: dict[str, dict[str, Point]] = {}
         for (task, model, condition), found in cells.items():
             if condition in _RISKS:
@@ -183,21 +171,6 @@ def criteria(home: Home, measure: str = "c") -> Markup:
             n = pieces.counted(found[measure][1] for found in cells.values())
             figures.append(pieces.figure(drawn, said, n=n, method=made))
     return pieces.joined([pieces.grid(figures)], _NOTHING)
-
-
-def _c_prime() -> Values:
-    """Return c′ of the published counts, which the paper shows in a figure only."""
-    from metacog_pipeline.benchmarks.signaldetection import published
-
-    cells = published._table(published.folder(), "criterion_counts.csv")
-    found = published.type1_of(cells)
-    low, high = found.interval("c_prime")
-    return {
-        (row["task"], row["model"], _PRINTED_RISK[row["risk_configuration"]]): {
-            "c_prime": (Point(float(found.c_prime[k]), float(low[k]), float(high[k])), row["total"])
-        }
-        for k, row in enumerate(cells.iter_rows(named=True))
-    }
 
 
 _SHIFTS = (
@@ -230,44 +203,40 @@ def shifts(home: Home) -> Markup:
     return pieces.joined(made, "No criterion shifts measured yet.") + pieces.paragraph(_SHIFTS, "soft")
 
 
-def _by_rating(home: Home) -> Iterator[tuple[str, str, Mapping[str, Mapping[int, tuple[int, int]]]]]:
-    """Yield world, task, and by model and rating how many answers were right and wrong."""
-    found: list[tuple[Any, ...]] = []
+def _by_rating(home: Home) -> Iterator[tuple[Any, ...]]:
+    """Yield world, task, model, rating, and how many answers with it were right and wrong."""
     for row in exhibits.printed(_NAME, "counts"):
         s1, s2 = ([int(n) for n in row[name].split(";")] for name in ("nR_S1", "nR_S2"))
         k = len(s1) // 2
         for level in range(1, k + 1):
             right, wrong = s1[k - level] + s2[k + level - 1], s2[k - level] + s1[k + level - 1]
-            found.append(("published", row["task"], row["model"], level, right, wrong))
-    found += rows(
+            yield "published", row["task"], row["model"], level, right, wrong
+    yield from rows(
         home,
         "select source, task, model, confidence, sum(correct)::bigint, (count(*) - sum(correct))::bigint "
         "from signaldetection_responses where condition = 'confidence' and confidence is not null "
         "group by all order by all",
     )
-    for (source, task), own in groupby(found, key=lambda row: row[:2]):
-        models: dict[str, dict[int, tuple[int, int]]] = {}
-        for _, _, model, level, right, wrong in own:
-            models.setdefault(model, {})[level] = right, wrong
-        yield WORLDS[source], task, models
 
 
 def by_rating(home: Home, of: str) -> Markup:
     """Return accuracy by rating, or how often each rating is given."""
     figures = []
-    for title, task, models in _by_rating(home):
-        series: dict[str, list[tuple[float, Point]]] = {}
-        for model, levels in models.items():
-            whole = sum(map(sum, levels.values()))
-            for level, (right, wrong) in levels.items():
-                if right + wrong:
-                    share = right / (right + wrong) if of == "accuracy" else (right + wrong) / whole
-                    series.setdefault(model, []).append((float(level), Point(share)))
-        last = max(level for levels in models.values() for level in levels)
-        name = f"{of}, task {task}, {title.lower()}"
-        drawn = lines(series, x="rating", y=of, diagonal=None, span=(1.0, float(last)), label=name)
-        n = pieces.counted(sum(map(sum, levels.values())) for levels in models.values())
-        figures.append(pieces.figure(drawn, f"{title}, task {task}: {of} by rating.", n=n, method="shares"))
+    for (source, task), found in groupby(_by_rating(home), key=lambda row: row[:2]):
+        own, title, series = list(found), WORLDS[source], dict[str, list[tuple[float, Point]]]()
+        whole: Counter[str] = Counter()
+        for _, _, model, _, right, wrong in own:
+            whole[model] += right + wrong
+        for _, _, model, level, right, wrong in own:
+            if right + wrong:
+                share = right / (right + wrong) if of == "accuracy" else (right + wrong) / whole[model]
+                series.setdefault(model, []).append((float(level), Point(share)))
+        drawn = lines(
+            series, x="rating", y=of, diagonal=None, span=(1.0, float(max(row[3] for row in own))),
+            label=f"{of}, task {task}, {title.lower()}",
+        )  # fmt: skip
+        n, said = pieces.counted(whole.values()), f"{title}, task {task}: {of} by rating."
+        figures.append(pieces.figure(drawn, said, n=n, method="shares"))
     return pieces.joined([pieces.grid(figures)], _NOTHING)
 
 
@@ -284,6 +253,24 @@ def precision(home: Home) -> Markup:
     return pieces.figure(drawn, f"{said}.", n="expected counts", method="maximum likelihood, standard errors")
 
 
+def efficiency(home: Home) -> Markup:
+    """Return d′, meta-d′ and M-ratio by task and model, with the intervals the paper draws, and accuracy by rating."""
+    refit = rows(
+        home,
+        "select subject, quantity, recomputed, low, high from published_claims where benchmark = 'signaldetection' "
+        "and place = 'table S1' and method = 'as the paper' and recomputed is not null order by quantity, subject",
+    )
+    figures = []
+    for quantity, own in groupby(refit, key=lambda row: row[1]):
+        said = f"{quantity} of the published counts"
+        drawn = intervals(
+            [(row[0].removesuffix(", confidence"), Point(*row[2:])) for row in own], x=quantity, label=said
+        )
+        method = "posterior means, 95 % equal-tailed intervals"
+        figures.append(pieces.figure(drawn, f"{said}.", n="n = 10000 to 20000 answers", method=method))
+    return sensitivity(home) + pieces.grid(figures) + by_rating(home, "accuracy")
+
+
 # --- tables and verdicts ------------------------------------------------------------------------------------------------
 _SENSITIVITY = (
     exhibits.Column("d′", "dprime", "d_bayes", digits=_DIGITS),
@@ -293,18 +280,14 @@ _SENSITIVITY = (
 _KEYS = {"task": "task", "model": "model"}
 
 
-def _task_and_model(key: Key) -> tuple[str, str]:
-    return key[2].split(" ")[0], key[0]
-
-
 def table_s1(home: Home) -> Markup:
     """Return d′, meta-d′ and M-ratio, posterior means."""
     found = exhibits.own(home, _NAME, [column.measure for column in _SENSITIVITY])
     said = "Posterior means, as in the paper; d′ and meta-d′ of the boards are of maximum likelihood, so they differ."
-    printed = exhibits.printed(_NAME, "table_s1")
     return pieces.paragraph(said, "soft") + exhibits.tables(
-        _NAME, found, printed, _SENSITIVITY, keys=_KEYS, key_of=_task_and_model
-    )
+        _NAME, found, exhibits.printed(_NAME, "table_s1"), _SENSITIVITY, keys=_KEYS,
+        key_of=lambda key: (key[2].split(" ")[0], key[0]),
+    )  # fmt: skip
 
 
 def table_s2(home: Home) -> Markup:
@@ -324,43 +307,23 @@ def table_s2(home: Home) -> Markup:
     )
 
 
-def efficiency(home: Home) -> Markup:
-    """Return d′, meta-d′ and M-ratio by task and model, with the intervals the paper draws, and accuracy by rating."""
-    refit = rows(
-        home,
-        "select subject, quantity, recomputed, low, high from published_claims where benchmark = 'signaldetection' "
-        "and place = 'table S1' and method = 'as the paper' and recomputed is not null order by quantity, subject",
-    )
-    figures = []
-    for quantity, own in groupby(refit, key=lambda row: row[1]):
-        points = [(subject.removesuffix(", confidence"), Point(*ends)) for subject, _, *ends in own]
-        said = f"{quantity}, refitted from the published counts"
-        drawn = intervals(points, x=quantity, label=said)
-        method = "posterior means, 95 % equal-tailed intervals"
-        figures.append(pieces.figure(drawn, f"{said}.", n="n = 10000 to 20000 answers", method=method))
-    return sensitivity(home) + pieces.grid(figures) + by_rating(home, "accuracy")
-
-
-def tests(home: Home, place: str) -> Markup:
+def tests(home: Home, place: str, family: str, measure: str) -> Markup:
     """Return the verdicts of the text in one place, and the same tests of the study's own models."""
     stated = [row for row in exhibits.printed(_NAME, "verdicts") if row["place"] == place]
-    heads = ("task", "model", "a", "b", "verdict")
+    heads = ("task", "model", "a", "b")
     body: list[Sequence[object]] = [
-        (*(row[name] or None for name in heads[:-1]), pieces.said(row["verdict"])) for row in stated
+        (*(row[name] or None for name in heads), pieces.said(row["verdict"])) for row in stated
     ]
-    made = pieces.table(heads, body, "As the text has it")
-    first = stated[0]
+    made = pieces.table((*heads, "verdict"), body, "As the text has it")
     found = rows(
         home,
-        "select source, task, model, a, b, value, low, high, n, coalesce(verdict, status) from comparisons where "
-        f"benchmark = 'signaldetection' and source <> 'published' and family = '{first['family']}' "
-        f"and measure = '{first['measure']}' order by all limit 500",
+        "select source, task, model, a, b, value, low, high, n, coalesce(verdict, status) "
+        f"{_COMPARISONS.format(family, measure)} and source <> 'published' order by all limit 500",
     )
     for title, own in pieces.by_world(found):
         body = [(*row[1:5], pieces.interval(*row[5:8]), row[8], pieces.said(row[9])) for row in own]
-        made += pieces.table(
-            (*heads[:-1], "difference", "answers", "verdict"), body, f"{title}: the same tests, at most 500"
-        )
+        said = f"{title}: the same tests, at most 500"
+        made += pieces.table((*heads, "difference", "answers", "verdict"), body, said)
     return made
 
 
@@ -375,14 +338,14 @@ _REVERSED = (
     "task C, GPT-5 and DeepSeek: inconclusive in the text, significant from the counts. The printed cell of DeepSeek is of "
     "chains stopped early (M-ratio 0.706); chains that converge give 0.626."
 )
-_COMPARISONS = "from comparisons where benchmark = 'signaldetection' and family = '{}' and measure = '{}'"
 
 
 def _verdict(what: str, title: str, family: str, measure: str, **more: Any) -> Exhibit:
     number = f"Text: {what}"
     return Exhibit(
-        number, title, partial(tests, place=number), data="verdicts.csv, counts.csv, comparisons",
-        query=_COMPARISONS.format(family, measure), **{"status": "recomputed", **more},
+        number, title, partial(tests, place=number, family=family, measure=measure),
+        data="verdicts.csv, counts.csv, comparisons", query=_COMPARISONS.format(family, measure),
+        **{"status": "recomputed", **more},
     )  # fmt: skip
 
 

@@ -19,7 +19,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from statistics import NormalDist
 
 from metacog_pipeline.benchmark.seeded_sample import uniforms
@@ -27,7 +26,7 @@ from metacog_pipeline.benchmarks.signaldetection.items import S1, S2, Item
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE, Wording, load_wording
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm.spec import ObserverSpec
-from metacog_pipeline.llm.types import ChatRequest, JsonObject, OneOf
+from metacog_pipeline.llm.types import ChatRequest
 
 COMMON, OWN = 0.35, 0.35
 _WEIGHTS = math.sqrt(COMMON), math.sqrt(OWN), math.sqrt(1 - COMMON - OWN)
@@ -62,22 +61,12 @@ REFUSALS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
-    """A decision, a rating from 1, and how they will be worded."""
-
-    decision: int
-    rating: int
-    refuses: bool = False
-    form: int | None = None
-
-
 class SimulatedRespondent:
     """Answers requests about ``items`` as the observer ``observer`` would.
 
     Deterministic in the observer, the item, the condition and ``sampling.seed``. It finds item and condition by the
-    text of the user message, so it answers the same in process and behind a server; ``wording`` must be the one the
-    messages are made with (None: the shipped one). A message it does not know gets decision 0, confidence 1.
+    text of the user message; ``wording`` must be the one the messages are made with (None: the shipped one). A message it
+    does not know gets decision 0, confidence 1.
     """
 
     def __init__(self, items: Sequence[Item], observer: ObserverSpec, wording: Wording | None = None) -> None:
@@ -93,21 +82,22 @@ class SimulatedRespondent:
         return self._find(request) is not None
 
     def __call__(self, request: ChatRequest) -> str:
-        """Return the text of the answer to ``request``, held to its constraint where it has one."""
+        """Return the text of the answer to ``request``; held to a schema it is never refused or out of form."""
         found = self._find(request)
         if found is None:
-            state, rated = _State(S1, 1), True
-        else:
-            item, condition = found
-            state, rated = self._state(item, condition, request.sampling.seed), condition == CONFIDENCE
-        match request.constraint:
-            case JsonObject() as wanted:
-                return _json_object(wanted, state)
-            case OneOf(options):
-                fitting = (str(state.decision), str(state.rating), *options[:1])
-                return next((option for option in fitting if option in options), "")
-            case _:
-                return self._reply(state, rated=rated)
+            return '{"decision":"0","confidence":1}'
+        rated, seed, spec = found[1] == CONFIDENCE, request.sampling.seed, self.observer
+        decision, rating, chance = self._arrived(*found, seed)
+        if request.constraint is not None:
+            return json.dumps({"decision": str(decision)} | ({"confidence": rating} if rated else {}))
+        if chance[2] < spec.refusal:
+            return REFUSALS[rating % len(REFUSALS)]
+        if chance[3] < spec.untidiness:
+            form = FORMS[int(chance[4] * len(FORMS))][0 if rated else 1]
+            percent = round(100 * rating / self._ratings)
+            return form.format(decision=decision, other=1 - decision, rating=rating, percent=percent)
+        confidence = f',"confidence":{rating}' if rated else ""
+        return f'{{"decision":"{decision}"{confidence}}}'
 
     def _find(self, request: ChatRequest) -> tuple[Item, str] | None:
         """Return the item and the condition of the first user message."""
@@ -119,23 +109,18 @@ class SimulatedRespondent:
                     return item, condition
         return None
 
-    def _state(self, item: Item, condition: str, seed: int | None) -> _State:
-        spec = self.observer
-        key = [item.task, item.text]
-        parts = (
-            uniforms(canonical_json(key)),
-            uniforms(canonical_json([spec.seed, key])),
-            uniforms(canonical_json([spec.seed, key, condition, seed])),
-        )
+    def _arrived(self, item: Item, condition: str, seed: int | None) -> tuple[int, int, tuple[float, ...]]:
+        """Return decision, rating, and the call's own random numbers."""
+        spec, key = self.observer, [item.task, item.text]
+        keys = (key, [spec.seed, key], [spec.seed, key, condition, seed])
+        parts = [uniforms(canonical_json(each)) for each in keys]
         noise, place = (_mixed([part[i] for part in parts]) for i in (0, 1))
         c = spec.criterion + _SHIFTS.get(condition, 0) * spec.risk_shift
         sign = 1 if item.stimulus == S2 else -1
         decision = S2 if sign * spec.d / 2 + noise > c else S1
         beyond = self._beyond(sign, decision, c, _NORMAL.cdf(place))
         rating = 1 + sum(beyond > criterion for criterion in spec.criteria)
-        call = parts[2]
-        form = int(call[4] * len(FORMS)) if call[3] < spec.untidiness else None
-        return _State(decision, min(rating, self._ratings), call[2] < spec.refusal, form)
+        return decision, min(rating, self._ratings), parts[2]
 
     def _beyond(self, sign: int, decision: int, c: float, rank: float) -> float:
         """Return how far beyond the criterion y lies on the side of the response.
@@ -147,31 +132,6 @@ class SimulatedRespondent:
         mean = side * (sign * meta_d / 2 - self.observer.m_ratio * c)  # from the criterion outwards
         outside = _NORMAL.cdf(mean) * rank
         return mean - _NORMAL.inv_cdf(min(max(outside, _SMALLEST), 1 - 1e-16))
-
-    def _reply(self, state: _State, *, rated: bool) -> str:
-        if state.refuses:
-            return REFUSALS[state.rating % len(REFUSALS)]
-        if state.form is not None:
-            return FORMS[state.form][0 if rated else 1].format(
-                decision=state.decision,
-                other=1 - state.decision,
-                rating=state.rating,
-                percent=round(100 * state.rating / self._ratings),
-            )
-        rating = f',"confidence":{state.rating}' if rated else ""
-        return f'{{"decision":"{state.decision}"{rating}}}'
-
-
-def _json_object(wanted: JsonObject, state: _State) -> str:
-    """Return an object with the properties of the schema in its order: decision and rating where they are admitted."""
-    held: dict[str, object] = {}
-    for name, rule in wanted.properties.items():
-        fields: Mapping[str, object] = rule if isinstance(rule, Mapping) else {}
-        number, admitted = state.rating if name == "confidence" else state.decision, fields.get("enum")
-        held[name] = number if fields.get("type") in ("integer", "number") else str(number)
-        if isinstance(admitted, list) and admitted and held[name] not in admitted:
-            held[name] = admitted[0]
-    return json.dumps(held or {"decision": str(state.decision), "confidence": state.rating})
 
 
 def _mixed(parts: Sequence[float]) -> float:
