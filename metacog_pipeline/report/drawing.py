@@ -42,30 +42,25 @@ class Axis:
     low: float | None = None
     high: float | None = None
     ticks: Sequence[tuple[float, str]] | None = None
-    log: bool = False
     margin: float = 0.05
     bare: bool = False  # neither a line nor marks at the ticks
     size: float = _SIZE
     seen: list[float] = field(default_factory=list)
 
     def ends(self) -> tuple[float, float]:
-        """Return the values at the two ends, on the scale of the axis."""
-        seen = [self.at(each) for each in self.seen] or [0.0, 1.0]
+        """Return the values at the two ends."""
+        seen = self.seen or [0.0, 1.0]
         least, most = min(seen), max(seen)
         if least == most:
             least, most = least - 0.5, most + 0.5
         room = self.margin * (most - least)
-        low = least - room if self.low is None else self.at(self.low)
-        high = most + room if self.high is None else self.at(self.high)
+        low = least - room if self.low is None else self.low
+        high = most + room if self.high is None else self.high
         return (low, high) if low != high else (low - 0.5, high + 0.5)
-
-    def at(self, value: float) -> float:
-        """Return the place of a value on the scale of the axis."""
-        return math.log10(value) if self.log else value
 
     def see(self, value: float) -> bool:
         """Make room for a value; return whether it can be drawn."""
-        if there := math.isfinite(value) and (value > 0 or not self.log):
+        if there := math.isfinite(value):
             self.seen.append(value)
         return there
 
@@ -74,11 +69,6 @@ class Axis:
         if self.ticks is not None:
             return self.ticks
         low, high = sorted(self.ends())
-        if self.log:
-            decades = range(math.floor(low), math.ceil(high) + 1)
-            of = (1,) if high - low > 2 else (1, 2, 5)
-            every = [n * 10.0**decade for decade in decades for n in of]
-            return [(each, f"{each:g}") for each in every if low <= math.log10(each) <= high]
         step = _step(high - low)
         digits = max(0, -math.floor(math.log10(step) + 1e-9)) + (
             f"{step:e}"[2] == "5" and f"{step:e}"[0] == "2"
@@ -224,7 +214,7 @@ class Plot:
 def _scale(axis: Axis, start: float, end: float) -> Scale:
     low, high = axis.ends()
     per = (end - start) / (high - low)
-    return lambda value: start + (axis.at(value) - low) * per
+    return lambda value: start + (value - low) * per
 
 
 def _wide(text: str, size: float = _SIZE) -> float:

@@ -25,11 +25,6 @@ def escaped(value: object) -> Markup:
     return escape(text)
 
 
-def escaped_lines(text: str) -> Markup:
-    """Return a text as `escaped` does, its line breaks kept."""
-    return Markup("\n").join(map(escaped, text.split("\n")))
-
-
 def script_data(value: object) -> Markup:
     r"""Return a value as JSON that ends no script element and opens no comment; all but ASCII is escaped.
 

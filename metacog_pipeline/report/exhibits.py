@@ -19,7 +19,7 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.database import text
 from metacog_pipeline.leaderboard.output import Stacked, fixed
 from metacog_pipeline.report import pieces, queries
-from metacog_pipeline.report.figures import MOST_ROWS, Drawn, Point, intervals, ladder
+from metacog_pipeline.report.figures import MOST_ROWS, Point, intervals, ladder
 from metacog_pipeline.report.pieces import WORLDS
 
 PRINTED = pieces.PRINTED
@@ -163,14 +163,14 @@ def forests(
     name_of: Callable[[Key], str] = lambda key: key[0],
     apart: float = 0.0,
 ) -> list[Markup]:
-    """Return a figure of the printed values and one of each world: a row per model, a mark per column.
+    """Return a figure per world, a row per model and a mark per column; printed rows are on the axis of measured models.
 
     ``n`` and ``method`` are those of the printed values; the study's own come from its estimates.
     """
-    steps = [column.label for column in columns]
-    drawn = [_forest(rows, steps, x, PRINTED, n, method, apart)] if rows else []
+    steps, measured = [column.label for column in columns], WORLDS["measured"]
+    drawn = []
     for title, groups in found.items():
-        own_rows = [
+        own_rows: list[tuple[str, Steps]] = [
             (
                 name_of(key),
                 {c.label: values[c.measure].point(c.times) for c in columns if c.measure in values},
@@ -178,10 +178,15 @@ def forests(
             for key, values in groups.items()
         ]
         every = [values[c.measure] for values in groups.values() for c in columns if c.measure in values]
-        if every:
-            counted = pieces.counted(each.n for each in every)
-            by = pieces.methods(each.method for each in every if each.low is not None)
+        counted = pieces.counted(each.n for each in every)
+        by = pieces.methods(each.method for each in every if each.low is not None)
+        if title == measured and rows:
+            own_rows += [(f"{name}, as printed", points) for name, points in rows]
+            counted, by = f"{counted}; as printed {n}", f"{by}; as printed {method}"
+        if every or (title == measured and rows):
             drawn.append(_forest(own_rows, steps, x, title, counted, by, apart))
+    if rows and measured not in found:
+        drawn.insert(0, _forest(rows, steps, x, PRINTED, n, method, apart))
     return drawn
 
 
@@ -204,7 +209,7 @@ def _forest(
     return pieces.figure(made, f"{label}.{rest}", n=n, method=method)
 
 
-def figure_of(title: str, drawn: Drawn, said: str, *, n: str, method: str) -> Markup:
+def figure_of(title: str, drawn: str, said: str, *, n: str, method: str) -> Markup:
     """Return one figure of one world."""
     return pieces.figure(drawn, f"{title}: {said}.", n=n, method=method)
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import functools
 import json
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -65,8 +64,6 @@ class Benchmark:
 def write_explorer(home: Home, report: Path, name: str) -> Sequence[Benchmark]:
     """Write the explorer below ``report`` and return what it shows; nothing where there are no answers."""
     folder = report / FOLDER
-    for older in ("models", "figures"):  # of an earlier version, with the same answers and figures
-        shutil.rmtree(report / older, ignore_errors=True)
     found, kept = contents(home), set()
     for file, content in _files(home, name, found) if found else ():
         write_changed(folder / file, content)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from metacog_pipeline.leaderboard.output import Rows, printable, to_csv
+from metacog_pipeline.leaderboard.output import printable
 from metacog_pipeline.report.drawing import DASHES, INK, REFERENCE, Plot
 
 #: Distinguishable with any colour vision, on light and on dark paper.
@@ -33,35 +32,6 @@ class Point:
             return None
         return min(self.low, self.value), max(self.high, self.value)
 
-    @property
-    def cells(self) -> tuple[float, float | None, float | None]:
-        """The value and its ends, as a table has them."""
-        return self.value, self.low, self.high
-
-
-class Drawn(str):
-    """A figure as SVG, with the numbers it is drawn from: ``columns`` name the values of each of ``rows``."""
-
-    columns: Sequence[str] = ()
-    rows: Sequence[Sequence[object]] = ()
-
-    @functools.cached_property
-    def csv(self) -> str:
-        """The numbers as CSV; pages share figures."""
-        return to_csv(Rows(tuple(self.columns), tuple(map(tuple, self.rows))))
-
-
-def with_data(svg: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Drawn:
-    """Return a figure with its numbers."""
-    made = Drawn(svg)
-    made.columns, made.rows = tuple(columns), [tuple(row) for row in rows]
-    return made
-
-
-def of_point(name: str) -> tuple[str, str, str]:
-    """Return the names of the columns that hold a `Point`."""
-    return name, f"{name}: low", f"{name}: high"
-
 
 def colour(place: int) -> str:
     """Return the colour of series number ``place``."""
@@ -73,7 +43,7 @@ def marker(place: int) -> str:
     return MARKERS[place % len(MARKERS)]
 
 
-def scatter(points: Sequence[tuple[str, str, Point, Point]], *, x: str, y: str, line: str) -> Drawn:
+def scatter(points: Sequence[tuple[str, str, Point, Point]], *, x: str, y: str, line: str) -> str:
     """Return a plot of ``y`` against ``x`` with the line y = x, named ``line``.
 
     ``points`` are ``(series, kind, x, y)``: a series has a colour, a kind a marker.
@@ -95,9 +65,7 @@ def scatter(points: Sequence[tuple[str, str, Point, Point]], *, x: str, y: str, 
         plot.entry("s", shade, label_text(name))
     for name, each in kinds.items():
         plot.entry(each, INK, label_text(name), hollow=True)
-    data = [(name, kind, *a.cells, *b.cells) for name, kind, a, b in points]
-    columns = ("series", "kind", *of_point(x), *of_point(y))
-    return with_data(finished(plot, x, y), columns, data)
+    return finished(plot, x, y)
 
 
 def ladder(
@@ -107,13 +75,13 @@ def ladder(
     x: str,
     apart: float = 0.0,
     label: str | None = None,
-) -> Drawn:
+) -> str:
     """Return one line per row, `MOST_ROWS` at most, with a mark for each of ``steps``, joined in that order.
 
     ``apart`` sets the steps of a row below each other, in rows, where their intervals would lie on one another; they
     are not joined then. ``label`` distinguishes figures of one page.
     """
-    every, rows = rows, rows[:MOST_ROWS]
+    rows = rows[:MOST_ROWS]
     plot = Plot(1.2 + 0.42 * max(1, len(rows)))
     plot.zero(of_x=True)
     for place, (_, points) in enumerate(rows):
@@ -127,11 +95,10 @@ def ladder(
     name_rows(plot, [name for name, _ in rows])
     for i, step in enumerate(steps):
         plot.entry(marker(i), colour(i), label_text(step))
-    data = [(name, step, *points[step].cells) for name, points in every for step in steps if step in points]
-    return with_data(finished(plot, x, "", label or x), ("row", "step", *of_point(x)), data)
+    return finished(plot, x, "", label or x)
 
 
-def intervals(rows: Sequence[tuple[str, Point]], *, x: str, label: str | None = None) -> Drawn:
+def intervals(rows: Sequence[tuple[str, Point]], *, x: str, label: str | None = None) -> str:
     """Return one mark with its interval per row, from top to bottom; ``label`` distinguishes figures of one page."""
     plot = Plot(0.9 + 0.28 * max(1, len(rows)))
     for place, (_, point) in enumerate(rows):
@@ -141,8 +108,7 @@ def intervals(rows: Sequence[tuple[str, Point]], *, x: str, label: str | None = 
     if whole and all(float(end).is_integer() for end in whole):
         first, last = int(min(whole)), int(max(whole))
         plot.x.ticks = [(at, str(at)) for at in range(first, last + 1, max(1, (last - first) // 8))]
-    data = [(name, *point.cells) for name, point in rows]
-    return with_data(finished(plot, x, "", label or x), ("row", *of_point(x)), data)
+    return finished(plot, x, "", label or x)
 
 
 def lines(
@@ -156,7 +122,7 @@ def lines(
     marks: bool = True,
     spots: Mapping[str, Sequence[tuple[float, float]]] | None = None,
     label: str | None = None,
-) -> Drawn:
+) -> str:
     """Return at most `MOST_LINES` lines of shares over ``span``, and dashed the diagonal of that name, if it has one.
 
     Parameters
@@ -191,9 +157,7 @@ def lines(
     plot.y.low, plot.y.high = -0.02, 1.02
     if not whole:
         plot.x.ticks = [(at, str(at)) for at in range(int(span[0]), int(span[1]) + 1)]
-    data = [(name, at, *point.cells) for name, points in series.items() for at, point in points]
-    data += [(f"{name}, mark", *spot, None, None) for name, own in (spots or {}).items() for spot in own]
-    return with_data(finished(plot, x, y, label), ("series", x, *of_point(y)), data)
+    return finished(plot, x, y, label)
 
 
 def mark(plot: Plot, a: Point, b: Point, shape: str, shade: str, size: float) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from metacog_pipeline.leaderboard.output import printable
 from metacog_pipeline.report import figures
 from metacog_pipeline.report.drawing import Plot
-from metacog_pipeline.report.figures import PALETTE, Drawn, Point, label_text
+from metacog_pipeline.report.figures import PALETTE, Point, label_text
 
 _ROW_IN = 0.28
 _WIDE_MAP, _WIDEST_MAP = 9, 14  # columns from which the numbers in the cells must be small, have no room
@@ -24,8 +23,7 @@ def plane(
     x: str,
     y: str,
     axes_at_zero: bool,
-    log_x: bool = False,
-) -> Drawn:
+) -> str:
     """Return points in a plane, each named next to its mark where there are few.
 
     Parameters
@@ -34,12 +32,10 @@ def plane(
         ``(name, kind, x, y)``: a kind has a colour and a marker.
     axes_at_zero
         Draw the lines x = 0 and y = 0, which make four quadrants.
-    log_x
-        Draw x, which is above 0, on a logarithmic scale.
     """
     kinds = list(dict.fromkeys(kind for _, kind, _, _ in points))
     plot = Plot(3.9 + 0.12 * len(kinds))
-    plot.x.log, plot.x.margin, plot.y.margin = log_x, 0.12, 0.12
+    plot.x.margin = plot.y.margin = 0.12
     if axes_at_zero:
         plot.zero(of_x=False)
         plot.zero(of_x=True)
@@ -47,18 +43,16 @@ def plane(
         place = kinds.index(kind)
         figures.mark(plot, a, b, figures.marker(place), figures.colour(place), 6)
     named = points if len(points) <= _MOST_NAMED else ()
-    for (name, _, a, b), above in zip(named, _heights(named, log_x), strict=True):
+    for (name, _, a, b), above in zip(named, _heights(named), strict=True):
         plot.words(a.value, b.value, label_text(name), 8, moved=(5, above))
     for i, kind in enumerate(kinds):
         plot.entry(figures.marker(i), figures.colour(i), label_text(kind))
-    data = [(name, kind, *a.cells, *b.cells) for name, kind, a, b in points]
-    columns = ("name", "kind", *figures.of_point(x), *figures.of_point(y))
-    return figures.with_data(figures.finished(plot, x, y), columns, data)
+    return figures.finished(plot, x, y)
 
 
-def _heights(points: Sequence[tuple[str, str, Point, Point]], log_x: bool = False) -> list[float]:
+def _heights(points: Sequence[tuple[str, str, Point, Point]]) -> list[float]:
     """Return how far above its mark each name is, in points of print: below the names that are higher near it."""
-    xs = [math.log(a.value) if log_x else a.value for *_, a, _ in points]
+    xs = [a.value for *_, a, _ in points]
     ys = [b.value for *_, b in points]
     wide, high = (max(each, default=0.0) - min(each, default=0.0) or 1.0 for each in (xs, ys))
     heights = [0.0] * len(points)
@@ -73,9 +67,7 @@ def _heights(points: Sequence[tuple[str, str, Point, Point]], log_x: bool = Fals
     return heights
 
 
-def heat_map(
-    rows: Sequence[tuple[str, Sequence[float | None]]], *, columns: Sequence[str], name: str
-) -> Drawn:
+def heat_map(rows: Sequence[tuple[str, Sequence[float | None]]], *, columns: Sequence[str], name: str) -> str:
     """Return cells coloured by sign and size around 0, the value in each that has room; an empty cell has no value."""
     plot = Plot(0.9 + _ROW_IN * max(1, len(rows)))
     known = [abs(value) for _, values in rows for value in values if value is not None]
@@ -88,7 +80,7 @@ def heat_map(
             plot.box((column + 0.02, place + 0.04), (column + 0.98, place + 0.96), shade, alpha)
             size = 8 if len(columns) <= _WIDE_MAP else 5.5
             if len(columns) > _WIDEST_MAP:
-                continue  # the figure's data and the tables have the values
+                continue  # the tables have the values
             plot.words(column + 0.5, place + 0.5, f"{value:+.1f}", size, centred=True)
     for axis, named in ((plot.x, columns), (plot.y, [each for each, _ in rows])):
         axis.bare, axis.size = True, 9
@@ -97,5 +89,4 @@ def heat_map(
     plot.x.size = 9 * min(1, _LETTERS / max(1, letters))  # names of columns do not touch
     plot.x.low, plot.x.high = 0, max(1, len(columns))
     plot.y.low, plot.y.high = max(1, len(rows)), 0
-    data = [(row, *values) for row, values in rows]
-    return figures.with_data(plot.svg(printable(name)), ("row", *columns), data)
+    return plot.svg(printable(name))

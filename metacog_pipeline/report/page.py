@@ -26,7 +26,6 @@ from metacog_pipeline.leaderboard.read import board, one_connection
 from metacog_pipeline.report import (
     PAGE,
     confidence,
-    cost,
     explorer,
     pieces,
     printed,
@@ -89,15 +88,13 @@ def _pages(home: Home, title: str, target: Path, *, explored: bool) -> Path:
 
 
 def _details(home: Home, asked: Sequence[str]) -> Iterator[Part]:
-    """Yield what is shown after a click: each benchmark's board and sections, confidence, cost, printed numbers."""
+    """Yield what is shown after a click: each benchmark's board and sections, confidence, notes."""
     boards = {part.about: part for part in _boards(home)}
     for benchmark in asked:
         yield from (part for part in [boards.pop(benchmark, None)] if part is not None)
         yield from _benchmark(home, benchmark)
     yield from boards.values()
     yield from _whole("confidence", "Confidence", lambda: confidence.parts(home))
-    yield from _whole("cost", "Cost", lambda: cost.parts(home))
-    yield from _whole("printed", "Printed numbers", lambda: printed.parts(home))
     yield from _notes(home)
 
 

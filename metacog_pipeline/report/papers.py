@@ -50,7 +50,6 @@ def write_papers(home: Home, report: Path, name: str, asked: Iterable[str]) -> d
             up=_UP,
             script=f"{_UP}{pieces.SCRIPT}",
         )
-        shutil.rmtree(folder / "figures", ignore_errors=True)  # of an earlier version
         write_changed(folder / "index.html", page)
         made[benchmark] = queries.paper_address(benchmark)
     for old in (report / FOLDER).glob("*"):

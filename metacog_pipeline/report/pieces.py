@@ -16,8 +16,8 @@ from markupsafe import Markup
 from metacog_pipeline.leaderboard.output import NOT_AVAILABLE, Rows, Stacked, fixed
 from metacog_pipeline.leaderboard.output import shown as plain
 from metacog_pipeline.leaderboard.printing import LOW_N, LOW_N_LEGEND
-from metacog_pipeline.report.escapes import escaped, escaped_lines
-from metacog_pipeline.report.figures import Drawn, Point
+from metacog_pipeline.report.escapes import escaped
+from metacog_pipeline.report.figures import Point
 
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPT = "report.js"  # of every page of the report: tables and figures
@@ -33,23 +33,6 @@ _OURS, _PRINTED = (WORLDS["measured"], WORLDS["simulated"]), (WORLDS["published"
 _SPAN = 18  # characters of an interval: it stays on one line
 _LONG = 40  # characters that make a column one of sentences
 _DIGITS = re.compile(r"-?[0-9.]+")
-#: Names of methods, as tables have them → how a reader of a caption calls them.
-_METHODS = [
-    (re.compile(found), plainly)
-    for found, plainly in (
-        (r"\b(trimmed|double)_(mean|step)\b", r"\1 \2"),
-        (r"\b(item|instance) bootstrap\b", r"bootstrap over \1s"),
-        (r"^wilson\b", "Wilson"),
-        (r"^ml\b", "maximum likelihood"),
-        (r"^sem\b", "standard error of the mean"),
-        (r"\bsd\b", "standard deviations"),
-        (r"^krippendorff alpha, interval\b", "Krippendorff's alpha for intervals"),
-        (r"\bm (\d+)\b", r"\1 alternatives"),
-        (r"1/\(2K\)", "1/(2K), K levels of confidence"),
-        (r"; (c|k) as ", r"; confidence \1 read as "),
-        (r"^clip (\S+)", r"rates kept \1 from 0 and 1"),
-    )
-]
 Lead = Callable[[Mapping[str, object]], str | None]  # what a row says of itself → where its numbers lead
 _LEAD: ContextVar[Lead | None] = ContextVar("lead", default=None)
 
@@ -152,13 +135,10 @@ def named(name: str, **known: object) -> str:
     return linked(address, name) if address else name
 
 
-def figure(drawn: Drawn, caption: str, *, n: str, method: str) -> Markup:
-    """Return a figure of :mod:`metacog_pipeline.report.figures`; its caption ends with how many and by which method.
-
-    Its numbers go with it as CSV, for the page's script to save.
-    """
+def figure(drawn: str, caption: str, *, n: str, method: str) -> Markup:
+    """Return a figure of :mod:`metacog_pipeline.report.figures`; its caption ends with how many and by which method."""
     said = f"{caption} {method[:1].upper()}{method[1:]}; {n}."
-    return _piece("figure", Markup(drawn), said, escaped_lines(drawn.csv))
+    return _piece("figure", Markup(drawn), said)
 
 
 def counted(numbers: Iterable[object], unit: str = "answers") -> str:
@@ -174,24 +154,13 @@ def counted(numbers: Iterable[object], unit: str = "answers") -> str:
 
 
 def methods(found: Iterable[object], otherwise: str = "no interval") -> str:
-    """Return by which methods intervals were made, in words.
+    """Return by which methods intervals were made.
 
     >>> methods(["wilson", None, "wilson"]), methods(["no interval"])
-    ('95 % intervals: Wilson', 'no interval')
+    ('95 % intervals: wilson', 'no interval')
     """
-    named = sorted(set(map(method_words, {str(each) for each in found if each})) - {otherwise})
+    named = sorted({str(each) for each in found if each} - {otherwise})
     return f"95 % intervals: {'; '.join(named)}" if named else otherwise
-
-
-def method_words(name: str) -> str:
-    """Return the name of a method, as the column ``method`` has it, in the words of a caption.
-
-    >>> method_words("trimmed_mean, item bootstrap"), method_words("ml, m 5, profile likelihood")
-    ('trimmed mean, bootstrap over items', 'maximum likelihood, 5 alternatives, profile likelihood')
-    """
-    for told, plainly in _METHODS:
-        name = told.sub(plainly, name)
-    return name
 
 
 def grid(figures: Sequence[Markup]) -> Markup:

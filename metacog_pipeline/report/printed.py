@@ -1,45 +1,26 @@
-"""Published and measured numbers, and how many of the printed numbers hold."""
+"""How many of the printed numbers hold."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Sequence
 from typing import Any
 
 from markupsafe import Markup
 
-from metacog_pipeline import registry
 from metacog_pipeline.benchmark.display import Exhibit
 from metacog_pipeline.home import Home
 from metacog_pipeline.report import pieces, queries
-from metacog_pipeline.report.figures import MOST_ROWS, Point, ladder
 from metacog_pipeline.report.pieces import Part
 
-_STEPS = {"measured": "measured here", "published": "as printed"}
 _AGREES = ("holds", "holds if cut off", "follows")
-_DIFFERS = ("does not hold", "differs")
 _WAITING = "not computed"
 _NO_CHECK = ("possible", "another estimator", _WAITING)  # shown for comparison; they decide nothing
 _DIGITS = 4
-_NOT_BESIDE = (
-    "Published numbers are compared with those of real models on the published questions. This one does not, so "
-    "they are in the parts of each benchmark only."
-)
 _CLAIMS = "Printed numbers against their own parts"
 _SAID = (
     "They are computed again from the counts or numbers printed with them. Results of single items are seldom published; "
     "what they alone could decide is not checked."
 )
-
-
-def parts(home: Home) -> Iterator[Part]:
-    """Yield published numbers compared with measured ones, and the audit of all printed numbers."""
-    if asked := queries.asked(home):
-        asked = [name for name in asked if registry.load(name).published is not None]
-    if asked:
-        yield Part("beside", "Published and measured", pieces.joined(_beside(home), _NOT_BESIDE))
-        yield Part("audit", "Do the printed numbers hold?", _audit(home, asked))
 
 
 def claims(home: Home, benchmark: str) -> Part:
@@ -98,50 +79,3 @@ def ledger(home: Home, benchmark: str) -> Markup:
 
 def _anchor(benchmark: str) -> str:
     return f"{benchmark}-printed-numbers"
-
-
-def _beside(home: Home) -> Iterator[Markup]:
-    found = queries.rows(home, queries.BESIDE)
-    for (benchmark, condition, measure), group in groupby(found, key=lambda row: row[:3]):
-        own = [row[3:] for row in group]
-        if {source for source, *_ in own} != set(_STEPS):
-            continue
-        drawn = [
-            (model, {_STEPS[source]: Point(value, pieces.number(low), pieces.number(high))})
-            for source, model, value, low, high, *_ in own
-        ]
-        title = f"{benchmark}, {condition}: {pieces.said(measure)}"
-        rest = f" The best {MOST_ROWS} only." if len(own) > MOST_ROWS else ""
-        yield pieces.figure(
-            ladder(drawn, steps=list(_STEPS.values()), x=title),
-            f"{title}.{rest}",
-            n=pieces.counted(row[5] for row in own[:MOST_ROWS]),
-            method=pieces.methods(row[6] for row in own[:MOST_ROWS] if row[3] is not None),
-        )
-        body = [
-            (model, source, pieces.shown(value), pieces.ends(low, high))
-            for source, model, value, low, high, *_ in own
-        ]
-        columns = ("model", "source", "value", "95 % interval")
-        with pieces.told(benchmark=benchmark, condition=condition):
-            listed = pieces.table(columns, body, title)
-        yield pieces.folded(f"{title}, all", listed)
-
-
-def _audit(home: Home, benchmarks: list[str]) -> Markup:
-    told = {name: Counter[str]() for name in benchmarks}
-    for name, verdict, *_ in queries.rows(home, queries.CLAIMS):
-        if name in told and verdict not in _NO_CHECK:
-            told[name][verdict] += 1
-    body = []
-    for name, verdicts in told.items():
-        agree, differ = (sum(verdicts[verdict] for verdict in which) for which in (_AGREES, _DIFFERS))
-        other = ", ".join(
-            f"{count} {verdict}"
-            for verdict, count in sorted(verdicts.items())
-            if verdict not in _AGREES + _DIFFERS
-        )
-        link = pieces.linked(f"{queries.paper_address(name)}#{_anchor(name)}", name)
-        body.append((link, verdicts.total(), agree, differ, other, queries.paper(name)[1]))
-    columns = ("benchmark", "checked", "hold", "do not", "besides", "printed in")
-    return pieces.table(columns, body, "The printed numbers, computed again")

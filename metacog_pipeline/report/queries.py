@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from metacog_pipeline import registry
@@ -31,26 +30,6 @@ PAIRS = """
     from pairs where question is not null and difference is not null
     order by question, p nulls last, benchmark, condition, model_a, model_b
 """
-COSTS = """
-    select models.source, costs.model, benchmark, sum(costs.cost_usd), sum(unpriced)::bigint
-    from costs inner join models using (model)
-    group by all order by models.source, costs.model, benchmark
-"""
-OTHER_COSTS = """
-    select benchmark, sum(answers)::bigint, sum(cost_usd) from costs
-    where not listed or benchmark not in (select benchmark from progress where role = 'respondent')
-    group by benchmark order by all
-"""
-BESIDE = """
-    select benchmark, condition, measure, source, model, estimate, low, high, n, method from leaderboard as shown
-    where source <> 'simulated' and estimate is not null and (
-        headline or not exists (  -- of a headline that no paper prints: what it prints
-            from leaderboard as other
-            where other.benchmark = shown.benchmark and other.headline and other.source = 'published'
-        ) and measure in (select measure from published_values where benchmark = shown.benchmark)
-    )
-    order by benchmark, condition, measure, rank nulls last, model
-"""
 CLAIMS = """
     select benchmark, verdict, subject, place, quantity, method, published, recomputed, low, high, difference, note
     from published_claims where place <> 'headline' order by place, quantity, method, subject
@@ -59,36 +38,6 @@ LEDGER = """
     select benchmark, quantity, subject, recomputed, low, high, expected, verdict, note from published_claims
     where place = 'headline' order by benchmark, subject = 'not published', subject, quantity
 """
-_HEADLINES = """
-    select source, model, benchmark, estimate, low, high, n, coverage, percentile, low_n
-    from leaderboard where headline and source <> 'published' and estimate is not null order by source, model, benchmark
-"""
-_HUNDREDS = ("share", "score 0-1")  # units of measures of 0 to 1: a point is a hundredth
-
-
-@dataclass(frozen=True, slots=True)
-class Headline:
-    """The one number of a model on a benchmark that is compared with those of other benchmarks."""
-
-    source: str
-    model: str
-    benchmark: str
-    estimate: float
-    low: float | None
-    high: float | None
-    n: int | None
-    coverage: float | None
-    percentile: float | None
-    low_n: bool | None
-
-
-@dataclass(frozen=True, slots=True)
-class About:
-    """The headline of a benchmark: its name, what one step of it is called, and how many steps make a 1."""
-
-    headline: str
-    unit: str
-    units: int
 
 
 def rows(home: Home, sql: str) -> list[tuple[Any, ...]]:
@@ -111,22 +60,6 @@ def paper(benchmark: str) -> tuple[str, str]:
 def paper_address(benchmark: str) -> str:
     """Return the path of the page of a benchmark's paper, relative to the report; empty where it has none."""
     return f"papers/{benchmark}/index.html" if registry.load(benchmark).exhibits() else ""
-
-
-def about(home: Home) -> dict[str, About]:
-    """Return benchmark → its headline."""
-    found = rows(home, "select benchmark, coalesce(label, measure), unit from measures where headline")
-    return {
-        name: About(f"{name} {label}", "point", 100)
-        if unit in _HUNDREDS
-        else About(f"{name} {label}", f"0.1 of {label}", 10)
-        for name, label, unit in found
-    }
-
-
-def headlines(home: Home) -> list[Headline]:
-    """Return the headlines of all listed models that have one, models in the order of the leaderboard."""
-    return [Headline(*row) for row in rows(home, _HEADLINES)]
 
 
 def models(home: Home) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Figures and their captions, the methods page, MetaMedQA's parts, cost per point."""
+"""Figures and their captions, the methods page, MetaMedQA's parts."""
 
 import re
 from pathlib import Path
@@ -7,8 +7,6 @@ from xml.etree import ElementTree
 import pytest
 
 from metacog_pipeline import benchmarks, registry
-from metacog_pipeline.report import cost
-from metacog_pipeline.report.cost import money, per_unit
 from metacog_pipeline.report.figures import MOST_LINES, Point, ladder, lines
 from metacog_pipeline.report.methods import write_methods
 from metacog_pipeline.report.page import build_report
@@ -62,22 +60,3 @@ def test_any_number_of_models_and_steps_can_be_drawn(names):
     assert sum(f">m{n}<" in drawn for n in names) == min(len(names), MOST_LINES)
     steps = [f"s{n}" for n in range(12)]
     ElementTree.fromstring(ladder([("a", {step: Point(1.0) for step in steps})], steps=steps, x="x"))
-
-
-def test_dollars_are_told_alike_at_the_headlines_and_at_the_costs():
-    assert [cost.money(each) for each in (0.0018, 3.0)] == ["$0.0018", "$3.00"]
-
-
-def test_a_point_costs_what_was_paid_over_the_points_there_are():
-    assert per_unit(8.0, 0.8, 100) == pytest.approx(0.1)
-    assert (
-        per_unit(8.0, 0.0, 100) is None
-        and per_unit(8.0, -0.5, 10) is None
-        and per_unit(8.0, None, 10) is None
-    )
-    assert [money(x) for x in (0.0, 12.345, 0.01234, 0.00000001)] == [
-        "$0.00",
-        "$12.35",
-        "$0.012",
-        "< $0.0001",
-    ]

@@ -214,7 +214,7 @@ def test_a_figure_that_fails_leaves_its_reason_and_the_rest_of_the_page(make_hom
 
     failing = (Section("Planted", broken), *shown)
     monkeypatch.setattr(registry.load("signaldetection"), "sections", classmethod(lambda cls: failing))
-    monkeypatch.setattr(page.cost, "parts", gone)
+    monkeypatch.setattr(page.confidence, "parts", gone)
     found = read(build_report(home)).text
     said = [text for text in found if "could not be made" in text]
     assert len(said) == 2 and "ValueError: <b>no</b> such column" in said[0] and "KeyError" in said[1]

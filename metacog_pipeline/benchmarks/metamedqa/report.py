@@ -23,7 +23,7 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.report import exhibits, pieces
 from metacog_pipeline.report.drawing import Plot
 from metacog_pipeline.report.exhibits import Column, Key
-from metacog_pipeline.report.figures import PALETTE, Drawn, Point, finished, ladder, mark, of_point, with_data
+from metacog_pipeline.report.figures import PALETTE, Point, finished, ladder, mark
 from metacog_pipeline.report.pieces import WORLDS
 from metacog_pipeline.report.queries import rows
 from metacog_pipeline.scoring import published as headlines
@@ -328,7 +328,7 @@ def _overuses(values: Mapping[str, exhibits.Own]) -> bool:
     return "choice_share_E" in values and values["choice_share_E"].value >= E_SHARE_FLAG
 
 
-def _scatter(points: Sequence[tuple[str, Point, Point, bool]], y: str) -> Drawn:
+def _scatter(points: Sequence[tuple[str, Point, Point, bool]], y: str) -> str:
     """Return models as marks with their intervals; from three models on the regression line with its 95 % band."""
     plot = Plot(3.9)
     kept = np.array([(a.value, b.value) for _, a, b, over in points if not over]).reshape(-1, 2)
@@ -348,9 +348,7 @@ def _scatter(points: Sequence[tuple[str, Point, Point, bool]], y: str) -> Drawn:
         plot.words(a.value, b.value, name, 7, moved=(5, 4))
     plot.entry("o", PALETTE[0], "model")
     plot.entry("s", PALETTE[1], "overuses E")
-    data = [(name, *a.cells, *b.cells, over) for name, a, b, over in points]
-    columns = ("model", *of_point("accuracy, %"), *of_point(y), "overuses E")
-    return with_data(finished(plot, "accuracy, %", y), columns, data)
+    return finished(plot, "accuracy, %", y)
 
 
 _UNPRINTED = "the bars of the other models are drawn there without numbers."

@@ -18,7 +18,7 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.report import exhibits, pieces
 from metacog_pipeline.report.drawing import Plot
 from metacog_pipeline.report.exhibits import PRINTED, Key
-from metacog_pipeline.report.figures import PALETTE, Drawn, Point, finished, lines, with_data
+from metacog_pipeline.report.figures import PALETTE, Point, finished, lines
 from metacog_pipeline.report.queries import rows
 
 _NAME = "selfknowledge"
@@ -186,7 +186,7 @@ def curves(home: Home) -> Markup:
     return pieces.joined([pieces.grid(rocs), *densities], _NOTHING)
 
 
-def roc_figure(series: Mapping[str, Mapping[str, Pairs]]) -> Drawn:
+def roc_figure(series: Mapping[str, Mapping[str, Pairs]]) -> str:
     """Return type-2 ROC curves of the named models and their points of the spoken yes."""
     return lines(
         {model: [(x, Point(y)) for x, y in own.get("roc", ())] for model, own in series.items()},
@@ -195,18 +195,16 @@ def roc_figure(series: Mapping[str, Mapping[str, Pairs]]) -> Drawn:
     )  # fmt: skip
 
 
-def density_figure(own: Mapping[str, Pairs], name: str) -> Drawn:
+def density_figure(own: Mapping[str, Pairs], name: str) -> str:
     """Return the densities of confidence among right and wrong answers."""
-    plot, data = Plot(2.9), []
+    plot = Plot(2.9)
     for kind, colour in (("correct", PALETTE[0]), ("wrong", PALETTE[1])):
         width = own[kind][1][0] - own[kind][0][0]
         steps = [(end, height) for x, height in own[kind] for end in (x, x + width)]
         plot.line([(steps[0][0], 0), *steps, (steps[-1][0], 0)], colour, 1.6)
         plot.entry("s", colour, f"{kind} answers")
-        data += [(kind, *pair) for pair in own[kind]]
     plot.x.low, plot.x.high, plot.y.low = 0, 1, 0
-    label = "P(yes) / (P(yes) + P(no))"
-    return with_data(finished(plot, label, "density", name), ("answers", f"{label}, from", "density"), data)
+    return finished(plot, "P(yes) / (P(yes) + P(no))", "density", name)
 
 
 # --- the paper ----------------------------------------------------------------------------------------------------------

@@ -147,10 +147,8 @@ function standalone(svg, caption) {
 function savable(figure, place) {
   const [svg, caption] = [figure.querySelector("svg"), figure.querySelector(".caption").textContent.trim()];
   const name = `${figure.closest("section").id}-${place + 1}`;
-  const numbers = figure.querySelector("template").content.textContent;
-  const files = element("span", "Data ", "files");
-  files.append(button("CSV", "save the numbers of this figure as CSV", () => save(new Blob([numbers], { type: "text/csv" }), `${name}.csv`)));
-  files.append(" ", button("SVG", "save this figure as SVG with its caption", () => {
+  const files = element("span", "", "files");
+  files.append(button("SVG", "save this figure as SVG with its caption", () => {
     save(new Blob([standalone(svg, caption)], { type: "image/svg+xml" }), `${name}.svg`);
   }));
   figure.querySelector("figcaption").append(" ", files);
