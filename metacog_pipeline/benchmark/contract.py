@@ -106,66 +106,46 @@ ResponseT = TypeVar("ResponseT", bound=Response)
 
 
 class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
-    """A benchmark bound to one study. Subclasses declare; the pipeline calls.
+    """A benchmark bound to one study. Subclasses declare; the pipeline calls."""
 
-    Attributes
-    ----------
-    name, title, paper
-        In tables, folders and the study file; for readers; where it was published.
-    versions
-        By stage: raised when the same inputs would be asked, read, judged or scored otherwise.
-    answer_modes
-        Modes a model can be asked in, best first.
-    unanswered, unreadable
-        Statuses of responses without an answer, which are never scored; and with one that could not be read.
-    scorings
-        Variants of scoring the same responses, separate in column ``scoring``; (None,) where there is one.
-    grouped_by
-        Columns that separate groups besides data set and condition: ``("task",)`` where tasks are scored separately.
-    questions
-        What the contrasts answer, each by one primary test.
-    coded
-        Columns of 0, 1 or null that `Group.counts` counts over.
-    importer
-        How answers collected elsewhere are kept; None where a replayed model cannot be scored.
-    training
-        Steps that train a model on the benchmark's task, where the study has ``[training]``.
-    trial_settings
-        Keys of its table that need no download and few items: what `check_benchmark` tries it with.
-    ladders
-        Simulated respondents that differ in one trait, and the measure that has to put them in order.
-    contrary
-        Pairs of words of tests and tables that cannot both hold of one respondent.
-    gate_settings
-        Keys laid over ``trial_settings`` for the validity gate: enough items to distinguish respondents, and policies.
-    """
-
+    # name, title, paper: in tables, folders and the study file; for readers; where it was published
     name: ClassVar[str]
     title: ClassVar[str]
     paper: ClassVar[Paper]
     Settings: ClassVar[type[Any]]
     Item: ClassVar[type[Any]]
     Response: ClassVar[type[Any]]
+    # by stage: raised when the same inputs would be asked, read, judged or scored otherwise
     versions: ClassVar[Mapping[Stage, str]] = dict.fromkeys(Stage, "1")
-    answer_modes: ClassVar[tuple[str, ...]] = ("text",)
+    answer_modes: ClassVar[tuple[str, ...]] = ("text",)  # modes a model can be asked in, best first
+    # unanswered, unreadable: statuses of responses without an answer, which are never scored; and with one that could
+    # not be read
     unanswered: ClassVar[tuple[str, ...]] = ("transport_error", "too_long", "not_run")
     unreadable: ClassVar[tuple[str, ...]] = ("refused",)
+    # variants of scoring the same responses, separate in column ``scoring``; (None,) where there is one
     scorings: ClassVar[tuple[str | None, ...]] = (None,)
+    # columns that separate groups besides data set and condition: ``("task",)`` where tasks are scored separately
     grouped_by: ClassVar[tuple[str, ...]] = ()
-    coded: ClassVar[tuple[str, ...]] = ()
+    coded: ClassVar[tuple[str, ...]] = ()  # columns of 0, 1 or null that `Group.counts` counts over
     sources: ClassVar[tuple[Source, ...]] = ()
     measures: ClassVar[tuple[Measure | MeasureSet, ...]] = ()
     contrasts: ClassVar[tuple[Contrast, ...]] = ()
-    questions: ClassVar[tuple[Question, ...]] = ()
+    questions: ClassVar[tuple[Question, ...]] = ()  # what the contrasts answer, each by one primary test
     tables: ClassVar[tuple[Table, ...]] = ()
     judging: ClassVar[Judging | None] = None
     published: ClassVar[Published | None] = None
     board: ClassVar[Board] = PLAIN
+    # how answers collected elsewhere are kept; None where a replayed model cannot be scored
     importer: ClassVar[Importer | None] = None
+    # steps that train a model on the benchmark's task, where the study has ``[training]``
     training: ClassVar[tuple[TrainingStep, ...]] = ()
+    # keys of its table that need no download and few items: what `check_benchmark` tries it with
     trial_settings: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    # simulated respondents that differ in one trait, and the measure that has to put them in order
     ladders: ClassVar[tuple[Ladder, ...]] = ()
+    # pairs of words of tests and tables that cannot both hold of one respondent
     contrary: ClassVar[tuple[tuple[str, str], ...]] = ()
+    # keys laid over ``trial_settings`` for the validity gate: enough items to distinguish respondents, and policies
     gate_settings: ClassVar[Mapping[str, Any]] = MappingProxyType({})
 
     def __init_subclass__(cls, **more: Any) -> None:

@@ -25,26 +25,16 @@ Json = Any
 # --- items ------------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A published file that items are built from, fetched to the study's home and verified. Never shipped.
+    """A published file that items are built from, fetched to the study's home and verified. Never shipped."""
 
-    Attributes
-    ----------
-    name, urls
-        What it is called; where it is downloaded from, first to last.
-    licence
-        Under which terms it may be used; shown in the UI and in the methods page.
-    fetch
-        ``fetch(home, folder, transport, progress)`` brings it home, verified, from the web or from ``folder``. Raises
-        SourceError for a file that is not the pinned one.
-    digest
-        ``digest(home)``: SHA-256 of what was fetched; None before.
-    """
-
+    # name, urls: what it is called; where it is downloaded from, first to last
     name: str
     urls: tuple[str, ...]
-    licence: str
+    licence: str  # under which terms it may be used; shown in the UI and in the methods page
+    # ``fetch(home, folder, transport, progress)`` brings it home, verified, from the web or from ``folder``. Raises
+    # SourceError for a file that is not the pinned one.
     fetch: Callable[..., Any]
-    digest: Callable[[Home], str | None]
+    digest: Callable[[Home], str | None]  # ``digest(home)``: SHA-256 of what was fetched; None before
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,23 +55,13 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What a step made.
+    """What a step made."""
 
-    Attributes
-    ----------
-    rows
-        Rows of the step's ``writes``; empty where it writes none, or writes ``frame``.
-    frame
-        The table where the step has no row class.
-    facts
-        Figures shown with the asset.
-    checks
-        Results by the names of the step's ``checks``.
-    """
-
+    # rows of the step's ``writes``; empty where it writes none, or writes ``frame``
     rows: Sequence[BaseModel] = ()
-    frame: pl.DataFrame | None = None
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    frame: pl.DataFrame | None = None  # the table where the step has no row class
+    facts: Mapping[str, Any] = field(default_factory=dict)  # figures shown with the asset
+    # results by the names of the step's ``checks``
     checks: Mapping[str, Checked] = field(default_factory=dict)
 
 
@@ -100,68 +80,37 @@ class Inputs(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """Models that help to make items: they are planned, paid for and kept like those that are measured.
+    """Models that help to make items: they are planned, paid for and kept like those that are measured."""
 
-    Attributes
-    ----------
-    name
-        Their transcripts are kept as ``<benchmark>_<name>``.
-    models
-        Rows of the study file that have this role.
-    tasks
-        What each of them is asked, given earlier steps.
-    modes
-        Answer modes to try with a model, best first.
-    respondent
-        The simulated answers of one of them.
-    prompt_digest
-        What decides the words of a task besides its item: the digest of a wording file.
-    incomplete_will_do
-        Whether its step may run although somebody has not answered everything.
-    """
-
-    name: str
-    models: Callable[[Any], tuple[ModelSpec, ...]]
+    name: str  # their transcripts are kept as ``<benchmark>_<name>``
+    models: Callable[[Any], tuple[ModelSpec, ...]]  # rows of the study file that have this role
+    # what each of them is asked, given earlier steps
     tasks: Callable[[Any, ModelSpec, Inputs], Sequence[Task]]
-    modes: tuple[str, ...] = ("text",)
-    respondent: Callable[[Any, ModelSpec], Respondent] | None = None
+    modes: tuple[str, ...] = ("text",)  # answer modes to try with a model, best first
+    respondent: Callable[[Any, ModelSpec], Respondent] | None = None  # the simulated answers of one of them
+    # what decides the words of a task besides its item: the digest of a wording file
     prompt_digest: Callable[[Any], Json] | None = None
+    # whether its step may run although somebody has not answered everything
     incomplete_will_do: Callable[[Any], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One stage of item construction; one asset.
+    """One stage of item construction; one asset."""
 
-    Attributes
-    ----------
-    name, says
-        The asset is ``<benchmark>_<name>``; one sentence about it.
-    make
-        ``make(benchmark, inputs)``: a pure function but for reading sources at home. The last step makes the items.
-    needs
-        Names of earlier steps.
-    writes
-        The row class of its Parquet file; None for a table whose schema is its own, or nothing at all.
-    checks
-        What must hold of the result, by name.
-    asks
-        A model helps: paid, asked before ``make``.
-    inputs
-        Digest of what it reads besides settings and earlier steps: sources, shipped files.
-    version
-        Raised when the same inputs would give another result.
-    """
-
+    # name, says: the asset is ``<benchmark>_<name>``; one sentence about it
     name: str
     says: str
+    # ``make(benchmark, inputs)``: a pure function but for reading sources at home. The last step makes the items.
     make: Callable[[Any, Inputs], Made]
-    needs: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()  # names of earlier steps
+    # the row class of its Parquet file; None for a table whose schema is its own, or nothing at all
     writes: type[BaseModel] | None = None
-    checks: Mapping[str, Check] = field(default_factory=dict)
-    asks: Role | None = None
+    checks: Mapping[str, Check] = field(default_factory=dict)  # what must hold of the result, by name
+    asks: Role | None = None  # A model helps: paid, asked before ``make``
+    # digest of what it reads besides settings and earlier steps: sources, shipped files
     inputs: Callable[[Any], Json] | None = None
-    version: str = "1"
+    version: str = "1"  # raised when the same inputs would give another result
 
 
 # --- asking -----------------------------------------------------------------------------------------------------------
@@ -271,26 +220,15 @@ def lost_items(first: int, second: int, shared: int) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of a benchmark's answers, and the one test that answers it.
+    """What is asked of a benchmark's answers, and the one test that answers it."""
 
-    Attributes
-    ----------
-    asks
-        The question, in one sentence.
-    primary
-        Family and measure of the test that answers it.
-    secondary
-        Families that ask it in another way. Other measures of the primary family are secondary as well.
-    verdict
-        Which question of the study's verdict it answers (`scoring.verdict.QUESTIONS`); None: none of them.
-    unit
-        What n of the primary test counts: too few of them leave a verdict out (`stats.exact`).
-    """
-
-    asks: str
-    primary: tuple[str, str]
+    asks: str  # the question, in one sentence
+    primary: tuple[str, str]  # family and measure of the test that answers it
+    # families that ask it in another way. Other measures of the primary family are secondary as well.
     secondary: tuple[str, ...] = ()
+    # what n of the primary test counts: too few of them leave a verdict out (`stats.exact`)
     unit: Literal["items", "models"] = "items"
+    # which question of the study's verdict it answers (`scoring.verdict.QUESTIONS`); None: none of them
     verdict: Literal["knows", "calibrated", "unanswerable", "judgement"] | None = None
 
     @property
@@ -301,78 +239,54 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """Simulated respondents that differ in one trait, and the measure that has to put them in order.
+    """Simulated respondents that differ in one trait, and the measure that has to put them in order."""
 
-    Attributes
-    ----------
-    measure, parameter
-        The measure that claims the trait, and the trait: a parameter of the simulated observer.
-    low, high
-        Its values for two respondents who are alike in everything else. ``high`` is to be better, or higher where neither
-        end of the measure is better.
-    conditions
-        Under which they are distinguished; () means all under which the measure has a value.
-    others
-        Parameters that both have besides.
-    """
-
+    # measure, parameter: the measure that claims the trait, and the trait: a parameter of the simulated observer
     measure: str
     parameter: str
+    # low, high: its values for two respondents who are alike in everything else. ``high`` is to be better, or higher
+    # where neither end of the measure is better.
     low: Any
     high: Any
+    # under which they are distinguished; () means all under which the measure has a value
     conditions: tuple[str, ...] = ()
-    others: Mapping[str, Any] = field(default_factory=dict)
+    others: Mapping[str, Any] = field(default_factory=dict)  # parameters that both have besides
 
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """A definition of a family of tests over all groups.
+    """A definition of a family of tests over all groups."""
 
-    Attributes
-    ----------
-    family
-        Its name on the table; rows of ``compute`` may carry another (a second test of the same pairs).
-    compute
-        ``compute(benchmark, groups)`` yields rows without ``p_adjusted`` and ``verdict``, unless ``correction`` is None
-        and it gives its own. The groups are pooled over runs.
-    correction, within
-        ``holm`` or ``bonferroni`` over the rows that are equal in the fields ``within``: one family. None leaves rows as
-        they are; those of a family that gives no ``p_adjusted`` at all are corrected by Holm.
-    paper, words
-        Place in the paper; what is tested, in one sentence.
-    unit
-        What ``n`` of a row counts: too few of them leave a verdict out (`stats.exact`).
-    between_models, under
-        Whether models are compared with each other, and under which conditions (empty: all): a model that lacks answers and
-        is in no row then has one with the reason.
-    pairs
-        Whether a row rests on the models a and b alone: ``compute(benchmark, groups, pairs)`` then yields the rows of these
-        pairs of models, whose results are kept, so that another model costs its own pairs only.
-    by_model
-        Whether a row rests on the responses of its ``model`` alone: ``compute`` may be given the groups of some models, and
-        results are kept by model.
-    rope
-        Regions of practical equivalence, half width by measure: they decide the verdict of corrected rows.
-    version
-        Raised when the same responses would give other rows.
-    compares
-        Columns, as (measure, condition), that rows compare with each other. A class whose contrast compares columns of
-        more than one basis cannot be declared.
-    """
-
+    # its name on the table; rows of ``compute`` may carry another (a second test of the same pairs)
     family: str
+    # ``compute(benchmark, groups)`` yields rows without ``p_adjusted`` and ``verdict``, unless ``correction`` is None
+    # and it gives its own. The groups are pooled over runs.
     compute: Callable[..., Iterable[Comparison]]
+    # correction, within: ``holm`` or ``bonferroni`` over the rows that are equal in the fields ``within``: one
+    # family. None leaves rows as they are; those of a family that gives no ``p_adjusted`` at all are corrected by
+    # Holm.
     correction: Literal["holm", "bonferroni"] | None = "holm"
     within: tuple[str, ...] = ("family", "measure")
+    # paper, words: place in the paper; what is tested, in one sentence
     paper: str = ""
     words: str = ""
+    # what ``n`` of a row counts: too few of them leave a verdict out (`stats.exact`)
     unit: Literal["items", "models"] = "items"
+    # between_models, under: whether models are compared with each other, and under which conditions (empty: all): a
+    # model that lacks answers and is in no row then has one with the reason
     between_models: bool = False
     under: tuple[str, ...] = ()
+    # whether a row rests on the models a and b alone: ``compute(benchmark, groups, pairs)`` then yields the rows of
+    # these pairs of models, whose results are kept, so that another model costs its own pairs only
     pairs: bool = False
+    # whether a row rests on the responses of its ``model`` alone: ``compute`` may be given the groups of some models,
+    # and results are kept by model
     by_model: bool = False
+    # regions of practical equivalence, half width by measure: they decide the verdict of corrected rows
     rope: Mapping[str, float] = field(default_factory=dict)
-    version: str = "1"
+    version: str = "1"  # raised when the same responses would give other rows
+    # columns, as (measure, condition), that rows compare with each other. A class whose contrast compares columns of
+    # more than one basis cannot be declared.
     compares: tuple[tuple[str, str], ...] = ()
 
 
@@ -408,97 +322,53 @@ class Table:
 # --- judging ----------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """How responses are judged by models, one partition per judged model and run.
+    """How responses are judged by models, one partition per judged model and run."""
 
-    Attributes
-    ----------
-    wanted
-        Whether the study names judges.
-    judges
-        Those of them that may judge a model.
-    tasks
-        What a judge is asked about the responses of a model and run: ``tasks(benchmark, judge, responses)``.
-    longest
-        As long tasks as responses can make, for ``plan`` before there are any: ``longest(benchmark, model, judge)``.
-    modes
-        Answer modes to try with a judge, best first.
-    read
-        ``read(benchmark, transcripts, responses)``: kept judgements → one row per item, condition and judge, in ``row``.
-    row
-        The row class of the judgements.
-    respondent
-        The simulated answers of a judge.
-    version
-        Raised when judgements would be read otherwise.
-    needs
-        Steps of construction that must be made before anybody judges.
-    prompt_digest
-        What decides the words of ``tasks`` besides items and responses. Where it is given, tasks of judgements that are
-        whole are not computed each time a state is reported.
-    """
-
-    wanted: Callable[[Any], bool]
-    judges: Callable[[Any, ModelSpec], tuple[ModelSpec, ...]]
+    wanted: Callable[[Any], bool]  # whether the study names judges
+    judges: Callable[[Any, ModelSpec], tuple[ModelSpec, ...]]  # those of them that may judge a model
+    # what a judge is asked about the responses of a model and run: ``tasks(benchmark, judge, responses)``
     tasks: Callable[[Any, ModelSpec, pl.DataFrame], Sequence[Task]]
+    # as long tasks as responses can make, for ``plan`` before there are any: ``longest(benchmark, model, judge)``
     longest: Callable[[Any, ModelSpec, ModelSpec], Sequence[Task]]
-    modes: Callable[[ModelSpec], tuple[str, ...]]
+    modes: Callable[[ModelSpec], tuple[str, ...]]  # answer modes to try with a judge, best first
+    # ``read(benchmark, transcripts, responses)``: kept judgements → one row per item, condition and judge, in ``row``
     read: Callable[[Any, pl.DataFrame, pl.DataFrame], pl.DataFrame]
-    row: type
-    respondent: Callable[[Any, ModelSpec], Respondent]
-    version: str = "1"
-    needs: tuple[str, ...] = ()
+    row: type  # the row class of the judgements
+    respondent: Callable[[Any, ModelSpec], Respondent]  # the simulated answers of a judge
+    version: str = "1"  # raised when judgements would be read otherwise
+    needs: tuple[str, ...] = ()  # steps of construction that must be made before anybody judges
+    # what decides the words of ``tasks`` besides items and responses. Where it is given, tasks of judgements that are
+    # whole are not computed each time a state is reported.
     prompt_digest: Callable[[Any], Any] | None = None
 
 
 # --- answers collected elsewhere --------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Importer:
-    """How a file of answers collected elsewhere is kept as those of a replayed model.
+    """How a file of answers collected elsewhere is kept as those of a replayed model."""
 
-    Attributes
-    ----------
-    fields
-        What a row can say: ``--map FIELD=COLUMN`` names a column for one of them.
-    condition
-        Of rows that name none.
-    read
-        ``read(benchmark, file, model, run, pairs, condition, options)`` keeps the rows and returns what was and was not
-        taken (`asking.importing.Imported`); ``pairs`` are the texts given to ``--map``, ``options`` an
-        `asking.importing.ImportOptions`, which may be left out.
-    rules
-        ``rules(benchmark)`` are the `asking.import_rules.RowRules` by which a row becomes a reply.
-    """
-
-    fields: tuple[str, ...]
-    condition: str
+    fields: tuple[str, ...]  # what a row can say: ``--map FIELD=COLUMN`` names a column for one of them
+    condition: str  # of rows that name none
+    # ``read(benchmark, file, model, run, pairs, condition, options)`` keeps the rows and returns what was and was not
+    # taken (`asking.importing.Imported`); ``pairs`` are the texts given to ``--map``, ``options`` an
+    # `asking.importing.ImportOptions`, which may be left out
     read: Callable[..., Any]
+    # ``rules(benchmark)`` are the `asking.import_rules.RowRules` by which a row becomes a reply
     rules: Callable[[Any], Any] | None = None
 
 
 # --- training ---------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class TrainingStep:
-    """One stage of training a model on a benchmark's task; one asset of the group ``training`` where the study trains.
+    """One stage of training a model on a benchmark's task; one asset of the group ``training`` where the study trains."""
 
-    Attributes
-    ----------
-    name, says
-        Of the asset; one sentence about it.
-    run
-        ``run(study, done, report)`` makes or continues it and returns a result with ``digest``, ``facts`` and ``table`` (or
-        None). ``done`` is called with the units that are finished, ``report`` before it with figures of the last one, which
-        have ``numbers()`` and a ``line()`` for the progress.
-    total
-        How many units there are; None where progress is not shown.
-    needs
-        Names of earlier steps.
-    learning_curves
-        Whether the table holds a generation per row, to be drawn.
-    """
-
+    # name, says: of the asset; one sentence about it
     name: str
     says: str
+    # ``run(study, done, report)`` makes or continues it and returns a result with ``digest``, ``facts`` and ``table``
+    # (or None). ``done`` is called with the units that are finished, ``report`` before it with figures of the last
+    # one, which have ``numbers()`` and a ``line()`` for the progress.
     run: Callable[[Any, Callable[[int], None] | None, Callable[[Any], None] | None], Any]
-    total: Callable[[Any], int] | None = None
-    needs: tuple[str, ...] = ()
-    learning_curves: bool = False
+    total: Callable[[Any], int] | None = None  # how many units there are; None where progress is not shown
+    needs: tuple[str, ...] = ()  # names of earlier steps
+    learning_curves: bool = False  # whether the table holds a generation per row, to be drawn

@@ -59,25 +59,15 @@ FIRST_REPLY = "_first_reply"  # behind the name of a measure: of first replies a
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a printed board.
+    """One column of a printed board."""
 
-    Attributes
-    ----------
-    measure, short
-        Name on the board and above the column.
-    instead
-        A measure shown, marked with ``*``, where a model lacks the first; None without a substitute.
-    interval
-        Whether the 95 % interval is below the value.
-    mark_from
-        Values from here up are marked with ``!``; None marks nothing.
-    """
-
+    # measure, short: name on the board and above the column
     measure: str
     short: str
+    # A measure shown, marked with ``*``, where a model lacks the first; None without a substitute
     instead: str | None = None
-    interval: bool = True
-    mark_from: float | None = None
+    interval: bool = True  # whether the 95 % interval is below the value
+    mark_from: float | None = None  # values from here up are marked with ``!``; None marks nothing
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -87,32 +77,22 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """How one benchmark is printed.
+    """How one benchmark is printed."""
 
-    Attributes
-    ----------
-    columns
-        Shown from left to right where any model of the section has them.
-    order
-        Alternatives: the first with a value for any model of a section orders it, highest first. Measures that stand
-        together in one alternative are of one kind, and the first a model has counts.
-    legend, marked, stands_in
-        Explanations printed below the sections: always; where a value is marked with ``!``; where one with ``*``.
-    about
-        What to know about each data set.
-    summed_up
-        Last words of conditions whose sections are omitted among other benchmarks, because ``notes`` sum them up.
-    notes
-        ``notes(read)`` yields lines below the board; ``read(sql)`` returns rows of the leaderboard file.
-    """
-
+    # shown from left to right where any model of the section has them
     columns: tuple[Column, ...] = (Column("accuracy", "accuracy"),)
+    # alternatives: the first with a value for any model of a section orders it, highest first. Measures that stand
+    # together in one alternative are of one kind, and the first a model has counts.
     order: tuple[tuple[str, ...], ...] = (("accuracy",),)
+    # legend, marked, stands_in: explanations printed below the sections: always; where a value is marked with ``!``;
+    # where one with ``*``
     legend: str = ""
     marked: str = ""
     stands_in: str = ""
-    about: Mapping[str, str] = field(default_factory=dict)
+    about: Mapping[str, str] = field(default_factory=dict)  # what to know about each data set
+    # last words of conditions whose sections are omitted among other benchmarks, because ``notes`` sum them up
     summed_up: tuple[str, ...] = ()
+    # ``notes(read)`` yields lines below the board; ``read(sql)`` returns rows of the leaderboard file
     notes: Callable[[Callable[[str], Sequence[tuple[Any, ...]]]], Iterable[str]] | None = None
 
 
@@ -124,38 +104,23 @@ STATUSES = ("drawn", "recomputed", "differs", "cannot")
 
 @dataclass(frozen=True, slots=True)
 class Exhibit:
-    """One entry of a paper's manifest: a figure, table, appendix analysis, prompt set, test or verdict of its text.
+    """One entry of a paper's manifest: a figure, table, appendix analysis, prompt set, test or verdict of its text."""
 
-    Attributes
-    ----------
-    number
-        As the paper numbers it: ``"Figure 2"``, ``"Table S5"``, ``"Appendix C"``; ``"Text: ..."`` for a verdict.
-    title
-        What it shows, in words of this project.
-    render
-        ``render(home)`` returns the `markupsafe.Markup` of the plot or table; None where nothing is drawn.
-    why
-        What cannot be shown or how it differs, and why; required for the status ``differs`` and ``cannot``.
-    status
-        ``drawn``: shown again, with the study's own numbers. ``recomputed``: printed numbers are computed again from the
-        numbers printed with them (rows of ``published_claims``). ``differs``: shown, and the printed numbers do not follow.
-        ``cannot``: not shown. Left empty it is ``drawn`` with a ``render`` and ``cannot`` without.
-    data
-        Where the numbers come from: shipped files of ``data/published/BENCHMARK``, tables of the leaderboard.
-    query
-        The query of the study's own numbers, for ``metacog sql``; empty where a study has none.
-    places
-        ``place`` of its rows in ``published_claims``; by default its number.
-    """
-
+    # as the paper numbers it: ``"Figure 2"``, ``"Table S5"``, ``"Appendix C"``; ``"Text: ..."`` for a verdict
     number: str
-    title: str
+    title: str  # what it shows, in words of this project
+    # ``render(home)`` returns the `markupsafe.Markup` of the plot or table; None where nothing is drawn
     render: Callable[[Home], str] | None = None
+    # what cannot be shown or how it differs, and why; required for the status ``differs`` and ``cannot``
     why: str = ""
+    # ``drawn``: shown again, with the study's own numbers. ``recomputed``: printed numbers are computed again from
+    # the numbers printed with them (rows of ``published_claims``). ``differs``: shown, and the printed numbers do not
+    # follow. ``cannot``: not shown. Left empty it is ``drawn`` with a ``render`` and ``cannot`` without.
     status: str = ""
+    # where the numbers come from: shipped files of ``data/published/BENCHMARK``, tables of the leaderboard
     data: str = ""
-    query: str = ""
-    places: tuple[str, ...] = ()
+    query: str = ""  # the query of the study's own numbers, for ``metacog sql``; empty where a study has none
+    places: tuple[str, ...] = ()  # ``place`` of its rows in ``published_claims``; by default its number
 
     def __post_init__(self) -> None:
         status = self.status or ("cannot" if self.render is None else "drawn")

@@ -35,18 +35,10 @@ UNPARSABLE = "unparsable"  # status of a response whose reader failed
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Clusters over the combinations of coded columns that occur.
+    """Clusters over the combinations of coded columns that occur."""
 
-    Attributes
-    ----------
-    patterns
-        Counts of combinations per cluster, equal clusters merged.
-    codes
-        Column → its value in each combination, -1 for none.
-    """
-
-    patterns: resampling.Patterns
-    codes: Mapping[str, Ints]
+    patterns: resampling.Patterns  # counts of combinations per cluster, equal clusters merged
+    codes: Mapping[str, Ints]  # column → its value in each combination, -1 for none
 
     def where(self, **values: int) -> Floats:
         """Return a weight of 1 for the combinations with these values, 0 for others."""
@@ -106,33 +98,23 @@ def _combinations(values: Ints) -> tuple[Ints, Ints]:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """One model under one condition: one run, or all (``run`` is None).
+    """One model under one condition: one run, or all (``run`` is None)."""
 
-    Attributes
-    ----------
-    benchmark
-        Bound to the study.
-    dataset, task, condition, scoring, model
-        What it is; ``task`` and ``scoring`` are None where the benchmark has no such thing.
-    source
-        measured, imported or simulated: groups of different sources are never compared.
-    asked, n_failed, n_unreadable
-        Items × runs; those without an answer; those with one that could not be read.
-    rows, frame
-        The answered responses; all of them. Both with derived columns.
-    """
-
-    benchmark: Benchmark[Any, Any, Any]
+    benchmark: Benchmark[Any, Any, Any]  # bound to the study
+    # dataset, task, condition, scoring, model: what it is; ``task`` and ``scoring`` are None where the benchmark has
+    # no such thing
     dataset: str
     task: str | None
     condition: str
     scoring: str | None
     model: str
     run: int | None
-    source: str
+    source: str  # measured, imported or simulated: groups of different sources are never compared
+    # asked, n_failed, n_unreadable: items × runs; those without an answer; those with one that could not be read
     asked: int
     n_failed: int
     n_unreadable: int
+    # rows, frame: the answered responses; all of them. Both with derived columns.
     rows: pl.DataFrame = field(repr=False)
     frame: pl.DataFrame = field(repr=False)
 

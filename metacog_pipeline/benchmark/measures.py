@@ -70,66 +70,42 @@ class HitRate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A definition of a number.
+    """A definition of a number."""
 
-    Attributes
-    ----------
-    name, label
-        On the tables; short, above a column.
-    compute
-        Group → estimate; None where the group has nothing the measure is about. A measure of a `MeasureSet` has none.
-    unit, range
-        The range is held by a check: a value outside is an error of the program.
-    higher_is_better
-        None where neither end is better.
-    headline
-        The one number of the benchmark that stands beside those of others.
-    paper, words
-        Place in the paper; the definition in one or two sentences.
-    conditions
-        Under which it is computed.
-    needs
-        A column of the responses that counts what else must be answered (0/1), and where: (column, words).
-    part
-        What it rests on where that is less than the whole response: column ``status_<part>`` says how that part ended,
-        and completeness and coverage are those of the part.
-    only
-        The responses it is about where those are not all of the group, as (column, its values); what is asked, answered
-        and readable is counted among them.
-    rests_on
-        What holds of the answers its value rests on, where those are not all it is about: columns and their values. Where
-        it is left out, what `compute` says of itself (a `share` knows which it is of).
-    shared
-        Whether these are columns of the harmonised answers (`Benchmark.harmonise`) instead of the responses.
-    right
-        The column that says which answers are right.
-    withheld
-        Whether an incomplete group has no value of it unless the study allows; counts of what happened have one.
-    hit_rate
-        The measures without which it must not be read, where saying yes more often raises it.
-    bases
-        By what a reply is scored under a condition, where that is not alike under all: ``{"json": "fields"}``. Columns of
-        different bases are never compared.
-    """
-
+    # name, label: on the tables; short, above a column
     name: str
     label: str
+    # group → estimate; None where the group has nothing the measure is about. A measure of a `MeasureSet` has none.
     compute: Callable[[Group], Estimate | None] | None = None
+    # unit, range: the range is held by a check: a value outside is an error of the program
     unit: Unit = Unit.SHARE
     range: tuple[float | None, float | None] = (0.0, 1.0)
-    higher_is_better: bool | None = True
-    headline: bool = False
+    higher_is_better: bool | None = True  # none where neither end is better
+    headline: bool = False  # the one number of the benchmark that stands beside those of others
+    # paper, words: place in the paper; the definition in one or two sentences
     paper: str = ""
     words: str = ""
-    conditions: Callable[[str], bool] = always
+    conditions: Callable[[str], bool] = always  # under which it is computed
+    # A column of the responses that counts what else must be answered (0/1), and where: (column, words)
     needs: tuple[str, str] | None = None
+    # what it rests on where that is less than the whole response: column ``status_<part>`` says how that part ended,
+    # and completeness and coverage are those of the part
     part: str | None = None
+    # the responses it is about where those are not all of the group, as (column, its values); what is asked, answered
+    # and readable is counted among them
     only: tuple[str, tuple[str, ...]] | None = None
+    # what holds of the answers its value rests on, where those are not all it is about: columns and their values.
+    # Where it is left out, what `compute` says of itself (a `share` knows which it is of).
     rests_on: Where = ()
+    # whether these are columns of the harmonised answers (`Benchmark.harmonise`) instead of the responses
     shared: bool = False
-    right: str = "correct"
+    right: str = "correct"  # the column that says which answers are right
+    # whether an incomplete group has no value of it unless the study allows; counts of what happened have one
     withheld: bool = True
+    # the measures without which it must not be read, where saying yes more often raises it
     hit_rate: HitRate | None = None
+    # by what a reply is scored under a condition, where that is not alike under all: ``{"json": "fields"}``. Columns
+    # of different bases are never compared.
     bases: Mapping[str, str] = field(default_factory=dict)
 
     @property

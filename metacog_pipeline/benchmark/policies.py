@@ -27,33 +27,26 @@ _WORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One scored choice, as somebody meets it who does not read the question.
+    """One scored choice, as somebody meets it who does not read the question."""
 
-    Attributes
-    ----------
-    instrument, item
-        Probes of one instrument are judged together; the item it belongs to.
-    options, right
-        Texts in the order they are shown, and the places of those that score. Without options the answer is free, and
-        ``right`` are the texts that score.
-    stem, context
-        The question; what is shown besides it: a challenge, what others say. Empty where there is no such thing.
-    roles
-        What each option is, where options of different items are of one kind (``keep``, ``give``); their texts otherwise.
-    cluster
-        Items that hang together, such as variants of one question: they are left out together, and count as one.
-    balanced
-        Whether every kind of right answer weighs the same in the score (d', balanced accuracy), however often it is right.
-    """
-
+    # instrument, item: probes of one instrument are judged together; the item it belongs to
     instrument: str
     item: str
+    # options, right: texts in the order they are shown, and the places of those that score. Without options the
+    # answer is free, and ``right`` are the texts that score.
     options: tuple[str, ...]
     right: tuple[int | str, ...]
+    # stem, context: the question; what is shown besides it: a challenge, what others say. Empty where there is no
+    # such thing.
     stem: str = ""
     context: str = ""
+    # what each option is, where options of different items are of one kind (``keep``, ``give``); their texts
+    # otherwise
     roles: tuple[str, ...] = ()
+    # items that hang together, such as variants of one question: they are left out together, and count as one
     cluster: str = ""
+    # whether every kind of right answer weighs the same in the score (d', balanced accuracy), however often it is
+    # right
     balanced: bool = False
 
     @property

@@ -3,7 +3,7 @@
 ``case`` makes a small study of a benchmark and runs it with simulated respondents; ``checks`` are the rules, one function
 each, whose failure says what to do. In a test of your own package::
 
-    @pytest.mark.parametrize("check", CHECKS, ids=name_of)
+    @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
     def test_it_fulfils_the_contract(check, tried):  # tried: a fixture that returns try_benchmark(MyBenchmark, folder)
         check(tried)
 
@@ -18,10 +18,10 @@ from typing import Any
 
 from metacog_pipeline.conformance import gate
 from metacog_pipeline.conformance.case import Broken, Tried, faults_of, try_benchmark
-from metacog_pipeline.conformance.checks import CHECKS, name_of
+from metacog_pipeline.conformance.checks import CHECKS
 from metacog_pipeline.errors import one_line
 
-__all__ = ["CHECKS", "Broken", "Tried", "check_benchmark", "name_of", "try_benchmark"]
+__all__ = ["CHECKS", "Broken", "Tried", "check_benchmark", "try_benchmark"]
 
 
 def check_benchmark(benchmark: type[Any], folder: Path, settings: Mapping[str, Any] | None = None) -> None:
@@ -68,5 +68,5 @@ def _not_held(tried: Tried, checks: Sequence[Callable[[Tried], None]]) -> list[E
             found.setdefault(str(error), error)
         except (Exception, SystemExit) as error:  # a benchmark may fail in any way; every rule is looked at
             said = one_line(f"{type(error).__name__}: {error}")
-            found.setdefault(said, Broken(f"{tried.name}: {name_of(check)} cannot be looked at: {said}"))
+            found.setdefault(said, Broken(f"{tried.name}: {check.__name__} cannot be looked at: {said}"))
     return [*found.values()]

@@ -1,32 +1,27 @@
-"""The rules of the contract, one function each. A rule that does not hold raises `Broken`, which says what to do."""
+"""The rules of the contract: each yields what does not hold of a class, from its name on, and what to do about it."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import duckdb
 import polars as pl
 
 from metacog_pipeline.asking import construction, tasks
-from metacog_pipeline.benchmark.contract import Call, Stage, schema_of
+from metacog_pipeline.benchmark.contract import Call, Stage
 from metacog_pipeline.benchmark.item_files import items_path, read_rows
 from metacog_pipeline.conformance.case import SOME_ITEMS, Broken, Tried, held, rehearsed
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.leaderboard.build import BrokenError, require_none
 from metacog_pipeline.leaderboard.sql_folder import load_project
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
+from metacog_pipeline.scoring import estimates as scoring
 from metacog_pipeline.scoring.comparisons import VERDICTS, as_table, failures_in, table
-from metacog_pipeline.scoring.estimates import (
-    FAILED,
-    answers_behind,
-    basis_of,
-    estimates,
-    groups_of,
-    measures_of,
-)
+from metacog_pipeline.scoring.estimates import groups_of, measures_of
 from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.scoring.printed import fitted
 from metacog_pipeline.scoring.schemas import PUBLISHED_CLAIM, PUBLISHED_VALUE
@@ -48,189 +43,153 @@ HOSTILE = (
 )
 
 
-def name_of(check: Callable[[Tried], None]) -> str:
-    """Return the rule's name."""
-    return check.__name__
-
-
-def _hold(holds: object, message: str) -> None:
-    if not holds:
-        raise Broken(message)
-
-
 # --- what is declared -------------------------------------------------------------------------------------------------
-def it_has_a_title_and_a_paper(tried: Tried) -> None:
-    """Boards and the report name them."""
+def what_readers_see_is_described(tried: Tried) -> Iterator[str]:
+    """Boards, the report, the graph and the dictionary are written from titles and words."""
+    benchmark = tried.benchmark
     for attribute in ("title", "paper"):
-        _hold(
-            getattr(tried.benchmark, attribute, None),
-            f"{tried.name}.{attribute} is missing; set it on the class",
-        )
+        if not getattr(benchmark, attribute, None):
+            yield f".{attribute} is missing; set it on the class"
+    measures = measures_of(benchmark)
+    for measure in measures:
+        if not (measure.label and measure.words):
+            yield f": measure {measure.name} has no label or no words; name its column and define it in a sentence"
+    heads = [measure.name for measure in measures if measure.headline]
+    if len(heads) != 1:
+        yield f": {len(heads)} headline measures ({heads}); mark exactly one with headline=True"
+    silent = [f"table {each.name}" for each in benchmark.tables if not each.says]
+    silent += [f"step {each.name}" for each in benchmark.construction() if not each.says]
+    if silent:
+        yield f": {', '.join(silent)} says nothing; describe it in a sentence"
 
 
-def every_setting_says_which_stage_it_makes_stale(tried: Tried) -> None:
+def every_setting_says_which_stage_it_makes_stale(tried: Tried) -> Iterator[str]:
     """Otherwise a changed key changes nothing."""
     cls = tried.benchmark.Settings
     known = {name for stage in Stage for name in tried.benchmark.settings.affecting(stage)}
-    loose = sorted(set(cls.model_fields) - known - {"enabled", "reask_unreadable"})
-    _hold(
-        not loose,
-        f"{tried.name}.Settings: {', '.join(loose)}: no stage; declare with setting(Stage.…, default)",
-    )
-    cls.model_json_schema()
+    if loose := sorted(set(cls.model_fields) - known - {"enabled", "reask_unreadable"}):
+        yield f".Settings: {', '.join(loose)}: no stage; declare with setting(Stage.…, default)"
+    if not cls.model_config.get("frozen") or cls.model_config.get("extra") != "forbid":
+        yield ".Settings must stay frozen and forbid unknown keys"
 
 
-def settings_cannot_change_once_read(tried: Tried) -> None:
-    """A study file is read once for many partitions."""
-    frozen = tried.benchmark.Settings.model_config.get("frozen")
-    extra = tried.benchmark.Settings.model_config.get("extra")
-    _hold(frozen and extra == "forbid", f"{tried.name}.Settings must stay frozen and forbid unknown keys")
-
-
-def its_module_imports_neither_dagster_nor_another_benchmark(tried: Tried) -> None:
+def its_module_imports_neither_dagster_nor_another_benchmark(tried: Tried) -> Iterator[str]:
     """Commands that need one benchmark load one benchmark, and none loads Dagster."""
     module = type(tried.benchmark).__module__
-    found, _ = _elsewhere(tried)
-    root = ".".join(module.split(".")[:3])
-    other = [name for name in found if not name.startswith(root)]
-    _hold(
-        not other, f"{module} imports {', '.join(other[:5])}; import what it shares from the pipeline instead"
-    )
+    root, (loaded, _) = ".".join(module.split(".")[:3]), _elsewhere(tried)
+    if other := [name for name in loaded if not name.startswith(root)]:
+        yield f": {module} imports {', '.join(other[:5])}; import what it shares from the pipeline instead"
 
 
 def _elsewhere(tried: Tried) -> list[list[str]]:
     """Return what a process of its own has loaded with the module, and by what its first items are asked and scored."""
     done = tried.elsewhere
-    _hold(
-        done.returncode == 0,
-        f"{tried.name} cannot be imported alone, or its Item cannot be read there: {done.stderr.strip()[-300:]}",
-    )
+    if done.returncode:
+        said = done.stderr.strip()[-300:]
+        raise Broken(f"{tried.name} cannot be imported alone, or its Item cannot be read there: {said}")
     found: list[list[str]] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
 # --- items ------------------------------------------------------------------------------------------------------------
-def items_have_places_of_their_own(tried: Tried) -> None:
+def items_have_places_of_their_own(tried: Tried) -> Iterator[str]:
     """Items are asked in the order of position."""
-    items = tried.benchmark.items
-    places = [(getattr(item, "task", None), item.position) for item in items]
-    _hold(
-        len(set(places)) == len(places),
-        f"{tried.name}: positions repeat; number items from 0 in the order of asking, or those of each task",
-    )
+    places = [(getattr(item, "task", None), item.position) for item in tried.benchmark.items]
+    if len(set(places)) < len(places):
+        yield ": positions repeat; number items from 0 in the order of asking, or those of each task"
 
 
-def items_come_back_from_disk_as_they_went(tried: Tried) -> None:
+def items_come_back_from_disk_as_they_went(tried: Tried) -> Iterator[str]:
     """Items are kept as Parquet by their annotations; a study may ask some of those kept."""
-    cls, path = tried.benchmark.Item, items_path(tried.benchmark.context.home, tried.benchmark.name)
-    again = {item.item_id: item.model_dump() for item in read_rows(path, cls)}
-    _hold(
-        all(again.get(item.item_id) == item.model_dump() for item in tried.benchmark.items),
-        f"{tried.name}.Item: a field is read otherwise than it was written; use str, int, float, bool, tuples or models",
-    )
+    path = items_path(tried.benchmark.context.home, tried.benchmark.name)
+    again = {item.item_id: item.model_dump() for item in read_rows(path, tried.benchmark.Item)}
+    if any(again.get(item.item_id) != item.model_dump() for item in tried.benchmark.items):
+        yield ".Item: a field is read otherwise than it was written; use str, int, float, bool, tuples or models"
 
 
-def item_hashes_do_not_depend_on_place_or_process(tried: Tried) -> None:
+def item_hashes_do_not_depend_on_place_or_process(tried: Tried) -> Iterator[str]:
     """An item whose hash changes is asked, and paid for, again."""
-    for item in tried.benchmark.items[:SOME_ITEMS]:
-        moved = item.model_copy(update={"position": item.position + 1000})
-        _hold(
-            moved.item_hash == item.item_hash,
-            f"{tried.name}: item_hash of {item.item_id} changes with its position or from one reading to the next; leave "
-            "position, dates, ids of objects and random numbers out of asked_and_scored_by",
-        )
-    texts = [
-        json.dumps(item.asked_and_scored_by(), sort_keys=True) for item in tried.benchmark.items[:SOME_ITEMS]
-    ]
-    _, found = _elsewhere(tried)
-    _hold(
-        found == texts,
-        f"{tried.name}: asked_and_scored_by differs in another process; sort sets and use no hash() or id()",
-    )
+    some = tried.benchmark.items[:SOME_ITEMS]
+    for item in some:
+        if item.model_copy(update={"position": item.position + 1000}).item_hash != item.item_hash:
+            yield (
+                f": item_hash of {item.item_id} changes with its position or from one reading to the next; leave "
+                "position, dates, ids of objects and random numbers out of asked_and_scored_by"
+            )
+    _, there = _elsewhere(tried)
+    if there != [json.dumps(item.asked_and_scored_by(), sort_keys=True) for item in some]:
+        yield ": asked_and_scored_by differs in another process; sort sets and use no hash() or id()"
 
 
-def construction_steps_name_each_other(tried: Tried) -> None:
+def construction_steps_name_each_other(tried: Tried) -> Iterator[str]:
     """Each step is an asset whose edges are the steps it needs."""
     seen: set[str] = set()
     for step in tried.benchmark.construction():
-        unknown = set(step.needs) - seen
-        _hold(
-            not unknown,
-            f"{tried.name}: step {step.name} needs {', '.join(unknown)}, which no earlier step is called",
-        )
-        _hold(step.says, f"{tried.name}: step {step.name} says nothing; describe its asset in a sentence")
+        if unknown := set(step.needs) - seen:
+            yield f": step {step.name} needs {', '.join(unknown)}, which no earlier step is called"
         seen.add(step.name)
 
 
-def a_second_build_has_nothing_to_do(tried: Tried) -> None:
+def a_second_build_has_nothing_to_do(tried: Tried) -> Iterator[str]:
     """Stale is what depends on something that changed."""
-    stale = construction.stale_steps(tried.benchmark)
-    _hold(
-        not stale,
-        f"{tried.name}: after a build {', '.join(stale)} is stale again; Step.inputs must be equal for equal files",
-    )
+    if stale := construction.stale_steps(tried.benchmark):
+        yield f": after a build {', '.join(stale)} is stale again; Step.inputs must be equal for equal files"
 
 
 # --- asking -----------------------------------------------------------------------------------------------------------
-def _asked(tried: Tried) -> Iterator[tuple[Any, str, list[ChatRequest]]]:
+def _some(tried: Tried) -> Iterator[tuple[Any, str]]:
     for condition, items in tasks.asked(tried.benchmark):
-        for item in items[:SOME_ITEMS]:
-            yield item, condition, rehearsed(tried.benchmark, item, condition, tried.study.models[0])
+        yield from ((item, condition) for item in items[:SOME_ITEMS])
 
 
-def conditions_have_names_and_items(tried: Tried) -> None:
+def _asked(tried: Tried) -> Iterator[tuple[Any, str, list[ChatRequest]]]:
+    spec = tried.study.models[0]
+    return ((item, name, rehearsed(tried.benchmark, item, name, spec)) for item, name in _some(tried))
+
+
+def conditions_have_names_and_items(tried: Tried) -> Iterator[str]:
     """A condition without items has no column on any table."""
     names = [condition.name for condition in tried.benchmark.conditions()]
-    _hold(len(set(names)) == len(names), f"{tried.name}: a condition is named twice: {', '.join(names)}")
-    empty = [name for name, items in tasks.asked(tried.benchmark) if not items]
-    _hold(not empty, f"{tried.name}: condition {', '.join(empty)} asks no item; leave it out of conditions()")
+    if len(set(names)) < len(names):
+        yield f": a condition is named twice: {', '.join(names)}"
+    if empty := [name for name, items in tasks.asked(tried.benchmark) if not items]:
+        yield f": condition {', '.join(empty)} asks no item; leave it out of conditions()"
 
 
-def asking_takes_the_steps_it_says(tried: Tried) -> None:
+def asking_takes_the_steps_it_says(tried: Tried) -> Iterator[str]:
     """`steps` is what plans, progress and readers go by."""
     for item, condition, requests in _asked(tried):
         said, made = tried.benchmark.steps(condition), [request.step for request in requests]
-        _hold(
-            set(made) <= set(said) and made,
-            f"{tried.name}: item {item.item_id} under {condition} was asked {made}; steps() says {said}: make them agree",
-        )
+        if not made or not set(made) <= set(said):
+            yield f": item {item.item_id} under {condition} was asked {made}; steps() says {said}: make them agree"
 
 
-def different_items_are_asked_differently(tried: Tried) -> None:
+def different_items_are_asked_differently(tried: Tried) -> Iterator[str]:
     """Equal calls share one answer."""
     seen: dict[object, str] = {}
     for item, condition, requests in _asked(tried):
         key = (condition, tuple(request.messages for request in requests))
-        other = seen.setdefault(key, item.item_id)
-        _hold(
-            other == item.item_id,
-            f"{tried.name}: items {other} and {item.item_id} are asked alike under {condition}",
-        )
+        if (other := seen.setdefault(key, item.item_id)) != item.item_id:
+            yield f": items {other} and {item.item_id} are asked alike under {condition}"
 
 
-def the_observer_knows_its_requests(tried: Tried) -> None:
+def the_observer_knows_its_requests(tried: Tried) -> Iterator[str]:
     """The simulated server finds by a request whose benchmark it is about."""
     observer = tried.benchmark.observer(tried.study.models[0].observer)
     for item, condition, requests in _asked(tried):
-        _hold(
-            observer.knows(requests[0]),
-            f"{tried.name}: the observer does not know item {item.item_id} under {condition}; find it by the text",
-        )
-    stranger = ChatRequest((Message("user", "What is the weather on the moon today?"),), Sampling())
-    _hold(
-        not observer.knows(stranger),
-        f"{tried.name}: the observer claims to know any request; look for its items",
-    )
+        if not observer.knows(requests[0]):
+            yield f": the observer does not know item {item.item_id} under {condition}; find it by the text"
+    if observer.knows(ChatRequest((Message("user", "What is the weather on the moon today?"),), Sampling())):
+        yield ": the observer claims to know any request; look for its items"
 
 
-def nothing_is_asked_twice(tried: Tried) -> None:
+def nothing_is_asked_twice(tried: Tried) -> Iterator[str]:
     """Answers cost money."""
     first, again = tried.calls
-    _hold(first > 0, f"{tried.name}: no call was made by ask()")
-    _hold(
-        again == 0,
-        f"{tried.name}: a second session made {again} calls; word requests by item, condition and seed only",
-    )
+    if not first:
+        yield ": no call was made by ask()"
+    if again:
+        yield f": a second session made {again} calls; word requests by item, condition and seed only"
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
@@ -239,6 +198,7 @@ def _statuses(tried: Tried) -> set[str]:
 
 
 def _parse(tried: Tried, item: Any, condition: str, calls: dict[str, Call], what: str) -> Any:
+    """Return the response to some calls; Broken where there is none, or one without a known status and its reason."""
     try:
         read = tried.benchmark.parse(item, condition, calls)
     except Exception as error:  # the rule is that this never happens
@@ -246,114 +206,76 @@ def _parse(tried: Tried, item: Any, condition: str, calls: dict[str, Call], what
             f"{tried.name}.parse raised {type(error).__name__} on {what} of item {item.item_id} under {condition} "
             f"({error}); return a Response whose status is one of unreadable and whose reason says why"
         ) from error
-    _hold(
-        hasattr(read, "status") and hasattr(read, "reason"),
-        f"{tried.name}.parse returns a {type(read).__name__}; return a Response for any calls, none and failed ones too",
-    )
-    _hold(
-        read.status in _statuses(tried),
-        f"{tried.name}.parse gave status {read.status!r} on {what}; use ok, or one named in unanswered or unreadable",
-    )
-    _hold(
-        read.status == "ok" or read.reason,
-        f"{tried.name}.parse gave status {read.status} without a reason on {what}",
-    )
+    wrong = ""
+    if not (hasattr(read, "status") and hasattr(read, "reason")):
+        wrong = f"returns a {type(read).__name__}; return a Response for any calls, none and failed ones too"
+    elif read.status not in _statuses(tried):
+        wrong = f"gave status {read.status!r} on {what}; use ok, or one named in unanswered or unreadable"
+    elif read.status != "ok" and not read.reason:
+        wrong = f"gave status {read.status} without a reason on {what}"
+    if wrong:
+        raise Broken(f"{tried.name}.parse {wrong}")
     return read
 
 
-def _some(tried: Tried) -> Iterator[tuple[Any, str]]:
-    for condition, items in tasks.asked(tried.benchmark):
-        yield from ((item, condition) for item in items[:SOME_ITEMS])
-
-
-def silence_is_no_answer(tried: Tried) -> None:
-    """An item without an answer is never scored."""
-    for item, condition in _some(tried):
-        read = _parse(tried, item, condition, {}, "no calls")
-        _hold(
-            read.status in tried.benchmark.unanswered,
-            f"{tried.name}.parse scored item {item.item_id} without any call as {read.status}; give a status of unanswered",
-        )
-
-
-def a_failed_call_is_no_answer(tried: Tried) -> None:
-    """What failed is never scored."""
+def what_was_not_answered_is_not_scored(tried: Tried) -> Iterator[str]:
+    """An item without a call, or whose calls failed, has no answer."""
     for item, condition in _some(tried):
         steps = tried.benchmark.steps(condition)
-        calls = {step: Call("failed", "", error="no connection") for step in steps}
-        read = _parse(tried, item, condition, calls, "failed calls")
-        _hold(
-            read.status in tried.benchmark.unanswered,
-            f"{tried.name}.parse scored failed calls of item {item.item_id} as {read.status}; give a status of unanswered",
-        )
+        failed = {step: Call("failed", "", error="no connection") for step in steps}
+        for what, calls in (("no calls", {}), ("failed calls", failed)):
+            read = _parse(tried, item, condition, calls, what)
+            if read.status not in tried.benchmark.unanswered:
+                said = f"scored {what} of item {item.item_id} as {read.status}"
+                yield f".parse {said}; give a status of unanswered"
 
 
-def any_text_can_be_read(tried: Tried) -> None:
+def any_text_can_be_read(tried: Tried) -> Iterator[str]:
     """Models write anything."""
     for item, condition in _some(tried):
         for text in HOSTILE:
             for status in ("ok", "truncated", "refused"):
                 calls = {step: Call(status, text) for step in tried.benchmark.steps(condition)}
                 _parse(tried, item, condition, calls, f"the {status} reply {text[:20]!r}")
+    yield from ()
 
 
-def there_is_one_response_per_item_and_condition(tried: Tried) -> None:
+def there_is_one_response_per_item_and_condition(tried: Tried) -> Iterator[str]:
     """No item is lost or counted twice."""
     expected = tasks.expected(tried.benchmark) * len(tried.partitions)
     found = tried.responses.select("model", "run", "condition", "item_id").unique().height
-    _hold(
-        found == tried.responses.height == expected, f"{tried.name}: {found} responses, {expected} expected"
-    )
-    strange = set(tried.responses["status"].unique()) - _statuses(tried)
-    _hold(not strange, f"{tried.name}: responses have the unknown status {', '.join(sorted(strange))}")
+    if not found == tried.responses.height == expected:
+        yield f": {found} responses, {expected} expected"
+    if strange := set(tried.responses["status"].unique()) - _statuses(tried):
+        yield f": responses have the unknown status {', '.join(sorted(strange))}"
 
 
-def a_tidy_respondent_can_be_read(tried: Tried) -> None:
+def a_tidy_respondent_can_be_read(tried: Tried) -> Iterator[str]:
     """Otherwise prompt, observer and reader do not fit each other."""
     readable = tried.responses.filter(pl.col("status") == "ok").height / max(tried.responses.height, 1)
-    why = tried.responses.filter(pl.col("status") != "ok")["reason"].head(1).to_list()
-    _hold(
-        readable >= READABLE,
-        f"{tried.name}: {readable:.0%} of simulated answers can be read ({why}); let observer() answer as asked",
-    )
+    if readable < READABLE:
+        why = tried.responses.filter(pl.col("status") != "ok")["reason"].head(1).to_list()
+        yield f": {readable:.0%} of simulated answers can be read ({why}); let observer() answer as asked"
 
 
 # --- scoring ----------------------------------------------------------------------------------------------------------
-def deriving_keeps_every_response(tried: Tried) -> None:
+def deriving_keeps_every_response(tried: Tried) -> Iterator[str]:
     """Derived columns are added to what was read."""
     key = ["model", "run", "condition", "item_id"]
-    _hold(
-        tried.scored.select(key).sort(key).equals(tried.responses.select(key).sort(key)),
-        f"{tried.name}.derive lost or repeated responses; add columns only",
-    )
+    before, after = (frame.select(key).sort(key) for frame in (tried.responses, tried.scored))
+    if not after.equals(before):
+        yield ".derive lost or repeated responses; add columns only"
 
 
-def measures_are_defined(tried: Tried) -> None:
-    """Tables, dictionary, report and boards are written from the definitions."""
-    measures = measures_of(tried.benchmark)
-    for measure in measures:
-        _hold(
-            measure.label,
-            f"{tried.name}: measure {measure.name} has no label; give the heading of its column",
-        )
-        _hold(measure.words, f"{tried.name}: measure {measure.name} has no words; define it in a sentence")
-    heads = [measure.name for measure in measures if measure.headline]
-    _hold(
-        len(heads) == 1,
-        f"{tried.name}: {len(heads)} headline measures ({heads}); mark exactly one with headline=True",
-    )
-
-
-def estimates_are_declared_and_within_range(tried: Tried) -> None:
+def estimates_are_declared_and_within_range(tried: Tried) -> Iterator[str]:
     """A value outside its range, NaN, or half or reversed an interval is an error of the program."""
     known = {measure.name for measure in measures_of(tried.benchmark)}
-    loose = sorted(set(tried.estimates["measure"]) - known)
-    _hold(not loose, f"{tried.name}: measure {', '.join(loose)} is on the table but not declared in measures")
-    for line in senseless_lines(senseless(tried.benchmark, tried.estimates)):
-        _hold(False, f"{tried.name}: {line}")
+    if loose := sorted(set(tried.estimates["measure"]) - known):
+        yield f": measure {', '.join(loose)} is on the table but not declared in measures"
+    yield from (f": {line}" for line in senseless_lines(senseless(tried.benchmark, tried.estimates)))
 
 
-def measures_rest_on_what_they_declare(tried: Tried) -> None:
+def measures_rest_on_what_they_declare(tried: Tried) -> Iterator[str]:
     """A number rests on as many answers, or items, as its measure declares."""
     every = measures_of(tried.benchmark)
     declared = {each.name: each for each in every if len(each.basis) > (each.only is not None)}
@@ -361,169 +283,132 @@ def measures_rest_on_what_they_declare(tried: Tried) -> None:
         own = tried.estimates.filter(condition=group.label, model=group.model, dataset=group.dataset)
         for name, n in own.filter(pl.col("n") > 0).select("measure", "n").iter_rows():
             if name in declared:
-                found = basis_of(answers_behind(tried.benchmark, group.rows, declared[name]), declared[name])
-                _hold(
-                    n in (found.n, found.n_items),
-                    f"{tried.name}: measure {name} has n {n}, and its rests_on names {found.n} answers; correct either",
-                )
+                behind = scoring.answers_behind(tried.benchmark, group.rows, declared[name])
+                found = scoring.basis_of(behind, declared[name])
+                if n not in (found.n, found.n_items):
+                    yield f": measure {name} has n {n}, and its rests_on names {found.n} answers; correct either"
 
 
-def measures_do_not_fail(tried: Tried) -> None:
+def measures_do_not_fail(tried: Tried) -> Iterator[str]:
     """On all items, one item, no item, all right and all wrong there is a number or a status, never an exception."""
-    one = tried.scored["item_id"][0]
-    unanswered = tried.benchmark.unanswered[0]
+    frame = tried.scored
     cases = {
-        "one item": tried.scored.filter(pl.col("item_id") == one),
-        "no answer": tried.scored.with_columns(status=pl.lit(unanswered)),
+        "all responses": frame,
+        "one item": frame.filter(pl.col("item_id") == frame["item_id"][0]),
+        "no answer": frame.with_columns(status=pl.lit(tried.benchmark.unanswered[0])),
     }
-    if "correct" in tried.scored.columns:
-        kind = tried.scored.schema["correct"]
-        cases["all right"] = tried.scored.with_columns(correct=pl.lit(1).cast(kind))
-        cases["all wrong"] = tried.scored.with_columns(correct=pl.lit(0).cast(kind))
-    all_scored = ("all responses", tried.estimates)
-    others = (
-        (what, estimates(tried.benchmark, groups_of(tried.benchmark, frame, by_run=False)))
-        for what, frame in cases.items()
-    )
-    for what, found in (all_scored, *others):
-        failed = failures_in(found)
-        _hold(
-            not failed,
-            f"{tried.name}: with {what}, measure {failed[:1]} failed; return an Estimate with a status",
-        )
+    if "correct" in frame.columns:
+        for what, right in (("all right", 1), ("all wrong", 0)):
+            cases[what] = frame.with_columns(correct=pl.lit(right).cast(frame.schema["correct"]))
+    for what, own in cases.items():
+        groups = groups_of(tried.benchmark, own, by_run=False)
+        found = tried.estimates if own is frame else scoring.estimates(tried.benchmark, groups)
+        if failed := failures_in(found):
+            yield f": with {what}, measure {failed[:1]} failed; return an Estimate with a status"
 
 
-def the_same_seed_gives_the_same_numbers(tried: Tried) -> None:
+def the_same_seed_gives_the_same_numbers(tried: Tried) -> Iterator[str]:
     """Same seed, same bytes."""
-    first = tried.estimates
-    again = estimates(tried.benchmark, groups_of(tried.benchmark, tried.scored, by_run=False))
-    _hold(
-        again.equals(first),
-        f"{tried.name}: a second scoring gave other numbers; draw with benchmark.stream()",
-    )
+    groups = groups_of(tried.benchmark, tried.scored, by_run=False)
+    if not scoring.estimates(tried.benchmark, groups).equals(tried.estimates):
+        yield ": a second scoring gave other numbers; draw with benchmark.stream()"
 
 
-def contrasts_do_not_fail(tried: Tried) -> None:
+def contrasts_do_not_fail(tried: Tried) -> Iterator[str]:
     """Tests have two sides and a p between 0 and 1, or a status."""
-    failed = failures_in(tried.comparisons)
-    _hold(not failed, f"{tried.name}: contrast {failed[:1]} failed; yield a Comparison whose status says why")
+    if failed := failures_in(tried.comparisons):
+        yield f": contrast {failed[:1]} failed; yield a Comparison whose status says why"
     for p, a, b in tried.comparisons.select("p", "a", "b").iter_rows():
-        _hold(p is None or 0 <= p <= 1, f"{tried.name}: p is {p} for {a} against {b}")
+        if p is not None and not 0 <= p <= 1:
+            yield f": p is {p} for {a} against {b}"
 
 
-def what_is_kept_by_model_rests_on_it_alone(tried: Tried) -> None:
+def what_is_kept_by_model_rests_on_it_alone(tried: Tried) -> Iterator[str]:
     """A contrast with by_model gives a model the same rows whoever else is there."""
     for contrast in (each for each in tried.benchmark.contrasts if each.by_model):
         rows = list(contrast.compute(tried.benchmark, tried.groups))
         for name in {group.model for group in tried.groups} | {row.model for row in rows}:
             own = [group for group in tried.groups if group.model == name]
             alone = list(contrast.compute(tried.benchmark, own))
-            _hold(
-                own and repr(alone) == repr([row for row in rows if row.model == name]),
-                f"{tried.name}: contrast {contrast.family} gives model {name} other rows when it is alone; leave "
-                "by_model out, or what rests on other models",
-            )
+            if not own or repr(alone) != repr([row for row in rows if row.model == name]):
+                yield (
+                    f": contrast {contrast.family} gives model {name} other rows when it is alone; leave by_model "
+                    "out, or what rests on other models"
+                )
 
 
-def every_test_belongs_to_a_question_with_one_primary_test(tried: Tried) -> None:
+def every_test_belongs_to_a_question_with_one_primary_test(tried: Tried) -> Iterator[str]:
     """Of many tests of one question the one that answers it is named beforehand."""
     questions = tried.benchmark.questions
-    asked = [question.asks for question in questions]
-    answers = [question.primary for question in questions]
-    _hold(
-        len(set(asked)) == len(asked) and len(set(answers)) == len(answers),
-        f"{tried.name}.questions: a question, or a primary test, is there twice; name one test for each question",
-    )
-    named = [family for question in questions for family in set(question.families)]
+    for name in ("asks", "primary"):
+        if len({getattr(each, name) for each in questions}) < len(questions):
+            yield ".questions: a question, or a primary test, is there twice; name one test for each question"
     # A question of the verdict may take another measure of a family that answers a question of the benchmark.
-    own = [family for each in questions if each.verdict is None for family in set(each.families)]
-    twice = sorted({family for family in own if own.count(family) > 1})
-    _hold(not twice, f"{tried.name}.questions: {', '.join(twice)} bears on two questions; choose one")
+    own = Counter(family for each in questions if each.verdict is None for family in set(each.families))
+    if twice := sorted(family for family, times in own.items() if times > 1):
+        yield f".questions: {', '.join(twice)} bears on two questions; choose one"
     tests = tried.comparisons.filter(pl.col("p").is_not_null() | pl.col("verdict").is_in(VERDICTS))
-    loose = sorted(set(tests["family"]) - set(named))
-    _hold(
-        not loose, f"{tried.name}.questions: no Question names the family {', '.join(loose)}; add it to one"
-    )
-    failed = pl.col("status").str.starts_with(FAILED)  # said by another rule
+    named = {family for each in questions for family in each.families}
+    if loose := sorted(set(tests["family"]) - named):
+        yield f".questions: no Question names the family {', '.join(loose)}; add it to one"
+    failed = pl.col("status").str.starts_with(scoring.FAILED)  # said by another rule
     there = set(tried.comparisons.filter(~failed.fill_null(False)).select("family", "measure").iter_rows())
+    answers = [each.primary for each in questions if each.primary not in there]
     made = {family for family, _ in there}
-    missing = [
-        f"{family} of {measure}"
-        for family, measure in answers
-        if family in made and (family, measure) not in there
-    ]
-    _hold(
-        not missing,
-        f"{tried.name}.questions: {', '.join(missing)} is made by no contrast; name a test there is",
-    )
-    _hold(
-        (tests["n_tests"] > 0).all(),
-        f"{tried.name}: a test has no family; let Contrast.within name columns of its rows",
-    )
+    if missing := [f"{family} of {measure}" for family, measure in answers if family in made]:
+        yield f".questions: {', '.join(missing)} is made by no contrast; name a test there is"
+    if not (tests["n_tests"] > 0).all():
+        yield ": a test has no family; let Contrast.within name columns of its rows"
 
 
-def its_own_tables_do_not_fail(tried: Tried) -> None:
+def its_own_tables_do_not_fail(tried: Tried) -> Iterator[str]:
     """A table is in the schema of its row class."""
     for each in tried.benchmark.tables:
         _, why = table(tried.benchmark, each, tried.everything)
-        _hold(why is None, f"{tried.name}: table {each.name} failed: {why}")
-        _hold(
-            each.says and schema_of(each.row),
-            f"{tried.name}: table {each.name} says nothing; describe it in a sentence",
-        )
+        if why is not None:
+            yield f": table {each.name} failed: {why}"
 
 
-def harmonised_responses_are_shares(tried: Tried) -> None:
+def harmonised_responses_are_shares(tried: Tried) -> Iterator[str]:
     """Right or wrong, and a confidence between 0 and 1."""
     found = harmonised(tried.benchmark, tried.scored)
-    right = found["correct"].is_in([0.0, 1.0]).all()
     sure = found["confidence"].drop_nulls().is_between(0, 1).all()
-    _hold(right and sure, f"{tried.name}.harmonise: correct must be 0 or 1, confidence 0 to 1 or null")
+    if not (sure and found["correct"].is_in([0.0, 1.0]).all()):
+        yield ".harmonise: correct must be 0 or 1, confidence 0 to 1 or null"
 
 
-def the_board_shows_measures_there_are(tried: Tried) -> None:
+def the_board_shows_measures_there_are(tried: Tried) -> Iterator[str]:
     """A column of a measure that no benchmark computes stays empty."""
-    known = {measure.name for measure in measures_of(tried.benchmark)}
     board = tried.benchmark.board
-    named = {name for column in board.columns for name in column.measures} | {
-        n for each in board.order for n in each
-    }
-    unknown = sorted(named - known)
-    _hold(
-        not unknown,
-        f"{tried.name}.board names {', '.join(unknown)}, which is no measure; declare it or leave it out",
-    )
+    named = {name for column in board.columns for name in column.measures}
+    named |= {name for each in board.order for name in each}
+    if unknown := sorted(named - {measure.name for measure in measures_of(tried.benchmark)}):
+        yield f".board names {', '.join(unknown)}, which is no measure; declare it or leave it out"
 
 
-def sections_of_the_report_are_text(tried: Tried) -> None:
-    """A section that fails is on the page with its error; one may say that there is no board yet."""
+# --- the report, and what a paper prints ------------------------------------------------------------------------------
+def sections_and_exhibits_are_text(tried: Tried) -> Iterator[str]:
+    """One that fails is on the page with its error; one may say that there is no board yet."""
+    cls, parts = type(tried.benchmark), list[tuple[str, Any]]()
     with held(f"{tried.name}.sections()", "return Sections"):
-        sections = type(tried.benchmark).sections()
-    for section in sections:
-        with (
-            held(
-                f"{tried.name}: section {section.title} of the report",
-                "return text for a study without answers, too",
-            ),
-            contextlib.suppress(MetacogError),
-        ):
-            made = section.render(tried.benchmark.context.home)
-            _hold(
-                isinstance(made, str),
-                f"{tried.name}: section {section.title} of the report is a {type(made).__name__}; return text",
-            )
+        parts += [(f"section {each.title} of the report", each.render) for each in cls.sections()]
+    with held(f"{tried.name}.exhibits()", "return Exhibits"):
+        parts += [(f"exhibit {each.number}", each.render) for each in cls.exhibits()]
+    for what, render in parts:
+        made: object = ""
+        to_do = "return text for a study without answers, too"
+        with held(f"{tried.name}: {what}", to_do), contextlib.suppress(MetacogError):
+            made = render(tried.benchmark.context.home) if render is not None else ""
+        if not isinstance(made, str):
+            yield f": {what} is a {type(made).__name__}; return text"
 
 
-# --- what a paper prints ----------------------------------------------------------------------------------------------
-_TABLES = {"values": PUBLISHED_VALUE, "claims": PUBLISHED_CLAIM}
-
-
-def printed_numbers_stand_on_their_tables(tried: Tried) -> None:
+def printed_numbers_stand_on_their_tables(tried: Tried) -> Iterator[str]:
     """Rows that lack what every printed number has are left out of the board, all of them."""
     declared = tried.benchmark.published
     if declared is None:
         return
-    for part, schema in _TABLES.items():
+    for part, schema in (("values", PUBLISHED_VALUE), ("claims", PUBLISHED_CLAIM)):
         said, to_do = (
             f"{tried.name}.published.{part}",
             f"return a polars frame with columns of published_{part}",
@@ -531,53 +416,78 @@ def printed_numbers_stand_on_their_tables(tried: Tried) -> None:
         with held(said, to_do):
             given = getattr(declared, part)(tried.benchmark)
         if not isinstance(given, pl.DataFrame):
-            raise Broken(f"{said} returns a {type(given).__name__}; {to_do}")
-        with held(
-            f"{said}: to put it into the columns of its table",
-            "give each the type docs/own_benchmark.md says",
-        ):
+            yield f".published.{part} returns a {type(given).__name__}; {to_do}"
+            continue
+        types = "give each the type docs/own_benchmark.md says"
+        with held(f"{said}: to put it into the columns of its table", types):
             kept = fitted(tried.benchmark, given, schema)
         if why := _left_out(f"published_{part}", kept):
-            raise Broken(f"{said}: {why}; fill these columns, or leave the rows out (docs/own_benchmark.md)")
+            advice = "fill these columns, or leave the rows out (docs/own_benchmark.md)"
+            yield f".published.{part}: {why}; {advice}"
     with held(f"{tried.name}.published.contrasts", "yield Comparisons"):
         as_table(tried.benchmark, () if declared.contrasts is None else declared.contrasts(tried.benchmark))
 
 
-def _left_out(table: str, rows: pl.DataFrame) -> str | None:
-    """Return what of the board's own tests of ``table`` the rows break."""
+def _left_out(name: str, rows: pl.DataFrame) -> str | None:
+    """Return what of the board's own tests of a table the rows break."""
     project = load_project()
+    tests = [*(test for model in project.models for test in model.tests), *project.tests]
     with duckdb.connect() as connection:
         connection.execute("set threads = 1")
         connection.register("given", rows.to_arrow())
-        connection.execute(f"create table {table} as from given")
+        connection.execute(f"create table {name} as from given")
         try:
-            tests = [test for model in project.models for test in model.tests]
-            for test in (each for each in (*tests, *project.tests) if each.reads == (table,)):
+            for test in (each for each in tests if each.reads == (name,)):
                 require_none(connection, test)
         except BrokenError as error:
             return str(error)
     return None
 
 
-def exhibits_of_the_paper_are_text(tried: Tried) -> None:
-    """An exhibit that fails is on the page of the paper with its error; one may say that there is no board yet."""
-    with held(f"{tried.name}.exhibits()", "return Exhibits"):
-        exhibits = type(tried.benchmark).exhibits()
-    for each in exhibits:
-        with held(f"{tried.name}.exhibits()", "return Exhibits"):
-            said, render = f"{tried.name}: exhibit {each.number}", each.render
-        if render is None:
-            continue
-        made: object = ""
-        to_do = "return text for a study without answers, too"
-        with held(said, to_do), contextlib.suppress(MetacogError):
-            made = render(tried.benchmark.context.home)
-        if not isinstance(made, str):
-            raise Broken(f"{said} is a {type(made).__name__}; return text")
-
-
-CHECKS: tuple[Callable[[Tried], None], ...] = tuple(
-    value
-    for name, value in list(globals().items())
-    if getattr(value, "__module__", "") == __name__ and not name.startswith("_") and name != "name_of"
+Rule = Callable[[Tried], Iterable[object]]
+RULES: tuple[Rule, ...] = (
+    what_readers_see_is_described,
+    every_setting_says_which_stage_it_makes_stale,
+    its_module_imports_neither_dagster_nor_another_benchmark,
+    items_have_places_of_their_own,
+    items_come_back_from_disk_as_they_went,
+    item_hashes_do_not_depend_on_place_or_process,
+    construction_steps_name_each_other,
+    a_second_build_has_nothing_to_do,
+    conditions_have_names_and_items,
+    asking_takes_the_steps_it_says,
+    different_items_are_asked_differently,
+    the_observer_knows_its_requests,
+    nothing_is_asked_twice,
+    what_was_not_answered_is_not_scored,
+    any_text_can_be_read,
+    there_is_one_response_per_item_and_condition,
+    a_tidy_respondent_can_be_read,
+    deriving_keeps_every_response,
+    estimates_are_declared_and_within_range,
+    measures_rest_on_what_they_declare,
+    measures_do_not_fail,
+    the_same_seed_gives_the_same_numbers,
+    contrasts_do_not_fail,
+    what_is_kept_by_model_rests_on_it_alone,
+    every_test_belongs_to_a_question_with_one_primary_test,
+    its_own_tables_do_not_fail,
+    harmonised_responses_are_shares,
+    the_board_shows_measures_there_are,
+    sections_and_exhibits_are_text,
+    printed_numbers_stand_on_their_tables,
 )
+
+
+def check_of(rule: Rule, said: Callable[[list[Any]], str]) -> Callable[[Tried], None]:
+    """Return a function that raises `Broken` with what is ``said`` of all that a rule yields."""
+
+    def check(tried: Tried) -> None:
+        if found := [*rule(tried)]:
+            raise Broken(f"{tried.name}{said(found)}")
+
+    check.__name__ = rule.__name__
+    return check
+
+
+CHECKS = tuple(check_of(rule, lambda found: str(found[0])) for rule in RULES)

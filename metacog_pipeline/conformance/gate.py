@@ -8,7 +8,7 @@ that anybody raises by saying yes. Each rule yields a `Red` per instrument that 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -17,7 +17,8 @@ import polars as pl
 from metacog_pipeline.asking import tasks
 from metacog_pipeline.benchmark import policies
 from metacog_pipeline.benchmark.contract import Unit
-from metacog_pipeline.conformance.case import ENDS, Broken, Tried, rehearsed_task
+from metacog_pipeline.conformance.case import ENDS, Tried, rehearsed_task
+from metacog_pipeline.conformance.checks import check_of
 from metacog_pipeline.scoring.comparisons import PLACE, comparisons, table
 from metacog_pipeline.scoring.estimates import COVERAGE, estimates, groups_of, measures_of, narrowed
 from metacog_pipeline.scoring.instruments import BLIND
@@ -269,16 +270,8 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def _check(rule: Rule) -> Callable[[Tried], None]:
-    """Return a check of the contract that a rule of the gate makes."""
-
-    def check(tried: Tried) -> None:
-        if found := [*rule(tried)]:
-            said = "; ".join(f"{each.instrument}: {each.why}" for each in found)
-            raise Broken(f"{tried.name}: {found[0].rule}: {said}")
-
-    check.__name__ = rule.__name__
-    return check
+def _said(found: list[Red]) -> str:
+    return f": {found[0].rule}: " + "; ".join(f"{each.instrument}: {each.why}" for each in found)
 
 
-CHECKS: Sequence[Callable[[Tried], None]] = tuple(_check(rule) for rule in RULES)
+CHECKS = tuple(check_of(rule, _said) for rule in RULES)

@@ -111,8 +111,12 @@ def row_layout(row):
 
 
 def built_of(parents, edits, fictional, quirks, order):
-    made = construction.items_of("published", parents, edits, fictional, quirks=quirks)
-    return construction.ordered(made, order)
+    made = construction.items_of(
+        "published", parents, construction.EditTable(edits, quirks=quirks), fictional
+    )
+    place = {name: number for number, name in enumerate(order)}
+    assert place.keys() == {item.item_id for item in made}
+    return sorted(made, key=lambda item: place[item.item_id])
 
 
 # --- the published set, from its parts ---------------------------------------------------------------------------
@@ -177,9 +181,7 @@ def test_the_quirk_cells_are_where_they_are_said_to_be(published):
 
 def test_the_edit_table_is_derived_record_for_record(derivation):
     path = need(GOLDEN, "edits_published.jsonl.gz")
-    with gzip.open(path, "rt", encoding="utf-8") as stream:
-        expected = [json.loads(line) for line in stream]
-    assert [edit.as_json() for edit in derivation.edits] == expected
+    assert list(derivation.edits) == editing.load_edits(path)
 
 
 def test_it_is_derived_from_shuffled_unlabelled_rows_too(parents, published, edits):
@@ -219,31 +221,28 @@ def test_the_papers_counts_agree_and_disagree_as_the_reference_says(published):
 
 def test_the_anomalies_are_found_by_rule(parents, derivation, quirks):
     expected = read_json("derived_edit_counts.json")["anomalies"]
-    notes = construction.corrections(derivation.edits, quirks, editing.PARENT_PREFIX)
-    assert [(n.item_id, n.source_index) for n in notes] == [
-        (a["item_id"], a["source_index"]) for a in expected
-    ]
+    notes = construction.corrections(derivation.edits, quirks)
+    assert [*notes] == [a["source_index"] for a in expected]
+    assert [editing.item_id(editing.PARENT_PREFIX, at) for at in notes] == [a["item_id"] for a in expected]
     position = {match.source_index: match.position for match in derivation.matches}
-    assert [position[n.source_index] for n in notes] == [a["published_position"] for a in expected]
+    assert [position[at] for at in notes] == [a["published_position"] for a in expected]
 
 
 # --- rules -------------------------------------------------------------------------------------------------------
 
 
 def test_the_rules_fire_on_the_anomalies_and_nowhere_else(parents, published, derivation, quirks):
-    origin = {match.position: match.source_index for match in derivation.matches}
-    rows = [rules.OutputRow(row, f"row-{row.place}", origin.get(row.place)) for row in published]
+    origin = {f"row-{match.position}": match.source_index for match in derivation.matches}
+    rows = [replace(row, item_id=f"row-{row.place}") for row in published]
     found = [
         *rules.check_parent(parents, len(parents)),
         *rules.check_edits(parents, derivation.edits),
-        *rules.check_output(
-            rows, parents, derivation.edits, len(derivation.fictional), editing.PARENT_PREFIX
-        ),
+        *rules.check_output(rows, origin, parents, derivation.edits, editing.PARENT_PREFIX),
     ]
-    notes = construction.corrections(derivation.edits, quirks, editing.PARENT_PREFIX)
+    notes = construction.corrections(derivation.edits, quirks)
     rule = {"options.F": "O2", "options.E": "O2", "kind": "O7"}
-    expected = [("E6", n.source_index, False) for n in notes if n.action == "restored"]
-    expected += [("extra_change", n.source_index, True) for n in notes if n.action == "kept"]
+    expected = [("E6", at, False) for at, action in notes.items() if action == "restored"]
+    expected += [("extra_change", at, True) for at, action in notes.items() if action == "kept"]
     expected += [(rule[q.field], q.source_index, False) for q in quirks]
     assert sorted((v.rule, v.source_index, v.advisory) for v in found) == sorted(expected)
     anomalies = read_json("derived_edit_counts.json")["anomalies"]
@@ -258,21 +257,19 @@ def test_the_corrected_set_breaks_no_rule(parents, published, fictional, quirks)
     tagged = {item.source_index: item for item in done.items if "anomaly" in item.tags}
     anomalies = read_json("derived_edit_counts.json")["anomalies"]
     assert sorted(tagged) == [a["source_index"] for a in anomalies]
-    for note in table.notes:
-        parent, item = parents[note.source_index], tagged[note.source_index]
-        if note.action == "restored":
+    for at, action in table.notes.items():
+        parent, item = parents[at], tagged[at]
+        if action == "restored":
             own = (item.question, item.options[:4], item.target)
             assert own == (parent.question, tuple(parent.options.values()), parent.answer_idx)
         else:
             assert item.target in "EF" and item.kind != "Original"
 
 
-def test_dropping_the_corrected_items_leaves_the_other_records(edits, quirks):
-    notes = construction.corrections(edits, quirks, editing.PARENT_PREFIX)
-    dropped = {edit.item_id for edit in edits} - {
-        edit.item_id for edit in construction.corrected_edits(edits, notes)
-    }
-    assert dropped == {note.item_id for note in notes if note.action == "restored"}
+def test_dropping_the_corrected_items_leaves_the_other_records(parents, published, edits, quirks):
+    table = construction.edits_from_published(parents, published, quirks, apply_corrections=True)
+    dropped = {edit.source_index for edit in edits} - {edit.source_index for edit in table.edits}
+    assert dropped == {at for at, action in table.notes.items() if action == "restored"}
 
 
 # --- screen and draw ---------------------------------------------------------------------------------------------
@@ -325,6 +322,6 @@ def test_the_pinned_digests_are_those_of_the_data(tmp_path):
             pytest.skip("the data is of another commit than the pinned one")
     fetched = items.fetch(Home(tmp_path), folder=DATA)
     assert [f.rows for f in fetched] == [n for _, n in items.CONTENTS.values()]
-    done = construction.construct(Home(tmp_path), "published")
+    done = construction.construct(construction.Files(Home(tmp_path), "published"))
     published = editing.load_rows(need(DATA, "metamedqa_published.jsonl.gz"))
     assert [layout(item) for item in done.items] == [row_layout(row) for row in published]

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from metacog_pipeline.benchmark.contract import Condition
 from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, Item
 from metacog_pipeline.benchmarks.metamedqa.prompts import load_wording
 from metacog_pipeline.benchmarks.metamedqa.read import Rows
@@ -32,8 +33,9 @@ def read_answers(
     if content is not None:
         whole = content if isinstance(content, str | bytes) else "\n".join(map(json.dumps, content))
         path.write_bytes(whole if isinstance(whole, bytes) else whole.encode())
-    usual = (SimpleNamespace(name=BASELINE),)
-    rules = Rows(SimpleNamespace(built=items, items=items, wording=load_wording(), conditions=lambda: usual))
+    usual = (Condition(BASELINE),)
+    about = {"name": "metamedqa", "built": items, "items": items, "wording": load_wording()}
+    rules = Rows(SimpleNamespace(**about, conditions=lambda: usual, steps=lambda condition: ("answer",)))
     return read_table(rules, path, mapping or {}, BASELINE, ImportOptions(**options), model, run)
 
 

@@ -67,8 +67,9 @@ def test_results_that_are_not_pictures_are_not_media():
 
 
 def test_every_malformed_question_of_the_sample_is_nominated(tmp_path):
-    parents = construction.load_parent(Home(tmp_path), "sample")
-    edits = construction.load_edit_table(Home(tmp_path), "sample", parents).edits
+    files = construction.Files(Home(tmp_path), "sample")
+    parents = construction.load_parent(files)
+    edits = construction.load_edit_table(files, parents).edits
     malformed = {e.source_index for e in edits if e.edit_kind == "malformed"}
     nominated = {parent.place for parent in parents if cues(parent.question)}
     assert len(malformed & nominated) >= len(malformed) - 1

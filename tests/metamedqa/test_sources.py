@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from metacog_pipeline.benchmarks.metamedqa import items
-from metacog_pipeline.benchmarks.metamedqa.construction import load_fictional
+from metacog_pipeline.benchmarks.metamedqa.construction import Files, load_fictional
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.home import Home
 from metacog_pipeline.sources import content_digest, download
@@ -54,7 +54,7 @@ def home(tmp_path):
 def test_sources_are_found_below_a_folder_and_the_fictional_rows_are_of_the_published_file(home, folder):
     done = items.fetch(home, folder=folder)
     assert [(d.name, d.rows) for d in done] == [("medqa", 400), ("metamedqa", 40)]
-    pool = load_fictional(home, "published")
+    pool = load_fictional(Files(home, "published"))
     assert [row.item_id for row in pool] == [f"fictional-{i:03d}" for i in range(10)]
     assert [row.question for row in pool] == [f"Question {i}" for i in range(0, 40, 4)]
     assert set(pool[0].options) == set("ABCD") and pool[0].language == "en"

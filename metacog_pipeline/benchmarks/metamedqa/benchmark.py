@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar
 
 import polars as pl
@@ -22,15 +21,14 @@ from metacog_pipeline.benchmark.contract import (
 from metacog_pipeline.benchmark.display import numbered
 from metacog_pipeline.benchmarks.metamedqa import BOARD, read
 from metacog_pipeline.benchmarks.metamedqa import items as of_items
-from metacog_pipeline.benchmarks.metamedqa.construction import STEPS, limit_items
+from metacog_pipeline.benchmarks.metamedqa.construction import STEPS, Files, limit_items
 from metacog_pipeline.benchmarks.metamedqa.contrasts import CONTRASTS, QUESTIONS
-from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, FETCHED, LETTERS, NAME, SOURCES, Dataset
+from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, FETCHED, LETTERS, NAME, SOURCES
 from metacog_pipeline.benchmarks.metamedqa.items import Item as Question
 from metacog_pipeline.benchmarks.metamedqa.measures import CODED, MEASURES, N_ALTERNATIVES, N_LEVELS, F, coded
 from metacog_pipeline.benchmarks.metamedqa.prompts import MODES, Wording, ask_item, load_wording, steps
 from metacog_pipeline.benchmarks.metamedqa.report import PUBLISHED
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
-from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.study.wording import words_of
 
@@ -80,14 +78,11 @@ class MetaMedQA(Benchmark[of_items.Settings, Question, read.Response]):
         return limit_items(self.built, self.settings.limit, self.context.seed)
 
     @property
-    def files(self) -> tuple[Home, Dataset, Path | None]:
-        """Home, data set, and the folder of a custom one: where the files of the data set are."""
+    def files(self) -> Files:
+        """Where the files of the data set are."""
         folder = self.settings.folder
-        return (
-            self.context.home,
-            self.settings.dataset,
-            None if folder is None else self.context.beside(folder),
-        )
+        own = None if folder is None else self.context.beside(folder)
+        return Files(self.context.home, self.settings.dataset, own)
 
     @property
     def wording(self) -> Wording:

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, Literal
+from functools import cache
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -28,7 +28,7 @@ from metacog_pipeline.stats import exact, intervals, paired, resampling
 from metacog_pipeline.stats.anova import Anova, anova, fisher_lsd, tukey_kramer
 from metacog_pipeline.stats.correlation import regression as line_through
 from metacog_pipeline.stats.effects import cohen_d
-from metacog_pipeline.stats.estimate import NO_ITEMS, OFTEN_UNDEFINED, SINGLE_ITEM
+from metacog_pipeline.stats.estimate import NO_ITEMS, OFTEN_UNDEFINED, OK, SINGLE_ITEM
 from metacog_pipeline.stats.multiple import holm
 from metacog_pipeline.stats.paired_many import PairedShares, paired_shares
 from metacog_pipeline.stats.resampling import Z95
@@ -41,39 +41,41 @@ Pairs = Sequence[tuple[int, int]]
 
 MOST_PAIRED = 25  # with more models Tukey's test shows each with the best one only
 N_DRAWS = 2000  # resamples of the items, shared by all groups; p is Wald's: it has no floor under Holm over many pairs
-_CORRECT = pl.col("correct").cast(pl.Float64)
+_CORRECT, _LEVEL, _KEY = pl.col("correct").cast(pl.Float64), pl.col("confidence"), pl.col("target")
 #: Measure -> which responses count, and their value.
 _MEASURES: dict[str, tuple[pl.Expr, pl.Expr]] = {
     "accuracy": (pl.lit(True), _CORRECT),
-    "missing_answer_recall": (pl.col("target") == "E", _CORRECT),
-    "unknown_recall": (pl.col("target") == "F", _CORRECT),
-    "high_confidence_accuracy": (pl.col("confidence") == 5, _CORRECT),
-    "medium_confidence_accuracy": (pl.col("confidence").is_in([3, 4]), _CORRECT),
-    "low_confidence_accuracy": (pl.col("confidence").is_in([1, 2]), _CORRECT),
-    "mean_confidence": (pl.col("confidence").is_not_null(), pl.col("confidence").cast(pl.Float64)),
+    "missing_answer_recall": (_KEY == "E", _CORRECT),
+    "unknown_recall": (_KEY == "F", _CORRECT),
+    "high_confidence_accuracy": (_LEVEL == 5, _CORRECT),
+    "medium_confidence_accuracy": (_LEVEL.is_in([3, 4]), _CORRECT),
+    "low_confidence_accuracy": (_LEVEL.is_in([1, 2]), _CORRECT),
+    "mean_confidence": (_LEVEL.is_not_null(), _LEVEL.cast(pl.Float64)),
 }
-_E = {"chosen_e": (pl.lit(True), (pl.col("answer") == "E").fill_null(False).cast(pl.Float64))}
+
+
+def _says(letter: str) -> pl.Expr:
+    return (pl.col("answer") == letter).fill_null(False).cast(pl.Float64)
+
+
 #: How often a letter is said where it is the key, and on items keyed A to D.
 _SAID = {
-    f"{name}.{kind}": (
-        pl.col("target").is_in(keys),
-        (pl.col("answer") == letter).fill_null(False).cast(pl.Float64),
-    )
+    f"{name}.{kind}": (_KEY.is_in(keys), _says(letter))
     for name, letter in (("missing", "E"), ("unknown", "F"))
     for kind, keys in (("signal", [letter]), ("noise", ["A", "B", "C", "D"]))
 }
-_COUNTED = {**_MEASURES, **_E, **_SAID}
+_COUNTED = {**_MEASURES, "chosen_e": (pl.lit(True), _says("E")), **_SAID}
 _RECALLS = ("missing_answer_recall", "unknown_recall")
 _PAIRED = ("accuracy", *_RECALLS)
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Responses whose groups are compared.
+    """Responses whose groups are compared: ``models`` under a condition, or ``conditions`` of a model.
 
     ``frame`` has one row per group and item, for every measure ``<measure>.sum`` and ``<measure>.n`` over the item's runs.
-    The groups are ``models`` under a condition or ``conditions`` of a model; ``named`` holds the fields of a comparison
-    that say which. ``left_out`` counts the items (× runs) of each group without an answer.
+    ``named`` holds the fields of a comparison that say which. ``left_out`` counts the items (× runs) of each group without
+    an answer.
     """
 
     what: str
@@ -82,26 +84,21 @@ class Compared:
     frame: pl.DataFrame
     left_out: Mapping[str, int]
 
-    @cached_property
-    def _places(self) -> tuple[Ints, Ints]:
-        place = {name: number for number, name in enumerate(self.groups)}
-        group = self.frame["group"].replace_strict(place, return_dtype=pl.Int64).to_numpy()
-        return self.frame["item"].to_numpy().astype(np.int64) - 1, group
-
     def table(self, measure: str) -> tuple[Floats, Ints]:
         """Return sums and numbers of answers of a measure, items × groups."""
-        size = (int(self._places[0].max(initial=-1)) + 1, len(self.groups))
+        item = self.frame["item"].to_numpy().astype(np.int64) - 1
+        at = item, self.frame["group"].replace_strict(self.groups, range(len(self.groups))).to_numpy()
+        size = (int(item.max(initial=-1)) + 1, len(self.groups))
         sums, numbers = np.zeros(size), np.zeros(size, dtype=np.int64)
-        sums[self._places] = self.frame[f"{measure}.sum"].to_numpy()
-        numbers[self._places] = self.frame[f"{measure}.n"].to_numpy()
+        sums[at], numbers[at] = self.frame[f"{measure}.sum"].to_numpy(), self.frame[f"{measure}.n"].to_numpy()
         return sums, numbers
 
     def row(
         self, family: str, measure: str, a: str | None = None, b: str | None = None, **values: Any
     ) -> Comparison:
         """Return a comparison of two of the groups, or of all of them, with what was left out."""
-        lost = {name: self.left_out[name] for name in ([a, b] if a in self.left_out else self.groups)}  # type: ignore[index]
-        missing = ", ".join(f"{n} of {name}" for name, n in lost.items() if n)
+        sides = [name for name in self.groups if name in (a, b)] or self.groups
+        missing = ", ".join(f"{n} of {name}" for name in sides if (n := self.left_out[name]))
         said = [values.pop("note", None), f"left out: {missing} without an answer" if missing else None]
         note = "; ".join(each for each in said if each) or None
         return Comparison(f"{family}_{self.what}", measure, a, b, note=note, **{**self.named, **values})
@@ -113,27 +110,22 @@ def compared_sets(groups: Sequence[Group], what: str) -> Iterator[Compared]:
     kept = [group for group in groups if group.rows.height]
     if not kept:
         return
-    ready = _per_item(
-        pl.concat([g.rows.with_columns(source=pl.lit(g.source)) for g in kept], how="diagonal_relaxed")
-    )
+    rows = [group.rows.with_columns(source=pl.lit(group.source)) for group in kept]
+    ready = _per_item(pl.concat(rows, how="diagonal_relaxed"))
     for key, part in ready.partition_by("dataset", "source", held, as_dict=True).items():
         named = {"dataset": key[0], "source": key[1], held: key[2]}
-        own = {
-            getattr(group, column): group.n_failed
-            for group in kept
-            if all(getattr(group, name) == value for name, value in named.items())
-        }
+        here = [
+            group for group in kept if all(getattr(group, name) == value for name, value in named.items())
+        ]
+        own = {getattr(group, column): group.n_failed for group in here}
         names = sorted(own, key=lambda name: (name != BASELINE, name))
         yield Compared(what, tuple(names), named, part.rename({column: "group"}), own)
 
 
 def _per_item(responses: pl.DataFrame) -> pl.DataFrame:
     keys = ("dataset", "source", "condition", "model")
-    found = responses.lazy().select(
-        *keys,
-        item=pl.col("item_id").rank("dense"),
-        **{name: pl.when(counts).then(value) for name, (counts, value) in _COUNTED.items()},
-    )
+    counted = {name: pl.when(counts).then(value) for name, (counts, value) in _COUNTED.items()}
+    found = responses.lazy().select(*keys, item=pl.col("item_id").rank("dense"), **counted)
     sums = {f"{name}.sum": pl.col(name).sum() for name in _COUNTED}
     numbers = {f"{name}.n": pl.col(name).count().cast(pl.Int64) for name in _COUNTED}
     return found.group_by(*keys, "item").agg(**sums, **numbers).sort(*keys, "item").collect()
@@ -142,22 +134,26 @@ def _per_item(responses: pl.DataFrame) -> pl.DataFrame:
 # --- as in the paper --------------------------------------------------------------------------------------------------
 def variance(compared: Compared, seed: int) -> Iterator[Comparison]:
     """Yield ANOVA and its pairs, Tukey-Kramer of models or Fisher's LSD against the baseline, and Cochran's Q."""
-    for measure in _MEASURES if len(compared.groups) > 1 else ():
-        result, n, mean, sd = _anova(compared, measure)
+    tukey, names = compared.what == "models", compared.groups
+    for measure in _MEASURES if len(names) > 1 else ():
+        result = _anova(compared, measure)
         yield compared.row(
             "anova", measure, statistic=result.f, df1=result.df_between, df2=result.df_error, p=result.p, n=result.n,
             status=result.status,
         )  # fmt: skip
-        tukey = compared.what == "models"
-        baseline = compared.groups[0] == BASELINE
-        pairs = tukey_kramer(result, _wanted(result)) if tukey else fisher_lsd(result, 0) if baseline else ()
+        pairs = tukey_kramer(result, _wanted(result)) if tukey else ()
+        if not tukey and names[0] == BASELINE:
+            pairs = fisher_lsd(result, 0)
         for pair in pairs:
-            i, j = pair.first, pair.second
+            one, other = (
+                (result.groups.n[at], result.groups.mean[at], result.groups.sd[at])
+                for at in (pair.first, pair.second)
+            )
             yield compared.row(
-                "tukey" if tukey else "lsd", measure, compared.groups[i], compared.groups[j],
+                "tukey" if tukey else "lsd", measure, names[pair.first], names[pair.second],
                 value=pair.difference, statistic=pair.statistic, df2=result.df_error,
                 p=pair.p, p_adjusted=pair.p if tukey else pair.p_holm,
-                effect_size=cohen_d(n[i], mean[i], sd[i], n[j], mean[j], sd[j]).value, n=n[i] + n[j],
+                effect_size=cohen_d(*one, *other).value, n=one[0] + other[0],
                 note="family-wise p" if tukey else "p is uncorrected (LSD); p_adjusted is Holm's",
                 status=pair.status,
             )  # fmt: skip
@@ -167,15 +163,12 @@ def variance(compared: Compared, seed: int) -> Iterator[Comparison]:
             yield compared.row("cochran", measure, statistic=q.q, df1=q.df, p=q.p, n=q.n, status=q.status)
 
 
-def _anova(compared: Compared, measure: str) -> tuple[Anova, list[int], list[float], list[float]]:
+def _anova(compared: Compared, measure: str) -> Anova:
     sums, numbers = compared.table(measure)
-    n, mean, sd = [], [], []
-    for total, times in zip(sums.T, numbers.T, strict=True):
-        values = total[times > 0] / times[times > 0]
-        n.append(len(values))
-        mean.append(float(values.mean()) if len(values) else 0.0)
-        sd.append(float(values.std(ddof=1)) if len(values) > 1 else 0.0)
-    return anova(n, mean, sd), n, mean, sd
+    samples = [total[times > 0] / times[times > 0] for total, times in zip(sums.T, numbers.T, strict=True)]
+    mean = [float(values.mean()) if len(values) else 0.0 for values in samples]
+    sd = [float(values.std(ddof=1)) if len(values) > 1 else 0.0 for values in samples]
+    return anova([len(values) for values in samples], mean, sd)
 
 
 def _wanted(result: Anova) -> Pairs | None:
@@ -190,17 +183,18 @@ def regression(compared: Compared, seed: int) -> Iterator[Comparison]:
     chosen, asked = (each.sum(axis=0) for each in compared.table("chosen_e"))
     share = chosen / asked
     over = [at for at, each in enumerate(share) if each >= E_SHARE_FLAG and compared.what == "models"]
-    _, _, accuracy, _ = _anova(compared, "accuracy")
+    accuracy = _anova(compared, "accuracy").groups.mean
     for recall in _RECALLS:
-        _, sizes, means, _ = _anova(compared, recall)
-        kept = [at for at, n in enumerate(sizes) if n]
+        groups = _anova(compared, recall).groups
+        kept = [at for at, n in enumerate(groups.n) if n]
         named = "; ".join(
             f"{compared.groups[at]} (E is {share[at]:.1%} of all choices)" for at in over if at in kept
         )
-        rest = [at for at in kept if at not in over]
-        sets = [(kept, f"all {len(kept)} {compared.what}"), *([(rest, f"without {named}")] if named else [])]
+        sets = [(kept, f"all {len(kept)} {compared.what}")]
+        if named:
+            sets.append(([at for at in kept if at not in over], f"without {named}"))
         for own, note in sets if len(kept) >= 3 else ():
-            x, y = [accuracy[at] for at in own], [means[at] for at in own]
+            x, y = [accuracy[at] for at in own], [groups.mean[at] for at in own]
             line, p = line_through(x, y), exact.order_p(x, y)  # p of all orders, where there are few enough
             yield compared.row(
                 "correlation", recall, "accuracy", recall, value=line.slope, low=line.slope_low, high=line.slope_high,
@@ -245,20 +239,13 @@ def on_shared_items(compared: Compared, pairs: Pairs, seed: int) -> Iterator[Com
 
 def _shares(compared: Compared, measure: str, hits: Ints, asked: Ints, pairs: Pairs) -> Iterator[Comparison]:
     found = paired_shares(hits, asked, pairs)
-    here = asked > 0
     for at, (i, j) in enumerate(pairs):
-        n, both = int(found.n[at]), here[:, i] & here[:, j]
-        if n <= exact.MOST_SWAPPED:
-            one, other = (np.column_stack([hits[both, k], asked[both, k]]).astype(np.float64) for k in (i, j))
-            least = exact.paired_p(
-                one, other, lambda each: each[:, :, 0].sum(axis=1) / each[:, :, 1].sum(axis=1)
-            )
-        else:
-            differ = ((hits[:, i] != hits[:, j]) | (asked[:, i] != asked[:, j])) & both
-            least = exact.least_p(int(np.count_nonzero(differ)))
-        names = compared.groups[i], compared.groups[j]
-        yield compared.row("paired", measure, *names, n=n, **_difference(found, at, n, least))
-        if int(asked[both][:, [i, j]].max(initial=1)) == 1:
+        names, n = (compared.groups[i], compared.groups[j]), int(found.n[at])
+        own = _Shared(
+            found, at, *(each[(asked[:, [i, j]] > 0).all(axis=1)][:, [i, j]] for each in (hits, asked))
+        )
+        yield compared.row("paired", measure, *names, n=n, **own.difference())
+        if int(own.asked.max(initial=1)) == 1:
             test = paired.mcnemar(int(found.first_only[at]), int(found.second_only[at]), n)
             note = f"only a right {test.first_only}, only b right {test.second_only}; mid-p"
             value = float(found.value[at]) if n else None
@@ -268,25 +255,40 @@ def _shares(compared: Compared, measure: str, hits: Ints, asked: Ints, pairs: Pa
             )  # fmt: skip
 
 
-def _difference(found: PairedShares, at: int, n: int, least: float | None) -> dict[str, Any]:
-    """Return what a row says of one pair of ``n`` shared items; ``least``: the p of all exchanges where they are made, else
-    the least that they give."""
-    if n < 2:
-        value = float(found.value[at]) if n else None
-        return {"value": value, "status": SINGLE_ITEM if n else NO_ITEMS}
-    p, note = None if np.isnan(found.p[at]) else float(found.p[at]), "score intervals of both, p of Wald's t"
-    if p is not None and n <= exact.MOST_SWAPPED:
-        p, note = least, exact.NOTE
-    elif p is not None and least is not None:
-        p = max(p, least)
-    return {
-        "value": float(found.value[at]),
-        "low": float(found.low[at]),
-        "high": float(found.high[at]),
-        "p": p,
-        "note": note,
-        "status": "ok" if found.sem[at] > 0 else paired.SAME_DIFFERENCE,
-    }
+class _Shared(NamedTuple):
+    """One pair of `found`: ``hits`` and ``asked`` are those of the items that both answered, items × 2."""
+
+    found: PairedShares
+    at: int
+    hits: Ints
+    asked: Ints
+
+    def p(self) -> tuple[float | None, str]:
+        """Return p and its note: of all exchanges of few items, else Wald's, never below the least p there is."""
+        wald, n = float(self.found.p[self.at]), len(self.hits)
+        if np.isnan(wald):
+            return None, _WALD
+        if n > exact.MOST_SWAPPED:
+            differ = (self.hits[:, 0] != self.hits[:, 1]) | (self.asked[:, 0] != self.asked[:, 1])
+            return max(wald, exact.least_p(int(np.count_nonzero(differ)))), _WALD
+        one, other = (np.column_stack([self.hits[:, k], self.asked[:, k]]).astype(np.float64) for k in (0, 1))
+        p = exact.paired_p(one, other, lambda each: each[:, :, 0].sum(axis=1) / each[:, :, 1].sum(axis=1))
+        return p, exact.NOTE
+
+    def difference(self) -> dict[str, Any]:
+        """Return what a row says of the difference."""
+        n, (p, note) = len(self.hits), self.p()
+        value, low, high, sem = (
+            float(each[self.at])
+            for each in (self.found.value, self.found.low, self.found.high, self.found.sem)
+        )
+        if n < 2:
+            return {"value": value if n else None, "status": SINGLE_ITEM if n else NO_ITEMS}
+        status = OK if sem > 0 else paired.SAME_DIFFERENCE
+        return {"value": value, "low": low, "high": high, "p": p, "note": note, "status": status}
+
+
+_WALD = "score intervals of both, p of Wald's t"
 
 
 def _detections(compared: Compared, pairs: Pairs, seed: int) -> Iterator[Comparison]:
@@ -296,14 +298,14 @@ def _detections(compared: Compared, pairs: Pairs, seed: int) -> Iterator[Compari
     stream = resampling.stream("metamedqa", seed, "detection", *compared.named.values())
     drawn = resampling.weights(len(answered), N_DRAWS, stream)
     weights = np.vstack([np.ones(len(answered)), drawn])  # the sample itself, then its resamples
-    whole = np.asarray(answered.all(axis=1))
-    known = {
-        at: _detected(tables, weights, whole, at) for at in sorted({at for pair in pairs for at in pair})
-    }
+
+    @cache  # most pairs of models share all items: then a model is computed once
+    def detected(at: int, shared: bytes) -> tuple[Floats, Floats]:
+        return _detected(tables, weights, np.frombuffer(shared, dtype=bool), at)
+
     for i, j in pairs:
         shared: NDArray[np.bool_] = answered[:, i] & answered[:, j]
-        same = np.array_equal(shared, whole)
-        first, second = (known[at] if same else _detected(tables, weights, shared, at) for at in (i, j))
+        first, second = (detected(at, shared.tobytes()) for at in (i, j))
         numbers = {name: int((tables[name][1][shared, i] > 0).sum()) for name in _SAID}
         draws, unseen = first[0] - second[0], first[1] + second[1]
         signals = [numbers[f"{name}.signal"] for name in UNANSWERABLE]
@@ -325,12 +327,11 @@ def _detected(
     """Return d′ and c of a group, kinds × draws × 2, and by kind the variance of d′ that resamples do not show."""
     values, unseen = [], []
     for name in UNANSWERABLE:
-        counts = [
+        said, signal, alarms, noise = (
             weights[:, shared] @ each[shared, at]
             for kind in ("signal", "noise")
             for each in tables[f"{name}.{kind}"]
-        ]
-        said, signal, alarms, noise = counts
+        )
         values.append(np.column_stack(d_and_c(said, signal - said, alarms, noise - alarms)))
         unseen.append(_unseen(said[0], signal[0]) + _unseen(alarms[0], noise[0]))
     return np.array(values), np.array(unseen)
@@ -352,13 +353,12 @@ def _shift(draws: Floats, unseen: float, n: int) -> dict[str, Any]:
     note = "items resampled, p from the interval"
     if found.low is None or found.high is None:
         return {"value": found.value, "note": note, "status": OFTEN_UNDEFINED}
-    low, high = (
-        found.value + sign * float(np.hypot(end - found.value, Z95 * np.sqrt(unseen)))
-        for sign, end in ((-1, found.low), (1, found.high))
+    below, above = (
+        float(np.hypot(end - found.value, Z95 * np.sqrt(unseen))) for end in (found.low, found.high)
     )
-    p = intervals.p_of(found.value, low, high)
-    same = {"status": paired.SAME_DIFFERENCE} if low == high else {}
-    return {"value": found.value, "low": low, "high": high, "p": p, "note": note, **same}
+    low, high = found.value - below, found.value + above
+    p, status = intervals.p_of(found.value, low, high), paired.SAME_DIFFERENCE if low == high else OK
+    return {"value": found.value, "low": low, "high": high, "p": p, "note": note, "status": status}
 
 
 def _contrast(

@@ -15,7 +15,7 @@ criterion c says how often it says so (below 0: too often). Rates have log-linea
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from metacog_pipeline.benchmark.measures import Where, holds
 from metacog_pipeline.benchmarks.metamedqa.items import E_SHARE_FLAG, LETTERS, MEDIA_ABSENT
 from metacog_pipeline.scoring import calibration as shared
 from metacog_pipeline.scoring.harmonised import harmonised
+from metacog_pipeline.scoring.measures import share
 from metacog_pipeline.stats import calibration, intervals, resampling
 from metacog_pipeline.stats.auroc import auroc_from_patterns
 from metacog_pipeline.stats.calibration import level_probability
@@ -44,7 +45,6 @@ _KINDS = {"Fictional": FICTIONAL, "Bad": MALFORMED, "Question modified": QUESTIO
 _NUMBER: dict[str, int] = {letter: number for number, letter in enumerate(LETTERS, start=1)}
 _LEVEL = np.repeat(np.arange(1.0, N_LEVELS + 1), 2)  # of each of the ten cells level × (wrong, correct)
 _RIGHT = np.tile([0.0, 1.0], N_LEVELS)
-_ALL = np.ones(2 * N_LEVELS)
 _ORDINARY = ("A", "B", "C", "D")
 _LETTERED: Where = (("answer", tuple(LETTERS)),)
 _RATED: Where = (*_LETTERED, ("confidence", tuple(range(1, N_LEVELS + 1))))
@@ -90,53 +90,12 @@ def coded(responses: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-@dataclass(frozen=True)
-class Share:
-    """The share with the codes ``top`` of the responses with the codes ``only``, Wilson's interval."""
-
-    top: Mapping[str, int]
-    only: Mapping[str, int]
-
-    @property
-    def rests_on(self) -> Where:
-        """What holds of the responses it is a share of."""
-        return tuple(each for code in self.only.items() for each in _MEANING[code])
-
-    def __call__(self, group: Group) -> Estimate:
-        """Return the share of a group."""
-        counts = group.counts
-        return intervals.share(counts.patterns, counts.where(**self.top), counts.where(**self.only))
-
-
-def share(top: Mapping[str, int], /, **only: int) -> Share:
-    """Return the share with the codes ``top`` of the responses with the codes ``only``."""
-    return Share(top, only)
-
-
-class _MissingAnswerRecall(Share):
-    """The recall of missing answers, which says when E is chosen for so much that it says little."""
-
-    def __call__(self, group: Group) -> Estimate:
-        """Return the share of a group."""
-        found, chosen = super().__call__(group), share({"_letter": E})(group).value
-        if chosen is None or chosen < E_SHARE_FLAG:
-            return found
-        return replace(found, method=f"{found.method}; E is {chosen:.1%} of all choices: recall inflated")
-
-
-class _FictionGuess(Share):
-    """The share that agrees with the pool's own key, of those whose question has one."""
-
-    @property
-    def rests_on(self) -> Where:
-        """What holds of the responses it is a share of."""
-        return (*super().rests_on, ("source_target", None))
-
-    def __call__(self, group: Group) -> Estimate:
-        """Return the share of a group."""
-        counts = group.counts
-        of = counts.where(**self.only) * counts.known("_guessed")
-        return intervals.share(counts.patterns, counts.where(**self.top), of)
+def _missing_answer_recall(group: Group) -> Estimate | None:
+    """Return the recall, and say where E is chosen for so much that it means little."""
+    found, chosen = share({"correct": 1}, only={"_key": E})(group), share({"_letter": E})(group)
+    if found is None or chosen is None or (chosen.value or 0.0) < E_SHARE_FLAG:
+        return found
+    return replace(found, method=f"{found.method}; E is {chosen.value:.1%} of all choices: recall inflated")
 
 
 # --- seeing that there is no answer -----------------------------------------------------------------------------------
@@ -156,96 +115,76 @@ def detection(benchmark: Any, groups: Sequence[Group]) -> list[dict[str, Estimat
 
 
 def _detection(group: Group) -> dict[str, Estimate]:
-    counts, drawn, whole = group.counts, [], []
-    found: dict[str, Estimate] = {}
+    counts, kinds = group.counts, list[tuple[Any, ...]]()
     noise = counts.where(_ordinary=1)
-    for name, letter in UNANSWERABLE.items():
+    for letter in UNANSWERABLE.values():
         says, signal = counts.where(_letter=letter), counts.where(_key=letter)
         cells = np.column_stack([says * signal, (1 - says) * signal, says * noise, (1 - says) * noise])
-        table = counts.totals @ cells
-        draws = np.vstack(d_and_c(*(group.draws @ cells).T))
-        h, m, a, r = table
+        h, m, a, r = table = counts.totals @ cells
         made = type1_from_table(h, m, a, r, "loglinear")
-        values = np.array([made.d[0], made.c[0]])
-        spread = np.sqrt([made.var_d[0], made.var_c[0]])
-        whole.append((values, spread, table))
-        drawn.append(draws)
-        found |= _named(name, group, values, spread, draws, [table])
-    values, spreads = (np.array([each[place] for each in whole]) for place in (0, 1))
-    both = (
-        np.sqrt((spreads**2).sum(axis=0)) / 2
-    )  # the two share their noise, on which only one letter can be said
-    tables = [table for _, _, table in whole]
-    return found | _named("unanswerable", group, values.mean(axis=0), both, np.mean(drawn, axis=0), tables)
+        value, spread = np.array([made.d[0], made.c[0]]), np.sqrt([made.var_d[0], made.var_c[0]])
+        kinds.append((table, value, spread, np.vstack(d_and_c(*(group.draws @ cells).T))))
+    tables, values, spreads, draws = map(list, zip(*kinds, strict=True))
+    # The two share their noise, on which only one letter can be said.
+    spread = np.sqrt((np.array(spreads) ** 2).sum(axis=0)) / 2
+    named: list[tuple[Any, ...]] = [([table], *rest) for table, *rest in kinds]
+    named.append((tables, np.array(values).mean(axis=0), spread, np.mean(draws, axis=0)))
+    return {
+        f"{letter}_{name}": _one(group, own, float(value[at]), float(spread[at]), drawn[at])
+        for name, (own, value, spread, drawn) in zip((*UNANSWERABLE, "unanswerable"), named, strict=True)
+        for at, letter in enumerate("dc")
+    }
 
 
-def _named(
-    name: str,
-    group: Group,
-    values: np.ndarray,
-    spread: np.ndarray,
-    draws: np.ndarray,
-    tables: Sequence[np.ndarray],
-) -> dict[str, Estimate]:
-    """Return d′ and criterion of one kind.
+def _one(
+    group: Group, tables: Sequence[np.ndarray], value: float, spread: float, draws: np.ndarray
+) -> Estimate:
+    """Return d′ or criterion of one kind, or of both.
 
     What was never seen is never drawn: with a rate of 0 or 1 resamples vary in the other rate only, and the interval of the
     delta method counts where it reaches further.
     """
     n = round(sum(float(table[:2].sum()) for table in tables) + float(tables[0][2:].sum()))
-    extreme = any(0 in (h, m, a, r) for h, m, a, r in tables)
-    empty = any(h + m == 0 or a + r == 0 for h, m, a, r in tables)
-    made = {}
-    for place, letter in enumerate("dc"):
-        value, half = float(values[place]), 1.96 * float(spread[place])
-        if empty:
-            estimate = unavailable(n, _DETECTED, NO_ITEMS)
-        elif group.counts.patterns.n_items < 2:
-            estimate = Estimate(value, None, None, n, _DETECTED, SINGLE_ITEM)
-        else:
-            estimate = resampling.from_draws(value, draws[place], n, _DETECTED, kind="widened")
-        if extreme and estimate.low is not None and estimate.high is not None:
-            low, high = min(estimate.low, value - half), max(estimate.high, value + half)
-            sem = max(estimate.sem or 0.0, float(spread[place]))
-            estimate = Estimate(value, low, high, n, _WIDENED, sem=sem)
-        made[f"{letter}_{name}"] = estimate
-    return made
+    if any(h + m == 0 or a + r == 0 for h, m, a, r in tables):
+        return unavailable(n, _DETECTED, NO_ITEMS)
+    if group.counts.patterns.n_items < 2:
+        return Estimate(value, None, None, n, _DETECTED, SINGLE_ITEM)
+    found = resampling.from_draws(value, draws, n, _DETECTED, kind="widened")
+    if all(0 not in table for table in tables) or found.low is None or found.high is None:
+        return found
+    half = 1.96 * spread
+    low, high = min(found.low, value - half), max(found.high, value + half)
+    return Estimate(value, low, high, n, _WIDENED, sem=max(found.sem or 0.0, spread))
 
 
+# --- definitions ------------------------------------------------------------------------------------------------------
 _RIGHT_ANSWER = {"correct": 1}
-_SHARES: dict[str, tuple[Callable[[Group], Estimate], str]] = {
-    "accuracy": (share(_RIGHT_ANSWER), "Share of all items answered as keyed."),
-    "accuracy_answerable": (share(_RIGHT_ANSWER, _ordinary=1), "Share right where A to D is the key."),
-    "high_confidence_accuracy": (share(_RIGHT_ANSWER, _rated=HIGH), "Share right at confidence 5."),
-    "medium_confidence_accuracy": (share(_RIGHT_ANSWER, _rated=MEDIUM), "Share right at confidence 3 or 4."),
-    "low_confidence_accuracy": (share(_RIGHT_ANSWER, _rated=LOW), "Share right at confidence 1 or 2."),
-    "missing_answer_recall": (
-        _MissingAnswerRecall({"_letter": E}, {"_key": E}),
-        "Share of E where no listed answer is right.",
-    ),
-    "unknown_recall": (share({"_letter": F}, _key=F), "Share of F where the question cannot be answered."),
-    "fictional_accuracy": (share(_RIGHT_ANSWER, _kind=FICTIONAL), "Share of F on what does not exist."),
-    "malformed_accuracy": (share(_RIGHT_ANSWER, _kind=MALFORMED), "Share of F on malformed questions."),
-    "altered_question_recall": (
-        share(_RIGHT_ANSWER, _kind=QUESTION_MODIFIED, _key=F),
-        "Share of F where an altered question cannot be decided.",
-    ),
-    "media_absent_accuracy": (share(_RIGHT_ANSWER, _media=1), "Share right where a picture is missing."),
-    "fiction_guess_accuracy": (
-        _FictionGuess({"_guessed": 1}, {"_kind": FICTIONAL}),
-        "Share of the pool's own key on fictional questions.",
-    ),
-    "false_alarm_E": (share({"_letter": E}, _ordinary=1), "Share of E where A to D is right."),
-    "false_alarm_F": (share({"_letter": F}, _ordinary=1), "Share of F where A to D is right."),
-    "coverage": (
-        lambda group: share({"_lettered": 1})(group.everything),
-        "Share of the items with a letter.",
-    ),
-    "refusal_rate": (share({"_refused": 1}), "Share of the items the provider refused."),
-    **{
-        f"choice_share_{letter}": (share({"_letter": number}), f"Share of {letter} among all answers.")
-        for letter, number in _NUMBER.items()
-    },
+#: Name, what it is, the codes counted, and the codes of the answers it is a share of.
+_SHARES: tuple[tuple[str, str, Mapping[str, int], Mapping[str, int]], ...] = (
+    ("accuracy", "Share of all items answered as keyed.", _RIGHT_ANSWER, {}),
+    ("accuracy_answerable", "Share right where A to D is the key.", _RIGHT_ANSWER, {"_ordinary": 1}),
+    ("high_confidence_accuracy", "Share right at confidence 5.", _RIGHT_ANSWER, {"_rated": HIGH}),
+    ("medium_confidence_accuracy", "Share right at confidence 3 or 4.", _RIGHT_ANSWER, {"_rated": MEDIUM}),
+    ("low_confidence_accuracy", "Share right at confidence 1 or 2.", _RIGHT_ANSWER, {"_rated": LOW}),
+    ("missing_answer_recall", "Share of E where no listed answer is right.", {"_letter": E}, {"_key": E}),
+    ("unknown_recall", "Share of F where the question cannot be answered.", {"_letter": F}, {"_key": F}),
+    ("fictional_accuracy", "Share of F on what does not exist.", _RIGHT_ANSWER, {"_kind": FICTIONAL}),
+    ("malformed_accuracy", "Share of F on malformed questions.", _RIGHT_ANSWER, {"_kind": MALFORMED}),
+    ("altered_question_recall", "Share of F where an altered question cannot be decided.", _RIGHT_ANSWER,
+     {"_kind": QUESTION_MODIFIED, "_key": F}),
+    ("media_absent_accuracy", "Share right where a picture is missing.", _RIGHT_ANSWER, {"_media": 1}),
+    ("fiction_guess_accuracy", "Share of the pool's own key on fictional questions.", {"_guessed": 1},
+     {"_kind": FICTIONAL}),
+    ("false_alarm_E", "Share of E where A to D is right.", {"_letter": E}, {"_ordinary": 1}),
+    ("false_alarm_F", "Share of F where A to D is right.", {"_letter": F}, {"_ordinary": 1}),
+    ("coverage", "Share of the items with a letter.", {"_lettered": 1}, {}),
+    ("refusal_rate", "Share of the items the provider refused.", {"_refused": 1}, {}),
+    *((f"choice_share_{letter}", f"Share of {letter} among all answers.", {"_letter": number}, {})
+      for letter, number in _NUMBER.items()),
+)  # fmt: skip
+_OWN: Mapping[str, Callable[[Group], Estimate | None]] = {
+    "missing_answer_recall": _missing_answer_recall,
+    "coverage": lambda group: share({"_lettered": 1})(group.everything),
 }
 _OF_LEVELS = {
     "mean_confidence": "Mean confidence, 1 to 5.",
@@ -312,6 +251,12 @@ def _rests_on(name: str) -> Where:
     return (*_RATED, ("correct", (_VERDICT[name],))) if name in _VERDICT else _RATED
 
 
+def _shares_rest_on(top: Mapping[str, int], only: Mapping[str, int]) -> Where:
+    """Return what holds of the answers that a share is of, in columns that are shown."""
+    known: Where = (("source_target", None),) if "_guessed" in top else ()
+    return (*(each for code in only.items() for each in _MEANING[code]), *known)
+
+
 _MISSING = HitRate("false_alarm_E", "d_missing", "c_missing")
 _UNKNOWN = HitRate("false_alarm_F", "d_unknown", "c_unknown")
 #: Raised by every F.
@@ -319,40 +264,31 @@ _HITS_OF_F = ("unknown_recall", "fictional_accuracy", "malformed_accuracy", "alt
 
 
 def _measure(
-    name: str, compute: Callable[[Group], Estimate] | None, words: str, rests_on: Where = ()
+    name: str, words: str, rests_on: Where, compute: Callable[[Group], Estimate | None] | None = None
 ) -> Measure:
     unit, limits = _UNITS.get(name, (Unit.SHARE, (0.0, 1.0)))
     return Measure(
-        name,
-        _LABELS.get(name, name.replace("_", " ")),
-        compute,
-        unit=unit,
-        range=limits,
+        name, _LABELS.get(name, name.replace("_", " ")), compute, unit, limits,
         higher_is_better=None if name.startswith(_NEITHER_IS) else not name.startswith(_LESS_IS_BETTER),
         headline=name == HEADLINE,
         paper="Table 3" if name.endswith(_TABLE_3) else "Table 4" if name in _TABLE_4 else "",
         words=words,
         rests_on=rests_on,
         hit_rate=_MISSING if name == "missing_answer_recall" else _UNKNOWN if name in _HITS_OF_F else None,
-    )
+    )  # fmt: skip
 
 
 def _level_measures(benchmark: Any, groups: Sequence[Group]) -> list[dict[str, Estimate]]:
     """Return the measures of level × correct of each group, over its answers with a letter and a confidence."""
     seed, found = benchmark.context.seed, []
     for group in groups:
-        patterns = _patterns(group)
+        rated = group.rows.filter(holds(_RATED, group.rows.schema))
+        cells = rated.select(2 * (pl.col("confidence").cast(pl.Int64) - 1) + pl.col("correct")).to_series()
+        patterns = resampling.patterns_of(rated["cluster"].to_numpy(), cells.to_numpy(), 2 * N_LEVELS)
         chosen = harmonised(benchmark, group.rows.filter(holds(_CHOSEN, group.rows.schema)))
         efficiency = shared.efficiency_of(chosen, seed)
         found.append({**_confidence(patterns, shared.draws(patterns, seed)), **efficiency})
     return found
-
-
-def _patterns(group: Group) -> resampling.Patterns:
-    """Return the items that have a confidence, over the ten cells of level × correct."""
-    rated = group.rows.filter(holds(_RATED, group.rows.schema))
-    cells = rated.select(2 * (pl.col("confidence").cast(pl.Int64) - 1) + pl.col("correct")).to_series()
-    return resampling.patterns_of(rated["cluster"].to_numpy(), cells.to_numpy(), 2 * N_LEVELS)
 
 
 def _confidence(patterns: resampling.Patterns, draws: np.ndarray) -> dict[str, Estimate]:
@@ -366,7 +302,7 @@ def _confidence(patterns: resampling.Patterns, draws: np.ndarray) -> dict[str, E
 
     auroc = auroc_from_patterns(patterns)
     return {
-        "mean_confidence": mean(_ALL),
+        "mean_confidence": mean(np.ones_like(_RIGHT)),
         "positive_confidence": mean(_RIGHT),
         "negative_confidence": mean(1 - _RIGHT),
         "weighted_accuracy": intervals.ratio(patterns, _LEVEL * _RIGHT, _LEVEL),
@@ -377,13 +313,16 @@ def _confidence(patterns: resampling.Patterns, draws: np.ndarray) -> dict[str, E
 
 
 MEASURES: tuple[Measure | MeasureSet, ...] = (
-    *(_measure(name, *how) for name, how in _SHARES.items()),
+    *(
+        _measure(name, words, _shares_rest_on(top, only), _OWN.get(name) or share(top, only=only))
+        for name, words, top, only in _SHARES
+    ),
     MeasureSet(
-        tuple(_measure(name, None, words, _rests_on(name)) for name, words in _OF_LEVELS.items()),
+        tuple(_measure(name, words, _rests_on(name)) for name, words in _OF_LEVELS.items()),
         _level_measures,
     ),
     MeasureSet(
-        tuple(_measure(name, None, words, _SEEN[name[2:]]) for name, words in _OF_DETECTION.items()),
+        tuple(_measure(name, words, _SEEN[name[2:]]) for name, words in _OF_DETECTION.items()),
         detection,
     ),
 )

@@ -16,7 +16,7 @@ from typing import Any
 
 from metacog_pipeline.benchmark.contract import Chat
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
-from metacog_pipeline.benchmarks.metamedqa.read import read_reply
+from metacog_pipeline.benchmarks.metamedqa.read import RATINGS, read_reply
 from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.files import shipped
 from metacog_pipeline.llm.spec import ModelSpec
@@ -24,23 +24,18 @@ from metacog_pipeline.llm.types import Constraint, JsonObject, Message, OneOf, S
 from metacog_pipeline.study.wording import read_words, require_known, require_text
 
 MODES = ("json_schema", "choice", "logit_bias", "text")
-RATINGS = ("1", "2", "3", "4", "5")
 ADMIT = 100  # the largest logit_bias providers accept
 _PROPERTIES = {
     "answer": {"type": "string", "enum": list(LETTERS)},
     "confidence": {"type": "integer", "enum": [1, 2, 3, 4, 5]},
 }
-ANSWER_OBJECT = JsonObject(
-    name="answer_with_confidence",
-    schema_json=json.dumps(
-        {
-            "type": "object",
-            "properties": _PROPERTIES,
-            "required": ["answer", "confidence"],
-            "additionalProperties": False,
-        }
-    ),
-)
+_SCHEMA = {
+    "type": "object",
+    "properties": _PROPERTIES,
+    "required": ["answer", "confidence"],
+    "additionalProperties": False,
+}
+ANSWER_OBJECT = JsonObject(name="answer_with_confidence", schema_json=json.dumps(_SCHEMA))
 # Other names of the same conditions in public material.
 ALIASES: Mapping[str, str] = {
     "role-explit-unknown": "role-explicit-unknown",
@@ -79,10 +74,14 @@ class Wording:
         return self.conditions[self.condition(condition)] or None
 
 
+def options_block(item: Item) -> str:
+    """Return the six options, a line each."""
+    return "\n".join(f"{letter}. {text}" for letter, text in zip(LETTERS, item.options, strict=True))
+
+
 def user_message(item: Item, wording: Wording) -> str:
     """Return the question, the six options as ``A. text`` lines, and the instructions."""
-    options = "\n".join(f"{letter}. {text}" for letter, text in zip(LETTERS, item.options, strict=True))
-    return f"{item.question}\n{options}\n{wording.instructions}"
+    return f"{item.question}\n{options_block(item)}\n{wording.instructions}"
 
 
 def load_wording(path: Path | None = None) -> Wording:
@@ -104,27 +103,21 @@ def _read(path: Path) -> dict[str, Any]:
     words = read_words(path)
     require_known(str(path), words, (*_TEXT_KEYS, "conditions"))
     texts = {key: require_text(f"{path}: {key}", words[key]) for key in _TEXT_KEYS if key in words}
-    return {**texts, "conditions": _conditions(path, words.get("conditions", {}))}
-
-
-def _conditions(path: Path, table: object) -> dict[str, str]:
+    table, named = words.get("conditions", {}), {}
     if not isinstance(table, dict):
         raise StudyError(f"{path}: conditions = {table!r} must be a table of system messages")
-    named: dict[str, str] = {}
     for name, text in table.items():
-        canonical = ALIASES.get(name, name)
+        canonical, wrong = ALIASES.get(name, name), ""
         if not _CONDITION_NAME.fullmatch(canonical):
-            raise StudyError(
-                f"{path}: condition name {name!r} must match {_CONDITION_NAME.pattern}; rename it"
-            )
-        if not isinstance(text, str):
-            raise StudyError(
-                f'{path}: conditions.{name} = {text!r} must be a text ("" for no system message)'
-            )
-        if canonical in named:
-            raise StudyError(f"{path}: condition {canonical!r} is given twice, once as an alias; keep one")
+            wrong = f"condition name {name!r} must match {_CONDITION_NAME.pattern}; rename it"
+        elif not isinstance(text, str):
+            wrong = f'conditions.{name} = {text!r} must be a text ("" for no system message)'
+        elif canonical in named:
+            wrong = f"condition {canonical!r} is given twice, once as an alias; keep one"
+        if wrong:
+            raise StudyError(f"{path}: {wrong}")
         named[canonical] = text
-    return named
+    return {**texts, "conditions": named}
 
 
 # --- calls ----------------------------------------------------------------------------------------------------------------
@@ -147,44 +140,14 @@ def confidence_messages(first: Sequence[Message], letter: str, wording: Wording)
     return (*first, Message("assistant", f"Answer: {letter}"), Message("user", wording.confidence_request))
 
 
-def constraint(mode: str, step: str, spec: ModelSpec) -> Constraint | None:
-    """Return what the answer to ``step`` is held to in ``mode``.
+def constraint(mode: str, options: Sequence[str], spec: ModelSpec) -> Constraint | None:
+    """Return what an answer is held to in ``mode``.
 
     Raises `StudyError` when ``logit_bias`` is asked of a model whose ``token_ids`` do not cover the options.
     """
-    if step not in steps(mode):
-        raise StudyError(f"metamedqa: answer mode {mode!r} has no step {step!r}")
-    options = RATINGS if step == "confidence" else LETTERS
-    match mode:
-        case "json_schema":
-            return ANSWER_OBJECT
-        case "choice":
-            return OneOf(tuple(options))
-        case "logit_bias":
-            return _token_bias(options, spec)
-        case _:
-            return None
-
-
-async def ask_item(item: Item, condition: str, chat: Chat, wording: Wording) -> None:
-    """Ask every step of ``item``; the confidence is not asked after a first answer without a readable letter."""
-    first_step, *later = steps(chat.mode)
-    messages = first_messages(item, condition, wording)
-    one_token = 1 if chat.mode == "logit_bias" else None
-    held_to = constraint(chat.mode, first_step, chat.spec)
-    answer = await chat(first_step, messages, constraint=held_to, max_tokens=one_token)
-    # One token is all that is asked for with a bias, so being stopped by the length limit is how it ends.
-    whole = (Status.OK, Status.TRUNCATED) if one_token else (Status.OK,)
-    if not later or answer.status not in whole:
-        return
-    letter = read_reply(answer.text, item.options)["answer"]
-    if letter.status == "ok":
-        again = confidence_messages(messages, letter.value, wording)
-        held_to = constraint(chat.mode, later[0], chat.spec)
-        await chat(later[0], again, constraint=held_to, max_tokens=one_token)
-
-
-def _token_bias(options: Sequence[str], spec: ModelSpec) -> TokenBias:
+    if mode != "logit_bias":
+        held: dict[str, Constraint] = {"json_schema": ANSWER_OBJECT, "choice": OneOf(tuple(options))}
+        return held.get(mode)
     missing = [option for option in options if not spec.token_ids.get(option)]
     if missing:
         raise StudyError(
@@ -193,3 +156,20 @@ def _token_bias(options: Sequence[str], spec: ModelSpec) -> TokenBias:
         )
     ids = sorted({token for option in options for token in spec.token_ids[option]})
     return TokenBias(tuple((token, ADMIT) for token in ids))
+
+
+async def ask_item(item: Item, condition: str, chat: Chat, wording: Wording) -> None:
+    """Ask every step of ``item``; the confidence is not asked after a first answer without a readable letter."""
+    first_step, *later = steps(chat.mode)
+    messages = first_messages(item, condition, wording)
+    # One token is all that is asked for with a bias, so being stopped by the length limit is how it ends.
+    one_token, whole = (
+        (1, (Status.OK, Status.TRUNCATED)) if chat.mode == "logit_bias" else (None, (Status.OK,))
+    )
+    held_to = constraint(chat.mode, LETTERS, chat.spec)
+    answer = await chat(first_step, messages, constraint=held_to, max_tokens=one_token)
+    letter = read_reply(answer.text, item.options)["answer"]
+    if later and answer.status in whole and letter.status == "ok":
+        again = confidence_messages(messages, letter.value, wording)
+        held_to = constraint(chat.mode, RATINGS, chat.spec)
+        await chat(later[0], again, constraint=held_to, max_tokens=one_token)

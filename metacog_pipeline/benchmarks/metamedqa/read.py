@@ -8,24 +8,22 @@ item must agree with it: an index from 1 next to the question's text refuses the
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Annotated, Any, ClassVar
 
 import polars as pl
 
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Calls, Flag
-from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, LETTERS, NAME, Item
+from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, LETTERS, Item
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.home import Home
 from metacog_pipeline.interchange import columns
 from metacog_pipeline.interchange.columns import Scale
-from metacog_pipeline.interchange.import_cells import RowError, folded, shown, whole
+from metacog_pipeline.interchange.import_cells import RowError, only, shown, whole
 from metacog_pipeline.interchange.import_rules import NONE, RESPONSE, RowRules, Seen, Texts
 from metacog_pipeline.interchange.importing import importer_of
 from metacog_pipeline.reading import rows, tokens
@@ -71,14 +69,13 @@ class Response(contract.Response):
     source_target: Annotated[str | None, "the letter of the parent question"] = None
 
 
-def letter(options: Sequence[str]) -> Letter:
-    """Return the field of the answer to a question with these options."""
-    return Letter(dict(zip(LETTERS, options, strict=False)))
-
-
 def read_reply(text: str, options: Sequence[str]) -> Reading:
     """Read letter and confidence of a whole reply."""
-    return read(Envelope.of(text), (letter(options), RATING))
+    return read(Envelope.of(text), _fields(options))
+
+
+def _fields(options: Sequence[str]) -> tuple[Letter, Confidence]:
+    return Letter(dict(zip(LETTERS, options, strict=True))), RATING
 
 
 def read_response(item: Item, calls: Calls) -> Response:
@@ -90,18 +87,19 @@ def read_response(item: Item, calls: Calls) -> Response:
     if (over := ended(calls.get(steps[0]))) is not None:
         found.status, found.reason = over
         return found
-    reading = read_step(calls, steps[0], (letter(item.options), RATING))
-    answer, rated, rating_step = reading["answer"], reading, steps[0]
+    reading = read_step(calls, steps[0], _fields(item.options))
+    answer, rated = reading["answer"], reading
     if answer.status != "ok":
         found.status = REFUSED if answer.status == "refused" else "answer_unparsed"
         found.reason = why(answer, "answer")
         return found
-    if steps[0] == "choice":
-        over = ended(calls.get("confidence"))
+    if len(steps) > 1:
+        # A refused second call is read: the letter stands, the confidence is missing.
+        over = ended(calls.get(steps[1]))
         if over is not None and over[0] != REFUSED:
             found.status, found.reason = over
             return found
-        rated, rating_step = read_step(calls, "confidence", (RATING,)), "confidence"
+        rated = read_step(calls, steps[1], (RATING,))
     found.answer, found.correct = answer.value, int(answer.value == item.target)
     found.choice_probs, found.off_menu_mass = _shares(calls, steps[0], reading, "answer", LETTERS)
     confidence = rated["confidence"]
@@ -109,7 +107,7 @@ def read_response(item: Item, calls: Calls) -> Response:
         found.status, found.reason = "confidence_unparsed", why(confidence, "confidence")
         return found
     found.status, found.reason, found.confidence = "ok", None, int(confidence.value)
-    found.confidence_probs, _ = _shares(calls, rating_step, rated, "confidence", RATINGS)
+    found.confidence_probs, _ = _shares(calls, steps[-1], rated, "confidence", RATINGS)
     return found
 
 
@@ -139,7 +137,7 @@ def again(response: Response, calls: Calls) -> Iterable[tuple[str, str]]:
 
 def read_row(row: Mapping[str, Any]) -> dict[str, Any]:
     """Read one row of ``metacog read``."""
-    item = rows.found_item(row, _shipped()) if row.get("item_id") else None
+    item = rows.found_item(row, _shipped())
     options: dict[str, str] = dict(zip(LETTERS, item.options, strict=True)) if item else rows.options_of(row)
     if not options:
         raise rows.BadRow("options are missing; give them as a list or by letter, or name a shipped item_id")
@@ -158,57 +156,35 @@ def read_row(row: Mapping[str, Any]) -> dict[str, Any]:
 @cache
 def _shipped() -> Mapping[str, Item]:
     """Return the items of the sample that ships with the package, by id."""
-    from metacog_pipeline.benchmarks.metamedqa.construction import construct  # it imports this module
+    from metacog_pipeline.benchmarks.metamedqa.construction import Files, construct  # it imports this module
 
-    return {item.item_id: item for item in construct(Home(Path()), "sample").items}
+    return {item.item_id: item for item in construct(Files(Home(Path()), "sample")).items}
 
 
 # --- answers collected elsewhere --------------------------------------------------------------------------------------
 _ANSWER = "answer"
 _FROM_ONE = 30  # indices from which it shows that none is 0
-_LONGEST = 200  # characters of a declaration in the place of a choice, as in "Answer: B"
-_LED = re.compile(r"\(?([A-Fa-f])[).:]\s*(\S.*)", re.DOTALL)
-_NAMED = re.compile(
-    r"[$*]*(?:(?:option|choice|answer)[\s:]*\(?|\\boxed\{(?:\\text\{)?)([A-F])[).:}$*]*", re.IGNORECASE
-)
 
 
 def letter_of(value: object, options: Sequence[str]) -> tuple[str, bool]:
     """Return the letter of a choice, and whether it was given as an index; raise `RowError` where it is none.
 
-    A choice is a letter, an index from 0, or the text of one of the item's options.
+    A choice is an index from 0, or whatever a reply may say: a letter, the text of one of the item's options.
     """
-    while isinstance(value, list) and len(value) == 1:
-        value = value[0]
-    text, index = str(value).strip(), whole(value)
-    plain = text.strip("()[].:*'\"").upper()
-    if len(plain) == 1 and plain in LETTERS:
-        return plain, False
+    value = only(value)
+    index = whole(value)
     if columns.missing(value) or index == -1:  # how other programs write that no choice was read
         raise RowError("there is no choice")
-    by_text = _by_text(text, options)
+    read = read_reply(str(value), options)["answer"]
     if index is not None and 0 <= index < len(LETTERS):
-        if by_text not in (None, LETTERS[index]):
-            raise RowError(f"choice {shown(value)} is an index and the text of option {by_text}; map letters")
+        if read.status == "ok" and read.value != LETTERS[index]:
+            raise RowError(
+                f"choice {shown(value)} is an index and the text of option {read.value}; map letters"
+            )
         return LETTERS[index], True
-    if by_text is not None:
-        return by_text, False
-    if named := _NAMED.fullmatch(text):
-        return named[1].upper(), False
-    if isinstance(value, str) and len(value) <= _LONGEST:
-        declared = read_reply(value, options)["answer"]
-        if declared.status == "ok":
-            return str(declared.value), False
-    raise RowError(f"choice {shown(value)} is neither a letter A–F nor an index 0–5 nor an option's text")
-
-
-def _by_text(text: str, options: Sequence[str]) -> str | None:
-    """Return the letter of the only option with this text, with or without its letter before it."""
-    wanted, led = folded(text), _LED.fullmatch(text)
-    same: list[str] = [LETTERS[place] for place, option in enumerate(options) if folded(option) == wanted]
-    if not same and led is not None and folded(options[LETTERS.index(led[1].upper())]) == folded(led[2]):
-        same = [led[1].upper()]
-    return same[0] if len(same) == 1 else None
+    if read.status != "ok":
+        raise RowError(f"choice {shown(value)} is neither a letter A–F nor an index 0–5 nor an option's text")
+    return str(read.value), False
 
 
 class Rows(RowRules):
@@ -224,31 +200,18 @@ class Rows(RowRules):
         "confidence": ("confidence", "conf", "confidence_score", "certainty"),
     }
     rated = ("confidence",)
-    scale = Scale(1, 5)
-    whole_ratings = True
+    scale, whole_ratings = Scale(1, 5), True
     options = LETTERS
-    all_steps = (_ANSWER,)
-    asks_questions = True
 
     def __init__(self, benchmark: Any) -> None:
         super().__init__(benchmark)
         self._indices = self._zeros = 0  # of the choices of the file
 
     @property
-    def name(self) -> str:
-        """The benchmark."""
-        return NAME
-
-    @property
     def items(self) -> Sequence[Item]:
         """The whole question set."""
         built: Sequence[Item] = self.benchmark.built
         return built
-
-    def expected(self) -> Mapping[str, frozenset[str]]:
-        """Return the items the study asks; all of them without a study."""
-        asked = frozenset(item.item_id for item in self.benchmark.items)
-        return {each.name: asked for each in self.benchmark.conditions()}
 
     def condition_named(self, text: str) -> str:
         """Return the condition of the wording."""
@@ -260,19 +223,21 @@ class Rows(RowRules):
     def check_asked(self, item: Item, condition: str) -> None:
         """Every item is asked under every condition."""
 
-    def steps(self, item: Item, condition: str) -> tuple[str, ...]:
-        """One reply holds letter and confidence."""
-        return (_ANSWER,)
-
     def plain(self, said: Mapping[str, Any]) -> tuple[str, int] | None:
         """A bare letter, with a confidence or without, is the same reply for any item."""
         choice = str(said.get("choice", "")).strip().upper()
         if len(choice) != 1 or choice not in LETTERS:
             return None
-        blank: Any = SimpleNamespace(item_id="", options=("",) * len(LETTERS), target=LETTERS[0])
-        texts = self.replies(blank, self.condition, said)
-        found = self.seen(blank, self.condition, texts)
-        return None if found.problems or found.answer == NONE else (texts[_ANSWER], found.answer)
+        if "confidence" not in said:
+            return None if self._rated else (f"Answer: {choice}", LETTERS.index(choice))
+        text = f"Answer: {choice}\nConfidence: {said['confidence']}"
+        read = read_reply(text, ("",) * len(LETTERS))["confidence"]
+        return (text, LETTERS.index(choice)) if read.status == "ok" else None
+
+    @property
+    def _rated(self) -> bool:
+        """Whether the table has confidences: then a reply without one is a problem."""
+        return bool({"confidence", RESPONSE} & self.given)
 
     def questions(self, item: Item) -> Iterable[str]:
         """Return the question."""
@@ -295,14 +260,15 @@ class Rows(RowRules):
             )
 
     def seen(self, item: Item, condition: str, texts: Texts) -> Seen:
-        """Return letter and confidence as the parser reads them."""
+        """Return letter and confidence as the parser reads them; a confidence may be missing where none was given."""
         reading = read_reply(texts[_ANSWER], item.options)
-        answer, confidence = reading["answer"], reading["confidence"]
-        if answer.status != "ok":
-            return Seen(None, NONE, (f"{why(answer, 'answer')} in item {item.item_id}",))
-        unrated = {"confidence", RESPONSE} & self.given and confidence.status != "ok"
-        problems = (f"{why(confidence, 'confidence')} in item {item.item_id}",) if unrated else ()
-        return Seen(int(answer.value == item.target), LETTERS.index(answer.value), problems)
+        needed = ("answer", "confidence") if self._rated else ("answer",)
+        lost = [name for name in needed if reading[name].status != "ok"]
+        problems = tuple(f"{why(reading[name], name)} in item {item.item_id}" for name in lost[:1])
+        if _ANSWER in lost:
+            return Seen(None, NONE, problems)
+        letter = reading["answer"].value
+        return Seen(int(letter == item.target), LETTERS.index(letter), problems)
 
     def target(self, item: Item) -> int:
         """Return the number of the right letter."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -35,54 +36,31 @@ from metacog_pipeline.stats.resampling import Z95
 
 REWORDED = "The printed numbers were asked in the paper's words; the prompts of this project say the same in other words."
 _UNSEEN = {
+    "unanswerable": "mean of both",
     "missing": "none of the above",
     "unknown": "I don't know or cannot answer",
-    "unanswerable": "mean of both",
 }
-_HITS = {
-    "missing": ("missing_answer_recall", "false_alarm_E"),
-    "unknown": ("unknown_recall", "false_alarm_F"),
-}
+_HITS = ("missing_answer_recall", "false_alarm_E", "unknown_recall", "false_alarm_F")
+
+
+_UNDER_NONE = f"condition = '{BASELINE}'"
 
 
 # --- sections ---------------------------------------------------------------------------------------------------------
 def unanswerable(home: Home) -> Markup:
     """Return d′ and criterion of what cannot be answered, with hits and false alarms."""
-    found = rows(
-        home,
-        "select source, condition, model, measure, estimate, low, high, n, method from leaderboard where "
-        f"benchmark = 'metamedqa' and measure in ({', '.join(map(repr, _SEEN))}) and source <> 'published' "
-        "order by source, condition <> 'baseline', condition, rank, model",
-    )
-    made = []
-    for (source, condition), group in groupby(found, key=lambda row: row[:2]):
-        title, own = f"{WORLDS[source]}: {condition}", [row[2:] for row in group]
-        models = {row[0]: {each[1]: each for each in own if each[0] == row[0]} for row in own}
-        points = [
-            (model, {said: point for name, said in _UNSEEN.items() if (point := _point(values, f"d_{name}"))})
-            for model, values in models.items()
-        ]
-        known = [row for row in own if row[1].startswith("d_") and row[2] is not None]
-        if not known:
-            continue
-        drawn = ladder([each for each in points if each[1]], steps=list(_UNSEEN.values()), x="d′", apart=0.2)
-        method = pieces.methods(row[6] for row in known)
-        body = pieces.figure(
-            drawn, f"{title}: d′.", n=pieces.counted((r[5] for r in known), "items"), method=method
-        )
-        cells = [(model, *(_cell(values, name) for name in _SEEN)) for model, values in models.items()]
-        heads = ("model", *(name.replace("_", " ") for name in _SEEN))
-        body += pieces.table(heads, cells, f"{title}: d′ and criterion, hits and false alarms")
-        made.append(body if condition == BASELINE else pieces.folded(title, body))
-    return pieces.paragraph(_DETECTED, "soft") + pieces.joined(made, "No answers yet.")
-
-
-def _point(values: Mapping[str, Sequence[Any]], measure: str) -> Point | None:
-    return pieces.point(*values[measure][2:5]) if measure in values else None
-
-
-def _cell(values: Mapping[str, Sequence[Any]], measure: str) -> object:
-    return pieces.interval(*values[measure][2:5]) if measure in values else None
+    found = exhibits.own(home, NAME, (*_D_AND_C, *_HITS))
+    columns = [Column(label, "", name) for name, label in _D_AND_C.items()]
+    columns += [Column(f"{name.replace('_', ' ')}, %", name, name, times=100.0, digits=1) for name in _HITS]
+    drawn = exhibits.forests(
+        [], found, [each for each in columns if each.measure.startswith("d_")], x="d′", n="", method="",
+        name_of=lambda key: f"{key[0]}, {key[2]}", apart=0.2,
+    )  # fmt: skip
+    made = exhibits.tables(
+        NAME, found, _stated("table 4", _HITS), columns, keys={"condition": "system message", "model": "model"},
+        key_of=lambda key: (key[2], key[0]), caption=REWORDED,
+    )  # fmt: skip
+    return pieces.paragraph(_DETECTED, "soft") + pieces.grid(drawn) + made
 
 
 def prompts(home: Home) -> Markup:
@@ -97,7 +75,7 @@ def prompts(home: Home) -> Markup:
     figures, tables = [], []
     for (source, measure), group in groupby(found, key=lambda row: row[:2]):
         own = [row[2:] for row in group]
-        title = f"{WORLDS[source]}: {_MEASURES.get(measure, pieces.said(measure))}"
+        title = f"{WORLDS[source]}: {_D_AND_C.get(measure, measure.replace('_', ' '))}"
         points: dict[str, dict[str, Point]] = {}
         for model, a, _, *ends, _, _, _ in own:
             if (point := pieces.point(*ends)) is not None:
@@ -106,9 +84,7 @@ def prompts(home: Home) -> Markup:
             steps = list(dict.fromkeys(row[1] for row in own))
             drawn = ladder(list(points.items()), steps=steps, x="change against no message")
             n = pieces.counted((row[7] for row in own), "items")
-            figures.append(
-                pieces.figure(drawn, f"{title}, change.", n=n, method="95 % intervals by resampling items")
-            )
+            figures.append(pieces.figure(drawn, f"{title}, change.", n=n, method="95 % intervals over items"))
         body = [
             (model, f"{a} - {b}", pieces.interval(*ends), pieces.p_value(p), pieces.stars(p), n, note)
             for model, a, b, *ends, p, n, note in own
@@ -134,15 +110,8 @@ _PROMPTS = (
     "see more of what has no answer; one that lowers the criterion alone makes it say so more. Intervals by resampling "
     "items; p by Holm over the messages of a model."
 )
-_SEEN = (
-    *(f"{letter}_{name}" for name in ("unanswerable", "missing", "unknown") for letter in "dc"),
-    *(name for pair in _HITS.values() for name in pair),
-)
-_MEASURES = {
-    "accuracy": "accuracy",
-    **{f"{letter}_{name}": f"{word} of {said}" for name, said in _UNSEEN.items()
-       for letter, word in (("d", "d′"), ("c", "criterion"))},
-    **{hits: f"hits of {_UNSEEN[name]}" for name, (hits, _) in _HITS.items()},
+_D_AND_C = {
+    f"{letter}_{name}": f"{word} of {said}" for name, said in _UNSEEN.items() for letter, word in (("d", "d′"), ("c", "c"))
 }  # fmt: skip
 SECTIONS = (
     Section("Seeing that there is no answer", unanswerable),
@@ -189,7 +158,7 @@ def _stated(place: str, measures: Iterable[str]) -> list[dict[str, str]]:
 
 def table_3(home: Home) -> Markup:
     """Return how sure models are, and how often they are right when they are."""
-    found = exhibits.own(home, NAME, _TABLE_3, f"condition = '{BASELINE}'")
+    found = exhibits.own(home, NAME, _TABLE_3, _UNDER_NONE)
     printed = _stated("table 3", _TABLE_3)
     return exhibits.tables(
         NAME, found, printed, _columns(_TABLE_3), keys={"model": "model"}, caption=REWORDED
@@ -210,14 +179,13 @@ def bars(home: Home, measure: str, label: str) -> Markup:
     column, printed, counts = Column(label, measure, measure, times=100.0), [], set()
     for row in exhibits.printed(NAME, "figures"):
         if row["place"] == "text" and row["measure"] == measure:
-            value, half = float(row["stated"]), 1.96 * float(row["sem"]) if row["sem"] else None
-            ends = (None, None) if half is None else (value - half, value + half)
+            value, half = float(row["stated"]), 1.96 * float(row["sem"] or "nan")
+            ends = (value - half, value + half) if row["sem"] else (None, None)
             printed.append((row["model"], {label: Point(value, *ends)}))
             counts.add(row["n"])
-    found = exhibits.own(home, NAME, [measure], f"condition = '{BASELINE}'")
     drawn = exhibits.forests(
-        printed, found, [column], x=label, n=f"n = {' or '.join(sorted(counts))} questions",
-        method="95 % intervals from the stated standard errors",
+        printed, exhibits.own(home, NAME, [measure], _UNDER_NONE), [column], x=label,
+        n=f"n = {' or '.join(sorted(counts))} questions", method="95 % intervals from the stated standard errors",
     )  # fmt: skip
     return pieces.grid(drawn) + pieces.paragraph(REWORDED, "soft")
 
@@ -255,22 +223,18 @@ def figure_1(home: Home) -> Markup:
 
 def examples(home: Home, kinds: Sequence[str]) -> Markup:
     """Return one question of this study of each kind; the paper shows examples of its own data."""
-    listed = ", ".join(f"'{kind}'" for kind in kinds)
     found = rows(
         home,
         "select kind, question, key, facts from items where benchmark = 'metamedqa' and "
-        f"kind in ({listed}) qualify row_number() over (partition by kind order by position) = 1 order by kind",
+        f"kind in ({', '.join(map(repr, kinds))}) "
+        "qualify row_number() over (partition by kind order by position) = 1 order by kind",
     )
-    body = [(kind, question, _options(facts), key) for kind, question, key, facts in found]
+    body = []
+    for kind, question, key, facts in found:
+        options = zip("ABCDEF", json.loads(facts or "{}").get("options") or [], strict=False)
+        body.append((kind, question, "\n".join(f"{letter}. {text}" for letter, text in options), key))
     heads = ("kind", "question", "options", "key")
     return pieces.table(heads, body, "One question of this study of each kind") if body else _none()
-
-
-def _options(facts: str | None) -> str:
-    import json
-
-    options = json.loads(facts or "{}").get("options") or []
-    return "\n".join(f"{letter}. {text}" for letter, text in zip("ABCDEF", options, strict=False))
 
 
 def changes(home: Home) -> Markup:
@@ -303,29 +267,28 @@ def figure_4(home: Home) -> Markup:
     """Return the recalls on accuracy over the models of the study, with the line and its 95 % band."""
     made = []
     for measure, label in (
-        ("missing_answer_recall", '"none of the above"'),
-        ("unknown_recall", '"I don\'t know or cannot answer"'),
+        ("missing_answer_recall", "none of the above"),
+        ("unknown_recall", "I don't know"),
     ):
-        found = exhibits.own(home, NAME, ["accuracy", measure, "choice_share_E"], f"condition = '{BASELINE}'")
+        found = exhibits.own(home, NAME, ["accuracy", measure, "choice_share_E"], _UNDER_NONE)
         for title, groups in found.items():
             points = [
-                (key[0], values["accuracy"].point(100), values[measure].point(100), _overuses(values))
-                for key, values in groups.items()
-                if {"accuracy", measure} <= values.keys()
+                (key[0], own["accuracy"].point(100), own[measure].point(100), _overuses(own))
+                for key, own in groups.items()
+                if {"accuracy", measure} <= own.keys()
             ]
             if points:
-                drawn = _scatter(points, f"recall of {label}, %")
-                caption = f"{title}: recall of {label} on accuracy, line and 95 % band without models that overuse E."
-                method = "intervals of the models: Wilson"
-                made.append(pieces.figure(drawn, caption, n=f"n = {len(points)} models", method=method))
+                caption = f'{title}: recall of "{label}" on accuracy, line and 95 % band without models that overuse E.'
+                drawn, n = _scatter(points, f'recall of "{label}", %'), f"n = {len(points)} models"
+                made.append(pieces.figure(drawn, caption, n=n, method="intervals of the models: Wilson"))
     printed = [(r["measure"].replace("_", " "), r["models"], r["r"], r["slope"], r["slope_interval"])
                for r in exhibits.printed(NAME, "correlations")]  # fmt: skip
     heads = ("recall on accuracy", "models", "Pearson's r", "slope", "95 % interval of the slope")
     return pieces.grid(made) + pieces.table(heads, printed, f"As printed. {REWORDED}")
 
 
-def _overuses(values: Mapping[str, exhibits.Own]) -> bool:
-    return "choice_share_E" in values and values["choice_share_E"].value >= E_SHARE_FLAG
+def _overuses(own: Mapping[str, exhibits.Own]) -> bool:
+    return "choice_share_E" in own and own["choice_share_E"].value >= E_SHARE_FLAG
 
 
 def _scatter(points: Sequence[tuple[str, Point, Point, bool]], y: str) -> str:
@@ -337,9 +300,8 @@ def _scatter(points: Sequence[tuple[str, Point, Point, bool]], y: str) -> str:
         x = np.linspace(kept[:, 0].min(), kept[:, 0].max(), 50)
         middle, centred = line.intercept + line.slope * x, kept[:, 0] - kept[:, 0].mean()
         rest = kept[:, 1] - line.intercept - line.slope * kept[:, 0]
-        error = np.sqrt((rest @ rest) / (len(kept) - 2))
         spread = np.sqrt(1 / len(kept) + (x - kept[:, 0].mean()) ** 2 / (centred @ centred))
-        half = float(stdtrit(len(kept) - 2, 0.975)) * error * spread
+        half = float(stdtrit(len(kept) - 2, 0.975)) * np.sqrt((rest @ rest) / (len(kept) - 2)) * spread
         for at in range(len(x) - 1):
             plot.box((x[at], (middle - half)[at]), (x[at + 1], (middle + half)[at]), PALETTE[0], 0.15)
         plot.line(list(zip(x.tolist(), middle.tolist(), strict=True)), PALETTE[0], 1.5)
@@ -476,25 +438,35 @@ def _joined(*parts: pl.Expr) -> pl.Expr:
 
 _GPT, _FULL, _N = "GPT-4o-2024-05-13", "role-full", {"all": 1373, "missing": 115, "unknown": 162}
 _NO_EFFECT = "0 without an effect of the prompt"
+Ends = tuple[float, float, float]
 
 
 def ledger(data: Path) -> pl.DataFrame:
     """Return what the paper leads with, each claim against the numbers it prints in the tables of ``data``."""
     figures = pl.read_csv(data / "figures.csv", infer_schema_length=None, glob=False)
     correlations = pl.read_csv(data / "correlations.csv", glob=False)
-    return headlines.ledger([*_of_gpt(figures), *_of_models(figures, correlations)])
+    scale = headlines.waiting(
+        "most models use one value of the confidence scale", "ratings of single answers",
+        "ratings are printed as means and halves of three models", "five values in use",
+    )  # fmt: skip
+    made = [
+        *_of_gpt(figures),
+        *_of_models(figures),
+        *_of_correlations(correlations),
+        _of_size(figures),
+        scale,
+    ]
+    return headlines.ledger(made)
 
 
-def _claim(
-    subject: str, text: str, method: str, ends: tuple[float, float, float], expected: str, **more: Any
-) -> Row:
+def _claim(subject: str, text: str, method: str, ends: Ends, expected: str, **more: Any) -> Row:
     """Return a claim that something lies above 0; ``ends``: its value with the ends of its interval."""
     value, low, high = ends
     verdict = more.pop("verdict", above(low, high))
     return claim(subject, text, method, verdict, value, low=low, high=high, expected=expected, **more)
 
 
-def _share(figures: pl.DataFrame, model: str, condition: str, measure: str) -> float:
+def _share(figures: pl.DataFrame, measure: str, model: str = _GPT, condition: str = BASELINE) -> float:
     found = figures.filter(model=model, condition=condition, measure=measure)
     return float(found["stated"].drop_nulls()[0]) / 100
 
@@ -502,7 +474,7 @@ def _share(figures: pl.DataFrame, model: str, condition: str, measure: str) -> f
 def _of_gpt(figures: pl.DataFrame) -> Iterator[Row]:
     """Yield the claims about GPT-4o: an absent answer, and what a full prompt gains."""
     accuracy, missing, unknown = (
-        {name: _share(figures, _GPT, name, measure) for name in (BASELINE, _FULL)}
+        {name: _share(figures, measure, condition=name) for name in (BASELINE, _FULL)}
         for measure in ("accuracy", "missing_answer_recall", "unknown_recall")
     )
     low, high = wilson_interval(missing[BASELINE], _N["missing"])
@@ -511,15 +483,19 @@ def _of_gpt(figures: pl.DataFrame) -> Iterator[Row]:
         (missing[BASELINE], low, high), f"{accuracy[BASELINE]:.3f}, its accuracy, if that were no harder",
         verdict=above(-high, -low, -accuracy[BASELINE]),
     )  # fmt: skip
-    for shares, n, text, note in (
-        (unknown, _N["unknown"], "a full prompt lets a model say that it cannot answer",
-         "how often it says so where an answer exists is not printed"),
+
+    def gain(shares: Mapping[str, float], n: int) -> Ends:
+        return headlines.difference(*(headlines.of_share(shares[name], n) for name in (_FULL, BASELINE)))
+
+    recall, note = (
+        "recall under role-full minus baseline",
+        "how often it says so where an answer exists is not printed",
+    )
+    for shares, n, text, said in (
+        (unknown, _N["unknown"], "a full prompt lets a model say that it cannot answer", note),
         (missing, _N["missing"], "a full prompt lets a model see that no option is right", None),
-    ):  # fmt: skip
-        ends = headlines.difference(*(headlines.of_share(shares[name], n) for name in (_FULL, BASELINE)))
-        yield _claim(
-            "table 4, GPT-4o", text, "recall under role-full minus baseline", ends, _NO_EFFECT, note=note
-        )
+    ):
+        yield _claim("table 4, GPT-4o", text, recall, gain(shares, n), _NO_EFFECT, note=said)
     # Answers to the questions whose key is not "I don't know": the others are counted above.
     others = _N["all"] - _N["unknown"]
     both = {name: round(_N["all"] * accuracy[name]) for name in (_FULL, BASELINE)}
@@ -528,16 +504,16 @@ def _of_gpt(figures: pl.DataFrame) -> Iterator[Row]:
     yield _claim(
         "table 4, GPT-4o", "a full prompt makes a model more accurate",
         f"accuracy under role-full minus baseline, {others:,} questions with another key",
-        headlines.difference(*(headlines.of_share(right[name] / others, others) for name in (_FULL, BASELINE))),
+        gain({name: right[name] / others for name in right}, others),
         "0 if only questions without an answer are gained", published=accuracy[_FULL] - accuracy[BASELINE],
         note=f"of {more} right answers more, {more - (right[_FULL] - right[BASELINE])} are 'I don't know'",
     )  # fmt: skip
 
 
-def _of_models(figures: pl.DataFrame, correlations: pl.DataFrame) -> Iterator[Row]:
-    """Yield the claims about several models."""
+def _of_models(figures: pl.DataFrame) -> Iterator[Row]:
+    """Yield the claims about all models, and about the three of Table 3."""
     known = figures.filter(measure="unknown_recall", condition=BASELINE)
-    most = float(known["stated"].max()) / 100  # type: ignore[arg-type]
+    most = known["stated"].cast(pl.Float64).to_numpy().max() / 100
     low, high = wilson_interval(most, _N["unknown"])
     yield _claim(
         f"text, {known['model'].n_unique()} models", "models do not see that a question cannot be answered",
@@ -545,41 +521,38 @@ def _of_models(figures: pl.DataFrame, correlations: pl.DataFrame) -> Iterator[Ro
         "1 in 6 if an option is picked at random", verdict=above(-high, -low, -1 / 6),
     )  # fmt: skip
     found = []
-    for _, own in (
-        figures.filter(place="table 3").drop_nulls("half_width").group_by("model", maintain_order=True)
-    ):
-        at = {
-            r["measure"]: (r["stated"] / 100, r["half_width"] / 100 / Z95) for r in own.iter_rows(named=True)
-        }
+    printed = figures.filter(place="table 3").drop_nulls("half_width")
+    for _, own in printed.group_by("model", maintain_order=True):
+        at = {name: (stated / 100, half / 100 / Z95) for name, stated, half in
+              own.select("measure", "stated", "half_width").iter_rows()}  # fmt: skip
         found.append(headlines.difference(at["high_confidence_accuracy"], at["medium_confidence_accuracy"]))
     yield _claim(
         "table 3, three models", "answers given with high confidence are right more often",
         "smallest difference of accuracy, high minus medium confidence", min(found), "0 if confidence knew nothing",
         note=f"{sum(each[1] > 0 for each in found)} of {len(found)} models; nine models are not printed",
     )  # fmt: skip
+
+
+def _of_correlations(correlations: pl.DataFrame) -> Iterator[Row]:
+    kinds = {
+        "missing_answer_recall": ("absent answers", 8),
+        "unknown_recall": ("questions without an answer", 12),
+    }
     for row in correlations.iter_rows(named=True):
-        kind, share = (
-            ("absent answers", 8)
-            if row["measure"].startswith("missing")
-            else ("questions without an answer", 12)
-        )
+        kind, share = kinds[row["measure"]]
         r, p = fisher_interval(row["r"], row["models"]), spearman_p(row["r"], row["models"])
         yield _claim(
             f"text, {row['models']} models", f"{kind} are seen by accurate models", "printed Pearson's r with accuracy",
             (row["r"], r.low or -1.0, r.high or 1.0), f"0 if unrelated; {share} % of accuracy is that recall",
             published=row["r"], verdict=HOLDS if p < 0.05 else UNDECIDED, note=f"Student's t: p = {p:.2g}",
         )  # fmt: skip
-    sizes = (
-        headlines.of_share(_share(figures, f"Qwen2-{n}", BASELINE, "accuracy"), _N["all"])
-        for n in ("72B", "7B")
-    )
-    yield _claim(
+
+
+def _of_size(figures: pl.DataFrame) -> Row:
+    sizes = (headlines.of_share(_share(figures, "accuracy", f"Qwen2-{n}"), _N["all"]) for n in ("72B", "7B"))
+    return _claim(
         "text, Qwen2", "larger models are more accurate", "accuracy of 72B minus 7B", headlines.difference(*sizes),
         "0 without an effect of size", note="the only series with two printed sizes",
-    )  # fmt: skip
-    yield headlines.waiting(
-        "most models use one value of the confidence scale", "ratings of single answers",
-        "ratings are printed as means and halves of three models", "five values in use",
     )  # fmt: skip
 
 

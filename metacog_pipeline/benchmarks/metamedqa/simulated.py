@@ -18,12 +18,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from statistics import NormalDist
+from typing import NamedTuple
 
 from metacog_pipeline.benchmark.seeded_sample import uniforms
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
+from metacog_pipeline.benchmarks.metamedqa.prompts import options_block
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, OneOf, TokenBias
@@ -66,14 +67,13 @@ _WARNS_UNKNOWN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
+class _State(NamedTuple):
     """What the observer arrived at for one item: a letter, a rating 1–5, and how it will word them."""
 
     letter: str
     rating: int
-    refuses: bool
-    form: int | None
+    refuses: bool = False
+    form: int | None = None
 
 
 class SimulatedRespondent:
@@ -85,21 +85,20 @@ class SimulatedRespondent:
 
     def __init__(self, items: Sequence[Item], observer: ObserverSpec) -> None:
         self.observer = observer
-        self._by_question: dict[str, list[tuple[str, Item]]] = {}
-        for item in items:
-            block = "\n".join(f"{letter}. {text}" for letter, text in zip(LETTERS, item.options, strict=True))
-            self._by_question.setdefault(item.question, []).append((block, item))
+        self._items = {f"{item.question}\n{options_block(item)}\n": item for item in items}
 
     def __call__(self, request: ChatRequest) -> str:
         """Return the text of the answer to ``request``, held to its constraint where it has one."""
         first, second_turn = _first_turn(request.messages)
-        item = self._find(first[-1].content) if first else None
+        item = self._find(first)
         state = self._state(item, first, request.sampling.seed)
         match request.constraint:
             case OneOf(options):
-                return _one_of(options, state)
-            case JsonObject() as wanted:
-                return _json_object(wanted, state)
+                return next(
+                    (said for said in (state.letter, str(state.rating)) if said in options), options[0]
+                )
+            case JsonObject():
+                return json.dumps({"answer": state.letter, "confidence": state.rating})
             case TokenBias():
                 return str(state.rating) if second_turn else state.letter
             case _:
@@ -107,22 +106,15 @@ class SimulatedRespondent:
 
     def knows(self, request: ChatRequest) -> bool:
         """Whether ``request`` is about one of the items."""
-        first, _ = _first_turn(request.messages)
-        return bool(first) and self._find(first[-1].content) is not None
+        return self._find(_first_turn(request.messages)[0]) is not None
 
-    def _find(self, user_text: str) -> Item | None:
-        place = user_text.find("\nA. ")
-        while place >= 0:
-            candidates = self._by_question.get(user_text[:place], [])
-            for block, item in candidates:
-                if user_text.startswith(block, place + 1):
-                    return item
-            place = user_text.find("\nA. ", place + 1)
-        return None
+    def _find(self, first: Sequence[Message]) -> Item | None:
+        asked = re.match(r".*?\nF\. [^\n]*\n", first[-1].content if first else "", re.DOTALL)
+        return None if asked is None else self._items.get(asked[0])
 
     def _state(self, item: Item | None, first: Sequence[Message], seed: int | None) -> _State:
         if item is None:
-            return _State("F", 1, refuses=False, form=None)
+            return _State("F", 1)
         spec = self.observer
         question = canonical_json([item.question, list(item.options)])
         own = uniforms(canonical_json([spec.seed, question]))
@@ -133,21 +125,16 @@ class SimulatedRespondent:
         chance = self._chance(item, " ".join(m.content for m in first if m.role == "system"))
         above = strength - _criterion(chance)
         letter = item.target if above > 0 else self._mistake(item, own[1], call[2])
-        rating = self._rating(above, call[1])
-        refuses = call[3] < spec.refusal
         form = int(call[5] * len(FORMS)) if call[4] < spec.untidiness else None
-        return _State(letter, rating, refuses, form)
+        return _State(letter, self._rating(above, call[1]), call[3] < spec.refusal, form)
 
     def _chance(self, item: Item, system: str) -> float:
         """Return the probability of a right answer to ``item`` under the system message ``system``."""
         spec = self.observer
-        if item.target not in "EF":
+        aware = {"E": (spec.missing_awareness, _WARNS_MISSING), "F": (spec.unknown_awareness, _WARNS_UNKNOWN)}
+        if item.target not in aware:
             return spec.accuracy
-        base, warning = (
-            (spec.missing_awareness, _WARNS_MISSING)
-            if item.target == "E"
-            else (spec.unknown_awareness, _WARNS_UNKNOWN)
-        )
+        base, warning = aware[item.target]
         return base + (1 - base) * spec.warning_response if warning.search(system) else base
 
     def _mistake(self, item: Item, own: float, call: float) -> str:
@@ -166,18 +153,16 @@ class SimulatedRespondent:
         spec = self.observer
         m = spec.metacognition
         felt = m * (above + _criterion(spec.accuracy)) + math.sqrt(1 - m * m) * _NORMAL.inv_cdf(noise)
-        rank = _NORMAL.cdf(felt)
-        share = rank ** ((1 - spec.accuracy) / max(spec.accuracy, _EDGE))
+        share = _NORMAL.cdf(felt) ** ((1 - spec.accuracy) / max(spec.accuracy, _EDGE))
         pulled = 1 - (1 - spec.overconfidence) * (1 - share)
         return 1 + min(4, int(5 * pulled))
 
 
 def _first_turn(messages: Sequence[Message]) -> tuple[tuple[Message, ...], bool]:
     """Return the messages up to the first user turn, and whether the conversation went on after it."""
-    for place, message in enumerate(messages):
-        if message.role == "user":
-            return tuple(messages[: place + 1]), place + 1 < len(messages)
-    return (), False
+    roles = [message.role for message in messages]
+    end = roles.index("user") + 1 if "user" in roles else 0
+    return tuple(messages[:end]), 0 < end < len(messages)
 
 
 def _reply(item: Item | None, state: _State, *, second_turn: bool) -> str:
@@ -187,41 +172,13 @@ def _reply(item: Item | None, state: _State, *, second_turn: bool) -> str:
         return f"Confidence: {state.rating}"
     if state.form is None or item is None:
         return f"Answer: {state.letter}\nConfidence: {state.rating}"
+    place = LETTERS.index(state.letter)
     return FORMS[state.form].format(
-        letter=state.letter,
-        rating=state.rating,
-        percent=20 * state.rating,
-        other=LETTERS[(LETTERS.index(state.letter) + 1) % 6],
-        text=item.options[LETTERS.index(state.letter)],
-    )
-
-
-def _one_of(options: Sequence[str], state: _State) -> str:
-    for wanted in (state.letter, str(state.rating)):
-        if wanted in options:
-            return wanted
-    return options[0] if options else ""
-
-
-def _json_object(wanted: JsonObject, state: _State) -> str:
-    """Return an object with the properties of the schema in its order: letter and rating where they are admitted."""
-    held = {name: _json_value(rule, state) for name, rule in wanted.properties.items()}
-    return json.dumps(held or {"answer": state.letter, "confidence": state.rating})
-
-
-def _json_value(rule: object, state: _State) -> object:
-    fields: Mapping[str, object] = rule if isinstance(rule, Mapping) else {}
-    admitted = fields.get("enum")
-    if isinstance(admitted, list) and admitted:
-        for wanted in (state.letter, state.rating, str(state.rating)):
-            if wanted in admitted:
-                return wanted
-        return admitted[0]
-    return state.rating if fields.get("type") in ("integer", "number") else state.letter
+        letter=state.letter, rating=state.rating, percent=20 * state.rating, other=LETTERS[(place + 1) % 6],
+        text=item.options[place],
+    )  # fmt: skip
 
 
 def _criterion(chance: float) -> float:
     """Return the place a standard normal exceeds with probability ``chance``."""
-    if chance <= 0:
-        return 40.0
-    return -40.0 if chance >= 1 else _NORMAL.inv_cdf(1 - chance)
+    return math.copysign(40.0, 0.5 - chance) if chance in (0, 1) else _NORMAL.inv_cdf(1 - chance)

@@ -6,7 +6,6 @@ Parent rows and fictional questions have options A to D, published rows A to F. 
 from __future__ import annotations
 
 import functools
-import json
 import re
 import unicodedata
 from collections import Counter, defaultdict
@@ -21,7 +20,7 @@ from pydantic import Field, StrictInt, TypeAdapter, ValidationError
 
 from metacog_pipeline.benchmarks.metamedqa.items import Kind, Letter
 from metacog_pipeline.errors import SourceError
-from metacog_pipeline.sources import JsonRow, Line, read_lines, read_objects
+from metacog_pipeline.sources import Line, read_lines, read_objects
 from metacog_pipeline.study.allowed import wanted
 
 RecordT = TypeVar("RecordT")
@@ -41,8 +40,7 @@ KEYS_AFTER: Mapping[EditKind, tuple[str, ...]] = {
     "question_altered": ("E", "F"),
     "malformed": ("F",),
 }
-PARENT_PREFIX = "medqa-usmle-test-"
-FICTIONAL_META = "glianorex"
+PARENT_PREFIX, FICTIONAL_META = "medqa-usmle-test-", "glianorex"
 # Doubtful matches of two sets are listed: of the published ones the worst has 67.5, and its rival 51.0.
 LEAST_SIMILARITY, LEAST_LEAD = 60.0, 10.0
 # Of the published alterations 24 of 27 share a third of their words with the old text, of 83 replacements 7.
@@ -60,7 +58,7 @@ class Row:
 
     place: Place
     question: Text
-    options: dict[Annotated[str, Field(pattern=r"^[A-F]$")], str]
+    options: Annotated[dict[Annotated[str, Field(pattern=r"^[A-F]$")], str], Field(min_length=4)]
     answer_idx: Letter | None = None
     answer: str | None = None
     meta_info: str = ""
@@ -69,12 +67,7 @@ class Row:
     language: str | None = None
 
     def texts(self) -> dict[str, str]:
-        """Return what an edit may change, by field; raises SourceError where a choice A to D is missing."""
-        if not set(CHOICES) <= set(self.options):
-            given = ", ".join(self.options)
-            raise SourceError(
-                f"row {self.place}: options {given} given, A, B, C and D needed; correct the row"
-            )
+        """Return what an edit may change, by field."""
         return {"question": self.question, **{f"options.{each}": self.options[each] for each in CHOICES}}
 
 
@@ -122,28 +115,21 @@ class EditRecord:
         return self.status in (None, "accepted")
 
     @property
-    def keyed_field(self) -> str:
-        """The field of the right choice."""
-        return f"options.{self.answer_before}"
-
-    @property
     def fields(self) -> set[str]:
         """The fields it changes."""
         return {change.field for change in self.changes}
 
     @property
-    def missing_provenance(self) -> list[str]:
-        """What an accepted record of an author lacks of auditor, reason and date."""
-        needed = ("auditor", "reason", "created") if self.status == "accepted" else ()
-        return [name for name in needed if not (getattr(self, name) or "").strip()]
+    def misses_key(self) -> bool:
+        """Whether it is an answer edit that leaves the keyed choice as it was (rule E6)."""
+        own = f"options.{self.answer_before}"
+        return self.edit_kind in ANSWER_EDITS and bool(self.changes) and own not in self.fields
 
-    def as_json(self) -> JsonRow:
-        """Return the record as a JSON object without unknown fields."""
-        changes = []
-        for change in self.changes:
-            row = fields_of(change)
-            changes.append(row if change.find is not None else {k: v for k, v in row.items() if k != "count"})
-        return {**fields_of(self), "changes": changes}
+    @property
+    def changes_more(self) -> bool:
+        """Whether it changes, besides what its kind is about, something else too (advisory)."""
+        own = "question" if self.edit_kind == "question_altered" else f"options.{self.answer_before}"
+        return self.edit_kind != "malformed" and own in self.fields and len(self.fields) > 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +142,6 @@ class Quirk:
     published: Text
 
 
-def fields_of(record: Any) -> dict[str, Any]:
-    """Return what is known of a record, by field."""
-    found = {name: getattr(record, name) for name in record.__dataclass_fields__}
-    return {name: value for name, value in found.items() if value is not None}
-
-
 @functools.cache  # each takes 10 ms, and a study whose items are built needs none
 def _adapter(record: Any) -> TypeAdapter[Any]:
     return TypeAdapter(record)
@@ -170,39 +150,24 @@ def _adapter(record: Any) -> TypeAdapter[Any]:
 def _read(record: type[RecordT], line: Line, **given: object) -> RecordT:
     """Return the record on ``line`` with ``given`` in place of its fields; SourceError names the first wrong one."""
     try:
-        json.dumps(line.row, ensure_ascii=False).encode("utf-8")
         kind: Any = record
-        read: RecordT = _adapter(kind).validate_python({**line.row, **given})
-        return read
-    except UnicodeEncodeError:
-        raise SourceError(
-            f"{line.where}: holds a lone surrogate, which is no Unicode text; correct the row"
-        ) from None
+        found: RecordT = _adapter(kind).validate_python({**line.row, **given})
+        return found
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
-    missing = fault["type"] == "missing"
-    wrong = "is missing" if missing else f"{wanted(fault)}, got {repr(fault['input'])[:80]}"
-    raise _refused(line, ".".join(map(str, fault["loc"])), wrong)
-
-
-def _refused(line: Line, field: str, wrong: str) -> SourceError:
-    named = "" if line.row.get("item_id") is None else f" ({str(line.row['item_id'])[:80]})"
-    return SourceError(f"{line.where}{named}: field {field!r} {wrong}; correct the row")
+    field = ".".join(map(str, fault["loc"]))
+    said = f"{line.where}: field {field!r} {wanted(fault)}, got {ascii(fault['input'])[:80]}"
+    raise SourceError(f"{said}; correct the row")
 
 
 def parse_row(line: Line, place: int) -> Row:
     """Return a row; ``realidx`` must be ``place``, ``source_answer_idx`` is the key of a fictional question."""
     row = line.row
     if row.get("realidx") not in (None, place):
-        raise _refused(line, "realidx", f"is {repr(row['realidx'])[:80]} but this is row {place} (from 0)")
-    key = row.get("answer_idx") if row.get("source_answer_idx") is None else row["source_answer_idx"]
-    about = row.get("meta_info")
-    return _read(Row, line, place=place, answer_idx=key, meta_info="" if about is None else about)
-
-
-def parse_edit(line: Line) -> EditRecord:
-    """Return the edit record on ``line``."""
-    return _read(EditRecord, line)
+        said = f"field 'realidx' is {repr(row['realidx'])[:80]} but this is row {place} (from 0)"
+        raise SourceError(f"{line.where}: {said}; correct the row")
+    key = row.get("source_answer_idx") or row.get("answer_idx")
+    return _read(Row, line, place=place, answer_idx=key, meta_info=row.get("meta_info") or "")
 
 
 def load_rows(path: Path) -> list[Row]:
@@ -212,7 +177,7 @@ def load_rows(path: Path) -> list[Row]:
 
 def load_edits(path: Path) -> list[EditRecord]:
     """Read an edit table, ``.jsonl`` or ``.jsonl.gz``."""
-    return [parse_edit(line) for line in read_lines(path)]
+    return [_read(EditRecord, line) for line in read_lines(path)]
 
 
 def load_quirks(path: Path) -> tuple[Quirk, ...]:
@@ -240,68 +205,24 @@ def apply_edit(parent: Row, edit: EditRecord | None) -> dict[str, str]:
 def apply_change(text: str, change: Change, name: str) -> str:
     """Return ``text`` after a change of item ``name``; raises as `apply_edit`."""
     if change.find is not None:
-        seen = text.count(change.find)
-        if seen != change.count:
+        if (seen := text.count(change.find)) != change.count:
             raise SourceError(
-                f"{name}: {change.field}: the text to find occurs {seen} times, not {change.count}: looked for "
-                f"{_clip(change.find)}, found {_clip(text)}; correct the edit record"
+                f"{name}: {change.field}: {change.find[:120]!r} occurs {seen} times, not {change.count}, in "
+                f"{text[:120]!r}; correct the edit record"
             )
         return text.replace(change.find, change.replace or "")
-    if text != change.before:
-        before = change.before or ""
-        pairs = enumerate(zip(before, text, strict=False))
-        first = next((at for at, (one, other) in pairs if one != other), min(len(before), len(text)))
+    before = change.before or ""
+    if text != before:
+        differ = (at for at, (one, two) in enumerate(zip(text, before, strict=False)) if one != two)
+        start = max(
+            0, next(differ, min(len(text), len(before))) - 40
+        )  # stems are long: what differs is shown
+        expected, found = (repr(each[start : start + 120]) for each in (before, text))
         raise SourceError(
-            f"{name}: {change.field}: the text before the edit does not match: expected {_clip(before, first)}, found "
-            f"{_clip(text, first)}; correct the edit record or use its parent set"
+            f"{name}: {change.field}: the text before the edit does not match: expected …{expected}, found …{found}; "
+            "correct the edit record or use its parent set"
         )
     return change.after or ""
-
-
-def _clip(text: str, around: int = 0) -> str:
-    start = max(0, around - 40)
-    return ("…" if start else "") + repr(text[start : start + 120]) + ("…" if start + 120 < len(text) else "")
-
-
-def edited_key(parent: Row, edit: EditRecord | None) -> str:
-    """Return the key: the parent's own without an edit, else E or F as the kind of edit allows."""
-    if edit is None:
-        return parent.answer_idx or ""
-    if edit.answer_before != parent.answer_idx:
-        raise SourceError(
-            f"{edit.item_id}: answer_before is {edit.answer_before} but the parent's key is {parent.answer_idx}; edit the "
-            "edit record"
-        )
-    if edit.answer_after not in KEYS_AFTER[edit.edit_kind]:
-        raise SourceError(
-            f"{edit.item_id}: answer_after is {edit.answer_after} but {edit.edit_kind} leads to "
-            f"{' or '.join(KEYS_AFTER[edit.edit_kind])}; correct the edit record"
-        )
-    return edit.answer_after
-
-
-def edits_by_index(parents: Sequence[Row], edits: Iterable[EditRecord], prefix: str) -> dict[int, EditRecord]:
-    """Return the records that count, by parent row.
-
-    Raises SourceError for two records of one item, a row that is not there or has another id, and an accepted record
-    without auditor, reason or date.
-    """
-    chosen: dict[int, EditRecord] = {}
-    for edit in (each for each in edits if each.counts):
-        at, own = edit.source_index, item_id(prefix, edit.source_index)
-        wrong = ""
-        if at >= len(parents):
-            wrong = f"source_index {at} is outside the parent's {len(parents)} rows"
-        elif edit.item_id != own:
-            wrong = f"the id does not belong to source_index {at} ({own})"
-        elif edit.missing_provenance:
-            wrong = f"accepted without {', '.join(edit.missing_provenance)}"
-        elif at in chosen:
-            wrong = "two accepted edit records of one item"
-        if wrong:
-            raise SourceError(f"{edit.item_id}: {wrong}; correct the edit record")
-        chosen[at] = edit
-    return chosen
 
 
 # --- comparing two sets -----------------------------------------------------------------------------------------------
@@ -323,8 +244,7 @@ def similarity(a: str, b: str) -> float:
     places: dict[str, int] = defaultdict(int)
     for index, character in enumerate(a):
         places[character] |= 1 << index
-    mask = (1 << len(a)) - 1
-    row = mask
+    row = mask = (1 << len(a)) - 1
     for character in b:
         hits = row & places[character]
         row = ((row + hits) | (row - hits)) & mask
@@ -345,10 +265,10 @@ class Match:
     def doubts(self) -> list[str]:
         """Return a line per reason to look at the match by eye."""
         text = f"row {self.position}: nearest parent row {self.source_index} has similarity {self.score:.1f}"
-        low = [f"{text}, below {LEAST_SIMILARITY:.0f}; check it by eye"]
-        close = [f"{text}, a rival {self.runner_up:.1f}, within {LEAST_LEAD:.0f} points; check it by eye"]
+        low = f"{text}, below {LEAST_SIMILARITY:.0f}; check it by eye"
+        close = f"{text}, a rival {self.runner_up:.1f}, within {LEAST_LEAD:.0f} points; check it by eye"
         near = self.score - self.runner_up < LEAST_LEAD
-        return low * (self.score < LEAST_SIMILARITY) + close * near
+        return [low] * (self.score < LEAST_SIMILARITY) + [close] * near
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,51 +289,45 @@ def derive(parents: Sequence[Row], rows: Sequence[Row], prefix: str = PARENT_PRE
     Rows of kind ``Fictional`` or with the meta_info of the pool are never matched; other rows without a parent are
     reported and counted as fictional.
     """
-    own = {
-        row.place
-        for row in rows
-        if row.kind == "Fictional" or (row.kind is None and row.meta_info == FICTIONAL_META)
-    }
+    pooled = ((row.place, row.kind or row.meta_info) for row in rows)
+    own = {place for place, about in pooled if about in ("Fictional", FICTIONAL_META)}
     matches = match_rows(parents, [row for row in rows if row.place not in own])
-    matched = {match.position for match in matches}
+    matched, taken = {match.position for match in matches}, {match.source_index for match in matches}
     strays = [row.place for row in rows if row.place not in matched | own]
-    missing = sorted({parent.place for parent in parents} - {match.source_index for match in matches})
+    missing = sorted({parent.place for parent in parents} - taken)
     by_place = {row.place: row for row in rows}
     edits = [_edit(parents[each.source_index], by_place[each.position], prefix) for each in matches]
+    reports = [doubt for match in matches for doubt in match.doubts()]
+    reports += [f"row {place}: no parent row resembles it; taken for fictional" for place in strays]
+    reports += [f"parent row {index}: no row of the modified set resembles it" for index in missing]
     return Derivation(
         edits=tuple(sorted((each for each in edits if each), key=lambda each: each.source_index)),
         matches=tuple(matches),
         fictional=tuple(sorted([*own, *strays])),
         missing=tuple(missing),
-        reports=(
-            *(doubt for match in matches for doubt in match.doubts()),
-            *(f"row {place}: no parent row resembles it; taken for fictional" for place in strays),
-            *(f"parent row {index}: no row of the modified set resembles it" for index in missing),
-        ),
+        reports=tuple(reports),
     )
 
 
 def match_rows(parents: Sequence[Row], rows: Sequence[Row]) -> list[Match]:
     """Return the one-to-one matches: by equal question, by folded question, the rest as the most similar assignment."""
     matches: list[Match] = []
-    steps: tuple[Callable[[Row], str], ...] = (lambda row: row.question, lambda row: fold(row.question))
-    for key in steps:
+    keys: tuple[Callable[[str], str], ...] = (str, fold)
+    for key in keys:
         left, right = _groups(parents, key), _groups(rows, key)
-        for text, (parent, *more) in left.items():
-            found = right.get(text, [])
-            if not more and len(found) == 1:
-                same = parent.question == found[0].question
-                matches.append(Match(found[0].place, parent.place, exact=same))
-        gone = {match.source_index for match in matches}, {match.position for match in matches}
-        parents = [parent for parent in parents if parent.place not in gone[0]]
-        rows = [row for row in rows if row.place not in gone[1]]
+        pairs = [(own, right.get(text, [])) for text, own in left.items()]
+        alone = [(own[0], found[0]) for own, found in pairs if len(own) == len(found) == 1]
+        matches += [Match(row.place, p.place, exact=p.question == row.question) for p, row in alone]
+        taken, matched = {match.source_index for match in matches}, {match.position for match in matches}
+        parents = [parent for parent in parents if parent.place not in taken]
+        rows = [row for row in rows if row.place not in matched]
     return sorted([*matches, *_nearest(parents, rows)], key=lambda match: match.position)
 
 
-def _groups(rows: Iterable[Row], key: Callable[[Row], str]) -> dict[str, list[Row]]:
+def _groups(rows: Iterable[Row], key: Callable[[str], str]) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        found[key(row)].append(row)
+        found[key(row.question)].append(row)
     return found
 
 
@@ -461,24 +375,19 @@ def infer_kind(changes: Sequence[Change], key: str) -> EditKind:
         return "question_altered"
     change = (keyed or answers)[0]
     old, new = (set(re.findall(r"\w+", fold(text or ""))) for text in (change.before, change.after))
-    alike = len(old & new) / len(old | new) if old | new else 1.0
-    return "answer_altered" if alike >= ALIKE else "answer_replaced"
+    return "answer_altered" if len(old & new) >= ALIKE * len(old | new) else "answer_replaced"
 
 
 def derivation_counts(parents: Sequence[Row], rows: Sequence[Row], found: Derivation) -> dict[str, Any]:
     """Return every count of a comparison: rows, kinds, keys, kinds of edit, and what makes up E and F."""
     edits, fictional = found.edits, len(found.fictional)
-    changed = [edit for edit in edits if edit.changes]
     keyed = {key: dict(Counter(e.edit_kind for e in edits if e.answer_after == key)) for key in "EF"}
     malformed = sum(edit.edit_kind == "malformed" for edit in edits)
     exact = sum(match.exact for match in found.matches)
     return {
         "rows": {
-            "medqa_test": len(parents),
-            "published": len(rows),
-            "fictional": fictional,
-            "matched_one_to_one": len(found.matches),
-            "matched_exact_question_text": exact,
+            "medqa_test": len(parents), "published": len(rows), "fictional": fictional,
+            "matched_one_to_one": len(found.matches), "matched_exact_question_text": exact,
             "matched_fuzzy": len(found.matches) - exact,
         },
         "published_kind_by_key": kind_by_key((row.kind, row.answer_idx) for row in rows),
@@ -487,18 +396,15 @@ def derivation_counts(parents: Sequence[Row], rows: Sequence[Row], found: Deriva
         "medqa_meta_info_counts": sorted_counts(parent.meta_info for parent in parents),
         "derived_edit_kind_by_new_key": sorted_counts(f"{e.edit_kind}|{e.answer_after}" for e in edits),
         "derived_edit_kind": sorted_counts(edit.edit_kind for edit in edits),
-        "unchanged_from_medqa": len(found.matches) - len(edits),
-        "edited_total": len(edits),
-        "modifications_total": len(edits) - malformed,
-        "malformed_total": malformed,
-        "question_text_changed": sum("question" in edit.fields for edit in changed),
-        "options_changed": sum(edit.fields != {"question"} for edit in changed),
-        "items_with_any_text_change": len(changed),
-        "key_E_total": sum(keyed["E"].values()),
-        "key_E_breakdown": keyed["E"],
+        "unchanged_from_medqa": len(found.matches) - len(edits), "edited_total": len(edits),
+        "modifications_total": len(edits) - malformed, "malformed_total": malformed,
+        "question_text_changed": sum("question" in edit.fields for edit in edits),
+        "options_changed": sum(bool(edit.fields - {"question"}) for edit in edits),
+        "items_with_any_text_change": sum(bool(edit.changes) for edit in edits),
+        "key_E_total": sum(keyed["E"].values()), "key_E_breakdown": keyed["E"],
         "key_F_total": sum(keyed["F"].values()) + fictional,
         "key_F_breakdown": {"fictional": fictional, **keyed["F"]},
-    }
+    }  # fmt: skip
 
 
 def kind_by_key(pairs: Iterable[tuple[str | None, str | None]]) -> dict[str, int]:
