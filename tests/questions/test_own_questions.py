@@ -9,7 +9,7 @@ import pytest
 
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmark.bound import bound
-from metacog_pipeline.benchmarks.questions import asking
+from metacog_pipeline.benchmarks.questions import prompts
 from metacog_pipeline.benchmarks.questions.items import SHIPPED, Item
 from metacog_pipeline.errors import SourceError, StudyError
 from metacog_pipeline.interchange import question_files
@@ -152,10 +152,10 @@ def test_the_shipped_questions_are_of_every_kind():
 def test_a_wording_file_replaces_texts_by_name(tmp_path):
     path = tmp_path / "words.toml"
     path.write_text('p_true = "How much?"')
-    assert asking.load_wording(path)["p_true"] == "How much?"
+    assert prompts.load_wording(path)["p_true"] == "How much?"
     path.write_text('bett = "How much?"')
     with pytest.raises(StudyError, match="unknown key 'bett'"):
-        asking.load_wording(path)
+        prompts.load_wording(path)
 
 
 def test_a_plain_table_of_answers_is_imported(tmp_path):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmark.contract import Call
-from metacog_pipeline.benchmarks.questions import asking, read
+from metacog_pipeline.benchmarks.questions import prompts, read
 from metacog_pipeline.benchmarks.questions.items import Item
 from metacog_pipeline.interchange.question_rows import question_of
 from metacog_pipeline.llm.types import TokenLogprob
@@ -27,7 +27,7 @@ ITEMS = {"choice": CHOICE, "number": NUMBER, "text": TEXT}
 
 
 def said(asked, condition, *texts, samples=5, **more):
-    names = asking.steps(condition, samples)
+    names = prompts.steps(condition, samples)
     calls = {name: Call("ok", text, **more) for name, text in zip(names, texts, strict=False)}
     return read.read(asked, condition, calls, samples)
 
@@ -123,7 +123,7 @@ def test_a_bare_1_is_certainty_where_all_other_numbers_of_the_log_are_shares(num
 @every(
     ("line", "share"),
     [
-        *((word, share) for word, share in asking.SCALE.items()), ("Almost-certain.", 0.95), ("**Very likely**", 0.85),
+        *((word, share) for word, share in prompts.SCALE.items()), ("Almost-certain.", 0.95), ("**Very likely**", 0.85),
         ("likely (I checked)", 0.7), ("not likely", None), ("likely to very likely", None), ("neither", None),
     ],
 )  # fmt: skip

@@ -60,7 +60,6 @@ class MetaMedQA(Benchmark[of_items.Settings, Question, read.Response]):
     trial_settings: ClassVar = {"dataset": "sample", "limit": 24, "conditions": ["baseline", "role-full"]}
 
     def construction(self) -> tuple[Step, ...]:
-        """Return the steps from the sources to the items."""
         return STEPS
 
     def needed_sources(self) -> tuple[str, ...]:
@@ -86,7 +85,6 @@ class MetaMedQA(Benchmark[of_items.Settings, Question, read.Response]):
 
     @property
     def wording(self) -> Wording:
-        """The words of the prompts; raises StudyError for an unreadable file."""
         return words_of(self.context.study, self.settings.wording, load_wording)
 
     def conditions(self) -> tuple[Condition, ...]:
@@ -103,32 +101,25 @@ class MetaMedQA(Benchmark[of_items.Settings, Question, read.Response]):
         return tuple(mode for mode in MODES if mode != "logit_bias" or spec.token_ids)
 
     def steps(self, condition: str, mode: str = "text") -> tuple[str, ...]:
-        """Return the names of the calls one item takes."""
         return steps(mode)
 
     def prompt_digest(self, condition: str) -> Any:
-        """Return every text of a prompt that is not the item's."""
         words = self.wording
         return [words.instructions, words.confidence_request, words.system_message(condition)]
 
     async def ask(self, item: Question, condition: str, chat: Chat) -> None:
-        """Ask letter and confidence of one item."""
         await ask_item(item, condition, chat, self.wording)
 
     def observer(self, parameters: ObserverSpec) -> SimulatedRespondent:
-        """Return the simulated observer with these parameters."""
         return SimulatedRespondent(self.items, parameters)
 
     def parse(self, item: Question, condition: str, calls: Calls) -> read.Response:
-        """Read letter and confidence, or why there is none."""
         return read.read_response(item, calls)
 
     def again(self, item: Question, condition: str, calls: Calls) -> Iterable[tuple[str, str]]:
-        """Return the step to ask once more and the form to ask for."""
         return read.again(read.read_response(item, calls), calls)
 
     def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
-        """Return the responses with what is counted."""
         return coded(responses)
 
     def harmonise(self, responses: pl.DataFrame) -> pl.DataFrame:

@@ -8,27 +8,58 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from metacog_pipeline.benchmark import contract
-from metacog_pipeline.benchmark.contract import Calls, Chat, Condition, Paper, Probe, Respondent, Stage, Step
+from metacog_pipeline.benchmark import contract as c
+from metacog_pipeline.benchmark.contract import Calls, Chat, Condition, Probe, Stage
 from metacog_pipeline.benchmark.seeded_sample import seeded_sample
-from metacog_pipeline.benchmarks.questions import asking, items, measures, read, report
-from metacog_pipeline.benchmarks.questions.items import LETTERS
+from metacog_pipeline.benchmarks.questions import BOARD, prompts, read
+from metacog_pipeline.benchmarks.questions.items import LETTERS, NAME, Settings, files_of
 from metacog_pipeline.benchmarks.questions.items import Item as Question
-from metacog_pipeline.benchmarks.questions.settings import Settings
 from metacog_pipeline.benchmarks.questions.simulated import SimulatedRespondent
 from metacog_pipeline.errors import SourceError
+from metacog_pipeline.files import file_sha256
+from metacog_pipeline.interchange import question_files
 from metacog_pipeline.interchange.importing import importer_of
 from metacog_pipeline.interchange.question_rules import QuestionRows, answered_only
 from metacog_pipeline.judges.names import with_names
 from metacog_pipeline.llm.spec import ObserverSpec
+from metacog_pipeline.scoring import confident_answers
+from metacog_pipeline.scoring.measures import share
 from metacog_pipeline.study.wording import words_of
 
+ELICITATIONS = "elicitations_paired"
+MEASURES = (
+    c.Measure(
+        "accuracy", "accuracy", share({"correct": 1}),
+        words="Share of the answered questions that are right; a reply without a readable answer is wrong.",
+    ),
+    c.Measure(
+        "abstained", "abstains", share({"kept": 0}), higher_is_better=None,
+        conditions=lambda name: name == "abstain_allowed", words="Share of answers that were withheld.",
+    ),
+    confident_answers.measures(lambda condition: condition != "answer_only"),
+)  # fmt: skip
+_WORDS = "Two ways to elicit confidence from one model, on the questions it answered under both."
+_ASKS = "Which way to elicit confidence separates right from wrong best, of one model?"
 
-class OwnQuestions(contract.Benchmark[Settings, Question, read.Response]):
+
+def _read_files(benchmark: Any, inputs: c.Inputs) -> c.Made:
+    if not (files := files_of(benchmark)):
+        why = 'names no questions: give items = "my.jsonl", or import a log that has them'
+        raise SourceError(f"[benchmarks.{NAME}] {why}")
+    rows = question_files.load(files, Question)
+    kinds = [item.kind for item in rows]
+    return c.Made(rows=rows, facts={kind: kinds.count(kind) for kind in dict.fromkeys(kinds)})
+
+
+def _digests(benchmark: Any) -> list[str]:
+    return [file_sha256(path) if path.is_file() else "" for path in files_of(benchmark)]
+
+
+class OwnQuestions(c.Benchmark[Settings, Question, read.Response]):
     """Questions of the user's own, with confidence elicited in one way or several."""
 
-    name, title = items.NAME, "Your own questions"
-    paper = Paper("Questions of the study's own", "the study's authors", 2026, "not published")
+    name, title = NAME, "Your own questions"
+    paper = c.Paper("Questions of the study's own", "the study's authors", 2026, "not published")
     Settings, Item, Response = Settings, Question, read.Response
     versions: ClassVar = dict(
         zip(Stage, ("7", "1", "20", "1", "7"), strict=True)
@@ -36,18 +67,20 @@ class OwnQuestions(contract.Benchmark[Settings, Question, read.Response]):
     unanswered = ("transport_error", "too_long", "not_run", "not_scored")
     unreadable = read.UNREADABLE
     coded, grouped_by = ("correct", "kept"), ("task",)
-    measures, contrasts, questions = measures.MEASURES, measures.CONTRASTS, measures.QUESTIONS
-    board, importer, judging = report.BOARD, importer_of(QuestionRows), read.JUDGING
+    measures = MEASURES
+    contrasts = (confident_answers.between_conditions(ELICITATIONS, _WORDS),)
+    questions = (c.Question(_ASKS, (ELICITATIONS, "auroc2")),)
+    board, importer, judging = BOARD, importer_of(QuestionRows), read.JUDGING
     trial_settings: ClassVar = {"items": ["sample"], "samples": 3, "conditions": ["verbal_percent", "p_true"]}
 
     ladders = (
-        contract.Ladder("accuracy", "accuracy", 0.3, 0.9),
-        contract.Ladder("auroc2", "metacognition", 0.0, 1.0, ("verbal_percent",)),
+        c.Ladder("accuracy", "accuracy", 0.3, 0.9),
+        c.Ladder("auroc2", "metacognition", 0.0, 1.0, ("verbal_percent",)),
     )
 
-    def construction(self) -> tuple[Step, ...]:
-        """Return the one step that reads the files."""
-        return items.STEPS
+    def construction(self) -> tuple[c.Step, ...]:
+        words = "The questions of the study's files."
+        return (c.Step("items", words, _read_files, writes=Question, inputs=_digests),)
 
     @property
     def items(self) -> Sequence[Question]:
@@ -67,9 +100,8 @@ class OwnQuestions(contract.Benchmark[Settings, Question, read.Response]):
             yield Probe(*named, cluster=item.cluster)
 
     @property
-    def wording(self) -> asking.Words:
-        """The words of the prompts."""
-        return words_of(self.context.study, self.settings.wording, asking.load_wording)
+    def wording(self) -> prompts.Words:
+        return words_of(self.context.study, self.settings.wording, prompts.load_wording)
 
     def conditions(self) -> tuple[Condition, ...]:
         """Return the ways to elicit confidence; log-probabilities of letters only where a question has options."""
@@ -93,31 +125,24 @@ class OwnQuestions(contract.Benchmark[Settings, Question, read.Response]):
         return answered_only(self, models, ((name, found),))[0][1]
 
     def replayed(self, spec: Any, asked: Any) -> Any:
-        """Return the data sets of which a replayed model has an answer."""
         return answered_only(self, (spec,), asked)
 
     def steps(self, condition: str, mode: str = "text") -> tuple[str, ...]:
-        """Return the calls one question takes."""
-        return asking.steps(condition, self.settings.samples)
+        return prompts.steps(condition, self.settings.samples)
 
     def prompt_digest(self, condition: str) -> Any:
-        """Return every text of the prompts."""
         return dict(self.wording)
 
     async def ask(self, item: Question, condition: str, chat: Chat) -> None:
-        """Ask the calls of one question."""
-        await asking.ask(item, condition, chat, self.wording, self.settings.samples)
+        await prompts.ask(item, condition, chat, self.wording, self.settings.samples)
 
-    def observer(self, parameters: ObserverSpec) -> Respondent:
-        """Return a respondent of known accuracy and metacognition."""
+    def observer(self, parameters: ObserverSpec) -> c.Respondent:
         return SimulatedRespondent(self.items, parameters, self.wording)
 
     def parse(self, item: Question, condition: str, calls: Calls) -> read.Response:
-        """Read answer and confidence, or why there is none."""
         return read.read(item, condition, calls, self.settings.samples)
 
     def again(self, item: Question, condition: str, calls: Calls) -> Iterable[tuple[str, str]]:
-        """Return the step to ask once more and the form to ask for."""
         return read.again(item, condition, self.parse(item, condition, calls))
 
     def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:

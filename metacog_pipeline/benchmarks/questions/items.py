@@ -1,20 +1,50 @@
-"""The questions of a study: those of the files it names, then those that came with imported logs."""
+"""What the study file says about questions of one's own, and the files they come from."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from metacog_pipeline.benchmark import contract
-from metacog_pipeline.benchmarks.questions.settings import SAMPLE
-from metacog_pipeline.errors import SourceError
-from metacog_pipeline.files import file_sha256
-from metacog_pipeline.interchange import question_files
+from pydantic import Field, field_validator
+
 from metacog_pipeline.interchange.question import LETTERS as LETTERS
 from metacog_pipeline.interchange.question import Question
+from metacog_pipeline.study import sections
+from metacog_pipeline.study.sections import Stage, setting
 
-NAME = "questions"
+NAME, SAMPLE = "questions", Path("sample")
 SHIPPED = Path(__file__).with_name("sample.jsonl")
+Elicitation = Literal[
+    "verbal_percent", "verbal_scale", "choice_logprob", "p_true", "self_consistency", "semantic_agreement",
+    "abstain_allowed", "answer_only",
+]  # fmt: skip
+
+
+class Settings(sections.Settings):
+    """``[benchmarks.questions]``: files of questions, and how confidence is elicited.
+
+    ``items`` are files next to the study file (JSON Lines, JSON, CSV, Parquet), or ``"sample"``; ``[]`` takes those of
+    imported logs alone, which are added to any. Each of ``conditions`` is asked separately. ``samples`` is how many answers
+    agreement is counted over; ``limit`` asks that many questions, drawn by the study's seed.
+    """
+
+    takes_questions = True
+    items: tuple[sections.PathText, ...] = setting(Stage.ITEMS, (SAMPLE,))
+    conditions: Annotated[tuple[Elicitation, ...], Field(min_length=1)] = setting(
+        Stage.ASKING, ("verbal_percent",)
+    )
+    samples: int = setting(Stage.ASKING, 5, ge=2, le=50, strict=True)
+    limit: int | None = setting(Stage.ASKING, None, ge=1, strict=True)
+
+    @field_validator("items", mode="before")
+    @classmethod
+    def _one_or_more(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str | Path) else value
+
+    @field_validator("conditions")
+    @classmethod
+    def _unique(cls, value: tuple[Elicitation, ...]) -> tuple[str, ...]:
+        return sections.each_once(value)
 
 
 class Item(Question):
@@ -22,25 +52,7 @@ class Item(Question):
 
 
 def files_of(benchmark: Any) -> list[Path]:
-    """Return the files the items are read from."""
+    """Return the files the items are read from: those the study names, then those that came with imported logs."""
     named = benchmark.settings.items
     own = [SHIPPED if each == SAMPLE else benchmark.context.beside(each) for each in named]
     return [*own, *sorted(benchmark.context.home.imported.glob("*.jsonl"))]
-
-
-def digests(benchmark: Any) -> list[str]:
-    """Return what the items depend on besides the settings."""
-    return [file_sha256(path) if path.is_file() else "" for path in files_of(benchmark)]
-
-
-def make(benchmark: Any, inputs: contract.Inputs) -> contract.Made:
-    """Read every file."""
-    if not (files := files_of(benchmark)):
-        why = 'names no questions: give items = "my.jsonl", or import a log that has them'
-        raise SourceError(f"[benchmarks.{NAME}] {why}")
-    rows = question_files.load(files, Item)
-    kinds = [item.kind for item in rows]
-    return contract.Made(rows=rows, facts={kind: kinds.count(kind) for kind in dict.fromkeys(kinds)})
-
-
-STEPS = (contract.Step("items", "The questions of the study's files.", make, writes=Item, inputs=digests),)

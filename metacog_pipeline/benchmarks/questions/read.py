@@ -13,8 +13,8 @@ import polars as pl
 
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Calls, Flag
-from metacog_pipeline.benchmarks.questions.asking import ANSWER, SAMPLED, SCALE, SECOND, said, steps
 from metacog_pipeline.benchmarks.questions.items import SHIPPED, Item
+from metacog_pipeline.benchmarks.questions.prompts import ANSWER, SAMPLED, SCALE, SECOND, said, steps
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.interchange import question_files
 from metacog_pipeline.interchange.question import Answer, same_answer

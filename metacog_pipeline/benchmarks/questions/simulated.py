@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from metacog_pipeline.benchmark.seeded_sample import uniforms
-from metacog_pipeline.benchmarks.questions import asking
+from metacog_pipeline.benchmarks.questions import prompts
 from metacog_pipeline.benchmarks.questions.items import LETTERS, Item
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, Status, TokenLogprob
@@ -15,7 +15,7 @@ from metacog_pipeline.llm.types import ChatRequest, Completion, Status, TokenLog
 class SimulatedRespondent:
     """Finds question and way of asking by the text of the message. Deterministic in observer, question and seed."""
 
-    def __init__(self, items: Sequence[Item], observer: ObserverSpec, words: asking.Words) -> None:
+    def __init__(self, items: Sequence[Item], observer: ObserverSpec, words: prompts.Words) -> None:
         self._items, self._observer, self._words = {item.stem: item for item in items}, observer, words
 
     def knows(self, request: ChatRequest) -> bool:
@@ -55,11 +55,13 @@ class SimulatedRespondent:
         if tail == self._tail(item, "verbal_percent"):
             return f"{line}\nConfidence: {round(100 * sure)}%"
         if tail == self._tail(item, "verbal_scale"):
-            return f"{line}\nConfidence: {min(asking.SCALE, key=lambda word: abs(asking.SCALE[word] - sure))}"
+            return (
+                f"{line}\nConfidence: {min(prompts.SCALE, key=lambda word: abs(prompts.SCALE[word] - sure))}"
+            )
         return line
 
     def _tail(self, item: Item, condition: str) -> str:
-        return asking.first(item, condition, self._words).rpartition("\n\n")[2]
+        return prompts.first(item, condition, self._words).rpartition("\n\n")[2]
 
 
 def _answer(item: Item, right: bool, luck: float) -> str:
