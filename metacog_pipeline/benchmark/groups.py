@@ -175,10 +175,6 @@ class Group:
             self, rows=rows, frame=frame, asked=frame.height, n_failed=failed, n_unreadable=unreadable
         )
 
-    def only(self, rows: pl.DataFrame) -> Group:
-        """Return the group with these of its rows."""
-        return replace(self, rows=rows)
-
     def graded(self, confidence: str = "confidence", correct: str = "correct") -> tuple[Floats, Ints, Ints]:
         """Return confidence, correctness (0/1) and cluster of the rows that have both."""
         kept = (self.rows[confidence].is_not_null() & self.rows[correct].is_not_null()).to_numpy()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,6 @@ from metacog_pipeline.study.frames import MARK
 HASH = "item_hash"
 _READ = 10_000  # rows made at once
 _TRIED = 20  # items whose hash is made twice
-_PLAIN = frozenset((str, int, float, bool))
 _UNSTABLE = "{}.asked_and_scored_by() gives something else each time; leave dates, random numbers, hash() and id() out"
 
 
@@ -44,13 +43,12 @@ def write_rows(path: Path, rows: Sequence[BaseModel], row: type[BaseModel], inpu
     SourceError if the rows are none of ``row``, or an item has another hash each time it is asked for: whoever reads the
     file would take each of them for changed, and ask it again.
     """
-    schema = arrow_schema_of(row)
-    values = _fields(rows, row)
+    schema, values = arrow_schema_of(row), _values(rows, row)
     if issubclass(row, Item):
         schema = schema.append(pa.field(HASH, pa.string(), nullable=False))
         for value, digest in zip(values, _hashes(rows, row), strict=True):
             value[HASH] = digest
-    table = pa.Table.from_pylist([_plain(value) for value in values], schema=schema)
+    table = pa.Table.from_pylist(values, schema=schema)
     with replacing(path) as temporary:
         pq.write_table(table.replace_schema_metadata({MARK: input_digest}), temporary, compression="zstd")
 
@@ -101,11 +99,8 @@ def unusable(items: Sequence[Item]) -> str | None:
     if not items:
         return "no items; let the last construction step return at least one"
     [(name, times)] = Counter(each.item_id for each in items).most_common(1)
-    return (
-        f"{times} items have the item_id {name!r}; answers are kept by it, make it unique"
-        if times > 1
-        else None
-    )
+    said = f"{times} items have the item_id {name!r}; answers are kept by it, make it unique"
+    return said if times > 1 else None
 
 
 def items_digest(home: Home, benchmark: str, row: type[Item]) -> str:
@@ -127,22 +122,16 @@ def _digest(path: Path, changed: int, row: type[Item]) -> str:
 
 def _row(path: Path, row: type[BaseModel], value: dict[str, Any]) -> Any:
     noted = value.pop(HASH, None)
+    said = f"{path}: {value.get('item_id', 'a row')} was changed by hand; delete the file and build the items again"
     try:
         made = row.model_validate({name: value[name] for name in row.model_fields}, context=FROM_FILE)
-        unchanged = not isinstance(made, Item) or made.item_hash == noted
-        or_else = (
-            f"; if it was not edited, {_UNSTABLE.format(row.__name__)}"
-            if registry.is_strange(row.__module__)
-            else ""
-        )
+        if not isinstance(made, Item) or made.item_hash == noted:
+            return made
+        if registry.is_strange(row.__module__):
+            said += f"; if it was not edited, {_UNSTABLE.format(row.__name__)}"
     except (ValidationError, ValueError, TypeError, RecursionError):
-        unchanged, or_else = False, ""
-    if not unchanged:
-        name = value.get("item_id", "a row")
-        raise SourceError(
-            f"{path}: {name} was changed by hand; delete the file and build the items again{or_else}"
-        )
-    return made
+        pass
+    raise SourceError(said)
 
 
 def _hashes(items: Sequence[Any], row: type[Item]) -> list[str]:
@@ -160,35 +149,14 @@ def _hashes(items: Sequence[Any], row: type[Item]) -> list[str]:
     return found
 
 
-def _fields(rows: Iterable[BaseModel], row: type[BaseModel]) -> list[dict[str, Any]]:
-    names, as_json = arrow_schema_of(row).names, kept_as_json(row)
+def _values(rows: Iterable[BaseModel], row: type[BaseModel]) -> list[dict[str, Any]]:
+    names, as_json = {*arrow_schema_of(row).names}, kept_as_json(row)
     found = []
     for each in rows:
-        if type(each) is not row and not set(names) <= getattr(type(each), "model_fields", {}).keys():
+        if not isinstance(each, BaseModel) or not names <= type(each).model_fields.keys():
             raise SourceError(
                 f"a row is a {type(each).__name__}, no {row.__name__}; return rows of {row.__name__}, as the step writes"
             )
-        found.append({name: getattr(each, name) for name in names})
-    for values in found:
-        for name in as_json:
-            values[name] = json_text(values[name])
+        plain = each.model_dump(include=names - as_json)
+        found.append({**plain, **{name: json_text(getattr(each, name)) for name in as_json}})
     return found
-
-
-def _plain(value: Any) -> Any:
-    """Return values as Arrow takes them: models as mappings."""
-    if value is None or type(value) in _PLAIN:  # nearly all of them
-        return value
-    if isinstance(value, BaseModel):
-        return {name: _plain(getattr(value, name)) for name in type(value).model_fields}
-    if isinstance(value, Mapping):
-        return {
-            name: each if each is None or type(each) in _PLAIN else _plain(each)
-            for name, each in value.items()
-        }
-    if isinstance(value, (list, tuple)):
-        return [
-            tuple(_plain(part) for part in each) if isinstance(each, tuple) else _plain(each)
-            for each in value
-        ]
-    return value

@@ -1,7 +1,7 @@
 """What holds everybody's benchmark to the contract: `check_benchmark`, for ours and for those of other packages.
 
-``case`` makes a small study of a benchmark and runs it with simulated respondents; ``checks`` are the rules, one function
-each, whose failure says what to do. In a test of your own package::
+``case`` makes a small study of a benchmark and runs it with simulated respondents; ``checks`` are the rules of the contract,
+``gate`` those of a valid instrument, one function each, whose failure says what to do. In a test of your own package::
 
     @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
     def test_it_fulfils_the_contract(check, tried):  # tried: a fixture that returns try_benchmark(MyBenchmark, folder)
@@ -25,38 +25,23 @@ __all__ = ["CHECKS", "Broken", "Tried", "check_benchmark", "try_benchmark"]
 
 
 def check_benchmark(benchmark: type[Any], folder: Path, settings: Mapping[str, Any] | None = None) -> None:
-    """Hold a benchmark to every rule of the contract.
+    """Hold the class that an entry point of ``metacog.benchmarks`` names to every rule of the contract and of the gate.
 
-    Parameters
-    ----------
-    benchmark
-        The class an entry point of ``metacog.benchmarks`` names.
-    folder
-        An empty folder; a small study is written and run there.
-    settings
-        Keys of its table in the study file; its ``trial_settings`` where none are given.
-
-    Raises
-    ------
-    ExceptionGroup
-        Of one `Broken` per rule that does not hold, each saying what to do.
+    A small study is written and run in ``folder``, which is empty; ``settings`` are keys of its table there, its
+    ``trial_settings`` where none are given. Raises an ExceptionGroup of one `Broken` per rule that does not hold, each
+    saying what to do.
     """
-    broken = _broken(benchmark, folder, settings)
+    broken: list[Exception] = [Broken(each) for each in faults_of(benchmark)]
+    if not broken:
+        try:
+            tried = try_benchmark(benchmark, folder, settings)
+            # An instrument is tried once its class keeps the contract: before, one cause would be said many times.
+            broken = _not_held(tried, CHECKS) or _not_held(tried, gate.CHECKS)
+        except Broken as error:
+            broken = [error]
     if broken:
         name = getattr(benchmark, "__name__", repr(benchmark))
         raise ExceptionGroup(f"{name} does not fulfil the contract", broken)
-
-
-def _broken(benchmark: Any, folder: Path, settings: Mapping[str, Any] | None) -> list[Exception]:
-    """Return a `Broken` per rule that does not hold, or one for what keeps the class from being tried."""
-    if faults := faults_of(benchmark):
-        return [Broken(each) for each in faults]
-    try:
-        tried = try_benchmark(benchmark, folder, settings)
-    except Broken as error:
-        return [error]
-    # An instrument is tried by the gate once its class keeps the contract: before, one cause would be said many times.
-    return _not_held(tried, CHECKS) or _not_held(tried, gate.CHECKS)
 
 
 def _not_held(tried: Tried, checks: Sequence[Callable[[Tried], None]]) -> list[Exception]:

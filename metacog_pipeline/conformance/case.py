@@ -22,14 +22,7 @@ from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.asking.states import Profile
 from metacog_pipeline.asking.step import sampling_for
 from metacog_pipeline.asking.types import Answer
-from metacog_pipeline.benchmark.contract import (
-    Benchmark,
-    Estimate,
-    Item,
-    MeasureSet,
-    Respondent,
-    Scored,
-)
+from metacog_pipeline.benchmark.contract import Benchmark, Item, Respondent, Scored
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.item_files import unusable
 from metacog_pipeline.conformance.usable import faults
@@ -78,15 +71,11 @@ def held(what: str, to_do: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Tried:
-    """A benchmark bound to a small study whose two simulated respondents have answered.
-
-    ``calls`` are those of the first session and of a second one, in which nothing is left to ask; ``settings`` the keys
-    of its table.
-    """
+    """A benchmark bound to a small study whose two simulated respondents have answered."""
 
     benchmark: Benchmark[Any, Any, Any]
-    calls: tuple[int, int]
-    settings: Mapping[str, Any]
+    calls: tuple[int, int]  # of the first session and of a second one, in which nothing is left to ask
+    settings: Mapping[str, Any]  # the keys of its table
     given: Mapping[str, pl.DataFrame] | None = None  # answers that no session has kept
 
     @property
@@ -112,22 +101,18 @@ class Tried:
         return {each.spec.name: files.current_transcripts(self.benchmark, each) for each in self.partitions}
 
     def read(
-        self,
-        transcripts: Mapping[str, pl.DataFrame],
-        conditions: Sequence[str] | None = None,
-        items: Sequence[str] | None = None,
-    ) -> pl.DataFrame:
+        self, answers: Mapping[str, pl.DataFrame], under: Sequence[str] | None = None, items: Sequence[str] | None = None
+    ) -> pl.DataFrame:  # fmt: skip
         """Return the responses as these answers give them, under all conditions or some, to all items or some."""
         asked = [
             (name, [each for each in own if items is None or each.item_id in items])
             for name, own in tasks.asked(self.benchmark)
-            if conditions is None or name in conditions
+            if under is None or name in under
         ]
-        read = (
-            read_responses(self.benchmark, frame, asked, model=model, run=1, source="simulated")
-            for model, frame in transcripts.items()
+        about: Any = {"run": 1, "source": "simulated"}
+        return pl.concat(
+            read_responses(self.benchmark, own, asked, model=name, **about) for name, own in answers.items()
         )
-        return pl.concat(read)
 
     @cached_property
     def responses(self) -> pl.DataFrame:
@@ -135,10 +120,8 @@ class Tried:
         found = self.read(self.transcripts)
         failed = found.filter(pl.col("status") == FAILED_READING)
         if failed.height:
-            raise Broken(
-                f"{self.name}.parse: {failed.height} of {found.height} replies of its own observer are not read: "
-                f"{failed['reason'][0]}"
-            )
+            said = f"{failed.height} of {found.height} replies of its own observer are not read"
+            raise Broken(f"{self.name}.parse: {said}: {failed['reason'][0]}")
         return found
 
     @cached_property
@@ -156,19 +139,16 @@ class Tried:
     @cached_property
     def groups(self) -> list[Group]:
         """Groups pooled over runs."""
+        scored = self.scored
         with held(f"{self.name}: to group its responses", "keep the columns every response has as they are"):
-            return groups_of(self.benchmark, self.scored, by_run=False)
+            return groups_of(self.benchmark, scored, by_run=False)
 
     @cached_property
     def estimates(self) -> pl.DataFrame:
         """Every measure of every group."""
         groups = self.groups
-        with held(f"{self.name}.measures", "return an Estimate for each group"):
-            try:
-                return estimates(self.benchmark, groups)
-            except Exception:
-                _require_estimates(self.benchmark, groups)
-                raise
+        with held(f"{self.name}.measures", "let each compute return an Estimate or None"):
+            return estimates(self.benchmark, groups)
 
     @cached_property
     def comparisons(self) -> pl.DataFrame:
@@ -213,18 +193,14 @@ def faults_of(benchmark: Any) -> list[str]:
     """Return what keeps a class from being tried at all, and which other package has its name."""
     if found := faults(benchmark):
         return found
-    package, *bases = (each.__module__.partition(".")[0] for each in benchmark.__mro__)
-    own = {package, *bases} if package == _OURS else {package, *bases} - {_OURS}
-    others = [
-        each
-        for each in registry.entries().get(benchmark.name, ())
-        if each.module.partition(".")[0] not in own
-    ]
-    return [
-        f"{benchmark.__name__}.name is {benchmark.name!r}, a benchmark of {each.module.partition('.')[0]} has that name; "
-        "choose another"
-        for each in others
-    ]
+    own = {each.__module__.partition(".")[0] for each in benchmark.__mro__}
+    if benchmark.__module__.partition(".")[0] != _OURS:
+        own.discard(_OURS)
+    owners = (each.module.partition(".")[0] for each in registry.entries().get(benchmark.name, ()))
+    said = (
+        f"{benchmark.__name__}.name is {benchmark.name!r}, a benchmark of {{}} has that name; choose another"
+    )
+    return [said.format(owner) for owner in owners if owner not in own]
 
 
 def try_benchmark(
@@ -294,9 +270,8 @@ def _answers(benchmark: Benchmark[Any, Any, Any], spec: ModelSpec) -> pl.DataFra
 def _rehearse(benchmark: Benchmark[Any, Any, Any], study: Study) -> None:
     """Raise `Broken` where asking fails, or what answers gives no text."""
     name, spec = type(benchmark).__name__, study.models[0]
-    with held(
-        f"{name}.conditions()", "return a Condition for each arm, whose items are some of those it is given"
-    ):
+    to_do = "return a Condition for each arm, whose items are some of those it is given"
+    with held(f"{name}.conditions()", to_do):
         arms = tasks.asked(benchmark, spec)
     if not arms:
         raise Broken(f"{name}: no condition; return at least one from conditions()")
@@ -308,12 +283,10 @@ def _rehearse(benchmark: Benchmark[Any, Any, Any], study: Study) -> None:
                 requests = rehearsed(benchmark, item, condition, spec)
             for request in requests[:1]:
                 with held(f"{name}: its observer", "let it answer every request about its items"):
-                    answer = observer(request)
+                    answer: object = observer(request)
                 if not isinstance(answer, str | Completion):
-                    raise Broken(
-                        f"{name}: its observer returns {_shown(answer)} for item {item.item_id} under {condition}; "
-                        "return the text of the answer"
-                    )
+                    said = one_line(f"{answer!r} ({type(answer).__name__}) for item {item.item_id}", 120)
+                    raise Broken(f"{name}: its observer returns {said} under {condition}; return a text")
 
 
 @dataclass
@@ -349,25 +322,6 @@ def rehearsed_task(task: Any, spec: ModelSpec) -> list[ChatRequest]:
     return chat.requests
 
 
-def _require_estimates(benchmark: Benchmark[Any, Any, Any], groups: list[Group]) -> None:
-    """Raise `Broken` where a measure gives anything but an Estimate or nothing; one that raises is another rule's."""
-    name = type(benchmark).__name__
-    for each in benchmark.measures:
-        given: list[tuple[str, object]] = []
-        with contextlib.suppress(Exception):
-            if isinstance(each, MeasureSet):
-                given = [pair for own in each.compute(benchmark, groups) for pair in own.items()]
-            elif each.compute is not None:
-                given = [(each.name, each.compute(groups[0]))]
-        for measure, value in given:
-            if value is not None and not isinstance(value, Estimate):
-                raise Broken(f"{name}: measure {measure} returns {_shown(value)}; return an Estimate or None")
-
-
-def _shown(value: object) -> str:
-    return one_line(f"{value!r} ({type(value).__name__})", 80)
-
-
 def small_study(
     benchmark: type[Any],
     folder: Path,
@@ -375,23 +329,20 @@ def small_study(
     respondents: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Study:
     """Return a study of one benchmark and simulated respondents, one run each; its home is below ``folder``."""
-    usual = {
-        name: {"accuracy": accuracy, "seed": place}
-        for place, (name, accuracy) in enumerate(RESPONDENTS.items(), 1)
-    }
+    accuracies = enumerate(RESPONDENTS.items(), 1)
+    usual = {name: {"accuracy": accuracy, "seed": place} for place, (name, accuracy) in accuracies}
     specs = [
         {"name": name, "provider": "simulated", "family": name, "observer": parameters}
         for name, parameters in (respondents or usual).items()
     ]
     # Not through the registry: a class is checked before its package is installed.
-    return Study.model_validate(
-        {
-            "study": StudySection(name="conformance", home="home", seed=SEED),
-            "models": specs,
-            "benchmarks": {benchmark.name: benchmark.Settings.model_validate(dict(settings))},
-            "path": folder / "study.toml",
-        }
-    )
+    about = {
+        "study": StudySection(name="conformance", home="home", seed=SEED),
+        "models": specs,
+        "benchmarks": {benchmark.name: benchmark.Settings.model_validate(dict(settings))},
+        "path": folder / "study.toml",
+    }
+    return Study.model_validate(about)
 
 
 def _ask(benchmark: Benchmark[Any, Any, Any], partition: Partition) -> int:

@@ -69,10 +69,12 @@ ONE_CAUSE = {
     "derive = lambda self, responses, judgements: responses['nothing']": ["shaky.derive raised ColumnNotFoundError"],
     "derive = lambda self, responses, judgements: responses.head(1)": ["shaky.derive returns 1 of 20 responses"],
     "measures = (c.Measure('accuracy', 'a', lambda g: 0.5, headline=True, words='x'),)\n    board = c.Board()": [
-        "measure accuracy returns 0.5 (float); return an Estimate or None"
+        "; let each compute return an Estimate or None"
     ],
     "measures = (c.MeasureSet((c.Measure('accuracy', 'a', headline=True, words='x'),), "
-    "lambda b, gs: [{'accuracy': 'much'} for g in gs]),)\n    board = c.Board()": ["measure accuracy returns 'much' (str)"],
+    "lambda b, gs: [{'accuracy': 'much'} for g in gs]),)\n    board = c.Board()": [
+        "; let each compute return an Estimate or None"
+    ],
     "measures = (c.Measure('accuracy', 'a', lambda g: c.Estimate(0.5, 0.4, 0.6, 7, 'm'), headline=True, words='x', "
     "rests_on=(('status', ('no',)),)),)\n    board = c.Board()": [
         "measure accuracy has n 7, and its rests_on names 0 answers"
