@@ -1,7 +1,7 @@
 """What holds everybody's benchmark to the contract: `check_benchmark`, for ours and for those of other packages.
 
-``case`` makes a small study of a benchmark and runs it with simulated respondents; ``checks`` are the rules of the contract,
-``gate`` those of a valid instrument, one function each, whose failure says what to do. In a test of your own package::
+``case`` makes a small study of a benchmark and runs it with simulated respondents; ``checks`` are the rules of the contract
+and ``gate`` those of a valid instrument, one function each, whose failure says what to do. In a test of your package::
 
     @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
     def test_it_fulfils_the_contract(check, tried):  # tried: a fixture that returns try_benchmark(MyBenchmark, folder)
