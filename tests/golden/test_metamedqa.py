@@ -221,7 +221,7 @@ def test_the_papers_counts_agree_and_disagree_as_the_reference_says(published):
 
 def test_the_anomalies_are_found_by_rule(parents, derivation, quirks):
     expected = read_json("derived_edit_counts.json")["anomalies"]
-    notes = construction.corrections(derivation.edits, quirks)
+    notes = construction.corrections(parents, derivation.edits, quirks, editing.PARENT_PREFIX)
     assert [*notes] == [a["source_index"] for a in expected]
     assert [editing.item_id(editing.PARENT_PREFIX, at) for at in notes] == [a["item_id"] for a in expected]
     position = {match.source_index: match.position for match in derivation.matches}
@@ -232,14 +232,13 @@ def test_the_anomalies_are_found_by_rule(parents, derivation, quirks):
 
 
 def test_the_rules_fire_on_the_anomalies_and_nowhere_else(parents, published, derivation, quirks):
-    origin = {f"row-{match.position}": match.source_index for match in derivation.matches}
-    rows = [replace(row, item_id=f"row-{row.place}") for row in published]
+    origin = {match.position: match.source_index for match in derivation.matches}
     found = [
         *rules.check_parent(parents, len(parents)),
         *rules.check_edits(parents, derivation.edits),
-        *rules.check_output(rows, origin, parents, derivation.edits, editing.PARENT_PREFIX),
+        *rules.check_output(published, origin, parents, derivation.edits),
     ]
-    notes = construction.corrections(derivation.edits, quirks)
+    notes = construction.corrections(parents, derivation.edits, quirks, editing.PARENT_PREFIX)
     rule = {"options.F": "O2", "options.E": "O2", "kind": "O7"}
     expected = [("E6", at, False) for at, action in notes.items() if action == "restored"]
     expected += [("extra_change", at, True) for at, action in notes.items() if action == "kept"]

@@ -134,7 +134,7 @@ def output(edits=EDITS, changed=None, **changes):
     return [replace(row, **changes) if i == changed else row for i, row in enumerate(found)]
 
 
-ORIGIN = {editing.item_id("p-", row.place): row.place for row in PARENTS}
+ORIGIN = {row.place: row.place for row in PARENTS}
 
 
 def broken(found, advisory=False):
@@ -143,7 +143,7 @@ def broken(found, advisory=False):
 
 
 def checked(rows, edits=EDITS):
-    return broken(rules.check_output(rows, ORIGIN, PARENTS, edits, "p-"))
+    return broken(rules.check_output(rows, ORIGIN, PARENTS, edits))
 
 
 def test_a_sound_set_breaks_no_rule():
@@ -233,7 +233,9 @@ def test_the_corrected_set_restores_keeps_or_repairs_by_rule():
     misses = replace(REPLACED, changes=(Change("options.B", "Mars", "Pluto"),))
     more = (Change("options.B", "Mercury", "Tin"), Change("options.A", "Iron", "Zinc"))
     extra = EditRecord("p-0001", 1, "answer_replaced", more, "B", "E")
-    notes = construction.corrections([misses, extra, MALFORMED], [Quirk(2, "options.F", "x", "AR")])
+    notes = construction.corrections(
+        PARENTS, [misses, extra, MALFORMED], [Quirk(2, "options.F", "x", "AR")], "p-"
+    )
     assert notes == {0: "restored", 1: "kept", 2: "repaired"}
     table = construction.EditTable([extra, MALFORMED], "p-", notes)
     items = construction.items_of("corrected", PARENTS, table, [])
@@ -285,7 +287,7 @@ def test_without_any_label_fictional_rows_resemble_nothing_and_a_lost_parent_is_
     found = editing.derive(parents, bare, "sample-")
     assert [m.source_index for m in found.matches] == list(range(len(parents)))
     assert len(found.reports) == len(modified) - len(parents)
-    assert editing.derive(parents, modified[1:], "sample-").missing == (0,)
+    assert editing.derive(parents, modified[1:], "sample-").missing == [0]
     with pytest.raises(SourceError, match="parent rows are not in it"):
         construction.edits_from_published(parents, modified[40:], prefix="sample-")
 
@@ -295,9 +297,9 @@ def test_close_rivals_and_low_matches_are_reported():
     rows = [row(i, f"A man aged {i}{i} has pains. Why?", "abcdef", "F") for i in range(2)]
     found = editing.derive(parents, rows)
     assert [m.source_index for m in found.matches] == [0, 1]
-    assert len(found.reports) == 2 and "within 10 points" in found.reports[0]
+    assert len(found.reports) == 2 and "a rival 91.2" in found.reports[0]
     low = editing.derive([row(0, "abcdefghij", "abcd", "A")], [row(0, "qrstuvwxij", "abcdef", "F")])
-    assert not low.missing and "below 60" in low.reports[0]
+    assert not low.missing and "similarity 20.0" in low.reports[0]
 
 
 @every(

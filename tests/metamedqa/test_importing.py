@@ -1,7 +1,13 @@
-"""Answers collected elsewhere: every usual shape is read, every row not taken is listed with its reason."""
+"""Answers collected elsewhere: every usual shape is read, every row not taken is listed with its reason.
+
+A file proves itself: a key, a correctness, a question or a scale that contradicts the items refuses it.
+"""
+
+from __future__ import annotations
 
 import json
-from dataclasses import asdict
+import random
+from collections.abc import Callable
 from functools import partial
 
 import polars as pl
@@ -9,10 +15,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
 from metacog_pipeline.benchmarks.metamedqa.read import IMPORTER
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.interchange.columns import Shape, parse_scale, parse_words, path_of
 from metacog_pipeline.interchange.imported import Imported
 from metacog_pipeline.interchange.importing import parse_mapping
+from tests.metamedqa.conftest import make_items
 from tests.metamedqa.reading import read_answers, table
 from tests.tables import every
 
@@ -63,14 +72,6 @@ def test_record_says_it_was_imported(tmp_path, items):
         "baseline",
     )
     assert record.item_hash == items[1].item_hash and len(record.answer_id) == 64
-
-
-def test_same_answer_has_the_same_identity_and_another_has_another(tmp_path, items):
-    path = tmp_path / "a.csv"
-    one = take(path, items, "item_id,choice\ntest-0001,B\n").records[0].answer_id
-    assert take(path, items).records[0].answer_id == one
-    assert take(path, items, run=3).records[0].answer_id != one
-    assert take(path, items, "item_id,choice\ntest-0001,C\n").records[0].answer_id != one
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.parquet", "a.tsv"])
@@ -194,13 +195,6 @@ def test_file_that_cannot_be_used_is_one_line(name, content, mapping, says, tmp_
     assert says in str(caught.value) and name in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_missing_file_and_folder_are_one_line(tmp_path, items):
-    (tmp_path / "folder.csv").mkdir()
-    for name in ("nowhere.csv", "folder.csv", "nowhere.parquet", "folder.parquet"):
-        with pytest.raises(StudyError, match=r"cannot be read|is a folder; give a file"):
-            take(tmp_path / name, items)
-
-
 def test_map_options_are_field_equals_column():
     assert parse_mapping(["choice=my answer", "confidence=a=b"], IMPORTER.fields) == {
         "choice": "my answer",
@@ -235,22 +229,10 @@ def test_a_row_without_raw_text_falls_back_on_its_choice(tmp_path, items):
     assert [text for _, text in texts(found)] == ["Answer: A\nConfidence: 2", "Answer: C\nConfidence: 5"]
 
 
-def test_rows_are_numbered_by_their_line_after_a_line_that_tells_the_separator(tmp_path, items):
-    found = take(tmp_path / "a.csv", items, "sep=;\nid;choice\ntest-0000;A\ntest-0001;x\n")
-    assert [row for row, _ in reasons(found)] == [4]
-
-
 def test_question_shared_by_two_items_is_not_guessed(tmp_path, items):
     twins = [items[0], items[1].model_copy(update={"question": items[0].question.upper() + "."})]
     found = take(tmp_path / "a.jsonl", twins, json.dumps({"question": items[0].question, "choice": "A"}))
     assert "belongs to 2 items" in reasons(found)[0][1]
-
-
-def frame_of(found: Imported) -> pl.DataFrame:
-    columns = list(asdict(found.records[0]))
-    return pl.DataFrame([asdict(r) for r in found.records], schema_overrides=dict.fromkeys(
-        [c for c in columns if c in ("logprobs_json", "error_code", "error_message")], pl.String
-    ), infer_schema_length=None).with_columns(superseded=pl.lit(False))  # fmt: skip
 
 
 CELLS = st.one_of(
@@ -274,3 +256,216 @@ def test_no_row_is_lost_whatever_its_cells_hold(rows, tmp_path, items):
         assert "\n" not in str(refused)
         return
     assert len(found.records) + len(found.rejected) == 1 + len(rows)
+
+
+# --- choices ---------------------------------------------------------------------------------------------------------
+def picks(items):
+    """Return (place, letter, confidence) of a model that is right three times in four."""
+    drawn = random.Random(1)
+    found = []
+    for place, item in enumerate(items):
+        letter = item.target if drawn.random() < 0.75 else drawn.choice(LETTERS)
+        found.append((place, letter, drawn.randrange(1, 6)))
+    return found
+
+
+def letters(found):
+    return [record.text[8] for record in found.records]
+
+
+FORMS: list[Callable[[str, Item], str]] = [
+    lambda letter, item: f"{letter.lower()})",
+    lambda letter, item: f"({letter})",
+    lambda letter, item: f"Answer: {letter}",
+    lambda letter, item: item.options[LETTERS.index(letter)],
+    lambda letter, item: f"{letter}. {item.options[LETTERS.index(letter)]}",
+    lambda letter, item: f" **{letter}** ",
+    lambda letter, item: f"['{letter}']",
+    lambda letter, item: f"Option {letter}",
+    lambda letter, item: f"$\\boxed{{\\text{{{letter}}}}}$",
+]
+
+
+def test_a_choice_in_any_usual_form_is_read(tmp_path, shuffled):
+    said = picks(shuffled)
+    rows = [(shuffled[n].item_id, FORMS[n % len(FORMS)](letter, shuffled[n]), c) for n, letter, c in said]
+    found = take(tmp_path / "a.csv", shuffled, table(["id", "prediction", "conf"], rows))
+    assert letters(found) == [letter for _, letter, _ in said] and not found.rejected
+
+
+def test_the_word_for_none_and_minus_one_are_missing(tmp_path, shuffled):
+    rows = [["-1", 3], ["", 3], ["None", 3], ["nan", 3], ["B", -1], ["B", "N/A"], ["B", 2]]
+    content = table(["id", "pred", "conf"], [(shuffled[n].item_id, *row) for n, row in enumerate(rows)])
+    found = take(tmp_path / "a.csv", shuffled, content)
+    assert [each.reason for each in found.rejected] == ["there is no choice"] * 4
+    assert [record.text for record in found.records] == ["Answer: B", "Answer: B", "Answer: B\nConfidence: 2"]
+    assert "2 missing, 0 not numbers" in found.summary[1]
+    frame = pl.DataFrame(
+        {"item_id": [each.item_id for each in shuffled[:2]], "pred": [1.0, None], "conf": [float("nan"), 4.0]}
+    )
+    frame.write_parquet(tmp_path / "b.parquet")
+    kept = take(tmp_path / "b.parquet", shuffled)
+    assert [record.text for record in kept.records] == ["Answer: B"] and len(kept.rejected) == 1
+
+
+def test_indices_that_begin_at_1_are_refused_and_can_be_said(tmp_path, shuffled):
+    said = picks(shuffled)
+    same = [item.model_copy(update={"target": "A"}) for item in shuffled]  # nothing else shows the shift
+    rows = [(shuffled[n].item_id, LETTERS.index(letter) + 1, c) for n, letter, c in said]
+    numbers = table(["id", "pred", "conf"], rows)
+    with pytest.raises(StudyError, match="choices are numbers and none is 0, so they seem to begin at 1"):
+        take(tmp_path / "b.csv", same, numbers.replace(",6,", ",5,"))
+    words = Shape(parse_words(["1=A,2=B,3=C,4=D,5=E,6=F"]))
+    found = take(tmp_path / "b.csv", same, numbers, shape=words)
+    assert [record.text for record in found.records] == [f"Answer: {a}\nConfidence: {c}" for _, a, c in said]
+
+
+def test_a_number_that_is_index_and_text_of_two_options_is_not_taken(tmp_path):
+    items = make_items(3)
+    twofold = ("2", "one", "0", "three", *items[0].options[4:])
+    items = [item.model_copy(update={"options": twofold}) for item in items]
+    found = take(tmp_path / "a.csv", items, "id,pred\ntest-0000,one\ntest-0001,2\ntest-0002,0\n")
+    assert letters(found) == ["B"]
+    assert len(found.rejected) == 2
+    assert all("is an index and the text of option" in each.reason for each in found.rejected)
+
+
+# --- what proves a file -------------------------------------------------------------------------------------------------
+def rows_of(items, right=0.8, shift=0):
+    drawn, found = random.Random(1), []
+    for place, item in enumerate(items):
+        hit = drawn.random() < right
+        choice = item.target if hit else LETTERS[(LETTERS.index(item.target) + 1) % 6]
+        named = items[place + shift] if place + shift < len(items) else None
+        if named is not None:
+            row = {
+                "id": named.item_id,
+                "pick": choice,
+                "theirs_key": item.target,
+                "hit": int(hit),
+                "sure": 1 + place % 5,
+            }
+            found.append({**row, "text": item.question})
+    return found
+
+
+MAP = {"item_id": "id", "choice": "pick", "confidence": "sure"}
+
+
+@pytest.mark.parametrize(
+    ("field", "column"), [("key", "theirs_key"), ("correct", "hit"), ("question", "text")]
+)
+def test_a_shifted_file_is_refused(field, column, tmp_path, shuffled):
+    path = tmp_path / "a.jsonl"
+    for shift in (1, 2):
+        with pytest.raises(StudyError) as refused:
+            take(path, shuffled, rows_of(shuffled, shift=shift), {**MAP, field: column})
+        assert f"--trust {field}" in str(refused.value)
+        assert "row 1 (" in str(refused.value) and "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("field", "column"), [("key", "theirs_key"), ("correct", "hit"), ("question", "text")]
+)
+def test_a_file_that_agrees_is_taken_and_says_so(field, column, tmp_path, shuffled):
+    found = take(tmp_path / "a.jsonl", shuffled, rows_of(shuffled), {**MAP, field: column})
+    assert len(found.records) == 170 and not found.rejected
+    assert f"{field} (column '{column}'): all 170 rows agree" in found.summary[0]
+    assert "taken as a rating 1..5" in found.summary[1] and "ignored: " in found.summary[-1]
+
+
+def test_one_contradicted_key_in_many_rows_refuses_the_file_and_trust_takes_it(tmp_path, shuffled):
+    rows = rows_of(shuffled)
+    rows[41]["theirs_key"] = LETTERS[(LETTERS.index(shuffled[41].target) + 1) % 6]
+    with pytest.raises(StudyError, match=r"in 1 of 170 rows: row 42 \(test-0041\) says "):
+        take(tmp_path / "a.jsonl", shuffled, rows, {**MAP, "key": "theirs_key"})
+    found = take(tmp_path / "a.jsonl", shuffled, rows, {**MAP, "key": "theirs_key"}, trust=("key",))
+    assert len(found.records) == 170 and "1 of 170 disagree, trusted" in found.summary[0]
+    with pytest.raises(StudyError, match="--trust nothing"):
+        take(tmp_path / "a.jsonl", shuffled, rows, {**MAP, "key": "theirs_key"}, trust=("nothing",))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "fits"),
+    [
+        (0, 1, "--scale 0..1 or --scale 0..10 or --scale 0..100"),
+        (0, 100, "--scale 0..100;"),
+        (-3, 7, "LOW..HIGH"),
+    ],
+)
+def test_a_scale_is_declared_and_never_guessed(low, high, fits, tmp_path, shuffled):
+    rows = [{**row, "sure": low + (high - low) * n / 169} for n, row in enumerate(rows_of(shuffled))]
+    with pytest.raises(StudyError) as refused:
+        take(tmp_path / "a.jsonl", shuffled, rows, MAP)
+    assert fits in str(refused.value)
+    scale = parse_scale(f"{low}..{high}")
+    found = take(tmp_path / "a.jsonl", shuffled, rows, MAP, scale=scale)
+    rated = [str(record.text)[-1] for record in found.records]
+    assert rated == sorted(rated) and set(rated) == set("12345") and len(rated) == 170
+    assert found.records[0].request_json == json.dumps({"confidence_scale": str(scale)})
+
+
+@pytest.mark.parametrize("cell", ["0,75", "1,000", "1,234.5"])
+def test_a_number_with_a_comma_refuses_the_file(cell, tmp_path, shuffled):
+    rows = rows_of(shuffled)
+    rows[3]["sure"] = cell
+    with pytest.raises(StudyError, match=r"row 4: confidence .* is a number with a comma"):
+        take(tmp_path / "a.jsonl", shuffled, rows, MAP)
+
+
+def test_missing_confidence_is_missing_and_odd_numbers_are_reported(tmp_path, shuffled):
+    rows = rows_of(shuffled)
+    odd = ["NaN", "", "n/a", None, float("nan"), "inf", 1e308, "sure"]
+    for row, value in zip(rows, odd, strict=False):
+        row["sure"] = value
+    found = take(tmp_path / "a.jsonl", shuffled, rows, MAP)
+    assert len(found.records) == 170 and not found.rejected
+    assert all("Confidence" not in str(record.text) for record in found.records[:5])
+    assert len(found.warnings) == 8 and "5 missing, 2 not numbers" in found.summary[1]
+
+
+def test_words_paths_and_option_texts_are_understood(tmp_path, shuffled):
+    item = shuffled[0]
+    rows = [{"q": {"id": item.item_id}, "out": [{"pick": item.options[2], "sure": "High"}]}]
+    mapping = {"item_id": "q.id", "choice": "out[0].pick", "confidence": "out[0].sure"}
+    shape = Shape(parse_words(["high=5,low=1"]))
+    (record,) = take(tmp_path / "a.jsonl", shuffled, rows, mapping, shape=shape).records
+    assert record.text == "Answer: C\nConfidence: 5"
+    assert path_of("out[0].pick") == ("out", 0, "pick") and path_of("a..b[") == ()
+    with pytest.raises(StudyError, match=r"no column .out.0.pick."):
+        take(tmp_path / "a.jsonl", shuffled, rows, {**mapping, "choice": "out.0.pick"}, shape=shape)
+
+
+@every("text", ["1", "5..1", "a..b", "0..inf", ""])
+def test_a_scale_that_is_none_is_one_line(text):
+    with pytest.raises(StudyError, match="--scale"):
+        parse_scale(text)
+
+
+@pytest.mark.parametrize("text", ["KEEP", "=1", "KEEP=", "a=1,a=2"])
+def test_words_that_are_no_pairs_are_one_line(text):
+    with pytest.raises(StudyError, match="--map-values"):
+        parse_words([text])
+
+
+def test_duplicates_are_listed_and_the_first_counts(tmp_path, shuffled):
+    rows = rows_of(shuffled)
+    found = take(tmp_path / "a.jsonl", shuffled, [*rows, *rows[:5]], MAP)
+    assert len(found.records) == 170 and [each.row for each in found.rejected] == [171, 172, 173, 174, 175]
+
+
+@pytest.mark.parametrize("scale", [None, "0..100"])
+def test_a_confidence_on_two_scales_refuses_the_file(scale, tmp_path, shuffled):
+    rows = rows_of(shuffled)
+    for place, row in enumerate(rows):
+        row["sure"] = 0.2 + 0.1 * (place % 8) if place % 3 == 0 else 20 + 10 * (place % 8)
+    with pytest.raises(StudyError, match=r"57 values such as 0.2 lie between 0 and 1 and 113 .* above"):
+        take(tmp_path / "a.jsonl", shuffled, rows, MAP, scale=parse_scale(scale))
+
+
+def test_a_confidence_of_words_alone_refuses_the_file(tmp_path, shuffled):
+    rows = [{**row, "sure": ("low", "high")[n % 2]} for n, row in enumerate(rows_of(shuffled))]
+    with pytest.raises(StudyError, match=r"170 of 170 confidences are no number.*--map-values high=5,low=1"):
+        take(tmp_path / "a.jsonl", shuffled, rows, MAP)
+    shape = Shape(parse_words(["high=5,low=1"]))
+    assert len(take(tmp_path / "a.jsonl", shuffled, rows, MAP, shape=shape).records) == 170

@@ -120,16 +120,22 @@ class EditTable:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-def corrections(edits: Sequence[EditRecord], quirks: Sequence[Quirk]) -> dict[int, str]:
+#: What the corrected set does with an item whose published edit breaks a rule: an edit that leaves the keyed choice alone
+#: is taken back, because a respondent that never errs loses these 2 of 115 items keyed E (175, 950); where more than the
+#: keyed choice changed the right answer is gone, and the edit stays (998).
+CORRECTED = {"E6": "restored", rules.EXTRA: "kept"}
+
+
+def corrections(
+    parents: Sequence[Row], edits: Sequence[EditRecord], quirks: Sequence[Quirk], prefix: str
+) -> dict[int, str]:
     """Return the parent rows whose published items are wrong, and what the corrected set does with each.
 
-    ``restored`` to the parent's text and key: the edit leaves the keyed choice alone, so that a respondent that never errs
-    loses these 2 of 115 items keyed E (175, 950). ``kept``: the edit changes more than the keyed choice, and the right
-    answer is gone (998). ``repaired``: a cell departs from the rules (1124).
+    Cells that depart from the rules are ``repaired`` (1124).
     """
-    found = {edit.source_index: "restored" for edit in edits if edit.misses_key}
-    found |= {edit.source_index: "kept" for edit in edits if edit.changes_more}
-    return dict(sorted((found | {quirk.source_index: "repaired" for quirk in quirks}).items()))
+    broken = rules.check_edits(parents, edits, prefix)
+    found = {each.source_index or 0: CORRECTED[each.rule] for each in broken if each.rule in CORRECTED}
+    return dict(sorted({**found, **{quirk.source_index: "repaired" for quirk in quirks}}.items()))
 
 
 def edits_from_published(
@@ -145,7 +151,7 @@ def edits_from_published(
         )
     parent_of = {match.position: match.source_index for match in found.matches}
     order = [parent_of.get(row.place, row.question) for row in rows]
-    notes = corrections(found.edits, quirks)
+    notes = corrections(parents, found.edits, quirks, prefix)
     facts = {"reports": found.reports, "counts": editing.derivation_counts(parents, rows, found)}
     if not apply_corrections:
         return EditTable(found.edits, prefix, notes, quirks, order, facts)
@@ -263,15 +269,14 @@ def build(
     """
     chosen = select_fictional(dataset, pool, seed)
     expected = rules.MEDQA_ROWS if dataset in FETCHED else None
-    rules.refuse(dataset, rules.check_parent(parents, expected, table.prefix))
-    rules.refuse(dataset, (each for row in chosen for each in rules.check_choices(row)))
+    rules.refuse(dataset, [*rules.check_parent(parents, expected, table.prefix), *rules.check_pool(chosen)])
     known = {None if dataset == "corrected" else index for index in table.notes} - {None}
     # A proposed record changes nothing, so it may be wrong until somebody accepts it.
     violations = rules.check_edits(parents, [edit for edit in table.edits if edit.counts], table.prefix)
     rules.refuse(dataset, (each for each in violations if each.source_index not in known))
     items = items_of(dataset, parents, table, chosen)
-    origin = {item.item_id: item.source_index for item in items}
-    violations += rules.check_output([*map(item_row, items)], origin, parents, table.edits, table.prefix)
+    origin = {item.position: item.source_index for item in items}
+    violations += rules.check_output([*map(item_row, items)], origin, parents, table.edits)
     rules.refuse(dataset, (each for each in violations if each.source_index not in known))
     counts = {
         "counts_by_key": editing.sorted_counts(item.target for item in items),

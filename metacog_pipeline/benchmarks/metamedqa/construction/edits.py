@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 import scipy  # loads scipy.optimize where it is first used: few commands need it, and it takes long
@@ -118,18 +118,6 @@ class EditRecord:
     def fields(self) -> set[str]:
         """The fields it changes."""
         return {change.field for change in self.changes}
-
-    @property
-    def misses_key(self) -> bool:
-        """Whether it is an answer edit that leaves the keyed choice as it was (rule E6)."""
-        own = f"options.{self.answer_before}"
-        return self.edit_kind in ANSWER_EDITS and bool(self.changes) and own not in self.fields
-
-    @property
-    def changes_more(self) -> bool:
-        """Whether it changes, besides what its kind is about, something else too (advisory)."""
-        own = "question" if self.edit_kind == "question_altered" else f"options.{self.answer_before}"
-        return self.edit_kind != "malformed" and own in self.fields and len(self.fields) > 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,35 +240,24 @@ def similarity(a: str, b: str) -> float:
     return 200.0 * (len(a) - row.bit_count()) / total if total else 100.0
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """A row of the modified set and its parent. ``score`` and ``runner_up`` are 0..100; equal texts have 100, 0."""
 
     position: int
     source_index: int
     score: float = 100.0
     runner_up: float = 0.0
-    exact: bool = True
-
-    def doubts(self) -> list[str]:
-        """Return a line per reason to look at the match by eye."""
-        text = f"row {self.position}: nearest parent row {self.source_index} has similarity {self.score:.1f}"
-        low = f"{text}, below {LEAST_SIMILARITY:.0f}; check it by eye"
-        close = f"{text}, a rival {self.runner_up:.1f}, within {LEAST_LEAD:.0f} points; check it by eye"
-        near = self.score - self.runner_up < LEAST_LEAD
-        return [low] * (self.score < LEAST_SIMILARITY) + [close] * near
 
 
-@dataclass(frozen=True, slots=True)
-class Derivation:
+class Derivation(NamedTuple):
     """What comparing two sets yields: edits by parent row, matches by position, places of rows without a parent, parent
     rows without a match, and a line per doubtful match or loose end."""
 
-    edits: tuple[EditRecord, ...]
-    matches: tuple[Match, ...]
-    fictional: tuple[int, ...]
-    missing: tuple[int, ...]
-    reports: tuple[str, ...]
+    edits: Sequence[EditRecord]
+    matches: Sequence[Match]
+    fictional: Sequence[int]
+    missing: Sequence[int]
+    reports: Sequence[str]
 
 
 def derive(parents: Sequence[Row], rows: Sequence[Row], prefix: str = PARENT_PREFIX) -> Derivation:
@@ -297,16 +274,15 @@ def derive(parents: Sequence[Row], rows: Sequence[Row], prefix: str = PARENT_PRE
     missing = sorted({parent.place for parent in parents} - taken)
     by_place = {row.place: row for row in rows}
     edits = [_edit(parents[each.source_index], by_place[each.position], prefix) for each in matches]
-    reports = [doubt for match in matches for doubt in match.doubts()]
+    reports = [
+        f"row {row}: nearest parent row {parent} has similarity {score:.1f}, a rival {rival:.1f}; check it by eye"
+        for row, parent, score, rival in matches
+        if score < LEAST_SIMILARITY or score - rival < LEAST_LEAD
+    ]
     reports += [f"row {place}: no parent row resembles it; taken for fictional" for place in strays]
     reports += [f"parent row {index}: no row of the modified set resembles it" for index in missing]
-    return Derivation(
-        edits=tuple(sorted((each for each in edits if each), key=lambda each: each.source_index)),
-        matches=tuple(matches),
-        fictional=tuple(sorted([*own, *strays])),
-        missing=tuple(missing),
-        reports=tuple(reports),
-    )
+    edits_in_order = sorted((edit for edit in edits if edit), key=lambda edit: edit.source_index)
+    return Derivation(edits_in_order, matches, sorted([*own, *strays]), missing, reports)
 
 
 def match_rows(parents: Sequence[Row], rows: Sequence[Row]) -> list[Match]:
@@ -317,11 +293,11 @@ def match_rows(parents: Sequence[Row], rows: Sequence[Row]) -> list[Match]:
         left, right = _groups(parents, key), _groups(rows, key)
         pairs = [(own, right.get(text, [])) for text, own in left.items()]
         alone = [(own[0], found[0]) for own, found in pairs if len(own) == len(found) == 1]
-        matches += [Match(row.place, p.place, exact=p.question == row.question) for p, row in alone]
+        matches += [Match(row.place, parent.place) for parent, row in alone]
         taken, matched = {match.source_index for match in matches}, {match.position for match in matches}
         parents = [parent for parent in parents if parent.place not in taken]
         rows = [row for row in rows if row.place not in matched]
-    return sorted([*matches, *_nearest(parents, rows)], key=lambda match: match.position)
+    return sorted([*matches, *_nearest(parents, rows)])
 
 
 def _groups(rows: Iterable[Row], key: Callable[[str], str]) -> dict[str, list[Row]]:
@@ -342,7 +318,7 @@ def _nearest(parents: Sequence[Row], rows: Sequence[Row]) -> list[Match]:
         score, runner_up = float(scores[parent, row]), float(rivals.max(initial=0.0))
         doubtful = score < LEAST_SIMILARITY and score - runner_up < LEAST_LEAD
         if not doubtful or len(rows) == len(parents):
-            matches.append(Match(rows[row].place, parents[parent].place, score, runner_up, False))
+            matches.append(Match(rows[row].place, parents[parent].place, score, runner_up))
     return matches
 
 
@@ -383,7 +359,8 @@ def derivation_counts(parents: Sequence[Row], rows: Sequence[Row], found: Deriva
     edits, fictional = found.edits, len(found.fictional)
     keyed = {key: dict(Counter(e.edit_kind for e in edits if e.answer_after == key)) for key in "EF"}
     malformed = sum(edit.edit_kind == "malformed" for edit in edits)
-    exact = sum(match.exact for match in found.matches)
+    texts = {row.place: row.question for row in rows}
+    exact = sum(parents[match.source_index].question == texts[match.position] for match in found.matches)
     return {
         "rows": {
             "medqa_test": len(parents), "published": len(rows), "fictional": fictional,

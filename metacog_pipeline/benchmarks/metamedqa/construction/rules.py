@@ -24,8 +24,7 @@ import functools
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import NamedTuple
 
 from metacog_pipeline.benchmarks.metamedqa.construction.edits import (
     ANSWER_EDITS,
@@ -49,11 +48,14 @@ KEYS_BY_KIND: Mapping[str, tuple[str, ...]] = {
     **{kind: KEYS_AFTER[edit_kind] for edit_kind, kind in PUBLISHED_KIND.items()},
     "Fictional": ("F",),
 }
+EXTRA = "extra_change"
 _STANDARD = {"E": NONE_OF_THE_ABOVE, "F": CANNOT_ANSWER}
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+Fault = tuple[str, str]  # a rule, and what breaks it
+
+
+class Violation(NamedTuple):
     """A rule that does not hold; an ``advisory`` one does not make a check fail."""
 
     rule: str
@@ -70,9 +72,8 @@ class Violation:
 def refuse(dataset: str, violations: Iterable[Violation]) -> None:
     """Raise SourceError for violations that are not advisory."""
     if broken := [each for each in violations if not each.advisory]:
-        raise SourceError(
-            f"{dataset} data set: {len(broken)} broken rule(s), first {broken[0].render()}; correct its files"
-        )
+        said = f"{len(broken)} broken rule(s), first {broken[0].render()}"
+        raise SourceError(f"{dataset} data set: {said}; correct its files")
 
 
 # --- rows -------------------------------------------------------------------------------------------------------------
@@ -81,24 +82,29 @@ def check_parent(
 ) -> list[Violation]:
     """Check P1-P4 of a parent set; ``expected_rows`` is the number P1 asks for, None to leave it out."""
     found = []
-    if expected_rows is not None and len(rows) != expected_rows:
+    if expected_rows not in (None, len(rows)):
         found.append(Violation("P1", "parent set", None, f"{len(rows)} rows, {expected_rows} expected"))
-    named = [replace(row, item_id=item_id(prefix, row.place)) for row in rows]
-    places = {row.item_id: row.place for row in named}
-    for row in named:
-        found += check_choices(row, row.place)
-        faults = answer_faults(row) if row.answer_idx else ["there is no key"]
-        found += [_of(row, "P3", text, row.place) for text in faults]
-    return found + unique_questions("P4", named, places)
+    repeated = repeats("P4", rows)
+    for row in rows:
+        faults = [*choice_faults(row), *answer_faults("P3", row), *repeated.get(row.place, ())]
+        name = item_id(prefix, row.place)
+        found += [Violation(rule, name, row.place, text) for rule, text in faults]
+    return found
 
 
-def check_choices(row: Row, source_index: int | None = None) -> Iterator[Violation]:
-    """Check P2: letters, blanks, and texts that fold alike."""
+def check_pool(rows: Sequence[Row]) -> list[Violation]:
+    """Check P2 of fictional questions."""
+    return [
+        Violation(rule, row.item_id or "", None, text) for row in rows for rule, text in choice_faults(row)
+    ]
+
+
+def choice_faults(row: Row) -> Iterator[Fault]:
+    """Yield what breaks P2: letters, blanks, and texts that fold alike."""
     if tuple(sorted(row.options)) != CHOICES:
-        yield _of(row, "P2", f"choices {', '.join(row.options)}, expected {', '.join(CHOICES)}", source_index)
-    empty = (f"choice {letter} is empty" for letter, text in row.options.items() if not fold(text))
-    for text in (*empty, *same_choices(row.options)):
-        yield _of(row, "P2", text, source_index)
+        yield "P2", f"choices {', '.join(row.options)}, expected {', '.join(CHOICES)}"
+    yield from (("P2", f"choice {letter} is empty") for letter, text in row.options.items() if not fold(text))
+    yield from (("P2", text) for text in same_choices(row.options))
 
 
 def same_choices(options: Mapping[str, str]) -> list[str]:
@@ -110,26 +116,20 @@ def same_choices(options: Mapping[str, str]) -> list[str]:
     return [f"choices {', '.join(same)} read the same: {text[:80]!r}" for text, same in repeated]
 
 
-def answer_faults(row: Row) -> list[str]:
-    """Return what is wrong between ``answer`` and the key of a row."""
+def answer_faults(rule: str, row: Row) -> Iterator[Fault]:
+    """Yield what is wrong between ``answer`` and the key of a row."""
     text = row.options.get(row.answer_idx or "")
     if text is None:
-        return [f"the key {row.answer_idx} is not among the choices"]
-    if row.answer is not None and text != row.answer:
-        return [f"answer reads {row.answer[:80]!r}, choice {row.answer_idx} reads {text[:80]!r}"]
-    return []
+        yield rule, f"the key {row.answer_idx} is not among the choices"
+    elif row.answer is not None and text != row.answer:
+        yield rule, f"answer reads {row.answer[:80]!r}, choice {row.answer_idx} reads {text[:80]!r}"
 
 
-def unique_questions(rule: str, rows: Iterable[Row], origin: Mapping[Any, int | None]) -> list[Violation]:
-    """Return a violation for every question that repeats an earlier one after folding."""
-    first: dict[str, str | None] = {}
-    named = [(row, first.setdefault(fold(row.question), row.item_id)) for row in rows]
-    again = [(row, earlier) for row, earlier in named if earlier != row.item_id]
-    return [_of(row, rule, f"the question is that of {it}", origin.get(row.item_id)) for row, it in again]
-
-
-def _of(row: Row, rule: str, text: str, source_index: int | None) -> Violation:
-    return Violation(rule, row.item_id or "", source_index, text)
+def repeats(rule: str, rows: Iterable[Row]) -> dict[int, list[Fault]]:
+    """Return what is wrong with the rows, by place, whose question repeats that of an earlier one after folding."""
+    first: dict[str, int] = {}
+    found = {row.place: first.setdefault(fold(row.question), row.place) for row in rows}
+    return {at: [(rule, f"the question is that of row {to}")] for at, to in found.items() if at != to}
 
 
 # --- edits ------------------------------------------------------------------------------------------------------------
@@ -140,114 +140,102 @@ def check_edits(
     found: list[Violation] = []
     seen: set[int] = set()
     for edit in (each for each in edits if each.status != "rejected"):
-        at = edit.source_index
+        at, faults = edit.source_index, list[Fault]()
         if at >= len(parents) or edit.item_id != item_id(prefix, at):
-            found.append(_broken("E1", edit, f"source_index {at} is no parent row of this id"))
-            continue
-        if edit.counts and at in seen:
-            found.append(_broken("E1", edit, "more than one record that counts"))
-        seen |= {at} if edit.counts else set()
-        found += [*_kind_faults(edit), *_text_faults(parents[at], edit)]
+            faults.append(("E1", f"source_index {at} is no parent row of this id"))
+        else:
+            if edit.counts and at in seen:
+                faults.append(("E1", "more than one record that counts"))
+            seen |= {at} if edit.counts else set()
+            faults += [*_kind_faults(edit), *_text_faults(parents[at], edit)]
+        for rule, text in faults:
+            # New edits change nothing else; the published ones, which have no status, are noted.
+            advisory = rule == EXTRA and edit.status is None
+            found.append(Violation(rule, edit.item_id, at, text, advisory))
     return found
 
 
-def _kind_faults(edit: EditRecord) -> Iterator[Violation]:
-    """Check E4, E5, E6 and A2, and note an ``extra_change``, which a new edit must not have."""
-    kind, touched = edit.edit_kind, ", ".join(sorted(edit.fields))
+def _kind_faults(edit: EditRecord) -> Iterator[Fault]:
+    """Yield what breaks E4, E5, E6 and A2, and an ``extra_change``."""
+    kind, fields, keyed = edit.edit_kind, edit.fields, f"options.{edit.answer_before}"
+    touched = ", ".join(sorted(fields))
     if edit.answer_after not in (allowed := KEYS_AFTER[kind]):
-        yield _broken(
-            "E4", edit, f"{kind} leads to {' or '.join(allowed)}, the record has {edit.answer_after}"
-        )
-    if bool(edit.changes) == (kind == "malformed"):
-        yield _broken("E5", edit, f"{kind} with {len(edit.changes)} changes")
-    if edit.misses_key:
-        text = f"changes {touched}, not keyed choice {edit.answer_before}: the answer is still offered"
-        yield _broken("E6", edit, text)
-    if edit.changes_more:
-        yield _broken("extra_change", edit, f"{kind} changes {touched}", advisory=edit.status is None)
+        yield "E4", f"{kind} leads to {' or '.join(allowed)}, the record has {edit.answer_after}"
+    if bool(fields) == (kind == "malformed"):
+        yield "E5", f"{kind} with {len(edit.changes)} changes"
+    if kind in ANSWER_EDITS and fields and keyed not in fields:
+        yield "E6", f"changes {touched}, not keyed choice {edit.answer_before}: the answer is still offered"
+    own = "question" if kind == "question_altered" else keyed
+    if kind != "malformed" and own in fields and len(fields) > 1:
+        yield EXTRA, f"{kind} changes {touched}"
     given = {"auditor": edit.auditor, "reason": edit.reason, "created": edit.created}
     lacking = [name for name, text in given.items() if not (text or "").strip()]
     if edit.status == "accepted" and lacking:
-        yield _broken("A2", edit, f"accepted without {', '.join(lacking)}")
+        yield "A2", f"accepted without {', '.join(lacking)}"
 
 
-def _text_faults(parent: Row, edit: EditRecord) -> list[Violation]:
-    """Check E2, E3, E7, E8 and A1, following several changes of one field in their order."""
+def _text_faults(parent: Row, edit: EditRecord) -> Iterator[Fault]:
+    """Yield what breaks E2, E3, E7, E8 and A1, following several changes of one field in their order."""
     texts = parent.texts()
-    found, four = [], {}
     if edit.answer_before != parent.answer_idx:
-        text = f"answer_before is {edit.answer_before}, the parent's key is {parent.answer_idx}"
-        found.append(_broken("E2", edit, text))
+        yield "E2", f"answer_before is {edit.answer_before}, the parent's key is {parent.answer_idx}"
+        return
     for change in edit.changes:
         try:
             after = apply_change(texts[change.field], change, edit.item_id)
         except SourceError as error:
-            return [*found, _broken("E2", edit, str(error).removeprefix(f"{edit.item_id}: "))]
+            yield "E2", str(error).removeprefix(f"{edit.item_id}: ")
+            return
         if not after.strip() or after == texts[change.field]:
             what = "the text before it" if after.strip() else "blank"
-            found.append(_broken("E3", edit, f"{change.field}: the text after the edit is {what}"))
+            yield "E3", f"{change.field}: the text after the edit is {what}"
         texts[change.field] = after
-    if any(violation.rule == "E2" for violation in found):
-        return found
     four = {str(letter): texts[f"options.{letter}"] for letter in CHOICES}
-    found += [_broken("E7", edit, text) for text in same_choices({**four, **_STANDARD})]
+    yield from (("E7", text) for text in same_choices({**four, **_STANDARD}))
     if texts == parent.texts() and edit.answer_after == parent.answer_idx:
-        found.append(_broken("E8", edit, "the record has no effect"))
+        yield "E8", "the record has no effect"
     old = fold(parent.options[edit.answer_before])
     if edit.status is not None and edit.edit_kind in ANSWER_EDITS and old in map(fold, four.values()):
-        found.append(_broken("A1", edit, "the old right answer is still offered"))
-    return found
-
-
-def _broken(rule: str, edit: EditRecord, message: str, *, advisory: bool = False) -> Violation:
-    return Violation(rule, edit.item_id, edit.source_index, message, advisory)
+        yield "A1", "the old right answer is still offered"
 
 
 # --- a finished set ---------------------------------------------------------------------------------------------------
 def check_output(
-    rows: Sequence[Row],
-    origin: Mapping[str, int | None],
-    parents: Sequence[Row],
-    edits: Sequence[EditRecord],
-    prefix: str,
+    rows: Sequence[Row], origin: Mapping[int, int | None], parents: Sequence[Row], edits: Sequence[EditRecord]
 ) -> list[Violation]:
     """Check O1-O7 and E8 of a data set against what it was built from.
 
-    ``origin`` is the parent row of each item id; rows that have none are fictional.
+    ``origin`` is the parent row by place; rows that have none are fictional.
     """
     by_index = {edit.source_index: edit for edit in edits if edit.counts}
-    found: list[Violation] = []
+    found, repeated, keys = list[Violation](), repeats("O5", rows), [row.answer_idx for row in rows]
     for row in rows:
-        at = origin.get(row.item_id or "")
-        found += [_of(row, rule, text, at) for rule, text in row_faults(row)]
+        at, faults = origin.get(row.place), [*_row_faults(row), *repeated.get(row.place, ())]
         if at is not None:
-            faults = _parent_faults(row, parents[at], by_index.get(at))
-            found += [_of(row, rule, text, at) for rule, text in faults]
-    keys = [row.answer_idx for row in rows]
-    there = {at for row in rows if (at := origin.get(row.item_id or "")) is not None}
-    fictional = len(rows) - len(there)
+            faults += _parent_faults(row, parents[at], by_index.get(at))
+        found += [Violation(rule, row.item_id or f"row {row.place}", at, text) for rule, text in faults]
+    there = {at for row in rows if (at := origin.get(row.place)) is not None}
     undecidable = sum(edit.answer_after == "F" for edit in by_index.values())
     sums = (
         ("A-D", sum(key in CHOICES for key in keys), len(parents) - len(by_index), "parent - edits"),
-        ("F", keys.count("F"), fictional + undecidable, "fictional + malformed + undecidable"),
+        ("F", keys.count("F"), len(rows) - len(there) + undecidable, "fictional + malformed + undecidable"),
     )
     for key, number, expected, how in sums:
         if number != expected:
             text = f"{number} rows keyed {key}, {expected} expected ({how})"
             found.append(Violation("O4", "data set", None, text))
     for at in sorted({*range(len(parents))} - there):
-        found.append(Violation("O4", item_id(prefix, at), at, "the parent row is not in the data set"))
-    return found + unique_questions("O5", rows, origin)
+        found.append(Violation("O4", f"parent row {at}", at, "the parent row is not in the data set"))
+    return found
 
 
-def row_faults(row: Row) -> Iterator[tuple[str, str]]:
-    """Yield what breaks O1, O2, O3 or O7 in one row."""
+def _row_faults(row: Row) -> Iterator[Fault]:
     if tuple(row.options) != LETTERS:
         yield "O1", f"choices {', '.join(row.options)}, expected {', '.join(LETTERS)} in this order"
     for letter, standard in _STANDARD.items():
         if (text := row.options.get(letter, standard)) != standard:
             yield "O2", f"choice {letter} reads {text[:80]!r}, the standard is {standard!r}"
-    yield from (("O3", fault) for fault in answer_faults(row))
+    yield from answer_faults("O3", row)
     keys = KEYS_BY_KIND.get(row.kind or "", ())
     if row.kind is not None and row.answer_idx not in keys:
         yield (
@@ -256,8 +244,7 @@ def row_faults(row: Row) -> Iterator[tuple[str, str]]:
         )
 
 
-def _parent_faults(row: Row, parent: Row, edit: EditRecord | None) -> Iterator[tuple[str, str]]:
-    """Yield what breaks O6 or E8 in one row, against its parent and edit."""
+def _parent_faults(row: Row, parent: Row, edit: EditRecord | None) -> Iterator[Fault]:
     texts, own = apply_edit(parent, edit), row.texts()
     if differing := ", ".join(field for field, wanted in texts.items() if wanted != own[field]):
         yield "O6", f"{differing} differ from the parent's text without a record of it"
