@@ -228,43 +228,27 @@ def _learned(
     weight in the score.
     """
     seen = [[set(features(each, k)) for k in range(len(each.options))] for each in probes]
-    scaled = weights * len(probes)
-    total = _Counts()
-    own: dict[str, _Counts] = defaultdict(_Counts)
-    for place, each in enumerate(probes):
-        for k, found in enumerate(seen[place]):
-            for counts in (total, own[each.unit]) if left_out else (total,):
-                counts.add(found, k in each.right, scaled[place])
+    # Of all probes (unit None), and of those of each cluster, which are taken off again.
+    times = Counter[tuple[str | None, str]]()
+    weight: dict[tuple[str | None, str, bool], float] = defaultdict(float)
+    size: dict[tuple[str | None, bool], float] = defaultdict(float)
+    for each, options, scaled in zip(probes, seen, weights * len(probes), strict=True):
+        for k, found in enumerate(options):
+            for unit in (None, each.unit) if left_out else (None,):
+                size[unit, k in each.right] += scaled
+                for feature in found:
+                    times[unit, feature] += 1
+                    weight[unit, feature, k in each.right] += scaled
 
-    def policy(probe: Probe, place: int) -> Scores:
-        mine = own[probe.unit]
-        return np.array([total.evidence(found, mine) for found in seen[place]])
-
-    return policy
-
-
-class _Counts:
-    """How often each feature occurs, and by weight in right and in wrong options."""
-
-    def __init__(self) -> None:
-        self.times: Counter[str] = Counter()
-        self.weight: tuple[dict[str, float], dict[str, float]] = (defaultdict(float), defaultdict(float))
-        self.size = [0.0, 0.0]
-
-    def add(self, found: Iterable[str], right: bool, weight: float) -> None:
-        """Count an option."""
-        self.times.update(found)
-        self.size[right] += weight
-        for feature in found:
-            self.weight[right][feature] += weight
-
-    def evidence(self, found: Iterable[str], without: _Counts) -> float:
-        """Return the log odds that an option with these features is right, ``without`` some options."""
+    def evidence(unit: str, found: Iterable[str]) -> float:
+        """Return the log odds that an option with these features is right."""
         score = 0.0
         for feature in sorted(found):  # in one order: the last digits of a sum depend on it
-            if self.times[feature] - without.times[feature] < _SEEN_TWICE:
+            if times[None, feature] - times[unit, feature] < _SEEN_TWICE:
                 continue
-            for right, sign in ((1, 1), (0, -1)):
-                here = self.weight[right].get(feature, 0.0) - without.weight[right].get(feature, 0.0)
-                score += sign * float(np.log((here + 0.5) / (self.size[right] - without.size[right] + 1)))
+            for right, sign in ((True, 1), (False, -1)):
+                here = weight.get((None, feature, right), 0.0) - weight.get((unit, feature, right), 0.0)
+                score += sign * float(np.log((here + 0.5) / (size[None, right] - size[unit, right] + 1)))
         return score
+
+    return lambda probe, place: np.array([evidence(probe.unit, found) for found in seen[place]])

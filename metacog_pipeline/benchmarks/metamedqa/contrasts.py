@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -23,14 +23,14 @@ from scipy.special import ndtri
 
 from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group, Question
 from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, E_SHARE_FLAG
-from metacog_pipeline.benchmarks.metamedqa.measures import HEADLINE, UNANSWERABLE
+from metacog_pipeline.benchmarks.metamedqa.measures import HEADLINE, SHARES, UNANSWERABLE
 from metacog_pipeline.stats import exact, intervals, paired, resampling
 from metacog_pipeline.stats.anova import Anova, anova, fisher_lsd, tukey_kramer
 from metacog_pipeline.stats.correlation import regression as line_through
 from metacog_pipeline.stats.effects import cohen_d
 from metacog_pipeline.stats.estimate import NO_ITEMS, OFTEN_UNDEFINED, OK, SINGLE_ITEM
 from metacog_pipeline.stats.multiple import holm
-from metacog_pipeline.stats.paired_many import PairedShares, paired_shares
+from metacog_pipeline.stats.paired_many import paired_shares
 from metacog_pipeline.stats.resampling import Z95
 from metacog_pipeline.stats.ties import largest
 from metacog_pipeline.stats.type1 import d_and_c
@@ -41,32 +41,31 @@ Pairs = Sequence[tuple[int, int]]
 
 MOST_PAIRED = 25  # with more models Tukey's test shows each with the best one only
 N_DRAWS = 2000  # resamples of the items, shared by all groups; p is Wald's: it has no floor under Holm over many pairs
-_CORRECT, _LEVEL, _KEY = pl.col("correct").cast(pl.Float64), pl.col("confidence"), pl.col("target")
-#: Measure -> which responses count, and their value.
-_MEASURES: dict[str, tuple[pl.Expr, pl.Expr]] = {
-    "accuracy": (pl.lit(True), _CORRECT),
-    "missing_answer_recall": (_KEY == "E", _CORRECT),
-    "unknown_recall": (_KEY == "F", _CORRECT),
-    "high_confidence_accuracy": (_LEVEL == 5, _CORRECT),
-    "medium_confidence_accuracy": (_LEVEL.is_in([3, 4]), _CORRECT),
-    "low_confidence_accuracy": (_LEVEL.is_in([1, 2]), _CORRECT),
-    "mean_confidence": (_LEVEL.is_not_null(), _LEVEL.cast(pl.Float64)),
-}
-
-
-def _says(letter: str) -> pl.Expr:
-    return (pl.col("answer") == letter).fill_null(False).cast(pl.Float64)
-
-
-#: How often a letter is said where it is the key, and on items keyed A to D.
-_SAID = {
-    f"{name}.{kind}": (_KEY.is_in(keys), _says(letter))
-    for name, letter in (("missing", "E"), ("unknown", "F"))
-    for kind, keys in (("signal", [letter]), ("noise", ["A", "B", "C", "D"]))
-}
-_COUNTED = {**_MEASURES, "chosen_e": (pl.lit(True), _says("E")), **_SAID}
-_RECALLS = ("missing_answer_recall", "unknown_recall")
+_RECALLS = {
+    "missing_answer_recall": "false_alarm_E",
+    "unknown_recall": "false_alarm_F",
+}  # and their false alarms
 _PAIRED = ("accuracy", *_RECALLS)
+_TESTED = (
+    *_PAIRED,
+    *(f"{level}_confidence_accuracy" for level in ("high", "medium", "low")),
+    "mean_confidence",
+)
+
+
+def _counted(name: str) -> tuple[pl.Expr, pl.Expr]:
+    """Return which responses count in a share, and their value, by the codes of `measures.SHARES`."""
+    _, _, top, only = next(share for share in SHARES if share[0] == name)
+    counts, value = (
+        pl.all_horizontal(pl.lit(True), *(pl.col(c) == v for c, v in each.items())) for each in (only, top)
+    )
+    return counts, value.cast(pl.Float64)
+
+
+_COUNTED = {
+    **{name: _counted(name) for name in (*_TESTED[:-1], *_RECALLS.values(), "choice_share_E")},
+    "mean_confidence": (pl.col("confidence").is_not_null(), pl.col("confidence").cast(pl.Float64)),
+}
 
 
 @dataclass(frozen=True)
@@ -135,7 +134,7 @@ def _per_item(responses: pl.DataFrame) -> pl.DataFrame:
 def variance(compared: Compared, seed: int) -> Iterator[Comparison]:
     """Yield ANOVA and its pairs, Tukey-Kramer of models or Fisher's LSD against the baseline, and Cochran's Q."""
     tukey, names = compared.what == "models", compared.groups
-    for measure in _MEASURES if len(names) > 1 else ():
+    for measure in _TESTED if len(names) > 1 else ():
         result = _anova(compared, measure)
         yield compared.row(
             "anova", measure, statistic=result.f, df1=result.df_between, df2=result.df_error, p=result.p, n=result.n,
@@ -180,7 +179,7 @@ def _wanted(result: Anova) -> Pairs | None:
 
 def regression(compared: Compared, seed: int) -> Iterator[Comparison]:
     """Yield recall on accuracy over groups: with all of them and, where some models overuse E, without those."""
-    chosen, asked = (each.sum(axis=0) for each in compared.table("chosen_e"))
+    chosen, asked = (each.sum(axis=0) for each in compared.table("choice_share_E"))
     share = chosen / asked
     over = [at for at, each in enumerate(share) if each >= E_SHARE_FLAG and compared.what == "models"]
     accuracy = _anova(compared, "accuracy").groups.mean
@@ -241,59 +240,42 @@ def _shares(compared: Compared, measure: str, hits: Ints, asked: Ints, pairs: Pa
     found = paired_shares(hits, asked, pairs)
     for at, (i, j) in enumerate(pairs):
         names, n = (compared.groups[i], compared.groups[j]), int(found.n[at])
-        own = _Shared(
-            found, at, *(each[(asked[:, [i, j]] > 0).all(axis=1)][:, [i, j]] for each in (hits, asked))
-        )
-        yield compared.row("paired", measure, *names, n=n, **own.difference())
-        if int(own.asked.max(initial=1)) == 1:
+        here = (asked[:, [i, j]] > 0).all(axis=1)
+        one, other = (np.column_stack([hits[here, k], asked[here, k]]).astype(np.float64) for k in (i, j))
+        value = float(found.value[at]) if n else None
+        said: dict[str, Any] = {"value": value, "status": SINGLE_ITEM if n else NO_ITEMS}
+        if n > 1:
+            p, note = _p_of_pair(float(found.p[at]), one, other)
+            status = OK if found.sem[at] > 0 else paired.SAME_DIFFERENCE
+            low, high = float(found.low[at]), float(found.high[at])
+            said = {"value": value, "low": low, "high": high, "p": p, "note": note, "status": status}
+        yield compared.row("paired", measure, *names, n=n, **said)
+        if int(asked[here][:, [i, j]].max(initial=1)) == 1:
             test = paired.mcnemar(int(found.first_only[at]), int(found.second_only[at]), n)
             note = f"only a right {test.first_only}, only b right {test.second_only}; mid-p"
-            value = float(found.value[at]) if n else None
             yield compared.row(
                 "mcnemar", measure, *names, n=n, value=value, statistic=test.chi2, p=test.p_mid, note=note,
                 status=test.status,
             )  # fmt: skip
 
 
-class _Shared(NamedTuple):
-    """One pair of `found`: ``hits`` and ``asked`` are those of the items that both answered, items × 2."""
+def _p_of_pair(wald: float, one: Floats, other: Floats) -> tuple[float | None, str]:
+    """Return p and its note: of all exchanges of few items, else Wald's, never below the least p there is.
 
-    found: PairedShares
-    at: int
-    hits: Ints
-    asked: Ints
-
-    def p(self) -> tuple[float | None, str]:
-        """Return p and its note: of all exchanges of few items, else Wald's, never below the least p there is."""
-        wald, n = float(self.found.p[self.at]), len(self.hits)
-        if np.isnan(wald):
-            return None, _WALD
-        if n > exact.MOST_SWAPPED:
-            differ = (self.hits[:, 0] != self.hits[:, 1]) | (self.asked[:, 0] != self.asked[:, 1])
-            return max(wald, exact.least_p(int(np.count_nonzero(differ)))), _WALD
-        one, other = (np.column_stack([self.hits[:, k], self.asked[:, k]]).astype(np.float64) for k in (0, 1))
-        p = exact.paired_p(one, other, lambda each: each[:, :, 0].sum(axis=1) / each[:, :, 1].sum(axis=1))
-        return p, exact.NOTE
-
-    def difference(self) -> dict[str, Any]:
-        """Return what a row says of the difference."""
-        n, (p, note) = len(self.hits), self.p()
-        value, low, high, sem = (
-            float(each[self.at])
-            for each in (self.found.value, self.found.low, self.found.high, self.found.sem)
-        )
-        if n < 2:
-            return {"value": value if n else None, "status": SINGLE_ITEM if n else NO_ITEMS}
-        status = OK if sem > 0 else paired.SAME_DIFFERENCE
-        return {"value": value, "low": low, "high": high, "p": p, "note": note, "status": status}
-
-
-_WALD = "score intervals of both, p of Wald's t"
+    ``one`` and ``other`` have right answers and answers asked for in columns, of the items that both answered.
+    """
+    note = "score intervals of both, p of Wald's t"
+    if np.isnan(wald):
+        return None, note
+    if len(one) > exact.MOST_SWAPPED:
+        return max(wald, exact.least_p(int((one != other).any(axis=1).sum()))), note
+    p = exact.paired_p(one, other, lambda each: each[:, :, 0].sum(axis=1) / each[:, :, 1].sum(axis=1))
+    return p, exact.NOTE
 
 
 def _detections(compared: Compared, pairs: Pairs, seed: int) -> Iterator[Comparison]:
     """Yield the differences of d′ and criterion of E, of F and of their means, both sides on the same resampled items."""
-    tables = {name: compared.table(name) for name in _SAID}
+    tables = {name: compared.table(name) for pair in _RECALLS.items() for name in pair}
     answered = compared.table("accuracy")[1] > 0
     stream = resampling.stream("metamedqa", seed, "detection", *compared.named.values())
     drawn = resampling.weights(len(answered), N_DRAWS, stream)
@@ -306,15 +288,15 @@ def _detections(compared: Compared, pairs: Pairs, seed: int) -> Iterator[Compari
     for i, j in pairs:
         shared: NDArray[np.bool_] = answered[:, i] & answered[:, j]
         first, second = (detected(at, shared.tobytes()) for at in (i, j))
-        numbers = {name: int((tables[name][1][shared, i] > 0).sum()) for name in _SAID}
+        numbers = {name: int((times[shared, i] > 0).sum()) for name, (_, times) in tables.items()}
         draws, unseen = first[0] - second[0], first[1] + second[1]
-        signals = [numbers[f"{name}.signal"] for name in UNANSWERABLE]
+        signals, noise = [numbers[name] for name in _RECALLS], numbers["false_alarm_E"]
         kinds = [
             *zip(UNANSWERABLE, draws, unseen, signals, strict=True),
             ("unanswerable", draws.mean(axis=0), unseen.mean() / 2, sum(signals) if all(signals) else 0),
         ]
         for name, both, variance_unseen, signal in kinds:
-            n = signal + numbers["missing.noise"] if signal and numbers["missing.noise"] else 0
+            n = signal + noise if signal and noise else 0
             for letter, own, part in zip("dc", both.T, (1.0, 0.25), strict=True):
                 names = (compared.groups[i], compared.groups[j])
                 values = _shift(own, float(variance_unseen) * part, n)
@@ -326,11 +308,9 @@ def _detected(
 ) -> tuple[Floats, Floats]:
     """Return d′ and c of a group, kinds × draws × 2, and by kind the variance of d′ that resamples do not show."""
     values, unseen = [], []
-    for name in UNANSWERABLE:
+    for pair in _RECALLS.items():
         said, signal, alarms, noise = (
-            weights[:, shared] @ each[shared, at]
-            for kind in ("signal", "noise")
-            for each in tables[f"{name}.{kind}"]
+            weights[:, shared] @ each[shared, at] for name in pair for each in tables[name]
         )
         values.append(np.column_stack(d_and_c(said, signal - said, alarms, noise - alarms)))
         unseen.append(_unseen(said[0], signal[0]) + _unseen(alarms[0], noise[0]))

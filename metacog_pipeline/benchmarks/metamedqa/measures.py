@@ -160,7 +160,7 @@ def _one(
 # --- definitions ------------------------------------------------------------------------------------------------------
 _RIGHT_ANSWER = {"correct": 1}
 #: Name, what it is, the codes counted, and the codes of the answers it is a share of.
-_SHARES: tuple[tuple[str, str, Mapping[str, int], Mapping[str, int]], ...] = (
+SHARES: tuple[tuple[str, str, Mapping[str, int], Mapping[str, int]], ...] = (
     ("accuracy", "Share of all items answered as keyed.", _RIGHT_ANSWER, {}),
     ("accuracy_answerable", "Share right where A to D is the key.", _RIGHT_ANSWER, {"_ordinary": 1}),
     ("high_confidence_accuracy", "Share right at confidence 5.", _RIGHT_ANSWER, {"_rated": HIGH}),
@@ -315,7 +315,7 @@ def _confidence(patterns: resampling.Patterns, draws: np.ndarray) -> dict[str, E
 MEASURES: tuple[Measure | MeasureSet, ...] = (
     *(
         _measure(name, words, _shares_rest_on(top, only), _OWN.get(name) or share(top, only=only))
-        for name, words, top, only in _SHARES
+        for name, words, top, only in SHARES
     ),
     MeasureSet(
         tuple(_measure(name, words, _rests_on(name)) for name, words in _OF_LEVELS.items()),

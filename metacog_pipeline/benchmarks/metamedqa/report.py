@@ -49,17 +49,13 @@ _UNDER_NONE = f"condition = '{BASELINE}'"
 # --- sections ---------------------------------------------------------------------------------------------------------
 def unanswerable(home: Home) -> Markup:
     """Return d′ and criterion of what cannot be answered, with hits and false alarms."""
-    found = exhibits.own(home, NAME, (*_D_AND_C, *_HITS))
     columns = [Column(label, "", name) for name, label in _D_AND_C.items()]
     columns += [Column(f"{name.replace('_', ' ')}, %", name, name, times=100.0, digits=1) for name in _HITS]
     drawn = exhibits.forests(
-        [], found, [each for each in columns if each.measure.startswith("d_")], x="d′", n="", method="",
-        name_of=lambda key: f"{key[0]}, {key[2]}", apart=0.2,
+        [], exhibits.own(home, NAME, _D_AND_C), [each for each in columns if each.measure.startswith("d_")],
+        x="d′", n="", method="", name_of=lambda key: f"{key[0]}, {key[2]}", apart=0.2,
     )  # fmt: skip
-    made = exhibits.tables(
-        NAME, found, _stated("table 4", _HITS), columns, keys={"condition": "system message", "model": "model"},
-        key_of=lambda key: (key[2], key[0]), caption=REWORDED,
-    )  # fmt: skip
+    made = beside_printed(home, "table 4", columns, "condition", "model")
     return pieces.paragraph(_DETECTED, "soft") + pieces.grid(drawn) + made
 
 
@@ -156,22 +152,28 @@ def _stated(place: str, measures: Iterable[str]) -> list[dict[str, str]]:
     return list(found.values())
 
 
+def beside_printed(
+    home: Home, place: str, columns: Sequence[Column], *keys: str, where: str = "true", said: str = ""
+) -> Markup:
+    """Return the numbers of a printed table, and the study's own of the same in the tables below it."""
+    measures = [each.measure for each in columns]
+    heads = {"model": "model", "condition": "system message"}
+    return exhibits.tables(
+        NAME, exhibits.own(home, NAME, measures, where), _stated(place, measures), columns,
+        keys={key: heads[key] for key in keys}, caption=f"{said}{REWORDED}",
+        key_of=lambda key: [{"model": key[0], "condition": key[2]}[name] for name in keys],
+    )  # fmt: skip
+
+
 def table_3(home: Home) -> Markup:
     """Return how sure models are, and how often they are right when they are."""
-    found = exhibits.own(home, NAME, _TABLE_3, _UNDER_NONE)
-    printed = _stated("table 3", _TABLE_3)
-    return exhibits.tables(
-        NAME, found, printed, _columns(_TABLE_3), keys={"model": "model"}, caption=REWORDED
-    )
+    return beside_printed(home, "table 3", _columns(_TABLE_3), "model", where=_UNDER_NONE)
 
 
 def table_4(home: Home) -> Markup:
     """Return what system messages change."""
-    return exhibits.tables(
-        NAME, exhibits.own(home, NAME, _TABLE_4), _stated("table 4", _TABLE_4), _columns(_TABLE_4),
-        keys={"condition": "system message", "model": "model"}, key_of=lambda key: (key[2], key[0]),
-        caption=f"* p < 0.05, ** < 0.01, *** < 0.001, **** < 0.0001 against no message. {REWORDED}",
-    )  # fmt: skip
+    said = "* p < 0.05, ** < 0.01, *** < 0.001, **** < 0.0001 against no message. "
+    return beside_printed(home, "table 4", _columns(_TABLE_4), "condition", "model", said=said)
 
 
 def bars(home: Home, measure: str, label: str) -> Markup:
