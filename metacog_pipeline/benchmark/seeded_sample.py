@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
 from metacog_pipeline.files import sha256_hex
+
+DrawnT = TypeVar("DrawnT", bound=Any)
 
 
 def seeded_sample(item_ids: Iterable[str], k: int, seed: int, purpose: str) -> list[str]:
@@ -13,6 +16,14 @@ def seeded_sample(item_ids: Iterable[str], k: int, seed: int, purpose: str) -> l
     Fewer than ``k`` ids gives all of them. Adding or removing one id changes the draw only locally.
     """
     return sorted(item_ids, key=lambda name: (sha256_hex(f"{seed}:{purpose}:{name}"), name))[: max(k, 0)]
+
+
+def drawn(items: Sequence[DrawnT], k: int | None, seed: int, purpose: str) -> list[DrawnT]:
+    """Return `seeded_sample` of items by their ``item_id``, in the order they had; all of them where ``k`` is None."""
+    if k is None:
+        return list(items)
+    chosen = set(seeded_sample((item.item_id for item in items), k, seed, purpose))
+    return [item for item in items if item.item_id in chosen]
 
 
 def uniforms(key: str) -> tuple[float, ...]:

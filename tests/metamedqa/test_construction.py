@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmark.seeded_sample import seeded_sample
+from metacog_pipeline.benchmark.seeded_sample import drawn, seeded_sample
 from metacog_pipeline.benchmarks.metamedqa import construction
 from metacog_pipeline.benchmarks.metamedqa.construction import edits as editing
 from metacog_pipeline.benchmarks.metamedqa.construction import rules
@@ -373,23 +373,23 @@ def test_a_broken_rule_stops_the_build_in_one_line(sample):
 
 def test_a_limit_keeps_order_and_positions_and_grows_by_adding(sample):
     items = construction.build("sample", *sample).items
-    ten, twenty = construction.limit_items(items, 10, 0), construction.limit_items(items, 20, 0)
+    ten, twenty = drawn(items, 10, 0, "limit"), drawn(items, 20, 0, "limit")
     assert len(ten) == 10 and set(ten) < set(twenty) < set(items)
     assert [i.position for i in ten] == sorted(i.position for i in ten)
-    assert construction.limit_items(items, None, 0) == list(items)
+    assert drawn(items, None, 0, "limit") == list(items)
 
 
 @pytest.mark.parametrize(
-    ("seed", "drawn"),
+    ("seed", "ids"),
     [
         (0, ["item-17", "item-01", "item-07", "item-02", "item-03"]),
         (1, ["item-14", "item-12", "item-02", "item-08", "item-00"]),
         (2, ["item-17", "item-14", "item-13", "item-19", "item-16"]),
     ],
 )
-def test_draws_are_those_stored(seed, drawn):
+def test_draws_are_those_stored(seed, ids):
     # Stored from `printf SEED:modify:ID | sha256sum`, sorted, not from this code.
-    assert seeded_sample([f"item-{i:02d}" for i in range(20)], 5, seed, "modify") == drawn
+    assert seeded_sample([f"item-{i:02d}" for i in range(20)], 5, seed, "modify") == ids
 
 
 def test_edited_and_excluded_items_are_not_drawn_again_and_rejected_ones_are():

@@ -19,9 +19,10 @@ from metacog_pipeline.benchmark.contract import (
     Step,
 )
 from metacog_pipeline.benchmark.display import numbered
+from metacog_pipeline.benchmark.seeded_sample import drawn
 from metacog_pipeline.benchmarks.metamedqa import BOARD, read
 from metacog_pipeline.benchmarks.metamedqa import items as of_items
-from metacog_pipeline.benchmarks.metamedqa.construction import STEPS, Files, limit_items
+from metacog_pipeline.benchmarks.metamedqa.construction import STEPS, Files
 from metacog_pipeline.benchmarks.metamedqa.contrasts import CONTRASTS, QUESTIONS
 from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, FETCHED, LETTERS, NAME, SOURCES
 from metacog_pipeline.benchmarks.metamedqa.items import Item as Question
@@ -74,7 +75,7 @@ class MetaMedQA(Benchmark[of_items.Settings, Question, read.Response]):
     @property
     def items(self) -> Sequence[Question]:
         """The items of the study: all, or ``limit`` of them drawn by its seed; a larger limit adds."""
-        return limit_items(self.built, self.settings.limit, self.context.seed)
+        return drawn(self.built, self.settings.limit, self.context.seed, "limit")
 
     @property
     def files(self) -> Files:

@@ -10,7 +10,7 @@ import polars as pl
 
 from metacog_pipeline.benchmark import contract as c
 from metacog_pipeline.benchmark.contract import Calls, Chat, Condition, Probe, Stage
-from metacog_pipeline.benchmark.seeded_sample import seeded_sample
+from metacog_pipeline.benchmark.seeded_sample import drawn
 from metacog_pipeline.benchmarks.questions import BOARD, prompts, read
 from metacog_pipeline.benchmarks.questions.items import LETTERS, NAME, Settings, files_of
 from metacog_pipeline.benchmarks.questions.items import Item as Question
@@ -85,11 +85,7 @@ class OwnQuestions(c.Benchmark[Settings, Question, read.Response]):
     @property
     def items(self) -> Sequence[Question]:
         """The questions of the study: all, or ``limit`` of them drawn by its seed; a larger limit adds."""
-        every = super().items
-        if (k := self.settings.limit) is None:
-            return every
-        drawn = set(seeded_sample((each.item_id for each in every), k, self.context.seed, self.name))
-        return [each for each in every if each.item_id in drawn]
+        return drawn(super().items, self.settings.limit, self.context.seed, self.name)
 
     def probes(self) -> Iterable[Probe]:
         """Return each question with its options, or with the answers that are accepted."""

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Check, Checked, Inputs, Made, Step
-from metacog_pipeline.benchmark.seeded_sample import seeded_sample
+from metacog_pipeline.benchmark.seeded_sample import drawn, seeded_sample
 from metacog_pipeline.benchmarks.metamedqa.construction import edits as editing
 from metacog_pipeline.benchmarks.metamedqa.construction import rules
 from metacog_pipeline.benchmarks.metamedqa.construction.edits import PUBLISHED_KIND as KIND
@@ -98,9 +98,7 @@ def load_fictional(files: Files) -> list[Row]:
 def select_fictional(dataset: Dataset, pool: Sequence[Row], seed: int) -> list[Row]:
     """Return the English questions in pool order: of a custom pool at most 100, drawn by SHA-256 rank."""
     fitting = [row for row in pool if (row.language or "").strip().casefold().startswith("en")]
-    count = MOST_FICTIONAL if dataset == "custom" else len(fitting)
-    chosen = set(seeded_sample([row.item_id or "" for row in fitting], count, seed, "fictional"))
-    return [row for row in fitting if row.item_id in chosen]
+    return drawn(fitting, MOST_FICTIONAL if dataset == "custom" else None, seed, "fictional")
 
 
 # --- edit tables ------------------------------------------------------------------------------------------------------
@@ -236,14 +234,6 @@ def _quirky(item: Item, quirk: Quirk) -> Item:
     if at is None:
         return item.model_copy(update={"kind": quirk.published})
     return item.model_copy(update={"options": (*item.options[:at], quirk.published, *item.options[at + 1 :])})
-
-
-def limit_items(items: Sequence[Item], limit: int | None, seed: int) -> list[Item]:
-    """Return at most ``limit`` items, drawn by SHA-256 rank (purpose ``limit``); order and positions stay."""
-    if limit is None:
-        return list(items)
-    chosen = set(seeded_sample([item.item_id for item in items], limit, seed, "limit"))
-    return [item for item in items if item.item_id in chosen]
 
 
 class Build(NamedTuple):
