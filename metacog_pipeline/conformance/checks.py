@@ -92,15 +92,11 @@ def _elsewhere(tried: Tried) -> list[list[str]]:
 
 
 # --- items ------------------------------------------------------------------------------------------------------------
-def items_have_places_of_their_own(tried: Tried) -> Iterator[str]:
-    """Items are asked in the order of position."""
+def items_are_kept_as_they_are(tried: Tried) -> Iterator[str]:
+    """They are asked in the order of position, and kept as Parquet by their annotations."""
     places = [(getattr(item, "task", None), item.position) for item in tried.benchmark.items]
     if len(set(places)) < len(places):
         yield ": positions repeat; number items from 0 in the order of asking, or those of each task"
-
-
-def items_come_back_from_disk_as_they_went(tried: Tried) -> Iterator[str]:
-    """Items are kept as Parquet by their annotations; a study may ask some of those kept."""
     path = items_path(tried.benchmark.context.home, tried.benchmark.name)
     again = {item.item_id: item.model_dump() for item in read_rows(path, tried.benchmark.Item)}
     if any(again.get(item.item_id) != item.model_dump() for item in tried.benchmark.items):
@@ -121,17 +117,13 @@ def item_hashes_do_not_depend_on_place_or_process(tried: Tried) -> Iterator[str]
         yield ": asked_and_scored_by differs in another process; sort sets and use no hash() or id()"
 
 
-def construction_steps_name_each_other(tried: Tried) -> Iterator[str]:
-    """Each step is an asset whose edges are the steps it needs."""
+def construction_is_a_graph_that_is_built_once(tried: Tried) -> Iterator[str]:
+    """Each step is an asset whose edges are the steps it needs; stale is what depends on something that changed."""
     seen: set[str] = set()
     for step in tried.benchmark.construction():
         if unknown := set(step.needs) - seen:
             yield f": step {step.name} needs {', '.join(unknown)}, which no earlier step is called"
         seen.add(step.name)
-
-
-def a_second_build_has_nothing_to_do(tried: Tried) -> Iterator[str]:
-    """Stale is what depends on something that changed."""
     if stale := construction.stale_steps(tried.benchmark):
         yield f": after a build {', '.join(stale)} is stale again; Step.inputs must be equal for equal files"
 
@@ -156,18 +148,13 @@ def conditions_have_names_and_items(tried: Tried) -> Iterator[str]:
         yield f": condition {', '.join(empty)} asks no item; leave it out of conditions()"
 
 
-def asking_takes_the_steps_it_says(tried: Tried) -> Iterator[str]:
-    """`steps` is what plans, progress and readers go by."""
+def items_are_asked_as_declared(tried: Tried) -> Iterator[str]:
+    """`steps` is what plans, progress and readers go by; equal calls of two items would share one answer."""
+    seen: dict[object, str] = {}
     for item, condition, requests in _asked(tried):
         said, made = tried.benchmark.steps(condition), [request.step for request in requests]
         if not made or not set(made) <= set(said):
             yield f": item {item.item_id} under {condition} was asked {made}; steps() says {said}: make them agree"
-
-
-def different_items_are_asked_differently(tried: Tried) -> Iterator[str]:
-    """Equal calls share one answer."""
-    seen: dict[object, str] = {}
-    for item, condition, requests in _asked(tried):
         key = (condition, tuple(request.messages for request in requests))
         if (other := seen.setdefault(key, item.item_id)) != item.item_id:
             yield f": items {other} and {item.item_id} are asked alike under {condition}"
@@ -361,12 +348,17 @@ def every_test_belongs_to_a_question_with_one_primary_test(tried: Tried) -> Iter
         yield ": a test has no family; let Contrast.within name columns of its rows"
 
 
-def its_own_tables_do_not_fail(tried: Tried) -> Iterator[str]:
-    """A table is in the schema of its row class."""
+def tables_and_board_have_what_they_show(tried: Tried) -> Iterator[str]:
+    """A table is in the schema of its row class; a column of a measure that no benchmark computes stays empty."""
     for each in tried.benchmark.tables:
         _, why = table(tried.benchmark, each, tried.everything)
         if why is not None:
             yield f": table {each.name} failed: {why}"
+    board = tried.benchmark.board
+    named = {name for column in board.columns for name in column.measures}
+    named |= {name for each in board.order for name in each}
+    if unknown := sorted(named - {measure.name for measure in measures_of(tried.benchmark)}):
+        yield f".board names {', '.join(unknown)}, which is no measure; declare it or leave it out"
 
 
 def harmonised_responses_are_shares(tried: Tried) -> Iterator[str]:
@@ -375,15 +367,6 @@ def harmonised_responses_are_shares(tried: Tried) -> Iterator[str]:
     sure = found["confidence"].drop_nulls().is_between(0, 1).all()
     if not (sure and found["correct"].is_in([0.0, 1.0]).all()):
         yield ".harmonise: correct must be 0 or 1, confidence 0 to 1 or null"
-
-
-def the_board_shows_measures_there_are(tried: Tried) -> Iterator[str]:
-    """A column of a measure that no benchmark computes stays empty."""
-    board = tried.benchmark.board
-    named = {name for column in board.columns for name in column.measures}
-    named |= {name for each in board.order for name in each}
-    if unknown := sorted(named - {measure.name for measure in measures_of(tried.benchmark)}):
-        yield f".board names {', '.join(unknown)}, which is no measure; declare it or leave it out"
 
 
 # --- the report, and what a paper prints ------------------------------------------------------------------------------
@@ -449,14 +432,11 @@ RULES: tuple[Rule, ...] = (
     what_readers_see_is_described,
     every_setting_says_which_stage_it_makes_stale,
     its_module_imports_neither_dagster_nor_another_benchmark,
-    items_have_places_of_their_own,
-    items_come_back_from_disk_as_they_went,
+    items_are_kept_as_they_are,
     item_hashes_do_not_depend_on_place_or_process,
-    construction_steps_name_each_other,
-    a_second_build_has_nothing_to_do,
+    construction_is_a_graph_that_is_built_once,
     conditions_have_names_and_items,
-    asking_takes_the_steps_it_says,
-    different_items_are_asked_differently,
+    items_are_asked_as_declared,
     the_observer_knows_its_requests,
     nothing_is_asked_twice,
     what_was_not_answered_is_not_scored,
@@ -471,9 +451,8 @@ RULES: tuple[Rule, ...] = (
     contrasts_do_not_fail,
     what_is_kept_by_model_rests_on_it_alone,
     every_test_belongs_to_a_question_with_one_primary_test,
-    its_own_tables_do_not_fail,
+    tables_and_board_have_what_they_show,
     harmonised_responses_are_shares,
-    the_board_shows_measures_there_are,
     sections_and_exhibits_are_text,
     printed_numbers_stand_on_their_tables,
 )

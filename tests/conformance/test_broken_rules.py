@@ -37,8 +37,6 @@ ONE_CAUSE = {
     # before anything is tried
     'name = "My Benchmark"': ["shaky.name is 'My Benchmark'; use lower-case letters"],
     'name = "metamedqa"': ["a benchmark of metacog_pipeline has that name; choose another"],
-    'tables = (dataclasses.replace(toy.SomeTrivia.tables[0], name="estimates"),)': ["every benchmark has its estimates"],
-    'tables = (dataclasses.replace(toy.SomeTrivia.tables[0], name="a b"),)': ["'a b' cannot name a table"],
     'trial_settings = {"sums": "many"}': ["shaky.trial_settings raised ValidationError"],
     # items
     made("1 / 0"): ["ZeroDivisionError: division by zero; let each Step.make return Made"],

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import special
 
 from metacog_pipeline.benchmarks.metamedqa.measures import detection
@@ -100,25 +98,6 @@ def test_hand_made_observations_give_hand_made_numbers():
     assert values["brier"] == pytest.approx(((stated - right) ** 2).mean())
     assert values["auroc2"] == pytest.approx(auroc(stated, right).value)
     assert values["ece"] == pytest.approx((4 * 0.75 + 0.25 + 0.5 + 0.75 + 1) / 8)
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.lists(st.tuples(st.integers(1, 5), st.booleans()), min_size=2, max_size=60))
-def test_calibration_agrees_with_the_plain_definition(pairs):
-    frame = observations([("A", "A" if right else "B", level) for level, right in pairs])
-    found = score(frame, seed=1)
-    level, right = (np.array(column, dtype=float) for column in zip(*pairs, strict=True))
-    plain = sum(
-        (level == value).mean() * abs(right[level == value].mean() - (value - 1) / 4)
-        for value in range(1, 6)
-        if (level == value).any()
-    )
-    assert of(found, "ece")["estimate"] == pytest.approx(plain)
-    for row in found.iter_rows(named=True):
-        assert (row["low"] is None) == (row["high"] is None)
-        # An M-ratio of few wrong answers has its interval and no value.
-        if row["low"] is not None and row["estimate"] is not None:
-            assert row["low"] - 1e-9 <= row["estimate"] <= row["high"] + 1e-9
 
 
 def test_empty_sets_are_null_with_n_zero_and_single_items_have_no_interval():

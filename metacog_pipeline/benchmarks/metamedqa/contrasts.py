@@ -12,7 +12,7 @@ test with the items it answered, and the row says how many it did not. Simulated
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
@@ -29,7 +29,6 @@ from metacog_pipeline.stats.anova import Anova, anova, fisher_lsd, tukey_kramer
 from metacog_pipeline.stats.correlation import regression as line_through
 from metacog_pipeline.stats.effects import cohen_d
 from metacog_pipeline.stats.estimate import NO_ITEMS, OFTEN_UNDEFINED, OK, SINGLE_ITEM
-from metacog_pipeline.stats.multiple import holm
 from metacog_pipeline.stats.paired_many import paired_shares
 from metacog_pipeline.stats.resampling import Z95
 from metacog_pipeline.stats.ties import largest
@@ -41,16 +40,11 @@ Pairs = Sequence[tuple[int, int]]
 
 MOST_PAIRED = 25  # with more models Tukey's test shows each with the best one only
 N_DRAWS = 2000  # resamples of the items, shared by all groups; p is Wald's: it has no floor under Holm over many pairs
-_RECALLS = {
-    "missing_answer_recall": "false_alarm_E",
-    "unknown_recall": "false_alarm_F",
-}  # and their false alarms
+# The recalls, and their false alarms.
+_RECALLS = {"missing_answer_recall": "false_alarm_E", "unknown_recall": "false_alarm_F"}
 _PAIRED = ("accuracy", *_RECALLS)
-_TESTED = (
-    *_PAIRED,
-    *(f"{level}_confidence_accuracy" for level in ("high", "medium", "low")),
-    "mean_confidence",
-)
+_OF_LEVELS = tuple(f"{level}_confidence_accuracy" for level in ("high", "medium", "low"))
+_TESTED = (*_PAIRED, *_OF_LEVELS, "mean_confidence")
 
 
 def _counted(name: str) -> tuple[pl.Expr, pl.Expr]:
@@ -63,7 +57,7 @@ def _counted(name: str) -> tuple[pl.Expr, pl.Expr]:
 
 
 _COUNTED = {
-    **{name: _counted(name) for name in (*_TESTED[:-1], *_RECALLS.values(), "choice_share_E")},
+    **{name: _counted(name) for name in (*_PAIRED, *_OF_LEVELS, *_RECALLS.values(), "choice_share_E")},
     "mean_confidence": (pl.col("confidence").is_not_null(), pl.col("confidence").cast(pl.Float64)),
 }
 
@@ -205,14 +199,8 @@ def regression(compared: Compared, seed: int) -> Iterator[Comparison]:
 def against_baseline(compared: Compared, seed: int) -> Iterator[Comparison]:
     """Yield the tests of variance, and each condition against the baseline on the items both were answered under."""
     yield from variance(compared, seed)
-    if compared.groups[0] != BASELINE:
-        return
-    rows = list(on_shared_items(compared, [(place, 0) for place in range(1, len(compared.groups))], seed))
-    for family, measure in dict.fromkeys((row.family, row.measure) for row in rows):
-        own = [row for row in rows if (row.family, row.measure) == (family, measure)]
-        yield from (
-            replace(row, p_adjusted=p) for row, p in zip(own, holm([row.p for row in own]), strict=True)
-        )
+    if compared.groups[0] == BASELINE:
+        yield from on_shared_items(compared, [(place, 0) for place in range(1, len(compared.groups))], seed)
 
 
 def between_models(
@@ -361,28 +349,21 @@ def _contrast(
 
 
 _LINE = "Do those with more accuracy recall more of what has no answer?"
+_CONDITIONS = (
+    "Do the conditions differ (ANOVA, Cochran's Q)? Which from the baseline (LSD; on shared items differences of shares, d′ "
+    "and criterion, McNemar)?"
+)
+_PAIRS = "Two models on the items both answered: differences of shares, d′ and criterion, and McNemar's test."
 CONTRASTS = (
     _contrast("anova", variance, "Do the models differ (ANOVA, Cochran's Q)? Which pairs do (Tukey-Kramer)?"),
-    _contrast(
-        "anova_conditions",
-        against_baseline,
-        "Do the conditions differ (ANOVA, Cochran's Q)? Which from the baseline (LSD; on shared items differences of "
-        "shares, d′ and criterion, McNemar)?",
-        "conditions",
-    ),
+    _contrast("anova_conditions", against_baseline, _CONDITIONS, "conditions"),
     Contrast(
-        "paired_models",
-        between_models,
-        "holm",
-        ("dataset", "source", "condition", "family", "measure"),
-        words="Two models on the items both answered: differences of shares, d′ and criterion, and McNemar's test.",
-        version="4",
-        between_models=True,
-        pairs=True,
+        "paired_models", between_models, "holm", ("dataset", "source", "condition", "family", "measure"), words=_PAIRS,
+        version="4", between_models=True, pairs=True,
     ),
     _contrast("correlation", regression, _LINE, unit="models"),
     _contrast("correlation_conditions", regression, _LINE, "conditions", unit="models"),
-)
+)  # fmt: skip
 QUESTIONS = (
     Question(
         "Does one model see better than another what cannot be answered?",
