@@ -2,20 +2,12 @@
 
 Maxime Griot, Coralie Hemptinne, Jean Vanderdonckt, Demet Yuksel: "Large Language Models lack essential metacognition
 for reliable medical reasoning", Nature Communications 16:642 (2025). doi:10.1038/s41467-024-55628-6.
-Reproduces Table 3 (accuracy by confidence) and Table 4 (prompt conditions); ``report.PAPER`` lists all of the paper.
 
-================  ==================================================================================================
-``benchmark``     the class: what is declared to the pipeline
-``items``         settings, the item, the published sources
-``construction``  from the sources to the items: rows and edits, rules and screen, assets
-``prompts``       in which words and calls an item is asked
-``read``          what a reply says; answers collected elsewhere
-``measures``      shares, d′ and criterion of E and F, confidence, efficiency
-``contrasts``     tests between models and between conditions, and the questions they answer
-``report``        sections, the paper's manifest, its printed numbers
-``simulated``     a respondent with known parameters
-``BOARD``         how the board is printed (below)
-================  ==================================================================================================
+``benchmark`` is the class: what is declared to the pipeline. ``items`` has settings, item and sources, ``construction`` the
+way from the sources to the items (rows and edits, rules and screen, assets), ``prompts`` words and calls, ``read`` what a
+reply says and answers collected elsewhere, ``measures`` shares, d′ and criterion, confidence and efficiency, ``contrasts``
+the tests and their questions, ``report`` sections, the paper's manifest and its printed numbers, ``simulated`` a respondent
+with known parameters. The board is below.
 """
 
 from __future__ import annotations

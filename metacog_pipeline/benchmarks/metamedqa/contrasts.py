@@ -350,8 +350,8 @@ def _contrast(
 
 _LINE = "Do those with more accuracy recall more of what has no answer?"
 _CONDITIONS = (
-    "Do the conditions differ (ANOVA, Cochran's Q)? Which from the baseline (LSD; on shared items differences of shares, d′ "
-    "and criterion, McNemar)?"
+    "Do the conditions differ (ANOVA, Cochran's Q)? Which from the baseline (LSD; on shared items differences of shares, "
+    "d′ and criterion, McNemar)?"
 )
 _PAIRS = "Two models on the items both answered: differences of shares, d′ and criterion, and McNemar's test."
 CONTRASTS = (

@@ -92,7 +92,7 @@ def coded(responses: pl.DataFrame) -> pl.DataFrame:
 
 def _missing_answer_recall(group: Group) -> Estimate | None:
     """Return the recall, and say where E is chosen for so much that it means little."""
-    found, chosen = share({"correct": 1}, only={"_key": E})(group), share({"_letter": E})(group)
+    found, chosen = share({"_letter": E}, only={"_key": E})(group), share({"_letter": E})(group)
     if found is None or chosen is None or (chosen.value or 0.0) < E_SHARE_FLAG:
         return found
     return replace(found, method=f"{found.method}; E is {chosen.value:.1%} of all choices: recall inflated")

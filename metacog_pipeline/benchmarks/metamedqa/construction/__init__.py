@@ -1,14 +1,14 @@
 """From published sources to the items: three files, an edit table, questions about an organ that does not exist.
 
-======================  ==========================================  ==========================  ==================
-data set                parent and fictional questions              edits                       order by default
-======================  ==========================================  ==========================  ==================
-``published``           fetched sources                             derived from the two files  the published one
-``corrected``           the same                                    the same, see `corrections` the published one
-``sample``              shipped with this project                   shipped                     the parent's
-``custom``              ``parent.jsonl`` and ``fictional.jsonl``    ``edits.jsonl``             the parent's
-                        of a folder (or ``.jsonl.gz``)
-======================  ==========================================  ==========================  ==================
+============= ========================================== ========================== =============
+data set      parent and fictional questions             edits                      order
+============= ========================================== ========================== =============
+``published`` fetched sources                            derived from the two files published one
+``corrected`` the same                                   the same, see `CORRECTED`  published one
+``sample``    shipped with this project                  shipped                    the parent's
+``custom``    ``parent.jsonl``, ``fictional.jsonl`` (or  ``edits.jsonl``            the parent's
+              ``.jsonl.gz``) of a folder
+============= ========================================== ========================== =============
 
 ``edits`` holds rows and edit records, ``rules`` what must hold of them and the screen for malformed stems. Here: sources,
 edit tables, the items and their assets.
