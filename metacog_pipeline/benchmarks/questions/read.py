@@ -79,9 +79,9 @@ def again(item: Item, condition: str, response: Response) -> Iterable[tuple[str,
 def _single(item: Item, condition: str, calls: Calls) -> Response:
     sure = [SURENESS[condition]] if condition in SURENESS else []
     mode = calls[ANSWER].mode
-    field = item.shown_in(mode)
-    reading = read_step(calls, ANSWER, [field, *sure])
-    if condition == "abstain_allowed" and (reading["answer"].withheld or reading.status == "refused"):
+    reading = read_step(calls, ANSWER, [item.shown_in(mode), *sure])
+    answer = reading["answer"]
+    if condition == "abstain_allowed" and (answer.withheld or reading.status == "refused"):
         return Response(confidence=0.0, kept=0, status="ok", reason=None)
     words, graded = item.own_letter(said(item, calls, ANSWER, reading), mode), mode.removeprefix("graded: ")
     if item.kind == "graded" and graded not in ("0", "1"):
@@ -89,21 +89,20 @@ def _single(item: Item, condition: str, calls: Calls) -> Response:
     if words is None:
         status = {"refused": "refused", "truncated": TOO_LONG}.get(reading.status, "answer_unparsed")
         correct = None if status == TOO_LONG else 0
-        return Response(correct=correct, status=status, reason=why(reading["answer"], "answer"))
-    value = item.own_letter(reading["answer"].value, mode)
-    is_right = int(graded) if item.kind == "graded" else int(item.right(value, words))
-    made = Response(words, is_right, status="ok", reason=None)
+        return Response(correct=correct, status=status, reason=why(answer, "answer"))
+    right = graded == "1" if item.kind == "graded" else item.right(item.own_letter(answer.value, mode), words)
+    made = Response(words, int(right), status="ok", reason=None)
     if condition == "answer_only":
         return made
     if condition in SECOND and condition not in calls:
         return replace(made, correct=None, status="not_run", reason="the second call was not asked")
+    if condition == "abstain_allowed":
+        return replace(made, confidence=1.0, kept=1)
     made.confidence, made.stated = _confidence(item, condition, calls, reading)
     if made.confidence is None:
         logs = "the provider gave no log-probability of the answer"
         made.status = "confidence_unparsed"
         made.reason = logs if condition == "choice_logprob" else "no confidence can be read"
-    elif condition == "abstain_allowed":
-        made.kept = int(made.confidence)
     return made
 
 
@@ -111,22 +110,20 @@ def _confidence(
     item: Item, condition: str, calls: Calls, reading: Reading
 ) -> tuple[float | None, float | None]:
     """Return the confidence, 0 to 1, and the number of one that does not say its scale."""
-    if condition == "abstain_allowed":
-        return 1.0, None
     if condition == "choice_logprob":
         return _chance(calls, ANSWER, reading, item.shown_in(calls[ANSWER].mode)), None
     if condition == "p_true":
         second = read_step(calls, condition, [YesNo()])
         if second.status != "ok":
             return None, None
-        own = _chance(calls, condition, second, YesNo())
-        own = 1.0 if own is None else own
+        chance = _chance(calls, condition, second, YesNo())
+        own = 1.0 if chance is None else chance
         return own if second["answer"].value == "yes" else 1 - own, None
-    name = SURENESS[condition].name
-    found = reading[name]
-    if found.status != "ok" or condition == "verbal_scale":
-        return found.value if found.status == "ok" else None, None
-    return share(found.value, words_of(calls, ANSWER, reading, name))
+    found = reading["confidence"]
+    if found.status != "ok":
+        return None, None
+    stated = words_of(calls, ANSWER, reading, "confidence")
+    return (found.value, None) if condition == "verbal_scale" else share(found.value, stated)
 
 
 def _chance(calls: Calls, step: str, reading: Reading, field: Field) -> float | None:
@@ -166,18 +163,14 @@ def on_one_scale(responses: pl.DataFrame) -> pl.DataFrame:
     return responses.with_columns(confidence=pl.when(stated=1.0).then(1.0).otherwise("confidence"))
 
 
-Said = tuple[Any, str]  # the value of an answer, and its words
-
-
-def groups_of(field: Answer, answers: Sequence[Said]) -> list[list[Said]]:
-    """Return answers that are one in groups, the largest first."""
-    groups: list[list[Said]] = []
+def groups_of(field: Answer, answers: Sequence[tuple[Any, str]]) -> list[list[tuple[Any, str]]]:
+    """Return answers, values with their words, that are one in groups, the largest first."""
+    groups: list[list[tuple[Any, str]]] = []
     for each in answers:
         own = next((group for group in groups if same_answer(field, group[0][0], each[0])), None)
         if own is None:
-            groups.append([each])
-        else:
-            own.append(each)
+            groups.append(own := [])
+        own.append(each)
     return sorted(groups, key=len, reverse=True)
 
 
