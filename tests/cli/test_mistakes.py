@@ -64,7 +64,6 @@ IN_STUDY: list[tuple[str, str, tuple[str, ...]]] = [
     (ALL, f'{ESMA}languages = ["en", "kr"]', ('languages[1] = "kr"', '"en", "zh"', 'did you mean "ko"')),
     (ALL, f'{ESMA}dataset = "trivia"', ('dataset = "trivia"', 'did you mean "trivia_qa"')),
     (ALL, f'{MEDLEY}judges = ["jon"]\n[[judges]]\nname = "john"\nprovider = "simulated"', ('"jon"', '"john"')),
-    (ALL, f"{MEDLEY}generator = 3", ("medley.generator = 3", "must be a valid dictionary")),
     (TABLE, f'[training]\nreward = "jiont"\n{TABLE}', ('reward "jiont"', "joint, direct", "2,1,1,0")),
     (TABLE, f'[training]\ndevice = "gpu"\n{TABLE}', ('training.device = "gpu"', "give cpu, cuda or cuda:1")),
     (SIM, f"{PAID}extra_body = {{a = 2020-01-01}}", ("extra_body: ", "JSON value")),

@@ -22,7 +22,7 @@ from metacog_pipeline.benchmarks.medley.aggregate import (
     part,
     rounded,
 )
-from metacog_pipeline.benchmarks.medley.construction.published import read_set
+from metacog_pipeline.benchmarks.medley.construction.sets import read_set
 from metacog_pipeline.benchmarks.medley.instance_scores import outcome, score_triples
 from metacog_pipeline.benchmarks.medley.items import anonymised, instance_from_published
 from metacog_pipeline.benchmarks.medley.panel import REFERENCE, Triple

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.medley.construction.published import read_set
+from metacog_pipeline.benchmarks.medley.construction.sets import read_set
 from metacog_pipeline.benchmarks.medley.instance_scores import score_instances
 from metacog_pipeline.benchmarks.medley.items import CONDITIONS
 from metacog_pipeline.benchmarks.medley.presentation import applicable

@@ -5,7 +5,6 @@ expected comes from these files, so other fixtures of the same layout can be put
 the published set itself is checked where the files are those.
 """
 
-import hashlib
 import json
 import os
 import re
@@ -21,8 +20,8 @@ from metacog_pipeline.benchmarks.medley.construction.consensus import (
     disagreement,
     label_median,
 )
-from metacog_pipeline.benchmarks.medley.construction.published import read_set, reproduction_report
 from metacog_pipeline.benchmarks.medley.construction.selection import Candidate, Pool, select
+from metacog_pipeline.benchmarks.medley.construction.sets import read_set
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import shipped
 from metacog_pipeline.home import Home
@@ -59,11 +58,6 @@ def rows(name: str) -> list[dict]:
 def published():
     need(DATA / "instances")
     return read_set(DATA)
-
-
-@pytest.fixture(scope="module")
-def report(published):
-    return {line.what: line for line in reproduction_report(published)}
 
 
 def test_published_disagreement_follows_from_one_set_of_counts():
@@ -109,49 +103,6 @@ def test_panels_are_those_of_the_package():
             assert getattr(found, name) == expected[name], (row["case"], name)
 
 
-@pytest.mark.parametrize(
-    "what",
-    [
-        "disagreement from label counts",
-        "consensus, every field",
-        "selection scores",
-        "analysts shown are those selected",
-        "majority verdict",
-    ],
-)
-def test_published_values_follow_from_their_own_parts(what, report):
-    line = report[what]
-    if not line.total:
-        pytest.skip(f"{DATA} holds nothing to compare {what} with")
-    assert line.matched == line.total, line.render()
-
-
-def test_report_prints_a_line_for_every_quantity(report):
-    assert all(0 <= line.matched <= line.total and "\n" not in line.render() for line in report.values())
-    assert report["majority of the pool kept under every deletion"].total == 0
-
-
-def test_of_version_1_0_the_report_says_what_cannot_be_made_again(report):
-    for file, digest in sources.DIGESTS.items():
-        if hashlib.sha256(need(DATA / file).read_bytes()).hexdigest() != digest:
-            pytest.skip(f"{DATA / file} is not that of version 1.0")
-    counts = {what: (line.matched, line.total) for what, line in report.items()}
-    assert counts == {
-        "disagreement from label counts": (650, 650),
-        "disagreement from the analysts shown": (0, 650),
-        "consensus, every field": (650, 650),
-        "selection scores": (130, 130),
-        "analysts shown are those selected": (130, 130),
-        "order of selection": (127, 130),
-        "majority verdict": (650, 650),
-        "agreed by the paper's strict rule": (515, 650),
-        "claims listed as wrong": (17, 43),
-        "consensus values of the verification": (262, 650),
-        "the same, left out in turn among those shown": (198, 650),
-        "majority of the pool kept under every deletion": (0, 0),
-    }
-
-
 def test_published_files_are_fetched_from_a_folder_and_built(tmp_path, published):
     try:
         sources.fetch(Home(tmp_path / "home"), folder=need(DATA))
@@ -170,11 +121,13 @@ def test_published_files_are_fetched_from_a_folder_and_built(tmp_path, published
         order["made again"] == "127 of 130" and order["others"].count("alone firmly wrong, was put in") == 3
     )
     again = {name: made[name].facts["made again"] for name in ("disagreement", "consensus", "verification")}
+    agreed = made["verification"].frame["verdicts"].list.count_matches("AGREE") >= 2
+    assert int(agreed.sum()) == 515  # by the paper's rule; 514 is printed
     assert set(again.values()) == {"650 of 650"} and made["panels"].facts["made again"] == "130 of 130"
     gates = made["gates"].frame
     failing = gates.filter(status="failed")
     assert set(failing.filter(severity="warns")["name"]) == {"G3", "G9", "G11"}
-    assert set(failing.filter(severity="blocks")["name"]) == {"G13", "X1", "X2", "X3", "X4", "X8"}
+    assert set(failing.filter(severity="blocks")["name"]) == {"G13", "X1", "X4", "X8"}
 
 
 def test_no_sample_case_is_taken_from_the_published_set(published):

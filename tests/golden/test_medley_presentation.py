@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.benchmarks.medley import presentation
-from metacog_pipeline.benchmarks.medley.construction.published import read_set
+from metacog_pipeline.benchmarks.medley.construction.sets import read_set
 from metacog_pipeline.benchmarks.medley.items import Consensus
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"

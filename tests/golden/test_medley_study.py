@@ -89,7 +89,7 @@ def test_every_character_is_told_from_what_it_changes(study):
 
 def test_silence_has_no_score_at_all(study):
     found = frames(study, "models").filter(model="silent")
-    told = found.filter(pl.col("measure") != "coverage")
+    told = found.filter(~pl.col("measure").str.starts_with("coverage"))
     assert told["estimate"].null_count() == told.height > 0
     assert set(found.filter(measure="coverage")["estimate"]) == {0.0}
     assert set(told["status"]) <= {"no instance could be scored", "no instance with a known answer"}
@@ -107,10 +107,7 @@ def test_judges_graded_every_answer_that_could_be_read_and_no_other(study):
         manifest = judging.judged_as(partition).manifest()
         answers = 0 if partition.spec.name == "silent" else 130 + 30 + 50
         assert (manifest["state"], manifest["n_answered"]) == ("complete", 3 * answers), partition.spec.name
-    assert (
-        frames(study, "models").filter(measure="mas", condition="normal reference")["estimate"].null_count()
-        == 1
-    )
+    assert frames(study, "models").filter(measure="mas", condition="normal")["estimate"].null_count() == 1
     agreement = read_frame(study.home.estimates / "medley" / "agreement" / "agreement.parquet")
     alpha = agreement.filter(measure="krippendorff_alpha", dimension="all")["estimate"].item()
     assert 0.5 < alpha < 1

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.benchmarks.medley.construction.published import read_set
+from metacog_pipeline.benchmarks.medley.construction.sets import read_set
 from metacog_pipeline.benchmarks.medley.items import STEPS
 from metacog_pipeline.benchmarks.medley.presentation import REFERENCE_MASKING, presented
 from metacog_pipeline.benchmarks.medley.prompts import PACKAGE, authors_wording, messages

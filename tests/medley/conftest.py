@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.asking.types import Answer
-from metacog_pipeline.benchmarks.medley.construction.published import read_set
+from metacog_pipeline.benchmarks.medley.construction.sets import read_set
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, instance_from_published
 from metacog_pipeline.benchmarks.medley.presentation import MASKING
 from metacog_pipeline.benchmarks.medley.prompts import ask_item, load_wording

@@ -1,29 +1,17 @@
-"""How instances are made: disagreement, consensus, verification, panel, gates, and all stages on simulated people."""
+"""How instances are made: disagreement, consensus, verification, the panel, and all stages on a pool of analysts."""
 
-import asyncio
 import json
 from collections import Counter
-from datetime import UTC, datetime
 from itertools import product
-from statistics import mean, median
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.asking.types import Answer
+from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmarks.medley import Medley
 from metacog_pipeline.benchmarks.medley.construction import consensus
-from metacog_pipeline.benchmarks.medley.construction.authors import (
-    Draft,
-    draft_of,
-    read_analyst,
-    read_design,
-    read_seeds,
-    read_verdict,
-)
 from metacog_pipeline.benchmarks.medley.construction.consensus import (
     POSITIONS,
     SCALE,
@@ -38,14 +26,9 @@ from metacog_pipeline.benchmarks.medley.construction.consensus import (
     rated_labels,
     verified_claims,
 )
-from metacog_pipeline.benchmarks.medley.construction.gates import (
-    gates_of,
-)
-from metacog_pipeline.benchmarks.medley.construction.published import published_family, read_set, write_set
 from metacog_pipeline.benchmarks.medley.construction.selection import Candidate, Pool, greedy_order, select
-from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Consensus, KnownAnswer
-from metacog_pipeline.errors import SourceError
-from metacog_pipeline.llm.types import ChatRequest, Sampling, Status
+from metacog_pipeline.benchmarks.medley.construction.sets import published_family, read_set
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Consensus
 from metacog_pipeline.study import load_study
 from tests.tables import every
 
@@ -212,13 +195,6 @@ def test_a_majority_of_all_is_stable_where_no_deletion_ties_or_changes_the_leade
     assert consensus.stable_majority([counts]).tolist() == [stable]
 
 
-@settings(max_examples=100)
-@given(st.lists(st.sampled_from([0.1, 0.25, 0.5, 0.75, 0.9]), min_size=2, max_size=12))
-def test_leave_one_out_median_is_the_mean_of_medians(values):
-    expected = mean(median(values[:i] + values[i + 1 :]) for i in range(len(values)))
-    assert consensus.leave_one_out_median(values) == pytest.approx(expected, abs=0.00051)
-
-
 @every("reply", [None, [], {}, "text", {"claim_level_assessments": None}, [None, 3, {"claim_id": 4}]])
 def test_replies_without_claims_rate_nothing(reply):
     assert rated_labels(reply) == {}
@@ -252,15 +228,6 @@ def test_two_judges_who_differ_leave_it_to_the_first():
 
 def test_one_judge_cannot_call_a_consensus_wrong():
     assert not is_wrong([DISAGREE]) and is_wrong([DISAGREE] * 2) and is_wrong([DISAGREE, AGREE, DISAGREE])
-
-
-@every(
-    ("text", "verdict"),
-    [('{"verdict": "agree "}', AGREE), ('x ```json\n{"verdict": "DISAGREE"}```', DISAGREE), ("AGREE", None),
-     ('{"verdict": "maybe"}', None), ('{"verdict": ["AGREE"]}', None), ("", None), ("[1]", None), ("null", None)],
-)  # fmt: skip
-def test_only_the_three_words_in_an_object_are_verdicts(text, verdict):
-    assert read_verdict(text) == verdict
 
 
 @every(
@@ -411,150 +378,98 @@ def test_families_are_read_from_the_last_part_of_a_name(model, family):
     assert published_family(model) == family
 
 
-# --- seeds and replies ------------------------------------------------------------------------------------------------
-SEED = {
-    "seed_id": "S1", "domain": "medical", "scenario": "A ward of 12 beds.", "ambiguity": "Two causes fit.",
-    "claims": [f"Cause {n} explains the fever." for n in range(1, 6)],
-}  # fmt: skip
-KNOWN = {"known_answer": "cause 2", "target_wrong_claim": "C1", "why_ensemble_gets_wrong": "It is common."}
-
-
-def seeds_file(folder, *seeds):
-    path = folder / "seeds.json"
-    path.write_text(json.dumps({"seeds": seeds}))
-    return path
-
-
-@every(
-    ("seeds", "said"),
-    [
-        ([], "there are no seeds"),
-        ([SEED, SEED], "'S1' is given twice"),
-        ([{**SEED, "domain": "law"}], "domain"),
-        ([{**SEED, "claims": SEED["claims"][:4]}], "claims"),
-        ([{**SEED, "claims": ["one"] * 5}], "five different claims"),
-        ([{**SEED, "known_answer": "x"}], "go together"),
-        ([{**SEED, **KNOWN, "why_ensemble_gets_wrong": ""}], "needs why_ensemble_gets_wrong"),
-        ([{**SEED, "tone": "kind"}], "tone"),
-    ],
+# --- all stages: a set that brings its whole pool ---------------------------------------------------------------------
+POOL = (
+    "33333",
+    "11111",
+    "23132",
+    "31313",
+    "33113",
+    "13331",
+    "21313",
+    "33331",
+    "11313",
+    "03132",
+    "33533",
+    "31133",
 )
-def test_seeds_that_cannot_be_used_are_one_line(tmp_path, seeds, said):
-    with pytest.raises(SourceError, match=said) as caught:
-        read_seeds(seeds_file(tmp_path, *seeds))
-    assert "\n" not in str(caught.value) and "seeds.json" in str(caught.value)
 
 
-def test_a_draft_is_the_longest_case_and_a_known_answer_keeps_the_claims_of_its_seed(tmp_path):
-    ordinary, known = read_seeds(seeds_file(tmp_path, SEED, {**SEED, **KNOWN, "seed_id": "S2"}))
-    own = [{"claim_text": f"Own {n}"} for n in range(5)]
-    replies = [
-        json.dumps({"vignette": "Short case.", "difficulty_assessment": "Easy"}),
-        json.dumps({"vignette": "A longer case with words.", "claims": own, "difficulty_assessment": "hard"}),
-        "I would rather not.",
+def a_case(name: str, letters: tuple[str, ...]) -> dict:
+    outputs = [
+        {
+            "model_id": f"analyst-{place}",
+            "family": f"house {place // 3}",
+            "response": {
+                "assessment": "As seen.",
+                "claim_level_assessments": [
+                    {"claim_id": claim, "confidence": LABELS_OF[letter], "reasoning": "So it reads."}
+                    for claim, letter in zip(CLAIM_IDS, own, strict=True)
+                ],
+            },
+        }
+        for place, own in enumerate(letters)
     ]
-    draft = draft_of(ordinary, replies)
-    assert draft.vignette == "A longer case with words." and draft.claims[0] == "Own 0"
-    assert draft.difficulty == ("easy", "hard")
-    assert draft_of(known, replies).claims == tuple(SEED["claims"])
-    assert draft_of(known, replies).known == KnownAnswer("cause 2", "C1")
-    assert draft_of(ordinary, ["no"]) is None and read_design('{"vignette": " "}') is None
+    claims = [{"claim_id": claim, "claim_text": f"Cause {claim} explains it."} for claim in CLAIM_IDS]
+    given = {"instance_id": name, "domain": "medical", "vignette": f"Case {name}.", "key_claims": claims}
+    return {**given, "is_known_answer": name == "KNOWN", "ensemble_outputs": outputs}
 
 
-DRAFT = Draft(draft_id="D", domain="medical", vignette="A case.", claims=tuple(SEED["claims"]))
+@pytest.fixture
+def pool(tmp_path):
+    """An open case, one on which all agree, and one whose answer is known, on which all agree as well."""
+    folder = tmp_path / "set"
+    (folder / "instances").mkdir(parents=True)
+    cases = [a_case("OPEN", POOL), a_case("CLEAR", ("33333",) * 12), a_case("KNOWN", ("33333",) * 12)]
+    said = {
+        f"{case}_{claim}": {
+            "instance_id": case, "claim_id": claim, "majority_verdict": "DISAGREE",
+            "judges": {judge: {"verdict": "DISAGREE"} for judge in "xyz"},
+        }
+        for case in ("OPEN", "KNOWN") for claim in CLAIM_IDS
+    }  # fmt: skip
+    for name, value in {
+        "instances/medical": cases,
+        "known_answers": {"KNOWN": {"correct_answer": "x", "target_wrong_claim": "C2"}},
+        "consensus_verification": said,
+        "metadata": {"prompt_versions": list("abcde")},
+    }.items():
+        (folder / f"{name}.json").write_text(json.dumps(value))
+    return folder
 
 
-def opinion(*labels, **changes):
-    items = [{"claim_id": c, "confidence": label} for c, label in zip(CLAIM_IDS, labels, strict=False)]
-    return json.dumps({"claim_level_assessments": items, **changes})
-
-
-def test_an_analyst_rates_exactly_the_five_claims_or_is_not_read():
-    found = read_analyst(opinion("High", "very-low", "low", "moderate", "very high"), DRAFT)
-    told = [item["confidence"] for item in found["claim_level_assessments"]]
-    assert told == ["high", "very_low", "low", "moderate", "very_high"]
-    assert found["claim_level_assessments"][1]["claim_text"] == "Cause 2 explains the fever."
-    twice = json.dumps({"claim_level_assessments": [{"claim_id": "C1", "confidence": "high"}] * 5})
-    for text in ("", "[]", opinion("high"), opinion(*["high"] * 4, "likely"), twice, opinion(*[0.7] * 5)):
-        assert read_analyst(text, DRAFT) is None
-
-
-# --- all stages -------------------------------------------------------------------------------------------------------
-class Kept:
-    """What stages read: tables of earlier ones and answers of simulated people."""
-
-    def __init__(self, bench):
-        self.bench, self.frames, self.said = bench, {}, []
-
-    def frame(self, name):
-        return self.frames[name]
-
-    def answers(self, role):
-        return pl.DataFrame([row for row in self.said if row["role"] == role])
-
-    def ask(self, role):
-        for spec in role.models(self.bench):
-            respond = role.respondent(self.bench, spec)
-            for task in role.tasks(self.bench, spec, self):
-                fixed = {
-                    "role": role.name, "model": spec.name, "status": "ok", "started_at": datetime(2026, 1, 1, tzinfo=UTC),
-                    "item_id": task.item_id, "item_hash": task.item_hash,
-                }  # fmt: skip
-
-                async def ask(step, messages, fixed=fixed, respond=respond, **_):
-                    text = respond(ChatRequest(tuple(messages), Sampling(), None, step))
-                    self.said.append({**fixed, "step": step, "text": text})
-                    return Answer(Status.OK, text)
-
-                asyncio.run(task.run(ask, "text"))
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """A study that generates instances, all of its stages run, and what they checked."""
-    folder = tmp_path_factory.mktemp("generated")
-    seeds_file(folder, *({**SEED, "seed_id": f"S{n}", **(KNOWN if n == 0 else {})} for n in range(4)))
-    table = 'name = "{}"\nprovider = "simulated"\nfamily = "{}"\nobserver = {{ seed = {} }}\n'
-    people = "".join("[[authors]]\n" + table.format(f"a{n}", f"f{n % 5}", n) for n in range(9))
-    people += "".join("[[judges]]\n" + table.format(f"j{n}", f"g{n}", 50 + n) for n in range(3))
-    names = json.dumps([f"a{n}" for n in range(9)])
-    (folder / "study.toml").write_text(
-        f'[study]\nname = "t"\nhome = "home"\n[[models]]\nname = "m"\nprovider = "simulated"\n{people}'
-        '[benchmarks.medley]\nenabled = true\ndataset = "custom"\n[benchmarks.medley.generator]\n'
-        f'seed_file = "seeds.json"\ndesigners = ["a0", "a1"]\nanalysts = {names}\nverifiers = ["j0", "j1", "j2"]\n'
+def test_a_pool_becomes_instances_through_all_stages(pool, tmp_path):
+    (tmp_path / "study.toml").write_text(
+        '[study]\nname = "t"\nhome = "home"\n[[models]]\nname = "m"\nprovider = "simulated"\n'
+        '[benchmarks.medley]\ndataset = "custom"\nfolder = "set"\n'
     )
-    kept, checks = Kept(Medley.of(load_study(folder / "study.toml"))), {}
-    for step in kept.bench.construction():
-        if step.asks is not None:
-            kept.ask(step.asks)
-        result = step.make(kept.bench, kept)
-        kept.frames[step.name], rows = result.frame, result.rows
-        assert result.checks.keys() == step.checks.keys()
-        checks |= result.checks
-    return kept, rows, checks
+    bench = Medley.of(load_study(tmp_path / "study.toml"))
+    made = {step.name: construction.run_step(bench, step) for step in bench.construction()}
+    failed = {name for each in made.values() for name, check in each.checks.items() if not check.passed}
+    assert failed == {"fit_to_be_released"}
+    assert made["disagreement"].facts["left out"] == "CLEAR: all agree about C1, C2, C3, C4, C5"
+    assert made["panels"].frame["again"].null_count() == 2
+    gates = dict(made["gates"].frame.select("name", "status").iter_rows())
+    assert gates["X1"] == gates["X4"] == gates["G13"] == "passed" and gates["G1"] == "failed"
+    open_case, known = bench.items
+    assert (open_case.item_id, known.item_id) == ("OPEN", "KNOWN")
+    assert open_case.consensus.method == "jackknife_majority" and open_case.states_claims
+    assert {claim.majority_strength for claim in open_case.claims} == {12}
+    table = ranks([rated_labels(a_["response"]) for a_ in a_case("", POOL)["ensemble_outputs"]], CLAIM_IDS)
+    assert [claim.jsd_score for claim in open_case.claims] == disagreement(label_counts(table)).tolist()
+    for each in bench.items:
+        assert len(each.analysts) == 8 and set(each.selected_models) == {a.model_id for a in each.analysts}
+        assert max(Counter(int(a.model_id.rsplit("-")[-1]) // 3 for a in each.analysts).values()) <= 2
+        assert each.verified_wrong == set(CLAIM_IDS)
 
 
-def test_stages_make_a_set_whose_checks_hold(made):
-    kept, instances, checks = made
-    of_size = {"fit_to_be_released", "two_to_four_hundred_words", "at_most_two_per_family"}
-    assert {name for name, check in checks.items() if not check.passed} <= of_size
-    assert {"S0"} <= {each.item_id for each in instances} <= {f"S{n}" for n in range(4)}
-    for each in instances:
-        assert (
-            len(each.analysts) == 8 and each.states_claims and each.consensus.method == "jackknife_majority"
-        )
-        assert {claim.majority_strength for claim in each.claims} == {9}
-    gates = {gate.name: gate for gate in gates_of(kept.frame("gates"))}
-    assert gates["G1"].stops and gates["X1"].status == gates["X5"].status == "passed"
-
-
-def test_a_set_is_the_same_each_time_and_after_writing_and_reading(made, tmp_path):
-    kept, instances, _ = made
-    last = kept.bench.construction()[-1]
-    assert [each.item_hash for each in last.make(kept.bench, kept).rows] == [i.item_hash for i in instances]
-    said = {i.item_id: dict.fromkeys(CLAIM_IDS, (AGREE, AGREE, DISAGREE)) for i in instances}
-    write_set(tmp_path / "set", instances, said, ["x", "y", "z"], probes={}, difficulty={})
-    again = sorted(read_set(tmp_path / "set").instances, key=lambda each: each.item_id)
-    assert [(i.item_id, i.vignette, i.claims, i.analysts, i.selected_models) for i in again] == [
-        (i.item_id, i.vignette, i.claims, i.analysts, i.selected_models)
-        for i in sorted(instances, key=lambda each: each.item_id)
-    ]
+def test_a_pool_that_disagrees_too_little_is_left_out_and_a_given_consensus_is_kept(pool):
+    mild = a_case("MILD", ("33333",) * 11 + ("55555",))
+    (pool / "instances" / "medical.json").write_text(json.dumps([mild, a_case("GIVEN", POOL)]))
+    (pool / "consensus").mkdir()
+    told = {"claim_confidences": dict.fromkeys(CLAIM_IDS, 0.7), "claim_details": {}, "method": "own"}
+    (pool / "consensus" / "medical.json").write_text(json.dumps({"GIVEN": told}))
+    found = read_set(pool)
+    assert [each.item_id for each in found.instances] == ["GIVEN"] and not found.constructed
+    assert len(found.instances[0].analysts) == 12
+    assert found.left_out["MILD"].startswith("mean disagreement 0.07")

@@ -23,8 +23,7 @@ from metacog_pipeline.benchmark.contract import (
 )
 from metacog_pipeline.benchmark.display import numbered
 from metacog_pipeline.benchmarks.medley import BOARD, importing, items, prompts, read, settings, sources
-from metacog_pipeline.benchmarks.medley.construction import published as given
-from metacog_pipeline.benchmarks.medley.construction import steps as generated
+from metacog_pipeline.benchmarks.medley.construction.steps import STEPS
 from metacog_pipeline.benchmarks.medley.contrasts import CONTRASTS
 from metacog_pipeline.benchmarks.medley.instance_scores import (
     score_instances,
@@ -160,17 +159,10 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
         by_name = {spec.name: spec for spec in self.context.study.judges}
         return tuple(by_name[name] for name in self.settings.judges)
 
-    @property
-    def families(self) -> Mapping[str, str]:
-        """{analyst of instances that are generated here: family}."""
-        if self.settings.generator is None:
-            return {}
-        return {spec.name: spec.family or spec.name for spec in generated.people(self, "analysts")}
-
     # --- items ------------------------------------------------------------------------------------------------------
     def construction(self) -> tuple[Step, ...]:
-        """Return the steps that generate instances, or read given ones."""
-        return given.STEPS if self.settings.generator is None else generated.STEPS
+        """Return the steps from a set to its instances."""
+        return STEPS
 
     def needed_sources(self) -> tuple[str, ...]:
         """Return the names of the sources these settings read."""

@@ -37,7 +37,7 @@ from metacog_pipeline.benchmarks.medley.aggregate import (
     moved_map,
 )
 from metacog_pipeline.benchmarks.medley.averages import all_averages, averages
-from metacog_pipeline.benchmarks.medley.construction.published import UNKNOWN, published_family
+from metacog_pipeline.benchmarks.medley.construction.sets import UNKNOWN, published_family
 from metacog_pipeline.benchmarks.medley.items import ADVERSARIAL, DOMAINS, NORMAL, NUDGED
 from metacog_pipeline.benchmarks.medley.means import resampled_means
 from metacog_pipeline.benchmarks.medley.measures import pulled, scored_twice
@@ -237,14 +237,13 @@ def ranks(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
 def related(benchmark: Bound) -> Mapping[str, frozenset[str]]:
     """Return {model: the instances that show an analyst of its family}.
 
-    Families are those of the study file. Analysts of a set that was not generated here, and models without a stated
-    family, get theirs by name, where it is that of a published analyst.
+    Families are those of the study file. Analysts, and models without a stated family, get theirs by name, where it is that
+    of a published analyst.
     """
-    stated: Mapping[str, str] = benchmark.families  # type: ignore[attr-defined]
     by_family: dict[str, set[str]] = {}
     for instance in benchmark.items:
         for analyst in instance.analysts:
-            family = stated.get(analyst.model_id) or published_family(analyst.model_id)
+            family = published_family(analyst.model_id)
             if family != UNKNOWN:
                 by_family.setdefault(family, set()).add(instance.item_id)
     found = {}

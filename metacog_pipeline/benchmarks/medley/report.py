@@ -330,12 +330,6 @@ def table_s9(home: Home) -> Markup:
     if not path.exists():
         return made
     found = pl.read_parquet(path, glob=False)
-    if "draft_id" in found.columns:  # of a set that was generated: a row per judge
-        found = (
-            found.group_by("draft_id", "claim_id", maintain_order=True)
-            .agg(verdicts="verdict")
-            .rename({"draft_id": "item_id"})
-        )
     asked = dict(rows(home, "select distinct item_id, domain from medley_responses"))
     known = found.with_columns(
         domain=pl.col("item_id").replace_strict(asked, default=None, return_dtype=pl.String),

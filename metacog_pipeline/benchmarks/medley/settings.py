@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -20,53 +20,14 @@ ConditionName = Literal[
 ]
 
 
-class Generator(sections.Section):
-    """``[benchmarks.medley.generator]``: who makes new instances, from which seeds.
-
-    ``seed_file`` is a TOML or JSON file, relative to the study file. ``designers`` and ``analysts`` name rows of
-    ``[[authors]]``, ``verifiers`` three rows of ``[[judges]]``. With ``allow_incomplete`` the instances are made although
-    somebody has not answered everything.
-    """
-
-    seed_file: sections.PathText
-    designers: Annotated[tuple[str, ...], Field(min_length=1)]
-    analysts: Annotated[tuple[str, ...], Field(min_length=8)]
-    verifiers: Annotated[tuple[str, ...], Field(min_length=3, max_length=3)]
-    allow_incomplete: bool = Field(default=False, strict=True)
-
-    @field_validator("designers", "analysts", "verifiers")
-    @classmethod
-    def _unique(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return sections.each_once(value)
-
-    def check(self, study: Study) -> Iterator[str]:
-        """Yield what is wrong: a model that makes instances must be listed, able to answer, and of one family."""
-        for key, table in (("designers", "authors"), ("analysts", "authors"), ("verifiers", "judges")):
-            where = f"benchmarks.medley.generator.{key}"
-            known = {spec.name: spec for spec in getattr(study, table)}
-            asked: dict[str, str] = {}
-            for name in getattr(self, key):
-                spec = known.get(name)
-                if spec is None:
-                    yield f'{where}: no row "{name}"{_listed(name, table, known)}'
-                    continue
-                if spec.provider == "replay":
-                    yield f'{where}: "{name}" has provider = "replay", which knows no new cases; name another model'
-                if key == "analysts" and spec.family is None:
-                    yield f'{table} "{name}": family is missing; name who made the model, e.g. family = "openai"'
-                if (first := asked.setdefault(spec.identity_json, name)) != name:
-                    yield f'{where}: "{name}" asks the same model as "{first}": one opinion counts twice; remove one'
-
-
 class Settings(sections.Settings):
     """``[benchmarks.medley]``: which instances, under which conditions, scored how and by which judges.
 
     ``limit`` draws that many instances by the study's seed. ``scoring`` decides between the published paper and its
     authors' package where the two differ. ``judges`` names rows of ``[[judges]]``; without any, the part of the
-    score that needs a judge is missing, and shown as missing. ``anonymise`` shows the analysts as Analyst A to H;
-    ``folder`` holds a data set of one's own;
-    ``wording`` is a TOML file with other texts, ``"reference"`` for those of the installed package of the authors, or a
-    folder that holds it. With ``generator`` instances are generated, and ``dataset = "custom"`` means these.
+    score that needs a judge is missing, and shown as missing. ``anonymise`` shows the analysts as Analyst A to H.
+    ``folder`` holds a data set of one's own: ``dataset = "custom"``. ``wording`` is a TOML file with other texts,
+    ``"reference"`` for those of the installed package of the authors, or a folder that holds it.
     """
 
     dataset: Literal["published", "sample", "custom"] = setting(Stage.ITEMS, "published")
@@ -76,7 +37,6 @@ class Settings(sections.Settings):
     judges: tuple[str, ...] = setting(Stage.JUDGING, ())
     anonymise: bool = setting(Stage.ASKING, True, strict=True)
     folder: sections.PathText | None = setting(Stage.ITEMS, None)
-    generator: Generator | None = setting(Stage.ITEMS, None)
 
     @field_validator("conditions", "judges")
     @classmethod
@@ -85,11 +45,8 @@ class Settings(sections.Settings):
 
     @model_validator(mode="after")
     def _custom_needs_a_source(self) -> Settings:
-        given = (self.folder is not None) + (self.generator is not None)
-        if given != (self.dataset == "custom"):
-            raise ValueError(
-                'dataset = "custom" needs folder = "…" or [benchmarks.medley.generator]; others take neither'
-            )
+        if (self.folder is not None) != (self.dataset == "custom"):
+            raise ValueError('dataset = "custom" needs folder = "…"; others take none')
         return self
 
     def check(self, study: Study) -> Iterable[str]:
@@ -98,7 +55,7 @@ class Settings(sections.Settings):
         if self.wording is not None and (
             self.wording == Path("reference") or (study.path.parent / self.wording.expanduser()).is_dir()
         ):
-            if self.dataset == "sample" or self.generator is not None:
+            if self.dataset == "sample":
                 yield f"{where}: the authors' words ask for claims of one's own; take dataset = \"published\""
             for name in {"minimal", "nudged"} & set(self.conditions):
                 yield f'{where}: has no words for the condition "{name}"; leave it out'
@@ -107,7 +64,8 @@ class Settings(sections.Settings):
         known = {spec.name: spec for spec in study.judges}
         for name in self.judges:
             if name not in known:
-                yield f'benchmarks.medley.judges: no judge "{name}"{_listed(name, "judges", known)}'
+                listed = f"{suggestion(name, list(known))}; [[judges]] has: {', '.join(known) or 'none'}"
+                yield f'benchmarks.medley.judges: no judge "{name}"{listed}'
         judged = (*(known[name] for name in self.judges if name in known), *study.models)
         for spec in judged if self.judges else ():
             if spec.family is None:
@@ -116,9 +74,3 @@ class Settings(sections.Settings):
                     f'{table} "{spec.name}": family is missing; no judge may judge its own family: name who made the '
                     'model, e.g. family = "openai"'
                 )
-        if self.generator is not None:
-            yield from self.generator.check(study)
-
-
-def _listed(name: str, table: str, known: Iterable[str]) -> str:
-    return f"{suggestion(name, list(known))}; [[{table}]] has: {', '.join(known) or 'none'}"

@@ -27,7 +27,7 @@ class GateRow:
     benchmark: str
     dataset: str
     place: Annotated[int, "order of the gates"]
-    name: Annotated[str, "G1 to G15 of the published design, X1 to X8 of this project"]
+    name: Annotated[str, "G1 to G15 of the published design, X1, X4 and X8 of this project"]
     rule: str
     severity: Annotated[str, "a gate that blocks keeps a set from being released unless it is passed"]
     status: Annotated[str, "not_evaluated where what it needs is not there; found says why"]
@@ -114,11 +114,10 @@ def gates(benchmark: Any, scored: Scored) -> pl.DataFrame:
     sophistry = [each for each in known if each is not None]
     overall = rows.get(ALL_DIMENSIONS, {"estimate": None, "status": of_set.NOT_JUDGED})
     why = overall["status"] if benchmark.judges else "the study names no judges"
-    kept = of_set.gates_of(KeptInputs(benchmark).frame("gates"))
+    kept = KeptInputs(benchmark).frame("gates")
     mean = sum(sophistry) / len(sophistry) if sophistry else None
-    decided = of_set.with_judges(kept, overall["estimate"], mean, why)
-    frame = of_set.gate_frame(decided).with_row_index("place", 1)
-    return frame.with_columns(benchmark=pl.lit(benchmark.name), dataset=pl.lit(dataset))
+    decided = of_set.with_judges(kept, overall["estimate"], mean, why).with_row_index("place", 1)
+    return decided.with_columns(benchmark=pl.lit(benchmark.name), dataset=pl.lit(dataset))
 
 
 def profiles(benchmark: Any, scored: Scored) -> pl.DataFrame:

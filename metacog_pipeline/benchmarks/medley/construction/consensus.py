@@ -1,8 +1,8 @@
-"""What a pool of analysts holds of each claim: labels as ranks, disagreement, three consensus rules, and its verification.
+"""What a pool of analysts holds of each claim: labels as ranks, disagreement, two consensus rules, and its verification.
 
 Construction reads labels by their exact spelling: another label counts as moderate, a claim without an item as not rated.
 The published files name their rule ``adaptive_jackknife_median`` though it is the upper median of labels, `label_median`;
-the paper describes `jackknife_majority`; `leave_one_out_median` is behind ``consensus_val`` of the published verification.
+the paper describes `jackknife_majority`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ UNDECIDED = 0.5
 MORE_THAN_HALF = 0.5
 AGREE, DISAGREE, AMBIGUOUS = VERDICTS = ("AGREE", "DISAGREE", "AMBIGUOUS")
 CORRECT, WRONG, UNCLEAR = "verified_correct", "verified_wrong", "ambiguous"
-JUDGES, ENOUGH = 3, 2  # judges of a claim, and how many of them decide it
+ENOUGH = 2  # of three judges of a claim decide it
 
 
 # --- ratings ----------------------------------------------------------------------------------------------------------
@@ -170,13 +170,6 @@ def stable_majority(tally: ArrayLike) -> NDArray[np.bool_]:
         leads = ordered[..., -1] > ordered[..., -2]
         stable &= (left[..., place] < 0) | (leads & (left.argmax(axis=-1) == counts.argmax(axis=-1)))
     return stable
-
-
-def leave_one_out_median(values: Sequence[float]) -> float:
-    """Return the mean of the medians without each value in turn, to three decimals; one value is its own median."""
-    if len(values) < 2:
-        return round(float(values[0]), 3) if len(values) else UNDECIDED
-    return round(float(np.mean([np.median(np.delete(values, place)) for place in range(len(values))])), 3)
 
 
 # --- verification -----------------------------------------------------------------------------------------------------

@@ -1,0 +1,315 @@
+"""Sets in the published layout, and the construction of instances that bring a whole pool of analysts.
+
+``instances/<domain>.json`` is needed, for at least one domain; ``consensus/<domain>.json``, ``known_answers.json``,
+``consensus_verified_wrong.json``, ``consensus_verification.json``, ``selection_metadata.json`` and ``metadata.json`` are
+read where they are there. An instance with an entry in ``consensus`` is taken as given. One without is constructed: its
+``ensemble_outputs`` are the pool (``family`` names who made an analyst), from which follow disagreement, a jackknifed
+consensus and a panel of eight, in view of the verdicts in ``consensus_verification.json``.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from metacog_pipeline.benchmarks.medley import sources
+from metacog_pipeline.benchmarks.medley.construction.consensus import (
+    counts_behind,
+    disagreement,
+    is_wrong,
+    jackknife_majority,
+    label_counts,
+    label_median,
+    position_counts,
+    ranks,
+    rated_labels,
+    verified_claims,
+)
+from metacog_pipeline.benchmarks.medley.construction.selection import (
+    Candidate,
+    Pool,
+    Selection,
+    greedy_order,
+    select,
+)
+from metacog_pipeline.benchmarks.medley.items import DOMAINS, Claim, Instance, instance_from_published
+from metacog_pipeline.errors import SourceError
+from metacog_pipeline.files import canonical_json, sha256_hex, shipped
+from metacog_pipeline.sources import read_bytes
+
+MAX_BYTES = 64 * 1024**2  # of one file
+CLOSE = 1e-9
+LEAST_DISAGREEMENT = 0.2  # nats, mean over the claims; the paper filters for ambiguity without giving a rule
+PROBES = ("trap", "minimal_instruction")
+# The first part that occurs in the last part of a model's name decides, so the special ones come first.
+_FAMILIES = {
+    **{"medgemma": "medgemma", "gemini-design": "design", "gemma": "gemma", "gemini": "gemini"},
+    **{"gpt-oss": "gpt_oss", "claude": "claude", "deepseek": "deepseek"},
+    **dict.fromkeys(("devstral", "magistral", "ministral", "mistral"), "mistral"),
+    **{name: name for name in ("glm", "llama", "minimax", "nemotron", "qwen")},
+}
+UNKNOWN = "unknown"
+
+
+class Verified(NamedTuple):
+    """What judges said of the consensus on a claim, in their order, and which of it the file calls the majority's."""
+
+    verdicts: tuple[str, ...]
+    majority: str
+
+
+@dataclass(frozen=True, slots=True)
+class GivenSet:
+    """A set: ``instances`` domain by domain, in file order; ``verification`` {instance: {claim: verdicts}}.
+
+    ``selection`` is {instance: its entry in ``selection_metadata.json``}; ``families`` {analyst: family}; ``constructed``
+    names the instances made here from a pool, ``left_out`` says why others were not.
+    """
+
+    instances: tuple[Instance, ...]
+    verification: Mapping[str, Mapping[str, Verified]] = field(default_factory=dict)
+    selection: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    families: Mapping[str, str] = field(default_factory=dict)
+    probes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    difficulty: Mapping[str, str] = field(default_factory=dict)
+    prompt_versions: Sequence[str] = ()
+    constructed: frozenset[str] = frozenset()
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+
+def published_family(model_id: str) -> str:
+    """Return the family of a published analyst by its name; ``unknown`` for a name of none of them."""
+    name = model_id.rsplit("/", 1)[-1].lower()
+    return next((family for part, family in _FAMILIES.items() if part in name), UNKNOWN)
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+def read_set(folder: Path, dataset: str = "published") -> GivenSet:
+    """Read a folder in the published layout; SourceError for one without instances, or a file that is damaged."""
+    wrong, answers, selection, metadata = (
+        _object(folder / f"{name}.json")
+        for name in ("consensus_verified_wrong", "known_answers", "selection_metadata", "metadata")
+    )
+    selection = {name: entry for name, entry in selection.items() if isinstance(entry, dict)}
+    verification = _verification(folder / "consensus_verification.json")
+    instances: list[Instance] = []
+    probes: dict[str, list[str]] = {probe: [] for probe in PROBES}
+    families, difficulty, left_out, constructed = {}, {}, {}, set()
+    for domain in DOMAINS:
+        path = folder / "instances" / f"{domain}.json"
+        consensus = _object(folder / "consensus" / f"{domain}.json")
+        for entry in _json(path, list) if path.exists() else ():
+            key = str(entry.get("instance_id")) if isinstance(entry, dict) else ""
+            instance = instance_from_published(
+                entry,
+                consensus.get(key),
+                verified_wrong=wrong.get(key, []),
+                known_answer=answers.get(key),
+                selected_models=selection.get(key, {}).get("selected_models", []),
+                dataset=dataset,
+                position=len(instances),
+            )
+            for output in entry.get("ensemble_outputs") or ():
+                name = output["model_id"]
+                families[name] = str(output.get("family") or published_family(name))
+            if key not in consensus and instance.analysts:
+                instance = construct(instance, families, verification.get(key, {}))
+                if (why := too_clear(instance)) is not None:
+                    left_out[key] = why
+                    continue
+                constructed.add(key)
+            instances.append(instance)
+            for probe, names in probes.items():
+                names += [key] if entry.get(f"is_{probe}") is True else []
+            if isinstance(entry.get("difficulty_tier"), str):
+                difficulty[key] = entry["difficulty_tier"]
+    if not instances:
+        raise SourceError(
+            f"{folder}: no instances/<domain>.json with instances; domains are {', '.join(DOMAINS)}"
+        )
+    name, times = Counter(instance.item_id for instance in instances).most_common(1)[0]
+    if times > 1:
+        raise SourceError(f"{folder}: instance {name!r} is given twice; each id means one case")
+    versions = metadata.get("prompt_versions")
+    return GivenSet(
+        tuple(instances), verification, selection, families, probes, difficulty,
+        versions if isinstance(versions, list) else (), frozenset(constructed), left_out,
+    )  # fmt: skip
+
+
+def _verification(path: Path) -> dict[str, dict[str, Verified]]:
+    found: dict[str, dict[str, Verified]] = {}
+    for key, row in _object(path).items():
+        try:
+            said = tuple(str(judge["verdict"]) for judge in row["judges"].values())
+            found.setdefault(row["instance_id"], {})[row["claim_id"]] = Verified(
+                said, row["majority_verdict"]
+            )
+        except (TypeError, KeyError, AttributeError):
+            raise SourceError(
+                f"{path}: {key!r} is not a verification (instance_id, claim_id, judges, majority_verdict); repair the file"
+            ) from None
+    return found
+
+
+def _object(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = _json(path, dict) if path.exists() else {}
+    return found
+
+
+def _json(path: Path, kind: type) -> Any:
+    try:
+        value = json.loads(read_bytes(path, MAX_BYTES).decode("utf-8-sig"))
+        json.dumps(value, ensure_ascii=False).encode("utf-8")  # half a pair of surrogates is JSON but no text
+    except (ValueError, RecursionError) as error:
+        raise SourceError(f"{path}: not UTF-8 text of JSON ({error}); replace the file") from None
+    if not isinstance(value, kind):
+        raise SourceError(f"{path}: expected {kind.__name__}, got {type(value).__name__}; replace the file")
+    return value
+
+
+def folder_of(benchmark: Any) -> Path:
+    """Return the folder of a study's set."""
+    if benchmark.settings.dataset == "sample":
+        return shipped("data", "medley", "sample")
+    named = benchmark.settings.folder
+    return sources.load_source(benchmark.context.home) if named is None else benchmark.context.beside(named)
+
+
+def digest(benchmark: Any) -> str | None:
+    """Return the SHA-256 of what the instances are read from; None for a source that is not home yet."""
+    if benchmark.settings.dataset == "published":
+        return sources.kept_digest(benchmark.context.home)
+    folder = folder_of(benchmark)
+    files = sorted(path for path in folder.rglob("*.json") if path.is_file())
+    return sha256_hex(
+        canonical_json({p.relative_to(folder).as_posix(): sha256_hex(p.read_bytes()) for p in files})
+    )
+
+
+def given(benchmark: Any) -> GivenSet:
+    """Return a study's set, read once for each version of its files."""
+    return _read(folder_of(benchmark), benchmark.settings.dataset, digest(benchmark))
+
+
+@functools.lru_cache(maxsize=2)
+def _read(place: Path, dataset: str, known: str | None) -> GivenSet:
+    return read_set(place, dataset)
+
+
+# --- from a pool to an instance ---------------------------------------------------------------------------------------
+def construct(instance: Instance, families: Mapping[str, str], verified: Mapping[str, Verified]) -> Instance:
+    """Return the instance with disagreement, consensus and panel made from its analysts, who are the whole pool."""
+    claims = [claim.claim_id for claim in instance.claims]
+    pool = [
+        Candidate(each.model_id, families.get(each.model_id, UNKNOWN), rated_labels(each.response, claims) or None)
+        for each in instance.analysts
+    ]  # fmt: skip
+    table = ranks([each.labels for each in pool], claims)
+    consensus = jackknife_majority(table, claims)
+    verdicts = {claim: said.verdicts for claim, said in verified.items()}
+    chosen = select(Pool(pool, verified_claims(consensus, verdicts), claims)).selected_models
+    raters, jsd = position_counts(table).sum(axis=1).tolist(), disagreement(label_counts(table)).tolist()
+    return instance.changed(
+        claims=tuple(map(Claim, claims, [claim.claim_text for claim in instance.claims], raters, jsd)),
+        analysts=tuple(each for each in instance.analysts if each.model_id in chosen),
+        consensus=consensus,
+        verified_wrong=frozenset(claim for claim, said in verdicts.items() if is_wrong(said)),
+        selected_models=chosen,
+    )
+
+
+def too_clear(instance: Instance) -> str | None:
+    """Return why a constructed case is left out: all agree on a claim, or the pool disagrees too little; None to keep it.
+
+    Cases with a known answer are kept, since there the crowd is meant to agree on something wrong.
+    """
+    jsd = {claim.claim_id: float(claim.jsd_score or 0.0) for claim in instance.claims}
+    if instance.known_answer is not None:
+        return None
+    if unanimous := [claim for claim, value in jsd.items() if value <= 0]:
+        return f"all agree about {', '.join(unanimous)}"
+    mean = sum(jsd.values()) / max(len(jsd), 1)
+    return (
+        f"mean disagreement {mean:.3f} is below {LEAST_DISAGREEMENT:g}" if mean < LEAST_DISAGREEMENT else None
+    )
+
+
+# --- what follows of a given instance ---------------------------------------------------------------------------------
+def follows_from_counts(claim: Claim) -> bool:
+    """Whether exactly one set of five counts with the stated number of raters gives the disagreement."""
+    if claim.jsd_score is None or claim.majority_strength is None:
+        return False
+    return len(counts_behind(claim.jsd_score, int(claim.majority_strength))) == 1
+
+
+def consensus_follows(instance: Instance, claim: str) -> bool:
+    """Whether every field of the consensus on a claim is the upper median of the labels of the analysts shown."""
+    given = instance.consensus
+    again = label_median([rated_labels(each.response) for each in instance.analysts], [claim])
+    return (
+        again.method == given.method
+        and again.claim_confidences[claim] == given.claim_confidences.get(claim)
+        and again.claim_details[claim] == given.claim_details.get(claim)
+    )
+
+
+class PanelAgain(NamedTuple):
+    """The analysts shown with an instance, chosen once more from among themselves.
+
+    ``held``: whether those shown are those selected, with the score, parts, positions, families and firmly wrong analyst
+    that are published, where they are; ``greedy``: whether the greedy steps lead to the published order; ``why``: what
+    explains that order, "" where nothing at hand does.
+    """
+
+    found: Selection
+    held: bool
+    greedy: bool
+    why: str
+
+
+def panel_again(instance: Instance, entry: Mapping[str, Any]) -> PanelAgain:
+    """Choose again from the analysts shown, on the claims of the published summary, compared to the last bit."""
+    summary = entry.get("position_summary")
+    claims = list(summary) if isinstance(summary, dict) else [claim.claim_id for claim in instance.claims]
+    shown = [
+        Candidate(each.model_id, published_family(each.model_id), rated_labels(each.response, claims))
+        for each in instance.analysts
+    ]
+    pool = Pool(shown, claim_ids=claims, tolerance=0.0)
+    found = pool.summary(range(len(shown)), len(shown))
+    held = {each.model_id for each in shown} == set(instance.selected_models)
+    if "score" in entry:  # a set that keeps only who was selected has none
+        for part, value in asdict(found.scores).items():
+            held &= _close(round(value, 4), entry.get("score" if part == "total" else f"{part}_score"))
+        for name in ("strong_wrong_included", "family_counts", "position_summary"):
+            held &= getattr(found, name) == entry.get(name)
+    ordered = greedy_order(pool, range(len(shown)), len(shown)) == instance.selected_models
+    why = "greedy" if ordered else _order_explained(pool, instance.selected_models)
+    return PanelAgain(found, held, ordered, why)
+
+
+def _order_explained(pool: Pool, selected: tuple[str, ...]) -> str:
+    """Say why analysts are not in the order of the greedy steps; "" where nothing at hand explains it.
+
+    Where nobody chosen is firmly wrong, the last step of the choice puts the one who is into the place of another. So
+    where exactly one is, the greedy steps lead as far as that place, and the model that was replaced is not published.
+    """
+    names = [each.model_id for each in pool.candidates]
+    chosen = [names.index(name) for name in selected if name in names]
+    wrong = [place for place, which in enumerate(chosen) if pool.is_strong_wrong(which)]
+    if len(chosen) != len(names) or len(wrong) != 1:
+        return ""
+    before = greedy_order(pool, chosen, len(names))[: wrong[0]]
+    if wrong[0] >= 2 and before != selected[: wrong[0]]:  # the first two are chosen at once
+        return ""
+    return f"{selected[wrong[0]]}, alone firmly wrong, was put in at place {wrong[0] + 1}"
+
+
+def _close(one: object, other: object) -> bool:
+    return isinstance(one, int | float) and isinstance(other, int | float) and abs(one - other) <= CLOSE
