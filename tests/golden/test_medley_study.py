@@ -13,7 +13,7 @@ import pytest
 from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmarks.medley import Medley, sources
-from metacog_pipeline.benchmarks.medley.judging.declared import JUDGING
+from metacog_pipeline.benchmarks.medley.judging.asking import JUDGING
 from metacog_pipeline.benchmarks.medley.presentation import applicable
 from metacog_pipeline.benchmarks.medley.pull import CHARACTERS
 from metacog_pipeline.scoring import files, staleness
@@ -120,8 +120,3 @@ def test_nobody_is_asked_again(study):
         assert ask(bench, partition).tally.calls == 0
         responses = read_frame(partition.below("responses"))
         assert judging.ask(bench, JUDGING, partition, responses).tally.calls == 0
-
-
-def test_the_table_of_profiles_names_every_character(study):
-    found = frames(study, "profiles").filter(source="simulated")
-    assert dict(found.select("model", "character").iter_rows()) == {name: name for name in CHARACTERS}

@@ -23,14 +23,14 @@ from metacog_pipeline.benchmarks.medley.judging.asking import (
     VIGNETTE_CHARACTERS,
     Case,
     cases,
+    combined,
     condensed,
     eligible,
     judge_tasks,
-    judge_wording,
     read_judgements,
 )
-from metacog_pipeline.benchmarks.medley.judging.declared import combined
 from metacog_pipeline.benchmarks.medley.judging.simulated import SimulatedJudge
+from metacog_pipeline.benchmarks.medley.judging.words import judge_wording
 from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.benchmarks.medley.read import (
     CRITERIA,
@@ -50,6 +50,16 @@ from tests.medley.conftest import build_debate, build_reply
 from tests.tables import every
 
 WORDS = judge_wording()
+
+
+def filled(one, *, again=False):
+    return one.messages(again=again)[-1].content
+
+
+def quoted(text):
+    return WORDS.read("judge", False, text) or WORDS.read("again", False, text)
+
+
 FINAL = (
     "Initially I rated this low. Analyst A argues that the pressure of 3.5 bar fell first, which I had overlooked.",
     "Although Analyst B is right about the valve, I keep my view because 12 alarms came after it was replaced.",
@@ -76,26 +86,26 @@ def verdict(grade=2, **changes):
 
 # --- what is sent -----------------------------------------------------------------------------------------------------
 def test_the_rubric_has_all_thirty_criteria_and_every_dimension():
-    text = WORDS.fill(case())
+    text = filled(case())
     assert all(name.replace("_", " ") in text for name in JUDGE_DIMENSIONS)
     for key in CRITERIA:
         assert re.search(rf"^{key}  \S", text, re.MULTILINE)
         assert f'"{key}"' in text
-    assert len(set(WORDS.criteria.values())) == 30
+    assert len(set(re.findall(r"^[a-z][123]  (.+)$", text, re.MULTILINE))) == 30
     assert "{{" not in text
 
 
 @every("condition", EVERY)
 def test_equal_replies_are_judged_on_equal_pages_under_every_condition(condition):
-    assert WORDS.fill(case(condition=condition)) == WORDS.fill(case())
+    assert filled(case(condition=condition)) == filled(case())
 
 
 def test_a_repeated_question_says_so_and_another_message_is_not_recognised():
-    text, again = WORDS.fill(case()), WORDS.fill(case(), again=True)
-    assert again == f"{text}\n\n{WORDS.again}"
-    assert WORDS.read(again) == WORDS.read(text)
+    text, again = filled(case()), filled(case(), again=True)
+    assert again.startswith(f"{text}\n\n") and len(again) > len(text) + 20
+    assert quoted(again) == quoted(text)
     for other in ("", text[:-1], text + " ", text.replace("BEGIN final", "BEGIN first"), text[1:]):
-        assert WORDS.read(other) is None
+        assert quoted(other) is None
 
 
 @every("injection", INJECTIONS, ids=range(len(INJECTIONS)))
@@ -104,12 +114,12 @@ def test_nothing_in_an_answer_ends_its_quotation(injection):
         case(final=(injection,)),
         Case(case().item, "normal", injection, condensed({"_parse_error": True, "_raw": injection})),
     ):
-        assert WORDS.read(WORDS.fill(one))["final"] == one.final.replace("\ud800", "\ufffd")
+        assert quoted(filled(one))["final"] == one.final.replace("\ud800", "\ufffd")
 
 
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_any_two_texts_are_read_back_as_they_were(first, final):
-    found = WORDS.read(WORDS.fill(Case(_ITEM, "normal", first, final)))
+    found = quoted(filled(Case(_ITEM, "normal", first, final)))
     assert (found["first"], found["final"]) == (first, final)
 
 
@@ -118,8 +128,8 @@ _ITEM = presented(build_debate(1), "normal")
 
 def test_the_digest_of_a_case_changes_with_everything_a_judge_is_told():
     others = [case(), case(final=("Else.",)), case(first=("Else.",)), case(number=2)]
-    assert len({WORDS.case_hash(one) for one in others}) == 4
-    assert WORDS.case_hash(case()) == WORDS.case_hash(case(condition="adversarial"))
+    assert len({one.digest for one in others}) == 4
+    assert case().digest == case(condition="adversarial").digest
 
 
 def test_a_reply_is_condensed_to_one_line_per_claim_with_reasons():
@@ -153,7 +163,7 @@ def test_megabytes_are_condensed_too():
         < len(condensed(build_reply([big, "high"], [big, " " * len(big) + "x"], big)))
         <= ANSWER_CHARACTERS
     )
-    assert len(WORDS.fill(case(final=(big,)))) < 25_000
+    assert len(filled(case(final=(big,)))) < 25_000
 
 
 def observed(**changes):
@@ -173,7 +183,7 @@ def observed(**changes):
 def test_a_case_is_made_of_every_response_about_a_known_instance():
     (found,) = cases([build_debate(1, vignette="x" * 600)], observed())
     assert (found.first, found.final) == ("C1: Because A. (conf: high)", "C1: Because B. (conf: low)")
-    assert WORDS.read(WORDS.fill(found))["vignette"] == "x" * VIGNETTE_CHARACTERS
+    assert quoted(filled(found))["vignette"] == "x" * VIGNETTE_CHARACTERS
     assert cases([build_debate(2)], observed()) == []
 
 
@@ -208,7 +218,7 @@ def test_a_judgement_that_says_enough_is_one_call_with_room_and_no_alternatives(
 def test_a_judgement_that_says_little_is_asked_twice_more_at_most(little):
     calls = asked([little] * 3)
     assert tuple(call[0] for call in calls) == STEPS
-    assert calls[1][1] == calls[2][1] == f"{calls[0][1]}\n\n{WORDS.again}"
+    assert calls[1][1] == calls[2][1] == filled(case(), again=True)
     assert len(asked([little, verdict(0)])) == 2
 
 
@@ -246,7 +256,7 @@ def test_no_judge_grades_its_own_family_simulated_or_not():
 def test_one_task_for_each_case_that_can_be_judged():
     given = [case(), case(number=2, unjudged="step_a is refused"), case(condition="adversarial")]
     found = [(t.item_id, t.condition, t.item_hash) for t in judge_tasks(given, judge("openai"))]
-    assert found == [("PUMP_001", c, WORDS.case_hash(given[0])) for c in ("normal", "adversarial")]
+    assert found == [("PUMP_001", c, given[0].digest) for c in ("normal", "adversarial")]
 
 
 # --- how it is read ---------------------------------------------------------------------------------------------------
@@ -258,7 +268,7 @@ def said(*entries):
             "benchmark": BENCHMARK,
             "answer_id": f"id-{number}",
             "item_id": one.item.item_id,
-            "item_hash": WORDS.case_hash(one),
+            "item_hash": one.digest,
             "condition": one.condition,
             "step": "judge",
             "model": who.name,
@@ -468,7 +478,7 @@ def test_simulated_and_measured_judgements_are_never_mixed():
 # --- the simulated judge ----------------------------------------------------------------------------------------------
 def graded(one, *, held=False, step="judge", seed=1, **observer):
     request = ChatRequest(
-        WORDS.messages(one, again=step != "judge"),
+        one.messages(again=step != "judge"),
         Sampling(seed=seed),
         asking._grades_object() if held else None,
         step,

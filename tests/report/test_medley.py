@@ -58,24 +58,15 @@ def make_home(tmp_path: Path, source: str = "measured", name: str = "alpha", *, 
     ]
     findings = [
         {"family": "rank", "measure": "mms", "condition": "normal", "value": 1.0, "low": 1.0, "high": 2.0},
+        {
+            "family": "cognitive_map",
+            "measure": "pull_crowd",
+            "value": 0.25,
+            "statistic": 0.125,
+            "verdict": "crowd-follower",
+        },
         {"family": "size_slope", "measure": "evaluation", "value": 0.09, "low": 0.02, "high": 0.2},
     ]
-    parts = {"crowd_pull": 0.25, "argument_pull": 0.125}
-    ends = {"": 0.0, "_low": -0.01, "_high": 0.01}
-    changed = {f"{part}{end}": value + add for part, value in parts.items() for end, add in ends.items()}
-    profile = {"character": "crowd-follower", "adversarial_delta": 0.0915, "stripped_delta": -0.0625}
-    strong = dict.fromkeys(("monitoring", "control", "evaluation"), 0.05) if judged else {}
-    printed = {
-        "dataset": "published",
-        "source": "published",
-        "adversarial_delta": 0.02,
-        "stripped_delta": 0.03,
-    }
-    profiles = [
-        {**key, **changed, **profile, **strong},
-        {**printed, "model": "Mistral Small 3.1", "profile": "independent", "monitoring": 0.1},
-    ]
-    write(home, "estimates/medley/profiles/*.parquet", profiles)
     write(home, "estimates/medley/models/*.parquet", rows)
     write(
         home,
@@ -124,11 +115,6 @@ def test_the_page_has_a_part_for_each_question(text):
 def test_the_map_shows_both_pulls_and_what_moves_the_model(text):
     part = section(text, "medley-who-follows-arguments-and-who-the-crowd")
     assert "0.250" in part and "0.125" in part and "crowd-follower" in part
-    assert "9.1" in part or "9.2" in part, "the change of MMS has a column of its own"
-
-
-def test_published_models_are_drawn_apart_and_only_beside_published_questions(text):
-    assert "Mistral Small 3.1" in section(text, "medley-who-follows-arguments-and-who-the-crowd")
 
 
 def test_headline_claims_stand_beside_the_slopes_of_the_studys_models(text):
@@ -145,7 +131,7 @@ def test_without_judges_the_page_says_so(tmp_path):
 def test_the_audit_is_told_in_numbers(home):
     paper = (home / "report" / "papers" / "medley" / "index.html").read_text("utf-8")
     part = section(paper, "medley-printed-numbers")
-    assert "184 of 324 printed numbers hold" in part and "evaluation grows with size" in part
+    assert "174 of 313 printed numbers hold" in part and "evaluation grows with size" in part
     assert "What does not follow" in part and "Qwen 3 (32B)" in part
 
 

@@ -8,18 +8,9 @@ A model answers a case alone (step A), reviews its own answer (B-private), and t
 (B-social); what it changed, why, and whom it cites is measured. Two scorings are kept apart everywhere: ``reference`` (what
 the package computes) and ``paper`` (what the paper writes).
 
-===================  ===============================================================================================
-``benchmark``        the class: what is declared to the pipeline
-``items``            the instance, ``settings``; ``sources``: the published files; ``construction``: how instances are made
-``presentation``     what is shown of the others; ``prompts``: in which words and calls
-``read``             what a reply says; ``importing``: answers collected elsewhere; ``results``: files of the package
-``panel``            replies as arrays, and the options; ``rules``: the computed measures of an instance
-``judging``          its grades; ``aggregate``: tiers, MMS, abilities; ``instance_scores``: all of it at once
-``pull``             the signed pulls of social influence, and the rule that names who follows what
-``measures``         estimates of models; ``averages``, ``means``; ``contrasts``: between models and conditions
-``report``           sections and the paper's manifest; ``published``: printed numbers and what follows from them
-``simulated``        respondents of known character
-===================  ===============================================================================================
+``benchmark`` is the class. ``items``, ``construction``: instances; ``presentation``, ``prompts``: what is asked; ``read``:
+replies; ``panel``, ``rules``, ``aggregate``, ``instance_scores``: from replies to MMS; ``judging``; ``pull``: social
+influence; ``measures``, ``contrasts``: models; ``report``, ``published``: the paper; ``simulated``: respondents.
 """
 
 from __future__ import annotations

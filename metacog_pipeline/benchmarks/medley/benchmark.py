@@ -29,7 +29,7 @@ from metacog_pipeline.benchmarks.medley.instance_scores import (
     score_instances,
 )
 from metacog_pipeline.benchmarks.medley.items import NORMAL, NUDGED, Instance
-from metacog_pipeline.benchmarks.medley.judging.declared import JUDGING, combined, graded_by
+from metacog_pipeline.benchmarks.medley.judging.asking import JUDGING, combined, graded_by
 from metacog_pipeline.benchmarks.medley.measures import MEASURES
 from metacog_pipeline.benchmarks.medley.presentation import (
     MASKING,

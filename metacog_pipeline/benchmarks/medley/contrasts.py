@@ -16,7 +16,6 @@ never meet measured models.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -36,7 +35,7 @@ from metacog_pipeline.benchmarks.medley.aggregate import (
     abilities,
     moved_map,
 )
-from metacog_pipeline.benchmarks.medley.averages import all_averages, averages
+from metacog_pipeline.benchmarks.medley.averages import averages
 from metacog_pipeline.benchmarks.medley.construction.sets import UNKNOWN, published_family
 from metacog_pipeline.benchmarks.medley.items import ADVERSARIAL, DOMAINS, NORMAL, NUDGED
 from metacog_pipeline.benchmarks.medley.means import resampled_means
@@ -73,8 +72,8 @@ _OWN = ("dataset", "scoring", "source", "condition", "family")
 def _worlds(groups: Sequence[Group], *, whole: bool = True) -> Iterator[tuple[Comparison, list[Group]]]:
     """Yield groups that may be compared, with what their rows have in common; only complete ones where ``whole``."""
     found: dict[tuple[str, str | None, str], list[Group]] = {}
-    for group, known in zip(groups, all_averages(groups), strict=True):
-        if known.incomplete is None or not whole:
+    for group in groups:
+        if group.incomplete is None or not whole:
             found.setdefault((group.dataset, group.scoring, group.source), []).append(group)
     for (dataset, scoring, source), own in found.items():
         yield Comparison("", "", dataset=dataset, scoring=scoring, source=source), own
@@ -98,45 +97,41 @@ def _models(groups: Sequence[Group], *, whole: bool = True) -> Iterator[tuple[Co
         by_model: dict[str, dict[str, Group]] = {}
         for group in own:
             by_model.setdefault(group.model, {})[group.condition] = group
-        for model, arms in by_model.items():
-            if NORMAL in arms:
-                yield replace(base, model=model), arms
+        yield from ((replace(base, model=model), arms) for model, arms in by_model.items() if NORMAL in arms)
 
 
-@functools.lru_cache(maxsize=2)  # most families look at the same groups
-def _matrix(groups: tuple[Group, ...], column: str = "mms") -> tuple[Floats, list[str]]:
-    """Return a column as models × instances, NaN where a model has none, and the instances; not to be written to."""
-    return _table([averages(group).items for group in groups], column)
-
-
-def _table(frames: Sequence[pl.DataFrame], column: str) -> tuple[Floats, list[str]]:
+def _table(frames: Sequence[pl.DataFrame], column: str = "mms") -> tuple[Floats, list[str]]:
+    """Return a column as models × instances, NaN where a model has none, and the instances."""
     ids = sorted({name for frame in frames for name in frame["item_id"]})
     place = {name: i for i, name in enumerate(ids)}
     values = np.full((len(frames), len(ids)), np.nan)
     for row, frame in enumerate(frames):
         values[row, [place[name] for name in frame["item_id"]]] = frame[column].to_numpy()
-    values.flags.writeable = False
     return values, ids
+
+
+def _items(groups: Sequence[Group]) -> list[pl.DataFrame]:
+    return [averages(group).items for group in groups]
 
 
 def _means(groups: Sequence[Group], column: str) -> Floats:
     """Return the mean of a column of each model, NaN without one."""
-    found = [_mean(averages(group).items[column]) for group in groups]
+    found = [_mean(items[column]) for items in _items(groups)]
     return np.array([math.nan if each is None else each for each in found])
 
 
 def _mean(values: pl.Series) -> float | None:
-    known = values.drop_nulls() if values.null_count() else values
+    known = values.drop_nulls()
     return float(known.to_numpy().mean()) if len(known) else None
 
 
 def _by_rank(row: Comparison, first: ArrayLike, second: ArrayLike) -> Comparison:
     """Return how two rankings of the same models agree."""
     found = robust.rank_shift(first, second)
-    rho = found.rho
+    rho, largest = found.rho, float(found.largest)
     return replace(
-        row, value=rho.value, low=rho.low, high=rho.high, statistic=float(found.largest), n=rho.n, status=rho.status
-    )  # fmt: skip
+        row, value=rho.value, low=rho.low, high=rho.high, statistic=largest, n=rho.n, status=rho.status
+    )
 
 
 # --- between models ---------------------------------------------------------------------------------------------------
@@ -152,7 +147,7 @@ def paired(
         pairs = [(place[a], place[b]) for a, b in wanted if a in place and b in place]
         for measure in ("mms", *PULLS.get(own[0].condition, ())) if pairs else ():
             if measure == "mms":
-                resamples = _Resamples(_matrix(tuple(own))[0], benchmark.stream("items"))
+                resamples = _Resamples(_table(_items(own))[0], benchmark.stream("items"))
             else:
                 found = [pulls(each.condition, arms[each.dataset, each.scoring, each.model]) for each in own]
                 resamples = _Resamples(_table(found, measure)[0], benchmark.stream("items"), "mean")
@@ -221,15 +216,23 @@ def _paired(row: Comparison, resamples: _Resamples, i: int, j: int) -> Compariso
 
 
 def ranks(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
-    """Yield the rank of every model with the central 95 % of its ranks over resamples."""
-    for base, own in _scored(groups):
-        values, _ = _matrix(tuple(own))
+    """Yield the rank of every complete model with the central 95 % of its ranks over resamples."""
+    for base, every in _scored(groups, whole=False):
+        row = replace(base, family="rank", measure="mms")
+        own = [group for group in every if group.incomplete is None]
+        for group in (each for each in every if each.incomplete is not None):
+            yield replace(
+                row, model=group.model, n=averages(group).items.height, status=str(group.incomplete)
+            )
+        if not own:
+            continue
+        values, _ = _table(_items(own))
         drawn = robust.resampled_locations(values, n_boot=N_BOOT, seed=benchmark.stream("items"))
         found = robust.rank_distribution(robust.location(values), drawn)
         for place, group in enumerate(own):
             yield replace(
-                base, family="rank", measure="mms", model=group.model, value=float(found.observed[place]),
-                low=float(found.low[place]), high=float(found.high[place]), n=averages(group).items.height,
+                row, model=group.model, value=float(found.observed[place]), low=float(found.low[place]),
+                high=float(found.high[place]), n=averages(group).items.height,
                 note=f"first in {100 * found.share[place, 0]:.0f} % of resamples",
             )  # fmt: skip
 
@@ -271,7 +274,7 @@ def overlap(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
         t2, mas = _means(own, "social_robustness"), _means(own, "mas")
         line = regression(mas, t2) if not np.isnan(mas).any() else None
         left = None if line is None or line.slope is None else t2 - line.slope * mas
-        for name, scores in (("mms", robust.location(_matrix(tuple(own))[0])), ("t2 residual", left)):
+        for name, scores in (("mms", robust.location(_table(_items(own))[0])), ("t2 residual", left)):
             if scores is not None:
                 yield _ranksum(replace(between, measure=name), scores[has_kin], scores[~has_kin])
 
@@ -288,7 +291,7 @@ def _ranksum(row: Comparison, first: Floats, second: Floats) -> Comparison:
 def rankings(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
     """Yield how rankings agree over every two domains, without a domain, over ways to average, and by MMS and MAS."""
     for base, own in _scored(groups, least=2):
-        values, ids = _matrix(tuple(own))
+        values, ids = _table(_items(own))
         frames = [averages(group).items.select("item_id", "domain") for group in own]
         domain_of = dict(row for frame in frames for row in frame.iter_rows())
         domains, whole = np.array([domain_of[name] for name in ids]), robust.location(values)
@@ -319,62 +322,59 @@ def components(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison
     for base, own in _scored(groups):
         for level, rows in (("models", _grades(own)), ("instances", _every_grade(own))):
             whole = rows[~np.isnan(rows).any(axis=1)]
-            if not len(whole):
-                continue
-            found = pca(whole)
-            for place, share in enumerate(found.explained):
-                weights = zip(JUDGE_DIMENSIONS, found.loadings[place], strict=True)
+            found = pca(whole) if len(whole) else None
+            for place, share in enumerate(found.explained if found else ()):
+                weights = zip(JUDGE_DIMENSIONS, found.loadings[place], strict=True)  # type: ignore[union-attr]
                 heavy = sorted(weights, key=lambda each: (-round(abs(each[1]), 9), each[0]))[:3]
                 yield replace(
                     base, family="pca", measure=f"judged dimensions over {level}", a=f"component {place + 1}",
-                    value=float(share), n=found.n, status=found.status,
+                    value=float(share), n=found.n, status=found.status,  # type: ignore[union-attr]
                     note=", ".join(f"{name} {weight:+.2f}" for name, weight in heavy),
                 )  # fmt: skip
 
 
-def _every_grade(groups: Sequence[Group], how: Any = None) -> Floats:
-    frames = [averages(group).items.select(_JUDGED) for group in groups]
-    return np.concatenate([(how(f) if how else f).to_numpy().astype(np.float64) for f in frames])
+def _every_grade(groups: Sequence[Group]) -> Floats:
+    return np.concatenate([frame.select(_JUDGED).to_numpy().astype(np.float64) for frame in _items(groups)])
 
 
-#: The mean grade of each model in each judged dimension, ``(models, 10)``.
-_grades = functools.partial(_every_grade, how=pl.DataFrame.mean)
+def _grades(groups: Sequence[Group]) -> Floats:
+    """Return the mean grade of each model in each judged dimension, ``(models, 10)``."""
+    return np.concatenate([f.select(_JUDGED).mean().to_numpy().astype(np.float64) for f in _items(groups)])
 
 
 def ability_checks(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
     """Yield ρ of judged dimensions within and between abilities, and what each alternative map changes."""
-    ability_of = {dimension: name for name, own in NOTEBOOK.items() for dimension in own}
+    ability_of = [next(name for name, own in NOTEBOOK.items() if each in own) for each in JUDGE_DIMENSIONS]
+    pairs = list(combinations(range(len(JUDGE_DIMENSIONS)), 2))
+    same = np.array([ability_of[i] == ability_of[j] for i, j in pairs])
     for base, own in _scored(groups):
         rows = _every_grade(own)
         rows = rows[~np.isnan(rows).any(axis=1)]
-        pairs = list(combinations(range(len(JUDGE_DIMENSIONS)), 2)) if len(rows) >= 3 else []
-        one, two = (np.array([rows[:, pair[k]] for pair in pairs]) for k in (0, 1))
-        rho = spearman_rows(one, two).rho if pairs else np.empty(0)
-        abilities_of = [ability_of[name] for name in JUDGE_DIMENSIONS]
-        same = np.array([abilities_of[i] == abilities_of[j] for i, j in pairs])
-        for name, here in (("within abilities", same), ("between abilities", ~same)) if pairs else ():
-            values = rho[here]
+        one, two = (rows.T[[pair[k] for pair in pairs]] for k in (0, 1))
+        rho = spearman_rows(one, two).rho if len(rows) >= 3 else np.empty(0)
+        for name, here in (("within abilities", same), ("between abilities", ~same)) if len(rho) else ():
             yield replace(
-                base, family="ability_rho", measure=name, value=float(values.mean()), low=float(values.min()),
-                high=float(values.max()), n=len(rows), note="low and high: range over pairs of dimensions",
+                base, family="ability_rho", measure=name, value=float(rho[here].mean()), low=float(rho[here].min()),
+                high=float(rho[here].max()), n=len(rows), note="low and high: range over pairs of dimensions",
             )  # fmt: skip
-        graded = [averages(group).items for group in own]
-        grades = [
-            {n: frame[f"judged_{n}"].to_numpy().astype(np.float64) for n in JUDGE_DIMENSIONS}
-            for frame in graded
-        ]
         if np.isnan(_grades(own)).any():
             continue
+        grades = [
+            {n: frame[f"judged_{n}"].to_numpy().astype(np.float64) for n in JUDGE_DIMENSIONS}
+            for frame in _items(own)
+        ]
         usual = [abilities(each) for each in grades]
         for dimension, ability in ALTERNATIVES.items():
             other = [abilities(each, moved_map(dimension)) for each in grades]
             mas = [[float(each["mas"].mean()) for each in found] for found in (usual, other)]
-            modes = [[_mode(each["dominant"]) for each in found] for found in (usual, other)]
-            changed = sum(one != two for one, two in zip(*modes, strict=True))
-            row = replace(base, family="ability_map", measure="mas", a=f"{dimension} to {ability}")
-            row = _by_rank(replace(row, b="notebook"), *mas)
+            changed = sum(
+                _mode(x["dominant"]) != _mode(y["dominant"]) for x, y in zip(usual, other, strict=True)
+            )
+            row = replace(
+                base, family="ability_map", measure="mas", a=f"{dimension} to {ability}", b="notebook"
+            )
             note = "statistic: models whose dominant ability changes"
-            yield replace(row, statistic=float(changed), note=note)
+            yield replace(_by_rank(row, *mas), statistic=float(changed), note=note)
 
 
 def _mode(names: Any) -> str:
@@ -454,11 +454,9 @@ def slope_rows(
     base: Comparison, size: Floats, scores: Mapping[str, Floats], families: Sequence[str]
 ) -> Iterator[Comparison]:
     """Yield a row per score, and of evaluation minus control: by how much a tenfold size raises it within families."""
-    both = {**scores, DIFFERENCE: scores["evaluation"] - scores["control"]}
-    for name, values in both.items():
-        yield within_slope(
-            replace(base, family="size_slope", measure=name, a="log10 of params_b"), size, values, families
-        )
+    row = replace(base, family="size_slope", a="log10 of params_b")
+    for name, values in {**scores, DIFFERENCE: scores["evaluation"] - scores["control"]}.items():
+        yield within_slope(replace(row, measure=name), size, values, families)
 
 
 def within_slope(
@@ -521,7 +519,7 @@ def cognitive_map(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Compari
         if ADVERSARIAL not in arms:
             continue
         row = replace(base, family="cognitive_map", measure="pull_crowd")
-        missing = [averages(arms[name]).incomplete for name in (NORMAL, ADVERSARIAL)]
+        missing = [arms[name].incomplete for name in (NORMAL, ADVERSARIAL)]
         if any(missing):
             yield replace(row, n=0, status=next(each for each in missing if each))
             continue

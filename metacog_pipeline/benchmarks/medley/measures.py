@@ -267,6 +267,8 @@ _NEITHER = {
     # A condition scores by other rules than normal: a change of a score is neither good nor bad.
     *(f"{arm}_delta{part}" for arm in EVERY for part in ("", "_scoring")),
     *(name for name in PULL_NAMES if name != "resistance"),
+    # One long reply to everything has the whole of these, and one rating of everything resists in the few expert cases.
+    *("argument_specificity", "synthesis_necessity", "dimension_digital_sophistry", "known_answer_expert"),
 }
 _OPEN: Mapping[str, tuple[float | None, float | None]] = {
     STATED: (None, None),  # a confidence stated as a number is taken as it is

@@ -36,9 +36,8 @@ from metacog_pipeline.benchmarks.medley.read import (
     PAPER_MAP,
     REFERENCE_MAP,
     LabelMap,
-    claim_item,
+    claim_confidence,
     claim_items,
-    confidence_number,
     is_error,
     num,
 )
@@ -132,68 +131,47 @@ def panel_of(instance: Instance, labels: LabelMap) -> Panel:
             supporting[claim] += for_it
             entries[claim] += 1
     stated = [row(each.response, claims, labels) for each in analysts]
-    means = [_mean([own[place] for own in stated]) for place in range(len(claims))]
     numbers = [
         jsd,
-        [_number(told.get(claim.claim_id)) for claim in claims],
+        [_number(told.get(c.claim_id)) for c in claims],
         [d if math.isnan(raters) or not raters else raters for raters, d in zip(strength, jsd, strict=True)],
-        means,
-        [supporting[claim.claim_id] for claim in claims],
-        [entries[claim.claim_id] - supporting[claim.claim_id] for claim in claims],
+        [_mean([own[place] for own in stated]) for place in range(len(claims))],
+        [supporting[c.claim_id] for c in claims],
+        [entries[c.claim_id] - supporting[c.claim_id] for c in claims],
     ]
     flags = [
         _at_least_median([0.0 if math.isnan(raters) else raters for raters in strength]),
         _at_least_median(jsd),
-        [claim.claim_id in instance.verified_wrong for claim in claims],
+        [c.claim_id in instance.verified_wrong for c in claims],
         [True] * len(claims),
     ]
-    return Panel(
-        claims,
-        np.array(numbers, dtype=np.float64),
-        np.array(flags, dtype=bool),
-        len(analysts),
-        *_speech(instance),
-    )
+    table, marks = np.array(numbers, dtype=np.float64), np.array(flags, dtype=bool)
+    return Panel(claims, table, marks, len(analysts), *_speech(instance))
 
 
 @functools.lru_cache(maxsize=KEPT)
 def _speech(instance: Instance) -> tuple[frozenset[str], tuple[set[str], ...], dict[str, list[str]]]:
     """Return names, openings and phrases of the analysts, which no label map and no condition changes."""
     names: set[str] = set()
-    phrases: dict[str, list[str]] = {}
-    known: set[str] = set()
+    phrases: dict[str, None] = {}
     for analyst in instance.analysts:
         if not analyst.model_id.startswith("Analyst"):
             name = analyst.model_id.replace("ollama/", "").split(":")[0].split("/")[-1].lower()
             names |= {name, *(part for part in name.split("-") if len(part) >= _SHORTEST_NAME)} - {""}
         for text in _texts(claim_items(analyst.response), "reasoning"):
-            words = text.lower().split()
-            for first, middle, end in zip(words, words[1:], words[2:], strict=False):
-                phrase = f"{first} {middle} {end}"
-                if len(phrase) >= SHORTEST_PHRASE and phrase not in known:
-                    known.add(phrase)
-                    phrases.setdefault(f"{first[-1]}{middle} {end[0]}", []).append(phrase)
-    return frozenset(names), tuple(_trigrams(opening(a.response)) for a in instance.analysts), phrases
+            phrases |= dict.fromkeys(each for each in _trigrams(text) if len(each) >= SHORTEST_PHRASE)
+    # By what a text must hold between two blanks, so that one pass over its words finds all; see `_phrases_within`.
+    index: dict[str, list[str]] = {}
+    for phrase in phrases:
+        first, middle, end = phrase.split()
+        index.setdefault(f"{first[-1]}{middle} {end[0]}", []).append(phrase)
+    return frozenset(names), tuple(_trigrams(opening(a.response)) for a in instance.analysts), index
 
 
 def row(reply: object, claims: Sequence[Claim], labels: LabelMap) -> list[float]:
-    """Return the confidence a reply gives each claim, as `read.claim_confidence` does, in one pass over the reply."""
-    first: dict[str, Any] = {}
-    for item in claim_items(reply):
-        if isinstance(item, dict) and isinstance(name := item.get("claim_id"), str):
-            first.setdefault(name, item)
-    found = []
-    for claim in claims:
-        entry = first.get(claim.claim_id)
-        if entry is None and claim.claim_text:
-            entry = claim_item(reply, claim.claim_id, claim.claim_text)
-        if entry is None:
-            found.append(np.nan)
-            continue
-        value = entry.get("confidence")
-        known = labels.by_text.get(value) if isinstance(value, str) else None
-        found.append(confidence_number(value, labels) if known is None else known)
-    return found
+    """Return the confidence a reply gives each claim, NaN where it rates it nowhere."""
+    found = (claim_confidence(reply, claim.claim_id, claim.claim_text, labels) for claim in claims)
+    return [np.nan if value is None else value for value in found]
 
 
 def _mean(stated: Sequence[float]) -> float:
@@ -363,13 +341,7 @@ def _entries(reply: object, labels: LabelMap) -> tuple[float, float, float]:
     """Return how many claim entries have a readable confidence, how many of these hedge, and their variance."""
     low, high = HEDGING_BAND
     stated = [item.get("confidence", "") for item in claim_items(reply) if isinstance(item, dict)]
-    values = [
-        num(value, labels)
-        if not isinstance(value, str) or (known := labels.by_text.get(value)) is None
-        else known
-        for value in stated
-        if isinstance(value, str | int | float)
-    ]
+    values = [num(value, labels) for value in stated if isinstance(value, str | int | float)]
     if not values:
         return 0, 0, 0.0
     mean = sum(values) / len(values)

@@ -138,9 +138,9 @@ def _parts(items: tuple[tuple[str, str], ...], step: str, given: bool) -> tuple[
     """Return a step's text as alternating words and places, ending in words."""
     texts = dict(items)
     words = {
-        "scale": texts["scale"],
-        "claims": texts["given_claims" if given else "own_claims"],
-        "claims_again": texts["given_claims_again"] if given else "",
+        "scale": texts.get("scale", ""),
+        "claims": texts.get("given_claims" if given else "own_claims", ""),
+        "claims_again": texts.get("given_claims_again", "") if given else "",
     }
     pieces = PLACE.split(PLACE.sub(lambda place: words.get(place[1], place[0]), texts[step]))
     return tuple(zip(pieces[::2], [*pieces[1::2], None], strict=True))
@@ -232,13 +232,14 @@ def constraint(mode: str, step: str, claim_ids: tuple[str, ...] = CLAIM_IDS) -> 
             "overall_confidence": label,
             "difficulty_prediction": {"type": "string", "enum": list(DIFFICULTIES)},
         }
-    fields["claim_level_assessments"] = {"type": "array", "items": _object(claim)}
+    fields["claim_level_assessments"] = {"type": "array", "items": json_object(claim)}
     if alone:
         fields["key_uncertainties"] = {"type": "array", "items": text}
-    return JsonObject("assessment" if alone else "revision", json.dumps(_object(fields)))
+    return JsonObject("assessment" if alone else "revision", json.dumps(json_object(fields)))
 
 
-def _object(properties: dict[str, object]) -> dict[str, object]:
+def json_object(properties: dict[str, object]) -> dict[str, object]:
+    """Return the JSON schema of an object with exactly these properties."""
     fixed = {"required": list(properties), "additionalProperties": False}
     return {"type": "object", "properties": properties, **fixed}
 
@@ -307,8 +308,7 @@ def authors_wording(folder: Path) -> Wording:
     """Return the wording of a folder that holds the package, or of its ``prompts``; StudyError for another."""
     prompts = folder / _PROMPTS if (folder / _PROMPTS).is_dir() else folder
     steps = {step: _template(prompts / f"step_{step.removeprefix('step_')}.py", step) for step in STEPS}
-    fixed = dict.fromkeys(("scale", "own_claims", "given_claims", "given_claims_again"), "")
-    return Wording(AUTHORS, {**fixed, **steps}, fences=False, authors=True)
+    return Wording(AUTHORS, steps, fences=False, authors=True)
 
 
 def _template(path: Path, step: str) -> str:

@@ -6,7 +6,7 @@ are announced, and not found in the authors' package: every check is one of arit
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -55,13 +55,8 @@ _EVALUATION = ABILITIES.index("evaluation")
 _SIZES = np.array([len(NOTEBOOK[name]) for name in ABILITIES])
 HALF_DIGIT = 0.05  # what one printed decimal hides
 _MODELS_OF_S7 = 11
-PROFILES = (
-    *("statistics-follower", "consensus-dependent", "counter-consensus", "argument consumer"),
-    *("argument-evaluator", "independent"),
-)
-# In points of MMS: the simplest rule that gives ten of the eleven printed labels from the printed changes.
-SWAYED_FROM, STRONGLY_FROM, NEEDS_ARGUMENTS_FROM = 2.0, 6.0, 4.0
-_LETTERS = {"S": 75, "A": 65, "B": 60, "C": 50, "D": 0}
+_SIZES_PRINTED = ("params_b", "params_active_b")
+_WITHOUT = {"rho": "", "max_rank_shift": "_shift", "spread_change": "_spread"}
 
 
 # --- values -----------------------------------------------------------------------------------------------------------
@@ -73,26 +68,17 @@ def _table(stem: str) -> pl.DataFrame:
 def values(tables: Tables) -> pl.DataFrame:
     """Return the scores, changes and profiles of every model; agreements and verified claims have no model."""
 
-    def points(name: str, place: str, measures: list[str]) -> pl.DataFrame:
-        found = long(tables(name).select("model", *measures), measures)
-        told = {"place": pl.lit(place), "condition": pl.lit("normal"), "n": pl.lit(130)}
-        return found.with_columns(value=hundredth("value"), **told)
+    def scores(stem: str, measures: Sequence[str], **more: pl.Expr) -> pl.DataFrame:
+        found = long(tables(stem).select("model", *measures), measures).with_columns(value=hundredth("value"))
+        return found.with_columns(
+            place=pl.lit(_place(stem)), condition=pl.lit("normal"), n=pl.lit(130)
+        ).with_columns(**more)
 
-    def agreed(name: str, place: str, condition: pl.Expr, measures: dict[str, str]) -> pl.DataFrame:
-        given = tables(name).select(
-            condition.alias("condition"), *(pl.col(c).alias(m) for c, m in measures.items())
-        )
-        return long(given, list(measures.values())).with_columns(place=pl.lit(place))
+    def agreed(stem: str, condition: pl.Expr, measures: Mapping[str, str]) -> pl.DataFrame:
+        named = (pl.col(column).alias(measure) for column, measure in measures.items())
+        found = long(tables(stem).select(condition.alias("condition"), *named), list(measures.values()))
+        return found.with_columns(place=pl.lit(_place(stem)))
 
-    pair = pl.col("a") + " and " + pl.col("b")
-    changes = points("table_s7", "table S7", list(_CHANGED)).with_columns(
-        condition=pl.col("measure").str.extract("^([a-z]+)"),
-        n=pl.col("measure").replace_strict(_CHANGED),
-        measure=pl.col("measure").replace("adversarial", "mms"),
-    )
-    dominant = points("table_s10", "table S10", ["dominant_pct"]).with_columns(
-        measure=pl.lit("dominant_share"), note="dominant: " + tables("table_s10")["dominant"]
-    )
     labels = tables("table_s7").select(
         "model", pl.lit("table S7").alias("place"), pl.lit("all").alias("condition"),
         pl.lit("profile").alias("measure"), pl.lit(None, pl.Float64).alias("value"),
@@ -100,29 +86,31 @@ def values(tables: Tables) -> pl.DataFrame:
     )  # fmt: skip
     about = (pl.col(name).fill_null("-") for name in ("family", "series", "released"))
     known = tables("models").with_columns(note=pl.format("family {}; series {}; released {}", *about))
-    sizes = long(
-        known.select("model", "note", "params_b", "params_active_b"), ["params_b", "params_active_b"]
-    )
-    shift = {"rho": "leave_one_domain_out", "max_rank_shift": "leave_one_domain_out_shift"}
-    counts = {name: name for name in ("claims", "agree", "disagree", "agree_pct")}
+    sizes = long(known.select("model", "note", *_SIZES_PRINTED), _SIZES_PRINTED)
+    measure, pair = pl.col("measure"), pl.col("a") + " and " + pl.col("b")
+    without = {name: f"leave_one_domain_out{end}" for name, end in _WITHOUT.items()}
     parts = [
-        points("table_1", "table 1", _SCORES),
-        changes,
-        points("table_s10", "table S10", [f"ipsative_{name}" for name in ABILITIES]),
-        dominant,
-        labels,
-        agreed("table_s5", "table S5", pair, {"rho": "cross_domain"}),
-        agreed(
-            "table_s6",
-            "table S6",
-            pl.col("domain_removed"),
-            {**shift, "spread_change": "leave_one_domain_out_spread"},
+        scores("table_1", _SCORES),
+        scores(
+            "table_s7", list(_CHANGED), condition=measure.str.extract("^([a-z]+)"), n=measure.replace_strict(_CHANGED),
+            measure=measure.replace("adversarial", "mms"),
         ),
-        agreed("table_s8", "table S8", pair, {"rho": "aggregation"}),
-        agreed("table_s9", "table S9", pl.col("category"), counts),
+        scores("table_s10", [f"ipsative_{name}" for name in ABILITIES]),
+        scores("table_s10", ["dominant_pct"]).with_columns(
+            measure=pl.lit("dominant_share"), note="dominant: " + tables("table_s10")["dominant"]
+        ),
+        labels,
+        agreed("table_s5", pair, {"rho": "cross_domain"}),
+        agreed("table_s6", pl.col("domain_removed"), without),
+        agreed("table_s8", pair, {"rho": "aggregation"}),
+        agreed("table_s9", pl.col("category"), {name: name for name in ("claims", "agree", "disagree", "agree_pct")}),
         sizes.with_columns(place=pl.lit("models"), condition=pl.lit("all")),
-    ]
+    ]  # fmt: skip
     return pl.concat(parts, how="diagonal_relaxed").with_columns(dataset=pl.lit("published"))
+
+
+def _place(stem: str) -> str:
+    return stem.replace("_s", " S").replace("_", " ")
 
 
 # --- printed numbers against their own parts --------------------------------------------------------------------------
@@ -142,56 +130,35 @@ def audit_tables() -> pl.DataFrame:
 
 def _scores(table: pl.DataFrame) -> Iterator[Check]:
     """MMS from the three tiers, with either balance, MAS from the four abilities, and the printed order."""
-    tiers = table.select("t1", "t2", "t3").to_numpy() / 100
+    tiers, models = table.select("t1", "t2", "t3").to_numpy() / 100, table["model"]
     concave = "MMS is formed for each instance and bends down, so it may lie below what average tiers give, never above"
     for options, method in ((PAPER, "tiers, balance 1 - sd / mean"), (REFERENCE, "tiers, balance 1 - sd")):
-        for model, printed, value in zip(
-            table["model"], table["mms"], 100 * aggregate.mms(tiers, options), strict=True
-        ):
-            note = concave + ("" if printed <= value else " (it lies above)")
-            yield check("table 1", model, "mms", method, printed, value, 2 * HALF_DIGIT, note)
-    for row in table.iter_rows(named=True):
-        mean = sum(row[name] for name in ABILITIES) / len(ABILITIES)
-        yield check(
-            "table 1", row["model"], "mas", "mean of the four abilities", row["mas"], mean, 2 * HALF_DIGIT
-        )
+        for model, told, value in zip(models, table["mms"], 100 * aggregate.mms(tiers, options), strict=True):
+            note = concave + ("" if told <= value else " (it lies above)")
+            yield check("table 1", model, "mms", method, told, value, 2 * HALF_DIGIT, note)
+    for model, told, *four in table.select("model", "mas", *ABILITIES).iter_rows():
+        mean = sum(four) / len(four)
+        yield check("table 1", model, "mas", "mean of the four abilities", told, mean, 2 * HALF_DIGIT)
     for rank, model, score in table.select("rank", "model", "mms").iter_rows():
         better, tied = int((table["mms"] > score).sum()), int((table["mms"] == score).sum())
         nearest = min(max(rank, better + 1), better + tied)  # models with equal MMS may come in any order
         yield check("table 1", model, "rank", "order of MMS", rank, nearest, 0.0, "not in the order of MMS")
 
 
-def profile(adversarial: float, stripped: float) -> str:
-    """Return the label of a printed model from both changes of its MMS against ``normal``, in points of 0..100."""
-    if adversarial > SWAYED_FROM:
-        return "statistics-follower" if adversarial >= STRONGLY_FROM else "consensus-dependent"
-    if adversarial < -SWAYED_FROM:
-        return "counter-consensus"
-    if stripped >= 0:
-        return "independent"
-    return "argument consumer" if stripped <= -NEEDS_ARGUMENTS_FROM else "argument-evaluator"
-
-
 def _changes(table: pl.DataFrame, whole: pl.DataFrame) -> Iterator[Check]:
-    """Changes under the adversarial condition against their ends, the baseline against table 1, and the labels."""
+    """Changes under the adversarial condition against their ends, and the baseline against table 1."""
     scores = dict(whole.select("model", "mms").iter_rows())
     other = (
         "the baseline printed is not that of the instances of the condition: it is near the MMS of all 130"
     )
     twice = "two values of MMS are printed for the same model"
     for row in table.iter_rows(named=True):
-        told, change = ("table S7", row["model"]), row["adversarial_delta"]
-        difference = row["adversarial"] - row["baseline"]
+        model, base, end = row["model"], row["baseline"], row["adversarial"]
+        told = ("table S7", model, "adversarial_delta", "adversarial - baseline", row["adversarial_delta"])
+        yield check(*told, end - base, 3 * HALF_DIGIT, other)
         yield check(
-            *told, "adversarial_delta", "adversarial - baseline", change, difference, 3 * HALF_DIGIT, other
+            "table S7", model, "baseline", "MMS of table 1", base, scores[model], HALF_DIGIT / 50, twice
         )
-        yield check(
-            *told, "baseline", "MMS of table 1", row["baseline"], scores[row["model"]], HALF_DIGIT / 50, twice
-        )
-        named, printed = profile(change, row["stripped_delta"]), row["profile"].lower()
-        first, second = (PROFILES.index(each) + 1 if each in PROFILES else 0 for each in (printed, named))
-        note = f"labelled {printed}; by the rule that gives the others it is {named}"
-        yield check(*told, "profile", "rule of both changes", first, second, 0.0, note)
 
 
 def _sums() -> Iterator[Check]:
@@ -201,13 +168,9 @@ def _sums() -> Iterator[Check]:
         both, share = row["agree"] + row["disagree"], 100 * row["agree"] / row["claims"]
         yield check("table S9", name, "claims", "agree + disagree", row["claims"], both, 0.0)
         yield check("table S9", name, "agree_pct", "agree / claims", row["agree_pct"], share, 0.5)
-    for method, names in {
-        "normal + known-answer": ("normal", "known_answer"),
-        "five domains": DOMAINS,
-    }.items():
+    for method, names in (("normal + known-answer", ("normal", "known_answer")), ("five domains", DOMAINS)):
         for quantity in ("claims", "agree", "disagree"):
-            total = sum(rows[name][quantity] for name in names)
-            note = "the parts do not add up to the total"
+            total, note = sum(rows[name][quantity] for name in names), "the parts do not add up to the total"
             yield check("table S9", "all", quantity, method, rows["all"][quantity], total, 0.0, note)
     total, said = sum(rows[name]["claims"] for name in DOMAINS), "five domains, printed as normal cases"
     note = "the rows of the domains count known-answer cases too"
@@ -218,11 +181,10 @@ def _ipsative(whole: pl.DataFrame) -> Iterator[Check]:
     """Ipsative profiles against abilities minus the mean of ten dimensions, or of the four abilities."""
     both = _table("table_s10").join(whole, on="model", how="inner", maintain_order="left")
     scores = both.select(ABILITIES).to_numpy()
-    centres = {
-        "ability - mean of ten dimensions": scores @ _SIZES / _SIZES.sum(),
-        "ability - mean of four abilities": scores.mean(axis=1),
-    }
-    for method, centre in centres.items():
+    for method, centre in (
+        ("ability - mean of ten dimensions", scores @ _SIZES / _SIZES.sum()),
+        ("ability - mean of four abilities", scores.mean(axis=1)),
+    ):
         for i, model in enumerate(both["model"]):
             for j, name in enumerate(f"ipsative_{name}" for name in ABILITIES):
                 value, note = float(scores[i, j] - centre[i]), "another centre was subtracted"
@@ -231,31 +193,26 @@ def _ipsative(whole: pl.DataFrame) -> Iterator[Check]:
 
 def _text(claims: dict[str, float], table: pl.DataFrame) -> Iterator[Check]:
     """Statements of the text against table 1."""
-    scores, abilities = table["mms"].to_numpy(), table["mas"].to_numpy()
-    shifts = int((np.abs(_places(scores) - _places(abilities)) >= 5).sum())
+    scores, mas = table["mms"].to_numpy(), table["mas"].to_numpy()
+    # Highest first; equal scores in the order of the table.
+    places = [np.argsort(np.argsort(-each, kind="stable")) for each in (scores, mas)]
+    shifts = int((np.abs(places[0] - places[1]) >= 5).sum())
     weakest = table.select(ABILITIES).to_numpy().argmin(axis=1) == _EVALUATION
-    others = ", ".join(name for name, is_it in zip(table["model"], weakest, strict=True) if not is_it)
-    letters = [next(grade for grade, least in _LETTERS.items() if score >= least) for score in scores]
+    others = ", ".join(table["model"].filter(pl.Series(~weakest)))
+    letter_c, letter_d = int(((scores >= 50) & (scores < 60)).sum()), int((scores < 50).sum())
     p = spearman_p(claims["predictor_rho"], _MODELS_OF_S7)
     rules = 100 * aggregate.rule_based_share()
     for quantity, method, value, tolerance, note in (
-        ("rho_mms_mas", "Spearman over table 1", _rho(scores, abilities), 0.0005, "made from scores with more digits"),
+        ("rho_mms_mas", "Spearman over table 1", _rho(scores, mas), 0.0005, "made from scores with more digits"),
         ("models_shifting_5_ranks", "ranks of MMS and MAS", shifts, 0.0, "ties were ranked otherwise"),
         ("models_evaluation_weakest", "lowest ability in table 1", weakest.sum(), 0.0, f"another is lowest in: {others}"),
-        ("models_of_letter_C", "MMS of table 1", letters.count("C"), 0.0, "counted otherwise"),
-        ("models_of_letter_D", "MMS of table 1", letters.count("D"), 0.0, "counted otherwise"),
+        ("models_of_letter_C", "MMS of table 1", letter_c, 0.0, "counted otherwise"),
+        ("models_of_letter_D", "MMS of table 1", letter_d, 0.0, "counted otherwise"),
         ("predictor_p", "t of ρ over 11 models", p, 0.0005, "another test"),
         ("predictor_p_bonferroni", "p times ten", min(1.0, p * len(JUDGE_DIMENSIONS)), 0.005, "another correction"),
         ("rule_based_pct", "weights of the parts", rules, 0.5, "rounded up"),
     ):  # fmt: skip
         yield check("text", "all models", quantity, method, claims[quantity], value, tolerance, note)
-
-
-def _places(scores: Floats) -> Floats:
-    """Return the places of scores, highest first; equal scores in the order of the table."""
-    places = np.empty(len(scores))
-    places[np.argsort(-scores, kind="stable")] = np.arange(len(scores))
-    return places
 
 
 def _rho(one: Floats, other: Floats) -> float:

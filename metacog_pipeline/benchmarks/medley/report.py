@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -16,20 +17,17 @@ from metacog_pipeline.benchmarks.medley.construction.consensus import AGREE, ENO
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK
 from metacog_pipeline.benchmarks.medley.pull import LEAST_CASES
 from metacog_pipeline.home import Home
-from metacog_pipeline.leaderboard.output import Stacked, fixed
 from metacog_pipeline.report import exhibits, maps, pieces, printed
-from metacog_pipeline.report.exhibits import PRINTED, Column, Worlds
+from metacog_pipeline.report.exhibits import PRINTED, Column
 from metacog_pipeline.report.figures import Point, intervals
 from metacog_pipeline.report.pieces import WORLDS
 from metacog_pipeline.report.queries import rows
 
-POINTS = 100  # MMS, tiers and abilities are shown in points of 0 to 100
 _NORMAL = "condition = 'normal'"
 _INTERVALS = "95 % intervals: bootstrap of instances"
 _PRINTED_N, _NO_INTERVAL = "n = 130 instances", "means, no interval printed"
 _PULLS = ("pull_crowd", "pull_arguments")
 _AXES = ("pull of an inverted statistic", "pull of the arguments against it")
-_PRINTED_AXES = ("change, inverted consensus", "change, weak analysts")
 _DIMENSION = "judged_normative_vs_informational"
 _SERIES = {  # Figure 1: by size, as the paper orders them
     "Gemma": ("Gemma-3N (4B)", "Gemma-2 (9B)", "Gemma-3 (12B)", "Gemma-3 (27B)", "Gemma-4 (31B)"),
@@ -38,73 +36,80 @@ _SERIES = {  # Figure 1: by size, as the paper orders them
 _MAP = (
     "Under an inverted statistic, whose arguments stay what they are: how far ratings move toward the statistic (crowd "
     "pull) and toward the arguments (argument pull), in units of the scale of 0 to 1, minus a placebo. What moves a "
-    f"respondent is named by these two, from {LEAST_CASES} instances on. Printed models have changes of MMS instead, in "
-    "points; MMS is scored by other rules there, so that they say nothing of behaviour."
+    f"respondent is named by these two, from {LEAST_CASES} instances on. Changes of MMS (Table S7) are scored by other "
+    "rules under each condition, so that they say nothing of behaviour."
 )
+
+
+def _family(home: Home, *families: str, nobody: str = "") -> Markup:
+    """Return the rows of families of comparisons, printed models last; ``nobody`` where there are none."""
+    named = ", ".join(map(repr, families))
+    found = rows(
+        home,
+        "select source, scoring, measure, model, a, b, value, low, high, statistic, p, verdict, n, "
+        f"coalesce(nullif(status, 'ok'), note) from comparisons where benchmark = 'medley' and family in ({named}) "
+        "order by source = 'published', source, scoring, family, measure, model, a, b",
+    )
+    heads = (
+        "models",
+        "scored as",
+        "measure",
+        "of",
+        "a",
+        "b",
+        "value",
+        "statistic",
+        "p",
+        "verdict",
+        "n",
+        "note",
+    )
+    body = [
+        (WORLDS[r[0]], r[1] or "", pieces.said(r[2]), *(each or "" for each in r[3:6]), pieces.interval(*r[6:9]),
+         pieces.shown(r[9]), pieces.p_value(r[10]), *(each or "" for each in r[11:12]), *r[12:])
+        for r in found
+    ]  # fmt: skip
+    if body:
+        return pieces.table(heads, body, ", ".join(each.replace("_", " ") for each in families))
+    return pieces.paragraph(nobody, "soft") if nobody else Markup()
+
+
+def analysis(home: Home, *families: str) -> Markup:
+    """Return the study's own results of an analysis of the text."""
+    return _family(home, *families, nobody=exhibits.NOBODY)
+
+
+def _n(groups: Any) -> str:
+    return pieces.counted((each.n for values in groups.values() for each in values.values()), "instances")
+
+
+def _planes(
+    home: Home, measures: tuple[str, str], axes: tuple[str, str], said: str, *, at_zero: bool
+) -> list[Markup]:
+    """Return one measure against another for each world of the study, by model, named by what moves it."""
+    made, where = [], f"measure <> '{_DIMENSION}' or {_NORMAL}"
+    moved = dict(rows(home, "select model, verdict from comparisons where family = 'cognitive_map'"))
+    for title, groups in exhibits.own(home, BENCHMARK, measures, where).items():
+        joined: dict[str, dict[str, exhibits.Own]] = {}
+        for (model, *_), values in groups.items():
+            joined.setdefault(model, {}).update(values)
+        whole = {model: values for model, values in joined.items() if set(measures) <= values.keys()}
+        points = [
+            (model, str(moved.get(model) or ""), own[measures[0]].point(), own[measures[1]].point())
+            for model, own in whole.items()
+        ]
+        if points:
+            drawn = maps.plane(points, x=axes[0], y=axes[1], axes_at_zero=at_zero)
+            made.append(exhibits.figure_of(title, drawn, said, n=_n(whole), method=_INTERVALS))
+    return made
 
 
 # --- sections ---------------------------------------------------------------------------------------------------------
 def cognitive_map(home: Home) -> Markup:
-    """Return what pulls each model under an inverted statistic, and printed changes of MMS."""
-    found = rows(
-        home,
-        "select source, scoring, model, crowd_pull, crowd_pull_low, crowd_pull_high, argument_pull, argument_pull_low, "
-        "argument_pull_high, quadrant, coalesce(character, profile, 'not told'), adversarial_delta, adversarial_low, "
-        "adversarial_high, stripped_delta, stripped_low, stripped_high from medley_profiles "
-        "order by source, scoring, model",
-    )
-    heads = (
-        "model",
-        "scored as",
-        "crowd pull",
-        "argument pull",
-        "quadrant",
-        "moved by",
-        "MMS, inverted",
-        "MMS, stripped",
-    )
-    figures, tables = [], []
-    for title, own in pieces.by_world(found):
-        if title == WORLDS["published"]:
-            drawn = [
-                (row[2], row[10], Point(POINTS * row[11]), Point(POINTS * row[14]))
-                for row in own
-                if row[11] is not None
-            ]
-            told = (
-                _PRINTED_AXES,
-                f"{title}, by label in the paper, in points of MMS.",
-                "n = 30 and 50 instances",
-                "no interval",
-            )
-        else:
-            drawn = [
-                (row[2], row[10], Point(*row[3:6]), Point(*row[6:9]))
-                for row in own
-                if None not in (row[3], row[6])
-            ]
-            sizes = "select n from estimates where benchmark = 'medley' and measure in ('pull_crowd', 'pull_arguments')"
-            n = pieces.counted([n for (n,) in rows(home, sizes)], "instances")
-            told = (_AXES, f"{title}, by what moves them, in units of the scale.", n, _INTERVALS)
-            body = [
-                (*(row[2], row[1]), _cell(*row[3:6], digits=3), _cell(*row[6:9], digits=3), *map(pieces.shown, row[9:11]),
-                 _cell(*row[11:14], times=POINTS), _cell(*row[14:17], times=POINTS))
-                for row in own
-            ]  # fmt: skip
-            tables.append(pieces.table(heads, body, f"{title}: what others change"))
-        if drawn:
-            plane = maps.plane(drawn, x=told[0][0], y=told[0][1], axes_at_zero=True)
-            figures.append(pieces.figure(plane, told[1], n=told[2], method=told[3]))
-    return pieces.paragraph(_MAP, "soft") + pieces.joined([pieces.grid(figures), *tables], "No values yet.")
-
-
-def _cell(value: Any, low: Any, high: Any, *, times: float = 1.0, digits: int = 1) -> object:
-    point = pieces.point(value, low, high, times=times)
-    if point is None:
-        return None
-    return Stacked(
-        f"{fixed(point.value, digits)}\n{pieces.ends(point.low, point.high, digits) or ''}".strip()
-    )
+    """Return what pulls each model of the study under an inverted statistic."""
+    made = _planes(home, _PULLS, _AXES, "by what moves them, in units of the scale", at_zero=True)
+    found = [pieces.grid(made), _family(home, "cognitive_map")]
+    return pieces.paragraph(_MAP, "soft") + pieces.joined([each for each in found if each], "No values yet.")
 
 
 def ranks(home: Home) -> Markup:
@@ -120,10 +125,8 @@ def ranks(home: Home) -> Markup:
         points = [(row[2], point) for row in own if (point := pieces.point(*row[3:6])) is not None]
         drawn = intervals(points, x=f"rank by MMS, {title.lower()}, {scoring}")
         said = "central 95 % of the ranks when instances are drawn again"
-        n = pieces.counted((row[6] for row in own), "instances")
-        figures.append(
-            pieces.figure(drawn, f"{title}, scored as {scoring}: the rank of each.", n=n, method=said)
-        )
+        n, caption = pieces.counted((row[6] for row in own), "instances"), f"{title}, scored as {scoring}"
+        figures.append(pieces.figure(drawn, f"{caption}: the rank of each.", n=n, method=said))
     return pieces.joined([pieces.grid(figures)], "No values yet.")
 
 
@@ -134,26 +137,23 @@ def judges(home: Home) -> Markup:
         "select source, measure, coalesce(a || ' and ' || b, 'all'), estimate, low, high, n, status "
         "from judge_agreement where benchmark = 'medley' and dimension = 'all' order by source, measure desc, a, b",
     )
-    if not found:
-        return pieces.paragraph(
-            "Nothing has been judged yet: MMS rests on rules alone, and the board says what that leaves out."
-        )
-    said = "mean over the ten dimensions; 0 as by chance, 1 full"
     heads = ("measure", "judges", "agreement", "answers", "status")
-    return pieces.joined(
+    made = [
         pieces.table(
             heads,
             [(pieces.said(r[1]), r[2], pieces.interval(*r[3:6]), *r[6:]) for r in own],
-            f"{title}: {said}",
+            f"{title}: mean over the ten dimensions; 0 as by chance, 1 full",
         )
         for title, own in pieces.by_world(found)
-    )
+    ]
+    none = "Nothing has been judged yet: MMS rests on rules alone, and the board says what that leaves out."
+    return pieces.joined(made, none)
 
 
 def headline_claims(home: Home) -> Markup:
     """Return what follows of the claims of the paper, and how the study's own models grow with size."""
-    ledger = printed.ledger(home, "medley")
-    return pieces.joined([each for each in (ledger, _family(home, "size_slope")) if each], "No values yet.")
+    found = [printed.ledger(home, BENCHMARK), _family(home, "size_slope")]
+    return pieces.joined([each for each in found if each], "No values yet.")
 
 
 SECTIONS = (
@@ -165,17 +165,9 @@ SECTIONS = (
 
 
 # --- the paper --------------------------------------------------------------------------------------------------------
-def _columns(names: tuple[str, ...], prefix: str = "") -> list[Column]:
-    labels = {name: name.replace("_", "-") if len(name) > 3 else name.upper() for name in names}
-    return [Column(label, prefix + name, prefix + name, 100.0, 1) for name, label in labels.items()]
-
-
-def _own(home: Home, columns: list[Column], where: str = _NORMAL) -> Worlds:
-    return exhibits.own(home, BENCHMARK, [column.measure for column in columns], where)
-
-
-def _n(groups: Any) -> str:
-    return pieces.counted((each.n for values in groups.values() for each in values.values()), "instances")
+def _plane(said: str, points: Sequence[Any], axes: tuple[str, str], n: str, *, at_zero: bool) -> Markup:
+    drawn = maps.plane(points, x=axes[0], y=axes[1], axes_at_zero=at_zero)
+    return exhibits.figure_of(PRINTED, drawn, said, n=n, method=_NO_INTERVAL)
 
 
 def figure_1(home: Home) -> Markup:
@@ -188,65 +180,21 @@ def figure_1(home: Home) -> Markup:
             for place, model in enumerate(models, start=1)
             for name in ("evaluation", "control")
         ]
-        drawn = maps.plane(points, x=f"{family}, by size", y="points", axes_at_zero=False)
         said = f"evaluation and control by size, {' → '.join(models)}"
-        made.append(exhibits.figure_of(PRINTED, drawn, said, n=_PRINTED_N, method=_NO_INTERVAL))
-    return pieces.grid(made) + (_family(home, "size_slope") or pieces.paragraph(exhibits.NOBODY, "soft"))
-
-
-def _family(home: Home, *families: str) -> Markup:
-    """Return the rows of families of comparisons, printed models last."""
-    named = ", ".join(map(repr, families))
-    found = rows(
-        home,
-        "select source, scoring, family, measure, model, a, b, value, low, high, statistic, p, n, "
-        f"coalesce(nullif(status, 'ok'), note) from comparisons where benchmark = 'medley' and family in ({named}) "
-        "order by source = 'published', source, scoring, family, measure, model, a, b",
-    )
-    heads = ("models", "scored as", "measure", "of", "a", "b", "value", "statistic", "p", "n", "note")
-    body = [
-        (WORLDS[r[0]], r[1] or "", pieces.said(r[3]), *(each or "" for each in r[4:7]), pieces.interval(*r[7:10]),
-         pieces.shown(r[10]), pieces.p_value(r[11]), *r[12:])
-        for r in found
-    ]  # fmt: skip
-    return (
-        pieces.table(heads, body, ", ".join(each.replace("_", " ") for each in families))
-        if body
-        else Markup()
-    )
-
-
-def analysis(home: Home, families: tuple[str, ...]) -> Markup:
-    """Return the study's own results of an analysis of the text."""
-    return _family(home, *families) or pieces.paragraph(exhibits.NOBODY, "soft")
-
-
-def _by_model(home: Home, stem: str, columns: list[Column], where: str = _NORMAL) -> Markup:
-    """Return a printed table with a row per model, and the study's own."""
-    printed_rows, own = exhibits.printed(BENCHMARK, stem), _own(home, columns, where)
-    return exhibits.tables(BENCHMARK, own, printed_rows, columns, keys={"model": "model"})
+        made.append(_plane(said, points, (f"{family}, by size", "points"), _PRINTED_N, at_zero=False))
+    return pieces.grid(made) + analysis(home, "size_slope")
 
 
 def figure_2(home: Home) -> Markup:
     """Return how MMS changes under an inverted consensus and with weak analysts; of own models the two pulls."""
     points = [
-        (
-            row["model"],
-            row["profile"],
-            Point(float(row["adversarial_delta"])),
-            Point(float(row["stripped_delta"])),
-        )
+        (row["model"], row["profile"], *(Point(float(row[f"{name}_delta"])) for name in ("adversarial", "stripped")))
         for row in exhibits.printed(BENCHMARK, "table_s7")
-    ]
-    drawn = maps.plane(points, x=_PRINTED_AXES[0], y=_PRINTED_AXES[1], axes_at_zero=True)
-    said, n = "changes of MMS, points", "n = 30 and 50 instances"
-    made = [exhibits.figure_of(PRINTED, drawn, said, n=n, method=_NO_INTERVAL)]
-    return pieces.grid(
-        [
-            *made,
-            *_planes(home, _PULLS, _AXES, "shifts of ratings toward each, units of the scale", at_zero=True),
-        ]
-    )
+    ]  # fmt: skip
+    axes, n = ("change, inverted consensus", "change, weak analysts"), "n = 30 and 50 instances"
+    made = [_plane("changes of MMS, points", points, axes, n, at_zero=True)]
+    own = _planes(home, _PULLS, _AXES, "shifts of ratings toward each, units of the scale", at_zero=True)
+    return pieces.grid([*made, *own])
 
 
 def figure_3(home: Home) -> Markup:
@@ -256,66 +204,55 @@ def figure_3(home: Home) -> Markup:
     return (pieces.grid(made) or pieces.paragraph(exhibits.NOBODY, "soft")) + _family(home, "predictor")
 
 
-def _planes(
-    home: Home, measures: tuple[str, str], axes: tuple[str, str], said: str, *, at_zero: bool
-) -> list[Markup]:
-    """Return one measure against another for each world of the study, by model and way of scoring."""
-    made, where = [], f"measure <> '{_DIMENSION}' or {_NORMAL}"
-    for title, groups in exhibits.own(home, BENCHMARK, measures, where).items():
-        joined: dict[str, dict[str, exhibits.Own]] = {}
-        for (model, *_), values in groups.items():
-            joined.setdefault(model, {}).update(values)
-        whole = {key: values for key, values in joined.items() if set(measures) <= values.keys()}
-        points = [
-            (model, "", own[measures[0]].point(1.0), own[measures[1]].point(1.0))
-            for model, own in whole.items()
-        ]
-        if points:
-            drawn = maps.plane(points, x=axes[0], y=axes[1], axes_at_zero=at_zero)
-            made.append(exhibits.figure_of(title, drawn, said, n=_n(whole), method=_INTERVALS))
-    return made
-
-
 def figure_4(home: Home) -> Markup:
     """Return the strengths within each model as a heat map."""
-    columns, names = _columns(ABILITIES, "ipsative_"), [name.replace("_", "-") for name in ABILITIES]
+    names = [name.replace("_", "-") for name in ABILITIES]
     known = {row["model"]: row for row in exhibits.printed(BENCHMARK, "table_s10")}
     body, derived = [], []
     for row in exhibits.printed(BENCHMARK, "table_1")[:20]:  # as many as the paper's figure has
-        if row["model"] in known:
-            body.append((row["model"], [float(known[row["model"]][column.printed]) for column in columns]))
+        values = strengths({name: float(row[name]) for name in ABILITIES})
+        if (own := known.get(row["model"])) is not None:
+            values = {name: float(own[f"ipsative_{name}"]) for name in ABILITIES}
         else:
-            body.append(
-                (row["model"], list(strengths({name: float(row[name]) for name in ABILITIES}).values()))
-            )
             derived.append(row["model"])
-    said = "each ability minus the model's own mean, points"
+        body.append((row["model"], list(values.values())))
     method = f"{_NO_INTERVAL}; {', '.join(derived)}: from table 1, as those of table S10 follow from it"
-    drawn = maps.heat_map(body, columns=names, name=f"{PRINTED}: {said}")
-    made = [exhibits.figure_of(PRINTED, drawn, said, n=_PRINTED_N, method=method)]
-    for title, groups in _own(home, columns).items():
-        own = [
-            (
-                key[0],
-                [values[c.measure].point(100).value if c.measure in values else None for c in columns],
-            )
+    made = [_heat(PRINTED, body, names, _PRINTED_N, method)]
+    measures = [f"ipsative_{name}" for name in ABILITIES]
+    for title, groups in exhibits.own(home, BENCHMARK, measures, _NORMAL).items():
+        cells = [
+            (key[0], [values[name].point(100).value if name in values else None for name in measures])
             for key, values in groups.items()
         ]
-        drawn = maps.heat_map(own, columns=names, name=f"{title}: {said}")
-        method = "means; intervals are in the table of S10"
-        made.append(exhibits.figure_of(title, drawn, said, n=_n(groups), method=method))
+        made.append(_heat(title, cells, names, _n(groups), "means; intervals are in the table of S10"))
     return pieces.grid(made)
 
 
-def _pairs(home: Home, stem: str, family: str, keys: dict[str, str], more: tuple[Column, ...] = ()) -> Markup:
+def _heat(title: str, body: Sequence[Any], names: Sequence[str], n: str, method: str) -> Markup:
+    said = "each ability minus the model's own mean, points"
+    drawn = maps.heat_map(body, columns=names, name=f"{title}: {said}")
+    return exhibits.figure_of(title, drawn, said, n=n, method=method)
+
+
+def _by_model(home: Home, stem: str, columns: Sequence[Column], where: str = _NORMAL) -> Markup:
+    """Return a printed table with a row per model, and the study's own."""
+    own = exhibits.own(home, BENCHMARK, [column.measure for column in columns], where)
+    return exhibits.tables(
+        BENCHMARK, own, exhibits.printed(BENCHMARK, stem), columns, keys={"model": "model"}
+    )
+
+
+def _pairs(
+    home: Home, stem: str, family: str, keys: Mapping[str, str], more: Sequence[Column] = ()
+) -> Markup:
+    """Return a printed table of agreements of rankings, and the study's own."""
     columns = [Column("Spearman's ρ", "rho"), *more]
-    heads = tuple(keys.values())
     body = [
         (*(row[name] for name in keys), *(pieces.exact(row[column.printed]) for column in columns))
         for row in exhibits.printed(BENCHMARK, stem)
     ]
-    made = pieces.table((*heads, *(column.label for column in columns)), body, PRINTED)
-    return made + analysis(home, (family,))
+    made = pieces.table((*keys.values(), *(column.label for column in columns)), body, PRINTED)
+    return made + analysis(home, family)
 
 
 def table_s9(home: Home) -> Markup:
@@ -327,40 +264,42 @@ def table_s9(home: Home) -> Markup:
     printed_rows = exhibits.printed(BENCHMARK, "table_s9")
     made = exhibits.tables(BENCHMARK, {}, printed_rows, columns, keys={"category": "claims of"})
     path = step_path(home, BENCHMARK, "verification")
-    if not path.exists():
+    found = pl.read_parquet(path, glob=False) if path.exists() else pl.DataFrame()
+    if found.is_empty():
         return made
-    found = pl.read_parquet(path, glob=False)
     asked = dict(rows(home, "select distinct item_id, domain from medley_responses"))
-    known = found.with_columns(
+    known = found.select(
         domain=pl.col("item_id").replace_strict(asked, default=None, return_dtype=pl.String),
         agree=pl.col("verdicts").list.count_matches(AGREE) >= ENOUGH,
     ).drop_nulls("domain")
-    parts = [
-        ("all", known),
-        *((str(key[0]), part) for key, part in known.group_by("domain", maintain_order=True)),
-    ]
-    body = [
-        (name, part.height, int(part["agree"].sum()), f"{100 * int(part['agree'].sum()) / part.height:.0f}")
-        for name, part in parts
-    ]
-    return made + pieces.table(
-        ("claims of", "claims", "agree", "agree, %"), body, "Set of this study: two of three judges agree"
+    both = pl.concat([known.with_columns(domain=pl.lit("all")), known])
+    counts = both.group_by("domain", maintain_order=True).agg(pl.len().alias("claims"), pl.sum("agree"))
+    body = [(*row, f"{100 * row[2] / row[1]:.0f}") for row in counts.iter_rows()]
+    heads, caption = (
+        ("claims of", "claims", "agree", "agree, %"),
+        "Set of this study: two of three judges agree",
     )
+    return made + pieces.table(heads, body, caption)
 
 
-_S7 = [
+def _columns(names: Sequence[str], prefix: str = "") -> tuple[Column, ...]:
+    labels = {name: name.replace("_", "-") if len(name) > 3 else name.upper() for name in names}
+    return tuple(Column(label, prefix + name, prefix + name, 100.0, 1) for name, label in labels.items())
+
+
+_S7 = (
     Column("MMS", "baseline", "adversarial_delta_base", 100.0, 1),
     Column("MMS, inverted consensus", "adversarial", "", 100.0, 1),
     Column("change, inverted", "adversarial_delta", "adversarial_delta", 100.0, 1),
     Column("crowd pull, % of the scale", "", "pull_crowd", 100.0, 1),
     Column("change, weak analysts", "stripped_delta", "stripped_delta", 100.0, 1),
     Column("label", "profile"),
-]
-_S10 = [
+)
+_S10 = (
     *_columns(ABILITIES, "ipsative_"),
     Column("dominant", "dominant"),
     Column("in % of instances", "dominant_pct", "dominant_share", 100.0, 1),
-]
+)
 _S6 = (Column("largest shift of a rank", "max_rank_shift"), Column("change of the spread", "spread_change"))
 _PAIR, _REMOVED = {"a": "of", "b": "and"}, {"domain_removed": "domain left out"}
 _WORDS_ONLY = "words, no numbers: "
@@ -369,7 +308,7 @@ _WORDS_ONLY = "words, no numbers: "
 def _text(place: str, title: str, *families: str) -> Exhibit:
     why = "the printed numbers rest on single instances, which are not published: only own models are shown."
     return Exhibit(
-        place, title, partial(analysis, families=families), why, data="comparisons", places=(place,)
+        place, title, lambda home: analysis(home, *families), why, data="comparisons", places=(place,)
     )
 
 

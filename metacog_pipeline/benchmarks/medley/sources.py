@@ -9,8 +9,10 @@ SHA-256 and kept as ``<home>/sources/medley/v1.0/<file>``; it is checked again w
 
 from __future__ import annotations
 
+import contextlib
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,24 +76,13 @@ def fetch(
     """
     if strange := set(names) - {PUBLISHED}:
         raise SourceError(f"{min(strange)!r} is no source of medley; there is: {PUBLISHED}")
-    try:
+    with contextlib.suppress(SourceError):
         return [Fetched(PUBLISHED, load_source(home), INSTANCES, DIGEST, "already here")]
-    except SourceError:
-        pass
     if folder is not None:
         return [_keep(home, folder, str(folder))]
-    arrived = source_path(home).with_name("v1.0.download.zip")
-    return [
-        downloaded(
-            PUBLISHED,
-            URL,
-            arrived,
-            lambda archive: _keep(home, archive, URL),
-            transport=transport,
-            progress=progress,
-            limit=MAX_ARCHIVE_BYTES,
-        )
-    ]
+    keep, arrived = partial(_keep, home, origin=URL), source_path(home).with_name("v1.0.download.zip")
+    limit = MAX_ARCHIVE_BYTES
+    return [downloaded(PUBLISHED, URL, arrived, keep, transport=transport, progress=progress, limit=limit)]
 
 
 def load_source(home: Home) -> Path:
@@ -102,7 +93,7 @@ def load_source(home: Home) -> Path:
             f"{folder}: source {PUBLISHED!r} is not fetched; run `metacog doctor STUDY --fetch`, `--from PLACE` with a copy"
         )
     for file, digest in DIGESTS.items():
-        _require(file, sha256_hex(read_bytes(folder / file, MAX_BYTES)), digest, str(folder / file))
+        _pinned(file, digest, [read_bytes(folder / file, MAX_BYTES)], str(folder / file))
     return folder
 
 
@@ -113,25 +104,13 @@ def kept_digest(home: Home) -> str | None:
 
 def _keep(home: Home, place: Path, origin: str) -> Fetched:
     """Find all files of the source in a folder or an archive, and only then keep copies of them with a note."""
-    contents = {}
-    for file, digest in DIGESTS.items():
-        found = [content for content in _copies(place, file) if sha256_hex(content) == digest]
-        if not found:
-            _require(
-                file,
-                next((sha256_hex(each) for each in _copies(place, file)), "no such file"),
-                digest,
-                origin,
-            )
-        contents[file] = found[0]
+    contents = {file: _pinned(file, digest, _copies(place, file), origin) for file, digest in DIGESTS.items()}
     folder = source_path(home)
     for file, content in contents.items():
         with replacing(folder / file) as temporary:
             temporary.write_bytes(content)
-    write_note(
-        folder.with_name("v1.0.json"),
-        {"digest": DIGEST, "files": DIGESTS, "origin": origin, "source": PUBLISHED},
-    )
+    note = {"digest": DIGEST, "files": DIGESTS, "origin": origin, "source": PUBLISHED}
+    write_note(folder.with_name("v1.0.json"), note)
     return Fetched(PUBLISHED, folder, INSTANCES, DIGEST, origin)
 
 
@@ -153,9 +132,14 @@ def _copies(place: Path, file: str) -> Iterator[bytes]:
             ) from None
 
 
-def _require(file: str, digest: str, expected: str, where: str) -> None:
-    if digest != expected:
-        raise SourceError(
-            f"{where}: the content is not that of {file!r} of source {PUBLISHED!r}: expected sha256 {expected}, found "
-            f"{digest}; replace it or run `metacog doctor STUDY --fetch`"
-        )
+def _pinned(file: str, expected: str, copies: Iterable[bytes], where: str) -> bytes:
+    """Return the copy that has the pinned digest."""
+    found = "no such file"
+    for content in copies:
+        if (digest := sha256_hex(content)) == expected:
+            return content
+        found = digest if found == "no such file" else found
+    raise SourceError(
+        f"{where}: the content is not that of {file!r} of source {PUBLISHED!r}: expected sha256 {expected}, found {found}; "
+        "replace it or run `metacog doctor STUDY --fetch`"
+    )

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
 
-from metacog_pipeline.benchmark.contract import schema_of
+from metacog_pipeline.benchmark.contract import Scored, schema_of
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK
 from metacog_pipeline.benchmarks.medley.panel import Floats
 from metacog_pipeline.benchmarks.medley.read import JUDGE_DIMENSIONS
@@ -54,7 +54,17 @@ class Agreement:
 
 
 AGREEMENT_SCHEMA = schema_of(Agreement)
-Found = list[tuple[str, str | None, str | None, Estimate]]
+#: Agreements by measure and, of two judges, their names.
+Found = dict[tuple[str, str | None, str | None], Estimate]
+
+
+def agreements(benchmark: Any, scored: Scored) -> pl.DataFrame:
+    """Return how far the judges of a study agree; nothing where nothing was judged."""
+    if scored.judgements is None or scored.judgements.is_empty():
+        return pl.DataFrame(schema=AGREEMENT_SCHEMA)
+    # The order of answers is part of the resamples.
+    ordered = scored.judgements.sort("model", "run", maintain_order=True)
+    return agreement(ordered, seed=benchmark.stream("items"))
 
 
 def agreement(judgements: pl.DataFrame, *, seed: int = 0, n_boot: int | None = None) -> pl.DataFrame:
@@ -64,12 +74,10 @@ def agreement(judgements: pl.DataFrame, *, seed: int = 0, n_boot: int | None = N
     their own. Below five answers there is no value. The dimension ``all`` is the plain mean over dimensions.
     """
     simulated = pl.col("source") == "simulated"
-    source = pl.when(simulated).then(pl.lit("simulated")).otherwise(pl.lit("measured"))
+    world = pl.when(simulated).then(pl.lit("simulated")).otherwise(pl.lit("measured"))
     rows = []
-    for (dataset, world), group in sorted(
-        judgements.with_columns(source=source).partition_by("dataset", "source", as_dict=True).items(),
-        key=lambda part: tuple(map(str, part[0])),
-    ):
+    parts = judgements.with_columns(source=world).partition_by("dataset", "source", as_dict=True)
+    for (dataset, source), group in sorted(parts.items(), key=lambda part: tuple(map(str, part[0]))):
         judges = group.sort("judge_place", "judge")["judge"].unique(maintain_order=True).to_list()
         found = {}
         for name in JUDGE_DIMENSIONS:
@@ -77,11 +85,13 @@ def agreement(judgements: pl.DataFrame, *, seed: int = 0, n_boot: int | None = N
             wide = group.pivot("judge", index=index, values=name, aggregate_function="first")
             ratings = np.asarray(wide.select(judges).cast(pl.Float64).to_numpy().T, dtype=np.float64)
             found[name] = _measured(ratings, judges, seed, n_boot)
-        found[ALL_DIMENSIONS] = _means(list(found.values()))
+        found[ALL_DIMENSIONS] = {
+            key: _mean([own[key] for own in found.values()]) for key in found[JUDGE_DIMENSIONS[0]]
+        }
         rows += [
-            (BENCHMARK, dataset, world, "strict", measure, name, a, b, e.value, e.low, e.high, e.n, e.method, e.status)
+            (BENCHMARK, dataset, source, "strict", measure, name, a, b, e.value, e.low, e.high, e.n, e.method, e.status)
             for name, own in found.items()
-            for measure, a, b, e in own
+            for (measure, a, b), e in own.items()
         ]  # fmt: skip
     return pl.DataFrame(rows, schema=AGREEMENT_SCHEMA, orient="row")
 
@@ -103,27 +113,20 @@ def _measured(ratings: Floats, judges: Sequence[str], seed: int, n_boot: int | N
         count = n_boot or resamples(n)
         alpha = krippendorff_alpha(ratings, "interval", n_boot=count, seed=seed)
         fleiss = fleiss_kappa(category_counts(ratings.T, BIN_EDGES), n_boot=count, seed=seed)
-    found: Found = [("krippendorff_alpha", None, None, alpha), ("fleiss_kappa", None, None, fleiss)]
+    found: Found = {("krippendorff_alpha", None, None): alpha, ("fleiss_kappa", None, None): fleiss}
     binned = np.where(np.isnan(ratings), np.nan, np.digitize(ratings, BIN_EDGES))
     for pair in pairwise_kappa(binned):
-        kappa = pair.kappa
-        if kappa.n < FEWEST_ANSWERS:
-            kappa = unavailable(kappa.n, kappa.method, TOO_FEW_ANSWERS)
-        found.append(("cohen_kappa", judges[pair.first], judges[pair.second], kappa))
+        few = pair.kappa.n < FEWEST_ANSWERS
+        kappa = unavailable(pair.kappa.n, pair.kappa.method, TOO_FEW_ANSWERS) if few else pair.kappa
+        found["cohen_kappa", judges[pair.first], judges[pair.second]] = kappa
     return found
 
 
-def _means(dimensions: Sequence[Found]) -> Found:
-    means: Found = []
-    for same in zip(*dimensions, strict=True):
-        measure, a, b, first = same[0]
-        known = [e for _, _, _, e in same if e.value is not None]
-        method = "mean over dimensions"
-        if known:
-            value = sum(e.value or 0.0 for e in known) / len(known)
-            status = OK if len(known) == len(same) else f"{len(known)} of {len(same)} dimensions"
-            mean = Estimate(value, None, None, max(e.n for e in known), method, status)
-        else:
-            mean = unavailable(first.n, method, first.status)
-        means.append((measure, a, b, mean))
-    return means
+def _mean(dimensions: Sequence[Estimate]) -> Estimate:
+    """Return the plain mean over the dimensions that have a value."""
+    known, method = [e for e in dimensions if e.value is not None], "mean over dimensions"
+    if not known:
+        return unavailable(dimensions[0].n, method, dimensions[0].status)
+    status = OK if len(known) == len(dimensions) else f"{len(known)} of {len(dimensions)} dimensions"
+    value = sum(e.value or 0.0 for e in known) / len(known)
+    return Estimate(value, None, None, max(e.n for e in known), method, status)

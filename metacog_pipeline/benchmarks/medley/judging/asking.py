@@ -1,34 +1,41 @@
-"""What is judged, in which words, and by which judges: one call, and up to two more where the judge says next to nothing.
+"""What is judged, in which words, by which judges, and how their grades are read and combined.
 
-The three calls are steps of their own, so that each is paid for once and found again. A grade outside 0, 1, 2, 3 is none.
+One call, and up to two more where the judge says next to nothing; the three are steps of their own, so that each is paid
+for once and found again. A grade outside 0, 1, 2, 3 is none.
 """
 
 from __future__ import annotations
 
 import functools
 import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, make_dataclass
+from statistics import median
 from typing import Annotated, Any
 
 import polars as pl
 
 from metacog_pipeline.asking.states import source_of
+from metacog_pipeline.asking.tasks import asked
 from metacog_pipeline.asking.types import Ask, Task
-from metacog_pipeline.benchmark.contract import Small, schema_of
+from metacog_pipeline.benchmark.contract import Judging, Small, schema_of
 from metacog_pipeline.benchmarks.medley.items import B_SOCIAL, BENCHMARK, STEP_A, Instance
-from metacog_pipeline.benchmarks.medley.prompts import PLACE, fenced
+from metacog_pipeline.benchmarks.medley.judging.simulated import SimulatedJudge
+from metacog_pipeline.benchmarks.medley.judging.words import (
+    judge_digest,
+    judge_wording,
+)
+from metacog_pipeline.benchmarks.medley.prompts import json_object
 from metacog_pipeline.benchmarks.medley.read import (
     BEST_GRADE,
     CRITERIA,
-    DIMENSION_OF,
     JUDGE_DIMENSIONS,
     claim_items,
     parse_judgement,
 )
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.files import canonical_json, read_toml, sha256_hex, shipped
+from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.judges.verdicts import modes
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import JsonObject, Message, Status
 from metacog_pipeline.reading.calls import ended
@@ -39,7 +46,7 @@ JUDGE_TOKENS = 2_000  # the least a reply may take: thirty grades are about 300
 VIGNETTE_CHARACTERS = 500
 ANSWER_CHARACTERS = 5_000
 LABEL_CHARACTERS = 80  # of a confidence, a claim id or an analyst's name; longer ones are none
-QUOTED = ("vignette", "first", "final")
+_KEY = ("model", "run", "condition", "item_id")
 
 
 # --- what is judged ---------------------------------------------------------------------------------------------------
@@ -57,21 +64,30 @@ class Case:
     unjudged: str | None = None
     source: str = "measured"
 
+    def messages(self, *, again: bool = False) -> tuple[Message, ...]:
+        """Return the messages that ask for a judgement; ``again`` after a reply with few grades."""
+        quoted = {
+            "vignette": self.item.vignette[:VIGNETTE_CHARACTERS],
+            "first": self.first,
+            "final": self.final,
+        }
+        return judge_wording().messages("again" if again else "judge", self.item, quoted)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of everything a judge is sent."""
+        return sha256_hex(canonical_json([judge_digest(), self.messages()[-1].content]))
+
 
 def cases(instances: Sequence[Instance], responses: pl.DataFrame) -> list[Case]:
     """Return one case per response of one model and run, in their order; rows of other instances are left out."""
-    by_id = {instance.item_id: instance for instance in instances}
+    by_id, steps = {instance.item_id: instance for instance in instances}, (STEP_A, B_SOCIAL)
     found = []
     for row in responses.iter_rows(named=True):
-        item = by_id.get(row["item_id"])
-        if item is None:
+        if (item := by_id.get(row["item_id"])) is None:
             continue
-        why = next(
-            (f"{s} is {row[f'status_{s}']}" for s in (STEP_A, B_SOCIAL) if row[f"status_{s}"] != "ok"), None
-        )
-        texts = [
-            "" if why else condensed(json.loads(row[f"reply_{s}"] or "null")) for s in (STEP_A, B_SOCIAL)
-        ]
+        why = next((f"{s} is {row[f'status_{s}']}" for s in steps if row[f"status_{s}"] != "ok"), None)
+        texts = ["" if why else condensed(json.loads(row[f"reply_{s}"] or "null")) for s in steps]
         found.append(Case(item, row["condition"], texts[0], texts[1], why, row["source"]))
     return found
 
@@ -110,81 +126,6 @@ def _short(value: object) -> str:
     return " ".join(text.split()) or "?" if len(text) <= LABEL_CHARACTERS else "?"
 
 
-# --- in which words ---------------------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class JudgeWording:
-    """Every text a judge is sent; ``criteria`` maps each of the thirty keys to what it asks."""
-
-    system: str
-    text: str
-    again: str
-    criteria: Mapping[str, str]
-
-    @functools.cached_property
-    def digest(self) -> str:
-        """SHA-256 over all texts: equal digests mean equal words."""
-        return sha256_hex(canonical_json([self.system, self.text, self.again, self.criteria]))
-
-    def fill(self, case: Case, *, again: bool = False) -> str:
-        """Return the user message about ``case``; ``again`` after a reply with few grades."""
-        told = {
-            "vignette": case.item.vignette[:VIGNETTE_CHARACTERS],
-            "first": case.first,
-            "final": case.final,
-        }
-        filled = PLACE.sub(lambda place: fenced(place[1], told[place[1]]), self._text)
-        return f"{filled}\n\n{self.again}" if again else filled
-
-    def messages(self, case: Case, *, again: bool = False) -> tuple[Message, ...]:
-        """Return the messages that ask for a judgement of ``case``."""
-        user = Message("user", self.fill(case, again=again))
-        return (Message("system", self.system), user) if self.system else (user,)
-
-    def case_hash(self, case: Case) -> str:
-        """Return the SHA-256 of everything a judge is sent about ``case``."""
-        return sha256_hex(canonical_json([self.digest, self.fill(case)]))
-
-    def read(self, message: str) -> dict[str, str] | None:
-        """Return what a message quotes, by name; None where it is not a message of this wording.
-
-        A quotation ends at the first line with its own mark, which it cannot contain.
-        """
-        found = self._pattern.fullmatch(message)
-        return None if found is None else {name: found[name] for name in QUOTED}
-
-    @functools.cached_property
-    def _text(self) -> str:
-        rubric = "\n\n".join(
-            "\n".join(
-                [dimension.replace("_", " "), *(f"{letter}{n}  {self.criteria[f'{letter}{n}']}" for n in (1, 2, 3))]
-            )
-            for letter, dimension in DIMENSION_OF.items()
-        )  # fmt: skip
-        rows = [", ".join(f'"{letter}{n}": <0-3>' for n in (1, 2, 3)) for letter in DIMENSION_OF]
-        fixed = {"rubric": rubric, "form": "{" + ",\n ".join(rows) + "}"}
-        return PLACE.sub(lambda place: fixed.get(place[1], place[0]), self.text)
-
-    @functools.cached_property
-    def _pattern(self) -> re.Pattern[str]:
-        words, *more = PLACE.split(self._text)
-        told = [re.escape(words)]
-        for name, words in zip(more[::2], more[1::2], strict=True):
-            begin = rf"=== BEGIN {name} (?P<mark_of_{name}>[0-9a-f]{{16}}) ===\n"
-            told.append(rf"{begin}(?P<{name}>.*?)\n=== END {name} (?P=mark_of_{name}) ===")
-            told.append(re.escape(words))
-        return re.compile("".join([*told, "(?:", re.escape(f"\n\n{self.again}"), ")?"]), re.DOTALL)
-
-
-@functools.cache
-def judge_wording() -> JudgeWording:
-    """Return the shipped words."""
-    data = read_toml(shipped("data", "medley", "judge.toml"))
-    criteria = {
-        f"{own['key']}{n}": text for own in data["dimensions"] for n, text in enumerate(own["criteria"], 1)
-    }
-    return JudgeWording(data["system"], data["text"], data["again"], criteria)
-
-
 # --- by whom ----------------------------------------------------------------------------------------------------------
 def eligible(judges: Sequence[ModelSpec], model: ModelSpec) -> tuple[ModelSpec, ...]:
     """Return the judges that may judge ``model``: those of another family; StudyError where a family is missing."""
@@ -197,24 +138,17 @@ def eligible(judges: Sequence[ModelSpec], model: ModelSpec) -> tuple[ModelSpec, 
 @functools.cache
 def _grades_object() -> JsonObject:
     grade = {"type": "integer", "enum": list(range(BEST_GRADE + 1))}
-    schema = {
-        "type": "object",
-        "properties": dict.fromkeys(CRITERIA, grade),
-        "required": list(CRITERIA),
-        "additionalProperties": False,
-    }
-    return JsonObject("grades", json.dumps(schema))
+    return JsonObject("grades", json.dumps(json_object(dict.fromkeys(CRITERIA, grade))))
 
 
 def judge_tasks(given: Sequence[Case], judge: ModelSpec) -> list[Task]:
     """Return one task per case in which there is something to judge."""
-    wording = judge_wording()
 
     async def run(case: Case, ask: Ask, mode: str) -> None:
         for step in STEPS:
             answer = await ask(
                 step,
-                wording.messages(case, again=step != STEPS[0]),
+                case.messages(again=step != STEPS[0]),
                 constraint=None if mode == "text" else _grades_object(),
                 max_tokens=max(judge.max_tokens, JUDGE_TOKENS),
                 top_logprobs=0,
@@ -223,7 +157,7 @@ def judge_tasks(given: Sequence[Case], judge: ModelSpec) -> list[Task]:
                 return
 
     return [
-        Task(case.item.item_id, wording.case_hash(case), case.condition, functools.partial(run, case))
+        Task(case.item.item_id, case.digest, case.condition, functools.partial(run, case))
         for case in given
         if case.unjudged is None
     ]
@@ -236,22 +170,13 @@ Judgement = make_dataclass(
     "Judgement",
     [
         *((name, str) for name in ("benchmark", "dataset", "domain", "condition", "model")),
-        ("run", Small),
-        ("judge", str),
-        ("judge_family", str),
-        ("judge_place", Small),
-        ("item_id", str),
-        ("position", Small),
+        *(("run", Small), ("judge", str), ("judge_family", str), ("judge_place", Small)),
+        *(("item_id", str), ("position", Small)),
         *((name, _Grade) for name in CRITERIA),
         *((name, float | None) for name in JUDGE_DIMENSIONS),
-        ("status", str),
-        ("reason", str | None),
-        ("n_unscored", Small),
-        ("reading", str),
-        ("latency_s", float | None),
-        ("cost_usd", float | None),
-        ("input_tokens", int | None),
-        ("output_tokens", int | None),
+        *(("status", str), ("reason", str | None), ("n_unscored", Small), ("reading", str)),
+        *(("latency_s", float | None), ("cost_usd", float | None)),
+        *(("input_tokens", int | None), ("output_tokens", int | None)),
         *((name, str | None) for name in ("mode", "step", "answer_id", "source")),
     ],
 )
@@ -272,28 +197,20 @@ def read_judgements(
     counts. ``ok``: all thirty criteria graded, five or more otherwise than 1. ``partial``: some without a grade.
     ``says_little``: fewer than five grades other than 1, after all calls; its dimensions are null. ``unreadable``: none.
     Latency, cost and tokens are sums over the calls.
-    """
-    wording, calls, rows = judge_wording(), _calls(transcripts), []
-    hashes = {id(case): wording.case_hash(case) for case in given if case.unjudged is None}
+    """  # fmt: skip
+    calls, rows = _calls(transcripts), []
+    digests = ["" if case.unjudged else case.digest for case in given]
     for place, judge in enumerate(judges):
-        for case in given if eligible([judge], model) else ():
-            key = (judge.name, case.item.item_id, case.condition, hashes.get(id(case), ""))
-            kept = calls.get(key, {})
+        for case, digest in zip(given, digests, strict=True) if eligible([judge], model) else ():
+            kept = calls.get((judge.name, case.item.item_id, case.condition, digest), {})
             last = next((kept[step] for step in reversed(STEPS) if step in kept), None)
             sources = {case.source, source_of(judge), *(call["source"] for call in kept.values())}
             summed = ("latency_s", "cost_usd", "input_tokens", "output_tokens")
             row = {
-                "benchmark": BENCHMARK,
-                "dataset": case.item.dataset,
-                "domain": case.item.domain,
-                "condition": case.condition,
-                "model": model.name,
-                "run": run,
-                "judge": judge.name,
-                "judge_family": judge.family,
-                "judge_place": place,
-                "item_id": case.item.item_id,
-                "position": case.item.position,
+                **{"benchmark": BENCHMARK, "dataset": case.item.dataset, "domain": case.item.domain},
+                **{"condition": case.condition, "model": model.name, "run": run},
+                **{"judge": judge.name, "judge_family": judge.family, "judge_place": place},
+                **{"item_id": case.item.item_id, "position": case.item.position},
                 **_graded(case, last),
                 "reading": "strict",
                 **{name: total(list(kept.values()), name) for name in summed},
@@ -305,7 +222,7 @@ def read_judgements(
 
 
 def _calls(transcripts: pl.DataFrame) -> dict[tuple[str, str, str, str], dict[str, Kept]]:
-    """Return {(judge, item, condition, hash of what was asked): {step: the newest call that did not fail}}."""
+    """Return {(judge, item, condition, digest of what was asked): {step: the newest call that did not fail}}."""
     found: dict[tuple[str, str, str, str], dict[str, Kept]] = {}
     for call in in_order(transcripts.filter(~pl.col("superseded")), ("item_hash", "model", "source")):
         key = (call["model"], call["item_id"], call["condition"], call["item_hash"])
@@ -325,12 +242,72 @@ def _graded(case: Case, call: Kept | None) -> dict[str, Any]:
     found = parse_judgement(call["text"])
     unscored = [name for name, grade in found.criteria.items() if grade is None]
     graded = len(CRITERIA) - len(unscored)
-    if graded == 0:
-        told = {"status": "unreadable", "reason": "the reply holds no grade from 0 to 3"}
-        return {**none, **told, "n_unscored": len(CRITERIA)}
     known = {**none, **found.criteria, "n_unscored": len(unscored)}
+    if graded == 0:
+        return {**known, "status": "unreadable", "reason": "the reply holds no grade from 0 to 3"}
     if found.tells_little:
         little = f"{found.non_default} of {graded} grades differ from 1"
         return {**known, "status": "says_little", "reason": little}
     reason = f"no grade from 0 to 3 for {', '.join(unscored)}" if unscored else None
     return {**known, **found.dimensions, "status": "partial" if reason else "ok", "reason": reason}
+
+
+# --- how judges are combined ------------------------------------------------------------------------------------------
+def combined(judgements: pl.DataFrame) -> dict[tuple[str, int, str, str], dict[str, float | None]]:
+    """Return {(model, run, condition, instance): {dimension: median grade over judges, of 0..1, or None}}."""
+    found: dict[tuple[str, int, str, str], list[tuple[float | None, ...]]] = {}
+    for row in judgements.select(*_KEY, *JUDGE_DIMENSIONS).iter_rows():
+        found.setdefault(row[:4], []).append(row[4:])
+
+    def middle(given: Sequence[float | None]) -> float | None:
+        known = [grade for grade in given if grade is not None]
+        return median(known) if known else None
+
+    return {
+        case: dict(zip(JUDGE_DIMENSIONS, map(middle, zip(*rows, strict=True)), strict=True))
+        for case, rows in found.items()
+    }
+
+
+def graded_by(scored: pl.DataFrame, judgements: pl.DataFrame | None, judges: Sequence[str]) -> pl.DataFrame:
+    """Return scored responses with ``judge_grades``: the mean grade by each of ``judges``, null where one gave none."""
+    if judgements is None or judgements.is_empty():
+        return scored.with_columns(judge_grades=pl.lit(None, pl.List(pl.Float64)))
+    # Not `mean_horizontal`, which adds in the order in which threads happen to come: the last digit would be chance.
+    means = judgements.with_columns(grade=pl.concat_list(JUDGE_DIMENSIONS).list.mean())
+    each = [
+        pl.col("grade").filter(pl.col("judge") == name).first().alias(f"_{i}")
+        for i, name in enumerate(judges)
+    ]
+    wide = means.group_by(_KEY).agg(each)
+    listed = wide.select(*_KEY, judge_grades=pl.concat_list(f"_{i}" for i in range(len(judges))))
+    return scored.join(listed, on=_KEY, how="left", maintain_order="left")
+
+
+# --- what is declared -------------------------------------------------------------------------------------------------
+def _longest(benchmark: Any, model: ModelSpec, judge: ModelSpec) -> list[Task]:
+    if model.provider == "replay":
+        return []  # nobody knows how much of it will be imported
+    found = [longest(item, condition) for condition, items in asked(benchmark) for item in items]  # type: ignore[arg-type]
+    return judge_tasks(found, judge)
+
+
+def _read(benchmark: Any, transcripts: pl.DataFrame, responses: pl.DataFrame) -> pl.DataFrame:
+    if responses.is_empty():
+        return pl.DataFrame(schema=JUDGEMENT_SCHEMA)
+    name, run = responses.select("model", "run").row(0)
+    given, model = cases(benchmark.items, responses), benchmark.context.study.model(name)
+    return read_judgements(transcripts, given, benchmark.judges, model=model, run=run)
+
+
+JUDGING = Judging(
+    wanted=lambda benchmark: bool(benchmark.judges),
+    judges=lambda benchmark, spec: eligible(benchmark.judges, spec),
+    tasks=lambda benchmark, judge, responses: judge_tasks(cases(benchmark.items, responses), judge),
+    longest=_longest,
+    modes=modes,
+    read=_read,
+    row=Judgement,
+    respondent=lambda benchmark, spec: SimulatedJudge(spec.observer),
+    prompt_digest=lambda benchmark: [judge_digest()],
+)

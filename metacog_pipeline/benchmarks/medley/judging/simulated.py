@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from types import SimpleNamespace
 
-from metacog_pipeline.benchmarks.medley.judging.asking import judge_wording
+from metacog_pipeline.benchmarks.medley.judging.words import judge_wording
 from metacog_pipeline.benchmarks.medley.read import BEST_GRADE, CRITERIA
 from metacog_pipeline.benchmarks.medley.simulated import FORMS, untidily
 from metacog_pipeline.files import canonical_json, sha256_hex
@@ -124,7 +124,7 @@ class SimulatedJudge:
 
 def _quoted(request: ChatRequest) -> dict[str, str] | None:
     text = next((message.content for message in request.messages if message.role == "user"), "")
-    return judge_wording().read(text)
+    return judge_wording().read("judge", False, text) or judge_wording().read("again", False, text)
 
 
 def _uniforms(key: str) -> list[float]:
