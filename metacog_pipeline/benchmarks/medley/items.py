@@ -9,14 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from metacog_pipeline.benchmark.item import Item
 from metacog_pipeline.benchmark.schema import AsJson
 from metacog_pipeline.errors import SourceError
-
-if TYPE_CHECKING:
-    pass
 
 BENCHMARK = "medley"
 NORMAL, ADVERSARIAL, STRIPPED = CONDITIONS = ("normal", "adversarial", "stripped")

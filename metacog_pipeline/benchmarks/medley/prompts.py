@@ -91,14 +91,10 @@ class Wording:
         """Return the messages of a step about an instance, with the places of its text filled in."""
         listed = "\n".join(f"{claim.claim_id}: {claim.claim_text}" for claim in item.claims)
         everything = {"vignette": item.vignette, "claim_list": listed, **material}
-        message = []
-        for words, name in self._parts(step, item.states_claims):
-            message.append(words)
-            if name is not None:
-                text = everything[name]
-                message.append(fenced(name, text) if self.fences else without_surrogates(text))
-        user = Message("user", "".join(message))
-        return (Message("system", self.system), user) if self.system else (user,)
+        quote = fenced if self.fences else lambda name, text: without_surrogates(text)
+        parts = self._parts(step, item.states_claims)
+        text = "".join(w + ("" if name is None else quote(name, everything[name])) for w, name in parts)
+        return (*((Message("system", self.system),) if self.system else ()), Message("user", text))
 
     def read(self, step: str, given: bool, message: str) -> dict[str, str] | None:
         """Return what a message of this step was filled with, by name; None where it is no such message.
@@ -172,15 +168,13 @@ def messages(
     if condition == MINIMAL:  # the analysts as they wrote, and no word on how to revise
         analysts = [{"analyst": one.model_id, **one.response} for one in shown.analysts]
         return wording.messages(BARE, shown, {"step_a": step_a, "analysts": _lines(analysts)})
-    analysts, consensus = (
-        masked_analysts(shown, authors=wording.authors),
-        masked_consensus(shown.consensus, masking),
-    )
+    others = masked_analysts(shown, authors=wording.authors)
+    consensus = masked_consensus(shown.consensus, masking)
     if wording.authors:
-        texts = json.dumps(analysts, indent=2), json.dumps(consensus, indent=2)
+        texts = {"analysts": json.dumps(others, indent=2), "consensus": json.dumps(consensus, indent=2)}
     else:
-        texts = _lines(analysts), json.dumps(consensus, ensure_ascii=False)
-    return wording.messages(B_SOCIAL, shown, {"step_a": step_a, "analysts": texts[0], "consensus": texts[1]})
+        texts = {"analysts": _lines(others), "consensus": json.dumps(consensus, ensure_ascii=False)}
+    return wording.messages(B_SOCIAL, shown, {"step_a": step_a, **texts})
 
 
 def _lines(shown: list[dict[str, object]]) -> str:

@@ -24,7 +24,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, make_dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import polars as pl
 
@@ -183,15 +183,13 @@ def claim_items(response: object) -> Sequence[Any]:
 def claim_item(response: object, claim_id: str, claim_text: str = "") -> Mapping[str, Any] | None:
     """Return the first item with exactly this id; without one, the first whose text holds the claim's or is in it."""
     items = [item for item in claim_items(response) if isinstance(item, dict)]
-    wanted = claim_text.lower()
     for item in items:
         if item.get("claim_id") == claim_id:
             return item
-    for item in items if wanted else ():
-        text = item.get("claim_text", "")
-        if isinstance(text, str) and (text.lower() in wanted or wanted in text.lower()):
-            return item
-    return None
+    wanted = claim_text.lower()
+    texts = (item.get("claim_text", "") if wanted else None for item in items)
+    named = (isinstance(text, str) and (text.lower() in wanted or wanted in text.lower()) for text in texts)
+    return next((item for item, found in zip(items, named, strict=True) if found), None)
 
 
 def claim_confidence(
@@ -237,8 +235,7 @@ Response: type = make_dataclass(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
+class _Reading(NamedTuple):
     """What one step says. ``confidences`` are numbers of the reference map; ``reply`` the parsed object."""
 
     status: str
@@ -260,9 +257,8 @@ def parse(item: Instance, calls: Calls) -> Any:
     told, first = s.reply or {}, a.reply or {}
     level = str(first.get("difficulty_prediction")).strip().lower()
     stated = first.get("overall_confidence")
-    by_step: dict[str, Any] = dict(
-        zip(_RATED, (v for r in read.values() for v in r.confidences), strict=True)
-    )
+    rated = (value for reading in read.values() for value in reading.confidences)
+    by_step: dict[str, Any] = dict(zip(_RATED, rated, strict=True))
     for step, reading in read.items():
         by_step |= {f"status_{step}": reading.status, f"reply_{step}": _json(reading)}
         by_step[f"claims_{step}"] = sum(value is not None for value in reading.confidences)
@@ -317,11 +313,10 @@ def blanks_marked(responses: pl.DataFrame) -> pl.DataFrame:
     """Return responses in which an imported row that leaves a step blank counts as unreadable, not as not asked yet."""
     blank = [pl.col(f"status_{step}") == "not_run" for step in STEPS]
     left = (pl.col("source") == "imported") & pl.any_horizontal(blank) & ~pl.all_horizontal(blank)
+    marked = pl.when(left & (pl.col("status") == "not_run"))
     return responses.with_columns(
-        reason=pl.when(left & (pl.col("status") == "not_run"))
-        .then(pl.format("{} was left blank", "failed_step"))
-        .otherwise("reason"),
-        status=pl.when(left & (pl.col("status") == "not_run")).then(pl.lit(UNPARSED)).otherwise("status"),
+        reason=marked.then(pl.format("{} was left blank", "failed_step")).otherwise("reason"),
+        status=marked.then(pl.lit(UNPARSED)).otherwise("status"),
     )
 
 
@@ -337,9 +332,8 @@ def reply_text(calls: Calls, step: str) -> str:
 def again(item: Instance, calls: Calls) -> Iterable[tuple[str, str]]:
     """Yield the steps to ask once more, with the form to ask for."""
     read = parse(item, calls)
-    yield from (
-        (step, FORM) for step in STEPS if step in calls and getattr(read, f"status_{step}") == UNPARSED
-    )
+    unread = (step for step in STEPS if step in calls and getattr(read, f"status_{step}") == UNPARSED)
+    yield from ((step, FORM) for step in unread)
 
 
 def read_row(row: Mapping[str, Any]) -> dict[str, Any]:

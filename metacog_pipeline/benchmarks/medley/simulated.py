@@ -24,9 +24,8 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
 from metacog_pipeline.benchmark.seeded_sample import uniforms
 from metacog_pipeline.benchmarks.medley.construction.consensus import SCALE
@@ -72,37 +71,31 @@ _OF_CONSENSUS = {"majority supports": SUPPORTS, "majority opposes": OPPOSES}
 
 def untidily(reply: str, form: str) -> str:
     """Return a reply in one of the `FORMS` that leave the asked one: most can still be read, some cannot."""
-    match form:
-        case "fenced":
-            return f"```json\n{reply}\n```"
-        case "thinking":
-            return f"<think>Let me weigh this {{step by step}}.</think>\n{reply}"
-        case "prose around":
-            return f"Here is my assessment.\n\n{reply}\n\nTell me if you need more."
-        case "cut off":
-            return reply[: len(reply) * 9 // 10]
-        case _:
-            return "Overall I lean towards the first explanation, with moderate confidence in the rest."
+    return {
+        "fenced": f"```json\n{reply}\n```",
+        "thinking": f"<think>Let me weigh this {{step by step}}.</think>\n{reply}",
+        "prose around": f"Here is my assessment.\n\n{reply}\n\nTell me if you need more.",
+        "cut off": reply[: len(reply) * 9 // 10],
+        "no object": "Overall I lean towards the first explanation, with moderate confidence in the rest.",
+    }[form]
 
 
 # --- what B-social shows ----------------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """What one analyst says of one claim; ``strength`` in points."""
+class Argument(NamedTuple):
+    """What one analyst says of one claim, strongest last when sorted; ``strength`` in points, the name does not count."""
 
-    analyst: str
-    position: str
-    reasoning: str
     strength: float
+    reasoning: str
+    position: str
+    analyst: str
 
     @property
     def rank(self) -> tuple[float, str, str]:
-        """Its place among others; names do not count."""
-        return self.strength, self.reasoning, self.position
+        """Its place among others."""
+        return self[:3]
 
 
-@dataclass(frozen=True, slots=True)
-class Social:
+class Social(NamedTuple):
     """What B-social shows: the arguments on each claim, and the direction of the consensus where it has one."""
 
     arguments: Mapping[str, Sequence[Argument]]
@@ -142,7 +135,7 @@ def _argument(analyst: str, item: Mapping[str, Any], facts: tuple[set[str], set[
     numbers, words = _facts(reasoning)
     held = item.get("position", position(item.get("confidence", "")))
     side = held if held in (SUPPORTS, OPPOSES) else UNCERTAIN
-    return Argument(analyst, side, reasoning, len(numbers & facts[0]) + len(words & facts[1]) / 2)
+    return Argument(len(numbers & facts[0]) + len(words & facts[1]) / 2, reasoning, side, analyst)
 
 
 def _facts(text: str) -> tuple[set[str], set[str]]:
@@ -152,8 +145,7 @@ def _facts(text: str) -> tuple[set[str], set[str]]:
 
 
 # --- the respondent ---------------------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class _Question:
+class _Question(NamedTuple):
     """One step of one instance, and what the message was filled in with."""
 
     item: Instance
@@ -161,12 +153,8 @@ class _Question:
     material: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Rating:
-    """A place in `SCALE`, and the reasons given for it."""
-
-    level: int
-    reasoning: str
+#: A place in `SCALE`, and the reasons given for it.
+_Rating = tuple[int, str]
 
 
 class SimulatedRespondent:
@@ -182,9 +170,7 @@ class SimulatedRespondent:
     ) -> None:
         self.observer = observer
         self._wording = wording or load_wording()
-        self._items: dict[str, Instance] = {}
-        for item in items:
-            self._items.setdefault(without_surrogates(item.vignette), item)
+        self._items = {without_surrogates(item.vignette): item for item in reversed(items)}
 
     def knows(self, request: ChatRequest) -> bool:
         """Whether ``request`` is about one of the instances."""
@@ -204,17 +190,16 @@ class SimulatedRespondent:
             return reply
         if luck[6] < self.observer.refusal:
             return REFUSALS[int(luck[5] * len(REFUSALS))]
-        if luck[7] < self.observer.untidiness:
-            return untidily(reply, FORMS[int(luck[5] * len(FORMS))])
-        return reply
+        untidy = luck[7] < self.observer.untidiness
+        return untidily(reply, FORMS[int(luck[5] * len(FORMS))]) if untidy else reply
 
     def _find(self, request: ChatRequest) -> _Question | None:
         text = next((message.content for message in request.messages if message.role == "user"), "")
         for name, step in STEP_OF.items():
             for given in (False, True) if name in self._wording.texts else ():
-                material = self._wording.read(name, given, text)
-                item = None if material is None else self._items.get(material.get("vignette", ""))
-                if material is not None and item is not None and item.states_claims == given:
+                material = self._wording.read(name, given, text) or {}
+                item = self._items.get(material.get("vignette", ""))
+                if material and item is not None and item.states_claims == given:
                     return _Question(item, step, material)
         return None
 
@@ -222,46 +207,51 @@ class SimulatedRespondent:
         return [self.observer.seed, asked.item.item_id, asked.item.vignette]
 
     def _reply(self, asked: _Question, seed: int | None, luck: Sequence[float]) -> str:
-        ratings = self._ratings(asked, seed, luck)
-        alone = asked.step == STEP_A
-        spoken = " ".join(rating.reasoning for rating in ratings[:2])
-        reply: dict[str, object] = {"assessment": f"On the whole: {spoken}"}
+        item, ratings, alone = asked.item, self._ratings(asked, seed, luck), asked.step == STEP_A
+        reply: dict[str, object] = {"assessment": f"On the whole: {ratings[0][1]} {ratings[1][1]}"}
         if alone:
-            reply["overall_confidence"] = SCALE[sum(rating.level for rating in ratings) // len(ratings)]
+            reply["overall_confidence"] = SCALE[sum(level for level, _ in ratings) // len(ratings)]
             reply["difficulty_prediction"] = DIFFICULTIES[int(luck[5] * 3)]
-        items = []
-        for claim, rating in zip(CLAIM_IDS, ratings, strict=True):
-            entry = {"claim_id": claim}
-            if alone:
-                entry["claim_text"] = _claim_text(asked.item, claim)
-            items.append({**entry, "confidence": SCALE[rating.level], "reasoning": rating.reasoning})
-        reply["claim_level_assessments"] = items
+        stated = {claim.claim_id: claim.claim_text for claim in item.claims}
+        reply["claim_level_assessments"] = [
+            {
+                "claim_id": claim,
+                **({"claim_text": stated.get(claim) or f"The case turns on the fact that {_excerpt(item, place)}"}
+                   if alone else {}),
+                "confidence": SCALE[level],
+                "reasoning": reasoning,
+            }
+            for place, (claim, (level, reasoning)) in enumerate(zip(CLAIM_IDS, ratings, strict=True))
+        ]  # fmt: skip
         if alone:
-            reply["key_uncertainties"] = [f"Whether it matters that {_excerpt(asked.item, 2)}"]
+            reply["key_uncertainties"] = [f"Whether it matters that {_excerpt(item, 2)}"]
         return json.dumps(reply)
 
     def _ratings(self, asked: _Question, seed: int | None, luck: Sequence[float]) -> list[_Rating]:
         character, item = self.observer.character, asked.item
         if character == "hedger":
-            return [_Rating(_MODERATE, f"{claim} may well go either way.") for claim in CLAIM_IDS]
+            return [(_MODERATE, f"{claim} may well go either way.") for claim in CLAIM_IDS]
         if character == "random":
-            return [_Rating(int(luck[i] * 5), f"So it seems for {c}.") for i, c in enumerate(CLAIM_IDS)]
+            return [(int(luck[i] * 5), f"So it seems for {c}.") for i, c in enumerate(CLAIM_IDS)]
         opening = self._opening(asked, seed)
         if asked.step == STEP_A:
-            return [_Rating(level, _first_reason(item, i)) for i, level in enumerate(opening)]
+            reasons = (f"What bears on {c} is that {_excerpt(item, i)}" for i, c in enumerate(CLAIM_IDS))
+            return list(zip(opening, reasons, strict=True))
         before = _earlier(asked.material.get("step_a", ""), opening)
+        rated = list(zip(CLAIM_IDS, before, strict=True))
         if character == "stubborn":
             return [
-                _Rating(level, f"{claim} stays at {SCALE[level]}, as I rated it before.")
-                for claim, level in zip(CLAIM_IDS, before, strict=True)
+                (level, f"{claim} stays at {SCALE[level]}, as I rated it before.") for claim, level in rated
             ]
-        if asked.step == B_SOCIAL:
-            shown = social(
-                asked.material.get("analysts", ""), asked.material.get("consensus", ""), item.vignette
-            )
-            moved = _after_crowd if character == "crowd-follower" else _after_arguments
-            return [moved(claim, level, shown, item) for claim, level in zip(CLAIM_IDS, before, strict=True)]
-        return [_second_thoughts(claim, before[i], luck[i]) for i, claim in enumerate(CLAIM_IDS)]
+        if asked.step != B_SOCIAL:
+            return [
+                _second_thoughts(claim, level, chance)
+                for (claim, level), chance in zip(rated, luck, strict=False)
+            ]
+        analysts, consensus = (asked.material.get(name, "") for name in ("analysts", "consensus"))
+        shown = social(analysts, consensus, item.vignette)
+        moved = _after_crowd if character == "crowd-follower" else _after_arguments
+        return [moved(claim, level, shown, item) for claim, level in rated]
 
     def _opening(self, asked: _Question, seed: int | None) -> list[int]:
         """Return the observer's first opinions: in part the case's, in part its own, in part of this run."""
@@ -280,15 +270,15 @@ def _after_arguments(claim: str, level: int, shown: Social, item: Instance) -> _
     best = max(reversed(arguments), key=lambda one: one.rank, default=None)
     if best is not None and best.strength >= STRONG and best.position != own:
         to = _LEVEL_FOR[best.position]
-        return _Rating(
+        return (
             to,
             f"I rated {claim} {SCALE[level]} and now {SCALE[to]}: what convinced me is the argument of {best.analyst}, "
             f'"{_words(best.reasoning)}", which I had not considered.',
         )
     other = max((one for one in arguments if one.position != own), key=lambda one: one.rank, default=None)
     if other is None:
-        return _Rating(level, f"I keep {claim} at {SCALE[level]}: nobody argues against it.")
-    return _Rating(
+        return level, f"I keep {claim} at {SCALE[level]}: nobody argues against it."
+    return (
         level,
         f'I keep {claim} at {SCALE[level]} although {other.analyst} argues "{_words(other.reasoning)}": a fair point, '
         f"but it does not explain that {_excerpt(item, CLAIM_IDS.index(claim))}",
@@ -299,18 +289,18 @@ def _after_crowd(claim: str, level: int, shown: Social, item: Instance) -> _Rati
     """Return the rating of an observer who goes where most are."""
     majority = shown.majority(claim)
     if majority is None:
-        return _Rating(level, f"The analysts are divided on {claim}, so I leave it at {SCALE[level]}.")
+        return level, f"The analysts are divided on {claim}, so I leave it at {SCALE[level]}."
     verb = "support" if majority == SUPPORTS else "oppose"
     if _SIDE_OF[level] == majority:
-        return _Rating(level, f"Most analysts {verb} {claim}, as I do.")
-    return _Rating(_LEVEL_FOR[majority], f"Most analysts {verb} {claim}, so I go along with them.")
+        return level, f"Most analysts {verb} {claim}, as I do."
+    return _LEVEL_FOR[majority], f"Most analysts {verb} {claim}, so I go along with them."
 
 
 def _second_thoughts(claim: str, level: int, luck: float) -> _Rating:
     if luck >= SECOND_THOUGHTS or level == _MODERATE:
-        return _Rating(level, f"Looking over {claim} again, the reasons I gave still stand.")
+        return level, f"Looking over {claim} again, the reasons I gave still stand."
     back = level + (1 if level < _MODERATE else -1)
-    return _Rating(back, f"I was too sure of {claim}: a finding I passed over speaks against it.")
+    return back, f"I was too sure of {claim}: a finding I passed over speaks against it."
 
 
 def _earlier(quoted: str, otherwise: Sequence[int]) -> list[int]:
@@ -322,15 +312,6 @@ def _earlier(quoted: str, otherwise: Sequence[int]) -> list[int]:
         near = [] if value is None else [abs(value - known) for known in _VALUES]
         levels.append(near.index(min(near)) if near else level)
     return levels
-
-
-def _claim_text(item: Instance, claim: str) -> str:
-    stated = next((one.claim_text for one in item.claims if one.claim_id == claim), "")
-    return stated or f"The case turns on the fact that {_excerpt(item, CLAIM_IDS.index(claim))}"
-
-
-def _first_reason(item: Instance, place: int) -> str:
-    return f"What bears on {CLAIM_IDS[place]} is that {_excerpt(item, place)}"
 
 
 def _excerpt(item: Instance, place: int) -> str:
