@@ -116,10 +116,6 @@ def test_published_files_are_fetched_from_a_folder_and_built(tmp_path, published
     assert tuple(bench.items) == published.instances
     failed = {name for each in made.values() for name, check in each.checks.items() if not check.passed}
     assert failed == {"fit_to_be_released"}  # the published choices are made again
-    order = made["panels"].checks["order_is_the_published_one"].facts
-    assert (
-        order["made again"] == "127 of 130" and order["others"].count("alone firmly wrong, was put in") == 3
-    )
     again = {name: made[name].facts["made again"] for name in ("disagreement", "consensus", "verification")}
     agreed = made["verification"].frame["verdicts"].list.count_matches("AGREE") >= 2
     assert int(agreed.sum()) == 515  # by the paper's rule; 514 is printed

@@ -74,11 +74,6 @@ def test_consensus_of_published_instances(pairs):
         shown_consensus(row, instance.consensus)
 
 
-def test_map_of_positions_for_the_judge(pairs):
-    for row, instance in pairs:
-        assert presentation.position_map(instance) == row["judge_position_map"], row["instance_id"]
-
-
 def test_consensus_alone():
     for row in rows(with_instance=False):
         given = row["inline_consensus"]

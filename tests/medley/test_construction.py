@@ -26,7 +26,7 @@ from metacog_pipeline.benchmarks.medley.construction.consensus import (
     rated_labels,
     verified_claims,
 )
-from metacog_pipeline.benchmarks.medley.construction.selection import Candidate, Pool, greedy_order, select
+from metacog_pipeline.benchmarks.medley.construction.selection import Candidate, Pool, select
 from metacog_pipeline.benchmarks.medley.construction.sets import published_family, read_set
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Consensus
 from metacog_pipeline.study import load_study
@@ -360,12 +360,6 @@ def test_someone_firmly_wrong_takes_the_place_of_the_least_missed():
     assert not without.strong_wrong_included
     found = select(Pool([*mild, candidate("g", "g", "33333"), firm]), 4)
     assert found.strong_wrong_included and "f" in found.selected_models and len(found.selected_models) == 4
-
-
-def test_order_is_that_of_the_greedy_steps_within_the_set():
-    pool = Pool([candidate(str(n), str(n), x) for n, x in enumerate(("33112", "33333", "11111", "31313"))])
-    order = greedy_order(pool, range(4), 4)
-    assert set(order[:2]) == {"1", "2"} and sorted(order) == list("0123")
 
 
 @every(

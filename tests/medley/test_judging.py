@@ -30,8 +30,8 @@ from metacog_pipeline.benchmarks.medley.judging.asking import (
     read_judgements,
 )
 from metacog_pipeline.benchmarks.medley.judging.simulated import SimulatedJudge
-from metacog_pipeline.benchmarks.medley.judging.words import judge_wording
 from metacog_pipeline.benchmarks.medley.presentation import presented
+from metacog_pipeline.benchmarks.medley.prompts import judge_wording
 from metacog_pipeline.benchmarks.medley.read import (
     CRITERIA,
     JUDGE_DIMENSIONS,

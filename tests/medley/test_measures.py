@@ -407,16 +407,12 @@ def test_the_first_of_equal_abilities_dominates_an_instance():
 @pytest.mark.parametrize(
     ("first", "final", "direction"),
     [("low", "moderate", "maintained_correct"), ("low", "high", "capitulated"), ("high", "low", "corrected"),
-     ("high", "very_high", "maintained_wrong"), (None, "low", "corrected"), ("low", None, "capitulated")],
+     ("high", "very_high", "maintained_wrong"), (None, "low", "corrected"), ("low", None, "capitulated"),
+     (0.6, 0.6, "maintained_wrong")],
 )  # fmt: skip
 def test_a_confidence_below_six_tenths_resists_and_a_missing_one_does_not(
     instance, reply, first, final, direction
 ):
-    row = [None, None]
-    found = outcome(instance, Triple(reply([*row, first]), None, reply([*row, final])), REFERENCE)
-    assert found.direction == direction
-
-
-def test_exactly_six_tenths_does_not_resist(instance, reply):
-    reply_ = reply([None, None, 0.6])
-    assert outcome(instance, Triple(reply_, None, reply_), REFERENCE).direction == "maintained_wrong"
+    replies = (reply([None, None, value]) for value in (first, final))
+    step_a, social = replies
+    assert outcome(instance, Triple(step_a, None, social), REFERENCE)[0] == direction

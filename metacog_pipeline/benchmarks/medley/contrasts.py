@@ -35,10 +35,9 @@ from metacog_pipeline.benchmarks.medley.aggregate import (
     abilities,
     moved_map,
 )
-from metacog_pipeline.benchmarks.medley.averages import averages
+from metacog_pipeline.benchmarks.medley.averages import averages, resampled_means
 from metacog_pipeline.benchmarks.medley.construction.sets import UNKNOWN, published_family
 from metacog_pipeline.benchmarks.medley.items import ADVERSARIAL, DOMAINS, NORMAL, NUDGED
-from metacog_pipeline.benchmarks.medley.means import resampled_means
 from metacog_pipeline.benchmarks.medley.measures import pulled, scored_twice
 from metacog_pipeline.benchmarks.medley.panel import Floats
 from metacog_pipeline.benchmarks.medley.pull import (

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from metacog_pipeline.benchmarks.medley import aggregate
 from metacog_pipeline.benchmarks.medley.aggregate import ABILITIES, DIMENSIONS, TIERS
 from metacog_pipeline.benchmarks.medley.items import ADVERSARIAL, CLAIM_IDS, NORMAL, STEPS, Instance
-from metacog_pipeline.benchmarks.medley.panel import PRESETS, REFERENCE, Floats, Options, Triple, batch_of
+from metacog_pipeline.benchmarks.medley.panel import PRESETS, REFERENCE, Options, Triple, batch_of
 from metacog_pipeline.benchmarks.medley.presentation import MASKING, Masking, presented
 from metacog_pipeline.benchmarks.medley.pull import PULLS, turned
 from metacog_pipeline.benchmarks.medley.read import JUDGE_DIMENSIONS, claim_confidence
@@ -57,20 +56,6 @@ _REPLIES = tuple(f"reply_{step}" for step in STEPS)
 _FINAL = tuple(f"s_{claim.lower()}" for claim in CLAIM_IDS)
 
 
-@dataclass(frozen=True, slots=True)
-class KnownAnswerOutcome:
-    """What became of the wrong claim of an instance with a known answer; a claim that is not rated is not resisted.
-
-    In the published set a model names its own claims, so the slot of the wrong claim has no fixed meaning there.
-    """
-
-    direction: str
-    first: float | None
-    final: float | None
-    resists_first: bool
-    resists_final: bool
-
-
 _DIRECTIONS = {
     (True, True): "maintained_correct",
     (True, False): "capitulated",
@@ -79,15 +64,21 @@ _DIRECTIONS = {
 }
 
 
-def outcome(instance: Instance, triple: Triple, options: Options) -> KnownAnswerOutcome | None:
-    """Return the outcome of one instance, None where its answer is not known."""
+def outcome(
+    instance: Instance, triple: Triple, options: Options
+) -> tuple[str, float | None, float | None] | None:
+    """Return what became of the wrong claim of a known answer, with its rating in step A and in B-social; None without one.
+
+    A claim that is not rated is not resisted. In the published set a model names its own claims, so the slot of the wrong
+    claim has no fixed meaning there.
+    """
     known = instance.known_answer
     if known is None:
         return None
     replies = (triple.step_a, triple.b_social)
-    stated = [claim_confidence(each, known.target_wrong_claim, "", options.labels) for each in replies]
-    before, after = (value is not None and value < RESISTS_BELOW for value in stated)
-    return KnownAnswerOutcome(_DIRECTIONS[before, after], stated[0], stated[1], before, after)
+    first, final = (claim_confidence(r, known.target_wrong_claim, "", options.labels) for r in replies)
+    before, after = (value is not None and value < RESISTS_BELOW for value in (first, final))
+    return _DIRECTIONS[before, after], first, final
 
 
 def score_triples(
@@ -113,7 +104,8 @@ def score_triples(
     by_judges = aggregate.judged_measures(judged, n)
     measures = {**by_rules, **by_judges}
     tiers = aggregate.tiers(measures)
-    known = [outcome(one, said, options) for one, said in zip(instances, triples, strict=True)]
+    known = [outcome(*both, options) or (None, None, None) for both in zip(instances, triples, strict=True)]
+    directions, firsts, finals = zip(*known, strict=True) if known else ((), (), ())
     by_name = aggregate.abilities(by_judges)
     n_judged = by_name.pop("n_judged")
     secondary = aggregate.secondary_dimensions(measures)
@@ -127,18 +119,14 @@ def score_triples(
         **{f"dimension_{name}": own for name, own in secondary.items()},
         **{name: _where(n_judged > 0, own) for name, own in by_name.items()},
         "n_judged": n_judged,
-        "known_answer": np.array([None if one is None else one.direction for one in known], dtype=object),
-        "known_answer_first": _floats([None if one is None else one.first for one in known]),
-        "known_answer_final": _floats([None if one is None else one.final for one in known]),
+        "known_answer": np.array(directions, dtype=object),
+        "known_answer_first": np.array(firsts, dtype=np.float64),
+        "known_answer_final": np.array(finals, dtype=np.float64),
         "self_revision_rate": change_rate(batch.a, batch.p),
         "change_rate": change_rate(batch.a, batch.s),
         **{f"failed_{step}": own for step, own in zip(STEPS, batch.failed.T, strict=True)},
         "judge_share_missing": aggregate.judged_share_missing(measures, options),
     }
-
-
-def _floats(values: Sequence[float | None]) -> Floats:
-    return np.array(values, dtype=np.float64)
 
 
 def _where(here: NDArray[np.bool_], values: NDArray[Any]) -> NDArray[Any]:

@@ -23,10 +23,16 @@ import polars as pl
 from metacog_pipeline.benchmark.contract import Benchmark, Group, Measure, MeasureSet
 from metacog_pipeline.benchmark.measures import Where
 from metacog_pipeline.benchmarks.medley.aggregate import ABILITIES, BAD_WHEN_HIGH, DIMENSIONS, TIERS
-from metacog_pipeline.benchmarks.medley.averages import DOMINANT, KNOWN, STATED, Averages, averages
+from metacog_pipeline.benchmarks.medley.averages import (
+    DOMINANT,
+    KNOWN,
+    STATED,
+    Averages,
+    averages,
+    resampled_means,
+)
 from metacog_pipeline.benchmarks.medley.items import DOMAINS, DOSES, EVERY, NORMAL
 from metacog_pipeline.benchmarks.medley.judging import agreement
-from metacog_pipeline.benchmarks.medley.means import resampled_means
 from metacog_pipeline.benchmarks.medley.panel import Floats
 from metacog_pipeline.benchmarks.medley.pull import LEAST_CASES, PULLS, no_placebo, pulls
 from metacog_pipeline.benchmarks.medley.pull import NAMES as PULL_NAMES

@@ -25,7 +25,6 @@ from metacog_pipeline.benchmarks.medley.items import (
     Analyst,
     Consensus,
     Instance,
-    analyst_label,
     anonymised,
 )
 from metacog_pipeline.benchmarks.medley.read import claim_item, claim_items
@@ -231,18 +230,6 @@ def held(analyst: Analyst, claim_id: str) -> str:
     if value is None:
         return position(given)
     return SUPPORTS if value >= SUPPORTED_FROM else OPPOSES if value <= OPPOSED_TO else UNCERTAIN
-
-
-def position_map(instance: Instance) -> str:
-    """Return who holds what, a line per claim, as the package shows its judges: ``C1: A=supports, B=opposes, C=?``."""
-    lines = []
-    for claim in instance.claims:
-        taken = [
-            f"{analyst_label(place).removeprefix('Analyst ')}={held(analyst, claim.claim_id)}"
-            for place, analyst in enumerate(instance.analysts)
-        ]
-        lines.append(f"{claim.claim_id}: {', '.join(taken)}")
-    return "\n".join(lines)
 
 
 def _finite(value: object) -> float | None:

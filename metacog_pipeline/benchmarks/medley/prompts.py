@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from string import Formatter
+from typing import Any
 
 from metacog_pipeline.asking.types import Ask
 from metacog_pipeline.benchmarks.medley.items import (
@@ -40,8 +41,9 @@ from metacog_pipeline.benchmarks.medley.presentation import (
     masked_consensus,
     presented,
 )
+from metacog_pipeline.benchmarks.medley.read import DIMENSION_OF
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.files import canonical_json, sha256_hex, shipped
+from metacog_pipeline.files import canonical_json, read_toml, sha256_hex, shipped
 from metacog_pipeline.llm.types import Constraint, JsonObject, Message, Status
 from metacog_pipeline.study.wording import read_words, require_known, require_text, system_text
 from metacog_pipeline.transcripts.parquet import without_surrogates
@@ -319,3 +321,35 @@ def _template(path: Path, step: str) -> str:
             f"{path}: the places of the template are not those of {PACKAGE} 0.5; give its folder"
         )
     return "".join(words + ("" if name is None else "{{" + _NAMES[name] + "}}") for words, name, *_ in parts)
+
+
+# --- what a judge is sent ---------------------------------------------------------------------------------------------
+@functools.cache  # the shipped file does not change under a running process
+def _shipped() -> tuple[Mapping[str, Any], Mapping[str, str]]:
+    data = read_toml(shipped("data", "medley", "judge.toml"))
+    criteria = {
+        f"{own['key']}{n}": text for own in data["dimensions"] for n, text in enumerate(own["criteria"], 1)
+    }
+    return data, criteria
+
+
+@functools.cache
+def judge_digest() -> str:
+    """Return the SHA-256 over all texts: equal digests mean equal words."""
+    data, criteria = _shipped()
+    return sha256_hex(canonical_json([data["system"], data["text"], data["again"], criteria]))
+
+
+@functools.cache
+def judge_wording() -> Wording:
+    """Return the words of a judge, with rubric and form, as a wording of two steps: ``judge`` and ``again``."""
+    data, criteria = _shipped()
+    rubric = "\n\n".join(
+        "\n".join([dimension.replace("_", " "), *(f"{letter}{n}  {criteria[f'{letter}{n}']}" for n in (1, 2, 3))])
+        for letter, dimension in DIMENSION_OF.items()
+    )  # fmt: skip
+    rows = [", ".join(f'"{letter}{n}": <0-3>' for n in (1, 2, 3)) for letter in DIMENSION_OF]
+    fixed = {"rubric": rubric, "form": "{" + ",\n ".join(rows) + "}"}
+    text = PLACE.sub(lambda place: fixed.get(place[1], place[0]), data["text"])
+    texts = {"judge": text, "again": f"{text}\n\n{data['again']}"}
+    return Wording("judge", texts, data["system"])

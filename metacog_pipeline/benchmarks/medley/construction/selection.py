@@ -201,15 +201,3 @@ def select(pool: Pool, size: int = PANEL) -> Selection:
         )
         chosen[missed] = wrong[0]
     return pool.summary(chosen, size)
-
-
-def greedy_order(pool: Pool, chosen: Iterable[int], size: int = PANEL) -> tuple[str, ...]:
-    """Return a set in the order in which the greedy steps would have built it from its own members alone."""
-    own = [pool.candidates[place] for place in sorted(chosen)]
-    inner = Pool(own, pool.verdicts, pool.claim_ids, pool.tolerance)
-    if len(inner.valid) < 2:
-        return tuple(each.model_id for each in own)
-    order = list(inner.seed_pair())
-    while len(order) < len(inner.valid):
-        order.append(inner.best_addition(order, size))
-    return tuple(inner.candidates[place].model_id for place in [*order, *inner.invalid])

@@ -34,7 +34,6 @@ from metacog_pipeline.benchmarks.medley.construction.selection import (
     Candidate,
     Pool,
     Selection,
-    greedy_order,
     select,
 )
 from metacog_pipeline.benchmarks.medley.items import DOMAINS, Claim, Instance, instance_from_published
@@ -259,56 +258,26 @@ def consensus_follows(instance: Instance, claim: str) -> bool:
     )
 
 
-class PanelAgain(NamedTuple):
-    """The analysts shown with an instance, chosen once more from among themselves.
+def panel_again(instance: Instance, entry: Mapping[str, Any]) -> tuple[Selection, bool]:
+    """Return the set of analysts shown, scored once more, and whether it is the published one.
 
-    ``held``: whether those shown are those selected, with the score, parts, positions, families and firmly wrong analyst
-    that are published, where they are; ``greedy``: whether the greedy steps lead to the published order; ``why``: what
-    explains that order, "" where nothing at hand does.
+    That is: those shown are those selected, with the score, parts, positions, families and firmly wrong analyst that are
+    published, where they are. The pool is not published, so the choice itself cannot be made again.
     """
-
-    found: Selection
-    held: bool
-    greedy: bool
-    why: str
-
-
-def panel_again(instance: Instance, entry: Mapping[str, Any]) -> PanelAgain:
-    """Choose again from the analysts shown, on the claims of the published summary, compared to the last bit."""
     summary = entry.get("position_summary")
     claims = list(summary) if isinstance(summary, dict) else [claim.claim_id for claim in instance.claims]
     shown = [
         Candidate(each.model_id, published_family(each.model_id), rated_labels(each.response, claims))
         for each in instance.analysts
     ]
-    pool = Pool(shown, claim_ids=claims, tolerance=0.0)
-    found = pool.summary(range(len(shown)), len(shown))
+    found = Pool(shown, claim_ids=claims).summary(range(len(shown)), len(shown))
     held = {each.model_id for each in shown} == set(instance.selected_models)
     if "score" in entry:  # a set that keeps only who was selected has none
         for part, value in asdict(found.scores).items():
             held &= _close(round(value, 4), entry.get("score" if part == "total" else f"{part}_score"))
         for name in ("strong_wrong_included", "family_counts", "position_summary"):
             held &= getattr(found, name) == entry.get(name)
-    ordered = greedy_order(pool, range(len(shown)), len(shown)) == instance.selected_models
-    why = "greedy" if ordered else _order_explained(pool, instance.selected_models)
-    return PanelAgain(found, held, ordered, why)
-
-
-def _order_explained(pool: Pool, selected: tuple[str, ...]) -> str:
-    """Say why analysts are not in the order of the greedy steps; "" where nothing at hand explains it.
-
-    Where nobody chosen is firmly wrong, the last step of the choice puts the one who is into the place of another. So
-    where exactly one is, the greedy steps lead as far as that place, and the model that was replaced is not published.
-    """
-    names = [each.model_id for each in pool.candidates]
-    chosen = [names.index(name) for name in selected if name in names]
-    wrong = [place for place, which in enumerate(chosen) if pool.is_strong_wrong(which)]
-    if len(chosen) != len(names) or len(wrong) != 1:
-        return ""
-    before = greedy_order(pool, chosen, len(names))[: wrong[0]]
-    if wrong[0] >= 2 and before != selected[: wrong[0]]:  # the first two are chosen at once
-        return ""
-    return f"{selected[wrong[0]]}, alone firmly wrong, was put in at place {wrong[0] + 1}"
+    return found, held
 
 
 def _close(one: object, other: object) -> bool:

@@ -74,25 +74,14 @@ def _verification(benchmark: Any, inputs: Inputs) -> Made:
 
 def _panels(benchmark: Any, inputs: Inputs) -> Made:
     known = given(benchmark)
-    rows, others = [], []
+    rows = []
     for each in known.instances:
-        entry = known.selection.get(each.item_id)
-        if entry is None and each.item_id not in known.constructed:
-            continue
-        again, scored = panel_again(each, entry or {}), "score" in (entry or {})
-        row = {"item_id": each.item_id, "analysts": list(each.selected_models), **asdict(again.found.scores)}
-        held = None if each.item_id in known.constructed else again.held
-        rows.append(
-            {**row, "again": held, "order_again": again.greedy if scored else None, "order": again.why}
-        )
-        others += [(each.item_id, again.why)] if scored and not again.greedy else []
-    made = _made(rows, "panels_are_the_published_ones")
-    told = "; ".join(f"{name}: {why or 'not explained'}" for name, why in others)
-    facts = {"made again": f"{len(rows) - len(others)} of {len(rows)}", "others": told}
-    order = Checked(all(why for _, why in others), facts)
-    return Made(
-        frame=made.frame, facts=made.facts, checks={**made.checks, "order_is_the_published_one": order}
-    )
+        made_here = each.item_id in known.constructed
+        if each.item_id in known.selection or made_here:
+            found, held = panel_again(each, known.selection.get(each.item_id, {}))
+            row = {"item_id": each.item_id, "analysts": list(each.selected_models), **asdict(found.scores)}
+            rows.append({**row, "again": None if made_here else held})
+    return _made(rows, "panels_are_the_published_ones")
 
 
 def _made(rows: Sequence[Mapping[str, Any]], check: str, facts: Mapping[str, Any] | None = None) -> Made:
@@ -147,9 +136,7 @@ STEPS = (
              "The majority's verdict is the most frequent, ties to the first judge.")}),
     Step("panels", "The eight analysts who are shown with each case, chosen for how they differ.", _panels, _RATED,
          checks={"panels_are_the_published_ones": Check(
-                     "Scores, parts, positions, families of each panel are those published."),
-                 "order_is_the_published_one": Check(
-                     "Greedy steps lead to the order, but for a firmly wrong analyst put in last.")}),
+                     "Scores, parts, positions, families of each panel are those published.")}),
     Step("gates", "Whether the finished set may be released; a small one fails the gates on size.", _gates,
          (*_RATED, "panels"),
          checks={"fit_to_be_released": Check("The gates a set must pass; a small one fails those on size.")}),

@@ -21,11 +21,7 @@ from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.benchmark.contract import Judging, Small, schema_of
 from metacog_pipeline.benchmarks.medley.items import B_SOCIAL, BENCHMARK, STEP_A, Instance
 from metacog_pipeline.benchmarks.medley.judging.simulated import SimulatedJudge
-from metacog_pipeline.benchmarks.medley.judging.words import (
-    judge_digest,
-    judge_wording,
-)
-from metacog_pipeline.benchmarks.medley.prompts import json_object
+from metacog_pipeline.benchmarks.medley.prompts import json_object, judge_digest, judge_wording
 from metacog_pipeline.benchmarks.medley.read import (
     BEST_GRADE,
     CRITERIA,

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from types import SimpleNamespace
 
-from metacog_pipeline.benchmarks.medley.judging.words import judge_wording
+from metacog_pipeline.benchmarks.medley.prompts import judge_wording
 from metacog_pipeline.benchmarks.medley.read import BEST_GRADE, CRITERIA
 from metacog_pipeline.benchmarks.medley.simulated import FORMS, untidily
 from metacog_pipeline.files import canonical_json, sha256_hex
