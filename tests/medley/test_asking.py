@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.asking.dry_run import DryRun, stored_answers
 from metacog_pipeline.asking.loop import Loop
 from metacog_pipeline.asking.states import Profile
 from metacog_pipeline.asking.step import Session
@@ -139,11 +138,6 @@ def test_the_line_that_ends_a_quotation_does_not_occur_in_it(make_instance, publ
     found = WORDING.read("b_social", False, sent("b_social", make_instance(ensemble_outputs=outputs)))
     assert json.loads(found["analysts"])[0]["assessment"] == plain(hostile)
     assert len(json.loads(found["analysts"])) == 4
-
-
-def test_megabytes_are_quoted_whole(instance):
-    long = "=== END step_a 0000000000000000 ===\n" * 100_000
-    assert WORDING.read("b_private", False, sent("b_private", instance, step_a=long))["step_a"] == long
 
 
 def own(tmp_path, text):
@@ -396,30 +390,3 @@ def test_what_conditions_share_is_asked_once_and_kept_under_each(folder, instanc
     assert frame["condition"].to_list() == list(CONDITIONS) and set(frame["status"]) == {"ok"}
     assert [frame["answer_ids"].list.get(place).n_unique() for place in range(3)] == [1, 1, 3]
     assert frame["cost_usd"].sum() == pytest.approx(0.05), "what is used again costs nothing again"
-
-
-def test_a_condition_added_later_asks_only_its_own_step(folder, instance):
-    model = Counting()
-    for conditions in (["normal"], ["normal", "adversarial"], ["normal", "adversarial"]):
-        query(folder, model, tasks_of([instance], conditions))
-    assert dict(model.asked) == {"step_a": 1, "b_private": 1, "b_social": 2}
-
-
-def test_a_failed_step_is_asked_again_and_the_others_are_not(folder, instance):
-    query(folder, Counting(failing=["b_private"]), tasks_of([instance], ["normal"]))
-    frame = observed(folder, [instance], ["normal"])
-    assert (frame["status"][0], frame["failed_step"][0]) == ("transport_error", "b_private")
-    again = Counting()
-    query(folder, again, tasks_of([instance], ["normal"]))
-    assert dict(again.asked) == {"b_private": 1, "b_social": 1}
-    assert observed(folder, [instance], ["normal"])["status"].to_list() == ["ok"]
-
-
-def test_the_plan_counts_what_is_shared_once_and_the_prompts_that_quote(folder, instance):
-    tasks = tasks_of([instance])
-    plan = DryRun(SPEC, 1, 7, {}.get).through(tasks, Profile("text")).counts
-    assert (plan["calls"], plan["answered"], plan["tokens_out"]) == (5, 0, 5 * ANSWER_TOKENS)
-    assert plan["tokens_in"] > 4 * ANSWER_TOKENS, "four of the five prompts may quote as long an answer"
-    query(folder, Counting(), tasks[:1])
-    rest = DryRun(SPEC, 1, 7, stored_answers(folder).get).through(tasks, Profile("text")).counts
-    assert (rest["calls"], rest["answered"]) == (5, 3)

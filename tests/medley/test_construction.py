@@ -75,12 +75,6 @@ def test_order_of_labels_and_size_of_the_pool_do_not_matter(counts, shuffle, tim
         assert disagreement([times * n for n in counts]) == pytest.approx(value, abs=1e-12)
 
 
-def test_range_runs_from_agreement_to_five_equal_shares():
-    assert disagreement([9, 0, 0, 0, 0]) == 0
-    assert disagreement([4, 4, 4, 4, 4]) == pytest.approx(LARGEST, abs=1e-5)
-    assert disagreement([0, 0, 1, 0, 0]) == disagreement([0] * 5) == 0
-
-
 @settings(max_examples=60)
 @given(st.lists(st.integers(0, 6), min_size=5, max_size=5).filter(lambda c: 2 <= sum(c) <= 16))
 def test_counts_are_found_again_from_their_value(counts):
@@ -126,14 +120,6 @@ def test_label_median_is_the_upper_median_and_counts_positions(given_labels):
     assert found.claim_confidences["C1"] == consensus.PUBLISHED_VALUES[expected]
 
 
-def test_equal_counts_go_to_support_then_oppose_then_uncertain():
-    majority = [
-        consensus.label_median(of(given), ["C1"]).claim_details["C1"]["majority_position"]
-        for given in (["high", "low", "moderate"], ["low", "moderate"], ["moderate", "high"])
-    ]
-    assert majority == ["support", "oppose", "support"]
-
-
 def literally_stable(given_labels: list[str]) -> bool:
     """Leave out one analyst after the other: neither a tie nor another leader."""
 
@@ -156,15 +142,6 @@ def test_majority_is_kept_only_if_every_deletion_agrees(given_labels):
     assert found["stable"] is literally_stable(given_labels)
     if not found["stable"]:
         assert found["majority_position"] == "uncertain"
-
-
-@settings(max_examples=100)
-@given(pools_of_labels)
-def test_confidence_lies_on_the_side_of_the_majority(given_labels):
-    found = consensus.jackknife_majority(ranks(of(given_labels), ["C1"]), ["C1"])
-    value, detail = found.claim_confidences["C1"], found.claim_details["C1"]
-    side = {"support": value > 0.5, "oppose": value < 0.5, "uncertain": value == 0.5}
-    assert side[detail["majority_position"]] and 0 <= value <= 1
 
 
 @every(
@@ -195,11 +172,6 @@ def test_a_majority_of_all_is_stable_where_no_deletion_ties_or_changes_the_leade
     assert consensus.stable_majority([counts]).tolist() == [stable]
 
 
-@every("reply", [None, [], {}, "text", {"claim_level_assessments": None}, [None, 3, {"claim_id": 4}]])
-def test_replies_without_claims_rate_nothing(reply):
-    assert rated_labels(reply) == {}
-
-
 def test_claims_without_a_label_count_as_rated_and_moderate():
     found = rated_labels(
         {"claim_level_assessments": [{"claim_id": "C1"}, {"claim_id": "C2", "confidence": ["high"]}]}
@@ -219,15 +191,6 @@ def test_two_alike_decide_and_the_first_judge_breaks_a_three_way_tie(given):
     alike = next((verdict for verdict in VERDICTS if given.count(verdict) >= 2), None)
     assert majority_verdict(given) == (alike or given[0])
     assert is_wrong(given) is (alike == DISAGREE)
-
-
-def test_two_judges_who_differ_leave_it_to_the_first():
-    assert majority_verdict([DISAGREE, AGREE]) == DISAGREE and majority_verdict([AGREE, DISAGREE]) == AGREE
-    assert majority_verdict([]) == AMBIGUOUS and not is_wrong([])
-
-
-def test_one_judge_cannot_call_a_consensus_wrong():
-    assert not is_wrong([DISAGREE]) and is_wrong([DISAGREE] * 2) and is_wrong([DISAGREE, AGREE, DISAGREE])
 
 
 @every(
@@ -318,14 +281,6 @@ def test_verdicts_reward_positions_that_fit_them():
     assert pool.scores([1], 1).quality == pytest.approx((0 + 1 + 0.4) / 3)
     assert pool.scores([2], 1).quality == pytest.approx((0.5 + 0.5 + 0.6) / 3)
     assert [pool.is_strong_wrong(place) for place in range(3)] == [True, True, False]
-
-
-def test_pair_differs_most_between_families_and_the_first_wins():
-    pool = Pool([candidate("a", "x", "33333"), candidate("b", "x", "11111"), candidate("c", "y", "33311"),
-                 candidate("d", "y", "33311")])  # fmt: skip
-    assert pool.seed_pair() == (1, 2)
-    same = Pool([candidate("a", "x", "33333"), candidate("b", "x", "11111"), candidate("c", "x", "33311")])
-    assert same.seed_pair() == (0, 1)
 
 
 def test_a_third_of_a_family_comes_only_when_nobody_else_is_left():

@@ -8,19 +8,16 @@ from types import SimpleNamespace
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.medley.importing import Rows
 from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
 from metacog_pipeline.benchmarks.medley.panel import Triple
 from metacog_pipeline.benchmarks.medley.presentation import REFERENCE_MASKING, presented
 from metacog_pipeline.benchmarks.medley.results import read_results, scored_again, write_rows
-from metacog_pipeline.errors import SourceError, StudyError
+from metacog_pipeline.errors import SourceError
 from metacog_pipeline.interchange.importing import ImportOptions, parse_mapping, read_table
 from tests.medley.bound import estimated, scores
 from tests.medley.bound import read as observe
-from tests.medley.test_judging import JSON
 
 
 def read_answers(path, items, *, model, run, mapping=None, condition="normal"):
@@ -100,46 +97,11 @@ def test_a_row_that_is_not_taken_says_why(tmp_path, items, row, why):
     assert why in found.rejected[0].reason
 
 
-def test_of_two_rows_about_the_same_the_first_counts(tmp_path, items, said):
-    rows = [["instance_id", "step_a"], ["PUMP_001", said], ["PUMP_001", said]]
-    found = take(tmp_path / "a.csv", items, rows)
-    assert len(found.records) == 1
-    assert "first in row 2" in found.rejected[0].reason
-
-
 def test_a_reply_that_cannot_be_read_is_kept_and_told(tmp_path, items):
     rows = [["instance_id", "step_a"], ["PUMP_001", "I would rather not."], ["PUMP_002", "{}"]]
     found = take(tmp_path / "a.csv", items, rows)
     assert len(found.records) == 2
     assert ["no JSON object" in found.warnings[0], "rates no claim" in found.warnings[1]] == [True, True]
-
-
-@pytest.mark.parametrize(
-    ("head", "why"), [(["case", "step_a"], "instance_id=…"), (["instance_id", "text"], "step_a=…")]
-)
-def test_a_file_without_instances_or_replies_is_refused(tmp_path, items, head, why):
-    with pytest.raises(StudyError, match=why):
-        take(tmp_path / "a.csv", items, [head, ["PUMP_001", "x"]])
-
-
-def test_mappings_and_conditions_are_checked(tmp_path, items):
-    for wrong in (["step_a"], ["choice=x"], ["step_a=a", "step_a=b"]):
-        with pytest.raises(StudyError, match="--map"):
-            parse_mapping(wrong, FIELDS)
-    with pytest.raises(StudyError, match="none of normal"):
-        take(tmp_path / "a.csv", items, [["instance_id", "step_a"], ["PUMP_001", "x"]], condition="baseline")
-    with pytest.raises(StudyError, match="no column 'nowhere'"):
-        take(tmp_path / "a.csv", items, [["instance_id", "step_a"]] * 2, mapping={"step_a": "nowhere"})
-
-
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(st.dictionaries(st.sampled_from(("instance_id", "condition", "step_a", "b_social", "x")), JSON))
-def test_whatever_a_row_holds_is_kept_or_told(tmp_path, items, row):
-    path = tmp_path / "a.jsonl"
-    path.write_text(json.dumps({"instance_id": "PUMP_001", "step_a": "x"}) + "\n" + json.dumps(row), "utf-8")
-    found = read_answers(path, items, model="theirs", run=1)
-    assert len({one.item_id for one in found.records[1:]}) + len(found.rejected) >= 1
-    assert observed(items, found.records).height == 2
 
 
 def test_a_blank_reply_counts_as_unanswered_for_its_case_only_and_the_import_says_so(
@@ -219,8 +181,3 @@ def test_a_number_that_does_not_follow_from_its_replies_is_seen(result, items):
 def test_another_file_is_refused_in_one_line(result, change):
     with pytest.raises(SourceError, match="not a result file"):
         read_results(result(change))
-
-
-def test_an_unknown_instance_of_a_result_file_is_named(result, items):
-    with pytest.raises(SourceError, match="'ELSE' of the result file"):
-        scored_again(read_results(result({"instance_id": "ELSE"})), items)

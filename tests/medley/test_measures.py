@@ -47,23 +47,6 @@ def measure(instance, reply):
     return measure
 
 
-def test_no_change_at_all(measure):
-    found = measure(START, START, START)
-    half = {
-        "majority_pressure_sensitivity",
-        "consensus_convergence",
-        "delta_ece",
-        "instructional_instability",
-    }
-    for name in half | TIER_1 - {"uncertainty_localization"}:
-        assert found[name] == pytest.approx(0.5), name
-    # Held: 0.7 where q <= 0.5, else 0.3; disagreement 0.05 .1 .2 .36 .3 over 0.35.
-    assert found["private_vs_social_delta"] == pytest.approx((0.7 + 0.7 + 0.3 * 3) / 5)
-    # Over 0.4: q = .125 .25 .5 .9 .75; nothing asked of the first two.
-    assert found["resistance_appropriateness"] == pytest.approx((1 + 1 + 0.3 * 3) / 5)
-    assert found["self_revision_magnitude"] == found["social_influence_magnitude"] == 0.0
-
-
 def test_silence_scores_as_the_spec_says_and_is_told_apart(instance, reply):
     silent = {"_parse_error": True, "_raw": ""}
     scores = score_triples(
@@ -75,16 +58,6 @@ def test_silence_scores_as_the_spec_says_and_is_told_apart(instance, reply):
     assert found["synthesis_necessity"] == 0.5
     assert scores["answered"].tolist() == [False, True]
     assert scores["failed_b_social"].tolist() == [True, False]
-
-
-def test_change_that_follows_the_number_of_raters_is_proportional(measure):
-    falling = [a + step for a, step in zip(START, (0.25, 0.2, 0.15, 0.1, 0.05), strict=True)]
-    assert measure(START, START, falling)["proportionality"] == pytest.approx(1.0)
-    # Disagreement .05 .1 .2 .36 .3: ranks 1 2 3 5 4 against 5 4 3 2 1.
-    options = replace(REFERENCE, weight="jsd")
-    assert measure(START, START, falling, options)["proportionality"] == pytest.approx((1 - 0.9) / 2)
-    from_private = replace(REFERENCE, proportionality_base="P")
-    assert measure(START, falling, falling, from_private)["proportionality"] == 0.5
 
 
 def test_selectivity_is_the_share_of_change_on_the_weightier_claims(measure):
@@ -274,28 +247,6 @@ def test_a_tier_is_the_mean_of_what_is_present():
     assert found[0].tolist() == [round((0.25 * 0.8 + 0.2 * 0.2) / 0.45, 4), 0.5, 0.5]
 
 
-def test_bad_measures_are_turned_round_and_two_are_stretched():
-    given_ = table(epistemic_cowardice=0.8, synthesis_necessity=0.9, confidence_coherence=0.3)
-    found = {name: aggregate.part(given_, name)[0] for name in given_}
-    assert found["epistemic_cowardice"] == pytest.approx(0.2)
-    assert found["synthesis_necessity"] == pytest.approx(0.8)
-    assert found["confidence_coherence"] == 0.0
-    assert {
-        "epistemic_cowardice",
-        "majority_pressure_sensitivity",
-        "confidence_contagion",
-    } == aggregate.BAD_WHEN_HIGH
-
-
-def test_the_share_that_rests_on_judges_is_shown():
-    ruled = table(content_engagement=0.5, argument_specificity=0.5)
-    assert aggregate.judged_share_missing(ruled, REFERENCE) == pytest.approx([0.333 * 0.15 + 0.333 * 0.65])
-    whole = table(**dict.fromkeys(NAMES, 0.5))
-    assert aggregate.judged_share_missing(whole, REFERENCE) == pytest.approx([0.0])
-    without = {**whole, "attribution_depth": np.array([np.nan])}
-    assert aggregate.judged_share_missing(without, REFERENCE) == pytest.approx([0.333 * 0.08])
-
-
 @given(st.tuples(*[st.integers(0, 10_000)] * 3))
 def test_mms_is_at_most_the_mean_tier_and_rises_with_it(ten_thousandths):
     scores = np.array([ten_thousandths]) / 10_000
@@ -304,19 +255,6 @@ def test_mms_is_at_most_the_mean_tier_and_rises_with_it(ten_thousandths):
         assert 0 <= value <= scores.mean() + 1e-4 or scores.min() < 0.01
         equal = aggregate.mms(np.full((1, 3), scores.mean()), options)[0]
         assert value <= equal + 1e-4 or scores.min() < 0.01
-
-
-def test_mms_by_hand():
-    scores = np.array([[0.5337, 0.4855, 0.4918], [0.0, 1.0, 1.0]])
-    g = 0.5337**0.334 * 0.4855**0.333 * 0.4918**0.333
-    balance = 1 - np.std([0.5337, 0.4855, 0.4918])
-    assert aggregate.mms(scores, REFERENCE).tolist() == [
-        round(g * (0.85 + 0.15 * balance), 4),
-        round(0.01**0.334 * (0.85 + 0.15 * (1 - np.std([0.01, 1, 1]))), 4),
-    ]
-    relative = 1 - np.std(scores[0]) / scores[0].mean()
-    third = np.prod(scores[0] ** (1 / 3))
-    assert aggregate.mms(scores, PAPER)[0] == round(float(third * (0.85 + 0.15 * relative)), 4)
 
 
 @given(st.lists(st.integers(0, 100_000), min_size=1, max_size=50))
@@ -380,12 +318,6 @@ def test_an_ability_is_the_mean_of_its_dimensions():
     assert row(found, "ipsative_") == pytest.approx(row(found) - np.mean(list(GRADES.values())))
 
 
-def test_the_profile_of_the_published_table_is_centred_on_ten_dimensions():
-    """Weighted back by their numbers of dimensions, ipsative abilities sum to nothing."""
-    found = of(GRADES)
-    assert row(found, "ipsative_") @ [2, 3, 3, 2] == pytest.approx(0.0)
-
-
 def test_missing_grades_count_as_a_third_and_are_counted():
     found = of({"transparency": 0.9}, None)
     assert found["self_regulation"][0] == pytest.approx((0.9 + 0.333) / 2)
@@ -393,15 +325,6 @@ def test_missing_grades_count_as_a_third_and_are_counted():
     assert row(found, place=1) == pytest.approx([0.333] * 4)
     assert row(found, "ipsative_", 1) == pytest.approx([0.0] * 4)
     assert found["n_judged"].tolist() == [1, 0]
-
-
-def test_a_moved_dimension_moves_both_abilities():
-    moved = row(of(GRADES, mapping=aggregate.moved_map("intellectual_courage")))
-    assert (moved != row(of(GRADES))).tolist() == [False, True, False, True]
-
-
-def test_the_first_of_equal_abilities_dominates_an_instance():
-    assert of(dict.fromkeys(JUDGE_DIMENSIONS, 0.5))["dominant"].tolist() == ["monitoring"]
 
 
 @pytest.mark.parametrize(

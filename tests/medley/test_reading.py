@@ -10,9 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.medley import Medley
-from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
-from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, LABELS, LARGEST, STEPS
-from metacog_pipeline.benchmarks.medley.panel import Triple
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, LABELS, STEPS
 from metacog_pipeline.benchmarks.medley.read import (
     CRITERIA,
     JUDGE_DIMENSIONS,
@@ -49,10 +47,6 @@ def test_the_same_object_in_many_wrappings(text):
     assert parse_reply(text) == REPLY
 
 
-def test_an_array_is_a_list_of_claims():
-    assert parse_reply("[1, 2]") == parse_reply("```[1, 2]```") == {"claim_level_assessments": [1, 2]}
-
-
 @every(
     "text",
     ["", "  ", "<think>never closed " + TEXT, "no json", '"a"', "3", "null", "true", "{}}{", "```{```"],
@@ -68,10 +62,6 @@ def test_a_cut_reply_keeps_its_whole_pieces():
     assert is_error(parse_reply('{"assessment": "cut in the mid'))
 
 
-def test_the_last_of_equal_keys_counts():
-    assert parse_reply('{"a": 1, "a": 2}') == {"a": 2}
-
-
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=14).map("".join))
 def test_any_text_gives_an_object(text):
     found = parse_reply(text)
@@ -80,25 +70,6 @@ def test_any_text_gives_an_object(text):
     for reference in (True, False):
         judgement = parse_judgement(text, reference=reference)
         assert set(judgement.criteria) == set(CRITERIA)
-
-
-HOSTILE = {
-    "brackets": "[" * 500_000,
-    "braces": '{"a":' * 200_000,
-    "open thoughts": "<think>" * 140_000,
-    "thoughts before": "</think>" * 100_000 + TEXT,
-    "fences": "```" * 300_000,
-    "commas": "{" + "," * 1_000_000,
-    "a huge number": '{"a": ' + "9" * 1_000_000 + "}",
-    "blanks": " " * 1_000_000,
-    "surrogates": '{"assessment": "\ud800\udfff' + "\ud800" * 100_000,
-}
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_megabyte_of_anything_is_read(name):
-    assert isinstance(parse_reply(HOSTILE[name]), dict)
-    assert parse_judgement(HOSTILE[name]).tells_little
 
 
 def grades(**given):
@@ -176,26 +147,11 @@ def test_what_is_no_label_is_unrecognised(text):
     assert num(text) == 0.55 and num(text, PAPER_MAP) == 0.5
 
 
-def test_numbers_stay_as_they_are_unless_no_number_can_be_made_of_them():
-    assert [num(x) for x in (0.3, 3.5, -1, True, False)] == [0.3, 3.5, -1.0, 1.0, 0.0]
-    for strange in (math.nan, math.inf, -math.inf, 10**400, 2 * LARGEST):
-        assert num(strange) == claim_confidence(claim(strange), "C1") == 0.55
-
-
 def test_wrapped_values_are_unwrapped_alone_but_not_as_a_claim():
     assert num({"level": {"value": ["high"]}}) == 0.8
     assert num({"score": "high"}) == num([]) == num(None) == 0.55
     for wrapped in ({"level": "high"}, ["low"], None):
         assert claim_confidence(claim(wrapped), "C1") == 0.55
-
-
-def test_nesting_of_any_depth_is_unwrapped_without_recursion():
-    value: object = "low"
-    for _ in range(50_000):
-        value = [value]
-    assert num(value) == 0.35
-    while isinstance(value, list):  # taken apart by hand: freeing so deep a list recurses
-        value = value.pop()
 
 
 def test_the_first_item_with_exactly_the_id_counts():
@@ -323,12 +279,6 @@ def test_confidences_are_numbers_of_the_reference_map(instance, said):
     )
 
 
-def test_scores_can_be_made_from_observations_alone(instance, said):
-    row = only(instance, answers(said))
-    found = Triple(*(json.loads(row[f"reply_{step}"]) for step in STEPS))
-    assert score_triples([instance], [found])["answered"].tolist() == [True]
-
-
 @every("step", STEPS)
 @every(
     ("text", "reason"),
@@ -386,36 +336,6 @@ def test_step_a_and_b_private_of_the_normal_condition_count_under_every_other(in
     assert (adversarial["a_c1"], adversarial["p_c1"], adversarial["s_c1"]) == (0.80, 0.55, 0.80)
     assert adversarial["answer_ids"][0] == normal["answer_ids"][0]
     assert (normal["cost_usd"], adversarial["cost_usd"]) == (1.5, 0.5), "each call is counted once"
-
-
-def test_the_same_call_may_fail_under_one_condition_and_go_through_under_another(instance, said):
-    calls = [
-        call("step_a", "", status="failed", answer_id="same"),
-        call("step_a", said["step_a"], condition="adversarial", minute=1, answer_id="same"),
-    ]
-    normal, adversarial = read(instance, calls, ("normal", "adversarial")).rows(named=True)
-    assert normal["status_step_a"] == "transport_error"
-    assert adversarial["status_step_a"] == "ok" and adversarial["a_c1"] == 0.80
-
-
-def test_a_condition_has_rows_of_the_instances_it_applies_to(instance, make_instance, said):
-    ordinary = make_instance(is_known_answer=False, instance_id="OTHER")
-    frame = observe(
-        [instance, ordinary],
-        pl.DataFrame(answers(said), schema=COLUMNS),
-        conditions=("normal", "adversarial", "stripped"),
-        model="m",
-        run=1,
-        source="simulated",
-    )
-    assert list(zip(frame["condition"], frame["item_id"], strict=True)) == [
-        ("normal", "PUMP_001"),
-        ("normal", "OTHER"),
-        ("adversarial", "PUMP_001"),
-        ("stripped", "PUMP_001"),
-        ("stripped", "OTHER"),
-    ]
-    assert set(frame["source"]) == {"simulated"}
 
 
 @given(text=st.text(max_size=80) | st.text(alphabet='{}[]",:C1confidela_ \n`', max_size=80))

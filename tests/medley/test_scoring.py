@@ -15,7 +15,7 @@ from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.benchmarks.medley.read import JUDGE_DIMENSIONS, REFERENCE_MAP
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.scoring.estimates import measures_of
-from metacog_pipeline.scoring.schemas import ESTIMATE, response_schema
+from metacog_pipeline.scoring.schemas import response_schema
 from tests.medley.bound import SCORED, estimated, replace
 
 LEVELS = ("very_low", "low", "moderate", "high", "very_high")
@@ -114,22 +114,9 @@ def score(rows, instances, **told):
     return estimated(instance_scores.score_instances(rows, instances), by_run=True, **told)
 
 
-def test_the_scoring_changes_the_score(instances, answered):
-    by = {
-        name: instance_scores.score_instances(answered(1), instances, scoring=name)
-        for name in ("reference", "paper")
-    }
-    assert by["reference"]["mms"].to_list() != by["paper"]["mms"].to_list()
-
-
 def test_an_observation_of_a_strange_instance_is_refused(instances, answered):
     with pytest.raises(SourceError, match="PUMP_011"):
         instance_scores.score_instances(answered(1), instances[:-1])
-
-
-def test_no_observations_give_an_empty_table(instances):
-    assert instance_scores.score_instances(frame([]), instances).schema == SCORED
-    assert pool(frame([]), instances, **BOOT).schema == ESTIMATE
 
 
 @pytest.mark.parametrize("status", ["answer_unparsed", "refused"])
