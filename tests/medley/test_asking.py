@@ -17,12 +17,7 @@ from metacog_pipeline.asking.step import Session
 from metacog_pipeline.asking.types import Answer, Task
 from metacog_pipeline.benchmarks.medley import prompts
 from metacog_pipeline.benchmarks.medley.items import ARMS, CLAIM_IDS, CONDITIONS, STEPS
-from metacog_pipeline.benchmarks.medley.presentation import (
-    REFERENCE_MASKING,
-    Masking,
-    applicable,
-    presented,
-)
+from metacog_pipeline.benchmarks.medley.presentation import REFERENCE_MASKING, Masking, applicable, presented
 from metacog_pipeline.benchmarks.medley.prompts import (
     ANSWER_TOKENS,
     BARE,

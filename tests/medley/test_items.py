@@ -92,11 +92,7 @@ def test_a_broken_companion_is_one_line(published, more):
 # --- the published files ----------------------------------------------------------------------------------------------
 
 
-FILES = {
-    "instances/medical.json": b"[1]",
-    "consensus/medical.json": b'{"a": 2}',
-    "known_answers.json": b"{}",
-}
+FILES = {"instances/medical.json": b"[1]", "consensus/medical.json": b'{"a": 2}', "known_answers.json": b"{}"}
 INSIDE = "data/metacognition/v1.0"
 
 
@@ -191,12 +187,7 @@ def test_a_file_changed_or_lost_at_home_is_noticed_and_fetched_anew(home, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("broken.whl", b"PK\x03\x04 not a zip"),
-        ("empty.zip", b""),
-        ("cut.zip", None),
-    ],
+    ("name", "content"), [("broken.whl", b"PK\x03\x04 not a zip"), ("empty.zip", b""), ("cut.zip", None)]
 )
 def test_damaged_archives_give_one_line(name, content, home, tmp_path):
     path = tmp_path / name

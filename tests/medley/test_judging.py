@@ -32,12 +32,7 @@ from metacog_pipeline.benchmarks.medley.judging.asking import (
 from metacog_pipeline.benchmarks.medley.judging.simulated import SimulatedJudge
 from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.benchmarks.medley.prompts import judge_wording
-from metacog_pipeline.benchmarks.medley.read import (
-    CRITERIA,
-    JUDGE_DIMENSIONS,
-    parse_judgement,
-    parse_reply,
-)
+from metacog_pipeline.benchmarks.medley.read import CRITERIA, JUDGE_DIMENSIONS, parse_judgement, parse_reply
 from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec

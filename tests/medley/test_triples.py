@@ -123,8 +123,7 @@ FORTY = tuple(Claim(f"C{n}", "", n, 1e100) for n in range(40))
 
 
 @pytest.mark.parametrize(
-    "claims",
-    [(), (Claim("C1"),), (Claim("C1", "", 0, None), Claim("C2", "text", None, 0.0)), FORTY],
+    "claims", [(), (Claim("C1"),), (Claim("C1", "", 0, None), Claim("C2", "text", None, 0.0)), FORTY]
 )
 def test_any_number_of_claims_is_scored(instance, reply, claims):
     changed = instance.changed(claims=claims)

@@ -25,9 +25,7 @@ from metacog_pipeline.benchmark.display import numbered
 from metacog_pipeline.benchmarks.medley import BOARD, importing, items, prompts, read, settings, sources
 from metacog_pipeline.benchmarks.medley.construction.steps import STEPS
 from metacog_pipeline.benchmarks.medley.contrasts import CONTRASTS
-from metacog_pipeline.benchmarks.medley.instance_scores import (
-    score_instances,
-)
+from metacog_pipeline.benchmarks.medley.instance_scores import score_instances
 from metacog_pipeline.benchmarks.medley.items import NORMAL, NUDGED, Instance
 from metacog_pipeline.benchmarks.medley.judging.asking import JUDGING, combined, graded_by
 from metacog_pipeline.benchmarks.medley.measures import MEASURES

@@ -9,14 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from metacog_pipeline.benchmarks.medley.items import (
-    BENCHMARK,
-    EVERY,
-    NORMAL,
-    NUDGED,
-    STEPS,
-    Instance,
-)
+from metacog_pipeline.benchmarks.medley.items import BENCHMARK, EVERY, NORMAL, NUDGED, STEPS, Instance
 from metacog_pipeline.benchmarks.medley.presentation import applicable
 from metacog_pipeline.benchmarks.medley.read import claim_confidence, is_error, parse_reply
 from metacog_pipeline.interchange.import_cells import RowError, shown

@@ -197,8 +197,7 @@ def _beside_normal(whole: pl.DataFrame, scores: Any) -> pl.DataFrame:
     again = scores(both)
     differs = [(pl.col(name) != pl.col(f"{name}_normal")).cast(pl.Float64) for name in _FINAL]
     told = both.with_columns(
-        again=pl.when(again["answered"]).then(again["mms"]),
-        moved=pl.mean_horizontal(differs),
+        again=pl.when(again["answered"]).then(again["mms"]), moved=pl.mean_horizontal(differs)
     ).select(*keys, "again", "moved", status_normal="status")
     joined = whole.join(told, on=keys, how="left", maintain_order="left")
     return joined.with_columns(

@@ -30,12 +30,7 @@ from metacog_pipeline.benchmarks.medley.construction.consensus import (
     rated_labels,
     verified_claims,
 )
-from metacog_pipeline.benchmarks.medley.construction.selection import (
-    Candidate,
-    Pool,
-    Selection,
-    select,
-)
+from metacog_pipeline.benchmarks.medley.construction.selection import Candidate, Pool, Selection, select
 from metacog_pipeline.benchmarks.medley.items import DOMAINS, Claim, Instance, instance_from_published
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
