@@ -151,7 +151,7 @@ LOOSE = [
         f"{table}\n{key} = {value}"
         for table, keys in {
             "[training]": ("antithetic", "meta_chat"),
-            "[benchmarks.medley]": ("anonymise", "allow_incomplete", "enabled"),
+            "[benchmarks.medley]": ("allow_incomplete", "enabled"),
         }.items()
         for key in keys
         for value in ('"true"', "0", "1", '"no"')

@@ -1,4 +1,4 @@
-"""Masked analysts, masked consensus and the judge's position map against those of the authors' package.
+"""Masked analysts and masked consensus against those of the authors' package.
 
 Reads ``$METACOG_GOLDEN/medley/masking.jsonl`` and ``$METACOG_DATA/medley/v1.0``; what is absent is skipped.
 """
@@ -38,7 +38,7 @@ def instances():
 def pairs(instances):
     found = [(row, instances.get(row["instance_id"])) for row in rows(with_instance=True)]
     known = [
-        (row, presentation.presented(instance, "normal", presentation.REFERENCE_MASKING))
+        (row, presentation.presented(instance, "normal", True))
         for row, instance in found
         if instance is not None
     ]
@@ -49,9 +49,7 @@ def pairs(instances):
 
 def shown_consensus(row, consensus):
     """Key by key, so that the order of claims does not matter."""
-    assert (
-        presentation.masked_consensus(consensus, presentation.REFERENCE_MASKING) == row["consensus_summary"]
-    ), row["instance_id"]
+    assert presentation.masked_consensus(consensus, True) == row["consensus_summary"], row["instance_id"]
 
 
 def test_positions_of_analysts(pairs):

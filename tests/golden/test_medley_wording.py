@@ -11,7 +11,7 @@ import pytest
 
 from metacog_pipeline.benchmarks.medley.construction.sets import read_set
 from metacog_pipeline.benchmarks.medley.items import STEPS
-from metacog_pipeline.benchmarks.medley.presentation import REFERENCE_MASKING, presented
+from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.benchmarks.medley.prompts import PACKAGE, authors_wording, messages
 
 HERE = Path(__file__).parent
@@ -58,8 +58,8 @@ def test_all_390_prompts_are_those_of_the_authors_package():
     )
     theirs, words, same = json.loads(told.stdout), authors_wording(folder), 0
     for item in read_set(DATA).instances:
-        shown = presented(item, "normal", REFERENCE_MASKING)
-        ours = [messages(step, shown, "normal", words, REPLY, REFERENCE_MASKING) for step in STEPS]
+        shown = presented(item, "normal", True)
+        ours = [messages(step, shown, "normal", words, REPLY) for step in STEPS]
         assert all(len(messages) == 1 and messages[0].role == "user" for messages in ours)
         same += sum(one[0].content == other for one, other in zip(ours, theirs[item.item_id], strict=True))
     assert same == 390

@@ -12,7 +12,7 @@ import pytest
 from metacog_pipeline.benchmarks.medley import Medley, contrasts, measures
 from metacog_pipeline.benchmarks.medley.instance_scores import DERIVED, score_instances
 from metacog_pipeline.benchmarks.medley.items import Instance
-from metacog_pipeline.benchmarks.medley.presentation import MASKING, applicable
+from metacog_pipeline.benchmarks.medley.presentation import applicable
 from metacog_pipeline.benchmarks.medley.read import blanks_marked
 from metacog_pipeline.benchmarks.medley.rules import MEASURES
 from metacog_pipeline.benchmarks.medley.settings import Settings
@@ -76,10 +76,10 @@ def read(
 
 def scores(
     responses: pl.DataFrame, instances: Sequence[Instance], judged: Any = None, *, scoring: str = "reference",
-    masking: Any = MASKING,
+    authors: bool = False,
 ) -> pl.DataFrame:  # fmt: skip
     """Return the responses with the scores of their instances."""
-    return score_instances(responses, instances, judged, scoring=scoring, masking=masking)
+    return score_instances(responses, instances, judged, scoring=scoring, authors=authors)
 
 
 def estimated(

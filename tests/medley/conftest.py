@@ -9,7 +9,6 @@ import pytest
 from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmarks.medley.construction.sets import read_set
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, instance_from_published
-from metacog_pipeline.benchmarks.medley.presentation import MASKING
 from metacog_pipeline.benchmarks.medley.prompts import ask_item, load_wording
 from metacog_pipeline.llm.types import ChatRequest, Sampling, Status
 
@@ -142,7 +141,7 @@ def published_instances():
     return sorted(found, key=lambda instance: instance.domain)
 
 
-def converse_with(respond, item, condition="normal", wording=None, masking=MASKING, mode="text", seed=1):
+def converse_with(respond, item, condition="normal", wording=None, mode="text", seed=1):
     """Ask a respondent every step of an instance; return its replies and the requests by step."""
     replies, requests = {}, {}
 
@@ -158,7 +157,7 @@ def converse_with(respond, item, condition="normal", wording=None, masking=MASKI
         replies[step], requests[step] = answer.text, request
         return answer
 
-    asyncio.run(ask_item(item, condition, mode, ask, wording or load_wording(), 1, masking))
+    asyncio.run(ask_item(item, condition, mode, ask, wording or load_wording(), 1))
     return replies, requests
 
 

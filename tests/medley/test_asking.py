@@ -17,7 +17,7 @@ from metacog_pipeline.asking.step import Session
 from metacog_pipeline.asking.types import Answer, Task
 from metacog_pipeline.benchmarks.medley import prompts
 from metacog_pipeline.benchmarks.medley.items import ARMS, CLAIM_IDS, CONDITIONS, STEPS
-from metacog_pipeline.benchmarks.medley.presentation import REFERENCE_MASKING, Masking, applicable, presented
+from metacog_pipeline.benchmarks.medley.presentation import applicable, presented
 from metacog_pipeline.benchmarks.medley.prompts import (
     ANSWER_TOKENS,
     BARE,
@@ -52,10 +52,10 @@ HOSTILE = [
 ]
 
 
-def sent(step, instance, condition="normal", wording=WORDING, step_a="", **more):
+def sent(step, instance, condition="normal", wording=WORDING, step_a=""):
     """The text of the only message of a step."""
-    shown = presented(instance, condition, **more)
-    (message,) = prompts.messages(step, shown, condition, wording, step_a, **more)
+    shown = presented(instance, condition, wording.authors)
+    (message,) = prompts.messages(step, shown, condition, wording, step_a)
     assert message.role == "user"
     return message.content
 
@@ -206,15 +206,15 @@ def test_the_authors_texts_are_read_from_a_folder_and_nothing_is_run(package, in
         sent("step_a", instance, wording=words)
         == f'Case\n{instance.vignette}\nAnswer with {{"assessment": "..."}}'
     )
-    text = sent("b_social", instance, wording=words, step_a="{vignette}", masking=REFERENCE_MASKING)
+    text = sent("b_social", instance, wording=words, step_a="{vignette}")
     read = words.read("b_social", False, text)
     first = json.loads(read["analysts"])[0]
     assert first["model_id"] == instance.analysts[0].model_id
     assert list(first["response"]["claim_level_assessments"][0]) == ["claim_id", "reasoning", "position"]
     assert read["step_a"] == "{vignette}" and read["analysts"].startswith('[\n  {\n    "model_id"')
     follower = SimulatedRespondent([instance], ObserverSpec(character="crowd-follower", seed=1), words)
-    shown = presented(instance, "normal", REFERENCE_MASKING)
-    asked = prompts.messages("b_social", shown, "normal", words, "{}", REFERENCE_MASKING)
+    shown = presented(instance, "normal", True)
+    asked = prompts.messages("b_social", shown, "normal", words, "{}")
     assert "Most analysts support C1" in follower(ChatRequest(asked, Sampling(seed=1)))
 
 
@@ -247,9 +247,7 @@ def test_a_missing_package_says_how_to_get_it(monkeypatch):
     [
         ({"dataset": "sample"}, 'take dataset = "published"'),
         ({"conditions": ("normal", "minimal")}, "leave it out"),
-        ({"anonymise": True}, "leave out anonymise"),
         ({}, None),
-        ({"anonymise": False}, None),
     ],
 )
 def test_what_does_not_go_with_these_words_is_refused(keys, said):
@@ -283,8 +281,6 @@ def test_conditions_differ_in_what_b_social_shows_and_in_nothing_else(instance, 
     assert filled["normal"]["analysts"] == filled["adversarial"]["analysts"]
     assert filled["normal"]["consensus"] != filled["adversarial"]["consensus"]
     assert len(json.loads(filled["stripped"]["analysts"])) == 2
-    named = sent("b_social", instance, masking=Masking(anonymise=False))
-    assert all(analyst.model_id in named for analyst in instance.analysts)
 
 
 def test_the_bare_request_and_the_generic_nudge_differ_in_one_step_each(instance):
@@ -306,7 +302,7 @@ def test_the_bare_request_and_the_generic_nudge_differ_in_one_step_each(instance
 def test_a_dose_shows_the_analysts_selected_first_and_what_they_say_together(instance, count):
     names = [analyst.model_id for analyst in instance.analysts]
     chosen = instance.changed(selected_models=(names[2], names[0], names[3], names[1]))
-    shown = presented(chosen, f"dose_{count}", Masking(anonymise=False))
+    shown = presented(chosen, f"dose_{count}", True)
     assert [one.model_id for one in shown.analysts] == [names[0], names[2]][:count]
     assert {detail["total_analysts"] for detail in shown.consensus.claim_details.values()} == {count}
     assert applicable([instance], "dose_4") == [], "all four would be normal"

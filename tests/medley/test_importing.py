@@ -12,7 +12,7 @@ import pytest
 from metacog_pipeline.benchmarks.medley.importing import Rows
 from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
 from metacog_pipeline.benchmarks.medley.panel import Triple
-from metacog_pipeline.benchmarks.medley.presentation import REFERENCE_MASKING, presented
+from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.benchmarks.medley.results import read_results, scored_again, write_rows
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.interchange.importing import ImportOptions, parse_mapping, read_table
@@ -139,7 +139,7 @@ def result(tmp_path, items, reply):
         rows = []
         for item, change in zip(items, changes, strict=False):
             texts = [json.dumps(reply([word] * 5)) for word in ("high", "moderate", "low")]
-            shown = presented(item, "normal", REFERENCE_MASKING)
+            shown = presented(item, "normal", True)
             scores = score_triples([shown], [Triple(*map(json.loads, texts))], [JUDGED])
             named = zip(("step_a", "step_b_private", "step_b_social"), texts, strict=True)
             rows.append({

@@ -6,8 +6,6 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, CONDITIONS, Analyst, Consensus
 from metacog_pipeline.benchmarks.medley.presentation import (
-    REFERENCE_MASKING,
-    Masking,
     applicable,
     direction,
     held,
@@ -100,7 +98,7 @@ def instance_for_any(make_instance):
 
 def test_analysts_are_named_by_place_unless_asked_otherwise(instance):
     assert names(presented(instance, "normal")) == ["Analyst A", "Analyst B", "Analyst C", "Analyst D"]
-    assert names(presented(instance, "normal", REFERENCE_MASKING)) == names(instance)
+    assert names(presented(instance, "normal", True)) == names(instance)
 
 
 @every(
@@ -146,7 +144,7 @@ def test_agreement_is_the_share_of_the_majority_and_the_raters_are_counted(major
     consensus = Consensus({"C1": 0.9}, {"C1": detail})
     shown = masked_consensus(consensus)["claim_summary"]["C1"]
     assert (shown["agreement_strength"], shown["n_analysts"]) == (strength, 8)
-    reference = masked_consensus(consensus, REFERENCE_MASKING)["claim_summary"]["C1"]
+    reference = masked_consensus(consensus, True)["claim_summary"]["C1"]
     assert (reference["agreement_strength"], reference["n_analysts"]) == ("weak", "?")
 
 
@@ -197,7 +195,7 @@ def test_what_a_majority_supports_it_opposes_when_turned_round(hundredths):
 
 def test_stripped_shows_the_two_selected_last_with_a_consensus_of_their_own(instance):
     order = tuple(names(instance)[place] for place in (2, 0, 3, 1))
-    shown = presented(instance.changed(selected_models=order), "stripped", Masking(anonymise=False))
+    shown = presented(instance.changed(selected_models=order), "stripped", True)
     assert names(shown) == [names(instance)[1], names(instance)[3]], (
         "as they stand, not as they were selected"
     )
@@ -213,7 +211,7 @@ def test_stripped_shows_the_two_selected_last_with_a_consensus_of_their_own(inst
 
 
 def test_without_a_selection_order_the_last_two_are_shown(instance):
-    shown = presented(instance, "stripped", Masking(anonymise=False))
+    shown = presented(instance, "stripped", True)
     assert names(shown) == names(instance)[-2:]
 
 

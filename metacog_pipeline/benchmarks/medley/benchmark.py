@@ -30,9 +30,6 @@ from metacog_pipeline.benchmarks.medley.items import NORMAL, NUDGED, Instance
 from metacog_pipeline.benchmarks.medley.judging.asking import JUDGING, combined, graded_by
 from metacog_pipeline.benchmarks.medley.measures import MEASURES
 from metacog_pipeline.benchmarks.medley.presentation import (
-    MASKING,
-    REFERENCE_MASKING,
-    Masking,
     applicable,
     direction,
 )
@@ -138,13 +135,6 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
         return (f"{self.settings.scoring}:{'-'.join(self.wording.id.split())}",)
 
     @property
-    def masking(self) -> Masking:
-        """What is hidden of the analysts."""
-        section = self.settings
-        in_their_words = section.wording is not None and self.wording.authors
-        return REFERENCE_MASKING if in_their_words or not section.anonymise else MASKING
-
-    @property
     def wording(self) -> prompts.Wording:
         """The words of the prompts; raises StudyError for an unreadable file."""
         if self.settings.wording == prompts.REFERENCE:
@@ -183,13 +173,11 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
 
     def prompt_digest(self, condition: str) -> Any:
         """Return what decides the words besides the instances."""
-        return [self.wording.digest, self.masking.agreement]
+        return [self.wording.digest, "reference" if self.wording.authors else "share"]
 
     async def ask(self, item: Instance, condition: str, chat: Chat) -> None:
         """Ask the three steps of an instance, each in a context of its own."""
-        await prompts.ask_item(
-            item, condition, chat.mode, chat, self.wording, chat.spec.max_tokens, self.masking
-        )
+        await prompts.ask_item(item, condition, chat.mode, chat, self.wording, chat.spec.max_tokens)
 
     def observer(self, parameters: ObserverSpec) -> Respondent:
         """Return the simulated respondent with these parameters."""
@@ -212,7 +200,7 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
             self.items,
             grades,
             scoring=self.settings.scoring,
-            masking=self.masking,
+            authors=self.wording.authors,
         )
         scored = graded_by(scored, judgements, [spec.name for spec in self.judges])
         words = "house" if self.settings.wording is None else self.wording.id
@@ -223,4 +211,4 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
         from metacog_pipeline.benchmark.item_files import items_digest
 
         digest = items_digest(self.context.home, self.name, Instance)
-        return [digest, self.masking.anonymise]
+        return [digest, not self.wording.authors]

@@ -19,7 +19,7 @@ from metacog_pipeline.benchmarks.medley import aggregate
 from metacog_pipeline.benchmarks.medley.aggregate import ABILITIES, DIMENSIONS, TIERS
 from metacog_pipeline.benchmarks.medley.items import ADVERSARIAL, CLAIM_IDS, NORMAL, STEPS, Instance
 from metacog_pipeline.benchmarks.medley.panel import PRESETS, REFERENCE, Options, Triple, batch_of
-from metacog_pipeline.benchmarks.medley.presentation import MASKING, Masking, presented
+from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.benchmarks.medley.pull import PULLS, turned
 from metacog_pipeline.benchmarks.medley.read import JUDGE_DIMENSIONS, claim_confidence
 from metacog_pipeline.benchmarks.medley.rules import MEASURES, change_rate
@@ -140,7 +140,7 @@ def score_instances(
     judged: Grades | None = None,
     *,
     scoring: str = "reference",
-    masking: Masking = MASKING,
+    authors: bool = False,
 ) -> pl.DataFrame:
     """Return the responses, of any models, runs and conditions, with the columns `DERIVED`, grouped by condition.
 
@@ -164,14 +164,14 @@ def score_instances(
             Triple(*(None if row[r] is None else json.loads(row[r]) for r in _REPLIES)) for row in rows
         ]
         columns = score_triples(
-            [_shown(item, condition, masking) for condition, item in given],
+            [_shown(item, condition, authors) for condition, item in given],
             triples,
             None if judged is None else [judged.get(tuple(row[key] for key in _KEY)) for row in rows],
             PRESETS[scoring],
             adversarial=[condition == ADVERSARIAL for condition, _ in given],
         )
         told: dict[str, Any] = {n: own.tolist() if own.dtype == object else own for n, own in columns.items()}
-        told["turned"] = [turned(i, name, masking) if name in PULLS else None for name, i in given]
+        told["turned"] = [turned(i, name, authors) if name in PULLS else None for name, i in given]
         return pl.DataFrame({name: told.get(name) for name in DERIVED}, schema=DERIVED, nan_to_null=True)
 
     if responses.is_empty():
@@ -207,5 +207,5 @@ def _beside_normal(whole: pl.DataFrame, scores: Any) -> pl.DataFrame:
 
 
 @functools.lru_cache(maxsize=2048)  # every run of every model is scored on the same ones
-def _shown(instance: Instance, condition: str, masking: Masking) -> Instance:
-    return presented(instance, condition, masking)
+def _shown(instance: Instance, condition: str, authors: bool) -> Instance:
+    return presented(instance, condition, authors)

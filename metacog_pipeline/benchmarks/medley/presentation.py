@@ -1,15 +1,16 @@
 """What a model is shown of the others: analysts with positions in place of confidences, and the direction of a consensus.
 
 `presented` makes the instance of a condition: in which order the analysts come, under which names, which of them, and with
-which consensus. Both the prompts and the scores are made from that instance.
+which consensus. Both the prompts and the scores are made from that instance. ``authors``: as their package shows it, with
+the models' names in place of Analyst A, …, and the strength of a consensus by a standard deviation that published files
+lack: "weak" and "?" of all of them.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from metacog_pipeline.benchmarks.medley.construction.consensus import (
     MAJORITY_METHOD,
@@ -45,23 +46,6 @@ _OTHER_SIDE = {"support": "oppose", "oppose": "support"}
 _DIGITS = 12  # 1 - 0.7 is 0.3, so that an inverted consensus of 0.7 opposes
 
 
-@dataclass(frozen=True, slots=True)
-class Masking:
-    """What of the others is hidden.
-
-    ``anonymise``: analysts are ``Analyst A``, … in the order shown, not their models, as the package shows. ``agreement``:
-    strength by the share at the majority position; or as the package, by a standard deviation that published files lack:
-    "weak" and "?" of all of them.
-    """
-
-    anonymise: bool = True
-    agreement: Literal["share", "reference"] = "share"
-
-
-MASKING = Masking()
-REFERENCE_MASKING = Masking(anonymise=False, agreement="reference")
-
-
 def applicable(instances: Sequence[Instance], condition: str) -> list[Instance]:
     """Return the instances that are asked in a condition."""
     if condition not in EVERY:
@@ -83,7 +67,7 @@ def _division(instance: Instance) -> float:
     return round(sum(known) / len(known), 12) if known else -1.0  # equal but for rounding is equal
 
 
-def presented(instance: Instance, condition: str, masking: Masking = MASKING) -> Instance:
+def presented(instance: Instance, condition: str, authors: bool = False) -> Instance:
     """Return the instance as a condition shows it: its analysts, their order and names, and its consensus.
 
     ``adversarial`` inverts the consensus and leaves the analysts alone; ``stripped`` keeps the two that were selected
@@ -103,7 +87,7 @@ def presented(instance: Instance, condition: str, masking: Masking = MASKING) ->
         shown = instance.changed(consensus=inverted(instance.consensus))
     elif condition not in EVERY:
         applicable((), condition)  # raises
-    return anonymised(shown) if masking.anonymise else shown
+    return shown if authors else anonymised(shown)
 
 
 def inverted(consensus: Consensus) -> Consensus:
@@ -171,12 +155,12 @@ def _masked_item(item: Mapping[str, Any], authors: bool) -> dict[str, Any]:
     return {**head, "position": told, **shown}
 
 
-def masked_consensus(consensus: Consensus, masking: Masking = MASKING) -> dict[str, Any]:
+def masked_consensus(consensus: Consensus, authors: bool = False) -> dict[str, Any]:
     """Return what is shown of a consensus: its method, and of each claim direction, strength and number of raters."""
     summary = {}
     for claim in consensus.claim_confidences:
         told = consensus.claim_details.get(claim)
-        strength, raters = _agreement(told if isinstance(told, dict) else {}, masking)
+        strength, raters = _agreement(told if isinstance(told, dict) else {}, authors)
         shown = {
             "direction": direction(consensus, claim),
             "agreement_strength": strength,
@@ -204,9 +188,9 @@ def direction(consensus: Consensus, claim: str) -> str:
     return "majority opposes" if value <= OPPOSED_TO else "divided"
 
 
-def _agreement(detail: Mapping[str, Any], masking: Masking) -> tuple[str, object]:
+def _agreement(detail: Mapping[str, Any], authors: bool) -> tuple[str, object]:
     """Return strength and number of raters."""
-    if masking.agreement == "share":
+    if not authors:
         raters, majority = _finite(detail.get("total_analysts")), _finite(detail.get("majority_strength"))
         if raters and majority is not None:
             share = majority / raters

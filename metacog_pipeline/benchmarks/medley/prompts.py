@@ -35,8 +35,6 @@ from metacog_pipeline.benchmarks.medley.items import (
     Instance,
 )
 from metacog_pipeline.benchmarks.medley.presentation import (
-    MASKING,
-    Masking,
     masked_analysts,
     masked_consensus,
     presented,
@@ -160,7 +158,7 @@ def _end(name: str, mark: str) -> str:
 
 # --- calls ------------------------------------------------------------------------------------------------------------
 def messages(
-    step: str, shown: Instance, condition: str, wording: Wording, step_a: str = "", masking: Masking = MASKING
+    step: str, shown: Instance, condition: str, wording: Wording, step_a: str = ""
 ) -> tuple[Message, ...]:
     """Return the messages of a step: ``shown`` is the instance as its condition presents it, ``step_a`` that reply."""
     if step == STEP_A:
@@ -171,7 +169,7 @@ def messages(
         analysts = [{"analyst": one.model_id, **one.response} for one in shown.analysts]
         return wording.messages(BARE, shown, {"step_a": step_a, "analysts": _lines(analysts)})
     others = masked_analysts(shown, authors=wording.authors)
-    consensus = masked_consensus(shown.consensus, masking)
+    consensus = masked_consensus(shown.consensus, wording.authors)
     if wording.authors:
         texts = {"analysts": json.dumps(others, indent=2), "consensus": json.dumps(consensus, indent=2)}
     else:
@@ -190,18 +188,17 @@ async def ask_item(
     ask: Ask,
     wording: Wording,
     room: int,
-    masking: Masking = MASKING,
 ) -> None:
     """Ask every step of ``item``; the answers are kept by ``ask``. ``room`` is the model's limit of tokens.
 
     After a step A that was refused or cut off by the length limit nothing more is asked: it cannot be quoted whole. One
     that cannot be read is quoted as it is.
     """
-    shown = presented(item, condition, masking)
+    shown = presented(item, condition, wording.authors)
     claims = tuple(claim.claim_id for claim in item.claims) or CLAIM_IDS
     step_a = ""
     for step in STEPS:
-        words = messages(step, shown, condition, wording, step_a, masking)
+        words = messages(step, shown, condition, wording, step_a)
         held, tokens = constraint(mode, step, claims), max(room, ANSWER_TOKENS)
         # Replies are long, and nobody reads alternatives to their tokens.
         answer = await ask(step, words, constraint=held, max_tokens=tokens, top_logprobs=0)

@@ -45,7 +45,6 @@ from metacog_pipeline.benchmarks.medley.panel import Floats
 from metacog_pipeline.benchmarks.medley.presentation import (
     OPPOSES,
     SUPPORTS,
-    Masking,
     direction,
     held,
     presented,
@@ -150,21 +149,21 @@ def _mean(shift: Floats, toward: Floats | Signs) -> Floats:
 
 
 @functools.lru_cache(maxsize=4096)  # every model is shown the same
-def turned(item: Instance, condition: str, masking: Masking) -> list[int]:
+def turned(item: Instance, condition: str, authors: bool) -> list[int]:
     """Return what a condition shows of each claim, a row of five for each of these, sides as 1, 0 or -1.
 
     Where its statistic turns to; where the majority of positions turns to; its statistic; that under ``normal``; whether
     analysts take either side: 1 supported, 2 opposed, 3 both.
     """
-    crowd, sides, argued = _shown(item, condition, masking)
-    before, sides_before, _ = _shown(item, NORMAL, masking)
+    crowd, sides, argued = _shown(item, condition, authors)
+    before, sides_before, _ = _shown(item, NORMAL, authors)
     parts = [np.sign(crowd - before), np.sign(sides - sides_before), crowd, before, argued]
     rows: list[int] = np.concatenate(parts).tolist()
     return rows
 
 
-def _shown(item: Instance, condition: str, masking: Masking) -> tuple[Signs, Signs, Signs]:
-    shown = presented(item, condition, masking)
+def _shown(item: Instance, condition: str, authors: bool) -> tuple[Signs, Signs, Signs]:
+    shown = presented(item, condition, authors)
     crowd = [_SIGN.get(direction(shown.consensus, claim), 0) for claim in CLAIM_IDS]
     taken = [[held(analyst, claim) for analyst in shown.analysts] for claim in CLAIM_IDS]
     sides = [np.sign(own.count(SUPPORTS) - own.count(OPPOSES)) for own in taken]

@@ -18,7 +18,7 @@ import polars as pl
 from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
 from metacog_pipeline.benchmarks.medley.items import NORMAL, STEPS, Instance
 from metacog_pipeline.benchmarks.medley.panel import REFERENCE, Triple
-from metacog_pipeline.benchmarks.medley.presentation import REFERENCE_MASKING, presented
+from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.benchmarks.medley.read import parse_reply
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.sources import read_objects
@@ -63,7 +63,7 @@ def scored_again(results: Sequence[Mapping[str, Any]], instances: Sequence[Insta
     known = {instance.item_id: instance for instance in instances}
     if strange := {row["instance_id"] for row in results} - known.keys():
         raise SourceError(f"medley: {min(strange)!r} of the result file is not among the instances")
-    shown = [presented(known[row["instance_id"]], row["condition"], REFERENCE_MASKING) for row in results]
+    shown = [presented(known[row["instance_id"]], row["condition"], True) for row in results]
     triples = [Triple(*(parse_reply(str(row[step] or "")) for step in STEPS)) for row in results]
     inverted = [row["condition"] == "adversarial" for row in results]
     scores = score_triples(

@@ -25,7 +25,7 @@ class Settings(sections.Settings):
 
     ``limit`` draws that many instances by the study's seed. ``scoring`` decides between the published paper and its
     authors' package where the two differ. ``judges`` names rows of ``[[judges]]``; without any, the part of the
-    score that needs a judge is missing, and shown as missing. ``anonymise`` shows the analysts as Analyst A to H.
+    score that needs a judge is missing, and shown as missing.
     ``folder`` holds a data set of one's own: ``dataset = "custom"``. ``wording`` is a TOML file with other texts,
     ``"reference"`` for those of the installed package of the authors, or a folder that holds it.
     """
@@ -35,7 +35,6 @@ class Settings(sections.Settings):
     conditions: Annotated[tuple[ConditionName, ...], Field(min_length=1)] = setting(Stage.ASKING, ("normal",))
     scoring: Literal["reference", "paper"] = setting(Stage.SCORING, "reference")
     judges: tuple[str, ...] = setting(Stage.JUDGING, ())
-    anonymise: bool = setting(Stage.ASKING, True, strict=True)
     folder: sections.PathText | None = setting(Stage.ITEMS, None)
 
     @field_validator("conditions", "judges")
@@ -59,8 +58,6 @@ class Settings(sections.Settings):
                 yield f"{where}: the authors' words ask for claims of one's own; take dataset = \"published\""
             for name in {"minimal", "nudged"} & set(self.conditions):
                 yield f'{where}: has no words for the condition "{name}"; leave it out'
-            if "anonymise" in self.model_fields_set and self.anonymise:
-                yield f"{where}: the package shows analysts by name; leave out anonymise"
         known = {spec.name: spec for spec in study.judges}
         for name in self.judges:
             if name not in known:
