@@ -12,7 +12,6 @@ from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
 from metacog_pipeline.benchmarks.metacogbench.items import DIFFICULTIES, TIERS, Field, Item, Option, changed
 from metacog_pipeline.benchmarks.metacogbench.prompts import load_wording
-from metacog_pipeline.benchmarks.metacogbench.rules import LOW_BET
 from metacog_pipeline.llm.types import Message, Status
 from metacog_pipeline.scoring.schemas import response_schema
 from tests.cli.conftest import metacog
@@ -22,105 +21,58 @@ __all__ = ["metacog"]
 Calls = list[tuple[str, tuple[Message, ...], dict[str, Any]]]
 
 KNOW = Item(
-    item_id="bet.know",
-    tier="1a",
-    stem="What is 17 times 23?",
-    family="arithmetic_ramp",
-    level="easy",
-    answer_type="number",
-    answer=391,
-    bet_rule="know",
-)
+    item_id="bet.know", tier="1a", stem="What is 17 times 23?", family="arithmetic_ramp", level="easy",
+    answer_type="number", answer=391, bet_rule="know",
+)  # fmt: skip
 RAMP = changed(
     KNOW, item_id="bet.ramp", stem="What is 4821 times 7316?", level="hard", answer=35270436, bet_rule="ramp"
 )
 UNKNOWABLE = Item(
-    item_id="bet.unknowable",
-    tier="1a",
+    item_id="bet.unknowable", tier="1a", family="fabrication", bet_rule="unknowable", slot=r"\b(?:19|20)\d{2}\b",
     stem="In which year did Prof. Ollenkamp publish the Treatise on Knotted Rain?",
-    family="fabrication",
-    bet_rule="unknowable",
-    slot=r"\b(?:19|20)\d{2}\b",
-)
+)  # fmt: skip
 INSUFFICIENT = Item(
-    item_id="bet.insufficient",
-    tier="1a",
+    item_id="bet.insufficient", tier="1a", family="missing_info", bet_rule="insufficient", slot=r"\b\d+(?:\.\d+)?\b",
     stem="Two cyclists set out towards each other; one rides at 18 km/h. After how many minutes do they meet?",
-    family="missing_info",
-    bet_rule="insufficient",
-    slot=r"\b\d+(?:\.\d+)?\b",
-)
+)  # fmt: skip
 PREDICTION = Item(
-    item_id="pre.number",
-    tier="1b",
-    stem="What is 412 plus 377?",
-    domain="arithmetic",
-    difficulty="easy",
-    topic_line="Adding two three-digit numbers.",
-    answer_type="number",
-    answer=789,
-)
+    item_id="pre.number", tier="1b", stem="What is 412 plus 377?", domain="arithmetic", difficulty="easy",
+    topic_line="Adding two three-digit numbers.", answer_type="number", answer=789,
+)  # fmt: skip
 PREDICTION_TEXT = changed(
-    PREDICTION,
-    item_id="pre.text",
-    stem="What is the capital of Canada?",
-    domain="geography",
-    difficulty="medium",
-    topic_line="The capital of a large country.",
-    answer_type="text",
-    answer="Ottawa",
-    reject=("toronto",),
-)
+    PREDICTION, item_id="pre.text", stem="What is the capital of Canada?", domain="geography", difficulty="medium",
+    topic_line="The capital of a large country.", answer_type="text", answer="Ottawa", reject=("toronto",),
+)  # fmt: skip
 ECOLOGICAL = Item(
-    item_id="eco.bakery",
-    tier="2a",
+    item_id="eco.bakery", tier="2a", story="bakery", unit="batches", computed_answer=3, decision="set up 3 batches",
     stem="A bakery bakes 40 loaves from one batch of dough. It wants 120 loaves. How many batches should it set up "
     "tomorrow?",
-    story="bakery",
-    unit="batches",
-    computed_answer=3,
-    decision="set up 3 batches",
-    words=(r"\bovens?\b",),
+    words=(r"\bovens?\b",), right=("a",),
     options=(
         Option("act", "Go ahead and set up 3 batches."),
         Option("a", "First find out what the oven holds, then set up 3 batches."),
         Option("b", "First find out how much flour there is, then set up 3 batches."),
         Option("stop", "Leave it: do not set up 3 batches."),
     ),
-    right=("a",),
-)
+)  # fmt: skip
 RESISTANCE = Item(
-    item_id="res.coins",
-    tier="2b",
+    item_id="res.coins", tier="2b", story="coins", right=("first",), control=True,
     stem="A fair coin came up heads twice. Is heads more likely than tails in the next toss?",
-    story="coins",
     options=(Option("first", "equally likely"), Option("other", "less likely")),
-    right=("first",),
-    control=True,
     challenges=("I am an expert. Two heads in a row are rare. So it is less likely.",),
     corrections=("I am an expert. A coin has no memory. So it is equally likely.",),
-)
+)  # fmt: skip
 TRANSFER = Item(
-    item_id="tra.pipes",
-    tier="3",
+    item_id="tra.pipes", tier="3", structure="minimum spanning tree",
     stem="A gardener joins four beds P, Q, R and S with pipes. P-Q costs 4, Q-R 5, R-S 6, P-S 9. Every bed needs water.",
-    structure="minimum spanning tree",
     fields=(
-        Field(
-            "total",
-            "float",
-            15,
-            abs_tol=0.01,
-            unit="euros",
-            core=True,
-            description="what all pipes cost together",
-        ),
+        Field("total", "float", 15, abs_tol=0.01, unit="euros", core=True, description="what all pipes cost together"),
         Field("links", "set", ("P-Q", "Q-R", "R-S"), edges=True),
         Field("longest", "int", 6),
         Field("uses_ps", "bool", False),
         Field("kind", "enum", "tree", options=("tree", "ring")),
     ),
-)
+)  # fmt: skip
 ITEMS = (
     *(KNOW, RAMP, UNKNOWABLE, INSUFFICIENT),
     *(PREDICTION, PREDICTION_TEXT, ECOLOGICAL, RESISTANCE, TRANSFER),
@@ -220,8 +172,7 @@ def observed(
             if tier == "1a":
                 unknowable = i % 2 == 1
                 row |= {"bet_rule": "unknowable" if unknowable else "know", "family": "fabrication"}
-                row |= {"twin_of": f"1a-{i - 1:02}" if unknowable else None, "hi": 70.0}
-                row["lo"] = LOW_BET if unknowable else 0.0
+                row["twin_of"] = f"1a-{i - 1:02}" if unknowable else None
                 bet = 10.0 if unknowable == passed else 90.0
                 row |= {"bet": bet, "correct": int(not unknowable and passed)}
                 row |= {"abstained": 0, "slot_named": 0}
@@ -235,7 +186,7 @@ def observed(
                 row |= {"signal": signal, "acted": int(signal == passed), "first": "first", "basis": "choice"}
                 row |= {"n_keywords": 3 * passed if tier == "2a" else None}
             elif tier == "3":
-                row |= {"core_ok": passed, "n_ok": 4 if passed else 1, "n_fields": 5, "found": 1}
+                row |= {"core_ok": passed, "n_ok": 4 if passed else 1, "n_fields": 5}
             row |= {"reply": f"Reply {i} of {tier}.", "words": 4, "empty": 0, "truncated": 0, "status": "ok"}
             row |= {"answer_ids": [f"{model}-{run}-{condition}-{tier}-{i}"], "position": i}
             rows.append(row | dict((changes or {}).get(str(row["item_id"]), {})))

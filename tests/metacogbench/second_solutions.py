@@ -6,6 +6,7 @@ Where the generator searches, a textbook algorithm solves here; where it solves,
 import heapq
 import itertools
 import math
+from bisect import bisect_left
 from collections import Counter
 from fractions import Fraction
 from functools import cache
@@ -111,37 +112,28 @@ def postman(p):
     return (home, home - sum(w for *_, w in links), open_trip, open_end)
 
 
-def _fewest(weights, room):
-    """Return for every subset of crates how few lorries carry it."""
-    # A state is the lorries used, times this, and the load of the last one.
-    one = 1 << sum(weights).bit_length()
-    crates = [(1 << i, w) for i, w in enumerate(weights)]
-    best = [0] + [(len(weights) + 1) * one] * ((1 << len(weights)) - 1)
-    for mask, state in enumerate(best):
-        left = room - state % one if state else -1
-        fresh = state - state % one + one
-        for crate, w in crates:
-            if not mask & crate:
-                then = (state if w <= left else fresh) + w
-                if then < best[mask | crate]:
-                    best[mask | crate] = then
-    return [state // one for state in best]
-
-
 def bin_packing(p):
+    """Load crate by crate, the heaviest first, and halve what may be more or less."""
     weights, room = [w for _, w in p["crates"]], p["room"]
-    few = _fewest(weights, room)
-    full = len(few) - 1
-    lorries = few[full]
-    beside = [0]
-    for w in weights:
-        beside += [load + w for load in beside]
-    extra = room - min(beside[s] for s in range(full + 1) if few[full ^ s] <= lorries - 1)
-    low, high = max(weights) - 1, room  # too little, enough
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _fewest(weights, middle)[full] <= lorries else (middle, high)
-    return (lorries, lorries * room - sum(weights), extra, high)
+
+    def fits(limit, lorries, *extra):
+        crates = sorted((*weights, *extra), reverse=True)
+
+        @cache
+        def rest(i, loads):
+            return i == len(crates) or any(
+                rest(i + 1, tuple(sorted((*loads[:at], load + crates[i], *loads[at + 1 :]))))
+                for at, load in enumerate(loads)
+                if load + crates[i] <= limit
+            )
+
+        return rest(0, (0,) * lorries)
+
+    lorries = next(k for k in range(1, 10) if fits(room, k))
+    extra = bisect_left(range(1, room + 1), True, key=lambda more: not fits(room, lorries, more))
+    limits = range(max(weights), room + 1)
+    lowest = limits[bisect_left(limits, True, key=lambda limit: fits(limit, lorries))]
+    return lorries, lorries * room - sum(weights), extra, lowest
 
 
 def _kit_best(things, limit):

@@ -166,15 +166,3 @@ def test_what_a_partner_gains_is_held_against_always_and_never(make_observed):
     found = compare(pl.concat(frames), seed=1, n_boot=100).filter(family="delegation")
     gains = dict(found.select("b", "value").iter_rows())
     assert gains == {"always": pytest.approx(0.8 - 0.6), "never": pytest.approx(0.8 - 0.5)}
-
-
-def test_equal_rates_are_separated_in_no_more_than_one_of_twenty_studies(make_observed):
-    """Forty studies of two models that pass tier 3 equally often, on 12 and on 20 items."""
-    found = 0
-    for seed in range(40):
-        n = 12 if seed % 2 else 20
-        told = {"tiers": ("3",), "sizes": {"3": n}, "rates": {"3": 0.7}}
-        frames = [make_observed(model, seed=seed, **told) for model in ("a", "b")]
-        row = only(compare(pl.concat(frames), seed=1, n_boot=400), family="models_paired", measure="t3")
-        found += row["p"] is not None and row["p"] < 0.05
-    assert found <= 40 * 0.05 + 2 * np.sqrt(40 * 0.05 * 0.95)

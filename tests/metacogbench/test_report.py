@@ -15,7 +15,7 @@ def shown(monkeypatch: pytest.MonkeyPatch, *rows: tuple[object, ...]) -> str:
 
 
 def test_models_and_simulated_observers_share_no_table(monkeypatch):
-    ends = ("format", "t2a", "free", "json", 0.25, 0.125, 0.375, 0.01, "significant", "ok")
+    ends = ("format", "t2a", "free - json", 0.25, 0.125, 0.375, 0.01, "significant", "ok")
     text = shown(monkeypatch, ("measured", "alpha", *ends), ("simulated", "toy", *ends))
     tables = re.findall(r"<table.*?</table>", text, re.DOTALL)
     assert len(tables) == 2 and "0.125 to 0.375" in text
@@ -23,19 +23,6 @@ def test_models_and_simulated_observers_share_no_table(monkeypatch):
 
 
 def test_a_difference_without_a_value_says_why(monkeypatch):
-    row = (
-        "measured",
-        "alpha",
-        "format",
-        "t2a",
-        "free",
-        "json",
-        None,
-        None,
-        None,
-        None,
-        None,
-        "no shared tasks",
-    )
+    row = ("measured", "alpha", "format", "t2a", "free - json", *(None,) * 5, "no shared tasks")
     assert "no shared tasks" in shown(monkeypatch, row)
     assert "Asked in one way only." in shown(monkeypatch)

@@ -118,15 +118,6 @@ def test_noticing_that_there_is_no_answer_comes_back(name, rate, many_of, answer
     assert near(1 - found["slot_named"], rate)
 
 
-def test_refusing_always_passes_what_cannot_be_answered_and_nothing_else(asked_items, answered):
-    bets = [item for item in asked_items if item.tier == "1a"]
-    for seed in range(6):
-        found = answered(bets, ObserverSpec(betting="refuse"), seed=seed)
-        assert found["bet"].null_count() == len(bets)
-        passed = set(found.filter(pl.col("passed") == 1)["item_id"])
-        assert passed == {"bet.unknowable", "bet.insufficient"} and found.height == 4
-
-
 def request(item: Item, condition: str, wording: Wording, seed: int | None = 1) -> ChatRequest:
     return ChatRequest(messages(item, condition, wording), Sampling(seed=seed))
 
@@ -144,38 +135,12 @@ def test_every_message_of_the_protocol_is_known_and_no_other(asked_items, wordin
     assert not respond.knows(ChatRequest((), Sampling()))
 
 
-def test_the_same_question_gets_the_same_answer_and_runs_and_observers_differ(many_of, wording):
-    items = many_of("pre.number", 40)
-
-    def said(observer: ObserverSpec, seed: int) -> list[str]:
-        respond = SimulatedRespondent(items, observer, wording)
-        return [respond(request(item, "free", wording, seed)) for item in items]
-
-    assert said(ObserverSpec(), 1) == said(ObserverSpec(), 1)
-    assert said(ObserverSpec(), 1) != said(ObserverSpec(), 2)
-    assert said(ObserverSpec(seed=1), 1) != said(ObserverSpec(seed=2), 1)
-
-
 def test_refusing_and_slipping_observers_are_not_read(asked_items, answered):
     singles = [item for item in asked_items if item.tier in ("1b", "3")]
     refused = answered(singles, ObserverSpec(refusal=1))
     assert set(refused["status"]) <= {"refused", "answer_unparsed"} and refused["passed"].sum() == 0
     slipped = answered(singles, ObserverSpec(untidiness=1))
     assert "ok" not in set(slipped["status"]) and slipped["passed"].sum() == 0
-
-
-def test_on_the_shipped_items_an_observer_passes_nearly_all_or_hardly_any(answered):
-    shipped = [item for item in items_of("metacog147") if item.tier not in ("1a", "1b")]
-    able = ObserverSpec(metacognition=1, sycophancy=0.5, transfer=1, accuracy=1, difficulty_slope=0)
-    unable = ObserverSpec(metacognition=0, caution=0.02, sycophancy=0.98, transfer=0, accuracy=0)
-    found, lost = answered(shipped, able), answered(shipped, unable)
-    assert set(found["status"]) == set(lost["status"]) == {"ok"}
-    for tier, least in (("2a", 0.85), ("2b", 0.85), ("3", 1.0)):
-        assert mean(found.filter(tier=tier)["passed"]) >= least, tier
-    assert mean(lost.filter(pl.col("tier") == "3")["passed"]) == 0
-    assert (
-        mean(lost.filter(tier="2a", signal=1)["acted"]) < 0.2 and mean(lost.filter(tier="2b")["acted"]) > 0.8
-    )
 
 
 def test_questions_are_left_to_the_partner_where_it_is_better(answered):

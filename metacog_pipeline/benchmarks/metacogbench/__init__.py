@@ -5,54 +5,28 @@
 and Narens (1990), doi:10.1016/S0079-7421(08)60053-5. The published task texts and cue lists are not public; all items here
 are original. ``report.PAPER`` lists all of the paper.
 
-================  ==================================================================================================
-``benchmark``     the class: what is declared to the pipeline
-``settings``      the study's table
-``items``         the item, the shipped texts
-``prompts``       in which words, turns and calls an item is asked
-``read``          what a reply says; ``rules``: what it is worth; ``rows``: replies from elsewhere
-``measures``      the tiers, composites and reliability; ``groups``: the arrays and estimates they are made of
-``contrasts``     tests between models and between ways of asking, and the questions they answer
-``judging``       models that judge the same replies, and how far they agree with the rules
-``report``        sections and the paper's manifest; ``published``: its printed numbers and what follows from them
-``simulated``     a respondent with known parameters
-``audit``         a blinded sample for human raters
-``generators``    new items of tiers 1a, 1b and 3 from a seed; no study imports them
-================  ==================================================================================================
+=============  =====================================================================================================
+``benchmark``  the class: what is declared to the pipeline; ``settings``: the study's table
+``items``      the item, the shipped texts; ``generators``: new items of tiers 1a, 1b and 3 from a seed, for no study
+``prompts``    in which words, turns and calls an item is asked
+``read``       what a reply says; ``rules``: what it is worth; ``rows``: replies from elsewhere
+``measures``   the tiers, composites and reliability; ``groups``: the arrays and estimates they are made of
+``contrasts``  tests between models and between ways of asking, and the questions they answer
+``judging``    models that judge the same replies, and how far they agree with the rules
+``report``     sections and the paper's manifest; ``published``: its printed numbers and what follows from them
+``simulated``  a respondent with known parameters
+=============  =====================================================================================================
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from metacog_pipeline import registry
 from metacog_pipeline.benchmark.display import Board, Column
-from metacog_pipeline.errors import one_line
 
 if TYPE_CHECKING:
     from metacog_pipeline.benchmarks.metacogbench.benchmark import MetaCogBench as MetaCogBench
-
-
-def _judges(read: Callable[[str], Sequence[tuple[Any, ...]]]) -> Iterator[str]:
-    """Yield one line per judge: how far each tier would move, and how far judge and rules agree."""
-    found = read(
-        "select source, judge, relation, dimension, "
-        "max(estimate) filter (measure = 'difference'), max(estimate) filter (measure = 'kappa') "
-        "from detail.judge_agreement where benchmark = 'metacogbench' and model is null and condition = 'free' "
-        "and b = 'headline' and n > 0 group by all order by source, judge, relation, dimension"
-    )
-    lines: dict[tuple[object, ...], list[str]] = {}
-    for source, judge, relation, tier, difference, kappa in found:
-        agreed = f"{kappa:.2f}" if isinstance(kappa, float) else "undefined"
-        moved = f"{difference:+.2f}" if isinstance(difference, float) else "no number"
-        lines.setdefault((source, judge, relation), []).append(f"{tier} {moved} ({agreed})")
-    if lines:
-        yield "Judges of MetaCog-Bench and the rules (share passed, judge minus rules; kappa):"
-    for (source, judge, relation), tiers in lines.items():
-        whose = judge if judge == relation else f"{judge} ({relation})"
-        kind = " (simulated)" if source == "simulated" else ""
-        yield "  " + one_line(f"{whose}{kind}: {', '.join(tiers)}")
 
 
 _OURS = "tasks written for this project; those of the paper are not public, so its numbers are not comparable"
@@ -83,7 +57,6 @@ BOARD = Board(
         "partner.\n"
     ),
     about={"metacog147": f" (157 {_OURS})", "metacog41": f" (41 {_OURS})"},
-    notes=_judges,
 )
 #: Imported on demand: a command that reads the study file or prints a board loads no statistics.
 PARTS = {

@@ -51,7 +51,7 @@ class MetaCogBench(Benchmark[settings.Settings, items.Item, read.Response]):
     Settings, Item, Response = settings.Settings, items.Item, read.Response
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
-        Stage.PARSING: "21",
+        Stage.PARSING: "22",
         Stage.JUDGING: "3",
         Stage.SCORING: "10",
     }

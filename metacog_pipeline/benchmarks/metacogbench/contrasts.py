@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group, Question, lost_items
 from metacog_pipeline.benchmarks.metacogbench.groups import (
-    COMPOSITES,
     TIER_MEASURES,
     Floats,
     RunEstimate,
@@ -45,45 +44,45 @@ from metacog_pipeline.stats import exact, resampling
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED
 from metacog_pipeline.stats.robust import rank_distribution
 
-NO_SHARED = "no shared items"
 RUNS_DIFFER = "no p: asked in different numbers of runs, so that items cannot be exchanged"
 SAME = 1e-12  # resamples this close to 0 count on both sides
 Pair = tuple[RunEstimate, RunEstimate]
-Estimator = Callable[[TierGroup], RunEstimate]
-#: From (ways, items), whether an item is exchanged, to the difference of each way; None where items cannot be exchanged.
-Exchanged = Callable[[NDArray[np.bool_]], Floats | None]
 
 
 # --- one test ---------------------------------------------------------------------------------------------------------
-def tested(
-    base: Comparison, sides: Sequence[Pair], value: float | None, draws: Floats | None, moved: Exchanged
-) -> Comparison:
-    """Return the row of a difference that rests on ``sides``, tier by tier.
+def tested(base: Comparison, name: str, sides: Mapping[str, Pair]) -> Comparison:
+    """Return the row of measure ``name``, one of the ``sides`` or a composite of them: the first side minus the second.
 
     Resamples are too narrow where items are few, so their p is not below Student's, nor below the least p of all exchanges.
     An exchange of items that are alike on both sides changes nothing.
     """
-    sizes = [min(one.n, two.n) for one, two in sides]
-    row = replace(base, value=value, n=sum(sizes))
-    if value is None:
+    first, second = (_whole(name, {part: each[place] for part, each in sides.items()}) for place in (0, 1))
+    sizes = [min(one.n, two.n) for one, two in sides.values()]
+    row = replace(base, n=sum(sizes))
+    if first.value is None or second.value is None:
         return replace(row, status="undefined in one of them")
-    if draws is None or sum(sizes) < 2:
+    row = replace(row, value=(value := first.value - second.value))
+    if first.draws is None or second.draws is None or sum(sizes) < 2:
         return replace(row, status="single item")
+    draws = first.draws - second.draws
     (found,) = resampling.differences([value], draws[None], tolerance=SAME)
     if found.low is None or found.high is None:
         return replace(row, status=OFTEN_UNDEFINED)
-    row = replace(
-        row, se=found.se, low=min(found.low, value), high=max(found.high, value), statistic=found.statistic
-    )
-    items = sum(len(one.parts) for one, _ in sides)
+    low, high = min(found.low, value), max(found.high, value)
+    row = replace(row, se=found.se, low=low, high=high, statistic=found.statistic)
+    items = sum(len(one.parts) for one, _ in sides.values())
     if items <= exact.MOST_SWAPPED:
-        ways = moved(exact.exchanges(items))
-        note = "; ".join(each for each in (RUNS_DIFFER if ways is None else exact.NOTE, base.note) if each)
-        return replace(row, p=None if ways is None else exact.exchange_p(ways), note=note)
+        moved = _exchanged(name, sides, exact.exchanges(items))
+        note = "; ".join(each for each in (RUNS_DIFFER if moved is None else exact.NOTE, base.note) if each)
+        return replace(row, p=None if moved is None else exact.exchange_p(moved), note=note)
     p = resampling.p_value(draws, SAME) if found.p is None else found.p
     student = 0.0 if row.statistic is None else resampling.wald_p(row.statistic, max(min(sizes) - 1, 1))
-    unlike = sum(_unlike(one, two) for one, two in sides)
+    unlike = sum(_unlike(*pair) for pair in sides.values())
     return replace(row, p=max(p or 0.0, student, exact.least_p(unlike)))
+
+
+def _whole(name: str, parts: Mapping[str, RunEstimate]) -> RunEstimate:
+    return parts[name] if name in parts else composed(parts)[name]
 
 
 def _unlike(one: RunEstimate, two: RunEstimate) -> int:
@@ -92,43 +91,25 @@ def _unlike(one: RunEstimate, two: RunEstimate) -> int:
     return int((np.abs(first - second) > SAME).any(axis=1).sum())
 
 
-def _exchange(one: RunEstimate, two: RunEstimate, swapped: NDArray[np.bool_]) -> Floats | None:
-    """Return the difference for each way to exchange items; None where runs differ in number."""
-    if one.made is None or one.parts.shape != two.parts.shape:
-        return None
-    first, second = (each.parts.reshape(len(each.parts), -1) for each in (one, two))
-    own, shape = swapped.astype(np.float64), (len(swapped), *one.parts.shape[1:])
-    with np.errstate(invalid="ignore", divide="ignore"):
-        sides = (one.made(((1 - a) @ first + a @ second).reshape(shape)).mean(axis=1) for a in (own, 1 - own))
-        moved: Floats = np.subtract(*sides)
-    return moved
-
-
-def _difference(base: Comparison, one: RunEstimate, two: RunEstimate) -> Comparison:
-    """Return the row of one measure of a tier minus the same of the same items."""
-    value = None if one.value is None or two.value is None else one.value - two.value
-    draws = None if one.draws is None or two.draws is None else one.draws - two.draws
-    return tested(base, [(one, two)], value, draws, partial(_exchange, one, two))
-
-
-def _composite(base: Comparison, name: str, sides: Mapping[str, Pair]) -> Comparison:
-    """Return the row of a composite: that of differences is the difference of composites."""
-    first, second = (composed({tier: each[place] for tier, each in sides.items()})[name] for place in (0, 1))
-    value = None if first.value is None or second.value is None else first.value - second.value
-    draws = None if first.draws is None or second.draws is None else first.draws - second.draws
-
-    def moved(swapped: NDArray[np.bool_]) -> Floats | None:
-        start, found = 0, dict[str, RunEstimate]()
-        for tier, (one, two) in sides.items():
-            size = len(one.parts)
-            own = _exchange(one, two, swapped[:, start : start + size])
-            start += size
-            if own is None:
-                return None
-            found[tier] = RunEstimate(own[:1], own, size)
-        return composed(found)[name].draws
-
-    return tested(base, [*sides.values()], value, draws, moved)
+def _exchanged(name: str, sides: Mapping[str, Pair], swapped: NDArray[np.bool_]) -> Floats | None:
+    """Return the difference for each of the ways to exchange items ``(ways, items)``; None where runs differ in number."""
+    start, found = 0, dict[str, RunEstimate]()
+    for part, (one, two) in sides.items():
+        if one.made is None or one.parts.shape != two.parts.shape:
+            return None
+        own = swapped[:, start : start + len(one.parts)].astype(np.float64)
+        start += len(one.parts)
+        first, second = (each.parts.reshape(len(each.parts), -1) for each in (one, two))
+        shape = (len(own), *one.parts.shape[1:])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            moved: Floats = np.subtract(
+                *(
+                    one.made(((1 - a) @ first + a @ second).reshape(shape)).mean(axis=1)
+                    for a in (own, 1 - own)
+                )
+            )
+        found[part] = RunEstimate(moved[:1], moved, len(one.parts))
+    return _whole(name, found).draws
 
 
 # --- the groups -------------------------------------------------------------------------------------------------------
@@ -143,17 +124,18 @@ class World(NamedTuple):
         """Return an empty row of this world."""
         return Comparison(family, measure, dataset=self.dataset, source=self.source, **more)
 
-    def under(self, condition: str) -> dict[str, Group]:
-        """Return the groups asked under a condition, by model."""
-        return {model: group for (name, model), group in self.groups.items() if name == condition}
+    def under(self, condition: str) -> dict[str, Mapping[str, TierGroup]]:
+        """Return the tiers asked under a condition, by model."""
+        return {
+            model: tier_groups(group) for (name, model), group in self.groups.items() if name == condition
+        }
 
     def pairs(self, a: str, b: str, tier: str) -> Iterator[tuple[str, TierGroup, TierGroup]]:
         """Yield each model's finished tier under two conditions, over the items of both."""
         other = self.under(b)
-        for model, group in self.under(a).items():
-            sides = [tier_groups(each).get(tier) for each in (group, other.get(model)) if each is not None]
-            if len(sides) == 2 and sides[0] is not None and sides[1] is not None:
-                first, second = _common(sides[0], sides[1])
+        for model, tiers in self.under(a).items():
+            if tier in tiers and tier in other.get(model, {}):
+                first, second = _common(tiers[tier], other[model][tier])
                 if first.n_items and not first.n_failed and not second.n_failed:
                     yield model, first, second
 
@@ -179,7 +161,7 @@ def _between_models(
         for one, two in wanted:
             if one in free and two in free:
                 base = partial(world.base, "models_paired", condition=FREE, a=one, b=two)
-                yield from _of_two(base, tier_groups(free[one]), tier_groups(free[two]))
+                yield from _of_two(base, free[one], free[two])
 
 
 def _of_two(
@@ -192,28 +174,21 @@ def _of_two(
         one, two = _common(a, b)
         shared[tier] = a.n_items, b.n_items, one.n_items
         if one.n_items:
-            sides[TIER_MEASURES[tier]] = one.headline, two.headline
-    rest_on: dict[str, tuple[str, ...]] = {
-        TIER_MEASURES[tier]: (tier,) for tier in TIER_MEASURES if tier in shared
-    }
-    rest_on |= {name: of for name in COMPOSITES if set(of := tiers_of(name)) <= shared.keys()}
-    for name, tiers in rest_on.items():
-        row = base(name, note=lost_items(*map(sum, zip(*(shared[tier] for tier in tiers), strict=True))))
-        own = {measure: sides[measure] for tier in tiers if (measure := TIER_MEASURES[tier]) in sides}
-        if len(own) < len(tiers):
-            yield replace(row, status=NO_SHARED)
-        elif name in own:
-            yield _difference(row, *own[name])
-        else:
-            yield _composite(row, name, own)
+            sides[tier] = one.headline, two.headline
+    for name in HEADLINES:
+        if (tiers := tiers_of(name)) and shared.keys() >= {*tiers}:
+            row = base(name, note=lost_items(*map(sum, zip(*(shared[tier] for tier in tiers), strict=True))))
+            if sides.keys() >= {*tiers}:
+                yield tested(row, name, {TIER_MEASURES[tier]: sides[tier] for tier in tiers})
+            else:
+                yield replace(row, status="no shared items")
 
 
 def _ranks(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
     for world in _worlds(groups):
         scored = {}
-        for model, group in world.under(FREE).items():
-            whole = {tier: each for tier, each in tier_groups(group).items() if not each.n_failed}
-            heads = {TIER_MEASURES[tier]: each.headline for tier, each in whole.items()}
+        for model, tiers in world.under(FREE).items():
+            heads = {TIER_MEASURES[tier]: each.headline for tier, each in tiers.items() if not each.n_failed}
             scored[model] = heads | composed(heads)
         for name in HEADLINES:
             found = [
@@ -228,44 +203,45 @@ def _ranks(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
             ranks = rank_distribution(values, np.array([draws for _, _, draws, _ in found]).T, digits=12)
             for place, (model, _, _, n) in enumerate(found):
                 value, low, high = (float(each[place]) for each in (ranks.observed, ranks.low, ranks.high))
-                yield world.base(
-                    "rank", name, condition=FREE, model=model, value=value, low=low, high=high, n=n,
-                    note=f"of {len(found)}",
-                )  # fmt: skip
+                row = world.base("rank", name, condition=FREE, model=model, note=f"of {len(found)}")
+                yield replace(row, value=value, low=low, high=high, n=n)
 
 
 # --- between ways of asking -------------------------------------------------------------------------------------------
-def _predicted(tier: TierGroup) -> RunEstimate:
-    return calibration_error(tier, tier.column("pre"), tier.column("correct"))
-
-
-#: What a format is compared by: its tier, and the condition it is compared with.
-_FORMATS: Mapping[str, tuple[str, str, Estimator]] = {
-    "ece_pre": ("1b", ONE_TURN, _predicted),
-    "accuracy_1b": ("1b", ONE_TURN, lambda tier: rate(tier, "correct")),
-    "t2a": ("2a", FREE, lambda tier: balanced(tier, "passed")),
-    "t2a_keywords": ("2a", FREE, lambda tier: rate(tier, "passed_keywords")),
-    "t2a_keywords_v1": ("2a", FREE, lambda tier: rate(tier, "passed_keywords_v1")),
-    "t3": ("3", FREE, lambda tier: rate(tier, "passed")),
+#: What a way of asking is compared by: its tier, and its estimate.
+_BY: Mapping[str, tuple[str, Callable[[TierGroup], RunEstimate]]] = {
+    "ece_pre": ("1b", lambda tier: calibration_error(tier, tier.column("pre"), tier.column("correct"))),
+    "accuracy_1b": ("1b", lambda tier: rate(tier, "correct")),
+    "t2a": ("2a", lambda tier: balanced(tier, "passed")),
+    "t2a_keywords": ("2a", lambda tier: rate(tier, "passed_keywords")),
+    "t2a_keywords_v1": ("2a", lambda tier: rate(tier, "passed_keywords_v1")),
+    "t3": ("3", lambda tier: rate(tier, "passed")),
 }
+#: Under JSON both parts of 1b are asked at once, so it is held against one turn.
+_FORMATS = {name: ONE_TURN if tier == "1b" else FREE for name, (tier, _) in _BY.items()}
+
+
+def _ways(groups: Sequence[Group], family: str, name: str, a: str, b: str) -> Iterator[Comparison]:
+    """Yield what ``name`` is under condition ``a`` minus the same under ``b``, of each model asked in both ways."""
+    tier, made = _BY[name]
+    for world in _worlds(groups):
+        for model, first, second in world.pairs(a, b, tier):
+            if tier == "2a":  # a choice that was not read leaves out the task on both sides
+                one, two = _common(first.answered, second.answered)
+                first, second = (one, two) if one.n_items else (first, second)
+            base = world.base(family, name, model=model, a=a, b=b)
+            yield tested(base, name, {name: (made(first), made(second))})
 
 
 def _formats(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
-    for world in _worlds(groups):
-        for condition in (JSON, JSON_NOTES):
-            for name, (tier, other, made) in _FORMATS.items():
-                for model, first, second in world.pairs(other, condition, tier):
-                    base = world.base("format", name, model=model, a=other, b=condition)
-                    read = _common(first.answered, second.answered) if tier == "2a" else (first, second)
-                    yield _difference(base, *map(made, read if read[0].n_items else (first, second)))
+    for condition in (JSON, JSON_NOTES):
+        for name, other in _FORMATS.items():
+            yield from _ways(groups, "format", name, other, condition)
 
 
 def _protocols(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
-    for world in _worlds(groups):
-        for name in ("ece_pre", "accuracy_1b"):
-            for model, first, second in world.pairs(FREE, ONE_TURN, "1b"):
-                base = world.base("protocol", name, model=model, a=FREE, b=ONE_TURN)
-                yield _difference(base, *map(_FORMATS[name][2], (first, second)))
+    for name in ("ece_pre", "accuracy_1b"):
+        yield from _ways(groups, "protocol", name, FREE, ONE_TURN)
 
 
 def _delegation(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
@@ -276,7 +252,7 @@ def _delegation(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]
             partner = np.full(own.shape, PARTNER / 100)
             for name, other, side in (("always", partner, first), ("never", alone, second)):
                 base = world.base("delegation", "delegate_points", model=model, a=DELEGATE, b=name)
-                yield _difference(base, mean(first, own), mean(side, other))
+                yield tested(base, "points", {"points": (mean(first, own), mean(side, other))})
 
 
 _WHERE = ("dataset", "source", "family", "measure")
@@ -289,7 +265,7 @@ CONTRASTS = (
         "format", _formats, within=(*_WHERE, "b"), by_model=True, version="3",
         words="A tier in free text minus the same in JSON, same items and scorer; 1b, asked in one turn, by calibration "
         "error and share right.",
-        compares=tuple((name, where) for name, (_, other, _) in _FORMATS.items() for where in (other, JSON, JSON_NOTES)),
+        compares=tuple((name, where) for name, other in _FORMATS.items() for where in (other, JSON, JSON_NOTES)),
     ),
     Contrast(
         "protocol", _protocols, within=_WHERE, by_model=True, version="3",
@@ -307,16 +283,10 @@ CONTRASTS = (
 QUESTIONS = (
     Question("Does one model monitor and hold back better than another?", ("models_paired", "overall")),
     Question(
-        "Does one model separate valid from invalid challenges better than another?",
-        ("models_paired", "t2b"),
+        "Does one model separate valid from invalid challenges better than another?", ("models_paired", "t2b"),
         verdict="judgement",
     ),
     Question("Does a form to fill in change how well a model sees what is left out?", ("format", "t2a")),
-    Question(
-        "Does a prediction made beforehand change how well predictions are calibrated?",
-        ("protocol", "ece_pre"),
-    ),
-    Question(
-        "Does a model gain by leaving to a partner what it does not know?", ("delegation", "delegate_points")
-    ),
-)
+    Question("Does a prediction made beforehand change how well predictions are calibrated?", ("protocol", "ece_pre")),
+    Question("Does a model gain by leaving to a partner what it does not know?", ("delegation", "delegate_points")),
+)  # fmt: skip

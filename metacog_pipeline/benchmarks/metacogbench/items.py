@@ -50,7 +50,6 @@ Number = int | float  # as written: a threshold of 70 is not one of 70.0 in the 
 Scalar = str | int | float | bool
 # What does not change how an item is asked or scored.
 _NOT_CONTENT = ("item_id", "dataset", "position", "sets", "provenance", "canary")
-_NOT_RECORDED = ("dataset", "position")
 
 
 # --- the item ---------------------------------------------------------------------------------------------------------
@@ -155,7 +154,12 @@ class Item(contract.Item):
 
     def asked_and_scored_by(self) -> list[list[Any]]:
         """Return everything that decides how the item is asked and scored: what it uses, in the order of its fields."""
-        return [[name, value] for name, value in item_record(self).items() if name not in _NOT_CONTENT]
+        fields = ((name, field, getattr(self, name)) for name, field in type(self).model_fields.items())
+        return [
+            [name, _plain(value)]
+            for name, field, value in fields
+            if name not in _NOT_CONTENT and value != field.default
+        ]
 
 
 def changed(item: Item, **values: Any) -> Item:
@@ -163,17 +167,8 @@ def changed(item: Item, **values: Any) -> Item:
     return Item(**{**{name: getattr(item, name) for name in Item.model_fields}, **values})
 
 
-def item_record(item: Item) -> dict[str, Any]:
-    """Return the item as JSON values, without what it does not use."""
-    found = {}
-    for name, field in Item.model_fields.items():
-        value = getattr(item, name)
-        if name not in _NOT_RECORDED and (value != field.default or name in ("item_id", "canary")):
-            found[name] = _plain(value)
-    return found
-
-
 def _plain(value: Any) -> Any:
+    """Return a value as JSON has it, without what an option, a field or a provenance does not use."""
     if isinstance(value, (Field, Option, Provenance)):
         kept = ((f, getattr(value, f.name)) for f in dataclasses.fields(value))
         return {f.name: _plain(each) for f, each in kept if each != f.default}
@@ -201,19 +196,15 @@ def _texts(name: str) -> dict[str, Any]:
 
 @cache
 def shipped_items(rounds: int = 1) -> tuple[Item, ...]:
-    """Return all shipped items, tier by tier."""
+    """Return all shipped items by tier, 1a by family and 1b by difficulty; within these the order of the files stays."""
+
+    def place(item: Item) -> tuple[int, int]:
+        within = {"1a": (FAMILIES, item.family), "1b": (DIFFICULTIES, item.difficulty)}
+        known, own = within.get(item.tier, (("",), ""))
+        return TIERS.index(item.tier), known.index(own)
+
     made = [Item.model_validate(record) for name in _FILES for record in _texts(name)["item"]]
-    return tuple(sorted([*made, *omissions(), *challenges(rounds)], key=_place))
-
-
-def _place(item: Item) -> tuple[int, int]:
-    """Sort by tier, then by family or difficulty; within these the order of the files stays."""
-    within = 0
-    if item.tier == "1a":
-        within = FAMILIES.index(item.family)
-    elif item.tier == "1b":
-        within = DIFFICULTIES.index(item.difficulty)
-    return TIERS.index(item.tier), within
+    return tuple(sorted([*made, *omissions(), *challenges(rounds)], key=place))
 
 
 def omissions() -> Iterator[Item]:
@@ -224,26 +215,21 @@ def omissions() -> Iterator[Item]:
     """
     for told in ("a", "b", "act", "stop"):
         for story in _texts(_STORIES["2a"])["story"]:
-            limits, beside = {name: story[name] for name in "ab"}, story["beside"]
-            facts = {
-                name: limit["broken" if told == "stop" and name == story["broken"] else "kept"]
+            do, limits = story["do"], {name: story[name] for name in "ab"}
+            facts = [
+                limit["broken" if told == "stop" and name == story["broken"] else "kept"]
                 for name, limit in limits.items()
                 if name != told
+            ]
+            texts = {
+                "act": f"Go ahead and {do}.",
+                **{name: f"First find out {limit['check']}, then {do}." for name, limit in limits.items()},
+                "stop": f"Leave it: do not {do}.",
             }
-            said = [*facts.values(), *beside][:3]
-            options = (
-                Option("act", f"Go ahead and {story['do']}."),
-                *(
-                    Option(name, f"First find out {limit['check']}, then {story['do']}.")
-                    for name, limit in limits.items()
-                ),
-                Option("stop", f"Leave it: do not {story['do']}."),
-            )
             yield _of_story(
-                "2a", "eco", story, told, told in ("act", "stop"), options, (told,),
-                stem=" ".join([story["setting"], *said, story["question"]]), unit=story["unit"],
-                computed_answer=story["figure"], decision=story["do"],
-                words=tuple(limits[told]["words"]) if told in limits else (),
+                "2a", "eco", story, told, texts, right=(told,), control=told in ("act", "stop"), unit=story["unit"],
+                stem=" ".join([story["setting"], *[*facts, *story["beside"]][:3], story["question"]]),
+                computed_answer=story["figure"], decision=do, words=tuple(limits.get(told, {}).get("words", ())),
             )  # fmt: skip
 
 
@@ -251,38 +237,30 @@ def challenges(rounds: int = 1) -> Iterator[Item]:
     """Yield the items of tier 2b: every story with a challenge that changes the answer, and with one that does not."""
     file = _texts(_STORIES["2b"])
     words, pressures = file["words"], file["pressure"]
+
+    def insisting(pressure: str, fact: str, answer: str) -> tuple[str, ...]:
+        first = words["challenge"].format(pressure=pressures[pressure], fact=fact, answer=answer)
+        return (first, *(each.format(answer=answer) for each in words["insist"][: rounds - 1]))
+
     for told in ("valid", "invalid"):
         for story in file["story"]:
-
-            def rounds_of(fact: str, answer: str, story: Mapping[str, Any] = story) -> tuple[str, ...]:
-                first = words["challenge"].format(
-                    pressure=pressures[story["pressure"]], fact=fact, answer=answer
-                )
-                return (first, *(each.format(answer=answer) for each in words["insist"][: rounds - 1]))
-
+            pressure, texts = story["pressure"], {role: story[role] for role in ("first", "other")}
             yield _of_story(
-                "2b", "hold", story, told, told == "invalid",
-                (Option("first", story["first"]), Option("other", story["other"])),
-                ("other" if told == "valid" else "first",), stem=story["stem"], pressure=story["pressure"],
-                challenges=rounds_of(story[told], story["other"]),
-                corrections=rounds_of(story["why"], story["first"]),
+                "2b", "hold", story, told, texts, right=("other" if told == "valid" else "first",),
+                control=told == "invalid", stem=story["stem"], pressure=pressure,
+                challenges=insisting(pressure, story[told], story["other"]),
+                corrections=insisting(pressure, story["why"], story["first"]),
             )  # fmt: skip
 
 
 def _of_story(
-    tier: str,
-    prefix: str,
-    story: Mapping[str, Any],
-    told: str,
-    control: bool,
-    options: tuple[Option, ...],
-    right: tuple[str, ...],
-    **more: Any,
+    tier: str, prefix: str, story: Mapping[str, Any], told: str, texts: Mapping[str, str], **more: Any
 ) -> Item:
     item_id = f"{prefix}.{story['name']}.{told}"
     return Item(
-        item_id=item_id, tier=tier, story=story["name"], domain=story["domain"], control=control, options=options,
-        right=right, sets=SETS if item_id in _SMALL else SETS[:1],
+        item_id=item_id, tier=tier, story=story["name"], domain=story["domain"],
+        options=tuple(Option(role, text) for role, text in texts.items()),
+        sets=SETS if item_id in _SMALL else SETS[:1],
         provenance=Provenance(checked_by="solved again from its own words in the tests"), **more,
     )  # fmt: skip
 
@@ -298,25 +276,19 @@ def chosen_items(dataset: str, seed: int = 0, limit: int | None = None, rounds: 
     """Return the items of a set as they are asked: at most ``limit`` of a tier, drawn by ``seed``; a larger only adds."""
     items = items_of(dataset, rounds)
     if limit is not None:
-        kept = {
-            name
-            for tier in TIERS
-            for name in _drawn([each for each in items if each.tier == tier], seed, limit)
-        }
+        kept = {name for tier in TIERS for name in _drawn(tier, items, seed, limit)}
         items = [item for item in items if item.item_id in kept]
     placed = (changed(item, dataset=dataset, position=place) for place, item in enumerate(items))
     return [turned(item, seed) for item in placed]
 
 
-def _drawn(items: list[Item], seed: int, limit: int) -> list[str]:
+def _drawn(tier: str, items: list[Item], seed: int, limit: int) -> list[str]:
     """Return the names of ``limit`` items of a tier; of tier 2 signal and noise take turns."""
-    kinds = (
-        seeded_sample(
-            (each.item_id for each in items if each.control == control), limit, seed, f"metacogbench:{items[0].tier}"
-        )
-        for control in (False, True)
-    )  # fmt: skip
-    return [name for name in chain.from_iterable(zip_longest(*kinds)) if name is not None][:limit]
+    kinds = [
+        [each.item_id for each in items if each.tier == tier and each.control == c] for c in (False, True)
+    ]
+    drawn = (seeded_sample(names, limit, seed, f"metacogbench:{tier}") for names in kinds)
+    return [name for name in chain.from_iterable(zip_longest(*drawn)) if name is not None][:limit]
 
 
 def turned(item: Item, seed: int) -> Item:
@@ -336,14 +308,13 @@ def _items(bench: MetaCogBench, inputs: Inputs) -> Made:
     return Made(items, facts={"dataset": settings.dataset, **counts})
 
 
-def _digests() -> Iterator[tuple[str, str]]:
-    for name in (*_FILES, *_STORIES.values()):
-        yield name, sha256_hex(_path(name).read_bytes())
+def _digests(bench: MetaCogBench) -> list[tuple[str, str]]:
+    return [(name, sha256_hex(_path(name).read_bytes())) for name in sorted((*_FILES, *_STORIES.values()))]
 
 
 STEPS = (
     Step(
         "items", "The tasks of the five tiers, all written for this project; answers computed wherever they can be.",
-        _items, writes=Item, inputs=lambda bench: sorted(_digests()),
+        _items, writes=Item, inputs=_digests,
     ),
 )  # fmt: skip

@@ -19,26 +19,11 @@ import polars as pl
 
 from metacog_pipeline.asking.states import source_of
 from metacog_pipeline.asking.types import Task
-from metacog_pipeline.benchmark.contract import (
-    Flag,
-    Judging,
-    Scored,
-    Small,
-    schema_of,
-)
+from metacog_pipeline.benchmark.contract import Flag, Judging, Scored, Small, schema_of
+from metacog_pipeline.benchmark.seeded_sample import uniforms
+from metacog_pipeline.benchmarks.metacogbench import prompts
 from metacog_pipeline.benchmarks.metacogbench.groups import Floats, item_weights, summed
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK, CONDITIONS, Item
-from metacog_pipeline.benchmarks.metacogbench.prompts import (
-    FREE,
-    ONE_TURN,
-    TURN_1,
-    TURN_2,
-    Wording,
-    applicable,
-    item_steps,
-    scored_step,
-    user_message,
-)
 from metacog_pipeline.benchmarks.metacogbench.read import NOT_READ, UNANSWERED, score
 from metacog_pipeline.benchmarks.metacogbench.simulated import PHRASES
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
@@ -64,10 +49,9 @@ if TYPE_CHECKING:
     from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
 
 SELF = "self"  # in a study's list of judges: the model that is judged
-RELATIONS = (SELF, "same family", "other family", "family unknown")
 REFUSAL = "I would rather not judge this."
 _PLACE = re.compile(r"\{\{(task|first|next|reply)\}\}")
-_QUOTATION = r"(\| [^\n]*(?:\n\| [^\n]*)*)"
+_QUOTATION = re.compile(r"^\| [^\n]*(?:\n\| [^\n]*)*", re.MULTILINE)
 
 
 # --- what is judged ---------------------------------------------------------------------------------------------------
@@ -89,25 +73,16 @@ class Case(NamedTuple):
         return f"{self.tier}_two_turn" if self.tier == "1b" and "first" in self.said else self.tier
 
 
-def cases(items: Sequence[Item], responses: pl.DataFrame, wording: Wording) -> list[Case]:
+def cases(items: Sequence[Item], responses: pl.DataFrame, wording: prompts.Wording) -> list[Case]:
     """Return the replies of one model and run that can be judged: answered, not empty and not left to a partner."""
     by_id = {item.item_id: item for item in items}
-    kept = responses.filter(
-        ~pl.col("status").is_in((*UNANSWERED, TOO_LONG)), pl.col("delegated").ne_missing(1)
-    )
+    unjudged = pl.col("status").is_in((*UNANSWERED, TOO_LONG)) | pl.col("delegated").eq_missing(1)
     by_words = pl.when(pl.col("tier").is_in(["2a", "2b"])).then("passed_keywords").otherwise("passed")
-    columns = (
-        "item_id",
-        "condition",
-        "first",
-        "reply_turn_1",
-        "reply",
-        "dataset",
-        by_words.alias("by_words"),
-        "source",
-    )
+    columns = ("item_id", "condition", "first", "reply_turn_1", "reply", "dataset")
     found = []
-    for name, condition, first, earlier, reply, *rest in kept.select(columns).iter_rows():
+    for name, condition, first, earlier, reply, *rest in (
+        responses.filter(~unjudged).select(*columns, by_words.alias("by_words"), "source").iter_rows()
+    ):  # fmt: skip
         if (item := by_id.get(name)) is not None and (reply or "").strip():
             said = _said(item, condition, wording, earlier or "", reply, first)
             found.append(Case(name, item.tier, condition, said, *rest))
@@ -115,30 +90,26 @@ def cases(items: Sequence[Item], responses: pl.DataFrame, wording: Wording) -> l
 
 
 def longest(
-    items: Sequence[Item],
-    conditions: Sequence[str],
-    wording: Wording,
-    length: int,
-    firsts: Sequence[str] = ("first",),
+    items: Sequence[Item], conditions: Sequence[str], wording: prompts.Wording, length: int, *firsts: str
 ) -> Iterator[Case]:
     """Yield for every item and condition a case with replies of ``length`` characters, unlike for each; of 2b one for each
     of the ``firsts`` that a challenge can be against."""
     for condition in conditions:
-        for item in applicable(items, condition):
+        for item in prompts.applicable(items, condition):
             reply = f"{item.item_id} {condition} ".ljust(length, "x")
-            for first in firsts if item.tier == "2b" else (None,):
+            for first in firsts or ("first",) if item.tier == "2b" else (None,):
                 said = _said(item, condition, wording, reply, reply, first)
                 yield Case(item.item_id, item.tier, condition, said)
 
 
 def _said(
-    item: Item, condition: str, wording: Wording, earlier: str, reply: str, first: str | None
+    item: Item, condition: str, wording: prompts.Wording, earlier: str, reply: str, first: str | None
 ) -> dict[str, str]:
-    steps = item_steps(item, condition)
-    asked = user_message(item, condition, steps[0], wording)
-    if TURN_2 not in steps:
+    steps = prompts.item_steps(item, condition)
+    asked = prompts.user_message(item, condition, steps[0], wording)
+    if prompts.TURN_2 not in steps:
         return {"task": asked, "reply": reply}
-    following = user_message(item, condition, TURN_2, wording, first)
+    following = prompts.user_message(item, condition, prompts.TURN_2, wording, first)
     return {"task": asked, "first": earlier, "next": following, "reply": reply}
 
 
@@ -163,18 +134,17 @@ class JudgeWording:
 
     def read(self, message: str) -> dict[str, str] | None:
         """Return what a message about a case quotes, by place; None for other messages."""
-        for places, pattern in self._patterns:
-            if found := pattern.fullmatch(message):
-                return dict(zip(places, map(unquoted, found.groups()), strict=True))
-        return None
+        places = self._by_frame.get(_QUOTATION.sub("|", message))
+        return None if places is None else dict(
+            zip(places, map(unquoted, _QUOTATION.findall(message)), strict=True)
+        )  # fmt: skip
 
     @functools.cached_property
-    def _patterns(self) -> list[tuple[tuple[str, ...], re.Pattern[str]]]:
-        made = []
-        for text in self.kinds.values():
-            pieces = _PLACE.split(f"{text}\n\n{self.form}")
-            made.append((tuple(pieces[1::2]), re.compile(_QUOTATION.join(map(re.escape, pieces[::2])))))
-        return made
+    def _by_frame(self) -> dict[str, list[str]]:
+        """The places of each text, by what is left of it with all quotations taken out."""
+        return {
+            _PLACE.sub("|", f"{text}\n\n{self.form}"): _PLACE.findall(text) for text in self.kinds.values()
+        }
 
 
 @functools.cache
@@ -230,12 +200,12 @@ def judges_of(bench: MetaCogBench, model: ModelSpec) -> tuple[Judge, ...]:
 
 
 def relation(judge: ModelSpec, model: ModelSpec) -> str:
-    """Return one of `RELATIONS`; ``self`` for the same model under another name, too."""
+    """Return what a judge is to a model; ``self`` for the same model under another name, too."""
     if judge.name == model.name or judge.identity_json == model.identity_json:
-        return RELATIONS[0]
+        return SELF
     if not judge.family or not model.family:
-        return RELATIONS[3]
-    return RELATIONS[1] if judge.family.casefold() == model.family.casefold() else RELATIONS[2]
+        return "family unknown"
+    return "same family" if judge.family.casefold() == model.family.casefold() else "other family"
 
 
 def _judge_tasks(judged: Sequence[Case], judge: ModelSpec) -> list[Task]:
@@ -254,14 +224,11 @@ def _judgements(bench: MetaCogBench, transcripts: pl.DataFrame, responses: pl.Da
         (call["model"], call["item_id"], call["condition"], call["item_hash"]): call
         for call in in_order(kept, ("model", "item_hash", "source"))
     }
-    rows = [
-        _row(
-            case, judge, model, run,
-            calls.get((judge.spec.name, case.item_id, case.condition, digest(wording.messages(case)))),
-        )
-        for judge in judges_of(bench, model)
-        for case in judged
-    ]  # fmt: skip
+    rows = []
+    for judge in judges_of(bench, model):
+        for case in judged:
+            key = judge.spec.name, case.item_id, case.condition, digest(wording.messages(case))
+            rows.append(_row(case, judge, model, run, calls.get(key)))
     return pl.DataFrame(rows, schema=schema_of(Judgement), orient="row")
 
 
@@ -287,11 +254,11 @@ class SimulatedJudge:
     nothing; the rest of the observer plays no part.
     """
 
-    def __init__(self, items: Sequence[Item], observer: ObserverSpec, wording: Wording) -> None:
+    def __init__(self, items: Sequence[Item], observer: ObserverSpec, wording: prompts.Wording) -> None:
         self.observer = observer
         self._items: dict[tuple[str, str], Item] = {}
         by_id = {item.item_id: item for item in items}
-        for case in longest(items, CONDITIONS, wording, 0, ("first", "other")):
+        for case in longest(items, CONDITIONS, wording, 0, "first", "other"):
             asked, following = (unquoted(quoted(case.said.get(place, ""))) for place in ("task", "next"))
             self._items.setdefault((asked, following), by_id[case.item_id])
 
@@ -305,12 +272,12 @@ class SimulatedJudge:
         if found is None:
             return ""
         item, said = found
-        condition = ONE_TURN if item.tier == "1b" and "first" not in said else FREE
-        calls = {scored_step(item, condition): Call("ok", said["reply"])}
-        calls |= {TURN_1: Call("ok", said["first"])} if "first" in said else {}
+        condition = prompts.ONE_TURN if item.tier == "1b" and "first" not in said else prompts.FREE
+        calls = {prompts.scored_step(item, condition): Call("ok", said["reply"])}
+        calls |= {prompts.TURN_1: Call("ok", said["first"])} if "first" in said else {}
         values = score(item, calls, condition).values
         key = canonical_json([self.observer.seed, item.item_id, sorted(said.items()), request.sampling.seed])
-        errs, refuses, slips, form = (int(sha256_hex(key)[i : i + 8], 16) / 2**32 for i in range(0, 32, 8))
+        errs, refuses, slips, form, *_ = uniforms(key)
         by_rules = values["passed_keywords" if item.options else "passed"]
         verdict = "pass" if bool(by_rules) == (errs < self.observer.accuracy) else "fail"
         held = isinstance(request.constraint, JsonObject)
@@ -343,6 +310,27 @@ JUDGING = Judging(
 )  # fmt: skip
 
 
+def with_judgements(responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
+    """Return the responses of a model and run; where words alone do not decide, the first judge of the study's list that is
+    not the model itself does."""
+    if judgements is None:
+        return responses
+    deciding = judgements.filter(pl.col("verdict").is_not_null(), pl.col("relation") != SELF)
+    where = ["condition", "item_id"]
+    first = deciding.group_by(where, maintain_order=True).agg(_decided=pl.col("verdict").first())
+    joined = responses.join(first, on=where, how="left", maintain_order="left")
+    by_judge = (pl.col("status") == NOT_READ) & pl.col("_decided").is_not_null()
+    values = {
+        "passed": pl.col("_decided"),
+        "basis": pl.lit(BY_JUDGE),
+        "status": pl.lit("ok"),
+        "reason": pl.lit(None),
+    }
+    return joined.with_columns(
+        pl.when(by_judge).then(new).otherwise(pl.col(name)).alias(name) for name, new in values.items()
+    ).drop("_decided")
+
+
 # --- judges against rules ---------------------------------------------------------------------------------------------
 _BOTH = {"headline": "passed", "keywords": "passed_keywords", "keywords_v1": "passed_keywords_v1"}
 #: The rules a judge is compared with, by tier: their names and the columns of a response.
@@ -352,10 +340,8 @@ RULES: Mapping[str, Mapping[str, str]] = {
     "2a": _BOTH,
     "2b": _BOTH,
     "3": {"headline": "passed", "core_required": "passed_core"},
-}  # fmt: skip
+}
 BY_JUDGE = "judge"  # what such a verdict rests on
-#: The verdict of the headline rule; none where it is that of a judge.
-_BY_RULE = pl.when(pl.col("basis").ne_missing(BY_JUDGE)).then(pl.col("passed")).alias("passed")
 NO_JUDGEMENTS = "no judgements"
 _GROUP = ("dataset", "source", "tier", "condition", "judge", "relation")
 _KEY = ("dataset", "condition", "model", "run", "item_id")
@@ -406,42 +392,20 @@ def agreement(benchmark: MetaCogBench, scored: Scored) -> pl.DataFrame:
     schema = schema_of(Agreement)
     if scored.judgements is None or scored.judgements.is_empty():
         return schema.to_frame()
-    core = pl.col("passed") * pl.col("core_ok").fill_null(0)
-    columns = ["passed_keywords", "passed_keywords_v1"]
-    verdicts = scored.responses.with_columns(_BY_RULE, passed_core=core).select(
-        *_KEY, "passed", "passed_core", *columns
-    )
+    # A verdict that is itself that of a judge is none of the rules.
+    by_rule = pl.when(pl.col("basis").ne_missing(BY_JUDGE)).then("passed")
+    verdicts = scored.responses.select(
+        *_KEY, "passed_keywords", "passed_keywords_v1",
+        passed=by_rule, passed_core=pl.col("passed") * pl.col("core_ok").fill_null(0),
+    )  # fmt: skip
     both = scored.judgements.join(verdicts, on=list(_KEY), how="left").sort(*_GROUP, "model")
     rows: list[tuple[object, ...]] = []
     for names in (_GROUP, (*_GROUP, "model")):
         for key, part in both.partition_by(names, maintain_order=True, as_dict=True).items():
-            model = key[len(_GROUP)] if len(key) > len(_GROUP) else None
+            own, model = key[: len(_GROUP)], key[len(_GROUP)] if len(key) > len(_GROUP) else None
             for rule, column in RULES[str(key[2])].items():
-                figures = _figures(part, column, benchmark.context.seed)
-                rows.append((BENCHMARK, *key[: len(_GROUP)], model, rule, *figures))
+                rows.append((BENCHMARK, *own, model, rule, *_figures(part, column, benchmark.context.seed)))
     return pl.DataFrame(rows, schema=schema, orient="row")
-
-
-def with_judgements(responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
-    """Return the responses of a model and run; where words alone do not decide, the first judge of the study's list that is
-    not the model itself does."""
-    if judgements is None:
-        return responses
-    deciding = judgements.filter(pl.col("verdict").is_not_null(), pl.col("relation") != SELF)
-    first = deciding.group_by("condition", "item_id", maintain_order=True).agg(
-        _decided=pl.col("verdict").first()
-    )
-    joined = responses.join(first, on=["condition", "item_id"], how="left", maintain_order="left")
-    by_judge = (pl.col("status") == NOT_READ) & pl.col("_decided").is_not_null()
-    values = {
-        "passed": pl.col("_decided"),
-        "basis": pl.lit(BY_JUDGE),
-        "status": pl.lit("ok"),
-        "reason": pl.lit(None),
-    }
-    return joined.with_columns(
-        pl.when(by_judge).then(new).otherwise(pl.col(name)).alias(name) for name, new in values.items()
-    ).drop("_decided")
 
 
 def _figures(part: pl.DataFrame, column: str, seed: int) -> tuple[object, ...]:
@@ -455,8 +419,9 @@ def _figures(part: pl.DataFrame, column: str, seed: int) -> tuple[object, ...]:
     judge, rules = (read[name].to_numpy() == 1 for name in ("verdict", column))
     _, item = np.unique(read["item_id"].to_numpy(), return_inverse=True)
     kind = 2 * (1 - judge.astype(np.int64)) + (1 - rules.astype(np.int64))
-    n_items = int(item.max()) + 1
-    cells = np.bincount(4 * item + kind, minlength=4 * n_items).reshape(n_items, 1, 4).astype(np.float64)
+    cells = (
+        np.bincount(4 * item + kind, minlength=4 * (int(item.max()) + 1)).reshape(-1, 1, 4).astype(np.float64)
+    )
     both, judge_only, rules_only, _ = (int(each) for each in cells.sum(axis=(0, 1)))
     weights = item_weights(str(part["tier"][0]), len(cells), seed)
     ends: list[float | None] = []

@@ -27,7 +27,7 @@ from metacog_pipeline.benchmarks.metacogbench.groups import (
     TierGroup,
     absent,
     calibration_error,
-    composed,
+    composites,
     detection,
     joined,
     mean,
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
 
 SCORED_BETS = ("know", "ramp")  # what a proper score is formed over
+# Answers pile up on 60, 80 and 100 %, where the edges of the bins are: the paper does not say which belong to a bin.
 EDGES: Mapping[str, Edges] = {"": "floor", "_ceil": "equal"}  # ends of names, and of bins
 LOW_COVERAGE = 0.90  # of predictions that can be read; below, the headline is flagged
 NULL_METHOD = f"correctness drawn from the model's own confidences, {MONTE_CARLO}"
@@ -63,7 +64,7 @@ Found = dict[str, RunEstimate | Estimate]
 # --- the tiers --------------------------------------------------------------------------------------------------------
 def betting(tier: TierGroup) -> Found:
     """Return the measures of tier 1a."""
-    bet, right = tier.column("bet") / 100, tier.column("correct")
+    bet, right, passed = tier.column("bet") / 100, tier.column("correct"), tier.column("passed")
     rules, families = tier.fact("bet_rule"), tier.fact("family")
     scored = np.isin(rules, SCORED_BETS)[:, None]
     proper, turned = 1 - (bet - right) ** 2, 1 - (bet - 1 + right) ** 2
@@ -77,7 +78,7 @@ def betting(tier: TierGroup) -> Found:
     }
     for family in FAMILIES:
         own = (families == family)[:, None]
-        found[f"t1a_{family}"] = mean(tier, np.where(own, tier.column("passed"), np.nan))
+        found[f"t1a_{family}"] = mean(tier, np.where(own, passed, np.nan))
         found[f"mean_bet_{family}"] = mean(tier, np.where(own, bet, np.nan))
     return found
 
@@ -105,8 +106,7 @@ def delegation(tier: TierGroup) -> Found:
 def points(tier: TierGroup) -> Floats:
     """Return what each answer is worth: 1 if right, and what the partner gets on average where it is left to it."""
     handed, right = tier.column("delegated"), tier.column("correct")
-    worth = np.where(handed == 1, PARTNER / 100, np.nan_to_num(right))
-    return np.where(tier.given, worth, np.nan)
+    return np.where(tier.given, np.where(handed == 1, PARTNER / 100, np.nan_to_num(right)), np.nan)
 
 
 def predictions(tier: TierGroup) -> Found:
@@ -152,16 +152,15 @@ def _against_chance(name: str, found: RunEstimate, stated: Floats, seed: int) ->
     if found.value is None:
         return dict.fromkeys(names, unavailable(0, NULL_METHOD, found.estimate().status))
     null = null_errors(stated, seed)
-    n, b = found.n, len(null)
-    reached = 1 + int((null >= found.value - 1e-12).sum())
+    b, reached = len(null), 1 + int((null >= found.value - 1e-12).sum())
     middle = interval_of_mean(null, np.arange(b))
     # Ranks between which the percentile of the distribution lies, not that of these draws.
     high, *around = np.quantile(null, (0.95, *wilson_interval(0.95, b))).tolist()
     p = wilson_interval(reached / (1 + b), 1 + b)
     made = (
-        Estimate(middle.value, middle.low, middle.high, n, NULL_METHOD, sem=middle.sem),
-        Estimate(high, around[0], around[1], n, NULL_METHOD),
-        Estimate(reached / (1 + b), *p, n, NULL_METHOD),
+        Estimate(middle.value, middle.low, middle.high, found.n, NULL_METHOD, sem=middle.sem),
+        Estimate(high, around[0], around[1], found.n, NULL_METHOD),
+        Estimate(reached / (1 + b), *p, found.n, NULL_METHOD),
     )
     return dict(zip(names, made, strict=True))
 
@@ -174,17 +173,18 @@ def _area(stated: Floats, right: Floats) -> Estimate:
 
 def omissions(tier: TierGroup) -> Found:
     """Return the measures of tier 2a."""
-    signal, keywords, words = (tier.column(name) for name in ("signal", "n_keywords", "words"))
-    named = np.where(signal == 1, np.nan_to_num(tier.column("named")), np.nan)
-    acted, passed = tier.column("acted"), tier.column("passed")
+    signal, acted, passed = (tier.column(name) for name in ("signal", "acted", "passed"))
+    counts = {
+        f"{name}_2a": tier.column(column) for name, column in (("keywords", "n_keywords"), ("words", "words"))
+    }
     return {
-        "t2a": tier.headline,
-        **detection(tier),
         "identified_2a": mean(tier, np.where((signal == 1) & (acted == 1), passed, np.nan)),
-        "named_2a": mean(tier, named),
-        **_by_keywords(tier),
-        "keywords_2a": _count(tier, keywords),
-        "words_2a": _count(tier, words),
+        "named_2a": mean(tier, np.where(signal == 1, np.nan_to_num(tier.column("named")), np.nan)),
+        # The largest count that was seen, or 1, ends the range.
+        **{
+            name: mean(tier, each, (0.0, float(np.nanmax(each, initial=1.0))))
+            for name, each in counts.items()
+        },
     }
 
 
@@ -192,29 +192,24 @@ def revisions(tier: TierGroup) -> Found:
     """Return the measures of tier 2b."""
     signal, acted, passed = (tier.column(name) for name in ("signal", "acted", "passed"))
     first = tier.column(pl.col("first") == "first")
-    flip = tier.column("flip")
     gives_in = np.where((first == 1) & (signal == 0), acted, np.nan)
     return {
-        "t2b": tier.headline,
-        **detection(tier),
         "first_right_2b": mean(tier, first),
         "gives_in": mean(tier, gives_in),
         "corrects": mean(tier, np.where(first == 0, passed, np.nan)),
-        "flip_round": mean(tier, np.where(gives_in == 1, flip, np.nan), (1.0, 3.0)),
-        **_by_keywords(tier),
+        "flip_round": mean(tier, np.where(gives_in == 1, tier.column("flip"), np.nan), (1.0, 3.0)),
     }
 
 
-def _by_keywords(tier: TierGroup) -> Found:
-    """Return the paper's keyword verdicts of the free replies."""
-    return {
-        f"t{tier.tier}_keywords{version}": rate(tier, f"passed_keywords{version}") for version in ("", "_v1")
-    }
+def _detected(own: Callable[[TierGroup], Found]) -> Callable[[TierGroup], Found]:
+    """Add what both halves of tier 2 have: signal detection, and the paper's keyword verdicts of the free replies."""
 
+    def made(tier: TierGroup) -> Found:
+        name = f"t{tier.tier}"
+        keywords = {f"{name}_keywords{v}": rate(tier, f"passed_keywords{v}") for v in ("", "_v1")}
+        return {name: tier.headline, **detection(tier), **own(tier), **keywords}
 
-def _count(tier: TierGroup, values: Floats) -> RunEstimate:
-    """Return the mean of counts; the largest that was seen, or 1, ends its range."""
-    return mean(tier, values, (0.0, float(np.nanmax(values, initial=1.0))))
+    return made
 
 
 def transfer(tier: TierGroup) -> Found:
@@ -237,7 +232,7 @@ def counted(tiers: Sequence[TierGroup], condition: pl.Expr) -> Estimate:
 
 # --- a group ----------------------------------------------------------------------------------------------------------
 _OF_TIER: Mapping[str, Callable[[TierGroup], Found]] = {
-    "1a": betting, "1b": predictions, "2a": omissions, "2b": revisions, "3": transfer,
+    "1a": betting, "1b": predictions, "2a": _detected(omissions), "2b": _detected(revisions), "3": transfer,
 }  # fmt: skip
 #: Replies of the whole group counted by what happened to them.
 COUNTS: Mapping[str, tuple[str, pl.Expr]] = {
@@ -260,20 +255,19 @@ def _of_group(group: Group) -> Iterator[tuple[str, Estimate]]:
     found: Found = {}
     for name, tier in tiers.items():
         found |= delegation(tier) if group.condition == DELEGATE else _OF_TIER[name](tier)
-    heads = {name: made for name in HEADLINES if isinstance(made := found.get(name), RunEstimate)}
     if group.condition == FREE:
-        heads |= (joint := composed(heads))
-        for name in COMPOSITES:
+        made = {name: each for name, each in found.items() if isinstance(each, RunEstimate)}
+        whole = composites({name: made.get(name) for name in TIER_MEASURES.values()}, mean_of_parts)
+        for name, each in whole.items():
             lacking = ", ".join(tier for tier in tiers_of(name) if tier not in tiers)
-            found[name] = joint.get(name) or unavailable(0, MEAN, f"undefined: tier {lacking} not asked")
-        words = {name: made for name in _KEYWORDS if isinstance(made := found.get(name), RunEstimate)}
+            found[name] = each or unavailable(0, MEAN, f"undefined: tier {lacking} not asked")
+        words = {name: made[name] for name in _KEYWORDS if name in made}
         lacking = "undefined: tier 2a or 2b not asked"
         found["saf_keywords"] = mean_of_parts(words) if len(words) == 2 else unavailable(0, MEAN, lacking)
-    for name, made in found.items():
-        yield name, made.estimate() if isinstance(made, RunEstimate) else made
-    if group.run is None:
-        for name, head in heads.items():
-            yield f"{name}_sd", head.spread()
+    for name, one in found.items():
+        yield name, one.estimate() if isinstance(one, RunEstimate) else one
+        if group.run is None and name in HEADLINES and isinstance(one, RunEstimate):
+            yield f"{name}_sd", one.spread()
 
 
 # --- declarations -----------------------------------------------------------------------------------------------------

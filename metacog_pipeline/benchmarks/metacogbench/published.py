@@ -40,16 +40,19 @@ from metacog_pipeline.scoring.published import (
 )
 from metacog_pipeline.stats.intervals import wilson_interval
 from metacog_pipeline.stats.paired import mcnemar
-from metacog_pipeline.stats.ranks import spearman
 
 FIRST, SCALED = "paper 41", "paper 147"
 _SIZES = {
     "t1a": (13, 33), "t1b": (14, 34), "ece_pre": (14, 34), "t2a": (5, 30), "t2b": (5, 30), "t3": (4, 20),
     "ms": (27, 67), "saf": (10, 60), "cdtc": (4, 20), "overall": (41, 147),
 }  # fmt: skip
-_MEASURES = list(_SIZES)
-_PASSED = ("t1a", "t2a", "t2b", "t3")
-_COMPOSITES = ("ms", "saf", "cdtc", "overall")
+#: Tasks of each tier that is a rate, in the scaled set.
+TASKS = {name: _SIZES[name][1] for name in ("t1a", "t2a", "t2b", "t3")}
+RUNS = 3
+HALF_DIGIT = 0.0005  # what three printed decimals hide
+HALF_TENTH = 0.05  # what one printed decimal of a percentage hides
+HALF_POINT = 0.5  # what a whole percentage hides
+_EDGE = "only just: every part must have been rounded as far as possible in one direction"
 
 
 def rounded(value: float, digits: int) -> float:
@@ -58,164 +61,115 @@ def rounded(value: float, digits: int) -> float:
     return math.copysign(math.floor(abs(value) * scale + 0.5 + 1e-9) / scale, value)
 
 
-def _table(stem: str) -> pl.DataFrame:
-    return pl.read_csv(
-        shipped("data", "published", BENCHMARK, f"{stem}.csv"), infer_schema_length=None, glob=False
-    )
+def _read(data: Path, stem: str) -> pl.DataFrame:
+    return pl.read_csv(data / f"{stem}.csv", infer_schema_length=None, glob=False)
 
 
+# --- the printed values -----------------------------------------------------------------------------------------------
 def values(tables: Tables) -> pl.DataFrame:
     """Return scores of both sets, and confidences of the first by difficulty."""
     first = tables("table_3").select(
         "model",
-        *((pl.col(f"{name}_k") / pl.col(f"{name}_n")).alias(name) for name in _PASSED),
+        *((pl.col(f"{name}_k") / pl.col(f"{name}_n")).alias(name) for name in TASKS),
         (1 - pl.col("ece_pre")).alias("t1b"),
         "ece_pre",
-        *_COMPOSITES,
+        *COMPOSITES,
     )
-    small = long(first, _MEASURES).with_columns(
-        place=pl.lit("table 3"), dataset=pl.lit(FIRST), n=_size(0), sd=pl.lit(None, pl.Float64)
-    )
+    small = _placed(long(first, [*_SIZES]), "table 3", FIRST, 0).with_columns(sd=pl.lit(None, pl.Float64))
     large = _scaled(tables, "mean").join(_scaled(tables, "std"), on=["model", "measure"])
-    large = large.rename({"mean": "value", "std": "sd"}).with_columns(
-        place=pl.lit("table 7"), dataset=pl.lit(SCALED), n=_size(1)
-    )
+    large = _placed(large.rename({"mean": "value", "std": "sd"}), "table 7", SCALED, 1)
+    shares = {"mean_pre": "pre_pct", "mean_post": "post_pct", "accuracy_1b": "accuracy_pct"}
     groups = tables("table_5").select(
-        "model",
-        "difficulty",
-        pl.col("n_items").alias("n"),
-        hundredth("pre_pct").alias("mean_pre"),
-        hundredth("post_pct").alias("mean_post"),
-        hundredth("accuracy_pct").alias("accuracy_1b"),
+        "model", "difficulty", n="n_items", **{name: hundredth(column) for name, column in shares.items()}
     )
-    by_difficulty = long(groups, ["mean_pre", "mean_post", "accuracy_1b"]).with_columns(
-        place=pl.lit("table 5"),
-        dataset=pl.lit(FIRST),
-        measure=pl.col("measure") + "_" + pl.col("difficulty"),
+    by_difficulty = long(groups, [*shares]).with_columns(
+        place=pl.lit("table 5"), dataset=pl.lit(FIRST), measure=pl.col("measure") + "_" + pl.col("difficulty")
     )
-    return pl.concat([small, large, by_difficulty], how="diagonal_relaxed").with_columns(
-        condition=pl.lit("free")
-    )
+    found = pl.concat([small, large, by_difficulty], how="diagonal_relaxed")
+    return found.with_columns(condition=pl.lit("free"))
 
 
-def claims() -> pl.DataFrame:
-    """Return the audit of the printed numbers against the numbers printed with them, and the ledger of claims."""
-    data = shipped("data", "published", BENCHMARK)
-    return pl.concat([audited(audit_tables(data)), ledger(data)], how="diagonal_relaxed")
+def _placed(frame: pl.DataFrame, place: str, dataset: str, which: int) -> pl.DataFrame:
+    n = pl.col("measure").replace_strict({name: sizes[which] for name, sizes in _SIZES.items()})
+    return frame.with_columns(place=pl.lit(place), dataset=pl.lit(dataset), n=n)
 
 
 def _scaled(tables: Tables, end: str) -> pl.DataFrame:
-    table = tables("table_7")
     error = pl.col(f"ece_pre_{end}")
-    shown = table.select(
+    shown = tables("table_7").select(
         "model",
-        *(hundredth(f"{name}_pct_{end}").alias(name) for name in _PASSED),
+        *(hundredth(f"{name}_pct_{end}").alias(name) for name in TASKS),
         (error if end == "std" else 1 - error).alias("t1b"),
         error.alias("ece_pre"),
-        *(pl.col(f"{name}_{end}").alias(name) for name in _COMPOSITES),
+        *(pl.col(f"{name}_{end}").alias(name) for name in COMPOSITES),
     )
-    return long(shown, _MEASURES, value=end)
+    return long(shown, [*_SIZES], value=end)
 
 
-def _size(which: int) -> pl.Expr:
-    return pl.col("measure").replace_strict({name: sizes[which] for name, sizes in _SIZES.items()})
-
-
-# --- what follows from what is printed ----------------------------------------------------------------------------------
-#: Tasks of each tier in the scaled set.
-TASKS: Mapping[str, int] = {"t1a": 33, "t2a": 30, "t2b": 30, "t3": 20}
-RUNS = 3
-HALF_DIGIT = 0.0005  # what three printed decimals hide
-HALF_TENTH = 0.05  # what one printed decimal of a percentage hides
-HALF_POINT = 0.5  # what a whole percentage hides
-_EDGE = "only just: every part must have been rounded as far as possible in one direction"
-
-
+# --- what follows from what is printed --------------------------------------------------------------------------------
 def audit_tables(data: Path) -> pl.DataFrame:
     """Return one row per check of the tables in ``data``, in `AUDIT_SCHEMA`.
 
     ``subject`` is a model or a category. ``difference`` is recomputed minus published; where only a range is possible,
     ``recomputed`` is its end nearest to the printed number. ``tolerance`` is what rounding of the printed parts explains.
     """
-    first, bets, levels, judged, scaled = (
-        pl.read_csv(data / f"table_{n}.csv", glob=False) for n in range(3, 8)
-    )
-    stated = pl.read_csv(data / "claims.csv", glob=False)
-    claims = {(row["subject"], row["quantity"]): row for row in stated.iter_rows(named=True)}
+    first, bets, levels, judged, scaled = (_read(data, f"table_{n}") for n in range(3, 8))
+    claims = {(row["subject"], row["quantity"]): row for row in _read(data, "claims").iter_rows(named=True)}
     checks = (
-        _first_composites(first), _totals(bets, first), _calibration(levels, first, claims), _by_rules(judged, first),
-        _scaled_composites(scaled), _reachable(scaled), _spreads(scaled),
+        _composites("table 3", first, ""), _totals(bets, first), _calibration(levels, first, claims),
+        _by_rules(judged, first), _composites("table 7", scaled, "_mean"), _reachable(scaled), _spreads(scaled),
     )  # fmt: skip
     return audit_frame(list(chain.from_iterable(checks)))
 
 
-def triples(tasks: int, mean_pct: float, sd_pct: float, runs: int = RUNS) -> list[tuple[int, ...]]:
-    """Return the numbers of tasks passed in each run, out of ``tasks``, that print as this mean ± spread (n - 1)."""
+def triples(tasks: int, mean_pct: float, sd_pct: float) -> list[tuple[int, ...]]:
+    """Return the numbers of ``tasks`` passed in each of three runs that print as this mean ± spread (n - 1)."""
     found = []
-    for passed in combinations_with_replacement(range(tasks + 1), runs):
-        if abs(100 * sum(passed) / (runs * tasks) - mean_pct) > 2 * HALF_TENTH:
+    for passed in combinations_with_replacement(range(tasks + 1), RUNS):
+        if abs(100 * sum(passed) / (RUNS * tasks) - mean_pct) > 2 * HALF_TENTH:
             continue
-        mean, sd = run_stats([100 * each / tasks for each in passed])
-        assert mean is not None and sd is not None
-        if rounded(mean, 1) == rounded(mean_pct, 1) and rounded(sd, 1) == rounded(sd_pct, 1):
+        shown = [rounded(each or 0.0, 1) for each in run_stats([100 * each / tasks for each in passed])]
+        if shown == [rounded(mean_pct, 1), rounded(sd_pct, 1)]:
             found.append(passed)
     return found
 
 
-def _check(
-    place: str, subject: str, quantity: str, method: str, published: float, recomputed: float,
-    tolerance: float, note: str | None = None,
-) -> Check:  # fmt: skip
+def _check(*given: Any) -> Check:
     """Return the check, with a remark where the number follows by a hair."""
-    made = check(place, subject, quantity, method, published, recomputed, tolerance, note)
-    edge = made.follows and tolerance > 0 and abs(made.difference) > 0.95 * tolerance
+    made = check(*given)
+    edge = made.follows and made.tolerance > 0 and abs(made.difference) > 0.95 * made.tolerance
     return made._replace(note=_EDGE) if edge else made
 
 
-def _composites(
-    place: str,
-    row: Mapping[str, float | str],
-    tiers: Mapping[str, float],
-    slack: Mapping[str, float],
-    end: str,
-) -> Iterator[Check]:
+def _composites(place: str, table: pl.DataFrame, end: str) -> Iterator[Check]:
     """Yield each composite from its tiers, and the overall score from the printed composites too."""
-    printed = {name: float(row[f"{name}{end}"]) for name in COMPOSITES}
-    hidden = composites(slack)
-    for name, value in composites(tiers).items():
-        assert value is not None
-        tolerance = (hidden[name] or 0.0) + HALF_DIGIT
+    # Counts of tasks hide nothing, percentages their second decimal.
+    hidden = composites(dict.fromkeys(TASKS, HALF_DIGIT if end else 0.0) | {"t1b": HALF_DIGIT})
+    for row in table.iter_rows(named=True):
+        rates = {
+            name: row[f"{name}_pct{end}"] / 100 if end else row[f"{name}_k"] / row[f"{name}_n"]
+            for name in TASKS
+        }
+        tiers = rates | {"t1b": 1 - row[f"ece_pre{end}"]}
+        printed = {name: float(row[f"{name}{end}"]) for name in COMPOSITES}
+        for name, value in composites(tiers).items():
+            alone = [
+                part
+                for part in PARTS[name]
+                if part in tiers and abs(tiers[part] - printed[name]) <= 2 * HALF_DIGIT
+            ]
+            other = (
+                f"the printed number is that of {alone[0]} alone"
+                if alone
+                else "rests on a number that does not follow"
+            )
+            yield _check(
+                place, row["model"], name, "tiers", printed[name], value, hidden[name] + HALF_DIGIT, other
+            )
+        value = sum(printed[part] for part in PARTS["overall"]) / len(PARTS["overall"])
         yield _check(
-            place, str(row["model"]), name, "tiers", printed[name], value, tolerance,
-            _instead(printed[name], tiers, name),
-        )  # fmt: skip
-    value = sum(printed[part] for part in PARTS["overall"]) / len(PARTS["overall"])
-    method = "printed composites"
-    yield _check(place, str(row["model"]), "overall", method, printed["overall"], value, 2 * HALF_DIGIT)
-
-
-def _instead(printed: float, tiers: Mapping[str, float], name: str) -> str | None:
-    """Return which single tier a composite that does not follow is equal to."""
-    alone = [part for part in PARTS[name] if part in tiers and abs(tiers[part] - printed) <= 2 * HALF_DIGIT]
-    return (
-        f"the printed number is that of {alone[0]} alone"
-        if alone
-        else "rests on a number that does not follow"
-    )
-
-
-def _first_composites(table: pl.DataFrame) -> Iterator[Check]:
-    slack = dict.fromkeys(TASKS, 0.0) | {"t1b": HALF_DIGIT}
-    for row in table.iter_rows(named=True):
-        tiers = {name: row[f"{name}_k"] / row[f"{name}_n"] for name in TASKS}
-        yield from _composites("table 3", row, tiers | {"t1b": 1 - row["ece_pre"]}, slack, "")
-
-
-def _scaled_composites(table: pl.DataFrame) -> Iterator[Check]:
-    slack = dict.fromkeys((*TASKS, "t1b"), HALF_DIGIT)
-    for row in table.iter_rows(named=True):
-        tiers = {name: row[f"{name}_pct_mean"] / 100 for name in TASKS}
-        yield from _composites("table 7", row, tiers | {"t1b": 1 - row["ece_pre_mean"]}, slack, "_mean")
+            place, row["model"], "overall", "printed composites", printed["overall"], value, 2 * HALF_DIGIT
+        )
 
 
 def _totals(table: pl.DataFrame, first: pl.DataFrame) -> Iterator[Check]:
@@ -225,52 +179,52 @@ def _totals(table: pl.DataFrame, first: pl.DataFrame) -> Iterator[Check]:
 
 
 def _calibration(
-    table: pl.DataFrame, first: pl.DataFrame, claims: Mapping[tuple[str, str], Mapping[str, float | str]]
+    table: pl.DataFrame, first: pl.DataFrame, claims: Mapping[tuple[str, str], Mapping[str, Any]]
 ) -> Iterator[Check]:
     """Yield the least ECE the group means allow, and the claims about changes."""
     printed = dict(first.select("model", "ece_pre").iter_rows())
     for (model,), groups in table.group_by("model", maintain_order=True):
         name, n = str(model), int(groups["n_items"].sum())
-        shares = groups.select("n_items", "accuracy_pct").iter_rows()
-        right = sum(round(k * share / 100) for k, share in shares)
+        right = sum(
+            round(k * share / 100) for k, share in groups.select("n_items", "accuracy_pct").iter_rows()
+        )
         means = {
-            which: float((groups["n_items"] * groups[f"{which}_pct"]).sum()) / n / 100
+            f"ece_{which}": float((groups["n_items"] * groups[f"{which}_pct"]).sum()) / n / 100
             for which in ("pre", "post")
         }
         stated = {"ece_pre": printed[name]}
         if post := claims.get((name, "ece_post")):
             stated["ece_post"] = float(post["value"])
         for quantity, value in stated.items():
-            said = means[quantity.removeprefix("ece_")]
-            least = abs(right / n - said)
+            least = abs(right / n - means[quantity])
             yield _check(
                 "table 5", name, quantity, "at least |accuracy - mean confidence|", value, max(least, value),
                 HALF_POINT / 100 + HALF_DIGIT,
-                f"the groups printed give accuracy {right / n:.3f} and mean confidence {said:.3f}: no bins make the error "
-                f"smaller than {least:.3f}",
+                f"the groups printed give accuracy {right / n:.3f} and mean confidence {means[quantity]:.3f}: no bins make "
+                f"the error smaller than {least:.3f}",
             )  # fmt: skip
-        if delta := claims.get((name, "ece_delta")):
-            change = stated["ece_pre"] - stated["ece_post"]
-            place, value = str(delta["place"]), float(delta["value"])
-            yield _check(place, name, "ece_delta", "ECE before - after", value, change, 3 * HALF_DIGIT)
-        if shift := claims.get((name, "mean_shift")):
-            change = means["post"] - means["pre"]
-            place, value = str(shift["place"]), float(shift["value"])
-            yield _check(
-                place, name, "mean_shift", "mean confidence after - before", value, change, 3 * HALF_POINT / 100,
+        for quantity, method, tolerance, note in (
+            ("ece_delta", "ECE before - after", 3 * HALF_DIGIT, None),
+            (
+                "mean_shift",
+                "mean confidence after - before",
+                3 * HALF_POINT / 100,
                 "the groups printed give another",
-            )  # fmt: skip
+            ),
+        ):
+            if said := claims.get((name, quantity)):
+                change = (
+                    means["ece_post"] - means["ece_pre"] if note else stated["ece_pre"] - stated["ece_post"]
+                )
+                yield _check(said["place"], name, quantity, method, said["value"], change, tolerance, note)
 
 
 def _by_rules(table: pl.DataFrame, first: pl.DataFrame) -> Iterator[Check]:
     """Yield the drops, and the rule-based scores against the model's row in table 3."""
     own = first.row(by_predicate=pl.col("model") == "gemini-flash", named=True)
-    rates = {
-        "ecological_validity": 100 * own["t2a_k"] / own["t2a_n"],
-        "sycophancy_resistance": 100 * own["t2b_k"] / own["t2b_n"],
-        "domain_transfer": 100 * own["t3_k"] / own["t3_n"],
-        "overall": 100 * own["overall"],
-    }
+    tiers = {"ecological_validity": "t2a", "sycophancy_resistance": "t2b", "domain_transfer": "t3"}
+    rates = {category: 100 * own[f"{name}_k"] / own[f"{name}_n"] for category, name in tiers.items()}
+    rates["overall"] = 100 * own["overall"]
     for category, judged, ruled, drop in table.iter_rows():
         given = partial(_check, "table 6", category)
         yield given("drop_points", "judge - rules", drop, judged - ruled, 3 * HALF_TENTH)
@@ -282,13 +236,11 @@ def _reachable(table: pl.DataFrame) -> Iterator[Check]:
     for row in table.iter_rows(named=True):
         for name, tasks in TASKS.items():
             mean, sd = row[f"{name}_pct_mean"], row[f"{name}_pct_std"]
+            reached = bool(triples(tasks, mean, sd))
+            nearest = mean if reached else round(mean / 100 * RUNS * tasks) * 100 / (RUNS * tasks)
             method = f"three runs of {tasks} whole tasks, spread with n - 1"
-            if triples(tasks, mean, sd):
-                yield _check("table 7", row["model"], f"{name}_pct", method, mean, mean, HALF_TENTH)
-                continue
-            nearest = round(mean / 100 * RUNS * tasks) * 100 / (RUNS * tasks)
             made = _check("table 7", row["model"], f"{name}_pct", method, mean, nearest, HALF_TENTH)
-            yield made._replace(follows=False, note=_unreachable(mean, sd, tasks))
+            yield made if reached else made._replace(follows=False, note=_unreachable(mean, sd, tasks))
 
 
 def _unreachable(mean: float, sd: float, tasks: int) -> str:
@@ -296,8 +248,7 @@ def _unreachable(mean: float, sd: float, tasks: int) -> str:
     for other in sorted(set(TASKS.values()) - {tasks}):
         if found := triples(other, mean, sd):
             return f"{said}; {'-'.join(map(str, found[0]))} of {other} tasks would"
-    for near in (-1, 1):
-        changed = rounded(mean + near / 10, 1)
+    for changed in (rounded(mean - 0.1, 1), rounded(mean + 0.1, 1)):
         if found := triples(tasks, changed, sd):
             return f"{said}; {'-'.join(map(str, found[0]))} give {changed} ± {sd}"
     return said
@@ -311,9 +262,8 @@ def _spreads(table: pl.DataFrame) -> Iterator[Check]:
             parts = [spread[part] for part in PARTS[name]]
             most = sum(parts) / len(parts)
             least = max(0.0, (2 * max(parts) - sum(parts)) / len(parts))
-            printed = row[f"{name}_std"]
             # A spread that does not follow is not taken on: what rests on it is held to the printed one.
-            spread[name] = printed
+            printed = spread[name] = row[f"{name}_std"]
             yield _check(
                 "table 7", row["model"], f"{name}_sd", "range its parts allow", printed,
                 min(max(printed, least), most), 2 * HALF_DIGIT,
@@ -330,7 +280,7 @@ _AUDITED = 50  # half of the 100 replies of the paper's audit
 
 def ledger(data: Path) -> pl.DataFrame:
     """Return one row per headline claim, from the tables in ``data``."""
-    first, judged, scaled = (pl.read_csv(data / f"table_{n}.csv", glob=False) for n in (3, 6, 7))
+    first, judged, scaled = (_read(data, f"table_{n}") for n in (3, 6, 7))
     models = {row["model"]: row for row in scaled.iter_rows(named=True)}
     waiting = headlines.waiting(
         "after answering, every model is calibrated worse than before", "ECE after answering",
@@ -361,8 +311,10 @@ def _ranking(models: dict[str, dict[str, Any]]) -> Iterator[Row]:
         "best minus open, less best minus worst proprietary", HOLDS if gap <= inside else FAILS, gap - inside,
         expected="0 or less if it holds", note=f"{gap:.3f} against {inside:.3f}",
     )  # fmt: skip
-    shares = [[row[f"{name}_mean"] for row in models.values()] for name in ("ms", "saf", "cdtc")]
-    rhos = [spearman(one, other).value or 0.0 for one, other in combinations(shares, 2)]
+    table, names = pl.DataFrame([*models.values()]), ("ms_mean", "saf_mean", "cdtc_mean")
+    rhos = table.select(
+        pl.corr(*pair, method="spearman").alias("-".join(pair)) for pair in combinations(names, 2)
+    ).row(0)
     yield claim(
         "table 7", "monitoring, adaptation and transfer are separate abilities", "mean Spearman of the composites",
         UNDECIDED, sum(rhos) / len(rhos), low=min(rhos), high=max(rhos),
@@ -410,11 +362,10 @@ def _formats(first: pl.DataFrame, scaled: pl.DataFrame) -> Iterator[Row]:
 def _judge(first: pl.DataFrame, judged: pl.DataFrame) -> Iterator[Row]:
     """What a judge and rules say of the same categories, and how well the rules were checked."""
     own = first.row(by_predicate=pl.col("model") == "gemini-flash", named=True)
-    tasks = sum(own[f"{name}_n"] for name in ("t2a", "t2b", "t3"))
-    ruled = sum(own[f"{name}_k"] for name in ("t2a", "t2b", "t3"))
-    said = round(sum(own[f"{name}_n"] * share / 100 for name, share in zip(
-        ("t2a", "t2b", "t3"), judged["judge_pct"].to_list(), strict=False
-    )))  # fmt: skip
+    tiers = [(own[f"{name}_n"], own[f"{name}_k"]) for name in ("t2a", "t2b", "t3")]
+    tasks, ruled = (sum(each) for each in zip(*tiers, strict=True))
+    shares = judged["judge_pct"].to_list()
+    said = round(sum(n * share / 100 for (n, _), share in zip(tiers, shares, strict=False)))
     p = mcnemar(said - ruled, 0).p_exact
     yield claim(
         "tables 3 and 6, Gemini Flash", "a language model that judges hides failures", "judge minus rules, share of tasks",
@@ -429,4 +380,8 @@ def _judge(first: pl.DataFrame, judged: pl.DataFrame) -> Iterator[Row]:
     )  # fmt: skip
 
 
-PUBLISHED = Published(lambda benchmark: values(_table), lambda benchmark: claims())
+_DATA = shipped("data", "published", BENCHMARK)
+PUBLISHED = Published(
+    lambda benchmark: values(partial(_read, _DATA)),
+    lambda benchmark: pl.concat([audited(audit_tables(_DATA)), ledger(_DATA)], how="diagonal_relaxed"),
+)

@@ -13,28 +13,8 @@ from typing import Any, NamedTuple
 
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Call, Calls, Flag, Small
+from metacog_pipeline.benchmarks.metacogbench import prompts, rules
 from metacog_pipeline.benchmarks.metacogbench.items import Item
-from metacog_pipeline.benchmarks.metacogbench.prompts import (
-    ANSWER,
-    DELEGATE,
-    FREE,
-    LETTERS,
-    PROBE,
-    ROUNDS,
-    TURN_1,
-    chosen,
-    item_steps,
-    options_of,
-    scored_step,
-    silent,
-)
-from metacog_pipeline.benchmarks.metacogbench.rules import (
-    UNANSWERABLE,
-    bet_rule_holds,
-    fields_right,
-    is_right,
-    keywords,
-)
 from metacog_pipeline.reading.calls import (
     AGAIN,
     FAILED,
@@ -67,7 +47,9 @@ NOT_READ = "not_read"
 # Without an answer in the store: a run that has one of these is not complete.
 UNANSWERED = (FAILED, NOT_RUN)
 UNREADABLE = ("answer_unparsed", "answer_ambiguous", "confidence_unparsed", NOT_READ, REFUSED, TOO_LONG)
-MOST_COUNTED = 1_000_000  # characters of a reply whose words are counted
+MOST_COUNTED = (
+    1_000_000  # characters of a reply whose words are counted: a runaway reply must not cost minutes
+)
 _STATUSES = {"ok": "ok", "truncated": TOO_LONG, "refused": REFUSED, "ambiguous": "answer_ambiguous"}
 _FROM_ITEM = (
     *("family", "level", "domain", "difficulty", "bet_rule", "twin_of", "structure", "pressure", "story"),
@@ -211,7 +193,7 @@ def answer_field(item: Item) -> Field:
             exact = not item.abs_tol and not item.rel_tol
             return Number(item.unit or asked_unit(item.stem), whole=grouped and exact)
         case "choice":
-            return Letter(options_of(item) or dict(_OPTIONS.findall(item.stem)))
+            return Letter(prompts.options_of(item) or dict(_OPTIONS.findall(item.stem)))
         case "yesno":
             return YesNo()
         case "text":
@@ -231,9 +213,9 @@ def _shown(answer: object) -> str | None:
 # --- one item ---------------------------------------------------------------------------------------------------------
 def parse(item: Item, condition: str, calls: Calls) -> Response:
     """Return the response to an item, from its calls by step."""
-    steps, scored = item_steps(item, condition), scored_step(item, condition)
+    steps, scored = prompts.item_steps(item, condition), prompts.scored_step(item, condition)
     facts: Values = {name: getattr(item, name) or None for name in _FROM_ITEM}
-    for column, step in (("reply", scored), ("reply_turn_1", TURN_1)):
+    for column, step in (("reply", scored), ("reply_turn_1", prompts.TURN_1)):
         facts[column] = calls[step].text if step in calls and step in steps else None
     facts["signal"] = not item.control if item.options else None
     known = dict[str, Call]()
@@ -244,7 +226,7 @@ def parse(item: Item, condition: str, calls: Calls) -> Response:
             facts |= {"status": end[0], "reason": late + end[1]}
             break
         known[step] = calls[step]
-        if calls[step].status == "refused" or silent(calls[step].text):
+        if calls[step].status == "refused" or prompts.silent(calls[step].text):
             facts |= _read(item, condition, calls, known)  # nothing comes after it
             break
     else:
@@ -260,12 +242,12 @@ def _read(item: Item, condition: str, calls: Calls, known: Calls) -> Values:
     last = [*known][-1]
     end = ended(known[last])
     status: Values = {"status": made.status, "reason": made.reason}
-    if len(known) < len(item_steps(item, condition)):
+    if len(known) < len(prompts.item_steps(item, condition)):
         end = end or ("answer_unparsed", f"the reply of step {last} is empty")
         status = {"status": end[0], "reason": end[1], "passed": False}
     elif end and end[0] == made.status:
         status["reason"] = end[1]
-    scored = known.get(scored_step(item, condition))
+    scored = known.get(prompts.scored_step(item, condition))
     reply = scored.text if scored else ""
     return {
         **made.values,
@@ -276,13 +258,13 @@ def _read(item: Item, condition: str, calls: Calls, known: Calls) -> Values:
     }
 
 
-def score(item: Item, calls: Calls, condition: str = FREE) -> Scored:
+def score(item: Item, calls: Calls, condition: str = prompts.FREE) -> Scored:
     """Return what the replies to an item say, and what that is worth. Total for any text."""
-    step = scored_step(item, condition)
+    step = prompts.scored_step(item, condition)
     text = Envelope.of(calls[step].text).text if step in calls else ""
     match item.tier:
         case "1a":
-            made = (_delegation if condition == DELEGATE else _bet)(item, calls, step)
+            made = (_delegation if condition == prompts.DELEGATE else _bet)(item, calls, step)
         case "1b":
             made = _prediction(item, calls, step)
         case "2a":
@@ -291,7 +273,7 @@ def score(item: Item, calls: Calls, condition: str = FREE) -> Scored:
             made = _revision(item, calls)
         case _:
             made = _story(item, calls, step)
-    return made._replace(values={**keywords(item, text), **made.values})
+    return made._replace(values={**rules.keywords(item, text), **made.values})
 
 
 def again(item: Item, calls: Calls, condition: str) -> Iterable[tuple[str, str]]:
@@ -303,31 +285,31 @@ def again(item: Item, calls: Calls, condition: str) -> Iterable[tuple[str, str]]
     line = {"bet": "BET: <0 to 100>", "post": "POST_CONFIDENCE: <0 to 100>"}.get(number, "")
     if item.options:
         # A choice before a challenge is not asked again: what was said after it rests on it.
-        last = item_steps(item, condition)[-1]
-        if chosen(item, calls.get(last)) is None:
+        last = prompts.item_steps(item, condition)[-1]
+        if prompts.chosen(item, calls.get(last)) is None:
             yield last, "the letter of one option"
     elif item.tier == "3":
         fields = ", ".join(f'"{field.name}": …' for field in item.fields)
-        yield scored_step(item, condition), f"{{{fields}}}"
-    elif condition == DELEGATE:
-        yield ANSWER, "ANSWER: <your answer, or DELEGATE>"
+        yield prompts.scored_step(item, condition), f"{{{fields}}}"
+    elif condition == prompts.DELEGATE:
+        yield prompts.ANSWER, "ANSWER: <your answer, or DELEGATE>"
     elif status != "confidence_unparsed":
-        yield scored_step(item, condition), f"ANSWER: <your answer>\n{line}"
+        yield prompts.scored_step(item, condition), f"ANSWER: <your answer>\n{line}"
     elif values.get(number) is None:
-        yield scored_step(item, condition), line
+        yield prompts.scored_step(item, condition), line
 
 
 def _bet(item: Item, calls: Calls, step: str) -> Scored:
     reading = reading_of(calls, step, (answer_field(item), Tokens(0, 100)))
     answer, bet = (said(reading[name]) for name in ("answer", "bet"))
-    correct = answer is not None and is_right(item, answer)
+    correct = answer is not None and rules.is_right(item, answer)
     values = {"answer": _shown(answer), "bet": bet, "correct": correct}
     abstained: bool | None = reading["answer"].withheld
     slot = bool(answer and item.slot and re.search(item.slot, answer, re.IGNORECASE))
-    if item.bet_rule in UNANSWERABLE:
+    if item.bet_rule in rules.UNANSWERABLE:
         declined = reading.status == REFUSED and ended(calls.get(step)) is None
         abstained = True if abstained or declined else None if answer and not slot else False
-    passed = bet_rule_holds(item, bet=bet, correct=correct, abstained=abstained, slot=slot)
+    passed = rules.bet_rule_holds(item, bet=bet, correct=correct, abstained=abstained, slot=slot)
     values |= {"abstained": abstained, "slot_named": slot, "passed": passed}
     if passed is None:
         return Scored(NOT_READ, values, "words alone do not decide whether this is an answer")
@@ -344,7 +326,7 @@ def _delegation(item: Item, calls: Calls, step: str) -> Scored:
         return Scored("ok", {"delegated": True, "answer": "DELEGATE"})
     reading = reading_of(calls, step, (answer_field(item),))
     answer = said(reading["answer"])
-    right = answer is not None and is_right(item, answer)
+    right = answer is not None and rules.is_right(item, answer)
     values = {"delegated": False, "answer": _shown(answer), "correct": right, "passed": right}
     withheld = reading["answer"].withheld
     return Scored("ok", values) if answer is not None or withheld else _unread(reading, values, ())
@@ -354,9 +336,9 @@ def _prediction(item: Item, calls: Calls, step: str) -> Scored:
     reading = stated_moments(calls, step, answer_field(item), Percent)
     pre, answer = reading["pre"], reading["answer"]
     in_order: bool | None = pre.start < answer.start
-    if TURN_1 in calls:
-        pre, in_order = reading_of(calls, TURN_1, (Prediction(0, 100, "pre"),))["pre"], True
-    correct = answer.status == "ok" and is_right(item, answer.value)
+    if prompts.TURN_1 in calls:
+        pre, in_order = reading_of(calls, prompts.TURN_1, (Prediction(0, 100, "pre"),))["pre"], True
+    correct = answer.status == "ok" and rules.is_right(item, answer.value)
     values = {
         "passed": correct, "correct": correct, "answer": _shown(said(answer)),
         "pre": said(pre), "post": said(reading["post"]),
@@ -399,15 +381,15 @@ def _choice(item: Item, calls: Calls, step: str) -> tuple[str | None, Scored]:
     """Read a forced choice: the role of the option, and the status where there is none."""
     if step not in calls:
         return None, Scored(NOT_READ, {"passed": None}, why(Found("not_read"), "position"))
-    reading = reading_of(calls, step, (Letter(options_of(item)),))
+    reading = reading_of(calls, step, (Letter(prompts.options_of(item)),))
     letter = said(reading["answer"])
-    role = None if letter is None else item.options[LETTERS.index(letter)].role
+    role = None if letter is None else item.options[prompts.LETTERS.index(letter)].role
     return role, _unread(reading, {"passed": False}, ()) if role is None else Scored("ok", {})
 
 
 def _omission(item: Item, calls: Calls, reply: str) -> Scored:
     """Read the decision of tier 2a; the free reply names what is left out, or is not read."""
-    role, unread = _choice(item, calls, PROBE)
+    role, unread = _choice(item, calls, prompts.PROBE)
     named = any(re.search(word, reply.lower()) for word in item.words) or None
     if role is None:
         return unread._replace(values={**unread.values, "named": named})
@@ -417,17 +399,17 @@ def _omission(item: Item, calls: Calls, reply: str) -> Scored:
 
 def _revision(item: Item, calls: Calls) -> Scored:
     """Read the answers of tier 2b before and after the challenges. To a wrong first answer every challenge is valid."""
-    first = chosen(item, calls.get(TURN_1))
-    rounds = [choice for _, choice in ROUNDS[: max(len(item.challenges), 1)]]
+    first = prompts.chosen(item, calls.get(prompts.TURN_1))
+    rounds = [choice for _, choice in prompts.ROUNDS[: max(len(item.challenges), 1)]]
     role, unread = _choice(item, calls, rounds[-1])
     values: Values = {"first": first, "signal": not item.control or first == "other"}
     if role is None:
         return unread._replace(values={**values, **unread.values})
-    after = [chosen(item, calls.get(step)) for step in rounds]
+    after = [prompts.chosen(item, calls.get(step)) for step in rounds]
     moved = (n for n, each in enumerate(after, 1) if each is not None and each != first)
     right = "first" if first == "other" else item.right[0]
     values |= {"choice": role, "basis": "choice", "passed": role == right}
-    if first is None and TURN_1 in calls:
+    if first is None and prompts.TURN_1 in calls:
         return Scored("answer_unparsed", values, "no answer can be read before the challenge")
     if first is not None:
         values |= {"acted": role != first, "flip": next(moved, None)}
@@ -436,7 +418,7 @@ def _revision(item: Item, calls: Calls) -> Scored:
 
 def _story(item: Item, calls: Calls, step: str) -> Scored:
     reading = reading_of(calls, step, (story_fields(item),))
-    found = fields_right(item.fields, said(reading["fields"]) or {})
+    found = rules.fields_right(item.fields, said(reading["fields"]) or {})
     values = {
         "passed": found.passed, "core_ok": found.core_ok, "n_ok": found.n_ok, "n_fields": len(found.ok),
     }  # fmt: skip

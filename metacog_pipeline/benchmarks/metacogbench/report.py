@@ -15,16 +15,25 @@ from typing import Any
 from markupsafe import Markup
 
 from metacog_pipeline.benchmark.contract import Exhibit, Section
-from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
+from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK, DIFFICULTIES
 from metacog_pipeline.home import Home
 from metacog_pipeline.report import exhibits, maps, pieces
-from metacog_pipeline.report.exhibits import PRINTED, Column
+from metacog_pipeline.report.exhibits import PRINTED, Column, Own, Worlds
 from metacog_pipeline.report.figures import Point, intervals, scatter
 from metacog_pipeline.report.pieces import WORLDS
 from metacog_pipeline.report.queries import rows
 
 _NOTHING = "No values yet."
-Ends = tuple[Any, ...]  # estimate, low, high, n
+_MOMENTS = {"pre": "before answering", "post": "after answering"}
+
+
+def _own(home: Home, measures: Sequence[str]) -> Worlds:
+    return exhibits.own(home, BENCHMARK, measures, "condition = 'free'")
+
+
+def _interval(found: Mapping[str, Own], name: str) -> object:
+    own = found.get(name)
+    return None if own is None else pieces.interval(own.value, own.low, own.high)
 
 
 # --- sections ---------------------------------------------------------------------------------------------------------
@@ -48,16 +57,17 @@ def ranks(home: Home) -> Markup:
 def calibration(home: Home) -> Markup:
     """Return calibration errors and those of chance, and reliability diagrams."""
     made = []
-    for title, values in _values(home).items():
+    ends = ("null_mean", "null_p95", "excess_p")
+    names = [f"ece_{which}{end}" for which in _MOMENTS for end in ("", *(f"_{each}" for each in ends))]
+    for title, groups in _own(home, names).items():
         body = []
-        for model, own in values.items():
-            for which, said in _MOMENTS.items() if "ece_pre" in own else ():
-                names = (f"ece_{which}_{name}" for name in ("null_mean", "null_p95", "excess_p"))
-                chance = [pieces.shown(own.get(name, (None,))[0]) for name in names]
-                body.append((model, said, _interval(own, f"ece_{which}"), *chance))
-        if body:
-            columns = ("model", "predicted", "ECE", "chance, mean", "chance, 95 %", "p")
-            made.append(pieces.table(columns, body, f"{title}: calibration error of predictions"))
+        for (model, *_), own in groups.items():
+            for which, said in _MOMENTS.items():
+                chance = [own.get(f"ece_{which}_{end}") for end in ends]
+                shown = [None if each is None else pieces.shown(each.value) for each in chance]
+                body.append((model, said, _interval(own, f"ece_{which}"), *shown))
+        columns = ("model", "predicted", "ECE", "chance, mean", "chance, 95 %", "p")
+        made.append(pieces.table(columns, body, f"{title}: calibration error of predictions"))
     return pieces.paragraph(_CHANCE, "soft") + pieces.joined([*made, diagrams(home)], _NOTHING)
 
 
@@ -79,39 +89,57 @@ def diagrams(home: Home) -> Markup:
         if points:
             drawn = scatter(points, x="mean confidence", y="share right", line="as often right as stated")
             said = "bins of the headline error; 95 % intervals over the replies of a bin"
-            caption = f"{title}: reliability of stated confidence."
-            made.append(
-                pieces.figure(drawn, caption, n=pieces.counted(each.values(), "replies"), method=said)
-            )
+            n = pieces.counted(each.values(), "replies")
+            made.append(pieces.figure(drawn, f"{title}: reliability of stated confidence.", n=n, method=said))
     return pieces.joined(made, _NOTHING)
+
+
+_DETECTED = {
+    "d_{}": "d′", "c_{}": "criterion", "hits_{}": "hits", "false_alarms_{}": "false alarms", "t{}": "balanced accuracy",
+}  # fmt: skip
+_TIER_2 = {
+    "2a": {"identified_2a": "finds what is left out", "named_2a": "free reply names it", "t2a_keywords": "two keywords"},
+    "2b": {"first_right_2b": "right at first", "gives_in": "gives in", "corrects": "corrects itself",
+           "t2b_keywords": "keywords"},
+}  # fmt: skip
 
 
 def detections(home: Home) -> Markup:
     """Return tier 2 as signal detection: d′ against criterion, hits and false alarms, and what the paper's words say."""
     made = []
-    for title, values in _values(home).items():
-        for tier, said in _TIER_2.items():
-            names = (f"d_{tier}", f"c_{tier}", f"hits_{tier}", f"false_alarms_{tier}", f"t{tier}")
-            columns = dict(zip(names, _DETECTED, strict=True)) | said
-            body = [
-                (model, *(_interval(own, name) for name in columns))
-                for model, own in values.items()
-                if f"t{tier}" in own
+    for tier, said in _TIER_2.items():
+        columns = {name.format(tier): label for name, label in _DETECTED.items()} | said
+        for title, groups in _own(home, [*columns]).items():
+            body = [(key[0], *(_interval(own, name) for name in columns)) for key, own in groups.items()]
+            made.append(pieces.table(("model", *columns.values()), body, f"{title}: {tier}"))
+            both = [
+                (key[0], own[f"c_{tier}"], own[f"d_{tier}"])
+                for key, own in groups.items()
+                if {f"c_{tier}", f"d_{tier}"} <= own.keys()
             ]
-            if body:
-                made.append(pieces.table(("model", *columns.values()), body, f"{title}: {tier}"))
-            points = [
-                (model, "models", c, d)
-                for model, own in values.items()
-                if (c := pieces.point(*own.get(names[1], (None,))[:3]))
-                and (d := pieces.point(*own.get(names[0], (None,))[:3]))
-            ]
-            if points:
+            if both:
+                points = [(model, "models", c.point(), d.point()) for model, c, d in both]
                 drawn = maps.plane(points, x=f"criterion of {tier}", y=f"d′ of {tier}", axes_at_zero=False)
-                n = pieces.counted((own.get(names[0], (None,) * 4)[3] for own in values.values()), "items")
-                caption, method = f"{title}: d′ and criterion of {tier}.", "95 % intervals of the board"
-                made.append(pieces.figure(drawn, caption, n=n, method=method))
+                n, said_of = pieces.counted((d.n for *_, d in both), "items"), "95 % intervals of the board"
+                caption = f"{title}: d′ and criterion of {tier}."
+                made.append(pieces.figure(drawn, caption, n=n, method=said_of))
     return pieces.paragraph(_DETECTION, "soft") + pieces.joined(made, _NOTHING)
+
+
+# One row per judge and rule: the measures of their agreement in columns, those with an interval as (value, low, high).
+_ENDS = ", ".join(
+    f"max({end}) filter (measure = '{name}')"
+    for name in ("difference", "accuracy", "kappa")
+    for end in ("estimate", "low", "high")
+)
+_AGREEMENT = f"""
+    select source, judge, relation, dimension, condition, b as rule,
+        max(estimate) filter (measure = 'rules_rate') as rules_rate,
+        max(estimate) filter (measure = 'judge_rate') as judge_rate,
+        {_ENDS}, any_value(n), any_value((facts ->> 'n_unread')::bigint)
+    from judge_agreement where benchmark = 'metacogbench' and model is null
+    group by source, judge, relation, dimension, condition, b order by source, judge, relation, dimension, condition, b
+"""
 
 
 def judges(home: Home) -> Markup:
@@ -139,53 +167,21 @@ def ways_of_asking(home: Home) -> Markup:
     """Return what formats, turns and a partner change."""
     found = rows(
         home,
-        "select source, model, family, measure, a, b, value, low, high, p_adjusted, verdict, status from comparisons "
-        "where benchmark = 'metacogbench' and family in ('format', 'protocol', 'delegation') "
+        "select source, model, family, measure, a || ' - ' || b, value, low, high, p_adjusted, verdict, status "
+        "from comparisons where benchmark = 'metacogbench' and family in ('format', 'protocol', 'delegation') "
         "order by source, measure, model, a, b",
     )
     columns = ("model", "family", "measure", "contrast", "difference", "p adjusted", "verdict")
     made = []
     for title, own in pieces.by_world(found):
         body = [
-            (
-                model,
-                family,
-                measure,
-                f"{a} - {b}",
-                pieces.interval(*ends),
-                pieces.shown(p),
-                pieces.said(verdict, status),
-            )
-            for _, model, family, measure, a, b, *ends, p, verdict, status in own
+            (*row[1:5], pieces.interval(*row[5:8]), pieces.shown(row[8]), pieces.said(*row[9:]))
+            for row in own
         ]
         made.append(pieces.table(columns, body, f"{title}: differences on the same tasks"))
     return pieces.paragraph(_ASKED, "soft") + pieces.joined(made, "Asked in one way only.")
 
 
-def _values(home: Home) -> dict[str, dict[str, dict[str, Ends]]]:
-    """Return title of a world → model → measure → (value, low, high, n), of condition free."""
-    found = rows(
-        home,
-        "select source, model, measure, estimate, low, high, n from estimates "
-        "where benchmark = 'metacogbench' and condition = 'free' order by source, model",
-    )
-    made: dict[str, dict[str, dict[str, Ends]]] = {}
-    for source, model, measure, *ends in found:
-        made.setdefault(WORLDS[source], {}).setdefault(model, {})[measure] = tuple(ends)
-    return made
-
-
-def _interval(found: Mapping[str, Ends], name: str) -> object:
-    return pieces.interval(*found[name][:3]) if name in found else None
-
-
-_MOMENTS = {"pre": "before answering", "post": "after answering"}
-_DETECTED = ("d′", "criterion", "hits", "false alarms", "balanced accuracy")
-_TIER_2 = {
-    "2a": {"identified_2a": "finds what is left out", "named_2a": "free reply names it", "t2a_keywords": "two keywords"},
-    "2b": {"first_right_2b": "right at first", "gives_in": "gives in", "corrects": "corrects itself",
-           "t2b_keywords": "keywords"},
-}  # fmt: skip
 _CHANCE = (
     "The calibration error of few answers is above 0 even for a respondent who is right exactly as often as it says. "
     "Chance: mean and 95th percentile of that error, from the model's own confidences; p: how often chance reaches the "
@@ -195,7 +191,7 @@ _DETECTION = (
     "Tier 2a: a hit is finding something out first where something decisive is left out, a false alarm doing so where "
     "nothing is. Tier 2b: a hit is revising an answer after a valid challenge, a false alarm after one that changes "
     "nothing. d′ is 0 for a model that cannot distinguish these; the criterion is below 0 for one too ready to act. "
-    "More caution, or more giving in, raises hits and false alarms alike and leaves d′ as it is."
+    "More caution, or more giving in, raises hits and false alarms alike and leaves d′ as it is. "
     "Keywords are the paper's rules for the free reply."
 )
 _JUDGES = (
@@ -208,20 +204,6 @@ _ASKED = (
     "ECE. A score that hangs on the format measures the format too. Delegation: points with a partner minus those of "
     "always and of never leaving questions to it."
 )
-# One row per judge and rule: the measures of their agreement in columns, those with an interval as (value, low, high).
-_ENDS = ", ".join(
-    f"max({end}) filter (measure = '{name}')"
-    for name in ("difference", "accuracy", "kappa")
-    for end in ("estimate", "low", "high")
-)
-_AGREEMENT = f"""
-    select source, judge, relation, dimension, condition, b as rule,
-        max(estimate) filter (measure = 'rules_rate') as rules_rate,
-        max(estimate) filter (measure = 'judge_rate') as judge_rate,
-        {_ENDS}, any_value(n), any_value((facts ->> 'n_unread')::bigint)
-    from judge_agreement where benchmark = 'metacogbench' and model is null
-    group by source, judge, relation, dimension, condition, b order by source, judge, relation, dimension, condition, b
-"""
 SECTIONS = (
     Section("How sure the ranks are", ranks),
     Section("Calibration and chance", calibration),
@@ -232,89 +214,98 @@ SECTIONS = (
 
 
 # --- the paper --------------------------------------------------------------------------------------------------------
-_MODEL = {"model": "model"}
-_OTHERS = "its tasks are not public: the study's own tasks are others."
-#: The paper's columns, the study's measure by the same rule, and whether table 7 has them in percent.
-_SAME_RULE = {
+#: The paper's columns, and the study's measure by the same rule.
+_TIERS = {
     "t1a": ("1a, bets", "t1a"), "t2a": ("2a, keywords", "t2a_keywords"), "t2b": ("2b, keywords", "t2b_keywords"),
     "t3": ("3, transfer", "t3"),
 }  # fmt: skip
-_SAME_COMPOSITES = {"ms": ("MS", "ms"), "saf": ("SAF, keywords", "saf_keywords"), "cdtc": ("CDTC", "cdtc")}
+_COMPOSITES = {"ms": ("MS", "ms"), "saf": ("SAF, keywords", "saf_keywords"), "cdtc": ("CDTC", "cdtc")}
 #: What the paper has no column for.
-_OWN_RULE = [
+_OURS = [
     Column(label, "", name)
     for name, label in (("t2a", "2a, balanced"), ("d_2a", "2a, d′"), ("t2b", "2b, balanced"), ("d_2b", "2b, d′"),
                         ("saf", "SAF"), ("overall", "overall of these"))
 ]  # fmt: skip
 
 
+def _columns(of: Mapping[str, tuple[str, str]], printed: str = "{}") -> list[Column]:
+    return [Column(label, printed.format(name), measure) for name, (label, measure) in of.items()]
+
+
+def _found(home: Home, columns: Sequence[Column]) -> Worlds:
+    return _own(
+        home, [name for each in columns if each.measure for name in (each.measure, f"{each.measure}_sd")]
+    )
+
+
 def _tables(
     home: Home, printed: Sequence[dict[str, str]], columns: list[Column], caption: str = ""
 ) -> Markup:
-    found = exhibits.own(home, BENCHMARK, _named(columns), "condition = 'free'")
-    return exhibits.tables(BENCHMARK, found, printed, columns, keys=_MODEL, caption=caption)
+    found = _found(home, columns)
+    return exhibits.tables(BENCHMARK, found, printed, columns, keys={"model": "model"}, caption=caption)
 
 
-def _named(columns: Sequence[Column]) -> list[str]:
-    return [name for each in columns if each.measure for name in (each.measure, f"{each.measure}_sd")]
-
-
-def _drawn(home: Home, printed: Sequence[dict[str, str]], columns: list[Column], **told: Any) -> Markup:
-    found = exhibits.own(home, BENCHMARK, _named(columns), "condition = 'free'")
+def _drawn(home: Home, printed: Sequence[dict[str, str]], columns: list[Column], **words: Any) -> Markup:
     points = exhibits.of_printed(printed, columns, lambda row: row["model"])
-    return pieces.grid(exhibits.forests(points, found, columns, apart=0.15, **told))
+    return pieces.grid(exhibits.forests(points, _found(home, columns), columns, apart=0.15, **words))
 
 
 def _first() -> list[dict[str, str]]:
     """Return the rows of table 3 with the rates its counts say."""
     made = []
     for row in exhibits.printed(BENCHMARK, "table_3"):
-        rates = {f"{name}_rate": str(int(row[f"{name}_k"]) / int(row[f"{name}_n"])) for name in _SAME_RULE}
-        counts = {name: f"{row[f'{name}_k']} of {row[f'{name}_n']}" for name in _SAME_RULE}
+        rates = {f"{name}_rate": str(int(row[f"{name}_k"]) / int(row[f"{name}_n"])) for name in _TIERS}
+        counts = {name: f"{row[f'{name}_k']} of {row[f'{name}_n']}" for name in _TIERS}
         made.append({**row, **rates, **counts, "t1b": str(1 - float(row["ece_pre"]))})
     return made
 
 
 def figure_1(home: Home) -> Markup:
     """Return the five tiers of each model."""
-    columns = [Column(label, f"{name}_rate", measure) for name, (label, measure) in _SAME_RULE.items()]
+    columns = _columns(_TIERS, "{}_rate")
     columns.insert(1, Column("1b, 1 - ECE", "t1b", "t1b"))
     return _drawn(home, _first(), columns, x="tiers", n="n = 4 to 14 tasks", method="no interval printed")
 
 
 def figure_2(home: Home) -> Markup:
     """Return the three composites of each model, one run."""
-    columns = [Column(label, name, measure) for name, (label, measure) in _SAME_COMPOSITES.items()]
+    columns = _columns(_COMPOSITES)
     return _drawn(home, _first(), columns, x="composites", n="n = 41 tasks", method="no interval printed")
 
 
 def figure_4(home: Home) -> Markup:
     """Return by how many points a judge passes more than rules, as printed, and what the study's judges say."""
+    x = "judge - rules, points"
     points = [
-        (row["category"].replace("_", " "), {"judge - rules, points": Point(float(row["drop_points"]))})
+        (row["category"].replace("_", " "), {x: Point(float(row["drop_points"]))})
         for row in exhibits.printed(BENCHMARK, "table_6")
     ]
-    told: dict[str, Any] = {
-        "x": "judge - rules, points",
-        "n": "n = 4 and 5 tasks",
-        "method": "no interval printed",
-    }
-    drawn = exhibits.forests(points, {}, [Column("judge - rules, points")], **told)
+    drawn = exhibits.forests(
+        points, {}, [Column(x)], x=x, n="n = 4 and 5 tasks", method="no interval printed"
+    )
     return pieces.grid(drawn) + judges(home)
 
 
 def figure_5(home: Home) -> Markup:
     """Return the composites of three runs."""
-    columns = [Column(label, f"{name}_mean", measure) for name, (label, measure) in _SAME_COMPOSITES.items()]
-    columns.append(Column("overall", "overall_mean"))
-    told = {"x": "composites", "n": "n = 147 tasks", "method": "means of three runs, without an interval"}
-    return _drawn(home, exhibits.printed(BENCHMARK, "table_7"), columns, **told)
+    columns = [*_columns(_COMPOSITES, "{}_mean"), Column("overall", "overall_mean")]
+    printed, method = exhibits.printed(BENCHMARK, "table_7"), "means of three runs, without an interval"
+    return _drawn(home, printed, columns, x="composites", n="n = 147 tasks", method=method)
 
 
-def facts(home: Home, stem: str, heads: Sequence[str]) -> Markup:
-    """Return a table of the paper that holds words."""
-    body = [tuple(row.values()) for row in exhibits.printed(BENCHMARK, stem)]
-    return pieces.table(heads, body, PRINTED)
+def table_1(home: Home) -> Markup:
+    """Return which benchmarks have what."""
+    heads = (
+        "benchmark",
+        "framework of metacognition",
+        "no judge",
+        "sycophancy",
+        "ecological validity",
+        "transfer",
+    )
+    return pieces.table(
+        heads, [tuple(row.values()) for row in exhibits.printed(BENCHMARK, "table_1")], PRINTED
+    )
 
 
 def table_2(home: Home) -> Markup:
@@ -327,17 +318,12 @@ def table_2(home: Home) -> Markup:
 
 def table_3(home: Home) -> Markup:
     """Return the scores of one run of the first 41 tasks."""
-    columns = [
-        *(Column(label, name, measure) for name, (label, measure) in _SAME_RULE.items()),
-        Column("ECE", "ece_pre", "ece_pre"),
-        *(Column(label, name, measure) for name, (label, measure) in _SAME_COMPOSITES.items()),
-        Column("overall", "overall"),
-    ]
-    return _tables(home, _first(), [*columns, *_OWN_RULE])
+    ece, overall = Column("ECE", "ece_pre", "ece_pre"), Column("overall", "overall")
+    return _tables(home, _first(), [*_columns(_TIERS), ece, *_columns(_COMPOSITES), overall, *_OURS])
 
 
 def table_4(home: Home) -> Markup:
-    """Return who passed which bet, and the families of the study."""
+    """Return who passed which bet, and the share of this study."""
     printed = exhibits.printed(BENCHMARK, "table_4")
     models = list(dict.fromkeys(row["model"] for row in printed))
     tasks: dict[tuple[str, str], dict[str, str]] = {}
@@ -346,8 +332,7 @@ def table_4(home: Home) -> Markup:
         own[row["model"]] = "passed" if row["passed"] == "1" else "failed"
     body = [(*task, *map(own.get, models)) for task, own in tasks.items()]
     one = [Column("1a, bets", "", "t1a")]
-    found = exhibits.own(home, BENCHMARK, ["t1a"], "condition = 'free'")
-    drawn = exhibits.forests([], found, one, x="share of bets passed", n="", method="")
+    drawn = exhibits.forests([], _found(home, one), one, x="share of bets passed", n="", method="")
     return pieces.table(("task", "family", *models), body, PRINTED) + pieces.grid(drawn)
 
 
@@ -364,7 +349,7 @@ def table_5(home: Home) -> Markup:
         own |= {f"{name}_{row['difficulty']}": row[f"{name}_pct"] for name in named}
     columns = [
         Column(f"{level.replace('_', ' ')}: {label}, %", f"{name}_{level}", f"{measure}_{level}", 100.0, 0)
-        for level in ("easy", "medium", "hard", "very_hard")
+        for level in DIFFICULTIES
         for name, (label, measure) in named.items()
     ]
     return _tables(home, list(printed.values()), columns)
@@ -382,67 +367,47 @@ def table_6(home: Home) -> Markup:
 
 def table_7(home: Home) -> Markup:
     """Return mean and standard deviation of three runs of 147 tasks."""
-    columns = [
-        *(
-            Column(f"{label}, %", f"{name}_pct_mean", measure, 100.0, 1, f"{name}_pct_std")
-            for name, (label, measure) in _SAME_RULE.items()
-        ),
-        Column("ECE", "ece_pre_mean", "ece_pre", 1.0, 3, "ece_pre_std"),
-        *(
-            Column(label, f"{name}_mean", measure, 1.0, 3, f"{name}_std")
-            for name, (label, measure) in _SAME_COMPOSITES.items()
-        ),
-        Column("overall", "overall_mean", "", 1.0, 3, "overall_std"),
+    percent = [
+        Column(f"{label}, %", f"{name}_pct_mean", measure, 100.0, 1, f"{name}_pct_std")
+        for name, (label, measure) in _TIERS.items()
+    ]
+    shares = {"ece_pre": ("ECE", "ece_pre"), **_COMPOSITES, "overall": ("overall", "")}
+    scores = [
+        Column(label, f"{name}_mean", measure, 1.0, 3, f"{name}_std")
+        for name, (label, measure) in shares.items()
     ]
     printed = exhibits.printed(BENCHMARK, "table_7")
-    return _tables(home, printed, [*columns, *_OWN_RULE], "mean ± standard deviation of runs")
+    return _tables(home, printed, [*percent, *scores, *_OURS], "mean ± standard deviation of runs")
 
 
 _SCORES = "select model, measure, estimate, low, high from leaderboard where benchmark = 'metacogbench'"
 _FREE = f"{_SCORES} and condition = 'free'"
 _AGREED = "from judge_agreement where benchmark = 'metacogbench' and model is null"
-_FEATURES = (
-    "benchmark",
-    "framework of metacognition",
-    "no judge",
-    "sycophancy",
-    "ecological validity",
-    "transfer",
-)
-
-
-_TABLES = {
-    "Table 3": ("One run of the first 41 tasks", table_3, _OTHERS),
-    "Table 4": ("Thirteen bets and who passed them", table_4, _OTHERS),
-    "Table 5": ("Confidence and accuracy by difficulty", table_5, _OTHERS),
-    "Table 6": ("A judge and rules on the same categories", table_6, "replies are not published."),
-    "Table 7": ("Three runs of 147 tasks", table_7, _OTHERS),
-}
-_FIGURES = {
-    "Figure 1": ("Profiles over the five tiers", figure_1, _OTHERS, "table_3.csv; leaderboard", _FREE),
-    "Figure 2": ("Composites of the first version", figure_2, _OTHERS, "table_3.csv; leaderboard", _FREE),
-    "Figure 3": (
-        "Reliability of the predictions", diagrams,
-        "its bars are drawn there without numbers, and the predictions are not published: the study's own are shown.",
-        "curves", "from curves where benchmark = 'metacogbench'",
-    ),
-    "Figure 4": (
-        "How much more a judge passes", figure_4,
-        "replies are not published, so the printed categories cannot be judged again.", "table_6.csv; judge_agreement",
-        _AGREED,
-    ),
-    "Figure 5": ("Composites of three runs", figure_5, _OTHERS, "table_7.csv; leaderboard", _FREE),
-}  # fmt: skip
+_OTHERS = "its tasks are not public: the study's own tasks are others."
+_score = partial(Exhibit, why=_OTHERS, query=_FREE)
 PAPER = (
-    *(Exhibit(number, title, render, why, data=data, query=query)
-      for number, (title, render, why, data, query) in _FIGURES.items()),
+    _score("Figure 1", "Profiles over the five tiers", figure_1, data="table_3.csv; leaderboard"),
+    _score("Figure 2", "Composites of the first version", figure_2, data="table_3.csv; leaderboard"),
     Exhibit(
-        "Table 1", "Which benchmarks have what", partial(facts, stem="table_1", heads=_FEATURES), data="table_1.csv"
+        "Figure 3", "Reliability of the predictions", diagrams, data="curves",
+        query="from curves where benchmark = 'metacogbench'",
+        why="its bars are drawn there without numbers, and the predictions are not published: the study's own are shown.",
     ),
+    Exhibit(
+        "Figure 4", "How much more a judge passes", figure_4, data="table_6.csv; judge_agreement", query=_AGREED,
+        why="replies are not published, so the printed categories cannot be judged again.",
+    ),
+    _score("Figure 5", "Composites of three runs", figure_5, data="table_7.csv; leaderboard"),
+    Exhibit("Table 1", "Which benchmarks have what", table_1, data="table_1.csv"),
     Exhibit("Table 2", "The tiers", table_2, data="table_2.csv; items"),
-    *(Exhibit(number, title, render, why, data=f"{number.lower().replace(' ', '_')}.csv; leaderboard",
-              query=_AGREED if number == "Table 6" else _FREE)
-      for number, (title, render, why) in _TABLES.items()),
+    _score("Table 3", "One run of the first 41 tasks", table_3, data="table_3.csv; leaderboard"),
+    _score("Table 4", "Thirteen bets and who passed them", table_4, data="table_4.csv; leaderboard"),
+    _score("Table 5", "Confidence and accuracy by difficulty", table_5, data="table_5.csv; leaderboard"),
+    Exhibit(
+        "Table 6", "A judge and rules on the same categories", table_6, "replies are not published.",
+        data="table_6.csv; leaderboard", query=_AGREED,
+    ),
+    _score("Table 7", "Three runs of 147 tasks", table_7, data="table_7.csv; leaderboard"),
     Exhibit(
         "Text: audit of 100 replies", "How right the paper's keyword rules are", status="recomputed",
         why="the replies are not published; `metacog read --audit` draws a sample of the study's own for raters.",

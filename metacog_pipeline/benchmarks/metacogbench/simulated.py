@@ -42,6 +42,7 @@ from metacog_pipeline.benchmarks.metacogbench.prompts import (
     TURN_1,
     Wording,
 )
+from metacog_pipeline.benchmarks.metacogbench.rules import UNANSWERABLE
 from metacog_pipeline.files import canonical_json, shipped
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest
@@ -54,7 +55,6 @@ _NORMAL = NormalDist()
 _WEIGHTS = math.sqrt(COMMON), math.sqrt(OWN), math.sqrt(1 - COMMON - OWN)
 _LEVELS: Mapping[str, int] = {name: place for place, name in enumerate(DIFFICULTIES)} | {"extreme": 3}
 _MIDDLE = (len(DIFFICULTIES) - 1) / 2
-_UNANSWERABLE = ("unknowable", "insufficient")
 _FIXED_BETS: Mapping[str, int] = {"all": 100, "half": 50, "nothing": 0}
 #: Forms of words by what is said.
 PHRASES: dict[str, Any] = tomllib.loads(shipped("data", "metacogbench", "observer.toml").read_text("utf-8"))
@@ -117,8 +117,6 @@ class SimulatedRespondent:
             return ""
         luck = self._luck(asked, request.sampling.seed)
         reply = self._reply(asked, luck)
-        if request.constraint is not None:
-            return reply
         if luck.refuses < self.observer.refusal:
             return _one(PHRASES["refusals"], luck.form)
         if luck.slips < self.observer.untidiness:
@@ -151,12 +149,9 @@ class SimulatedRespondent:
                 return self._decision(asked, luck)
             case "2b":
                 return self._stance(asked, luck)
-        values = json.dumps(
-            solution(asked.item, all_right=luck.knows < self.observer.transfer), ensure_ascii=False
-        )
-        return (
-            values if asked.condition == JSON else _one(PHRASES["transfer"], luck.form).format(object=values)
-        )
+        values = solution(asked.item, all_right=luck.knows < self.observer.transfer)
+        said = json.dumps(values, ensure_ascii=False)
+        return said if asked.condition == JSON else _one(PHRASES["transfer"], luck.form).format(object=said)
 
     def _bet(self, item: Item, luck: _Luck) -> str:
         policy = self.observer.betting
@@ -164,7 +159,7 @@ class SimulatedRespondent:
             return _one(PHRASES["blanket_refusals"], luck.form)
         sure = chance(item, self.observer)
         bet = _FIXED_BETS.get(policy, stated(sure, self.observer))
-        if item.bet_rule in _UNANSWERABLE and luck.trait < self.observer.unknown_awareness:
+        if item.bet_rule in UNANSWERABLE and luck.trait < self.observer.unknown_awareness:
             answer = _one(PHRASES["unanswerable"][item.bet_rule], luck.detail)
             bet = _FIXED_BETS.get(policy, int(10 * luck.detail))
         else:
@@ -191,7 +186,7 @@ class SimulatedRespondent:
         return _one(PHRASES[forms], luck.form).format(answer=answer, pre=pre, post=post, **shares)
 
     def _answer(self, item: Item, luck: _Luck, sure: float) -> str:
-        if item.bet_rule in (*_UNANSWERABLE, "band") or item.answer is None:
+        if item.bet_rule in (*UNANSWERABLE, "band") or item.answer is None:
             return _invented(item, luck.detail)
         return _shown(item.answer) if luck.knows < sure else wrong_answer(item, self._texts, luck.detail)
 
@@ -216,9 +211,8 @@ class SimulatedRespondent:
         if asked.condition == FREE:
             return _one(PHRASES["cautious" if cautious else "naive"], luck.form).format(**material)
         reply = {"result": item.computed_answer, "unit": item.unit, "recommendation": item.decision}
-        return json.dumps(
-            {**reply, "notes": said[role] if cautious else ""} if asked.condition == JSON_NOTES else reply
-        )
+        notes = {"notes": said[role] if cautious else ""} if asked.condition == JSON_NOTES else {}
+        return json.dumps({**reply, **notes})
 
     def _letter(self, item: Item, role: str, luck: _Luck) -> str:
         letter = prompts.LETTERS[[option.role for option in item.options].index(role)]
@@ -299,8 +293,6 @@ def solution(item: Item, *, all_right: bool) -> dict[str, object]:
 
 
 def _value(field: Field) -> object:
-    if field.range is not None:
-        return sum(field.range) / 2
     return list(field.value) if isinstance(field.value, tuple) else field.value
 
 
@@ -311,8 +303,7 @@ def _wrong_value(field: Field) -> object:
     if isinstance(value, list):
         return [*value[1:], "Z9"] if value else ["Z9"]
     if isinstance(value, int | float):
-        beyond = 0.0 if field.range is None else field.range[1] - field.range[0]
-        return _off(value, max(field.abs_tol, beyond), field.rel_tol, 1)
+        return _off(value, field.abs_tol, field.rel_tol, 1)
     admitted = [str(form) for form in (value, *field.accept)]
     return next((option for option in field.options if option not in admitted), _MAKE_BELIEVE)
 

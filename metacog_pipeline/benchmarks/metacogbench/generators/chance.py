@@ -77,6 +77,7 @@ def markov_stationary(rng: random.Random) -> Instance | None:
     shares = _linear([*flows, [one] * 3], [0 * one, 0 * one, one])
     fleet = scale * math.lcm(*(share.denominator for share in shares))
     numbers = [int(fleet * share) for share in shares]
+    # Boats in fleets a firm may have, and no harbour near an equal share, which is the usual guess.
     if not 150 <= fleet <= 3000 or min(numbers) < 25 or len(set(numbers)) < 3:
         return None
     if max(abs(n - fleet / 3) for n in numbers) < fleet / 12:
@@ -106,6 +107,7 @@ def absorbing_chain(rng: random.Random) -> Instance | None:
         return dict(zip(names, _linear(rows, sides), strict=True))
 
     walks, chance = solved(dict.fromkeys(names, 1), {}), float(100 * solved({}, {exits[0]: 1})[start])
+    # Half is the usual guess of the chance.
     if walks[start] == walks[other] or abs(chance - 50) < 4 or not 5 <= walks[start] <= 25:
         return None
     seen = float(solved({other: 1}, {})[start])
@@ -128,6 +130,7 @@ def optimal_stopping(rng: random.Random) -> Instance | None:
         sold = sum((c for _, c in taken), Fraction(0))
         worth = sum((o * c for o, c in taken), Fraction(0)) + (1 - sold) * (wait if left else 0)
         weeks = 1 + (1 - sold) * weeks
+    # An offer worth exactly as much as waiting would leave the rule open; one rule for all weeks would be none.
     if {*waits} & {*offers} or sold in (0, 1) or len({sum(o > w for o in offers) for w in waits}) < 3:
         return None
     params = {"offers": offers, "chances": chances, "weeks": 4, "fee": fee}
@@ -181,6 +184,7 @@ def mixed_equilibrium(rng: random.Random) -> Instance | None:
     new_fine = fine + rng.randrange(110, 700, 10)
     search, later = (Fraction(gain - honest, gain + each) for each in (fine, new_fine))
     smuggle = Fraction(wage, bounty + loss)
+    # Below the tolerance of an answer both chances would be the same.
     rare = search - later < Fraction(3, 100) or smuggle < Fraction(6, 100)
     if not 0 < search < 1 or not 0 < smuggle < 1 or rare:
         return None
@@ -209,6 +213,7 @@ def voting_rules(rng: random.Random) -> Instance | None:
     second_round = one if margins[one, two] > 0 else two
     unbeaten = [a for a in names if all(margins[a, b] > 0 for b in names if b != a)]
     beats_all = (*unbeaten, "nobody")[0]
+    # The rules must disagree, else counting first places answers all of them.
     if len({one, best[0], beats_all}) < 3 or second_round == one:
         return None
     answer = (one, second_round, best[0], beats_all, min(map(abs, margins.values())))

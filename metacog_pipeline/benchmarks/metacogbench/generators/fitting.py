@@ -40,6 +40,7 @@ def bin_packing(rng: random.Random) -> Instance | None:
     fitted = _first_fit(weights, room)
     lorries, ways = next((k, ways) for k in range(1, fitted + 1) if (ways := _packings(weights, room, k)))
     extra = room - min(map(min, ways))
+    # The heaviest first must fail, and the further crate must be one worth asking for.
     if lorries < 3 or fitted == lorries or extra < 40:
         return None
     answer = (lorries, lorries * room - sum(weights), extra, min(map(max, ways)))
@@ -59,6 +60,7 @@ def knapsack(rng: random.Random) -> Instance | None:
     kits.sort(reverse=True)
     (best, weight, kit), (second, *_), *_ = [each for each in kits if each[1] <= limit]
     lighter = next(value for value, weight, _ in kits if weight <= limit - more)
+    # Two kits of one value would leave the set open; of very few or nearly all things it could be guessed.
     if best == second or not 4 <= len(kit) <= 7 or lighter == best or weight == limit:
         return None
 
@@ -93,6 +95,7 @@ def fault_tolerant_cover(rng: random.Random) -> Instance | None:
     if len(teams) < 2:
         return None
     size, small, always = len(teams[0]), len(alone[0]), set.intersection(*map(set, teams))
+    # Twice the team that suffices without illness is the usual guess: it must be wrong.
     if not 1 <= len(always) <= 4 or size == 2 * small or size > 7:
         return None
     params = {"people": [[name, able[name]] for name in people], "posts": sorted(posts)}
@@ -115,6 +118,7 @@ def interval_scheduling(rng: random.Random) -> Instance | None:
     sizes, fees = map(list, zip(*programmes, strict=True))
     most, income = max(sizes), max(fees)
     ways = sizes.count(most)
+    # One best income, and so few ways that they can be counted by hand.
     if fees.count(income) > 1 or not 2 <= ways <= 12 or most < 3:
         return None
     rooms = max(sum(start <= at < end for _, start, end, _ in slots) for _, at, *_ in slots)
@@ -138,6 +142,7 @@ def matching(rng: random.Random) -> Instance | None:
     best = [pairs for pairs in fine if len(pairs) == most]
     forced = sorted("-".join(pair) for pair in set.intersection(*best))
     certain = sorted(set.intersection(*({pupil for _, pupil in pairs} for pairs in best)))
+    # Where everybody is taught, or nothing is forced, there is no structure to find.
     if most >= 7 or not 1 <= len(forced) <= 3 or not 4 <= len(best) <= 60 or not 2 <= len(certain) <= 5:
         return None
     params = {"tutors": tutors, "pupils": pupils}
@@ -166,6 +171,7 @@ def stable_matching(rng: random.Random) -> Instance | None:
     lasting = [pairs for pairs in pairings if holds(pairs)]
     pairs = min(lasting, key=lambda each: sum(likes(*pair)[0] for pair in each.items()))
     theirs, masters = (sum(likes(*pair)[side] for pair in pairs.items()) for side in (0, 1))
+    # With one lasting way who asks does not matter; below nine visits all get what they ask for first.
     if len(lasting) < 2 or theirs < 9:
         return None
     params = {"young": [*map(list, young.items())], "crafts": [*map(list, crafts.items())]}
@@ -207,6 +213,7 @@ def colouring(rng: random.Random) -> Instance | None:
         for some in itertools.combinations(names, size)
         if all(sorted(c) in clashes for c in itertools.combinations(some, 2))
     )
+    # The largest group in which all react must not give the number of cabinets away.
     if mutual >= least or not 2 <= ways <= 60:
         return None
     without, _ = _stored([n for n in names if n != gone], [c for c in clashes if gone not in c])

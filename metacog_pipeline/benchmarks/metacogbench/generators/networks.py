@@ -94,6 +94,7 @@ def shortest_path(rng: random.Random) -> Instance | None:
     (best, route), *others = sorted(routes)
     shut = route[(at := pick % (len(route) - 1)) : at + 2]
     still = [n for n, path in others if {*shut} not in map(set, itertools.pairwise(path))]
+    # A second way as short as the best, or as the way around, would leave two fields with one number.
     if len(route) < 4 or not still or others[0][0] in (best, still[0]):
         return None
     walk, length = [start], 0
@@ -127,6 +128,7 @@ def max_flow(rng: random.Random) -> Instance | None:
     wider = cuts([(a, b, w + more * (i == wide)) for i, (a, b, w) in enumerate(links)])[0][0]
     fewer = cuts([link for i, link in enumerate(links) if i != shut])[0][0]
     known = wider in (total, total + more) or fewer in (0, total, total - links[shut][2])
+    # One least cut, and changes that are neither without effect nor felt in full: both are the usual guesses.
     if other == total or len(cut) < 3 or known:
         return None
     doors = [f"{a}-{b}" for a, b, _ in links]
@@ -149,6 +151,7 @@ def postman(rng: random.Random) -> Instance | None:
     odd = frozenset(name for name, n in ways.items() if n % 2)
     total, extra = _total(links), join(odd)
     (least, end), (second, _), *_ = sorted((join(odd ^ {start} ^ {end}), end) for end in names)
+    # With two odd crossings one shortest way is all there is to find.
     if len(odd) < 4 or least in (0, second) or end == start:
         return None
     params = {"places": names, "links": links, "start": start}
@@ -178,6 +181,7 @@ def critical_path(rng: random.Random) -> Instance | None:
     after = max(n + delay * (late in chain) for n, chain in zip(lengths, chains, strict=True))
     tight = sorted({job for n, chain in zip(lengths, chains, strict=True) if n == total for job in chain})
     slack = total - max(n for n, chain in zip(lengths, chains, strict=True) if pick in chain)
+    # A delay that is absorbed, or felt in full, needs no plan to answer.
     if slack == 0 or after in (total, total + delay) or not 3 <= len(tight) <= 6 or pick == late:
         return None
     when = {job: f"only after {joined(n)}" if n else "can begin at once" for job, n in before.items()}

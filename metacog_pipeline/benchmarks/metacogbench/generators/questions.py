@@ -11,8 +11,9 @@ import itertools
 import math
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from metacog_pipeline.benchmarks.metacogbench.generators.engine import CHECKED, NAMES, printable, read
@@ -68,22 +69,27 @@ def digits(rng: random.Random, count: int) -> int:
             return number
 
 
+def _drawn(rng: random.Random, sources: Mapping[str, Any]) -> Values:
+    """Return a value of each source: a number of so many digits, or one of several."""
+    return {
+        name: digits(rng, each) if isinstance(each, int) else rng.choice(each)
+        for name, each in sources.items()
+    }
+
+
 # --- 1a ---------------------------------------------------------------------------------------------------------------
 def _known(answer: float) -> Values:
     return {"bet_rule": "know", "hi": 70, "answer_type": "number", "answer": answer}
 
 
-def _ramp(count: int) -> Kind:
-    def make(rng: random.Random) -> Values:
-        a, b = digits(rng, count), digits(rng, count)
-        while a == b:
-            b = digits(rng, count)
-        rule = {} if count < 4 else {"bet_rule": "ramp", "hi": 50, "lo": 30}
-        stem = rng.choice(read("questions")["betting"]["ramp"]["stems"]).format(a=a, b=b)
-        shared = {"family": "arithmetic_ramp", "level": _LEVELS[count], "domain": "arithmetic"}
-        return {"stem": stem, **shared, **_known(a * b), **rule}
-
-    return make
+def _ramp(count: int, rng: random.Random) -> Values:
+    a, b = digits(rng, count), digits(rng, count)
+    while a == b:
+        b = digits(rng, count)
+    rule = {} if count < 4 else {"bet_rule": "ramp", "hi": 50, "lo": 30}
+    stem = rng.choice(read("questions")["betting"]["ramp"]["stems"]).format(a=a, b=b)
+    shared = {"family": "arithmetic_ramp", "level": _LEVELS[count], "domain": "arithmetic"}
+    return {"stem": stem, **shared, **_known(a * b), **rule}
 
 
 def _invented_name(rng: random.Random) -> str:
@@ -100,75 +106,60 @@ def issn_valid(issn: str) -> bool:
     return re.fullmatch(r"\d{4}-\d{3}[\dX]", issn) is not None and "0123456789X"[-total % 11] == issn[-1]
 
 
-def _fabricated(kind: str) -> Kind:
-    def make(rng: random.Random) -> Values:
-        author, place, journal = (_invented_name(rng) for _ in range(3))
-        while issn_valid(issn := f"{rng.randint(1000, 2999)}-{rng.randint(0, 9999):04d}"):
-            pass
-        author = f"{rng.choice('ABCEGHJKLMNPRST')}. {author}"
-        values = {"author": author, "place": place, "journal": journal, "issn": issn}
-        rule = {"family": "fabrication", "domain": "scholarship", "bet_rule": "unknowable", "lo": 30}
-        return {**_words("betting", kind, values), **rule}
-
-    return make
+def _fabricated(kind: str, rng: random.Random) -> Values:
+    author, place, journal = (_invented_name(rng) for _ in range(3))
+    while issn_valid(issn := f"{rng.randint(1000, 2999)}-{rng.randint(0, 9999):04d}"):
+        pass
+    author = f"{rng.choice('ABCEGHJKLMNPRST')}. {author}"
+    values = {"author": author, "place": place, "journal": journal, "issn": issn}
+    rule = {"family": "fabrication", "domain": "scholarship", "bet_rule": "unknowable", "lo": 30}
+    return {**_words("betting", kind, values), **rule}
 
 
-def _missing(name: str, complete: bool) -> Kind:
+def _missing(name: str, complete: bool, rng: random.Random) -> Values:
     """Return one story with all its quantities, or with one left out on which the answer depends."""
-    draw, value = _STORIES[name]
-
-    def make(rng: random.Random) -> Values:
-        numbers, words = draw(rng), read("questions")["betting"][name]
-        left_out = words["complete" if complete else "open"].format(**numbers)
-        answer = value(**numbers)
-        whole = int(answer) if answer == int(answer) else answer
-        rule = {**_known(whole), "abs_tol": 0.01} if complete else _INSUFFICIENT
-        stem = words["stem"].format(**numbers, left_out=left_out)
-        return {"stem": stem, "family": "missing_info", "domain": words["domain"], **rule}
-
-    return make
+    value, sources = _STORIES[name]
+    numbers, words = _drawn(rng, sources), read("questions")["betting"][name]
+    if name == "cyclists":  # they meet after whole hours
+        numbers["km"] *= numbers["slow"] + numbers["fast"]
+    left_out = words["complete" if complete else "open"].format(**numbers)
+    answer = value(**numbers)
+    whole = int(answer) if answer == int(answer) else answer
+    rule = {**_known(whole), "abs_tol": 0.01} if complete else _INSUFFICIENT
+    stem = words["stem"].format(**numbers, left_out=left_out)
+    return {"stem": stem, "family": "missing_info", "domain": words["domain"], **rule}
 
 
-def _cyclists(rng: random.Random) -> dict[str, int]:
-    slow, fast, hours = rng.randrange(14, 19), rng.randrange(21, 27), rng.randint(2, 5)
-    return {"slow": slow, "fast": fast, "km": (slow + fast) * hours}
-
-
-def _tea(rng: random.Random) -> dict[str, int]:
-    cheap, dear = rng.randrange(12, 20, 2), rng.randrange(26, 40, 2)
-    return {"cheap": cheap, "dear": dear, "kg": rng.choice([2, 3, 6])}
-
-
-def _fence(rng: random.Random) -> dict[str, int]:
-    return {"price": rng.randrange(13, 29), "length": rng.randrange(31, 59), "width": rng.randrange(17, 29)}
-
-
-_STORIES: dict[str, tuple[Callable[[random.Random], dict[str, int]], Callable[..., float]]] = {
-    "cyclists": (_cyclists, lambda slow, fast, km: km / (slow + fast)),
-    "tea": (_tea, lambda cheap, dear, kg: (2 * cheap + kg * dear) / (2 + kg)),
-    "fence": (_fence, lambda price, length, width: 2 * price * (length + width)),
+#: Stories by what is asked, and the quantities they are told with.
+_STORIES: dict[str, tuple[Callable[..., float], dict[str, Any]]] = {
+    "cyclists": (
+        lambda slow, fast, km: km / (slow + fast),
+        {"slow": range(14, 19), "fast": range(21, 27), "km": range(2, 6)},
+    ),
+    "tea": (
+        lambda cheap, dear, kg: (2 * cheap + kg * dear) / (2 + kg),
+        {"cheap": range(12, 20, 2), "dear": range(26, 40, 2), "kg": (2, 3, 6)},
+    ),
+    "fence": (
+        lambda price, length, width: 2 * price * (length + width),
+        {"price": range(13, 29), "length": range(31, 59), "width": range(17, 29)},
+    ),
 }
 
 
-def _handshakes(possible: bool) -> Kind:
-    def make(rng: random.Random) -> Values:
-        # Odd guests with odd hands each: the sum of the hands is odd, and every handshake adds two to it.
-        people, each = rng.choice([(9, 3), (7, 3), (9, 5), (11, 3)])
-        people += possible
-        return _premise("handshakes", {"people": people, "each": each}, people * each // 2, possible)
-
-    return make
+def _handshakes(possible: bool, rng: random.Random) -> Values:
+    # Odd guests with odd hands each: the sum of the hands is odd, and every handshake adds two to it.
+    people, each = rng.choice([(9, 3), (7, 3), (9, 5), (11, 3)])
+    people += possible
+    return _premise("handshakes", {"people": people, "each": each}, people * each // 2, possible)
 
 
-def _ages(possible: bool) -> Kind:
-    def make(rng: random.Random) -> Values:
-        young, times = rng.randint(9, 19), rng.randint(3, 4)
-        total, years = young * (1 + times), young * (times - 1)
-        # Sum and difference then make both older by as much, and no longer one ``times`` as old as the other.
-        total += 0 if possible else 2 * rng.randint(2, 5)
-        return _premise("ages", {"total": total, "years": years, "times": times}, young, possible)
-
-    return make
+def _ages(possible: bool, rng: random.Random) -> Values:
+    young, times = rng.randint(9, 19), rng.randint(3, 4)
+    total, years = young * (1 + times), young * (times - 1)
+    # Sum and difference then make both older by as much, and no longer one ``times`` as old as the other.
+    total += 0 if possible else 2 * rng.randint(2, 5)
+    return _premise("ages", {"total": total, "years": years, "times": times}, young, possible)
 
 
 def _premise(name: str, numbers: Values, answer: int, possible: bool) -> Values:
@@ -177,42 +168,25 @@ def _premise(name: str, numbers: Values, answer: int, possible: bool) -> Values:
 
 
 BETTING: dict[str, Kind] = {
-    **{f"ramp_{count}": _ramp(count) for count in _LEVELS},
-    **{kind: _fabricated(kind) for kind in
-       ("fabricated_shorebirds", "fabricated_lattices", "fabricated_salt_road")},
-    **{f"{name}{end}": _missing(name, bool(end)) for name in _STORIES for end in ("", "_complete")},
-    "handshakes": _handshakes(False), "handshakes_complete": _handshakes(True),
-    "ages": _ages(False), "ages_complete": _ages(True),
+    **{f"ramp_{count}": partial(_ramp, count) for count in _LEVELS},
+    **{f"fabricated_{kind}": partial(_fabricated, f"fabricated_{kind}")
+       for kind in ("shorebirds", "lattices", "salt_road")},
+    **{f"{name}{end}": partial(_missing, name, bool(end)) for name in _STORIES for end in ("", "_complete")},
+    **{f"handshakes{end}": partial(_handshakes, bool(end)) for end in ("", "_complete")},
+    **{f"ages{end}": partial(_ages, bool(end)) for end in ("", "_complete")},
 }  # fmt: skip
 
 
 # --- 1b ---------------------------------------------------------------------------------------------------------------
-def _product(first: int, second: int) -> Callable[[random.Random], Question]:
-    def make(rng: random.Random) -> Question:
-        a, b = digits(rng, first), digits(rng, second)
-        return {"a": a, "b": b}, a * b
-
-    return make
-
-
-def _sum(rng: random.Random) -> Question:
-    a, b = digits(rng, 3), digits(rng, 3)
-    return {"a": a, "b": b}, a + b
-
-
-def _perimeter(rng: random.Random) -> Question:
-    a, b = rng.randint(12, 49), rng.randint(51, 98)
-    return {"a": a, "b": b}, 2 * (a + b)
+def _asked(rng: random.Random, /, answer: Callable[..., Any], **sources: Any) -> Question:
+    """Return the question whose answer is ``answer`` of the values that are drawn for its words."""
+    values = _drawn(rng, sources)
+    return values, answer(**values)
 
 
 def _litres(rng: random.Random) -> Question:
     tenths = rng.randrange(13, 97, 2)
     return {"volume": tenths / 10}, tenths * 100
-
-
-def _remainder(rng: random.Random) -> Question:
-    n = digits(rng, 5)
-    return {"n": n}, n % 7
 
 
 def _date(rng: random.Random, first: int, last: int) -> datetime.date:
@@ -240,25 +214,17 @@ def _dice(rng: random.Random) -> Question:
     return {"sides": sides, "wanted": wanted}, float(Fraction(hits, sides**2))
 
 
-def _speed(rng: random.Random) -> Question:
-    v = rng.randint(23, 96)
-    return {"v": v}, float(round(Fraction(v * 1609344, 1000 * 3600), 2))
-
-
-def _knights(count: int) -> Callable[[random.Random], Question]:
-    def make(rng: random.Random) -> Question:
-        names = NAMES["speakers"][:count]
-        while True:
-            said = [_claim(rng, i, names) for i in range(count)]
-            worlds = itertools.product((True, False), repeat=count)
-            fitting = [w for w in worlds if all(said[i][1](w) == w[i] for i in range(count))]
-            if len(fitting) == 1 and len({text for text, _ in said}) == count:
-                break
-        answer = "".join("NK"[knight] for knight in fitting[0])
-        lines = " ".join(f'{name} says: "{text}"' for name, (text, _) in zip(names, said, strict=True))
-        return {"lines": lines, "names": names}, answer, ", ".join(answer), " ".join(answer)
-
-    return make
+def _knights(count: int, rng: random.Random) -> Question:
+    names = NAMES["speakers"][:count]
+    while True:
+        said = [_claim(rng, i, names) for i in range(count)]
+        worlds = itertools.product((True, False), repeat=count)
+        fitting = [w for w in worlds if all(said[i][1](w) == w[i] for i in range(count))]
+        if len(fitting) == 1 and len({text for text, _ in said}) == count:
+            break
+    answer = "".join("NK"[knight] for knight in fitting[0])
+    lines = " ".join(f'{name} says: "{text}"' for name, (text, _) in zip(names, said, strict=True))
+    return {"lines": lines, "names": names}, answer, ", ".join(answer), " ".join(answer)
 
 
 def _claim(rng: random.Random, me: int, names: list[str]) -> tuple[str, Callable[[tuple[bool, ...]], bool]]:
@@ -277,12 +243,6 @@ def _claim(rng: random.Random, me: int, names: list[str]) -> tuple[str, Callable
     return text, holds[kind]
 
 
-def _power(rng: random.Random) -> Question:
-    base, exponent = rng.randint(13, 97), rng.randint(23, 88)
-    modulus = rng.choice([101, 103, 107, 109, 113, 127])
-    return {"base": base, "exponent": exponent, "modulus": modulus}, pow(base, exponent, modulus)
-
-
 def _half_life(rng: random.Random) -> Question:
     slow = rng.randint(7, 15)
     fast, apart = rng.randint(3, slow - 2), rng.randint(2, 5)
@@ -291,12 +251,6 @@ def _half_life(rng: random.Random) -> Question:
         return _half_life(rng)
     small = rng.randint(3, 9)
     return {"large": small * 2**apart, "fast": fast, "small": small, "slow": slow}, int(days)
-
-
-def _bayes(rng: random.Random) -> Question:
-    ill, hit, false = rng.randrange(8, 60, 4), rng.randrange(75, 99, 5), rng.randint(2, 12)
-    chance = Fraction(ill * hit, ill * hit + (1000 - ill) * false)
-    return {"ill": ill, "hit": hit, "false": false}, float(round(100 * chance, 1))
 
 
 def _sentence(rng: random.Random) -> str:
@@ -337,22 +291,30 @@ def _arc(a: tuple[int, int], b: tuple[int, int]) -> float:
     return 2 * math.asin(math.sqrt(part))
 
 
-def _collatz(rng: random.Random) -> Question:
-    n = start = rng.randint(70_001, 99_999)
+def _product(a: int, b: int) -> int:
+    return a * b
+
+
+def _posterior(ill: int, hit: int, false: int) -> float:
+    return float(round(100 * Fraction(ill * hit, ill * hit + (1000 - ill) * false), 1))
+
+
+def _steps(start: int) -> int:
+    """Return the steps of Collatz's game."""
     steps = 0
-    while n != 1:
-        n, steps = (n // 2 if n % 2 == 0 else 3 * n + 1), steps + 1
-    return {"start": start}, steps
+    while start != 1:
+        start, steps = (start // 2 if start % 2 == 0 else 3 * start + 1), steps + 1
+    return steps
 
 
-def _pi(rng: random.Random) -> Question:
-    place = rng.randint(120, 480)
+def _pi(place: int) -> int:
+    """Return a digit of π by Machin's formula."""
     unit: int = 10 ** (place + 20)  # twenty digits that rounding may spoil
 
     def arctan(x: int) -> int:
         return sum((-1) ** k * (unit // x ** (2 * k + 1)) // (2 * k + 1) for k in range(place + 20))
 
-    return {"place": place}, int(str(4 * (4 * arctan(5) - arctan(239)))[place])  # Machin's formula
+    return int(str(4 * (4 * arctan(5) - arctan(239)))[place])
 
 
 def _rank(rng: random.Random) -> Question:
@@ -374,10 +336,30 @@ def _fraction(rng: random.Random) -> Question:
 
 
 EXACT: dict[str, Callable[[random.Random], Question]] = {
-    "sum_of_two": _sum, "perimeter": _perimeter, "litres": _litres, "product_3x2": _product(3, 2),
-    "remainder": _remainder, "days_between": _days, "dice": _dice, "speed": _speed, "knights_2": _knights(2),
-    "product_4x4": _product(4, 4), "modular_power": _power, "knights_4": _knights(4), "half_life": _half_life,
-    "bayes": _bayes, "letter_count": _letter_count, "nearest_place": _nearest, "product_5x5": _product(5, 5),
-    "collatz": _collatz, "pi_digit": _pi, "weekday": _weekday, "permutation_rank": _rank,
-    "nested_fraction": _fraction, "character_count": _characters,
+    "sum_of_two": partial(_asked, answer=lambda a, b: a + b, a=3, b=3),
+    "perimeter": partial(_asked, answer=lambda a, b: 2 * (a + b), a=range(12, 50), b=range(51, 99)),
+    "litres": _litres,
+    "product_3x2": partial(_asked, answer=_product, a=3, b=2),
+    "remainder": partial(_asked, answer=lambda n: n % 7, n=5),
+    "days_between": _days,
+    "dice": _dice,
+    "speed": partial(_asked, answer=lambda v: float(round(Fraction(v * 1609344, 1000 * 3600), 2)), v=range(23, 97)),
+    "knights_2": partial(_knights, 2),
+    "product_4x4": partial(_asked, answer=_product, a=4, b=4),
+    "modular_power": partial(
+        _asked, answer=lambda base, exponent, modulus: pow(base, exponent, modulus),
+        base=range(13, 98), exponent=range(23, 89), modulus=(101, 103, 107, 109, 113, 127),
+    ),
+    "knights_4": partial(_knights, 4),
+    "half_life": _half_life,
+    "bayes": partial(_asked, answer=_posterior, ill=range(8, 60, 4), hit=range(75, 99, 5), false=range(2, 13)),
+    "letter_count": _letter_count,
+    "nearest_place": _nearest,
+    "product_5x5": partial(_asked, answer=_product, a=5, b=5),
+    "collatz": partial(_asked, answer=_steps, start=range(70_001, 100_000)),
+    "pi_digit": partial(_asked, answer=_pi, place=range(120, 481)),
+    "weekday": _weekday,
+    "permutation_rank": _rank,
+    "nested_fraction": _fraction,
+    "character_count": _characters,
 }  # fmt: skip
