@@ -136,7 +136,7 @@ def named(name: str, **known: object) -> str:
 
 
 def figure(drawn: str, caption: str, *, n: str, method: str) -> Markup:
-    """Return a figure of :mod:`metacog_pipeline.report.figures`; its caption, one sentence, ends with the method and how many."""
+    """Return a figure of `report.figures`; its caption, one sentence, ends with the method and how many."""
     said = f"{caption.removesuffix('.')}; {method}; {n}."
     return _piece("figure", Markup(drawn), said)
 
