@@ -1,7 +1,7 @@
 """Measures of confidence computed in one way for every benchmark that has confidence per item.
 
 ECE over ten bins of equal width, Brier score and type-2 AUROC of answers with a stated confidence on a grid of whole
-percents; risk against coverage, calibration as a whole and after recalibration (`stats.confidence_measures`); d′, meta-d′,
+percents; risk against coverage and calibration as a whole (`stats.confidence_measures`); d′, meta-d′,
 M-ratio and eta of items with alternatives to choose from (`stats.mafc.efficiency`). Intervals: Wilson's for accuracy, the
 standard error for means, both clustered where an item has several runs; a score interval for the AUROC; profile likelihood
 for the efficiency of items with one run; else the cluster bootstrap over items, all runs of an item drawn together. A
@@ -32,7 +32,7 @@ from metacog_pipeline.stats.mafc.table import LARGEST_M
 from metacog_pipeline.stats.resampling import Patterns
 from metacog_pipeline.stats.trials import Trials, trials
 
-VERSION = "15"
+VERSION = "16"
 N_BOOT = 1000
 _DECLARED = {each.name: each for each in DECLARED}
 _CELL = ("benchmark", "dataset", "condition", "model", "source")
@@ -95,7 +95,7 @@ def cells_of(stated: pl.DataFrame) -> Ints:
 
 
 def _trials(stated: pl.DataFrame, seed: int, n_boot: int) -> Trials:
-    """Return the answers counted and drawn; models and conditions that answered as many items share draws and folds."""
+    """Return the answers counted and drawn; models and conditions that answered as many items share draws."""
     cells = cells_of(stated)
     stream = resampling.stream("calibration", seed, "confidence_measures")
     return trials(cells // 2 / 100, cells % 2, _clusters(stated), stream=stream, n_draws=n_boot)

@@ -34,32 +34,23 @@ def counts(name: str, values: ArrayLike, ndim: int = 1) -> Ints:
     """Return ``values`` as an integer array of counts (0 or more)."""
     array = np.asarray(values)
     _check_ndim(name, array, ndim)
-    if array.dtype.kind not in "biu":
-        if array.size and (array.dtype.kind != "f" or not bool((array == np.floor(array)).all())):
+    if array.dtype.kind not in "biu" and array.size:
+        if array.dtype.kind != "f" or not bool((array == np.floor(array)).all()):
             raise ValueError(f"{name} holds values that are not whole numbers")
-        if array.size and not bool((np.abs(array) < 2**53).all()):
+        if not bool((np.abs(array) < 2**53).all()):
             raise ValueError(f"{name} holds values too large to be counts")
-    whole = array.astype(np.int64)
-    if whole.size and int(whole.min()) < 0:
-        raise ValueError(f"{name} holds the negative count {int(whole.min())}")
-    return whole
+    found = array.astype(np.int64)
+    if found.size and int(found.min()) < 0:
+        raise ValueError(f"{name} holds the negative count {int(found.min())}")
+    return found
 
 
 def binary(name: str, values: ArrayLike, ndim: int = 1) -> Ints:
     """Return ``values`` (booleans, or 0 and 1) as integers; anything else is a ValueError."""
-    whole = counts(name, values, ndim)
-    if whole.size and int(whole.max()) > 1:
-        raise ValueError(f"{name} holds {int(whole.max())}: only 0 and 1 are allowed")
-    return whole
-
-
-def drawable(trials: Floats) -> Ints:
-    """Return numbers of trials as whole numbers that can be drawn again; one beyond 1e18 is a ValueError."""
-    if trials.size and float(trials.max()) > MOST_DRAWN:
-        raise ValueError(
-            f"{float(trials.max()):g} trials in a cell: no more than {MOST_DRAWN:g} can be drawn"
-        )
-    return np.rint(trials).astype(np.int64)
+    found = counts(name, values, ndim)
+    if found.size and int(found.max()) > 1:
+        raise ValueError(f"{name} holds {int(found.max())}: only 0 and 1 are allowed")
+    return found
 
 
 def same_length(**arrays: NDArray[Any]) -> int:

@@ -3,8 +3,8 @@
 Sources: Fisher (1925), *Statistical Methods for Research Workers* (F); Tukey (1953) and Kramer (1956), *Biometrics*
 12 (all pairs, unequal n); Fisher (1935), *The Design of Experiments* (least significant difference); Holm (1979).
 
-Groups are taken as independent. Where every group answers the same items they are not:
-:mod:`~metacog_pipeline.stats.paired` holds the tests for these. SciPy's tests want the values themselves.
+Groups are taken as independent. Where every group answers the same items they are not: `stats.paired` holds the tests for
+these. SciPy's tests want the values themselves.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Comparison:
     """Groups ``first`` and ``second``: the difference of their means, and its test.
 
     ``statistic`` is q (Tukey-Kramer, 0 or more) or t (LSD, signed). ``p`` of Tukey-Kramer is family-wise over all
-    pairs, of LSD two-sided and **not corrected**; ``p_holm`` is that of LSD with Holm's correction.
+    pairs; that of LSD is two-sided and **not corrected**, ``p_holm`` is.
     """
 
     first: int
@@ -88,9 +88,9 @@ def anova(n: ArrayLike, mean: ArrayLike, sd: ArrayLike) -> Anova:
     (10.0, 2, 27, 0.00056)
     """
     size = counts("n", n).astype(np.float64)
+    means, sds = (np.atleast_1d(np.asarray(each, dtype=np.float64)) for each in (mean, sd))
+    same_length(n=size, mean=means, sd=sds)
     # What an empty group or a single item lacks may come as NaN: it is not read.
-    means, sds = np.asarray(mean, dtype=np.float64), np.asarray(sd, dtype=np.float64)
-    same_length(n=size, mean=np.atleast_1d(means), sd=np.atleast_1d(sds))
     centre = floats("mean", np.where(size > 0, means, 0.0))
     spread = floats("sd", np.where(size > 1, sds, 0.0))
     if spread.size and float(spread.min()) < 0:
@@ -104,10 +104,8 @@ def anova(n: ArrayLike, mean: ArrayLike, sd: ArrayLike) -> Anova:
     ms_between = between / df_between if df_between else None
     ms_error = error / df_error if df_error else None
     found = Anova(groups, k, total, between, error, df_between, df_error, ms_between, ms_error)
-    if ms_between is None:
-        return replace(found, status=FEW_GROUPS)
-    if ms_error is None:
-        return replace(found, status=NO_ERROR_DF)
+    if ms_between is None or ms_error is None:
+        return replace(found, status=FEW_GROUPS if ms_between is None else NO_ERROR_DF)
     if ms_error == 0 or ms_between / LARGEST_F > ms_error:
         return replace(found, status=NO_SPREAD)
     f = ms_between / ms_error
@@ -147,9 +145,7 @@ def fisher_lsd(result: Anova, baseline: int = 0) -> tuple[Comparison, ...]:
     rows = [_compared(result, i, baseline) for i in range(k) if i != baseline]
     t = [row.statistic for row in rows]
     p = [None if each is None else 2 * float(stdtr(result.df_error, -abs(each))) for each in t]
-    return tuple(
-        replace(row, p=own, p_holm=adjusted) for row, own, adjusted in zip(rows, p, holm(p), strict=True)
-    )
+    return tuple(replace(row, p=own, p_holm=adj) for row, own, adj in zip(rows, p, holm(p), strict=True))
 
 
 def _compared(result: Anova, i: int, j: int) -> Comparison:

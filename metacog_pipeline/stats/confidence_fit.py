@@ -23,12 +23,11 @@ from metacog_pipeline.stats.calibration import brier, ece, ece_estimate
 from metacog_pipeline.stats.confidence_data import ConfidenceData
 from metacog_pipeline.stats.counts import Counts, counts_from_trials, padded
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
-from metacog_pipeline.stats.intervals import wilson_interval
 from metacog_pipeline.stats.mafc import efficiency
 from metacog_pipeline.stats.mafc.fit import groups
 from metacog_pipeline.stats.metad import REASONS, MetaD, fit_metad
 from metacog_pipeline.stats.resampling import Z95, Patterns, patterns_of
-from metacog_pipeline.stats.trials import FOLDS, trials
+from metacog_pipeline.stats.trials import trials
 from metacog_pipeline.stats.type1 import type1
 from metacog_pipeline.stats.type2 import auroc2
 
@@ -36,15 +35,11 @@ NOT_BINARY = "no Bayesian model of answers known as right or wrong only"
 SCALED = (*confidence_measures.SCALED, "mean_confidence", "brier", "ece")
 _TYPE1, _RATIOS = ("d", "c", "c_prime", "ln_beta"), ("c_prime", "m_ratio")
 _BATCH = 20_000  # resampled tables fitted together: bounds memory
-# Resamples by default: of items, and of answers with a confidence, from many of which on two folds are
-# enough to learn a scale.
-_CLUSTER_DRAWS, _MEASURE_DRAWS, _MANY = 1000, 1000, 10_000
+_DRAWS = 1000  # resamples of items, and of answers with a confidence, unless --bootstrap says how many
 #: Ends that no average passes.
 _RANGES = {
-    **dict.fromkeys(
-        ("accuracy", "auroc2", "auroc2_ideal", "aurc", "mean_confidence", "brier", "brier_platt", "brier_isotonic",
-         "ece", "ece_mass", "ece_platt", "ece_isotonic"), (0.0, 1.0)),
-    "excess_aurc": (-1.0, 1.0), "calibration_in_the_large": (-1.0, 1.0),
+    **dict.fromkeys(("accuracy", "auroc2", "auroc2_ideal", "aurc", "mean_confidence", "brier", "ece"), (0.0, 1.0)),
+    **dict.fromkeys(("excess_aurc", "calibration_in_the_large"), (-1.0, 1.0)),
 }  # fmt: skip
 
 Estimates = dict[str, Estimate]
@@ -85,22 +80,23 @@ def binary_cells(data: ConfidenceData) -> Cells:
     """
     assert data.stimulus is not None and data.response is not None
     assert data.rating is not None and data.ratings is not None
-    used = data.account.used
-    number, k = len(data.cells), data.ratings
+    used, k, items, rows = data.account.used, data.ratings, data.items, data.rows()
     sides = (data.stimulus[used], data.response[used], data.rating[used])
-    table = replace(counts_from_trials(*sides, k, data.cell[used], number), dropped=data.dropped())
-    rows, items = data.rows(), data.items
+    table = counts_from_trials(*sides, k, data.cell[used], len(data.cells))
+    table = replace(table, dropped=data.dropped())
+    areas = None
     # Levels that are ratings already have the same area as counts; what was cut has more levels than these.
-    cut = items is not None or len(np.unique(data.confidence[used])) > k
-    areas = [
-        auroc(data.confidence[own], data.correct[own].astype(np.int64), None if items is None else items[own])
-        for own in rows
-    ] if cut else None  # fmt: skip
+    if items is not None or len(np.unique(data.confidence[used])) > k:
+        areas = [_area(data.confidence[own], data.correct[own], items, own) for own in rows]
     if items is None:
         return Cells(data.cells, table, areas)
     bin_of = np.where(data.response == 1, k + data.rating - 1, k - data.rating)
     place = np.where(used, data.stimulus * 2 * k + bin_of, 0).astype(np.int64)
     return Cells(data.cells, table, areas, [patterns_of(items[own], place[own], 4 * k) for own in rows])
+
+
+def _area(stated: Floats, right: Floats, items: Ints | None, own: NDArray[np.intp]) -> Estimate:
+    return auroc(stated, right.astype(np.int64), None if items is None else items[own])
 
 
 def fit_cells(cells: Cells, options: Options) -> list[Estimates]:
@@ -121,17 +117,17 @@ def fit_cells(cells: Cells, options: Options) -> list[Estimates]:
     found = []
     for cell, why in enumerate(fit.withheld):
         n = round(float(raw.n[cell]))
-        own = {name: first.estimate(name, cell) for name in _TYPE1}
+        one = area.estimate(cell) if cells.areas is None else cells.areas[cell]
+        own = {"accuracy": _accuracy(cells, cell), "auroc2": one}
+        own |= {name: first.estimate(name, cell) for name in _TYPE1}
         if drawn is not None and clustered:
-            own = {name: _over_items(one, drawn[name][:, cell]) for name, one in own.items()}
+            own |= {name: _over_items(own[name], drawn[name][:, cell]) for name in _TYPE1}
         reason = why or REASONS[str(fit.status[cell])] or OK
         for name, (values, errors) in _numbers(fit).items():
             draws = None if drawn is None else drawn[name][:, cell]
-            own[name] = _estimate(
-                float(values[cell]), float(errors[cell]), n, label, reason, draws, clustered
-            )
-        one = area.estimate(cell) if cells.areas is None else cells.areas[cell]
-        own = {"accuracy": _accuracy(cells, cell), "auroc2": one, **_gated(own, own["d"])}
+            number = float(values[cell]), float(errors[cell])
+            own[name] = _estimate(*number, n, label, reason, draws, clustered)
+        own = _gated(own, own["d"])
         found.append(own | (_posterior(cells, cell, options) if options.bayes else {}))
     return found
 
@@ -184,7 +180,7 @@ def _resampled(cells: Cells, pad: float, options: Options) -> dict[str, Floats]:
     rng = resampling.generator(resampling.stream("fit", options.seed))
     flat, width = np.rint(np.hstack([raw.n_s1, raw.n_s2])), raw.n_s1.shape[1]
     found: dict[str, list[Floats]] = {}
-    for size in resampling.blocks(options.n_boot or _CLUSTER_DRAWS, raw.cells, _BATCH):
+    for size in resampling.blocks(options.n_boot or _DRAWS, raw.cells, _BATCH):
         if cells.patterns is None:
             drawn = resampling.table(flat, size, rng)
         else:
@@ -213,7 +209,7 @@ def _accuracy(cells: Cells, cell: int) -> Estimate:
         right = np.repeat([1.0, 0.0, 1.0], [k, 2 * k, k])
         return intervals.share(cells.patterns[cell], right, np.ones(4 * k))
     share = min(1.0, float(table.hits[cell] + table.correct_rejections[cell]) / n)
-    return Estimate(share, *wilson_interval(share, n), round(n), "wilson")
+    return Estimate(share, *intervals.wilson_interval(share, n), round(n), "wilson")
 
 
 def _posterior(cells: Cells, cell: int, options: Options) -> Estimates:
@@ -249,45 +245,39 @@ def _of_answers(data: ConfidenceData, own: NDArray[np.intp], cell: int, options:
     assert data.share is not None
     right, seed = data.correct[own].astype(np.int64), resampling.stream("fit", options.seed)
     items = None if data.items is None else data.items[own]
-    table = patterns_of(np.arange(len(own)) if items is None else items, right, 2)
-    found = {
-        "accuracy": intervals.share(table, [0, 1], [1, 1]) if len(own) else unavailable(0, "wilson", NO_ITEMS)
-    }
     stated, why = data.confidence[own], data.unscaled[cell]
     share = None if why else data.share[own]
-    found |= _confidence(stated, share, why, right, items, options.n_boot, seed)
+    used = stated if share is None else share
+    made = trials(used, right, items, stream=seed, n_draws=options.n_boot or _DRAWS)
+    rows = np.arange(len(own)) if items is None else np.unique(items, return_inverse=True)[1]
+    accuracy = unavailable(0, "wilson", NO_ITEMS)
+    if len(own):
+        accuracy = intervals.share(patterns_of(rows, right, 2), [0, 1], [1, 1])
+    found = {"accuracy": accuracy, "auroc2": made.area}
+    found |= confidence_measures.of_trials(made, probability=share is not None)
+    if share is None:  # its order alone says something
+        found |= {name: unavailable(made.n, "none", why) for name in SCALED}
+    else:
+        error = ece(share, right)  # of the confidences as they are; resamples are of grouped levels
+        if error.value is not None and made.n_items > 1:
+            totals = made.patterns.totals
+            both = Patterns(np.vstack([totals, 0 * totals]), np.array([1, 1]))
+            one = ece_estimate(both, made.grouped, made.draws, 10, "equal")
+            assert one.low is not None and one.high is not None
+            low, high = min(one.low, error.value), max(one.high, error.value)
+            how = f"{error.method}, {one.method}"
+            error = replace(error, low=low, high=high, method=how, sem=one.sem)
+        elif error.value is not None:
+            error = replace(error, status=SINGLE_ITEM)
+        found |= {
+            "mean_confidence": intervals.mean(share, rows), "brier": brier(share, right, rows), "ece": error,
+        }  # fmt: skip
     rated = stated if data.rating is None else data.rating[own]
     found |= efficiency.efficiency(_choices(rated, right, data.m[own], items, options.n_boot, seed))
     if options.bayes:
         missing = unavailable(len(own), "none", NOT_BINARY)
         found |= {f"bayes_{name}": missing for name in ("meta_d", "m_ratio")}
     return found
-
-
-def _confidence(
-    stated: Floats, share: Floats | None, why: str, right: Ints, items: Ints | None, n_boot: int, seed: int
-) -> Estimates:
-    """Return what confidence is worth; where its scale is not known, that of its order alone, and a reason."""
-    folds = 2 if share is None or len(right) >= _MANY else FOLDS
-    used = stated if share is None else share
-    made = trials(used, right, items, stream=seed, n_draws=n_boot or _MEASURE_DRAWS, folds=folds)
-    found = {"auroc2": made.area, **confidence_measures.of_trials(made, probability=share is not None)}
-    if share is None:
-        return found | {name: unavailable(made.n, "none", why) for name in SCALED}
-    rows = np.arange(len(right)) if items is None else np.unique(items, return_inverse=True)[1]
-    found |= {"mean_confidence": intervals.mean(share, rows), "brier": brier(share, right, rows)}
-    # Ten bins of equal width; the value is that of the confidences as they are, resamples are of grouped levels.
-    whole, totals = ece(share, right), made.folded.sum(axis=0).astype(np.int64)
-    if whole.value is None or made.n_items < 2:
-        return found | {"ece": whole if whole.value is None else replace(whole, status=SINGLE_ITEM)}
-    one = ece_estimate(
-        Patterns(np.vstack([totals, 0 * totals]), np.array([1, 1])), made.grouped, made.draws, 10, "equal"
-    )
-    assert one.low is not None and one.high is not None
-    low, high = min(one.low, whole.value), max(one.high, whole.value)
-    return found | {
-        "ece": replace(one, value=whole.value, low=low, high=high, method=f"{whole.method}, {one.method}")
-    }
 
 
 def _choices(
@@ -376,8 +366,11 @@ def group(table: Counts, seed: int, label: str) -> Estimates:
     >>> group(counts([9, 4, 3, 2], [2, 3, 5, 8]), 1, "")["m_ratio"].status
     'few_subjects: 1 subject(s): a population needs two, fit a single one with bayes_metad'
     """
-    # Imported late: no other fit needs the sampler.
-    from metacog_pipeline.stats.bayes.group import METHOD, METHOD_EFFICIENCY, bayes_metad_group
+    from metacog_pipeline.stats.bayes.group import (
+        METHOD,
+        METHOD_EFFICIENCY,
+        bayes_metad_group,
+    )  # late: as above
 
     own = table.take(telling(table))
     fit = bayes_metad_group(own, seed=seed, label=label)

@@ -1,39 +1,202 @@
-"""What confidence is worth, in one call: ranking, calibration as a whole, and calibration after a change of scale."""
+"""What confidence is worth beyond AUROC2 and the calibration error: risk against coverage, and calibration as a whole.
+
+Answers are kept in the order of their confidence, highest first; the risk is the share of those kept that is wrong
+(Geifman & El-Yaniv 2017, NeurIPS; the excess: Geifman, Uziel & El-Yaniv 2019, ICLR). With E(k) the wrong answers among
+the k surest of n, E = E(n) and H(k) = 1 + 1/2 + … + 1/k::
+
+    AURC   = 1/n Σ_{k=1..n} E(k) / k
+    excess = AURC - 1/n [E - (n - E) (H(n) - H(n - E))]        AURC of the order that puts every wrong answer last
+
+Equal confidences leave the order open. AURC is its mean over all orders of the tied answers: within a group of m answers
+of which e are wrong, after N of which E are wrong, the sum over the group is e + (E - N e / m) (H(N + m) - H(N)).
+
+Calibration in the large is mean confidence minus the share correct; above 0: over-confident. The slope is that of the
+logistic regression of correctness on the logit of confidence (Cox 1958, *Biometrika* 45; Van Calster et al. 2019, *BMC
+Medicine* 17): 1 where log odds are right up to a shift, below 1 where they are too extreme, 0 where confidence says
+nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from dataclasses import dataclass
 
-from metacog_pipeline.stats import calibration_line, recalibration, selective
-from metacog_pipeline.stats.estimate import Estimate
+import numpy as np
+from scipy.special import digamma, expit, logit, stdtrit
+
+from metacog_pipeline.stats import intervals, resampling
+from metacog_pipeline.stats._arrays import Floats, Ints, ratio
+from metacog_pipeline.stats.calibration import turned
+from metacog_pipeline.stats.estimate import OK, ONE_LEVEL, PERFECT, SINGLE_ITEM, Estimate, unavailable
+from metacog_pipeline.stats.intervals import LOSS, loss_ends
 from metacog_pipeline.stats.trials import Trials
 
-RANKING = ("aurc", "excess_aurc", "prr")
-SCALED = (
-    "calibration_in_the_large", "calibration_slope", "ece_mass", "ece_platt", "brier_platt", "ece_isotonic",
-    "brier_isotonic",
-)  # fmt: skip
+#: What needs confidences that are probabilities.
+SCALED = ("calibration_in_the_large", "calibration_slope")
+POINTS = 100
+CLIP = 0.005  # 0 and 1 have no logit: half of a percent gives the largest odds a whole percent below 1 can round to
+MOST_LEVERAGE = 0.9  # of an item: beyond, its residual would be blown up more than tenfold
+_STEPS, _NEAR = 100, 1e-10
 
 
-def of_trials(made: Trials, *, probability: bool = True) -> Mapping[str, Estimate]:
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Risk against coverage, at most `POINTS` coverages in rising order; every array has shape ``(P,)``."""
+
+    coverage: Floats
+    risk: Floats
+    low: Floats
+    high: Floats
+    threshold: Floats
+    kept: Ints
+
+
+def of_trials(made: Trials, *, probability: bool = True) -> dict[str, Estimate]:
     """Return all measures of ``made``, answers as counts with their resamples.
 
     ``probability`` says whether confidences are probabilities, 0..1; otherwise only their order counts.
 
     >>> from metacog_pipeline.stats.trials import trials
     >>> list(of_trials(trials([3, 5], [0, 1]), probability=False))
-    ['aurc', 'excess_aurc', 'prr']
+    ['aurc', 'excess_aurc']
     """
-    ranked = selective.of_trials(made)
-    found = {name: getattr(ranked, name) for name in RANKING}
+    found = {"aurc": _area(made, aurc_statistic), "excess_aurc": _area(made, excess_aurc_statistic)}
     if not probability:
         return found
     if made.n and not (made.stated[0] >= 0.0 and made.stated[-1] <= 1.0):
         raise ValueError(f"confidences {made.stated[0]} to {made.stated[-1]} are outside 0..1")
-    return {
-        **found,
-        "calibration_in_the_large": calibration_line.in_the_large(made),
-        "calibration_slope": calibration_line.slope(made),
-        "ece_mass": calibration_line.mass_ece(made),
-        **recalibration.recalibrated(made),
-    }
+    return {**found, "calibration_in_the_large": in_the_large(made), "calibration_slope": slope(made)}
+
+
+def aurc_statistic(totals: Floats) -> Floats:
+    """Return the area under risk against coverage of each row of totals ``(B, 2 L)``, level × (wrong, correct), levels
+    in rising order; NaN for a row without answers.
+    """
+    wrong = totals[:, -2::-2]
+    size = wrong + totals[:, ::-2]
+    after, errors = np.cumsum(size, axis=1), np.cumsum(wrong, axis=1)
+    share = np.divide(wrong, size, out=np.zeros_like(wrong), where=size > 0)
+    harmonic = np.diff(digamma(after + 1), axis=1, prepend=digamma(1.0))
+    area = (wrong + (errors - wrong - (after - size) * share) * harmonic).sum(axis=1)
+    return ratio(np.maximum(area, 0.0), after[:, -1])
+
+
+def excess_aurc_statistic(totals: Floats) -> Floats:
+    """Return how far each area of `aurc_statistic` is above that of the best order."""
+    wrong, n = totals[:, 0::2].sum(axis=1), totals.sum(axis=1)
+    best = wrong - (n - wrong) * (digamma(n + 1) - digamma(n - wrong + 1))
+    return np.maximum(aurc_statistic(totals) - ratio(best, n), 0.0)
+
+
+def _area(made: Trials, statistic: resampling.Statistic) -> Estimate:
+    """Return an area with its `loss_ends`; no interval where the order is perfect."""
+    if made.why_not is not None:
+        return unavailable(made.n, LOSS, made.why_not)
+    value = float(statistic(made.totals[None].astype(np.float64))[0])
+    spread = float(np.nanstd(statistic(made.draws)))
+    low, high = loss_ends(value, spread, made.rarer)
+    if low is None:
+        return Estimate(value, None, None, made.n, LOSS, made.few or PERFECT)
+    return Estimate(value, low, high, made.n, LOSS, made.few or OK, spread)
+
+
+def curve(made: Trials) -> Curve:
+    """Return risk at `POINTS` coverages of equal distance, or at every one where there are fewer answers.
+
+    >>> from metacog_pipeline.stats.trials import trials
+    >>> curve(trials([0.9, 0.5, 0.5], [1, 1, 0], stream=1)).risk.round(3)
+    array([0.   , 0.25 , 0.333])
+    """
+    n = made.n
+    size = min(n, POINTS)
+    kept: Ints = -(-np.arange(1, size + 1) * n // max(size, 1))
+    wrong = made.totals[-2::-2]
+    after = np.cumsum(wrong + made.totals[::-2])
+    risk = np.interp(kept, np.r_[0.0, after], np.r_[0.0, np.cumsum(wrong)]) / kept if n else np.zeros(0)
+    low, high = (np.full(size, np.nan) for _ in range(2))
+    if n and made.n_items > 1:
+        low, high = np.quantile(_drawn_risk(made.draws, kept / n), [0.025, 0.975], axis=0)
+        low, high = np.minimum(low, risk), np.maximum(high, risk)
+    threshold = made.stated[::-1][np.searchsorted(after, kept)] if n else np.zeros(0)
+    return Curve(kept / max(n, 1), risk, low, high, threshold, kept)
+
+
+def _drawn_risk(draws: Floats, coverage: Floats) -> Floats:
+    draws = draws[draws.sum(axis=1) > 0]
+    wrong = draws[:, -2::-2]
+    after = np.pad(np.cumsum(wrong + draws[:, ::-2], axis=1), ((0, 0), (1, 0)))
+    after /= after[:, -1:]
+    errors = np.pad(np.cumsum(wrong, axis=1), ((0, 0), (1, 0))) / draws.sum(axis=1, keepdims=True)
+    # One interpolation for all rows: row b lies between 2 b and 2 b + 1.
+    shift = 2.0 * np.arange(len(draws))[:, None]
+    at = np.interp((coverage + shift).ravel(), (after + shift).ravel(), errors.ravel())
+    return np.asarray(np.clip(at.reshape(len(draws), -1) / coverage, 0.0, 1.0))
+
+
+def in_the_large(made: Trials) -> Estimate:
+    """Return mean confidence minus the share correct, -1..1; confidences are 0..1."""
+    gap = np.repeat(made.grouped, 2) - np.tile([0.0, 1.0], len(made.grouped))
+    return intervals.ratio(made.patterns, gap, np.ones(len(gap)), turned(len(gap)))
+
+
+def slope(made: Trials) -> Estimate:
+    """Return the calibration slope; confidences are 0..1.
+
+    Interval: ± t standard errors, the sandwich of items (Liang & Zeger 1986, *Biometrika* 73), each item over one
+    less its leverage (HC3; MacKinnon & White 1985, *Journal of Econometrics* 29), t with one degree of freedom less than
+    items that hold an answer of the rarer kind.
+    """
+    method = "logistic, sandwich, t"
+    if made.why_not is not None:
+        return unavailable(made.n, method, made.why_not)
+    wrong, right = made.totals.reshape(-1, 2).T.astype(np.float64)
+    a, b = logistic(_logit(made.stated), wrong, right)
+    if not math.isfinite(b):
+        cut = len(np.unique(_logit(made.stated))) == 1
+        return unavailable(made.n, method, ONE_LEVEL if cut else PERFECT)
+    if made.rarer < 2:
+        return Estimate(b, None, None, made.n, method, made.few or SINGLE_ITEM)
+    x = np.repeat(_logit(made.grouped), 2)
+    p = expit(a + b * x)
+    scores = (np.tile([0.0, 1.0], len(made.grouped)) - p)[:, None] * np.column_stack([np.ones_like(x), x])
+    weight = made.patterns.totals * p * (1 - p)
+    inverse = np.linalg.inv(np.array([[weight.sum(), weight @ x], [weight @ x, weight @ (x * x)]]))
+    leverage = p * (1 - p) * (inverse[0, 0] + 2 * inverse[0, 1] * x + inverse[1, 1] * x * x)
+    by_item = made.patterns.by_pattern(scores)
+    by_item /= 1 - np.minimum(made.patterns.by_pattern(leverage), MOST_LEVERAGE)[:, None]
+    meat = (by_item * made.patterns.weights[:, None]).T @ by_item
+    error = math.sqrt(max(float((inverse @ meat @ inverse)[1, 1]), 0.0))
+    far = float(stdtrit(made.rarer - 1, 0.975)) * error
+    return Estimate(b, b - far, b + far, made.n, method, made.few or OK, error)
+
+
+def logistic(x: Floats, wrong: Floats, right: Floats) -> tuple[float, float]:
+    """Return intercept and slope of the logistic regression of counts ``(L,)`` on ``x`` ``(L,)``.
+
+    Newton's method with halved steps. NaN where answers are separated without an overlap, or one ``x`` alone is used.
+    """
+    n = wrong + right
+    of_wrong, of_right = x[wrong > 0], x[right > 0]
+    if of_wrong.max() <= of_right.min() or of_right.max() <= of_wrong.min():
+        return math.nan, math.nan
+    design = np.stack([np.ones_like(x), x])
+
+    def loss(at: Floats) -> float:
+        z = at @ design
+        return float((n * np.logaddexp(0.0, z) - right * z).sum())
+
+    at = np.array([logit(right.sum() / n.sum()), 0.0])
+    for _ in range(_STEPS):
+        p = expit(at @ design)
+        step = np.linalg.solve((design * (n * p * (1 - p))) @ design.T, design @ (right - n * p))
+        here = loss(at)
+        while loss(at + step) > here + 1e-9 * abs(here) and np.abs(step).max() > _NEAR:
+            step /= 2
+        at = at + step
+        if np.abs(step).max() <= _NEAR * (1 + abs(at[1])):
+            return float(at[0]), float(at[1])
+    return math.nan, math.nan
+
+
+def _logit(stated: Floats) -> Floats:
+    return np.asarray(logit(np.clip(stated, CLIP, 1 - CLIP)))

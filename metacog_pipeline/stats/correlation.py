@@ -24,19 +24,15 @@ _ON_A_LINE = 1e-14
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """Least-squares line y = intercept + slope x over ``n`` points.
-
-    ``slope_se`` is sqrt(SSres / (n - 2) / Sxx), the ends slope ± t(0.975, n - 2) SE; ``r`` is Pearson's correlation,
-    and ``p`` the two-sided p of either. None where ``status`` says why.
-    """
+    """Least-squares line y = intercept + slope x over ``n`` points; None where ``status`` says why."""
 
     slope: float | None
     intercept: float | None
-    slope_se: float | None
-    slope_low: float | None
+    slope_se: float | None  # sqrt(SSres / (n - 2) / Sxx)
+    slope_low: float | None  # slope ± t(0.975, n - 2) SE
     slope_high: float | None
-    r: float | None
-    p: float | None
+    r: float | None  # Pearson's
+    p: float | None  # two-sided, of either
     df: int
     n: int
     status: str = OK

@@ -41,16 +41,16 @@ MOST_COUNTS = 2**27
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Counts of many cells with the same number of ratings."""
+    """Counts of many cells with the same number of ratings K."""
 
-    # n_s1, n_s2: shape ``(cells, 2 K)``: trials with stimulus S1 and S2 by response and confidence, in the order of
-    # the module's table; 0 or more, fractions allowed (padded and expected counts)
-    n_s1: Floats
+    n_s1: (
+        Floats  # (cells, 2 K): trials with stimulus S1, in the order of the module's table; fractions allowed
+    )
     n_s2: Floats
-    # shape ``(cells,)``: trials that were left out because a part of them was missing or out of range
+    # (cells,): trials that were left out because a part of them was missing or out of range
     dropped: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     correction: str = "none"  # ``"none"``, or ``"pad"`` where :func:`padded` was applied
-    pad: float = 0.0  # what was added to each of the 4 K counts of a cell, 0 for raw counts
+    pad: float = 0.0  # what was added to each of the 4 K counts of a cell
 
     def __post_init__(self) -> None:
         n_s1, n_s2 = _side("n_s1", self.n_s1), _side("n_s2", self.n_s2)
@@ -62,11 +62,7 @@ class Counts:
         if not dropped.size:
             dropped = np.zeros(len(n_s1), dtype=np.int64)
         same_length(counts=n_s1, dropped=dropped)
-        if self.correction not in ("none", "pad") or not 0 <= self.pad <= 1e6:
-            raise ValueError(
-                f"correction {self.correction!r} with pad {self.pad}: none or pad, pad in 0 .. 1e6"
-            )
-        for name, value in (("n_s1", n_s1), ("n_s2", n_s2), ("dropped", dropped), ("pad", float(self.pad))):
+        for name, value in (("n_s1", n_s1), ("n_s2", n_s2), ("dropped", dropped)):
             object.__setattr__(self, name, value)
 
     @property
@@ -137,7 +133,7 @@ def counts(n_s1: ArrayLike, n_s2: ArrayLike) -> Counts:
     >>> table.cells, table.ratings, table.hits.tolist(), table.false_alarms.tolist()
     (1, 2, [13.0], [5.0])
     """
-    return Counts(_rows("n_s1", n_s1), _rows("n_s2", n_s2))
+    return Counts(np.atleast_2d(np.asarray(n_s1)), np.atleast_2d(np.asarray(n_s2)))
 
 
 def counts_from_trials(
@@ -153,14 +149,17 @@ def counts_from_trials(
     A trial with a missing part (None, NaN, masked), a stimulus or response other than 0 and 1, or a confidence that is
     no whole number of 1 .. K is not counted but adds one to ``dropped`` of its cell. Unequal lengths, text (even
     ``"1"``: its reader alone knows what it means), and groups that are no whole numbers are a ValueError.
+
+    >>> counts_from_trials([0, 1, 1], [0, 1, None], [2, 1, 1], 2).dropped
+    array([1])
     """
     k = whole("ratings", ratings, 1)
-    parts = [_numbers(*pair) for pair in (("stimulus", stimulus), ("response", response))]
-    rating = _numbers("confidence", confidence)
-    n = same_length(stimulus=parts[0], response=parts[1], confidence=rating)
+    given = {"stimulus": stimulus, "response": response, "confidence": confidence}
+    shown, said, rating = (_numbers(name, values) for name, values in given.items())
+    n = same_length(stimulus=shown, response=said, confidence=rating)
     group = np.zeros(n, dtype=np.int64) if groups is None else whole_counts("groups", groups)
-    same_length(stimulus=parts[0], groups=group)
-    needed = int(group.max()) + 1 if n else 0
+    same_length(stimulus=shown, groups=group)
+    needed = int(group.max(initial=-1)) + 1
     size = max(needed, 1 if groups is None else 0) if cells is None else whole("cells", cells)
     if size < needed:
         raise ValueError(f"groups go to {needed - 1}, beyond {size} cells")
@@ -168,12 +167,12 @@ def counts_from_trials(
         raise ValueError(
             f"{size} cells of {k} ratings are more than {MOST_COUNTS} counts: number groups from 0 upwards"
         )
-    # Comparisons with NaN are false, so a missing part is never good; the product of floors finds fractions.
-    good = ((parts[0] == 0) | (parts[0] == 1)) & ((parts[1] == 0) | (parts[1] == 1))
+    # Comparisons with NaN are false, so a missing part is never good; the floor finds fractions.
+    good = ((shown == 0) | (shown == 1)) & ((said == 0) | (said == 1))
     good &= (rating >= 1) & (rating <= k) & (rating == np.floor(rating))
-    kept = [part[good].astype(np.int64) for part in (*parts, rating)]
-    position = np.where(kept[1] == 0, k - kept[2], k + kept[2] - 1)
-    code = (group[good] * 2 + kept[0]) * 2 * k + position
+    first, second, level = (part[good].astype(np.int64) for part in (shown, said, rating))
+    position = np.where(second == 0, k - level, k + level - 1)
+    code = (group[good] * 2 + first) * 2 * k + position
     table = np.bincount(code, minlength=size * 4 * k).reshape(size, 2, 2 * k).astype(np.float64)
     return Counts(table[:, 0], table[:, 1], np.bincount(group[~good], minlength=size))
 
@@ -201,13 +200,11 @@ def check_correction(correction: str, table_correction: str = "none") -> str:
     """Return the name of the correction in force, or raise a ValueError for an unknown one or a second one."""
     if correction not in CORRECTIONS:
         raise ValueError(f"correction {correction!r} is unknown: one of {', '.join(CORRECTIONS)}")
-    if table_correction == "none":
-        return correction
-    if correction != "none":
+    if "none" not in (correction, table_correction):
         raise ValueError(
             f"the counts are corrected already ({table_correction}): correction {correction!r} would be twice"
         )
-    return table_correction
+    return correction if table_correction == "none" else table_correction
 
 
 def corrected_rate(successes: Floats, n: Floats, correction: str) -> tuple[Floats, Floats]:
@@ -222,11 +219,6 @@ def corrected_rate(successes: Floats, n: Floats, correction: str) -> tuple[Float
     if correction == "half":
         rate = np.where(successes <= 0, 0.5 / observed, np.where(successes >= n, 1 - 0.5 / observed, rate))
     return np.where(n > 0, rate, np.nan), n
-
-
-def _rows(name: str, values: ArrayLike) -> Floats:
-    array = np.asarray(values)
-    return floats(name, array[None] if array.ndim == 1 else array, 2)
 
 
 def _side(name: str, values: ArrayLike) -> Floats:
@@ -265,19 +257,19 @@ def count_columns(names: Sequence[str]) -> tuple[list[str], list[str]] | None:
     >>> count_columns(["cell", "nR_S1", "nR_S2"])
     (['nR_S1'], ['nR_S2'])
     """
-    wide: dict[str, dict[int, str]] = {"1": {}, "2": {}}
+    found: dict[str, dict[int, str]] = {"1": {}, "2": {}}
     for name in names:
         if match := _COUNT_COLUMN.fullmatch(name.lower()):
-            wide[match[1]][int(match[2] or -1)] = name
-    if {-1} <= {*wide["1"]} & {*wide["2"]}:
-        return [wide["1"][-1]], [wide["2"][-1]]
-    sides = [{place: name for place, name in wide[side].items() if place >= 0} for side in "12"]
-    if not any(sides):
+            found[match[1]][int(match[2] or -1)] = name
+    narrow = [side.pop(-1, None) for side in found.values()]
+    if narrow[0] and narrow[1]:
+        return [narrow[0]], [narrow[1]]
+    first, second = (dict(sorted(side.items())) for side in found.values())
+    if not first and not second:
         return None
-    if sorted(sides[0]) != sorted(sides[1]) or len(sides[0]) != max(sides[0]) - min(sides[0]) + 1:
+    if [*first] != [*second] or len(first) != max(first) - min(first) + 1:
         raise ValueError("nR_S1_… and nR_S2_… must be numbered alike and without gaps; rename the columns")
-    first, second = ([side[place] for place in sorted(side)] for side in sides)
-    return first, second
+    return [*first.values()], [*second.values()]
 
 
 def read_counts(sides: Sequence[Sequence[Any]]) -> Counts:
@@ -292,18 +284,12 @@ def read_counts(sides: Sequence[Sequence[Any]]) -> Counts:
     for side in sides:
         numbers: list[float] = []
         for value in side:
-            parts = (
-                value
-                if isinstance(value, list)
-                else _NUMBER.findall("" if value is None else str(value)[:100_000])
-            )
+            text = "" if value is None else str(value)[:100_000]
             try:
-                numbers += [float(part) for part in parts]
+                numbers += map(float, value if isinstance(value, list) else _NUMBER.findall(text))
             except (TypeError, ValueError):
-                raise ValueError(
-                    f"{str(value)[:40]!r} is no count: 2 K numbers joined by ; are needed"
-                ) from None
-        if max(numbers, default=0) > LARGEST_COUNT and math.isfinite(max(numbers)):
+                raise ValueError(f"{text[:40]!r} is no count: 2 K numbers joined by ; are needed") from None
+        if LARGEST_COUNT < max(numbers, default=0) < math.inf:
             raise ValueError(f"a count is above {LARGEST_COUNT:g}; correct the counts")
         found.append(numbers)
     return counts(*found)

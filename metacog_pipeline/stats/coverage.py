@@ -38,7 +38,6 @@ _BY_METHOD = {
     intervals.INVERTED: "ece",
     "plug-in": "meta_information",
 }
-_REFITTED = "cross-fitted in"
 #: The same of methods by which many measures are made; one that was measured itself has its own rows.
 _LIKE = {
     intervals.TWO_POINT: "brier",
@@ -210,8 +209,6 @@ def _basis(
 
 
 def _kind(measure: str, method: str, several: bool) -> tuple[str, bool] | None:
-    if _REFITTED in method:  # the maps are refitted in each sample: no cell of the grid does that
-        return None
     own = measure.removeprefix(SHARED_PREFIX)
     by_method = [
         name for begin, name in _BY_METHOD.items() if method.startswith(begin) or f", {begin}" in method

@@ -29,10 +29,8 @@ def cohen_d(n1: int, mean1: float, sd1: float, n2: int, mean2: float, sd2: float
     (0.7, 0.094, 1.305)
     """
     n1, n2 = whole("n1", n1), whole("n2", n2)
-    if n1 == 0 or n2 == 0:
-        return unavailable(n1 + n2, "cohen d", NO_ITEMS)
-    if n1 + n2 < 3:
-        return unavailable(n1 + n2, "cohen d", TOO_FEW)
+    if n1 == 0 or n2 == 0 or n1 + n2 < 3:
+        return unavailable(n1 + n2, "cohen d", TOO_FEW if n1 and n2 else NO_ITEMS)
     sd1, sd2 = sd1 if n1 > 1 else 0.0, sd2 if n2 > 1 else 0.0
     if not all(abs(x) <= LARGEST for x in (mean1, mean2, sd1, sd2)) or sd1 < 0 or sd2 < 0:
         raise ValueError(f"means {mean1}, {mean2} and sds {sd1}, {sd2} must be finite, sds 0 or more")

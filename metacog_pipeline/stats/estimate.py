@@ -30,9 +30,7 @@ class Estimate:
     high: float | None
     n: int  # items (or rows, see the function) the value rests on
     method: str  # how value and interval were made, for a table's footnote: ``"wilson"``, ``"sem"``, …
-    status: str = (
-        OK  # ``"ok"``; ``"count"`` of a number without error; or why the value or its interval is missing
-    )
+    status: str = OK  # or why the value or its interval is missing; ``"count"`` of a number without error
     sem: float | None = None  # standard error of the value
 
     def __post_init__(self) -> None:
@@ -52,8 +50,7 @@ class Estimate:
 
 
 def unavailable(n: int, method: str, status: str) -> Estimate:
-    """Return an estimate of ``n`` items without a value, ``method`` saying how it would have been made, ``status`` why
-    not.
+    """Return an estimate of ``n`` items without a value; ``method`` says how it would have been made, ``status`` why not.
 
     >>> unavailable(0, "wilson", NO_ITEMS).status
     'no items'

@@ -1,9 +1,8 @@
 """Tests that are exact where there is little: every order of a few models, every exchange of a few items.
 
 Sources: Fisher (1935), *The Design of Experiments*, §21; Pitman (1937), *J. R. Stat. Soc. Suppl.* 4, 119 and 225. p is the
-share of all arrangements that are as extreme as what was seen, itself among them: never below 1 / their number.
-
-The exchanges of a sum of whole numbers need not be listed (`sum_p`): their p is exact for any number of items.
+share of all arrangements that are as extreme as what was seen, itself among them: never below 1 / their number. The
+exchanges of a sum of whole numbers need not be listed (`sum_p`): their p is exact for any number of items.
 
 Below `LEAST_ITEMS` items or `LEAST_MODELS` models no arrangement reaches 0.05 on two sides: there p says nothing, and no
 verdict is given.
@@ -19,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
-from metacog_pipeline.stats._arrays import Floats, floats, same_length, whole
+from metacog_pipeline.stats._arrays import Floats, Rows, floats, same_length, whole
 from metacog_pipeline.stats.ranks import average_ranks, spearman_p, spearman_rows
 
 MOST_SWAPPED = 12  # items: 2^12 exchanges
@@ -58,8 +57,7 @@ def order_p(x: ArrayLike, y: ArrayLike) -> float | None:
     0.3333
     """
     first, second = floats("x", x), floats("y", y)
-    n = same_length(x=first, y=second)
-    if not 3 <= n <= MOST_ORDERED:
+    if not 3 <= same_length(x=first, y=second) <= MOST_ORDERED:
         return None
     a, b = _standardised(first), _standardised(second)
     if a is None or b is None:
@@ -88,7 +86,7 @@ def rank_p(x: ArrayLike, y: ArrayLike, rho: float | None = None) -> float | None
     return order_p(average_ranks(first[None])[0], average_ranks(second[None])[0])
 
 
-def exchanges(n: int) -> NDArray[np.bool_]:
+def exchanges(n: int) -> Rows:
     """Return every way to exchange two respondents' answers to ``n`` items, ``(2^n, n)``, the first without any.
 
     >>> exchanges(2).tolist()
@@ -164,15 +162,13 @@ def _standardised(values: Floats) -> Floats | None:
     if largest <= 1e-12 * float(np.abs(values).max()):
         return None
     gap = gap / largest
-    scaled: Floats = gap / np.sqrt(gap @ gap)
-    return scaled
+    return np.asarray(gap / np.sqrt(gap @ gap))
 
 
 @lru_cache(maxsize=32)
 def _null(a: tuple[float, ...], b: tuple[float, ...]) -> Floats:
     """Return |r| of every order of ``b`` with ``a``, sorted; rankings without ties share one."""
-    found: Floats = np.sort(np.abs(np.array(b)[_orders(len(b))] @ np.array(a)))
-    return found
+    return np.sort(np.abs(np.array(b)[_orders(len(b))] @ np.array(a)))
 
 
 @lru_cache(maxsize=2)

@@ -18,10 +18,9 @@ The boundary rule is exact: with at most one rating shared by right and wrong an
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metacog_pipeline.stats import estimate
-from metacog_pipeline.stats._arrays import Floats
+from metacog_pipeline.stats._arrays import Floats, Rows
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import Estimate, unavailable
 
@@ -43,7 +42,7 @@ LEAST_ERRORS = 5  # right and wrong answers from which on an estimate is shown
 ROUNDING = 1e-9  # what taking off a padding leaves of an empty count
 
 
-def statuses(right: Floats, wrong: Floats) -> NDArray[np.str_]:
+def statuses(right: Floats, wrong: Floats) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
     """Return the status of each cell of raw counts ``(N, S, K)``: strata, and ratings by rising confidence.
 
     ``few_errors`` is not among them: counts have a maximum there. `few_errors` and `reasons` report it.
@@ -53,21 +52,27 @@ def statuses(right: Floats, wrong: Floats) -> NDArray[np.str_]:
     >>> statuses(np.array([[[5.0, 9.0]], [[0.0, 9.0]]]), np.array([[[3.0, 3.0]], [[0.0, 6.0]]])).tolist()
     ['ok', 'unidentified']
     """
-    found = np.full(len(right), OK, dtype=object)
     used = ((right + wrong) > 0).sum(axis=2)
     correct, errors = right.sum(axis=2), wrong.sum(axis=2)
     telling = (used >= 2) & (correct > 0) & (errors > 0)
-    up, down = _apart(wrong, right), _apart(right, wrong)
-    found[np.where(telling, up, True).all(axis=1)] = BOUNDARY_UP
-    found[np.where(telling, down, True).all(axis=1)] = BOUNDARY_DOWN
-    found[~telling.any(axis=1)] = UNIDENTIFIED
-    found[correct.sum(axis=1) == 0] = ALL_WRONG
-    found[errors.sum(axis=1) == 0] = ALL_CORRECT
-    found[(correct + errors).sum(axis=1) == 0] = EMPTY
-    return found.astype(np.str_)
+    against = {
+        EMPTY: (correct + errors).sum(axis=1) == 0,
+        ALL_CORRECT: errors.sum(axis=1) == 0,
+        ALL_WRONG: correct.sum(axis=1) == 0,
+        UNIDENTIFIED: ~telling.any(axis=1),
+        BOUNDARY_DOWN: (_apart(right, wrong) | ~telling).all(axis=1),
+        BOUNDARY_UP: (_apart(wrong, right) | ~telling).all(axis=1),
+    }
+    return np.select([*against.values()], [*against], default=OK).astype(np.str_)
 
 
-def few_errors(right: Floats, wrong: Floats) -> NDArray[np.bool_]:
+def _apart(lower: Floats, upper: Floats) -> Rows:
+    """Whether no answer of ``lower`` has a higher rating than any of ``upper``, by stratum."""
+    highest = lower.shape[2] - 1 - (lower[..., ::-1] > 0).argmax(axis=2)
+    return np.asarray(highest <= (upper > 0).argmax(axis=2))
+
+
+def few_errors(right: Floats, wrong: Floats) -> Rows:
     """Whether fewer than five answers of a cell ``(N, S, K)`` are right, or fewer than five wrong."""
     fewer = np.minimum(right.sum(axis=(1, 2)), wrong.sum(axis=(1, 2)))
     return np.asarray(fewer < LEAST_ERRORS - ROUNDING)
@@ -76,9 +81,8 @@ def few_errors(right: Floats, wrong: Floats) -> NDArray[np.bool_]:
 def reasons(right: Floats, wrong: Floats) -> list[str]:
     """Return why each cell of raw counts ``(N, S, K)`` has no estimate, in words; empty where nothing is against one."""
     status = statuses(right, wrong)
-    return [
-        REASONS[str(name)] for name in np.where((status == OK) & few_errors(right, wrong), FEW_ERRORS, status)
-    ]
+    status = np.where((status == OK) & few_errors(right, wrong), FEW_ERRORS, status)
+    return [REASONS[name] for name in status.tolist()]
 
 
 def gated(ratio: Estimate, low: float | None, high: float | None) -> Estimate:
@@ -119,11 +123,3 @@ def reasons_of(table: Counts) -> list[str]:
     True
     """
     return reasons(*by_response(table.n_s1, table.n_s2, table.pad))
-
-
-def _apart(lower: Floats, upper: Floats) -> NDArray[np.bool_]:
-    """Whether no answer of ``lower`` has a higher rating than any of ``upper``, by stratum."""
-    k = lower.shape[2]
-    highest = k - 1 - (lower[..., ::-1] > 0).argmax(axis=2)
-    lowest = (upper > 0).argmax(axis=2)
-    return np.asarray(highest <= lowest)

@@ -16,15 +16,13 @@ QUANTITIES = ("c", "d", "c_prime")
 class ItemInfluences:
     """c, d′ and c′ of one respondent (`QUANTITIES`), item by item.
 
-    ``value`` and ``variance`` have shape ``(3,)``, ``influence`` ``(items, 3)``; the products of two conditions'
-    influences on the same items add up to their covariance. ``answered`` says which items have a response,
-    ``(items,)``, 0 or 1.
+    The products of two conditions' influences on the same items add up to their covariance.
     """
 
-    value: Floats
-    variance: Floats
-    influence: Floats
-    answered: Floats
+    value: Floats  # (3,)
+    variance: Floats  # (3,)
+    influence: Floats  # (items, 3)
+    answered: Floats  # (items,): 1 where the item has a response
 
 
 def item_influences(

@@ -1,4 +1,7 @@
-"""Many p values at once: the corrections of Holm (1979, *Scand. J. Stat.* 6) and Bonferroni."""
+"""Many p values at once: the corrections of Holm (1979, *Scand. J. Stat.* 6) and Bonferroni.
+
+None, for a test that could not be made, stays None and is not counted; a p outside 0..1 is a ValueError.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Sequence
 
 
 def holm(pvalues: Sequence[float | None]) -> tuple[float | None, ...]:
-    """Return Holm-adjusted p of ``pvalues`` in the given order; None, for a test that could not be made, is not counted.
+    """Return Holm-adjusted p in the given order.
 
     >>> holm([0.01, None, 0.04, 0.03])
     (0.03, None, 0.06, 0.06)
@@ -21,8 +24,7 @@ def holm(pvalues: Sequence[float | None]) -> tuple[float | None, ...]:
 
 
 def bonferroni(pvalues: Sequence[float | None]) -> tuple[float | None, ...]:
-    """Return each of ``pvalues`` times the number of tests, at most 1; None, for a test that could not be made, is
-    not counted.
+    """Return each p times the number of tests, at most 1.
 
     >>> bonferroni([0.01, None, 0.04, 0.6])
     (0.03, None, 0.12, 1.0)
@@ -32,7 +34,6 @@ def bonferroni(pvalues: Sequence[float | None]) -> tuple[float | None, ...]:
 
 
 def _known(pvalues: Sequence[float | None]) -> list[tuple[int, float]]:
-    """Return each p there is with its position; one outside 0..1 is a ValueError."""
     known = [(i, p) for i, p in enumerate(pvalues) if p is not None]
     for i, p in known:
         if not 0.0 <= p <= 1.0:

@@ -6,6 +6,10 @@ on the axis on which the means are ∓m/2, as the fits report them::
 
     criteria_s1 = (a_K-1, …, a_1), rising, below meta-c        a_j parts confidence j from j + 1 of answers S1
     criteria_s2 = (b_1, …, b_K-1), rising, above meta-c        b_j parts confidence j from j + 1 of answers S2
+
+Parameters are a number or one per observer; criteria ``(K - 1,)`` or ``(cells, K - 1)``, ±inf for a rating never used.
+n are trials per observer, p_s2 the share of S2 trials; ``cells`` says how many observers there are where no array does.
+Criteria that fall, and numbers out of range, are a ValueError.
 """
 
 from __future__ import annotations
@@ -20,23 +24,10 @@ from metacog_pipeline.stats.counts import Counts
 
 
 def simulate(
-    d: ArrayLike,
-    m_ratio: ArrayLike,
-    c: ArrayLike,
-    criteria_s1: ArrayLike,
-    criteria_s2: ArrayLike,
-    n: ArrayLike,
-    seed: int,
-    p_s2: ArrayLike = 0.5,
-    cells: int | None = None,
-) -> Counts:
+    d: ArrayLike, m_ratio: ArrayLike, c: ArrayLike, criteria_s1: ArrayLike, criteria_s2: ArrayLike, n: ArrayLike,
+    seed: int, p_s2: ArrayLike = 0.5, cells: int | None = None,
+) -> Counts:  # fmt: skip
     """Return drawn counts of many observers at once; stimulus, answer and rating of each trial are drawn.
-
-    d, m_ratio, c: a number or shape ``(cells,)``: sensitivity, meta-d' / d', criterion.
-    criteria_s1, criteria_s2: shape ``(K - 1,)`` or ``(cells, K - 1)``, rising, on their side of meta-c; ±inf for a rating
-        never used.
-    n, p_s2: trials per observer, and the share of S2 trials, 0..1: a number or shape ``(cells,)``.
-    seed, cells: of the draws; how many observers, where the arrays do not say.
 
     >>> table = simulate(1.5, 0.8, 0.0, [-0.9, -0.4], [0.4, 0.9], 1000, seed=1)
     >>> table.ratings, table.n.tolist()
@@ -51,18 +42,10 @@ def simulate(
 
 
 def expected_counts(
-    d: ArrayLike,
-    m_ratio: ArrayLike,
-    c: ArrayLike,
-    criteria_s1: ArrayLike,
-    criteria_s2: ArrayLike,
-    n: ArrayLike,
-    p_s2: ArrayLike = 0.5,
-    cells: int | None = None,
-) -> Counts:
-    """Return expected counts, fractions and all: what :func:`simulate` gives on average, with the same parameters.
-
-    d, m_ratio, c, criteria_s1, criteria_s2, n, p_s2 and cells are as there.
+    d: ArrayLike, m_ratio: ArrayLike, c: ArrayLike, criteria_s1: ArrayLike, criteria_s2: ArrayLike, n: ArrayLike,
+    p_s2: ArrayLike = 0.5, cells: int | None = None,
+) -> Counts:  # fmt: skip
+    """Return expected counts, fractions and all: what :func:`simulate` gives on average.
 
     >>> expected_counts(1.5, 0.8, 0.0, [-0.5], [0.5], 100).n_s1.round(1).tolist()
     [[28.8, 9.9, 5.7, 5.6]]
@@ -96,8 +79,7 @@ def _observers(
 
 
 def _trials(n: ArrayLike, p_s2: ArrayLike, cells: int) -> tuple[Ints, Floats]:
-    number = np.broadcast_to(np.asarray(n, dtype=np.float64), (cells,))
-    share = np.broadcast_to(np.asarray(p_s2, dtype=np.float64), (cells,))
+    number, share = (np.broadcast_to(np.asarray(each, dtype=np.float64), (cells,)) for each in (n, p_s2))
     if not bool(((number >= 0) & (number < 2**53) & (number == np.floor(number))).all()):
         raise ValueError("n must be whole numbers, 0 or more")
     if not bool(((share >= 0) & (share <= 1)).all()):
@@ -109,8 +91,7 @@ def _rows(mean: Floats, meta_mean: Floats, c: Floats, axis: Floats) -> Floats:
     """P(response, confidence) for one stimulus: P(response) of type 1 times P(confidence | response) of type 2."""
     k = (axis.shape[1] + 1) // 2
     infinite = np.full((len(axis), 1), np.inf)
-    u = np.hstack([-infinite, axis, infinite]) - meta_mean[:, None]
-    log_share = _log_widths(u)
+    log_share = _log_widths(np.hstack([-infinite, axis, infinite]) - meta_mean[:, None])
     parts = []
     for answer, side in ((ndtr(c - mean), log_share[:, :k]), (ndtr(mean - c), log_share[:, k:])):
         top = side.max(axis=1, keepdims=True)
@@ -118,17 +99,15 @@ def _rows(mean: Floats, meta_mean: Floats, c: Floats, axis: Floats) -> Floats:
         total = weight.sum(axis=1, keepdims=True)
         parts.append(answer[:, None] * weight / np.where(total > 0, total, 1.0))
     row = np.hstack(parts)
-    result: Floats = row / row.sum(axis=1, keepdims=True)
-    return result
+    return np.asarray(row / row.sum(axis=1, keepdims=True))
 
 
 def _log_widths(u: Floats) -> Floats:
     """log of Φ(u_k) - Φ(u_k-1) from the tail in which it keeps its digits; -inf for equal edges."""
     low, high = u[:, :-1], u[:, 1:]
-    with np.errstate(invalid="ignore"):
-        flip = low + high > 0
-    low, high = np.where(flip, -high, low), np.where(flip, -low, high)
-    log_low, log_high = log_ndtr(low), log_ndtr(high)
     with np.errstate(invalid="ignore", divide="ignore"):
+        flip = low + high > 0
+        low, high = np.where(flip, -high, low), np.where(flip, -low, high)
+        log_low, log_high = log_ndtr(low), log_ndtr(high)
         gap = np.where(np.isneginf(log_low), -np.inf, log_low - log_high)
         return np.where(high > low, log_high + np.log1p(-np.exp(gap)), -np.inf)

@@ -38,15 +38,11 @@ def pca(values: ArrayLike) -> Pca:
     """
     table = floats("values", values, 2)
     n, k = table.shape
-    nothing = np.zeros(k)
-    if n < 2:
-        return Pca(nothing, np.zeros((k, k)), n, TOO_FEW)
-    gap = table - table.mean(axis=0)
-    spread = table.std(axis=0)
-    standard = gap / np.where(spread < LEAST_SPREAD, 1.0, spread)
-    standard[:, spread < LEAST_SPREAD] = 0.0
-    if not standard.any():
-        return Pca(nothing, np.zeros((k, k)), n, NO_SPREAD)
+    spread = table.std(axis=0) if n else np.zeros(k)
+    flat = spread < LEAST_SPREAD
+    if n < 2 or flat.all():
+        return Pca(np.zeros(k), np.zeros((k, k)), n, TOO_FEW if n < 2 else NO_SPREAD)
+    standard = np.where(flat, 0.0, (table - table.mean(axis=0)) / np.where(flat, 1.0, spread))
     variance, vectors = np.linalg.eigh(standard.T @ standard / n)
     variance, loadings = np.maximum(variance[::-1], 0.0), vectors.T[::-1]
     largest = loadings[np.arange(k), ties.largest(np.abs(loadings), axis=1)]

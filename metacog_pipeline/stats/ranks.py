@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gamma, stdtr
 
-from metacog_pipeline.stats._arrays import Floats, Ints, floats, mean_ranks, same_length, whole
+from metacog_pipeline.stats._arrays import Floats, Ints, Rows, floats, mean_ranks, same_length, whole
 from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
 from metacog_pipeline.stats.resampling import Z95
 
@@ -84,8 +84,6 @@ def spearman_rows(x: ArrayLike, y: ArrayLike, least: float | None = LEAST_SPREAD
 def spearman(x: ArrayLike, y: ArrayLike) -> Estimate:
     """Return Spearman's ρ of ``x`` and ``y``, shapes ``(n,)``, with its Fisher-z interval; no value where guarded.
 
-    Only the order of the values counts, in any unit.
-
     >>> round(spearman([1, 2, 3, 4], [1, 3, 2, 4]).value, 3)
     0.8
     """
@@ -133,15 +131,14 @@ def _checked(rho: float) -> float:
     return rho
 
 
-def _has_spread(table: Floats, n: Ints, least: float | None) -> NDArray[np.bool_]:
+def _has_spread(table: Floats, n: Ints, least: float | None) -> Rows:
     known = np.nan_to_num(table)
     if least is None:
         largest = np.abs(known).max(axis=1, initial=0.0, keepdims=True)
         known, least = known / np.where(largest > 0, largest, 1.0), _ROUNDING
     count = np.maximum(n, 1)
     gap = np.where(np.isnan(table), 0.0, known - (known.sum(axis=1) / count)[:, None])
-    spread: NDArray[np.bool_] = np.sqrt((gap * gap).sum(axis=1) / count) >= least
-    return spread
+    return np.asarray(np.sqrt((gap * gap).sum(axis=1) / count) >= least)
 
 
 def _two_sided(rho: Floats, n: Ints) -> Floats:

@@ -70,9 +70,8 @@ def mann_whitney(first: ArrayLike, second: ArrayLike) -> RankSum:
 def _places(tied: Ints) -> tuple[Ints, int]:
     """Return the ranks of groups of tied values, from 0, in the largest unit in which they are whole; twice that unit."""
     twice = 2 * np.cumsum(tied) - tied
-    apart = twice - twice[0]
-    unit = int(np.gcd.reduce(apart))
-    return apart // unit, unit
+    unit = int(np.gcd.reduce(twice - twice[0]))
+    return (twice - twice[0]) // unit, unit
 
 
 def _steps(taken: int, tied: Ints) -> int:

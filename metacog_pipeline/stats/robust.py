@@ -2,7 +2,8 @@
 
 The trimmed mean drops ⌊share · N⌋ items at each end (Tukey 1962). The double step is the mean minus one population standard
 deviation: it prefers steady respondents. Items are resampled for all models at once, so that ranks are compared on the
-same items (Efron & Tibshirani 1993, *An Introduction to the Bootstrap*).
+same items (Efron & Tibshirani 1993, *An Introduction to the Bootstrap*). NaN are left out; a ``share`` of 0 .. below 0.5 is
+what the trimmed mean drops at each end.
 """
 
 from __future__ import annotations
@@ -46,10 +47,7 @@ class Shift:
 
 
 def location(values: ArrayLike, statistic: Location = "trimmed_mean", share: float = TRIMMED) -> Floats:
-    """Return the chosen location (``statistic``, one of `LOCATIONS`) of each row of ``values`` ``(rows, items)``; NaN
-    are left out.
-
-    ``share`` 0 .. below 0.5 is what the trimmed mean drops at each end. A row without items gives NaN.
+    """Return the ``statistic`` of each row of ``values`` ``(rows, items)``; NaN for a row without items.
 
     >>> location([[0.1, 0.4, 0.5, 0.6, 9.0]], "median"), location([[0.1, 0.4, 0.5, 0.6, 9.0]], share=0.2)
     (array([0.5]), array([0.5]))
@@ -59,16 +57,9 @@ def location(values: ArrayLike, statistic: Location = "trimmed_mean", share: flo
 
 
 def location_estimates(
-    values: ArrayLike,
-    statistics: Sequence[Location] = LOCATIONS,
-    *,
-    n_boot: int = N_BOOT,
-    seed: int = 0,
-    share: float = TRIMMED,
+    values: ArrayLike, statistics: Sequence[Location] = LOCATIONS, *, n_boot: int = N_BOOT, seed: int = 0
 ) -> dict[Location, Estimate]:
-    """Return locations of ``values`` ``(items,)``, NaN left out, with percentile intervals over the same resampled items.
-
-    ``statistics`` and ``share`` are those of `location`; ``n_boot`` resamples of items, of ``seed``.
+    """Return locations of ``values`` ``(items,)`` with percentile intervals over the same resampled items.
 
     >>> found = location_estimates([0.1, 0.4, 0.5, 0.6, 0.9], ("mean", "median"))
     >>> found["mean"].value, found["median"].value
@@ -76,78 +67,67 @@ def location_estimates(
     """
     row = _table(np.asarray(values)[None, :])
     row = row[:, ~np.isnan(row[0])]
-    for statistic in statistics:
-        _check(statistic, share)
     n = row.shape[1]
-    draws = _resampled(row, statistics, n_boot, seed, share) if n > 1 else {}
+    for statistic in statistics:
+        _check(statistic, TRIMMED)
+    draws = _resampled(row, statistics, n_boot, seed, TRIMMED) if n > 1 else {}
     found: dict[Location, Estimate] = {}
     for statistic in statistics:
         method = f"{statistic}, item bootstrap"
         if n == 0:
             found[statistic] = unavailable(0, method, NO_ITEMS)
             continue
-        value = float(_location(row, statistic, share)[0])
+        value = float(_location(row, statistic, TRIMMED)[0])
         if n == 1:
             found[statistic] = Estimate(value, None, None, 1, method, SINGLE_ITEM)
             continue
         own = draws[statistic][:, 0]
         # Not (1 - 0.95) / 2, as in `resampling.interval`: the last digit of published ends is that of 0.025.
         low, high = map(float, np.quantile(own, [0.025, 0.975]))
-        sem = float(own.std())
-        found[statistic] = Estimate(value, min(low, value), max(high, value), n, method, sem=sem)
+        found[statistic] = Estimate(value, min(low, value), max(high, value), n, method, sem=float(own.std()))
     return found
 
 
 def resampled_locations(
-    values: ArrayLike,
-    statistic: Location = "trimmed_mean",
-    *,
-    n_boot: int = N_BOOT,
-    seed: int = 0,
-    share: float = TRIMMED,
+    values: ArrayLike, statistic: Location = "trimmed_mean", *, n_boot: int = N_BOOT, seed: int = 0
 ) -> Floats:
-    """Return ``(n_boot, rows)``: the ``statistic`` of each row over resampled items, the same items for every row.
-
-    ``values`` ``(rows, items)`` are NaN where a row lacks an item, the result where a row has none of the resampled
-    items; ``share`` is that of `location`. The same ``seed`` gives the same bytes.
+    """Return ``(n_boot, rows)``: the ``statistic`` of each row of ``values`` ``(rows, items)`` over resampled items, the
+    same for every row; NaN where a row has none of them. The same ``seed`` gives the same bytes.
 
     >>> resampled_locations([[0.1, 0.4, 0.9], [0.2, 0.5, 1.0]], "mean", n_boot=2).round(2)
     array([[0.57, 0.67],
            [0.1 , 0.2 ]])
     """
-    _check(statistic, share)
-    return _resampled(_table(values), (statistic,), n_boot, seed, share)[statistic]
+    _check(statistic, TRIMMED)
+    return _resampled(_table(values), (statistic,), n_boot, seed, TRIMMED)[statistic]
 
 
 def rank_distribution(scores: ArrayLike, draws: Floats, digits: int | None = None) -> Ranks:
     """Return the ranks of models from their ``scores`` ``(models,)``, more is better, and resampled ones, ``draws``
-    ``(B, models)``.
-
-    Scores that are equal to ``digits`` decimal places share a rank; None: only those that are equal.
+    ``(B, models)``. Scores that are equal to ``digits`` decimal places share a rank; None: only those that are equal.
 
     >>> found = rank_distribution([0.9, 0.5], np.array([[0.9, 0.5], [0.8, 0.6], [0.4, 0.6], [0.7, 0.5]]))
     >>> found.observed, found.share.tolist()
     (array([1, 2]), [[0.75, 0.25], [0.25, 0.75]])
     """
-    observed = _table(np.asarray(scores)[None, :])
-    table = _table(draws)
+    observed, table = _table(np.asarray(scores)[None, :]), _table(draws)
     models = observed.shape[1]
     if table.shape[1] != models:
         raise ValueError(f"draws are of {table.shape[1]} models, scores of {models}")
     if digits is not None:
-        observed = observed.round(digits)
-    ranks = _competition_ranks(table if digits is None else table.round(digits))
+        observed, table = observed.round(digits), table.round(digits)
     tally = np.zeros((models, models + 1))
-    np.add.at(tally, (np.arange(models), ranks), 1)
+    np.add.at(tally, (np.arange(models), _competition_ranks(table)), 1)
     tally = tally[:, 1:]  # without those that have no rank
-    known = tally.sum(axis=1)
-    share = np.divide(tally, known[:, None], out=np.zeros((models, models)), where=known[:, None] > 0)
+    known = tally.sum(axis=1, keepdims=True)
+    share = np.divide(tally, known, out=np.zeros((models, models)), where=known > 0)
     below = np.cumsum(share, axis=1)
-    scored = known > 0
     # The rank at which the cumulated share reaches each end; a hair's breadth allows for rounding of the sum.
-    low = np.where(scored, (below < 0.025 - 1e-12).sum(axis=1) + 1, 0)
-    high = np.where(scored, (below < 0.975 - 1e-12).sum(axis=1) + 1, 0)
-    return Ranks(_competition_ranks(observed)[0], low.astype(np.int64), high.astype(np.int64), share)
+    low, high = (
+        np.where(known[:, 0] > 0, (below < end - 1e-12).sum(axis=1) + 1, 0).astype(np.int64)
+        for end in (0.025, 0.975)
+    )
+    return Ranks(_competition_ranks(observed)[0], low, high, share)
 
 
 def rank_shift(first: ArrayLike, second: ArrayLike) -> Shift:
@@ -164,8 +144,8 @@ def rank_shift(first: ArrayLike, second: ArrayLike) -> Shift:
     a, b = a[:, both], b[:, both]
     found = spearman_rows(a, b)
     n, status = int(found.n[0]), str(found.status[0])
-    usable = status == "ok"
-    rho = fisher_interval(float(found.rho[0]), n) if usable else unavailable(n, "spearman, fisher z", status)
+    known = status == "ok"
+    rho = fisher_interval(float(found.rho[0]), n) if known else unavailable(n, "spearman, fisher z", status)
     moved = np.abs(_competition_ranks(a)[0] - _competition_ranks(b)[0])
     return Shift(rho, int(moved.max(initial=0)))
 
@@ -185,11 +165,11 @@ def _resampled(
     rows, items = table.shape
     if not items:
         return {statistic: np.full((n_boot, rows), np.nan) for statistic in statistics}
-    drawn = resampling.indices(items, n_boot, seed)
-    step = max(1, _CHUNK // max(rows * items, 1))
+    drawn, start = resampling.indices(items, n_boot, seed), 0
     blocks: dict[Location, list[Floats]] = {statistic: [] for statistic in statistics}
-    for start in range(0, n_boot, step):
-        picked = table[:, drawn[start : start + step]].transpose(1, 0, 2).reshape(-1, items)
+    for size in resampling.blocks(n_boot, rows * items, _CHUNK):
+        picked = table[:, drawn[start : start + size]].transpose(1, 0, 2).reshape(-1, items)
+        start += size
         ordered = np.sort(picked, axis=1) if _BY_ORDER.intersection(statistics) else None
         for statistic, found in blocks.items():
             found.append(_location(picked, statistic, share, ordered).reshape(-1, rows))
@@ -205,8 +185,7 @@ def _location(table: Floats, statistic: Location, share: float, ordered: Floats 
     here = ~np.isnan(table)
     n = here.sum(axis=1)
     with np.errstate(invalid="ignore"):  # 0 / 0 of a row without items
-        known = np.where(here, table, 0.0)
-        mean: Floats = known.sum(axis=1) / n
+        mean: Floats = np.where(here, table, 0.0).sum(axis=1) / n
         if statistic == "double_step":
             gap = np.where(here, table - mean[:, None], 0.0)
             mean = mean - np.sqrt((gap * gap).sum(axis=1) / n)
@@ -228,8 +207,7 @@ def _by_order(ordered: Floats, statistic: Location, share: float) -> Floats:
     place = np.arange(items)[None, :]
     kept = (place >= dropped[:, None]) & (place < (n - dropped)[:, None])
     with np.errstate(invalid="ignore"):  # 0 / 0 of a row without items
-        found: Floats = np.where(kept, ordered, 0.0).sum(axis=1) / (n - 2 * dropped)
-    return found
+        return np.asarray(np.where(kept, ordered, 0.0).sum(axis=1) / (n - 2 * dropped))
 
 
 def _competition_ranks(scores: Floats) -> Ints:

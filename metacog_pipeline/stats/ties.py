@@ -21,9 +21,7 @@ def largest(values: ArrayLike, axis: int = -1) -> NDArray[np.intp]:
     >>> int(largest([0.1 + 0.2, 0.3, 0.2])), int(largest([0.3, 0.1 + 0.2, 0.2]))
     (0, 0)
     """
-    known = np.asarray(values, dtype=np.float64)
-    known = np.where(np.isnan(known), -np.inf, known)
+    known = np.nan_to_num(np.asarray(values, dtype=np.float64), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
     top = known.max(axis=axis, keepdims=True)
     within = TIE * np.maximum(1.0, np.abs(np.where(np.isfinite(top), top, 0.0)))
-    place: NDArray[np.intp] = (known >= top - within).argmax(axis=axis)
-    return place
+    return np.asarray((known >= top - within).argmax(axis=axis))

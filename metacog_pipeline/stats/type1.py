@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from metacog_pipeline.stats._arrays import Floats, floats
+from metacog_pipeline.stats._arrays import Floats, Rows, floats
 from metacog_pipeline.stats.counts import Counts, check_correction, corrected_rate
 from metacog_pipeline.stats.estimate import Estimate, of_numbers
 from metacog_pipeline.stats.intervals import both_ends
@@ -44,33 +44,23 @@ Texts = NDArray[np.str_]
 class Type1:
     """Type-1 measures of many cells; every array has shape ``(cells,)``."""
 
-    # n1, n2, hit_rate and false_alarm_rate: trials with stimulus S1 and S2 with what a correction added, and the
-    # corrected shares; NaN without trials
-    n1: Floats
-    n2: Floats
-    hit_rate: Floats
+    hit_rate: Floats  # corrected; NaN without trials
     false_alarm_rate: Floats
-    n: Floats  # n, accuracy: trials, and share of correct answers, in the counts as given
+    n: Floats  # trials in the counts as given
     accuracy: Floats
-    # d, c, c_prime, ln_beta, da and ca: in standard deviations of S1 (da, ca: root-mean-square units); ±inf or NaN
-    # where ``status`` says so
-    d: Floats
+    d: Floats  # d, c in standard deviations of S1, da and ca in root-mean-square units; ±inf or NaN with a status
     c: Floats
     c_prime: Floats
     ln_beta: Floats
     da: Floats
     ca: Floats
-    # var_d, var_c, var_c_prime, var_ln_beta and cov_d_c: delta-method variances; NaN where a rate is 0 or 1 or
-    # undefined (and for c' where d is 0)
-    var_d: Floats
+    var_d: Floats  # delta method; NaN where a rate is 0 or 1 or undefined (of c' also where d is 0)
     var_c: Floats
     var_c_prime: Floats
     var_ln_beta: Floats
     cov_d_c: Floats
-    # status, s and correction: a key of ``STATUSES`` (``"no_s1_trials"`` with a finite d: the number is the
-    # correction's alone); ratio of standard deviations; one of ``none``, ``pad``, ``loglinear``, ``half``
-    status: Texts
-    s: Floats
+    status: Texts  # a key of ``STATUSES``; ``"no_s1_trials"`` with a finite d: the number is the correction's alone
+    s: Floats  # ratio of standard deviations
     correction: str
 
     def variance(self, measure: str) -> Floats:
@@ -113,10 +103,8 @@ class Type1:
         low, high = self.interval(measure, level)
         own = "ok" if measure != "c_prime" and self.status[cell] == "zero_dprime" else str(self.status[cell])
         value, sem = float(getattr(self, measure)[cell]), math.sqrt(float(self.variance(measure)[cell]))
-        how = f"delta, correction {self.correction}"
-        return of_numbers(
-            value, float(low[cell]), float(high[cell]), sem, float(self.n[cell]), how, STATUSES[own] or "ok"
-        )
+        numbers = (value, float(low[cell]), float(high[cell]), sem, float(self.n[cell]))
+        return of_numbers(*numbers, f"delta, correction {self.correction}", STATUSES[own] or "ok")
 
 
 def type1(table: Counts, correction: str = "none", s: ArrayLike = 1.0) -> Type1:
@@ -131,21 +119,14 @@ def type1(table: Counts, correction: str = "none", s: ArrayLike = 1.0) -> Type1:
     array([1.358])
     """
     name = check_correction(correction, table.correction)
-    added = 2 * table.ratings * table.pad
-    empty = (table.n1 - added <= 1e-9 * (1 + added), table.n2 - added <= 1e-9 * (1 + added))
-    in_force = correction if table.correction == "none" else "none"
     parts = (table.hits, table.misses, table.false_alarms, table.correct_rejections)
-    return _measures(parts, in_force, name, s, empty, 2 * added)
+    return _measures(parts, name, s, 2 * table.ratings * table.pad, table.correction != "none")
 
 
 def type1_from_table(
-    hits: ArrayLike,
-    misses: ArrayLike,
-    false_alarms: ArrayLike,
-    correct_rejections: ArrayLike,
-    correction: str = "none",
-    s: ArrayLike = 1.0,
-) -> Type1:
+    hits: ArrayLike, misses: ArrayLike, false_alarms: ArrayLike, correct_rejections: ArrayLike,
+    correction: str = "none", s: ArrayLike = 1.0,
+) -> Type1:  # fmt: skip
     """Return the type-1 measures from four counts, each a number or of shape ``(cells,)``.
 
     hits and misses count S2 answered S2 and S1, false_alarms and correct_rejections S1 answered S2 and S1; correction
@@ -155,19 +136,16 @@ def type1_from_table(
     >>> found.d.round(3), found.c.round(3), np.sqrt(found.var_d).round(3)
     (array([1.366]), array([-0.159]), array([0.194]))
     """
-    names = ("hits", "misses", "false_alarms", "correct_rejections")
-    given = (hits, misses, false_alarms, correct_rejections)
-    parts = [
-        floats(name, np.atleast_1d(np.asarray(values))) for name, values in zip(names, given, strict=True)
-    ]
-    for name, part in zip(names, parts, strict=True):
-        if part.shape != parts[0].shape:
-            raise ValueError(f"{name} has shape {part.shape}, hits {parts[0].shape}: they must be equal")
+    given = {
+        "hits": hits, "misses": misses, "false_alarms": false_alarms, "correct_rejections": correct_rejections,
+    }  # fmt: skip
+    parts = {name: floats(name, np.atleast_1d(np.asarray(values))) for name, values in given.items()}
+    for name, part in parts.items():
+        if part.shape != parts["hits"].shape:
+            raise ValueError(f"{name} has shape {part.shape}, hits {parts['hits'].shape}: they must be equal")
         if part.size and float(part.min()) < 0:
             raise ValueError(f"{name} holds the negative count {float(part.min()):g}")
-    correction = check_correction(correction)
-    empty = (parts[2] + parts[3] <= 0, parts[0] + parts[1] <= 0)
-    return _measures((parts[0], parts[1], parts[2], parts[3]), correction, correction, s, empty, 0.0)
+    return _measures(tuple(parts.values()), check_correction(correction), s)
 
 
 def d_and_c(
@@ -175,19 +153,16 @@ def d_and_c(
 ) -> tuple[Floats, Floats]:
     """Return d' and c on log-linear corrected rates of many resamples: those of `type1_from_table`.
 
-    hits, misses, false_alarms and correct_rejections are whole numbers, one per resample.
-
     >>> d, c = d_and_c(*(np.array([n]) for n in (80.0, 20.0, 30.0, 70.0)))
     >>> found = type1_from_table(80, 20, 30, 70, "loglinear")
     >>> bool(d == found.d and c == found.c)
     True
     """
-    z_h, z_f = _loglinear_z(hits, misses), _loglinear_z(false_alarms, correct_rejections)
+    z_h, z_f = (
+        _z(*(corrected_rate(each, one + other, "loglinear")[0] for each in (one, other)))
+        for one, other in ((hits, misses), (false_alarms, correct_rejections))
+    )
     return z_h - z_f, -(z_h + z_f) / 2
-
-
-def _loglinear_z(one: Floats, other: Floats) -> Floats:
-    return _z(*(corrected_rate(each, one + other, "loglinear")[0] for each in (one, other)))
 
 
 def normal_quantile(level: float) -> float:
@@ -202,20 +177,17 @@ def normal_quantile(level: float) -> float:
 
 
 def _measures(
-    parts: tuple[Floats, Floats, Floats, Floats],
-    in_force: str,
-    correction: str,
-    s: ArrayLike,
-    empty: tuple[NDArray[np.bool_], NDArray[np.bool_]],
-    added: float,
+    parts: tuple[Floats, ...], correction: str, s: ArrayLike, added: float = 0.0, padded: bool = False
 ) -> Type1:
+    """Return the measures of hits, misses, false alarms and rejections; ``added`` is what padding gave a stimulus."""
     hits, misses, false_alarms, rejections = parts
-    ratio = _slope(s, len(hits))
-    hit_rate, n2 = corrected_rate(hits, hits + misses, in_force)
-    false_alarm_rate, n1 = corrected_rate(false_alarms, false_alarms + rejections, in_force)
+    given, shown = hits + misses, false_alarms + rejections
+    ratio, in_force = _slope(s, len(hits)), "none" if padded else correction
+    hit_rate, n2 = corrected_rate(hits, given, in_force)
+    false_alarm_rate, n1 = corrected_rate(false_alarms, shown, in_force)
     # The complement from its own counts: 1 - rate would lose the digits of a rate close to 1.
-    miss_rate = corrected_rate(misses, hits + misses, in_force)[0]
-    rejection_rate = corrected_rate(rejections, false_alarms + rejections, in_force)[0]
+    miss_rate = corrected_rate(misses, given, in_force)[0]
+    rejection_rate = corrected_rate(rejections, shown, in_force)[0]
     z_h, z_f = _z(hit_rate, miss_rate), _z(false_alarm_rate, rejection_rate)
     v_h, v_f = _variance(hit_rate, miss_rate, z_h, n2), _variance(false_alarm_rate, rejection_rate, z_f, n1)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -224,29 +196,28 @@ def _measures(
         ln_beta = np.log(ratio) + (z_f - z_h) * (z_f + z_h) / 2
         c_prime = c / d
         spread = (z_f**2 * v_h + z_h**2 * v_f) / (ratio**2 * d**4)
-        var_c_prime = np.where(np.isfinite(spread), spread, np.nan)
-    right, given = hits + rejections, hits + misses + false_alarms + rejections
-    accuracy = np.where(given > 0, right / np.where(given > 0, given, 1.0), np.nan)
+    right, n = hits + rejections, given + shown
+    rounding = 1e-9 * (1 + added) if padded else 0.0
+    empty = (shown - added <= rounding, given - added <= rounding)
     return Type1(
-        n1=n1, n2=n2, hit_rate=hit_rate, false_alarm_rate=false_alarm_rate, n=np.maximum(given - added, 0.0),
-        accuracy=accuracy, d=d, c=c, c_prime=c_prime, ln_beta=ln_beta, da=unit(ratio) * d,
-        ca=unit(ratio) * c, var_d=v_h / ratio**2 + v_f, var_c=(v_h + v_f) / (1 + ratio) ** 2,
-        var_c_prime=var_c_prime,
+        hit_rate=hit_rate, false_alarm_rate=false_alarm_rate, n=np.maximum(n - 2 * added, 0.0),
+        accuracy=np.where(n > 0, right / np.where(n > 0, n, 1.0), np.nan), d=d, c=c, c_prime=c_prime,
+        ln_beta=ln_beta, da=unit(ratio) * d, ca=unit(ratio) * c, var_d=v_h / ratio**2 + v_f,
+        var_c=(v_h + v_f) / (1 + ratio) ** 2, var_c_prime=np.where(np.isfinite(spread), spread, np.nan),
         var_ln_beta=_of_half_square(z_h, v_h) + _of_half_square(z_f, v_f),
         cov_d_c=(v_f - v_h / ratio) / (1 + ratio), status=_status(d, c, ratio, empty), s=ratio,
         correction=correction,
     )  # fmt: skip
 
 
-def _status(d: Floats, c: Floats, s: Floats, empty: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> Texts:
-    finite = np.isfinite(d) & np.isfinite(c)
+def _status(d: Floats, c: Floats, s: Floats, empty: tuple[Rows, Rows]) -> Texts:
     against = {
         "no_trials": empty[0] & empty[1],
         "no_s1_trials": empty[0],
         "no_s2_trials": empty[1],
         "undefined_slope": np.isnan(s),
         "undefined": np.isnan(d),
-        "infinite": ~finite,
+        "infinite": ~(np.isfinite(d) & np.isfinite(c)),
         "zero_dprime": d == 0,
     }
     if not np.any([*against.values()]):  # quicker for the many cells of resamples
@@ -270,17 +241,15 @@ def unit(s: Floats) -> Floats:
 
 def _z(rate: Floats, complement: Floats) -> Floats:
     """Normal quantile of a rate from the smaller of the rate and its complement."""
-    z: Floats = np.where(rate <= complement, ndtri(rate), -ndtri(complement))
-    return z
+    return np.asarray(np.where(rate <= complement, ndtri(rate), -ndtri(complement)))
 
 
 def _variance(rate: Floats, complement: Floats, z: Floats, n: Floats) -> Floats:
     """Var z(rate) = rate (1 - rate) / (n φ(z)²); NaN at a rate of 0 or 1."""
     inside = np.isfinite(z)
     with np.errstate(over="ignore", invalid="ignore"):
-        variance = (
-            rate * complement / np.where(inside, n, 1.0) * 2 * math.pi * np.exp(np.where(inside, z, 0.0) ** 2)
-        )
+        variance = rate * complement / np.where(inside, n, 1.0) * 2 * math.pi
+        variance = variance * np.exp(np.where(inside, z, 0.0) ** 2)
     return np.where(inside & np.isfinite(variance), variance, np.nan)
 
 

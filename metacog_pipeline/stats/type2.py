@@ -1,11 +1,7 @@
-"""Does confidence go with correctness? Measures of it that assume no model.
+"""Does confidence go with correctness? Measures from counts that assume no model, and quantile bins for meta-d'.
 
 * Rates by confidence: HR2 = P(confidence >= k | correct, response), FAR2 the same of wrong answers, k = 2 .. K.
-* AUROC2, the area under the type-2 ROC, from counts of many cells at once (ties half; DeLong, DeLong & Clarke-Pearson
-  1988, *Biometrics* 44). From confidences on any scale, never binned, it is :mod:`metacog_pipeline.stats.auroc`.
-* Quantile bins of a continuous confidence, which meta-d' needs.
-
-The yes/no form, d'type2, is :mod:`metacog_pipeline.stats.type2_dprime`.
+* AUROC2 of many cells at once; from confidences on any scale, never binned, it is `stats.auroc`.
 """
 
 from __future__ import annotations
@@ -13,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from metacog_pipeline.stats._arrays import Floats, Ints, floats, mean_ranks, ratio, same_length, whole
 from metacog_pipeline.stats._arrays import counts as whole_counts
@@ -27,37 +23,25 @@ from metacog_pipeline.stats.estimate import (
     ONE_LEVEL,
     Estimate,
     of_numbers,
-)  # fmt: skip
+)
+from metacog_pipeline.stats.identifiability import by_response
 from metacog_pipeline.stats.intervals import SCALED, scaled_score
 from metacog_pipeline.stats.type1 import Texts
 
 
-@dataclass(frozen=True, slots=True)
-class Type2Rates:
-    """Shares of confident answers."""
+def type2_rates(table: Counts) -> tuple[Floats, Floats]:
+    """Return HR2 and FAR2 ``(cells, 2, K - 1)`` by response (S1, S2) and k = 2 .. K; NaN without such answers.
 
-    hr2_rs1: Floats
-    far2_rs1: Floats
-    hr2_rs2: Floats
-    far2_rs2: Floats
-    status_rs1: Texts
-    status_rs2: Texts
-
-
-def type2_rates(table: Counts) -> Type2Rates:
-    """Return hit and false-alarm rates of confidence of ``table``, for each response."""
-    k = table.ratings
-    correct_1, wrong_1 = table.n_s1[:, :k][:, ::-1], table.n_s2[:, :k][:, ::-1]
-    correct_2, wrong_2 = table.n_s2[:, k:], table.n_s1[:, k:]
-    sums = [side.sum(axis=1) for side in (correct_1, wrong_1, correct_2, wrong_2)]
-    rates = [
-        ratio(side[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:], total[:, None])
-        for side, total in zip((correct_1, wrong_1, correct_2, wrong_2), sums, strict=True)
-    ]
-    return Type2Rates(
-        rates[0], rates[1], rates[2], rates[3],
-        outcome_status(sums[0], sums[1]), outcome_status(sums[2], sums[3]),
-    )  # fmt: skip
+    >>> hits, alarms = type2_rates(Counts(np.array([[9.0, 4, 3, 2]]), np.array([[2.0, 3, 5, 8]])))
+    >>> hits.round(2).tolist(), alarms.round(2).tolist()
+    ([[[0.69], [0.62]]], [[[0.4], [0.4]]])
+    """
+    sides = by_response(table.n_s1, table.n_s2)
+    hits, alarms = (
+        ratio(side[..., ::-1].cumsum(axis=2)[..., ::-1][..., 1:], side.sum(axis=2)[..., None])
+        for side in sides
+    )
+    return hits, alarms
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +52,14 @@ class Auroc2:
     low: Floats
     high: Floats
     sem: Floats
-    n_correct: Floats
-    n_wrong: Floats
+    n: Floats
     status: Texts
     method: str
 
     def estimate(self, cell: int = 0) -> Estimate:
         """Return one cell's area as an estimate."""
-        n = float(self.n_correct[cell] + self.n_wrong[cell])
-        value, low, high, sem = (float(each[cell]) for each in (self.value, self.low, self.high, self.sem))
+        numbers = (self.value, self.low, self.high, self.sem, self.n)
+        value, low, high, sem, n = (float(each[cell]) for each in numbers)
         return of_numbers(value, low, high, sem, n, self.method, str(self.status[cell]))
 
 
@@ -91,9 +74,7 @@ def auroc2(table: Counts, plus_one: bool = False) -> Auroc2:
     """
     if plus_one and table.correction != "none":
         raise ValueError("the counts are padded already: plus one on top would correct twice")
-    right, wrong = table.by_confidence
-    if plus_one:
-        right, wrong = right + 1, wrong + 1
+    right, wrong = (part + plus_one for part in table.by_confidence)
     n_right, n_wrong = right.sum(axis=1), wrong.sum(axis=1)
     value = np.minimum(area_of(right, wrong), 1.0)
     status = outcome_status(n_right, n_wrong)
@@ -105,18 +86,16 @@ def auroc2(table: Counts, plus_one: bool = False) -> Auroc2:
     low[some], high[some] = scaled_score(value[some], n_right[some], n_wrong[some], variance[some])
     sem = np.where(some & (value > 0) & (value < 1), np.sqrt(variance), np.nan)
     method = f"{SCALED}, plus one" if plus_one else SCALED
-    return Auroc2(
-        value, np.minimum(low, value), np.maximum(high, value), sem, n_right, n_wrong, status, method
-    )
+    ends = np.minimum(low, value), np.maximum(high, value)
+    return Auroc2(value, *ends, sem, n_right + n_wrong, status, method)
 
 
 def bin_confidence(confidence: ArrayLike, bins: int, groups: ArrayLike | None = None) -> tuple[Ints, Texts]:
     """Cut a continuous confidence into bins of about equal size, within each group: ratings 1 .. K, 0 without one;
     status.
 
-    Equal confidences share a bin: a run of ties goes, whole, to the bin its middle rank lies in (rank (i - 1/2) / n times
-    the number of bins, rounded down, plus 1). So bins may come out unequal or empty, which the status of the group says;
-    any rising change of scale leaves the ratings as they are, and correct and wrong trials share the cuts.
+    Equal confidences share a bin: a run of ties goes, whole, to the bin its middle rank lies in. So bins may come out
+    unequal or empty, which the status of the group says; any rising change of scale leaves the ratings as they are.
 
     confidence: shape ``(N,)``: numbers; NaN is missing, ±inf is refused.
     bins: number of bins K.
@@ -141,5 +120,5 @@ def bin_confidence(confidence: ArrayLike, bins: int, groups: ArrayLike | None = 
 
 def outcome_status(n_right: Floats, n_wrong: Floats) -> Texts:
     """Return ``"ok"`` per cell, or that there are no items, no wrong ones or no correct ones."""
-    reasons: list[NDArray[np.bool_]] = [(n_right <= 0) & (n_wrong <= 0), n_wrong <= 0, n_right <= 0]
+    reasons = [(n_right <= 0) & (n_wrong <= 0), n_wrong <= 0, n_right <= 0]
     return np.select(reasons, [NO_ITEMS, ALL_CORRECT, ALL_WRONG], default=OK).astype(np.str_)

@@ -18,8 +18,7 @@ from metacog_pipeline.benchmarks.selfknowledge.published import derived, implied
 from metacog_pipeline.files import shipped
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.roc import roc_curve
-from metacog_pipeline.stats.type2_dprime import type2_dprime
-from metacog_pipeline.stats.yes_no import clipped_dprime, relative_information
+from metacog_pipeline.stats.yes_no import clipped_dprime, relative_information, type2_dprime
 from tests.tables import every
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"

@@ -12,7 +12,8 @@ import re
 
 import pytest
 
-from metacog_pipeline.stats.bayes.group import bayes_metad_group, group_counts
+from metacog_pipeline.stats.bayes.group import bayes_metad_group
+from metacog_pipeline.stats.counts import counts
 from tests.golden.agreed import rows, vector
 
 NAMES = {"mu_logMratio": "mu_log_m", "sigma_logMratio": "sigma_log_m"}
@@ -36,8 +37,8 @@ def own_name(quantity, subjects):
 def compared(request):
     """Compare at so many draws a chain; the 50 ends of the module's head are those of 2,000, which `make proofs` draws."""
     table, expected = rows("sdt/group_counts.csv"), rows("sdt/expected_group_bayes.csv")
-    counts = group_counts(vectors(table, "nR_S1"), vectors(table, "nR_S2"))
-    posterior = bayes_metad_group(counts, seed=20, draws=request.param, rounds=2)
+    group = counts(vectors(table, "nR_S1"), vectors(table, "nR_S2"))
+    posterior = bayes_metad_group(group, seed=20, draws=request.param, rounds=2)
     assert posterior.converged, posterior.reason
     found, subjects = posterior.summary(), [row["subject"] for row in table]
     return [(row, found[own_name(row["quantity"], subjects)]) for row in expected]

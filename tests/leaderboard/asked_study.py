@@ -130,7 +130,7 @@ def _beside(home: Home) -> None:
     shared = {"n": 6, "n_items": 6, "status": "ok", "low": 0.1, "high": 0.9}
     calibration: list[Row] = []
     for model, *values in (("ada", 1.0, 0.1, 0.05, 0.02), ("bob", 0.5, 0.5, 0.5, 0.25)):
-        names = (f"harmonised_{name}" for name in ("auroc2", "calibration_in_the_large", "ece", "ece_platt"))
+        names = (f"harmonised_{name}" for name in ("auroc2", "calibration_in_the_large", "ece", "brier"))
         calibration += rows("measure estimate", *zip(names, values, strict=True), **_key(model), **shared)
     write(home, "cross_benchmark/calibration.parquet", calibration)
     tests = [

@@ -14,15 +14,10 @@ from metacog_pipeline.scoring.schemas import HARMONISED
 from metacog_pipeline.stats import calibration, confidence_grid
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.confidence_grid import CELLS, STATISTICS
+from metacog_pipeline.stats.confidence_measures import curve, of_trials
 from metacog_pipeline.stats.resampling import patterns_of
-from metacog_pipeline.stats.selective import of_trials
 from metacog_pipeline.stats.trials import trials
 from tests.tables import every
-
-
-def selective(*answers, **drawn):
-    return of_trials(trials(*answers, **drawn))
-
 
 ANSWERS = st.lists(st.tuples(st.integers(0, 100), st.integers(0, 1)), min_size=1, max_size=60)
 
@@ -180,12 +175,10 @@ def test_measures_of_confidence_are_those_of_the_answers_themselves():
     rows = every_measure(frame, seed=3, n_boot=60)
     found = {row["measure"]: row for row in rows.iter_rows(named=True)}
     confidence, correct = frame["confidence"].to_numpy(), frame["correct"].to_numpy().astype(int)
-    alone = selective(confidence, correct, stream=1, n_draws=20)
-    assert found["harmonised_aurc"]["estimate"] == pytest.approx(alone.aurc.value)
-    assert found["harmonised_excess_aurc"]["estimate"] == pytest.approx(alone.excess_aurc.value)
-    assert found["harmonised_prr"]["estimate"] == pytest.approx(
-        2 * found["harmonised_auroc2"]["estimate"] - 1
-    )
+    made = trials(confidence, correct, stream=1, n_draws=20)
+    alone = of_trials(made)
+    assert found["harmonised_aurc"]["estimate"] == pytest.approx(alone["aurc"].value)
+    assert found["harmonised_excess_aurc"]["estimate"] == pytest.approx(alone["excess_aurc"].value)
     gap = found["harmonised_mean_confidence"]["estimate"] - found["harmonised_accuracy"]["estimate"]
     assert found["harmonised_calibration_in_the_large"]["estimate"] == pytest.approx(gap)
 

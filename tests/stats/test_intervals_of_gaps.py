@@ -5,10 +5,8 @@ import pytest
 from scipy import stats
 
 from metacog_pipeline.stats import calibration, resampling
-from metacog_pipeline.stats.calibration_line import mass_ece
 from metacog_pipeline.stats.intervals import of_totals
 from metacog_pipeline.stats.resampling import Patterns
-from metacog_pipeline.stats.trials import trials
 
 
 def error(n, right, said, draws=2000):
@@ -55,8 +53,7 @@ def test_the_interval_covers_a_small_error_of_one_confidence(said, accuracy, n):
 @pytest.mark.parametrize("said", [0.0, 1.0])
 def test_certain_answers_that_all_come_true_may_hide_what_the_rule_of_three_says(said, n):
     most = 1 - 0.025 ** (1 / n)
-    right = [int(said)] * n
-    found = mass_ece(trials([said] * n, right, stream=1))
+    found = error(n, int(said) * n, said)
     assert (found.value, found.low) == (0.0, 0.0)
     assert found.high == pytest.approx(most)
 

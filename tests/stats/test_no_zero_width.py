@@ -4,12 +4,6 @@ import pytest
 
 from metacog_pipeline.stats import agreement, agreement_many, coverage, type1
 from metacog_pipeline.stats.auroc import auroc
-from metacog_pipeline.stats.confidence_measures import of_trials
-from metacog_pipeline.stats.trials import trials
-
-
-def measures(*answers, probability=True, **drawn):
-    return of_trials(trials(*answers, **drawn), probability=probability)
 
 
 @pytest.mark.parametrize(
@@ -54,20 +48,6 @@ def test_ln_beta_at_rates_of_one_half_has_an_interval():
         for cell in (0, 1):
             found = made.estimate("ln_beta", cell)
             assert found.low < found.value < found.high and found.sem > 0.01 and found.status == "ok"
-
-
-@pytest.mark.parametrize("n", [20, 400])
-def test_what_recalibration_leaves_nothing_of_is_not_certain(n):
-    found = measures([0.9] * n + [0.2] * n, [1] * n + [0] * n, stream=1)
-    for name in ("ece_isotonic", "brier_isotonic"):
-        assert found[name].value == found[name].low == 0.0
-        assert found[name].high > 0.1 / n
-    assert found["ece_isotonic"].status == ("few items: 40" if n == 20 else "ok")
-    assert not [
-        name
-        for name, each in found.items()
-        if each.status == "ok" and (each.low is None or each.low == each.high)
-    ]
 
 
 def test_areas_of_two_levels_are_marked_until_their_coverage_is_good():

@@ -28,8 +28,7 @@ from metacog_pipeline.stats.resampling.products import shared_draws
 from metacog_pipeline.stats.trials import trials
 from metacog_pipeline.stats.type1 import type1_from_table
 from metacog_pipeline.stats.type2 import bin_confidence
-from metacog_pipeline.stats.type2_dprime import type2_dprime
-from metacog_pipeline.stats.yes_no import clipped_dprime
+from metacog_pipeline.stats.yes_no import clipped_dprime, type2_dprime
 from tests.tables import every
 
 NAN, INF = math.nan, math.inf
@@ -107,7 +106,6 @@ REFUSED = {
         lambda: resampling.weights(3, 5, -1),
         lambda: resampling.indices(0, 5, 1),
         lambda: resampling.table([[1, -1]], 5, 1),
-        lambda: resampling.joint([[[1]], [[1], [1]]], 5, 1),
         lambda: resampling.interval(np.ones(3), None, "widened"),
         lambda: robust.location([1.0, 2.0]),
         lambda: robust.rank_distribution([1.0], np.ones((3, 2))),

@@ -118,12 +118,6 @@ def test_tables_are_drawn_as_ever():
     assert digest(resampling.table([[3, 1, 2, 8, 4, 0, 1, 6.0]], 40, 5)[:, 0]) == "6c132b728af64c4d"
 
 
-def test_groups_are_drawn_together_as_ever(luck):
-    luck.integers(0, 6, 120)
-    tables = luck.integers(0, 4, (30, 3)), luck.integers(0, 4, (30, 2))
-    assert digest(np.hstack(resampling.joint(tables, 80, 17))) == "8de4592d1756d4ef"
-
-
 # --- p values --------------------------------------------------------------------------------------------------------
 
 

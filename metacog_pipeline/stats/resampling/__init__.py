@@ -12,7 +12,6 @@ from metacog_pipeline.stats.resampling.kernels import (
     blocks,
     generator,
     indices,
-    joint,
     merge_patterns,
     occurrences,
     patterns,
@@ -41,6 +40,6 @@ from metacog_pipeline.stats.resampling.products import Statistic
 
 __all__ = [
     "LEVEL", "N_TESTED", "Z95", "Difference", "Kind", "Patterns", "Statistic", "Stream", "blocks", "difference",
-    "differences", "from_draws", "generator", "indices", "interval", "intervals", "joint", "merge_patterns", "occurrences",
+    "differences", "from_draws", "generator", "indices", "interval", "intervals", "merge_patterns", "occurrences",
     "p_value", "patterns", "patterns_of", "sequence", "stream", "table", "usable", "wald_p", "weights",
 ]  # fmt: skip

@@ -15,12 +15,11 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metacog_pipeline.stats._arrays import Floats, Ints, counts, drawable, floats, same_length, whole
+from metacog_pipeline.stats._arrays import MOST_DRAWN, Floats, Ints, counts, floats, same_length, whole
 
 #: A seed, several, or a generator in its present state.
 Stream = int | Sequence[int] | np.random.SeedSequence | np.random.Generator
@@ -171,18 +170,6 @@ def patterns(table: Patterns, n_draws: int, stream: Stream) -> Floats:
     return np.concatenate(found)
 
 
-def joint(tables: Sequence[ArrayLike], n_draws: int, stream: Stream) -> list[Floats]:
-    """Draw the same clusters for several ``tables`` ``(clusters, C_i)``: totals ``(n_draws, C_i)`` of each.
-
-    Row k of all tables is the same cluster; their order is part of the ``stream``.
-    """
-    rows = [counts("a table of clusters", each, 2) for each in tables]
-    n = same_length(**{f"table {place}": each for place, each in enumerate(rows)})
-    drawn = patterns(merge_patterns(np.hstack(rows), np.ones(n, dtype=np.int64)), n_draws, stream)
-    ends = np.cumsum([0, *(each.shape[1] for each in rows)])
-    return [drawn[:, start:end] for start, end in pairwise(ends)]
-
-
 def weights(n: int, n_draws: int, stream: Stream) -> Floats:
     """Draw how often each of ``n`` clusters is in a resample of the ``stream``: ``(n_draws, n)``, rows add up to n."""
     n, n_draws = whole("n", n), whole("n_draws", n_draws, 1)
@@ -214,9 +201,12 @@ def table(counts: ArrayLike, n_draws: int, stream: Stream) -> Floats:
     given, n_draws = floats("counts", counts, 2), whole("n_draws", n_draws, 1)
     if (given < 0).any():
         raise ValueError("counts must be 0 or more")
-    total = given.sum(axis=1, keepdims=True)
+    total = given.sum(axis=1)
+    if total.size and float(total.max()) > MOST_DRAWN:
+        raise ValueError(f"{float(total.max()):g} trials in a cell: no more than {MOST_DRAWN:g} can be drawn")
     # A cell without trials draws nothing; its shares only have to be some.
-    probability = np.where(total > 0, given / np.where(total > 0, total, 1.0), 1 / max(given.shape[1], 1))
+    shares = given / np.where(total > 0, total, 1.0)[:, None]
+    shares[total <= 0] = 1 / max(given.shape[1], 1)
     size = (n_draws, len(given))
-    drawn = generator(stream).multinomial(drawable(given.sum(axis=1)), probability, size=size)
+    drawn = generator(stream).multinomial(np.rint(total).astype(np.int64), shares, size=size)
     return drawn.astype(np.float64)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from metacog_pipeline.benchmark import groups
 from metacog_pipeline.benchmarks.selfknowledge.measures import table_of
 from metacog_pipeline.scoring.schemas import ESTIMATE
-from metacog_pipeline.stats.type2_dprime import type2_dprime
+from metacog_pipeline.stats.yes_no import type2_dprime
 
 
 def values(frame: pl.DataFrame, **only: object) -> dict[str, dict[str, object]]:

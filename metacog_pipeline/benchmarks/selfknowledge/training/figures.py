@@ -16,7 +16,7 @@ from metacog_pipeline.benchmarks.selfknowledge.measures import BY_CORRECTION, un
 from metacog_pipeline.benchmarks.selfknowledge.training.rewards import Counts
 from metacog_pipeline.stats.estimate import Estimate, unavailable
 from metacog_pipeline.stats.resampling import Z95
-from metacog_pipeline.stats.type2_dprime import type2_dprime
+from metacog_pipeline.stats.yes_no import type2_dprime
 
 D = "d_type2"
 SHARES = ("accuracy", "yes_ratio", "raw_alignment", "yfr", "nfr")

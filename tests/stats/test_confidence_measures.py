@@ -1,4 +1,9 @@
-"""Calibration in the large, its slope and the equal-mass error, each against a short computation of another kind."""
+"""Risk against coverage, held against every order of tied answers; calibration in the large and its slope, each against a
+short computation of another kind.
+"""
+
+from itertools import pairwise, permutations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -7,15 +12,80 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from metacog_pipeline.stats.calibration_line import (
+from metacog_pipeline.stats.confidence_measures import (
     CLIP,
+    aurc_statistic,
+    curve,
+    excess_aurc_statistic,
     in_the_large,
     logistic,
-    mass_ece_statistic,
+    of_trials,
     slope,
 )
 from metacog_pipeline.stats.trials import trials
 from tests.tables import every
+
+
+def selective(*answers, **drawn):
+    return SimpleNamespace(**of_trials(trials(*answers, **drawn), probability=False))
+
+
+FEW = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=6)
+
+
+def table(rows, levels=5):
+    return np.bincount([2 * level + right for level, right in rows], minlength=2 * levels).astype(float)[None]
+
+
+def orders(rows):
+    """Yield whether each answer is wrong, surest first, in every order that the confidences allow."""
+    for order in permutations(rows):
+        if all(a[0] >= b[0] for a, b in pairwise(order)):
+            yield np.array([1 - right for _, right in order])
+
+
+@given(FEW)
+@settings(max_examples=60, deadline=None)
+def test_the_area_is_the_mean_over_every_order_of_tied_answers(rows):
+    risks = [np.cumsum(wrong) / np.arange(1, len(rows) + 1) for wrong in orders(rows)]
+    assert aurc_statistic(table(rows, 3))[0] == pytest.approx(np.mean(risks), abs=1e-12)
+    best = np.sort([1 - right for _, right in rows])
+    least = (np.cumsum(best) / np.arange(1, len(rows) + 1)).mean()
+    assert excess_aurc_statistic(table(rows, 3))[0] == pytest.approx(np.mean(risks) - least, abs=1e-12)
+
+
+@given(FEW)
+@settings(max_examples=60, deadline=None)
+def test_the_curve_is_the_mean_risk_over_every_order_of_tied_answers(rows):
+    risks = np.mean([np.cumsum(w) / np.arange(1, len(rows) + 1) for w in orders(rows)], axis=0)
+    found = curve(trials(*zip(*rows, strict=True), stream=1, n_draws=20))
+    assert found.risk == pytest.approx(risks, abs=1e-12)
+    assert found.coverage == pytest.approx(np.arange(1, len(rows) + 1) / len(rows))
+
+
+def test_a_model_that_is_sure_of_the_right_answers_alone_has_no_excess_and_no_interval():
+    found = selective([5, 4, 3, 2, 1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0, 0, 0, 0, 0], stream=1)
+    assert (found.excess_aurc.value, found.excess_aurc.low) == (0.0, None)
+    assert found.excess_aurc.status == "few correct: 4"
+    perfect = selective(np.repeat([2, 1], 10), np.repeat([1, 0], 10), stream=1)
+    assert (perfect.excess_aurc.value, perfect.excess_aurc.status) == (0.0, "perfect separation")
+
+
+@every(
+    ("confidence", "correct", "status"),
+    [
+        ([], [], "no items"),
+        ([1, 2, 3], [1, 1, 1], "all correct"),
+        ([1, 2, 3], [0, 0, 0], "all wrong"),
+        ([2, 2, 2], [0, 1, 0], "one confidence level"),
+        ([0.5], [1], "all correct"),
+    ],
+)
+def test_without_an_order_to_judge_there_is_a_reason_and_no_number(confidence, correct, status):
+    found = selective(confidence, correct, stream=1, n_draws=20)
+    for each in (found.aurc, found.excess_aurc):
+        assert (each.value, each.low, each.status) == (None, None, status)
+
 
 ROWS = st.lists(st.tuples(st.integers(0, 10), st.integers(0, 1)), min_size=1, max_size=60)
 
@@ -49,7 +119,7 @@ def test_the_slope_maximises_the_likelihood(rows):
         return np.logaddexp(0, z).sum() - right @ z
 
     best = minimize(loss, [0.0, 0.0], method="BFGS", options={"gtol": 1e-9})
-    (a,), (b,) = logistic(np.unique(x), made.totals[None].astype(float))
+    a, b = logistic(np.unique(x), *made.totals.reshape(-1, 2).T.astype(float))
     assert loss([a, b]) <= best.fun + 1e-8
     assert found.value == b
 
@@ -73,11 +143,13 @@ def test_the_standard_error_of_the_slope_is_the_sandwich():
     right = (rng.random(300) < confidence).astype(float)
     found = slope(trials(confidence, right, item, stream=1, n_draws=50))
     x = np.column_stack([np.ones(300), logit(confidence)])
-    (a,), (b,) = logistic(
-        logit(np.array([0.5, 0.7, 0.8, 0.9])),
-        np.bincount(
-            2 * np.searchsorted([0.5, 0.7, 0.8, 0.9], confidence) + right.astype(int), minlength=8
-        ).astype(float)[None],
+    levels = np.array([0.5, 0.7, 0.8, 0.9])
+    a, b = logistic(
+        logit(levels),
+        *(
+            np.array([((confidence == each) & (right == kind)).sum() for each in levels]) * 1.0
+            for kind in (0, 1)
+        ),
     )
     p = expit(x @ [a, b])
     bread = np.linalg.inv((x * (p * (1 - p))[:, None]).T @ x)
@@ -114,18 +186,3 @@ def test_calibration_in_the_large_is_mean_confidence_minus_accuracy_inside_its_i
         return
     assert -1 <= found.low <= found.value + 1e-12 and found.value - 1e-12 <= found.high <= 1
     assert found.high > found.low
-
-
-@given(ROWS)
-@settings(max_examples=40, deadline=None)
-def test_with_as_many_bins_as_answers_in_order_the_error_of_equal_mass_is_that_of_groups_of_equal_size(rows):
-    """Ten copies of a row are one bin: groups of equal size that no cut divides."""
-    rows = sorted(rows)[:10]
-    level, right = map(np.array, zip(*[row for row in rows for _ in range(10)], strict=True))
-    made = trials(level / 10, right, stream=1, n_draws=20)
-    totals = made.totals[None].astype(float)
-    groups = []
-    for start in range(0, len(level), 10):
-        same = [np.mean(right[level == each]) for each in level[start : start + 10]]
-        groups.append(abs(np.mean(same) - level[start : start + 10].mean() / 10))
-    assert mass_ece_statistic(made.stated, len(rows))(totals)[0] == pytest.approx(np.mean(groups), abs=1e-12)
