@@ -57,7 +57,7 @@ def _column(name: str, says: str) -> Callable[[Any], Any]:
 @scale_option
 @click.option("--ratings", type=_K, help="Confidence is a rating 1..K, this is K.")
 @click.option("--bins", type=_K, help="Cut confidence into this many quantile bins.")
-@click.option("--alternatives", metavar="M|COL", help="Of answers right or wrong: among how many.")
+@click.option("--alternatives", type=int, metavar="M", help="Of answers right or wrong: among how many.")
 @click.option("--padding", type=_Padding(0, 1000), help="Add to each count; auto is 1/(2K).")
 @click.option("--bootstrap", "n_boot", type=click.IntRange(0, 100_000), default=0, help="Resamples.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Of resamples and posteriors.")
@@ -117,15 +117,10 @@ def _given(given: Mapping[str, Any], by: tuple[str, ...]) -> Given:
     for pair in (part for text in given["words"] for part in text.split(",")):
         column, colon, rest = pair.rpartition(":") if "=" not in pair.partition(":")[0] else ("", "", pair)
         words.setdefault(column.strip() if colon else "", []).append(rest)
-    many, alternatives = given["alternatives"], None
-    if many is not None and many.isdecimal():
-        alternatives = int(many)
-    elif many is not None:
-        roles["alternatives"] = many
     made = {column: parse_words(texts) for column, texts in words.items()}
     return Given(
         roles, by, _labels(given["labels"]), made, parse_scale(given["scale"]),
-        given["ratings"], given["bins"], alternatives,
+        given["ratings"], given["bins"], given["alternatives"],
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """How far any number of raters agree beyond chance.
 
 Fleiss (1971), *Psychol. Bull.* 76, for kappa of many raters; Krippendorff (2011), "Computing Krippendorff's
-alpha-reliability", for alpha with missing ratings and nominal, ordinal or interval categories. Intervals are percentiles
+alpha-reliability", for alpha with missing ratings on an interval scale. Intervals are percentiles
 over resampled units. Where all resamples give the value itself, as in full agreement, they do not show how far it may be
 off: there is no interval, and the status says so.
 """
@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +20,6 @@ from metacog_pipeline.stats._arrays import Floats, Ints, counts, floats, ratio
 from metacog_pipeline.stats.agreement import cohen_kappa
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
 
-Level = Literal["nominal", "ordinal", "interval"]
 ONE_CATEGORY = "one category used by all"
 TOO_FEW_RATERS = "fewer than two raters"
 NO_SPREAD = "no spread: the same in every resample"
@@ -68,66 +66,36 @@ def fleiss_kappa(table: ArrayLike, *, n_boot: int = N_BOOT, seed: int = 0) -> Es
     return _estimate(kappa, n, method, n_boot, seed, ONE_CATEGORY if one_category else OK)
 
 
-def krippendorff_alpha(
-    ratings: ArrayLike, level: Level = "nominal", *, n_boot: int = N_BOOT, seed: int = 0
-) -> Estimate:
-    """Return Krippendorff's alpha of ``ratings`` ``(raters, units)``, NaN where a rater left a unit out.
+def krippendorff_alpha(ratings: ArrayLike, *, n_boot: int = N_BOOT, seed: int = 0) -> Estimate:
+    """Return Krippendorff's alpha of ``ratings`` ``(raters, units)`` on an interval scale, NaN where a rater left a unit
+    out: two ratings are as far apart as their squared difference.
 
-    ``level`` says how far two ratings differ: unequal (``"nominal"``), squared ranks between them (``"ordinal"``), or
-    their squared difference (``"interval"``). At most 1 (full agreement; 0: as by chance); no value where all ratings
-    are one category. n counts units with two ratings or more; ``n_boot`` resamples of units, of ``seed``.
+    At most 1 (full agreement; 0: as by chance); no value where all ratings are one category. n counts units with two
+    ratings or more; ``n_boot`` resamples of units, of ``seed``.
 
     >>> ratings = [[1, 2, 3, 3, 2], [1, 2, 3, 3, np.nan], [1, 3, 3, 3, 2]]
-    >>> round(krippendorff_alpha(ratings, "interval").value, 3)
+    >>> round(krippendorff_alpha(ratings).value, 3)
     0.895
     """
     values = _ratings(ratings)
-    if level not in ("nominal", "ordinal", "interval"):
-        raise ValueError(f"unknown level {level!r}: 'nominal', 'ordinal' or 'interval'")
     values = values[:, (~np.isnan(values)).sum(axis=0) >= 2]
-    method, n = f"krippendorff alpha, {level}, bootstrap of units", values.shape[1]
+    method, n = "krippendorff alpha, interval, bootstrap of units", values.shape[1]
     if n == 0:
         return unavailable(0, method, NO_ITEMS)
-    scale, index = np.unique(values[~np.isnan(values)], return_inverse=True)
-    if len(scale) == 1:
-        return unavailable(n, method, ONE_CATEGORY)
-    if level == "interval":
-        return _estimate(_interval_alpha(values), n, method, n_boot, seed, OK)
-    unit = np.nonzero(~np.isnan(values))[1]
-    used = np.zeros((n, len(scale)))
-    np.add.at(used, (unit, index), 1.0)
-    pairs = used[:, :, None] * used[:, None, :]
-    pairs[:, range(len(scale)), range(len(scale))] -= used
-    pairs /= (used.sum(axis=1) - 1)[:, None, None]
-    flat = pairs.reshape(n, -1)
-
-    def alpha(weights: Floats) -> Floats:
-        together = (weights @ flat).reshape(len(weights), len(scale), len(scale))
-        margin = together.sum(axis=2)
-        distance = _distance(level, scale, margin)
-        total = margin.sum(axis=1)
-        observed = (together * distance).sum(axis=(1, 2))
-        expected = (margin[:, :, None] * margin[:, None, :] * distance).sum(axis=(1, 2))
-        return 1 - ratio(observed * (total - 1), expected)
-
-    return _estimate(alpha, n, method, n_boot, seed, OK)
-
-
-def _interval_alpha(values: Floats) -> Callable[[Floats], Floats]:
-    """Return alpha of squared differences as a function of the units' weights: sums over raters are all it needs."""
     here = ~np.isnan(values)
+    if np.ptp(values[here]) == 0:
+        return unavailable(n, method, ONE_CATEGORY)
     centred = np.where(here, values - np.nanmean(values), 0.0)
-    raters, total = here.sum(axis=0), centred.sum(axis=0)
-    squares = (centred**2).sum(axis=0)
+    raters, total, squares = here.sum(axis=0), centred.sum(axis=0), (centred**2).sum(axis=0)
     within = (squares - total**2 / raters) * raters / (raters - 1)
 
-    def alpha(weights: Floats) -> Floats:
-        n, moment = weights @ raters, weights @ squares
-        spread = moment - (weights @ total) ** 2 / n
+    def alpha(weights: Floats) -> Floats:  # sums over raters are all it needs
+        number, moment = weights @ raters, weights @ squares
+        spread = moment - (weights @ total) ** 2 / number
         spread = np.where(spread > _LEAST_ROOM * np.maximum(moment, _LEAST_ROOM), spread, 0.0)
-        return 1 - ratio((n - 1) * (weights @ within), n * spread)
+        return 1 - ratio((number - 1) * (weights @ within), number * spread)
 
-    return alpha
+    return _estimate(alpha, n, method, n_boot, seed, OK)
 
 
 def pairwise_kappa(ratings: ArrayLike) -> tuple[PairKappa, ...]:
@@ -144,37 +112,21 @@ def pairwise_kappa(ratings: ArrayLike) -> tuple[PairKappa, ...]:
     return tuple(found)
 
 
-def category_counts(
-    scores: ArrayLike, edges: ArrayLike = (0.25, 0.5, 0.75), *, closed: Literal["left", "right"] = "left"
-) -> Ints:
+def category_counts(scores: ArrayLike, edges: ArrayLike = (0.25, 0.5, 0.75)) -> Ints:
     """Return how many of ``scores`` ``(units, raters)``, NaN missing, fall into each bin: ``(units, len(edges) + 1)``.
 
-    ``edges`` rise; a score on one belongs to the bin above it (``closed`` ``"left"``: bins are closed at their left)
-    or below.
+    ``edges`` rise; a score on one belongs to the bin above it.
 
     >>> category_counts([[0.1, 0.3, 0.3], [0.9, 0.75, np.nan]]).tolist()
     [[1, 2, 0, 0], [0, 0, 0, 2]]
     """
-    values = _ratings(scores)
-    inner = np.asarray(edges, dtype=np.float64)
-    if inner.ndim != 1 or not bool((np.diff(inner) > 0).all()):
+    values, inner = _ratings(scores), floats("edges", edges)
+    if not bool((np.diff(inner) > 0).all()):
         raise ValueError("edges must be one ascending row of numbers")
-    if closed not in ("left", "right"):
-        raise ValueError(f"closed is {closed!r}: 'left' or 'right'")
     unit, rater = np.nonzero(~np.isnan(values))
-    bins = np.searchsorted(inner, values[unit, rater], side="right" if closed == "left" else "left")
     table = np.zeros((len(values), len(inner) + 1), dtype=np.int64)
-    np.add.at(table, (unit, bins), 1)
+    np.add.at(table, (unit, np.digitize(values[unit, rater], inner)), 1)
     return table
-
-
-def _distance(level: Level, scale: Floats, margin: Floats) -> Floats:
-    """Return the squared distance of every two categories, ``(B, k, k)`` or ``(k, k)``."""
-    if level == "nominal":
-        return 1 - np.eye(len(scale))
-    middle = np.cumsum(margin, axis=1) - margin / 2  # ratings below a category and half of its own
-    between: Floats = (middle[:, :, None] - middle[:, None, :]) ** 2
-    return between
 
 
 def _estimate(

@@ -15,14 +15,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metacog_pipeline.stats import intervals, resampling
+from metacog_pipeline.stats import intervals
 from metacog_pipeline.stats._arrays import (
     Floats,
     Ints,
     binary,
     counts,
     floats,
-    mean_ranks,
     ratio,
     same_length,
     whole,
@@ -31,8 +30,7 @@ from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate,
 from metacog_pipeline.stats.resampling import Patterns, Statistic
 
 Mapping = Literal["(c-1)/(L-1)", "c/L"]
-Edges = Literal["equal", "floor", "mass", "levels"]
-EDGES: tuple[Edges, ...] = ("equal", "floor", "mass", "levels")
+Edges = Literal["equal", "floor", "levels"]
 
 _GUARD = 1e-12  # 0.6 · 5 is not 3 in binary
 
@@ -58,8 +56,7 @@ def bin_index(confidence: ArrayLike, bins: int = 10, edges: Edges = "equal") -> 
     """Return the bin, from 0, of each ``confidence`` ``(N,)`` in 0..1.
 
     ``edges``: ``"equal"`` are ``bins`` (low, high] of equal width, 0 joins the first (Naeini et al. 2015); ``"floor"``
-    [low, high), 1 joins the last; ``"mass"`` groups of equal size of the sorted confidences, equal ones in the bin of
-    the middle one of them; ``"levels"`` has a bin for every distinct confidence.
+    [low, high), 1 joins the last; ``"levels"`` has a bin for every distinct confidence.
 
     >>> bin_index([0.0, 0.2, 0.6, 1.0], 5).tolist(), bin_index([0.0, 0.2, 0.6, 1.0], 5, "floor").tolist()
     ([0, 0, 2, 4], [0, 1, 3, 4])
@@ -72,10 +69,7 @@ def bin_index(confidence: ArrayLike, bins: int = 10, edges: Edges = "equal") -> 
         return np.clip(np.floor(stated * bins + _GUARD), 0, bins - 1).astype(np.int64)
     if edges == "levels":
         return np.unique(stated, return_inverse=True)[1].astype(np.int64)
-    if edges == "mass":
-        before = np.rint(2 * mean_ranks(stated) - 2).astype(np.int64)  # twice as many as precede the middle
-        return before * bins // max(2 * len(stated), 1)
-    raise ValueError(f"unknown edges {edges!r}: one of {', '.join(EDGES)}")
+    raise ValueError(f"unknown edges {edges!r}: equal, floor or levels")
 
 
 def ece(confidence: ArrayLike, correct: ArrayLike, bins: int = 10, edges: Edges = "equal") -> Estimate:
@@ -222,17 +216,6 @@ def brier_parts(probability: ArrayLike) -> dict[str, Statistic]:
         return np.asarray(overall * (1 - overall))
 
     return dict(zip(PARTS, (reliability, resolution, uncertainty), strict=True))
-
-
-def debiased(value: float, draws: Floats) -> float | None:
-    """Return a calibration error ``value`` less its bias, the mean excess of its ``draws`` ``(B,)``, cut at 0; None
-    without draws.
-
-    Absolute gaps of noise add up: an error is above 0 even of confidence that is right (Kumar, Liang & Ma 2019,
-    *NeurIPS* 32).
-    """
-    known = resampling.usable(draws)
-    return None if known is None else max(0.0, 2 * value - float(known.mean()))
 
 
 def _member(stated: Floats, bins: int, edges: Edges) -> Floats | None:

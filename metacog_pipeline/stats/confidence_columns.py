@@ -84,10 +84,8 @@ def as_text(cell: object) -> str:
     >>> as_text(1.0), as_text(True), as_text(None)
     ('1', 'true', '')
     """
-    if cell is None:
-        return ""
-    if isinstance(cell, str):
-        return cell.strip()
+    if cell is None or isinstance(cell, str):
+        return (cell or "").strip()
     if isinstance(cell, bool | np.bool_):
         return str(bool(cell)).lower()
     return f"{cell:.17g}" if isinstance(cell, float) and cell.is_integer() else str(cell)
@@ -163,22 +161,21 @@ def roles(
     'Confidence'
     """
     found = dict(given or {})
-    answered = {"stimulus", "response", "correct"} & set(found)
-    enough = "correct" in found or {"stimulus", "response"} <= answered
+    enough = "correct" in found or {"stimulus", "response"} <= set(found)
     for role, wanted in NAMES.items():
         if role in found or (role in ("stimulus", "response", "correct") and enough):
             continue
-        free = [name for name in names if name not in found.values()]
-        parts = {name: plain(name) for name in free}
+        parts = {name: plain(name) for name in names if name not in found.values()}
+        joined = {name: {own, own.replace("_", "")} for name, own in parts.items()}
         same: list[str] = []
         for each in wanted:
-            same = same or [name for name in free if each in (parts[name], parts[name].replace("_", ""))]
+            same = same or [name for name, own in joined.items() if each in own]
         if len(same) > 1:
             raise DataError(
                 f"columns {same[0]!r} and {same[1]!r} are both a {role} by their names; name one with --{role}"
             )
-        telling = _PARTS.get(role, set())
-        partly = [n for n in free if telling & {*parts[n].split("_")} and not _OTHER & {*parts[n].split("_")}]
+        telling, split = _PARTS.get(role, set()), {name: {*own.split("_")} for name, own in parts.items()}
+        partly = [name for name, own in split.items() if telling & own and not _OTHER & own]
         if same or len(partly) == 1:
             found[role] = (same or partly)[0]
     if strict:
@@ -205,15 +202,15 @@ def truths(column: Column, account: Account) -> Floats:
     Raises `DataError` where more than a tenth is neither.
     """
     codes = {**dict.fromkeys(NO, 0.0), **dict.fromkeys(YES, 1.0)}
-    if {each for each in column.keys if each is not None} == {"-1", "1"}:
-        count = dict(zip(column.keys, column.counts.tolist(), strict=True))
+    count = {each: n for each, n in zip(column.keys, column.counts.tolist(), strict=True) if each is not None}
+    if {*count} == {"-1", "1"}:
         if count["-1"] <= MOST_UNKNOWN * count["1"]:
             raise DataError(
                 f"column {column.name!r} holds 1 and {count['-1']:,} times -1, which is wrong or no answer; say which with "
                 f"--map-values {column.name}:-1=0 or {column.name}:-1=NA"
             )
         codes["-1"] = 0.0
-    values = [None if each is None else codes.get(each) for each in column.keys]
+    values = [codes.get(str(each)) for each in column.keys]
     absent = _absent(column, no_answer(column))
     shown = ", ".join(repr(word.casefold()) for word in sorted(_words(column, ~absent))[:4])
     reason = (
@@ -240,13 +237,12 @@ def numbers(column: Column, account: Account, scale: Scale | None = None) -> Flo
             f"column {column.name!r} holds per cent and plain numbers, {signed[0]!r} and {bare[0]!r}; "
             "write all of them one way"
         )
-    values = _values(column, there, absent)
-    unread = ~absent & np.isnan(values)
+    values = np.where(absent, 0.0, _values(column, there))
+    unread, infinite = np.isnan(values), np.abs(values) > LARGEST
     comma = unread & np.array([_COMMA.fullmatch(word) is not None for word in column.words], dtype=bool)
-    infinite = ~absent & ~unread & ~(np.abs(values) <= LARGEST)
     outside = np.zeros_like(absent)
     if scale is not None:
-        outside = ~absent & ~unread & ~infinite & ((values < scale.low) | (values > scale.high))
+        outside = ~absent & ~infinite & ((values < scale.low) | (values > scale.high))
     problems = [
         (comma, "has a comma", "has a comma: write 0.85 and 1000, not 0,85 nor 1,000"),
         (unread & ~comma, "is no number", "is no number; give the meaning of words with --map-values"),
@@ -254,10 +250,10 @@ def numbers(column: Column, account: Account, scale: Scale | None = None) -> Flo
         (outside, f"is outside {scale}", f"is outside {scale}; declare another --scale"),
     ]
     _note(column, account, absent, problems, MOST_ODD)
-    return np.where(absent | comma | infinite | outside, np.nan, values)[column.code]
+    return np.asarray(np.where(absent | infinite | outside, np.nan, values)[column.code])
 
 
-def _values(column: Column, there: Sequence[str], absent: Rows) -> Floats:
+def _values(column: Column, there: Sequence[str]) -> Floats:
     """Return each word as a number, NaN where it is none; two words such as yes and no are 1 and 0."""
     if there and all(key(word) in YES or key(word) in NO for word in there):
         return np.array([np.nan if each is None else float(each in YES) for each in column.keys])
@@ -265,7 +261,7 @@ def _values(column: Column, there: Sequence[str], absent: Rows) -> Floats:
     # Decimal commas are those of the whole column: no number of it has a point, and not all look like thousands.
     decimal = commas and not any("." in word for word in there) and not all(map(_THOUSANDS.fullmatch, commas))
     words = [word.replace(",", ".") if decimal and word.count(",") == 1 else word for word in column.words]
-    found = [None if gone else number_of(word) for word, gone in zip(words, absent.tolist(), strict=True)]
+    found = [number_of(word) for word in words]
     return np.array([np.nan if each is None else each for each in found], dtype=np.float64)
 
 
@@ -325,12 +321,9 @@ def _note(
     for place in np.flatnonzero(absent).tolist():
         code = "" if column.keys[place] is None else f" ({column.words[place]})"
         account.leave_out(column.code == place, f"{name} missing{code}")
-
-    def reason_of(why: str) -> Callable[[int], str]:
-        return lambda row: f"{name} {shown[column.code[row]]} {why}"
-
     for words, label, why in problems:
-        account.leave_out(words[column.code], f"{name} {label}", reason_of(why))
+        said = lambda row, why=why: f"{name} {shown[column.code[row]]} {why}"  # noqa: E731
+        account.leave_out(words[column.code], f"{name} {label}", said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,18 +355,18 @@ def coding(
     absent = [_absent(side, own) for side, own in zip(sides, codes, strict=True)]
     keys = [_labels(_words(side, ~gone)) for side, gone in zip(sides, absent, strict=True)]
     most = max(range(len(sides)), key=lambda place: len(keys[place]))
-    if labels is None and len(keys[most]) > MOST_LABELS:
-        if right is not None:
-            return Coding()
+    if labels is not None:
+        names: tuple[str, ...] = labels
+        maps = [{str(key(label)): place for place, label in enumerate(labels)}] * len(sides)
+    elif len(keys[most]) <= MOST_LABELS:
+        maps, names = _maps(sides, keys, right)
+    elif right is not None:
+        return Coding()
+    else:
         raise DataError(
             f"column {sides[most].name!r} holds {len(keys[most]):,} different values, no labels of answers; "
             "name a column of right and wrong with --correct"
         )
-    if labels is not None:
-        names: tuple[str, ...] = labels
-        maps = [{str(key(label)): place for place, label in enumerate(labels)}] * len(sides)
-    else:
-        maps, names = _maps(sides, keys, right)
     found, shown = [], []
     for side, gone, own, meant in zip(sides, absent, keys, maps, strict=True):
         odd = ~gone & np.array([each not in meant for each in side.keys], dtype=bool)
@@ -386,20 +379,20 @@ def coding(
         called = "S" if len(names) <= 2 else ""
         each = (f"{own[word]} = {called}{place + 1}" for word, place in meant.items() if word in own)
         shown.append(f"{side.name} ({', '.join(each)})")
-    return Coding(
-        None if stimulus is None else found[0], None if response is None else found[-1], names, tuple(shown)
-    )
+    both = (None if stimulus is None else found[0], None if response is None else found[-1])
+    return Coding(*both, names, tuple(shown))
 
 
-def _labels(words: Sequence[str]) -> dict[str, str]:
+def _labels(words: Iterable[str]) -> dict[str, str]:
     """Return labels as they are compared, in their order, and as they are written."""
-    there = {str(key(word)): word for word in reversed(words)}
+    there = {str(key(word)): word for word in reversed([*words])}
     values = {each: number_of(each) for each in there}
-    if all(value is not None for value in values.values()):
-        return {each: there[each] for each in sorted(there, key=lambda each: values[each] or 0.0)}
-    if len({S1_FIRST.get(each) for each in there} & {0, 1}) == len(there) == 2:
-        return {each: there[each] for each in sorted(there, key=S1_FIRST.__getitem__)}
-    return {each: there[each] for each in sorted(there)}
+    order: Callable[[str], object] = str
+    if None not in values.values():
+        order = values.__getitem__
+    elif len(there) == 2 and {S1_FIRST.get(each) for each in there} == {0, 1}:
+        order = S1_FIRST.__getitem__
+    return {each: there[each] for each in sorted(there, key=order)}  # type: ignore[arg-type]
 
 
 def _maps(

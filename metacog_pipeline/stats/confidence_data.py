@@ -27,7 +27,7 @@ LARGEST_RATING, MOST_LEVELS, BINS = 20, 10, 4
 MOST_CELLS = 10_000
 # A subject's ratings show a scale of their own from this many on, where others go far beyond it.
 _LEAST_RATINGS, _HIGHEST_RATING = 20, 10
-_WITH_WORDS = ("stimulus", "response", "correct", "confidence", "alternatives")
+_WITH_WORDS = ("stimulus", "response", "correct", "confidence")
 _LEAST_OF_A_SUBJECT = 3  # rows, on average: a column with fewer for each value names no subjects
 _AGREEMENT = 0.95  # of right or wrong with stimulus and response; below, it is said
 
@@ -36,7 +36,7 @@ _AGREEMENT = 0.95  # of right or wrong with stimulus and response; below, it is 
 class Given:
     """What a user says about a table; everything else is inferred."""
 
-    #: {role: column}: stimulus, response, correct, confidence, subject, item, alternatives.
+    #: {role: column}: stimulus, response, correct, confidence, subject, item.
     roles: Mapping[str, str] = field(default_factory=dict)
     by: tuple[str, ...] = ()  # columns of which each combination of values is a cell
     labels: tuple[str, str] | None = None  # what S1 and S2 are called
@@ -63,7 +63,7 @@ class ConfidenceData:
     rating: Floats | None  # 1..K
     ratings: int | None  # K
     unscaled: tuple[str, ...]  # why a cell has no share, '' where it has one
-    m: Floats  # alternatives
+    m: int | None  # alternatives
     items: Ints | None  # None where no item has several rows in a cell
     account: Account  # of rows that are not used
     notes: tuple[str, ...]  # what was taken for what
@@ -122,9 +122,8 @@ class _Reader:
         subjects = cell if subject else np.zeros(self.rows, dtype=np.int64)
         confidence = self._confidence(subjects)
         family = families(confidence, subjects, self.account.used)
+        confidence = self._unsigned(confidence, coded.response) if two_sided else confidence
         share, rating, ratings, unscaled = None, None, None, tuple([""] * len(cells))
-        if two_sided:
-            confidence = self._unsigned(confidence, coded.response)
         if two_sided or given.bins is not None or given.ratings is not None:
             rating, ratings = self._ratings(confidence, family, cell)
         if not two_sided:
@@ -203,33 +202,23 @@ class _Reader:
                 return None
             raise
 
-    def _alternatives(self, coded: Coding, two_sided: bool) -> Floats:
-        """Return the number of alternatives of each row, NaN where it is not known."""
-        name = self.roles.get("alternatives")
-        m = np.full(self.rows, np.nan)
+    def _alternatives(self, coded: Coding, two_sided: bool) -> int | None:
+        """Return the number of alternatives, None where it is not known."""
+        m = self.given.alternatives
         if two_sided:
-            if name or self.given.alternatives:
+            if m:
                 raise DataError(
                     "--alternatives is for answers known as right or wrong only; these are binary"
                 )
-            return m
-        if name is not None:
-            m = columns.numbers(self.column["alternatives"], Account(self.rows))
-        elif self.given.alternatives is not None or len(coded.labels) > 2:
-            m[:] = float(self.given.alternatives or len(coded.labels))
-        wrong = ~np.isnan(m) & ((m < 2) | (m > LARGEST_M) | (m != np.floor(m)))
-        if wrong.any():
-            row = int(np.flatnonzero(wrong)[0])
-            where = "--alternatives" if name is None else f"{name} of {self.account.where(row)}"
-            raise DataError(f"{where} is {m[row]:g}; alternatives are whole numbers from 2 to {LARGEST_M}")
-        used = self.account.used
-        lacking = int((np.isnan(m) & used).sum())
-        if lacking == int(used.sum()):
+            return None
+        if m is None and len(coded.labels) > 2:
+            m = len(coded.labels)
+        if m is None:
             self.notes.append("no M-ratio: say among how many with --alternatives")
+        elif not 2 <= m <= LARGEST_M:
+            raise DataError(f"--alternatives is {m}; alternatives are whole numbers from 2 to {LARGEST_M}")
         else:
-            told = f"column {name!r}" if name else f"{m[~np.isnan(m)][0]:g}"
-            without = f", {lacking:,} rows without a number take no part in it" if lacking else ""
-            self.notes.append(f"efficiency of a choice among {told}{without}")
+            self.notes.append(f"efficiency of a choice among {m}")
         return m
 
     def _confidence(self, subjects: Ints) -> Floats:
@@ -253,9 +242,8 @@ class _Reader:
         """Return confidence without its sign where that is the response: -3 for a sure S1, 3 for a sure S2."""
         there = self.account.used & (confidence != 0)
         above = confidence[there] > 0
-        if response is None or above.all() or not above.any():
-            return confidence
-        if (above == (response[there] == 1)).mean() < _AGREEMENT:
+        mixed = response is not None and above.any() and not above.all()
+        if not mixed or (above == (response[there] == 1)).mean() < _AGREEMENT:
             return confidence
         self.notes.append("the sign of confidence is the response: its size is taken")
         return np.abs(confidence)
@@ -399,7 +387,7 @@ def _recoded(
 
 def _readable(role: str, side: Column, coded: set[str]) -> bool:
     """Whether a column can be read without words: numbers as numbers, two sides as 0/1 or their usual words."""
-    if role in ("confidence", "alternatives"):
+    if role == "confidence":
         number = all(columns.number_of(each) is not None or "," in each for each in coded)
         return number or coded <= {*YES, *NO}
     if role in ("stimulus", "response"):

@@ -273,7 +273,7 @@ def _of_answers(data: ConfidenceData, own: NDArray[np.intp], cell: int, options:
             "mean_confidence": intervals.mean(share, rows), "brier": brier(share, right, rows), "ece": error,
         }  # fmt: skip
     rated = stated if data.rating is None else data.rating[own]
-    found |= efficiency.efficiency(_choices(rated, right, data.m[own], items, options.n_boot, seed))
+    found |= efficiency.efficiency(_choices(rated, right, data.m, items, options.n_boot, seed))
     if options.bayes:
         missing = unavailable(len(own), "none", NOT_BINARY)
         found |= {f"bayes_{name}": missing for name in ("meta_d", "m_ratio")}
@@ -281,22 +281,21 @@ def _of_answers(data: ConfidenceData, own: NDArray[np.intp], cell: int, options:
 
 
 def _choices(
-    stated: Floats, right: Ints, m: Floats, items: Ints | None, n_boot: int, seed: int
+    stated: Floats, right: Ints, m: int | None, items: Ints | None, n_boot: int, seed: int
 ) -> efficiency.Choices:
-    """Return answers as counts; those whose alternatives are not known have no stratum, but count in the area."""
-    known = ~np.isnan(m)
-    correct = right[known]
-    levels, place = np.unique(stated[known], return_inverse=True)
-    rights = np.bincount(place, correct, len(levels)).astype(float)
-    rating = groups(rights, np.bincount(place, 1 - correct, len(levels)).astype(float))
+    """Return answers as counts; without a number of alternatives there is no stratum."""
+    if m is None or not len(stated):
+        return efficiency.Choices(np.zeros((0, 1)), np.zeros((0, 1)), np.zeros(0, dtype=np.int64))
+    levels, place = np.unique(stated, return_inverse=True)
+    wrong, rights = (
+        np.bincount(place[right == kind], minlength=len(levels)).astype(float) for kind in (0, 1)
+    )
+    rating = groups(rights, wrong)
+    clusters = np.arange(len(right)) if items is None else items
+    drawn = None if items is None and not n_boot else seed
+    n_draws, alternatives = n_boot or efficiency.N_REFITTED, np.full(len(right), m)
     return efficiency.choices(
-        rating[place] if len(levels) else place.astype(np.int64),
-        correct,
-        m[known].astype(np.int64),
-        items[known] if items is not None else np.arange(len(correct)),
-        seed if items is not None or n_boot else None,
-        int(rating.max(initial=0)) + 1,
-        n_boot or efficiency.N_REFITTED,
+        rating[place], right, alternatives, clusters, drawn, int(rating.max()) + 1, n_draws
     )
 
 

@@ -15,7 +15,6 @@ from metacog_pipeline.stats.calibration import (
     brier_from_patterns,
     brier_parts,
     brier_statistic,
-    debiased,
     ece_estimate,
     ece_statistic,
 )
@@ -104,7 +103,6 @@ def measures(patterns: Patterns, drawn: Floats) -> dict[str, Estimate]:
         "brier": few_items(brier_from_patterns(patterns, SHARE), patterns.n_items),
         "auroc2": auroc_from_patterns(patterns),
         **_parts(patterns, drawn, error, share),
-        "ece_debiased": _debiased(drawn, error),
     }
 
 
@@ -152,14 +150,3 @@ def _parts(patterns: Patterns, drawn: Floats, error: Estimate, share: Estimate) 
         how = f"{_LEVELS}; of the share right, {share.method}"
         found[f"brier_{name}"] = Estimate(value, low, high, share.n, how, share.status)
     return found
-
-
-def _debiased(drawn: Floats, error: Estimate) -> Estimate:
-    """Return the calibration error without its bias: its interval is the error's."""
-    if error.n == 0:
-        return unavailable(0, _LEVELS, NO_ITEMS)
-    less = debiased(float(error.value or 0.0), STATISTICS["ece"](drawn))
-    how = f"ece, 10 bins, less the mean excess of {len(drawn)} resamples, {intervals.INVERTED}"
-    if less is None or error.low is None or error.high is None:
-        return Estimate(less, None, None, error.n, how, error.status)
-    return Estimate(less, min(error.low, less), max(error.high, less), error.n, how, error.status)

@@ -7,6 +7,9 @@ Two sets of posterior draws are compared by T = log first - log second, draw by 
 at or below 0. Criterion shifts between conditions are Z = (x₂ - x₁) / √(Var₁ + Var₂) of independent trials, one family for
 each of c, d′ and c′; where both conditions were answered on the same items a paired test (`contrasts` with its own
 standard error) is the exact one.
+
+``rope`` is the half width of the region, ``level`` the coverage of an interval and 1 - the familywise error, and
+``family_size`` the number of tests that Bonferroni's correction is for.
 """
 
 from __future__ import annotations
@@ -14,16 +17,16 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
 from metacog_pipeline.stats import resampling
-from metacog_pipeline.stats._arrays import Floats, Ints, Rows, floats, mean_ranks, whole
+from metacog_pipeline.stats._arrays import Floats, Ints, Rows, floats, whole
 from metacog_pipeline.stats.estimate import OK
-from metacog_pipeline.stats.type1 import Type1
+from metacog_pipeline.stats.type1 import Texts, Type1
 
 Verdict = Literal["not_significant", "significant", "negligible", "inconclusive"]
 Scale = Literal["log_ratio", "difference"]
@@ -34,9 +37,6 @@ UNDEFINED = "no finite difference: a rate of 0 or 1, or an empty class"
 NO_SPREAD = "no sampling variance"
 CONDITIONS = ("S1", "None", "S2")  # predicted order of c, from the lowest up
 FEWEST = 100  # draws
-# Independent chains of 400 effective draws correlate beyond ±0.2 once in 15,000; shared seeds gave 0.7.
-SAME_STREAM = 0.5
-_COMPARED = 1_000  # draws, evenly taken, whose ranks show that: ranks of all show no more and take longer
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,6 @@ class ZTest:
     low_adjusted: Floats
     high_adjusted: Floats
     family_size: int
-    level: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +59,8 @@ class Comparison:
     """Posterior of a difference of two positive quantities, and its verdict."""
 
     n: int  # pairs of draws
-    rope: float  # half width of the region of practical equivalence
-    scale: Scale  # on which it lies
-    log_ratio: (
-        float | None
-    )  # mean of log first - log second and its symmetric interval; None where a draw is <= 0
+    scale: Scale  # on which the region lies
+    log_ratio: float | None  # mean of log first - log second; None where a draw is <= 0, with its interval
     log_low: float | None
     log_high: float | None
     difference: float  # the same of first - second, in the unit of the draws
@@ -86,14 +82,12 @@ class Contrasts:
     difference: Floats  # second - first, NaN where ``status`` says why
     se: Floats
     test: ZTest
-    verdict: NDArray[np.str_]
+    verdict: Texts
     examined: Rows  # the rows to interpret: of c′ those whose d′ differs significantly, else all
-    status: NDArray[np.str_]
-    rope: float
+    status: Texts
 
 
-@dataclass(frozen=True, slots=True)
-class CriterionShifts:
+class CriterionShifts(NamedTuple):
     """The same pairs of cells compared in c, d′ and c′."""
 
     c: Contrasts
@@ -101,7 +95,7 @@ class CriterionShifts:
     c_prime: Contrasts
 
 
-def verdicts(low: Floats, high: Floats, half_width: float, significant: Rows) -> NDArray[np.str_]:
+def verdicts(low: Floats, high: Floats, half_width: float, significant: Rows) -> Texts:
     """Return a verdict for each interval ``low`` .. ``high`` ``(n,)``.
 
     ``not_significant`` where the test did not reject (``significant``); else ``significant`` if the interval lies
@@ -124,10 +118,9 @@ def verdicts(low: Floats, high: Floats, half_width: float, significant: Rows) ->
 def z_test(
     difference: ArrayLike, se: ArrayLike, family_size: int | None = None, level: float = 0.95
 ) -> ZTest:
-    """Return two-sided Z tests of differences ``(rows,)``, corrected for ``family_size`` of them after Bonferroni.
+    """Return two-sided Z tests of differences ``(rows,)``; the family is by default all rows.
 
-    ``se`` is above 0; NaN or inf marks a row that cannot be tested. The family is by default all rows; ``level`` is the
-    coverage of an interval, and 1 - the familywise error.
+    ``se`` is above 0; NaN or inf marks a row that cannot be tested.
     """
     delta, error = np.asarray(difference, dtype=np.float64), np.asarray(se, dtype=np.float64)
     if delta.ndim != 1 or delta.shape != error.shape:
@@ -141,69 +134,40 @@ def z_test(
     adjusted = np.minimum(1.0, size * p)
     plain, wide = (-float(ndtri((1.0 - level) / (2.0 * tests))) * error for tests in (1, size))
     significant = np.less(adjusted, 1.0 - level, where=usable, out=np.zeros(len(z), dtype=np.bool_))
-    return ZTest(
-        z, p, adjusted, significant, delta - plain, delta + plain, delta - wide, delta + wide, size, level
-    )
+    return ZTest(z, p, adjusted, significant, delta - plain, delta + plain, delta - wide, delta + wide, size)
 
 
-def compare(
-    first_draws: ArrayLike,
-    second_draws: ArrayLike,
-    rope: float = 0.05,
-    *,
-    scale: Scale = "log_ratio",
-    level: float = 0.95,
-    seed: int = 0,
-) -> Comparison:
-    """Compare two independent fits by draws of one positive quantity (M-ratio, d′), any shape, at least 100 each.
+def contrasts(
+    quantity: str, first: Ints, second: Ints, difference: ArrayLike, se: ArrayLike, *,
+    family_size: int | None = None, rope: float = 0.1, level: float = 0.95, examined: Rows | None = None,
+) -> Contrasts:  # fmt: skip
+    """Test one family of differences and give each its verdict, on the Bonferroni interval.
 
-    first_draws, second_draws: of the longer set a random part is used. The second is put in a random order, of ``seed``:
-        draws of one random stream move together, and their interval would be too narrow.
-    rope, scale, level: half width of the region of practical equivalence on the scale ``log_ratio`` or ``difference``;
-        level of intervals.
-    Raises ValueError for too few draws, draws that are not finite, or two sets that visibly are one stream.
+    quantity, first, second: what the differences are of; indices of the cells of each pair, ``(pairs,)``.
+    difference, se, family_size, level: as of `z_test`; a family of 1 corrects for nothing.
+    examined: which pairs to interpret, None: all.
 
-    >>> rng = np.random.default_rng(1)
-    >>> found = compare(rng.normal(1.0, 0.05, 1000), rng.normal(0.7, 0.05, 1000))
-    >>> round(found.difference, 2), found.differs, found.verdict
-    (0.3, True, 'significant')
+    >>> contrasts("c", np.array([0]), np.array([1]), [0.5], [0.1]).verdict.tolist()
+    ['significant']
     """
-    one, two = _enough("first_draws", first_draws), _enough("second_draws", second_draws)
-    n = min(len(one), len(two))
-    _refuse_one_stream(one[:n], two[:n])
-    rng = resampling.generator(seed)
-    first = one if len(one) == n else one[rng.permutation(len(one))[:n]]
-    return _compared(first, two[rng.permutation(len(two))[:n]], rope, scale, level)
-
-
-def against_optimality(
-    draws: ArrayLike, rope: float = 0.05, *, scale: Scale = "log_ratio", level: float = 0.95
-) -> Comparison:
-    """Compare one fit's M-ratio ``draws`` with 1: T = log M, and M - 1 as the difference; rope, scale, level as
-    `compare`.
-
-    >>> against_optimality(np.random.default_rng(1).normal(0.7, 0.05, 1000)).verdict
-    'significant'
-    """
-    ratio = _enough("draws", draws)
-    return _compared(ratio, np.ones(len(ratio)), rope, scale, level)
+    delta, error = np.asarray(difference, dtype=np.float64), np.asarray(se, dtype=np.float64)
+    finite = np.isfinite(delta) & np.isfinite(error)
+    status = np.where(finite, np.where(error > 0, OK, NO_SPREAD), UNDEFINED)
+    delta, error = np.where(finite, delta, np.nan), np.where(finite, error, np.nan)
+    test = z_test(delta, error, family_size, level)
+    verdict = verdicts(test.low_adjusted, test.high_adjusted, rope, test.significant)
+    seen = np.ones(len(delta), dtype=np.bool_) if examined is None else examined
+    return Contrasts(quantity, first, second, delta, error, test, verdict, seen, status)
 
 
 def criterion_shift(
-    table: Type1,
-    groups: Sequence[Hashable],
-    conditions: Sequence[str],
-    *,
-    order: Sequence[str] = CONDITIONS,
-    family_size: int | None = None,
-    rope: float = 0.1,
-    level: float = 0.95,
-) -> CriterionShifts:
-    """Compare the conditions of each group (a task × model) in c, d′ and c′.
+    table: Type1, groups: Sequence[Hashable], conditions: Sequence[str], *, order: Sequence[str] = CONDITIONS,
+    family_size: int | None = None, rope: float = 0.1, level: float = 0.95,
+) -> CriterionShifts:  # fmt: skip
+    """Compare the conditions of each group (a task × model) in c, d′ and c′; the family is by default all pairs.
 
     table, groups, conditions: type-1 measures of the cells; group and condition of each, no condition twice in a group.
     order: conditions from the lowest expected criterion to the highest; a pair goes from the earlier to the later one.
-    family_size, rope, level: as of `contrasts`; the family is by default all pairs.
 
     >>> from metacog_pipeline.stats.type1 import type1_from_table
     >>> table = type1_from_table([80, 60], [20, 40], [40, 20], [60, 80])
@@ -214,7 +178,6 @@ def criterion_shift(
     first, second = condition_pairs(groups, conditions, order)
     if len(groups) != len(table.d):
         raise ValueError(f"{len(groups)} groups for {len(table.d)} cells")
-    size = (len(first) or 1) if family_size is None else family_size
     # A correction gives an empty class a rate; it is no measurement.
     measured = np.isin(table.status, ("ok", "zero_dprime"))
 
@@ -224,7 +187,7 @@ def criterion_shift(
             delta, spread = value[second] - value[first], variance[first] + variance[second]
         se = np.sqrt(np.where(spread >= 0, spread, np.nan))
         return contrasts(
-            name, first, second, delta, se, family_size=size, rope=rope, level=level, examined=examined
+            name, first, second, delta, se, family_size=family_size, rope=rope, level=level, examined=examined
         )
 
     d = family("d")
@@ -243,8 +206,6 @@ def condition_pairs(
     """
     if len(groups) != len(conditions):
         raise ValueError(f"{len(groups)} groups for {len(conditions)} conditions")
-    if len(set(order)) != len(order):
-        raise ValueError(f"order names a condition twice: {', '.join(order)}")
     cells: dict[Hashable, dict[str, int]] = {}
     for i, (group, condition) in enumerate(zip(groups, conditions, strict=True)):
         if condition not in order:
@@ -258,38 +219,42 @@ def condition_pairs(
     return both[:, 0], both[:, 1]
 
 
-def contrasts(
-    quantity: str,
-    first: Ints,
-    second: Ints,
-    difference: ArrayLike,
-    se: ArrayLike,
-    *,
-    family_size: int | None = None,
-    rope: float = 0.1,
-    level: float = 0.95,
-    examined: Rows | None = None,
-) -> Contrasts:
-    """Test one family of differences and give each its verdict, on the Bonferroni interval.
+def compare(
+    first_draws: ArrayLike, second_draws: ArrayLike, rope: float = 0.05, *, scale: Scale = "log_ratio",
+    level: float = 0.95, seed: int = 0,
+) -> Comparison:  # fmt: skip
+    """Compare two independent fits by draws of one positive quantity (M-ratio, d′), any shape, at least 100 each.
 
-    quantity, first, second: what the differences are of; indices of the cells of each pair, ``(pairs,)``.
-    difference, se, family_size, level: as of `z_test`; a family of 1 corrects for nothing.
-    rope, examined: half width of the region of practical equivalence; which pairs to interpret, None: all.
+    first_draws, second_draws: of the longer set a random part is used. The second is put in a random order, of ``seed``:
+        draws of one random stream move together, and their interval would be too narrow.
+    scale: on which the region lies, ``log_ratio`` or ``difference``.
+    Raises ValueError for too few draws, or draws that are not finite.
 
-    >>> contrasts("c", np.array([0]), np.array([1]), [0.5], [0.1]).verdict.tolist()
-    ['significant']
+    >>> rng = np.random.default_rng(1)
+    >>> found = compare(rng.normal(1.0, 0.05, 1000), rng.normal(0.7, 0.05, 1000))
+    >>> round(found.difference, 2), found.differs, found.verdict
+    (0.3, True, 'significant')
     """
-    delta, error = np.asarray(difference, dtype=np.float64), np.asarray(se, dtype=np.float64)
-    finite = np.isfinite(delta) & np.isfinite(error)
-    status = np.where(finite, np.where(error > 0, OK, NO_SPREAD), UNDEFINED)
-    delta, error = np.where(finite, delta, np.nan), np.where(finite, error, np.nan)
-    test = z_test(delta, error, family_size, level)
-    verdict = verdicts(test.low_adjusted, test.high_adjusted, rope, test.significant)
-    seen = np.ones(len(delta), dtype=np.bool_) if examined is None else examined
-    return Contrasts(quantity, first, second, delta, error, test, verdict, seen, status, rope)
+    one, two = _enough("first_draws", first_draws), _enough("second_draws", second_draws)
+    n = min(len(one), len(two))
+    rng = resampling.generator(seed)
+    first = one if len(one) == n else one[rng.permutation(len(one))[:n]]
+    return _compared(first, two[rng.permutation(len(two))[:n]], rope, scale, level)
 
 
-def _compared(first: Floats, second: Floats, half_width: float, scale: Scale, level: float) -> Comparison:
+def against_optimality(
+    draws: ArrayLike, rope: float = 0.05, *, scale: Scale = "log_ratio", level: float = 0.95
+) -> Comparison:
+    """Compare one fit's M-ratio ``draws`` with 1: T = log M, and M - 1 as the difference.
+
+    >>> against_optimality(np.random.default_rng(1).normal(0.7, 0.05, 1000)).verdict
+    'significant'
+    """
+    ratio = _enough("draws", draws)
+    return _compared(ratio, np.ones(len(ratio)), rope, scale, level)
+
+
+def _compared(first: Floats, second: Floats, rope: float, scale: Scale, level: float) -> Comparison:
     if scale not in ("log_ratio", "difference"):
         raise ValueError(f"scale is {scale!r}: log_ratio or difference")
     tail = (1.0 - _share("level", level)) / 2
@@ -306,27 +271,12 @@ def _compared(first: Floats, second: Floats, half_width: float, scale: Scale, le
         ratio, (log_low, log_high) = float(logs.mean()), ends(logs)
         judged = [log_low, log_high] if scale == "log_ratio" else plain
     differs = judged[0] > 0 or judged[1] < 0
-    low, high = np.array(judged[:1]), np.array(judged[1:])
-    (verdict,) = verdicts(low, high, half_width, np.array([differs])).tolist()
+    (verdict,) = verdicts(*np.array(judged)[:, None], rope, np.array([differs])).tolist()
     above = np.count_nonzero(delta > 0) / len(delta) + np.count_nonzero(delta == 0) / len(delta) / 2
     return Comparison(
-        len(delta), half_width, scale if positive else "difference", ratio, log_low, log_high, float(delta.mean()),
-        plain[0], plain[1], above, differs, cast(Verdict, verdict), OK if positive else NO_LOG,
+        len(delta), scale if positive else "difference", ratio, log_low, log_high, float(delta.mean()), *plain,
+        above, differs, cast(Verdict, verdict), OK if positive else NO_LOG,
     )  # fmt: skip
-
-
-def _refuse_one_stream(one: Floats, two: Floats) -> None:
-    if np.array_equal(one, two):
-        raise ValueError("the two sets of draws are the same numbers: give the draws of two fits")
-    # Ranks: the M-ratio of an observer near chance has tails that would hide a correlation of the rest.
-    step = -(-len(one) // _COMPARED)
-    a, b = (each - each.mean() for each in (mean_ranks(one[::step]), mean_ranks(two[::step])))
-    together = float(a @ b) / max(float(np.sqrt((a @ a) * (b @ b))), 1.0)
-    if abs(together) > SAME_STREAM:
-        raise ValueError(
-            f"the two sets of draws move together (rank correlation {together:.2f}): they come from one random "
-            "stream; fit them with different seeds"
-        )
 
 
 def _enough(name: str, draws: ArrayLike) -> Floats:

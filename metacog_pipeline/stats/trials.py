@@ -1,8 +1,7 @@
 """Answers with a confidence and a correctness as counts, and their resamples: what the measures of confidence share.
 
 Beyond `MOST_LEVELS` distinct confidences a resample is counted over as many groups of equal size, each standing for its
-mean confidence; values are made of the confidences as they are. Beyond `MOST_ITEMS` items with several answers, items are
-drawn in `BLOCKS` random groups: items are exchangeable, and a thousand groups give a standard error to 2 %.
+mean confidence; values are made of the confidences as they are.
 """
 
 from __future__ import annotations
@@ -19,8 +18,6 @@ from metacog_pipeline.stats.estimate import ALL_CORRECT, ALL_WRONG, NO_ITEMS, ON
 from metacog_pipeline.stats.resampling import Patterns
 
 MOST_LEVELS = 101  # whole percents are as they are
-MOST_ITEMS = 4_000
-BLOCKS = 1_000
 FEWEST = 5  # items with an answer of the rarer kind: with fewer, the status of a number says so
 
 
@@ -90,19 +87,15 @@ def trials(
     totals: Ints = np.bincount(2 * level + right, minlength=2 * len(stated))
     grouped, group = _grouped(stated, totals)
     names, item = (rows, rows) if items is None else np.unique(rows, return_inverse=True)
-    rng = resampling.generator(stream)
-    block = item
-    if MOST_ITEMS < len(names) < len(item):
-        block = rng.integers(0, BLOCKS, len(names))[item]
     patterns = Patterns(np.zeros((0, 0), dtype=np.int64), np.zeros(0, dtype=np.int64))
     if len(item):
-        patterns = resampling.patterns_of(block, 2 * group[level] + right, 2 * len(grouped))
+        patterns = resampling.patterns_of(item, 2 * group[level] + right, 2 * len(grouped))
     wrong, correct_ones = (int(np.count_nonzero(np.bincount(item[right == kind]))) for kind in (0, 1))
     if items is not None or len(stated) > MOST_LEVELS:
         area = areas.auroc(given, right, None if items is None else item)
     else:  # answers of one level are alike: counted once for all of them
         area = areas.auroc_from_patterns(Patterns(np.eye(len(totals), dtype=np.int64), totals))
-    draws = resampling.patterns(patterns, n_draws, rng)
+    draws = resampling.patterns(patterns, n_draws, stream)
     return Trials(stated, totals, grouped, patterns, draws, len(names), wrong, correct_ones, area)
 
 

@@ -391,7 +391,7 @@ def test_numbers_are_those_of_the_statistics_with_missing_judges_left_out():
     frame = agreement(judgements({"x": x, "y": y}), n_boot=20)
     table = [[float("nan") if grade is None else grade for grade in one] for one in (x, y)]
     alpha = value(frame, "krippendorff_alpha")
-    assert alpha["estimate"] == pytest.approx(krippendorff_alpha(table, "interval", n_boot=1).value)
+    assert alpha["estimate"] == pytest.approx(krippendorff_alpha(table, n_boot=1).value)
     assert alpha["n"] == 38
     bins = [[None if g is None else (g >= 0.25) + (g >= 0.5) + (g >= 0.75) for g in one] for one in (x, y)]
     both = [(p, q) for p, q in zip(*bins, strict=True) if p is not None and q is not None]

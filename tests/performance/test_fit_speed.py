@@ -14,7 +14,6 @@ TRIALS, MODELS = 1_000_000, 33
 FIT = ("fit", "--group", "model", "--bootstrap", "1000", "--format", "csv", "--quiet")
 CHOICES = ("--correct", "ok", "--confidence", "conf", "--alternatives", "4", "--scale", "0..100")
 REALS = ("--correct", "ok", "--confidence", "six", "--alternatives", "4", "--scale", "0..1")
-MIXED = ("--correct", "ok", "--confidence", "conf", "--alternatives", "m", "--scale", "0..100")
 BINARY = ("--stimulus", "stim", "--response", "resp", "--confidence", "rating")
 
 
@@ -29,15 +28,14 @@ def table(tmp_path_factory):
     frame = {"model": [f"model-{each}" for each in model], "ok": ok, "conf": conf, "rating": conf // 21 + 1}
     path = tmp_path_factory.mktemp("fit") / "trials.csv"
     frame["six"] = np.round(share, 6)
-    frame["m"] = rng.integers(2, 11, TRIALS)
     pl.DataFrame({**frame, "stim": stim, "resp": np.where(ok == 1, stim, 1 - stim)}).write_csv(path)
     return path
 
 
 @pytest.mark.parametrize(
     ("options", "most"),
-    [(CHOICES, 15), (REALS, 15), (BINARY, 15), (MIXED, 35)],  # of which 2 to 4 s are reading, row by row
-    ids=["choices", "choices of six decimals", "binary", "2 to 10 alternatives, mixed"],
+    [(CHOICES, 15), (REALS, 15), (BINARY, 15)],  # of which 2 to 4 s are reading, row by row
+    ids=["choices", "choices of six decimals", "binary"],
 )
 def test_a_million_trials_of_33_models_with_a_thousand_resamples(table, options, most, figure, request):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)

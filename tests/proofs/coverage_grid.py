@@ -151,8 +151,6 @@ def _of_tables(estimate: Callable[[Patterns, np.ndarray], Found], who: Responden
     cells = _levels(who)
     says = _stated(cells, who.overconfident)
     truth = _values(estimate(respondents.population(cells, 100_000), says))
-    if shared.PREFIX + "ece" in truth:  # the debiased error estimates the error itself
-        truth[shared.PREFIX + "ece_debiased"] = truth[shared.PREFIX + "ece"]
     drawn = respondents.samples(cells, who.n, samples, who.seed(), runs=who.runs, repeated=REPEATED)
     return truth, [estimate(each, says) for each in drawn]
 

@@ -228,17 +228,17 @@ def test_an_interval_of_few_items_is_marked():
     assert found["status"].to_list() == ["few items: 29"] and found["low"][0] is not None
 
 
-def test_parts_of_the_brier_score_and_the_debiased_error_have_intervals_that_hold_them():
+def test_parts_of_the_brier_score_have_intervals_that_hold_them():
     rng = np.random.default_rng(8)
     confidence = rng.choice([0.5, 0.7, 0.9], 200)
     correct = (rng.random(200) < confidence).astype(int)
     cells = 2 * np.rint(100 * confidence).astype(int) + correct
     found = measures(patterns_of(np.arange(200), cells, CELLS), seed=1, n_boot=300)
-    for name in ("brier_reliability", "brier_resolution", "brier_uncertainty", "ece_debiased"):
+    for name in ("brier_reliability", "brier_resolution", "brier_uncertainty"):
         own = found[name]
         assert own.status == "ok" and own.value is not None and own.low is not None and own.high is not None
         assert 0 <= own.low <= own.value <= own.high <= 1, name
     # Confidence that is right has no reliability to speak of; it tells right from wrong all the same.
     assert found["brier_reliability"].low == 0 and found["brier_resolution"].low > 0
     alone = measures(patterns_of(np.zeros(3, dtype=int), cells[:3], CELLS), seed=1, n_boot=20)
-    assert all(alone[name].low is None for name in ("brier_reliability", "brier_uncertainty", "ece_debiased"))
+    assert all(alone[name].low is None for name in ("brier_reliability", "brier_uncertainty"))

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metacog_pipeline.stats import calibration, intervals, resampling
+from metacog_pipeline.stats import calibration, intervals
 from metacog_pipeline.stats.resampling import Patterns, patterns_of
 from metacog_pipeline.stats.resampling import patterns as resample
 
@@ -67,23 +67,3 @@ def test_the_parts_of_a_brier_score_add_up_to_it(cells):
     together = parts["reliability"] - parts["resolution"] + parts["uncertainty"]
     np.testing.assert_allclose(together, whole, atol=1e-12, equal_nan=True)
     assert np.isnan(whole[0]) == (totals.sum() == 0)
-
-
-def test_confidence_that_is_right_has_no_error_on_average_once_its_bias_is_taken_off():
-    rng = np.random.default_rng(3)
-    items = np.arange(200)
-    plain, less = [], []
-    for _ in range(40):
-        level = rng.integers(0, 5, 200)
-        right = rng.random(200) < calibration.level_probability(5)[level]
-        patterns = resampling.patterns_of(items, 2 * level + right, 10)
-        error = calibration.ece_statistic(calibration.level_probability(5))
-        plain.append(float(error(patterns.totals[None].astype(float))[0]))
-        less.append(calibration.debiased(plain[-1], error(resampling.patterns(patterns, 200, 1))))
-    assert np.mean(less) < 0.75 * np.mean(plain)
-    assert calibration.debiased(0.1, np.full(20, np.nan)) is None
-
-
-def test_a_debiased_error_is_never_below_0():
-    assert calibration.debiased(0.02, np.full(20, 0.07)) == 0.0
-    assert calibration.debiased(0.2, np.full(20, 0.25)) == pytest.approx(0.15)

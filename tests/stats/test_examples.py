@@ -53,7 +53,12 @@ def statistics_others_call():
         for node in tree.body:
             if isinstance(node, ast.FunctionDef) and f"{name}.{node.name}" in called:
                 arguments = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
-                yield f"{name}.{node.name}", {each.arg for each in arguments}, ast.get_docstring(node) or "", said
+                yield (
+                    f"{name}.{node.name}",
+                    {each.arg for each in arguments},
+                    ast.get_docstring(node) or "",
+                    said,
+                )
 
 
 def test_every_statistic_that_others_call_has_an_example_and_its_module_says_what_each_parameter_is():

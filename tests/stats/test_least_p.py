@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2, rankdata
 
-from metacog_pipeline.stats import calibration, exact, paired, ranks, resampling
+from metacog_pipeline.stats import exact, paired, ranks, resampling
 from metacog_pipeline.stats.multiple import bonferroni, holm
 from metacog_pipeline.stats.ranksum import mann_whitney
 from tests.tables import every
@@ -106,20 +106,6 @@ def test_no_correction_takes_a_p_outside_0_and_1(impossible):
     for correct in (bonferroni, holm):
         with pytest.raises(ValueError, match=r"outside 0\.\.1"):
             correct(impossible)
-
-
-# --- bins of equal mass -----------------------------------------------------------------------------------------------
-@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 1)), min_size=1, max_size=30), st.integers(1, 12))
-def test_equal_confidences_never_fall_into_two_bins_whatever_the_order_of_rows(rows, bins):
-    stated, right = np.array(rows, dtype=float).T
-    stated /= 6
-    index = calibration.bin_index(stated, bins, "mass")
-    assert index.min() >= 0 and index.max() < bins
-    assert all(len(set(index[stated == level])) == 1 for level in stated)
-    assert (np.diff(index[np.argsort(stated)]) >= 0).all()
-    found = calibration.ece(stated, right, bins, "mass").value
-    for order in (np.argsort(right), np.argsort(-right), np.arange(len(rows))[::-1]):
-        assert calibration.ece(stated[order], right[order], bins, "mass").value == pytest.approx(found)
 
 
 # --- resamples --------------------------------------------------------------------------------------------------------

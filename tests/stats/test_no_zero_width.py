@@ -31,7 +31,7 @@ def test_full_agreement_of_many_raters_has_no_interval_and_says_so():
         agreement_many.fleiss_kappa([[3, 0], [0, 3]]),
         agreement_many.fleiss_kappa([[3, 0], [0, 3]] * 20),
         agreement_many.krippendorff_alpha([[1, 2] * 10, [1, 2] * 10]),
-        agreement_many.krippendorff_alpha([[1, 2, 3] * 5, [1, 2, 3] * 5], "interval"),
+        agreement_many.krippendorff_alpha([[1, 2, 3] * 5, [1, 2, 3] * 5]),
     ):
         assert found.value == pytest.approx(1.0)
         assert (found.low, found.high) == (None, None)

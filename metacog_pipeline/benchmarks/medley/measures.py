@@ -215,7 +215,7 @@ def judges(benchmark: Any, groups: Sequence[Group]) -> list[Found]:
         elif n < agreement.FEWEST_ANSWERS:
             agreed = unavailable(n, _ALPHA, TOO_FEW_RATERS if graders < 2 else agreement.TOO_FEW_ANSWERS)
         else:
-            agreed = krippendorff_alpha(table, "interval", n_boot=agreement.resamples(n), seed=seed)
+            agreed = krippendorff_alpha(table, n_boot=agreement.resamples(n), seed=seed)
         found.append({"judge_agreement": agreed})
     return found
 

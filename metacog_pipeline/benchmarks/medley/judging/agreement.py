@@ -111,7 +111,7 @@ def _measured(ratings: Floats, judges: Sequence[str], seed: int, n_boot: int | N
         alpha, fleiss = (unavailable(n, measure, why) for measure in ("krippendorff_alpha", "fleiss_kappa"))
     else:
         count = n_boot or resamples(n)
-        alpha = krippendorff_alpha(ratings, "interval", n_boot=count, seed=seed)
+        alpha = krippendorff_alpha(ratings, n_boot=count, seed=seed)
         fleiss = fleiss_kappa(category_counts(ratings.T, BIN_EDGES), n_boot=count, seed=seed)
     found: Found = {("krippendorff_alpha", None, None): alpha, ("fleiss_kappa", None, None): fleiss}
     binned = np.where(np.isnan(ratings), np.nan, np.digitize(ratings, BIN_EDGES))
