@@ -28,7 +28,6 @@ agreement(_many)   Cohen's and Fleiss' kappa, Krippendorff's alpha
 anova, effects     one-way ANOVA, Tukey-Kramer, Fisher's LSD; Cohen's d
 ranks, ranksum     Spearman's correlation, many rows at once; Mann and Whitney's test
 robust, pca        trimmed means, medians, resampled ranks of respondents; principal components
-convergence        whether two measures order respondents alike, with and without their noise
 correlation        a straight line through two measures
 paired, exact      models on the same items: McNemar, Cochran's Q; p of all exchanges of few items
 multiple           Holm's and Bonferroni's corrections

@@ -242,8 +242,9 @@ class _Reader:
         """Return confidence without its sign where that is the response: -3 for a sure S1, 3 for a sure S2."""
         there = self.account.used & (confidence != 0)
         above = confidence[there] > 0
-        mixed = response is not None and above.any() and not above.all()
-        if not mixed or (above == (response[there] == 1)).mean() < _AGREEMENT:
+        if response is None or above.all() or not above.any():
+            return confidence
+        if (above == (response[there] == 1)).mean() < _AGREEMENT:
             return confidence
         self.notes.append("the sign of confidence is the response: its size is taken")
         return np.abs(confidence)

@@ -19,13 +19,12 @@ nothing.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import digamma, expit, logit, stdtrit
 
 from metacog_pipeline.stats import intervals, resampling
-from metacog_pipeline.stats._arrays import Floats, Ints, ratio
+from metacog_pipeline.stats._arrays import Floats, ratio
 from metacog_pipeline.stats.calibration import turned
 from metacog_pipeline.stats.estimate import OK, ONE_LEVEL, PERFECT, SINGLE_ITEM, Estimate, unavailable
 from metacog_pipeline.stats.intervals import LOSS, loss_ends
@@ -33,22 +32,9 @@ from metacog_pipeline.stats.trials import Trials
 
 #: What needs confidences that are probabilities.
 SCALED = ("calibration_in_the_large", "calibration_slope")
-POINTS = 100
 CLIP = 0.005  # 0 and 1 have no logit: half of a percent gives the largest odds a whole percent below 1 can round to
 MOST_LEVERAGE = 0.9  # of an item: beyond, its residual would be blown up more than tenfold
 _STEPS, _NEAR = 100, 1e-10
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """Risk against coverage, at most `POINTS` coverages in rising order; every array has shape ``(P,)``."""
-
-    coverage: Floats
-    risk: Floats
-    low: Floats
-    high: Floats
-    threshold: Floats
-    kept: Ints
 
 
 def of_trials(made: Trials, *, probability: bool = True) -> dict[str, Estimate]:
@@ -98,39 +84,6 @@ def _area(made: Trials, statistic: resampling.Statistic) -> Estimate:
     if low is None:
         return Estimate(value, None, None, made.n, LOSS, made.few or PERFECT)
     return Estimate(value, low, high, made.n, LOSS, made.few or OK, spread)
-
-
-def curve(made: Trials) -> Curve:
-    """Return risk at `POINTS` coverages of equal distance, or at every one where there are fewer answers.
-
-    >>> from metacog_pipeline.stats.trials import trials
-    >>> curve(trials([0.9, 0.5, 0.5], [1, 1, 0], stream=1)).risk.round(3)
-    array([0.   , 0.25 , 0.333])
-    """
-    n = made.n
-    size = min(n, POINTS)
-    kept: Ints = -(-np.arange(1, size + 1) * n // max(size, 1))
-    wrong = made.totals[-2::-2]
-    after = np.cumsum(wrong + made.totals[::-2])
-    risk = np.interp(kept, np.r_[0.0, after], np.r_[0.0, np.cumsum(wrong)]) / kept if n else np.zeros(0)
-    low, high = (np.full(size, np.nan) for _ in range(2))
-    if n and made.n_items > 1:
-        low, high = np.quantile(_drawn_risk(made.draws, kept / n), [0.025, 0.975], axis=0)
-        low, high = np.minimum(low, risk), np.maximum(high, risk)
-    threshold = made.stated[::-1][np.searchsorted(after, kept)] if n else np.zeros(0)
-    return Curve(kept / max(n, 1), risk, low, high, threshold, kept)
-
-
-def _drawn_risk(draws: Floats, coverage: Floats) -> Floats:
-    draws = draws[draws.sum(axis=1) > 0]
-    wrong = draws[:, -2::-2]
-    after = np.pad(np.cumsum(wrong + draws[:, ::-2], axis=1), ((0, 0), (1, 0)))
-    after /= after[:, -1:]
-    errors = np.pad(np.cumsum(wrong, axis=1), ((0, 0), (1, 0))) / draws.sum(axis=1, keepdims=True)
-    # One interpolation for all rows: row b lies between 2 b and 2 b + 1.
-    shift = 2.0 * np.arange(len(draws))[:, None]
-    at = np.interp((coverage + shift).ravel(), (after + shift).ravel(), errors.ravel())
-    return np.asarray(np.clip(at.reshape(len(draws), -1) / coverage, 0.0, 1.0))
 
 
 def in_the_large(made: Trials) -> Estimate:

@@ -271,11 +271,12 @@ def _compared(first: Floats, second: Floats, rope: float, scale: Scale, level: f
         ratio, (log_low, log_high) = float(logs.mean()), ends(logs)
         judged = [log_low, log_high] if scale == "log_ratio" else plain
     differs = judged[0] > 0 or judged[1] < 0
-    (verdict,) = verdicts(*np.array(judged)[:, None], rope, np.array([differs])).tolist()
+    low, high = (np.array([end]) for end in judged)
+    (verdict,) = verdicts(low, high, rope, np.array([differs])).tolist()
     above = np.count_nonzero(delta > 0) / len(delta) + np.count_nonzero(delta == 0) / len(delta) / 2
     return Comparison(
-        len(delta), scale if positive else "difference", ratio, log_low, log_high, float(delta.mean()), *plain,
-        above, differs, cast(Verdict, verdict), OK if positive else NO_LOG,
+        len(delta), scale if positive else "difference", ratio, log_low, log_high, float(delta.mean()),
+        plain[0], plain[1], above, differs, cast(Verdict, verdict), OK if positive else NO_LOG,
     )  # fmt: skip
 
 

@@ -15,7 +15,6 @@ from scipy.special import expit, logit
 from metacog_pipeline.stats.confidence_measures import (
     CLIP,
     aurc_statistic,
-    curve,
     excess_aurc_statistic,
     in_the_large,
     logistic,
@@ -52,15 +51,6 @@ def test_the_area_is_the_mean_over_every_order_of_tied_answers(rows):
     best = np.sort([1 - right for _, right in rows])
     least = (np.cumsum(best) / np.arange(1, len(rows) + 1)).mean()
     assert excess_aurc_statistic(table(rows, 3))[0] == pytest.approx(np.mean(risks) - least, abs=1e-12)
-
-
-@given(FEW)
-@settings(max_examples=60, deadline=None)
-def test_the_curve_is_the_mean_risk_over_every_order_of_tied_answers(rows):
-    risks = np.mean([np.cumsum(w) / np.arange(1, len(rows) + 1) for w in orders(rows)], axis=0)
-    found = curve(trials(*zip(*rows, strict=True), stream=1, n_draws=20))
-    assert found.risk == pytest.approx(risks, abs=1e-12)
-    assert found.coverage == pytest.approx(np.arange(1, len(rows) + 1) / len(rows))
 
 
 def test_a_model_that_is_sure_of_the_right_answers_alone_has_no_excess_and_no_interval():
