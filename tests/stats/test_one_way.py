@@ -28,19 +28,17 @@ def found(pattern, *allowed):
 
 @every("made", [r"default_rng\(", r"PCG64\(", r"SeedSequence\(", r"RandomState\(", r"np\.random\.seed"])
 def test_no_generator_of_random_numbers_is_made_outside_the_kernel(made):
-    assert found(made, "stats/resampling/kernels.py") == []
+    assert found(made, "stats/resampling/__init__.py") == []
 
 
 def test_a_benchmark_names_its_streams_by_itself_and_the_seed_of_the_study():
     first = r"resampling\.(stream|sequence)\((?!self\.name|\"[a-z]+\"|\*|$)"
-    assert found(first, "stats/resampling/kernels.py") == []
+    assert found(first, "stats/resampling/__init__.py") == []
 
 
 def test_p_of_resamples_is_made_by_one_function():
     assert (
-        found(
-            r"\+ 1\) / \(.*(len|draws|B|n_boot).*\+ 1\)", "stats/resampling/percentiles.py", "stats/exact.py"
-        )
+        found(r"\+ 1\) / \(.*(len|draws|B|n_boot).*\+ 1\)", "stats/resampling/__init__.py", "stats/exact.py")
         == []
     )
 

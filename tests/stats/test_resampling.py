@@ -45,7 +45,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others():
 def test_splitting_the_draws_into_blocks_does_not_change_them(monkeypatch):
     patterns = patterns_of(np.repeat(np.arange(40), 2), np.random.default_rng(0).integers(0, 4, 80), 4)
     whole = resampling.patterns(patterns, 30, 5)
-    monkeypatch.setattr("metacog_pipeline.stats.resampling.kernels._CHUNK", 13)
+    monkeypatch.setattr("metacog_pipeline.stats.resampling._CHUNK", 13)
     assert np.array_equal(whole, resampling.patterns(patterns, 30, 5))
 
 

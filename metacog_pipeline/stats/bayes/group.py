@@ -133,20 +133,6 @@ def bayes_metad_group(
     return GroupPosterior(**fields_of(found), n=n, subjects=subjects)
 
 
-def group_counts(subjects_s1: list[Floats], subjects_s2: list[Floats]) -> Counts:
-    """Return the table of a group from its subjects' counts after S1 and after S2, one vector of length 2 K for each.
-
-    Scales of different length are a ValueError: the model has one.
-    """
-    lengths = [len(row) for row in (*subjects_s1, *subjects_s2)]
-    if len(subjects_s1) != len(subjects_s2) or len(set(lengths)) != 1:
-        raise ValueError(
-            f"count vectors of lengths {', '.join(map(str, sorted(set(lengths)))) or 'none'}: all subjects of a group "
-            "need one vector per stimulus and the same number of ratings"
-        )
-    return Counts(np.array(subjects_s1, dtype=np.float64), np.array(subjects_s2, dtype=np.float64))
-
-
 def _hopeless(table: Counts) -> tuple[str, str]:
     if table.cells < 2:
         return (

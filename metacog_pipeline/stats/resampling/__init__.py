@@ -2,44 +2,374 @@
 
 Runs of one item are not independent, nor are twins made from one source, so whole clusters are drawn with replacement, each
 with all its observations (Davison & Hinkley 1997, *Bootstrap Methods and their Application*, §3.8). A caller names its
-stream (`stream`), draws with one of the `kernels` and reads an interval, an estimate or a p from the draws (`percentiles`);
-no other module draws clusters. `products` draws the same clusters for many respondents.
+stream (`stream`), draws with a kernel and reads an interval, an estimate or a p from the draws; no other module draws
+clusters. `products` draws the same clusters for many respondents.
+
+With discrete outcomes a cluster is nothing but its counts over cells (a cell: say, confidence level × correct), and
+clusters with equal counts are interchangeable. Drawing n clusters is then drawing a multinomial over the distinct count
+vectors: the same distribution, at a cost that depends on the number of patterns instead of the number of clusters. The
+generator is NumPy's PCG64. The order in which a kernel asks for numbers is part of every published interval: blocks of any
+size give the same bytes as one call.
+
+Whether draws have an interval at all is decided by `usable` alone: where more than 5 % of the resamples have no value, what
+is left describes another population, and there is neither an interval nor a p. There is one p of resamples, and there is
+Wald's, which says so wherever it is used (`Difference.wald`). Sources: Efron & Tibshirani (1993), *An Introduction to the
+Bootstrap*, ch. 13 (percentiles) and 16 (tests); Davison & Hinkley, eq. 4.11 (the added draw of a share).
 """
 
-from metacog_pipeline.stats.resampling.kernels import (
-    Patterns,
-    Stream,
-    blocks,
-    generator,
-    indices,
-    merge_patterns,
-    occurrences,
-    patterns,
-    patterns_of,
-    sequence,
-    stream,
-    table,
-    weights,
-)
-from metacog_pipeline.stats.resampling.percentiles import (
-    LEVEL,
-    N_TESTED,
-    Z95,
-    Difference,
-    Kind,
-    difference,
-    differences,
-    from_draws,
-    interval,
-    intervals,
-    p_value,
-    usable,
-    wald_p,
-)
-from metacog_pipeline.stats.resampling.products import Statistic
+from __future__ import annotations
 
-__all__ = [
-    "LEVEL", "N_TESTED", "Z95", "Difference", "Kind", "Patterns", "Statistic", "Stream", "blocks", "difference",
-    "differences", "from_draws", "generator", "indices", "interval", "intervals", "merge_patterns", "occurrences",
-    "p_value", "patterns", "patterns_of", "sequence", "stream", "table", "usable", "wald_p", "weights",
-]  # fmt: skip
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtr, stdtr
+
+from metacog_pipeline.stats._arrays import MOST_DRAWN, Floats, Ints, counts, floats, same_length, whole
+from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, OK, Estimate
+
+Statistic = Callable[[Floats], Floats]
+#: A seed, several, or a generator in its present state.
+Stream = int | Sequence[int] | np.random.SeedSequence | np.random.Generator
+
+# Patterns × draws held at once; bounds memory (64 MB).
+_CHUNK = 8_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Patterns:
+    """Items reduced to their distinct count vectors."""
+
+    counts: Ints  # (P, C): observations of one item of pattern p in cell c
+    weights: Ints  # (P,): number of items of each pattern, above 0
+    matrix: Floats = field(
+        init=False, repr=False
+    )  # counts as floats: integers are multiplied many times slower
+    #: (P,): the cell of each pattern where every item is one observation, else None.
+    place: Ints | None = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        matrix, weights = counts("counts", self.counts, 2), counts("weights", self.weights)
+        same_length(counts=matrix, weights=weights)
+        kept = weights > 0
+        if not kept.all():
+            matrix, weights = matrix[kept], weights[kept]
+        object.__setattr__(self, "counts", matrix)
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "matrix", matrix.astype(np.float64))
+        single = bool(matrix.size) and bool((matrix.sum(axis=1) == 1).all())
+        object.__setattr__(self, "place", matrix.argmax(axis=1) if single else None)
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return int(self.weights.sum())
+
+    @property
+    def totals(self) -> Ints:
+        """Observations per cell over all items, shape ``(C,)``."""
+        if self.place is not None:
+            found = np.zeros(self.counts.shape[1], dtype=np.int64)
+            np.add.at(found, self.place, self.weights)
+            return found
+        totals: Ints = self.weights @ self.counts
+        return totals
+
+    def by_pattern(self, values: Floats) -> Floats:
+        """Return the sum of ``values`` ``(C,)`` or ``(C, k)`` over the observations of an item of each pattern."""
+        return values[self.place] if self.place is not None else self.matrix @ values
+
+    def collapse(self, groups: ArrayLike, n_cells: int) -> Patterns:
+        """Return the patterns over coarser cells: ``groups`` ``(C,)`` are -1 (left out) .. ``n_cells`` - 1."""
+        target = np.asarray(groups)
+        n_cells = whole("n_cells", n_cells)
+        if target.shape != (self.counts.shape[1],) or (target.size and target.dtype.kind not in "iu"):
+            raise ValueError(f"groups has shape {target.shape}: one integer per cell needed")
+        if target.size and (int(target.min()) < -1 or int(target.max()) >= n_cells):
+            raise ValueError(f"groups must lie in -1 .. {n_cells - 1}")
+        merge = (target[:, None] == np.arange(n_cells)).astype(np.float64)
+        return merge_patterns((self.matrix @ merge).astype(np.int64), self.weights)
+
+
+def patterns_of(items: ArrayLike, cells: ArrayLike, n_cells: int) -> Patterns:
+    """Reduce observations to patterns: of each its item (equal values are one item) and its cell, 0 .. ``n_cells`` - 1."""
+    cell, item = counts("cells", cells), np.asarray(items)
+    if item.ndim != 1:
+        raise ValueError(f"items has shape {item.shape}: 1 dimension needed")
+    same_length(items=item, cells=cell)
+    n_cells = whole("n_cells", n_cells, 1)
+    if cell.size and int(cell.max()) >= n_cells:
+        raise ValueError(f"cell {int(cell.max())} is beyond the {n_cells} cells")
+    names, index = np.unique(item, return_inverse=True)
+    if len(names) == len(item):  # one run: an item is its cell
+        return Patterns(np.eye(n_cells, dtype=np.int64), np.bincount(cell, minlength=n_cells))
+    flat = np.bincount(index * n_cells + cell, minlength=len(names) * n_cells)
+    return merge_patterns(flat.reshape(len(names), n_cells), np.ones(len(names), dtype=np.int64))
+
+
+def merge_patterns(matrix: ArrayLike, weights: ArrayLike) -> Patterns:
+    """Merge equal rows of ``matrix`` ``(P, C)``, adding their ``weights`` ``(P,)``."""
+    rows, number = counts("matrix", matrix, 2), counts("weights", weights)
+    same_length(matrix=rows, weights=number)
+    if not rows.size:
+        kept = min(len(rows), 1)
+        return Patterns(rows[:kept], np.full(kept, number.sum(), dtype=np.int64))
+    # Sorting rows as opaque bytes is many times quicker than column by column; which order does not matter.
+    narrow = np.ascontiguousarray(rows.astype(np.uint8) if int(rows.max()) < 256 else rows)
+    opaque = narrow.view(np.dtype((np.void, narrow.dtype.itemsize * narrow.shape[1]))).ravel()
+    _, first, inverse = np.unique(opaque, return_index=True, return_inverse=True)
+    merged = np.zeros(len(first), dtype=np.int64)
+    np.add.at(merged, inverse.ravel(), number)
+    return Patterns(rows[first], merged)
+
+
+def stream(*names: object) -> int:
+    """Return the seed that belongs to ``names`` (JSON values): other names, another stream.
+
+    The names are, in this order: who draws (a benchmark, ``"calibration"``, ``"compare"``, …), the seed of the study, and
+    what is drawn, down to the cell where cells shall not share it. Nothing else in the package makes a seed. It is the
+    first 12 hexadecimal digits (48 bits) of the SHA-256 of the names as canonical JSON.
+    """
+    listed = json.dumps([*names], sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return int(hashlib.sha256(listed.encode("ascii")).hexdigest()[:12], 16)
+
+
+def generator(stream: Stream) -> np.random.Generator:
+    """Return the PCG64 generator of a ``stream``; a generator is returned as it is."""
+    if isinstance(stream, np.random.Generator):
+        return stream
+    if isinstance(stream, Sequence):
+        return generator(np.random.SeedSequence(tuple(whole("seed", each) for each in stream)))
+    seeds = stream if isinstance(stream, np.random.SeedSequence) else whole("seed", stream)
+    return np.random.Generator(np.random.PCG64(seeds))
+
+
+def sequence(*names: object) -> np.random.SeedSequence:
+    """Return the `stream` of ``names`` as one that streams of its own can be spawned from: chains, rounds."""
+    return np.random.SeedSequence(stream(*names))
+
+
+def blocks(n_draws: int, width: int, most: int = _CHUNK) -> Iterator[int]:
+    """Yield numbers of draws that add up to ``n_draws``, each of no more than ``most`` / ``width``, at least 1."""
+    step = max(1, most // max(width, 1))
+    for start in range(0, n_draws, step):
+        yield min(step, n_draws - start)
+
+
+def patterns(table: Patterns, n_draws: int, stream: Stream) -> Floats:
+    """Draw clusters by their distinct count vectors: totals ``(n_draws, C)`` of the ``table``.
+
+    The order of its patterns is part of the ``stream``.
+    """
+    n_draws, rng, n = whole("n_draws", n_draws, 1), generator(stream), table.n_items
+    if n == 0:
+        return np.zeros((n_draws, table.counts.shape[1]))
+    shares, place = table.weights / n, table.place
+    alone = place is not None and len(np.unique(place)) == len(place)
+    found = []
+    for size in blocks(n_draws, len(shares), _CHUNK):
+        drawn = rng.multinomial(n, shares, size=size)
+        if alone:  # a pattern is one observation of its own cell: nothing to multiply
+            totals = np.zeros((size, table.counts.shape[1]))
+            totals[:, place] = drawn
+        else:
+            totals = drawn @ table.matrix
+        found.append(totals)
+    return np.concatenate(found)
+
+
+def weights(n: int, n_draws: int, stream: Stream) -> Floats:
+    """Draw how often each of ``n`` clusters is in a resample of the ``stream``: ``(n_draws, n)``, rows add up to n."""
+    n, n_draws = whole("n", n), whole("n_draws", n_draws, 1)
+    if n == 0:
+        return np.zeros((n_draws, 0))
+    return generator(stream).multinomial(n, np.full(n, 1 / n), size=n_draws).astype(np.float64)
+
+
+def indices(n: int, n_draws: int, stream: Stream) -> Ints:
+    """Draw clusters by number: ``(n_draws, n)`` of 0 .. n - 1."""
+    n, n_draws = whole("n", n, 1), whole("n_draws", n_draws, 1)
+    return generator(stream).integers(0, n, size=(n_draws, n))
+
+
+def occurrences(drawn: Ints) -> Floats:
+    """Return how often each cluster is in each row of `indices`, ``(n_draws, n)``: weights, drawn the other way.
+
+    Quicker than a multinomial over many clusters; the numbers are others than those of `weights`.
+    """
+    counted = [np.bincount(row, minlength=drawn.shape[1]) for row in drawn]
+    return np.array(counted, dtype=np.float64).reshape(drawn.shape)
+
+
+def table(counts: ArrayLike, n_draws: int, stream: Stream) -> Floats:
+    """Draw independent trials over the bins of ``counts`` ``(cells, bins)``, 0 or more: ``(n_draws, cells, bins)``.
+
+    Each cell keeps its number of trials; fractions are rounded to whole trials.
+    """
+    given, n_draws = floats("counts", counts, 2), whole("n_draws", n_draws, 1)
+    if (given < 0).any():
+        raise ValueError("counts must be 0 or more")
+    total = given.sum(axis=1)
+    if total.size and float(total.max()) > MOST_DRAWN:
+        raise ValueError(f"{float(total.max()):g} trials in a cell: no more than {MOST_DRAWN:g} can be drawn")
+    # A cell without trials draws nothing; its shares only have to be some.
+    shares = given / np.where(total > 0, total, 1.0)[:, None]
+    shares[total <= 0] = 1 / max(given.shape[1], 1)
+    size = (n_draws, len(given))
+    drawn = generator(stream).multinomial(np.rint(total).astype(np.int64), shares, size=size)
+    return drawn.astype(np.float64)
+
+
+# --- intervals and p of draws -------------------------------------------------------------------------------------------
+#: Percentiles, or percentiles that are moved out, where needed, so as to hold the value.
+Kind = Literal["percentile", "widened"]
+
+LEVEL = 0.95
+# Half width of a 95 % interval of a normal distribution, in standard deviations.
+Z95 = 1.959963984540054
+#: Share of the resamples that need a value: with fewer there is no interval and no p.
+LEAST_USABLE = 0.95
+#: Resamples of a test: Holm's correction can reach 0.05 over 250 pairs (see `p_value`).
+N_TESTED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A difference with what its draws say about it; None where there is no such number."""
+
+    value: float  # in the unit of the measure
+    low: float | None  # ends of the 95 % interval
+    high: float | None
+    se: float | None
+    statistic: float | None  # value / se
+    p: float | None  # two-sided
+    usable: int  # finite draws
+    drawn: int
+    wald: bool = False  # whether p is Wald's instead of that of the draws
+
+    @property
+    def usable_note(self) -> str:
+        """``"4000 resamples"``, how many of them were usable where not all were, and that p is Wald's where it is."""
+        few = f", {self.usable} of {self.drawn} usable" if self.usable < self.drawn else ""
+        return f"{self.drawn} resamples{few}{'; Wald p' if self.wald else ''}"
+
+
+def usable(draws: Floats) -> Floats | None:
+    """Return the finite ones of ``draws`` ``(B,)``; None where more than 5 % have no value."""
+    finite = np.isfinite(draws)
+    known = draws if finite.all() else draws[finite]
+    return known if len(known) and len(known) >= LEAST_USABLE * len(draws) else None
+
+
+def interval(
+    draws: Floats, value: float | None = None, kind: Kind = "percentile", level: float = LEVEL
+) -> tuple[float | None, float | None]:
+    """Return the interval that holds the central ``level`` share of ``draws`` ``(B,)``.
+
+    A ``kind`` other than percentile needs the ``value``. Both ends are None where more than 5 % of the draws have no
+    value.
+    """
+    known = usable(draws)
+    if known is None:
+        return None, None
+    low, high = _ends(known, level).tolist()
+    if kind == "percentile":
+        return low, high
+    if value is None:
+        raise ValueError(f"an interval of kind {kind!r} needs the value")
+    return min(low, value), max(high, value)
+
+
+def intervals(draws: Floats, level: float = LEVEL) -> Floats:
+    """Return the percentile `interval` of each row of ``draws`` ``(rows, B)``: ``(rows, 2)``, NaN for None."""
+    ends = np.full((len(draws), 2), np.nan)
+    holes = ~np.isfinite(draws).all(axis=1)
+    if not holes.all() and draws.shape[1]:
+        ends[~holes] = _ends(draws[~holes], level)
+    for row in np.flatnonzero(holes):
+        known = usable(draws[row])
+        if known is not None:
+            ends[row] = _ends(known, level)
+    return ends
+
+
+def _ends(known: Floats, level: float = LEVEL) -> Floats:
+    ends = np.quantile(known, ((1 - level) / 2, (1 + level) / 2), axis=-1)
+    return np.asarray(np.moveaxis(ends, 0, -1))
+
+
+def from_draws(
+    value: float, draws: Floats, n: int, method: str, status: str = OK, kind: Kind = "percentile"
+) -> Estimate:
+    """Return ``value`` with the `interval` of its ``draws`` ``(B,)`` and their standard deviation as ``sem``.
+
+    ``n`` clusters were resampled; ``method``, ``status`` and ``kind`` are those of the estimate and its interval.
+    """
+    known = usable(draws)
+    if known is None:
+        return Estimate(value, None, None, n, method, OFTEN_UNDEFINED)
+    return Estimate(value, *interval(known, value, kind), n, method, status, float(known.std()))
+
+
+def p_value(draws: Floats, tolerance: float = 0.0) -> float | None:
+    """Return the two-sided p of a difference, from its resamples ``draws`` ``(B,)``: ``2 (1 + k) / (1 + B)``.
+
+    k is the smaller number of resamples on either side of 0, draws within ``tolerance`` of it counted on both; the
+    added 1 is the sample itself. p is never below 2 / (B + 1). Where it is below 0.05 the percentile interval leaves
+    out 0; where that just leaves out 0, p can be above 0.05, by less than 4 / (B + 1). None where more than 5 % have no
+    value.
+    """
+    known = usable(draws)
+    if known is None:
+        return None
+    fewer = min(int(np.count_nonzero(known <= tolerance)), int(np.count_nonzero(known >= -tolerance)))
+    return min(1.0, 2 * (fewer + 1) / (len(known) + 1))
+
+
+def wald_p(statistic: float, df: int | None = None) -> float:
+    """Return the two-sided p of value / standard error: of the normal distribution, or of Student's t with ``df``.
+
+    It has no floor, so a correction over thousands of pairs can reach it, and it trusts the shape of the distribution far
+    beyond what resamples show. Whoever uses it names it.
+    """
+    size = -abs(statistic)
+    return min(1.0, 2 * float(ndtr(size) if df is None else stdtr(df, size)))
+
+
+def difference(
+    value: float, draws: Floats, kind: Kind = "widened", *, tolerance: float = 0.0, wald: bool = False
+) -> Difference:
+    """Return a difference with interval (of this ``kind``), standard error and p from its ``draws`` ``(B,)``.
+
+    A standard error up to ``tolerance`` leaves p 1 for a ``value`` as small, and None for any other. With ``wald`` p is
+    Wald's, for statistics of which thousands of resamples cost too much; the standard error is then the width of the
+    percentile interval / 3.92, which a few wild draws do not move.
+    """
+    known, n = usable(draws), int(np.isfinite(draws).sum())
+    if known is None:
+        return Difference(value, None, None, None, None, None, n, len(draws), wald)
+    low, high = interval(known, value, kind)
+    middle = _ends(known)
+    se = float(middle[1] - middle[0]) / (2 * Z95) if wald else float(known.std())
+    if se <= tolerance:  # the same in every resample
+        same = 1.0 if abs(value) <= tolerance else None
+        return Difference(value, low, high, se, None, same, n, len(draws), wald)
+    p = wald_p(value / se) if wald else p_value(known, tolerance)
+    return Difference(value, low, high, se, value / se, p, n, len(draws), wald)
+
+
+def differences(
+    values: Sequence[float], draws: Floats, *, tolerance: float = 0.0, wald: bool = False
+) -> list[Difference]:
+    """Return the `difference` of each of ``values`` and row of ``draws`` ``(rows, B)``, with percentile intervals.
+
+    ``tolerance`` and ``wald`` are as there.
+    """
+    return [
+        difference(value, own, "percentile", tolerance=tolerance, wald=wald)
+        for value, own in zip(values, draws, strict=True)
+    ]

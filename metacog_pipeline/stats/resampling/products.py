@@ -19,10 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metacog_pipeline.stats._arrays import Floats, Ints, Rows, counts
-from metacog_pipeline.stats.resampling.kernels import blocks, generator, indices, occurrences
+from metacog_pipeline.stats.resampling import Statistic, blocks, generator, indices, occurrences
 
 T = TypeVar("T")
-Statistic = Callable[[Floats], Floats]
 
 # Whole numbers below are exact in single precision, which halves the time of the products.
 _EXACT = 2**24
