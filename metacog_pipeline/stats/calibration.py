@@ -20,7 +20,6 @@ from metacog_pipeline.stats._arrays import (
     Floats,
     Ints,
     binary,
-    counts,
     floats,
     ratio,
     same_length,
@@ -36,9 +35,8 @@ _GUARD = 1e-12  # 0.6 · 5 is not 3 in binary
 
 
 def level_probability(n_levels: int = 5, mapping: Mapping = "(c-1)/(L-1)") -> Floats:
-    """Return the probability each level 1 .. ``n_levels`` means, shape ``(L,)``, L of 2 or more.
-
-    The ``mapping`` ``"(c-1)/(L-1)"`` reads the lowest level as 0 and the highest as 1; ``"c/L"`` reads the lowest as 1/L.
+    """Return the probability each level 1 .. ``n_levels`` means, shape ``(L,)``; ``mapping`` says what the lowest one
+    does, 0 or 1/L.
 
     >>> level_probability(5).tolist(), level_probability(5, "c/L").tolist()
     ([0.0, 0.25, 0.5, 0.75, 1.0], [0.2, 0.4, 0.6, 0.8, 1.0])
@@ -75,8 +73,7 @@ def bin_index(confidence: ArrayLike, bins: int = 10, edges: Edges = "equal") -> 
 def ece(confidence: ArrayLike, correct: ArrayLike, bins: int = 10, edges: Edges = "equal") -> Estimate:
     """Return the expected calibration error Σ_b n_b / n |accuracy_b - confidence_b|, 0..1, without an interval.
 
-    ``confidence`` ``(N,)`` is 0..1, ``correct`` 0/1 or booleans; ``bins`` and ``edges`` are those of `bin_index`. The
-    gap of a bin is between its share correct and its mean confidence.
+    ``confidence`` ``(N,)`` is 0..1, ``correct`` 0/1 or booleans; ``bins`` and ``edges`` are those of `bin_index`.
 
     >>> round(ece([0.9, 0.9, 0.6, 0.6], [1, 1, 1, 0]).value, 3)
     0.1
@@ -109,36 +106,36 @@ def ece_statistic(probability: ArrayLike, bins: int = 10, edges: Edges = "levels
 def ece_estimate(
     patterns: Patterns, probability: ArrayLike, draws: Floats, bins: int = 10, edges: Edges = "levels"
 ) -> Estimate:
-    """Return the expected calibration error with the interval of `intervals.of_totals`; percentiles would cover 58 to
-    79 %.
+    """Return the expected calibration error with the interval of `intervals.of_totals`; percentiles would cover 58 to 79 %.
 
-    patterns, draws: items over the 2 L cells, and resampled totals ``(B, 2 L)``.
-    probability: shape ``(L,)``, 0..1: what each level means.
-    bins, edges: of `bin_index`: how levels are merged; by default each is a bin of its own.
+    ``patterns`` are items over the 2 L cells, ``draws`` resampled totals ``(B, 2 L)``, ``probability`` ``(L,)`` what
+    each level means; ``bins`` and ``edges`` merge levels.
 
+    >>> from metacog_pipeline.stats import resampling
     >>> items = Patterns(np.eye(4, dtype=int), np.array([4, 0, 1, 3]))
     >>> found = ece_estimate(items, [0.0, 1.0], resampling.patterns(items, 1000, 1))
     >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)
     (0.125, 0.0, 0.394)
     """
-    table = _table(patterns.totals.reshape(-1, 2))
-    stated = _probability(probability, len(table))
+    totals = patterns.totals.astype(np.float64)
+    if len(totals) % 2 or not len(totals):
+        raise ValueError(f"{len(totals)} cells are no levels × (wrong, correct)")
+    stated = _probability(probability, len(totals) // 2)
     statistic = ece_statistic(stated, bins, edges)
-    n, method = int(table.sum()), intervals.INVERTED
+    n, method = int(totals.sum()), intervals.INVERTED
     if n == 0:
         return unavailable(0, method, NO_ITEMS)
-    value = min(float(statistic(table.reshape(1, -1).astype(np.float64))[0]), 1.0)
+    value = min(float(statistic(totals[None])[0]), 1.0)
     if patterns.n_items < 2:
         return Estimate(value, None, None, n, method, SINGLE_ITEM)
     member = _member(stated, bins, edges)
-    low, high = intervals.of_totals(table.astype(np.float64).ravel(), draws, stated, member)
+    low, high = intervals.of_totals(totals, draws, stated, member)
     return Estimate(value, low, high, n, method, sem=float(np.nanstd(statistic(draws))))
 
 
 def brier_from_patterns(patterns: Patterns, probability: ArrayLike) -> Estimate:
-    """Return the Brier score of items over the 2 L cells of ``patterns``, clustered where an item has several runs.
-
-    Cells are level by level, wrong before correct; ``probability`` ``(L,)``, 0..1, is what each level means.
+    """Return the Brier score of items over the 2 L cells of ``patterns``; ``probability`` ``(L,)`` is what each level
+    means.
 
     >>> round(brier_from_patterns(Patterns(np.eye(4, dtype=int), np.array([4, 0, 1, 3])), [0.0, 1.0]).value, 3)
     0.125
@@ -184,38 +181,20 @@ def brier_statistic(probability: ArrayLike) -> Statistic:
     return lambda totals: ratio(totals @ loss, totals.sum(axis=1))
 
 
-#: The parts of `brier_parts`.
-PARTS = ("reliability", "resolution", "uncertainty")
+def brier_parts(probability: ArrayLike, totals: Floats) -> dict[str, Floats]:
+    """Return the parts of the Brier score of totals ``(B, 2 L)`` (Murphy 1973, *J. Appl. Meteorol.* 12).
 
-
-def brier_parts(probability: ArrayLike) -> dict[str, Statistic]:
-    """Return the functions ``(B, 2 L) -> (B,)`` of the parts of the Brier score (Murphy 1973, *J. Appl. Meteorol.* 12).
-
-    Every level is a bin of its own, so the score is reliability - resolution + uncertainty, exactly: how far confidence
-    is from the share correct of its level, how far these shares are from the overall one, and how hard the answers are
-    to foretell without confidence.
+    Every level is a bin of its own, so the score is reliability - resolution + uncertainty, exactly.
     """
-    stated = floats("probability", probability)
-
-    def of(totals: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        n = totals[:, 0::2] + totals[:, 1::2]
-        whole_n = n.sum(axis=1)
-        overall = ratio(totals[:, 1::2].sum(axis=1), whole_n)
-        return n, np.nan_to_num(ratio(totals[:, 1::2], n)), overall, whole_n
-
-    def reliability(totals: Floats) -> Floats:
-        n, share, _, every = of(totals)
-        return ratio((n * (stated - share) ** 2).sum(axis=1), every)
-
-    def resolution(totals: Floats) -> Floats:
-        n, share, overall, every = of(totals)
-        return ratio((n * (share - overall[:, None]) ** 2).sum(axis=1), every)
-
-    def uncertainty(totals: Floats) -> Floats:
-        overall = of(totals)[2]
-        return np.asarray(overall * (1 - overall))
-
-    return dict(zip(PARTS, (reliability, resolution, uncertainty), strict=True))
+    stated, n = floats("probability", probability), totals[:, 0::2] + totals[:, 1::2]
+    every = n.sum(axis=1)
+    overall = ratio(totals[:, 1::2].sum(axis=1), every)
+    share = np.nan_to_num(ratio(totals[:, 1::2], n))
+    return {
+        "reliability": ratio((n * (stated - share) ** 2).sum(axis=1), every),
+        "resolution": ratio((n * (share - overall[:, None]) ** 2).sum(axis=1), every),
+        "uncertainty": np.asarray(overall * (1 - overall)),
+    }
 
 
 def _member(stated: Floats, bins: int, edges: Edges) -> Floats | None:
@@ -225,27 +204,15 @@ def _member(stated: Floats, bins: int, edges: Edges) -> Floats | None:
     return np.asarray(bin_index(stated, bins, edges)[:, None] == np.arange(bins), dtype=np.float64)
 
 
-def _table(table: ArrayLike) -> Ints:
-    cells = counts("counts by level and outcome", table, 2)
-    if cells.shape[0] < 1 or cells.shape[1] != 2:
-        raise ValueError(f"counts have shape {cells.shape}: (levels, 2) needed, wrong before correct")
-    return cells
-
-
 def _probability(probability: ArrayLike, n_levels: int) -> Floats:
-    stated = floats("probability", probability)
+    stated = _stated(probability)
     if len(stated) != n_levels:
         raise ValueError(f"probability has {len(stated)} values for {n_levels} levels")
-    _check_probability(stated)
     return stated
 
 
 def _stated(confidence: ArrayLike) -> Floats:
     stated = floats("confidence", confidence)
-    _check_probability(stated)
-    return stated
-
-
-def _check_probability(stated: Floats) -> None:
     if stated.size and not (float(stated.min()) >= 0.0 and float(stated.max()) <= 1.0):
         raise ValueError(f"confidences {stated.min()} to {stated.max()} are outside 0..1")
+    return stated

@@ -154,8 +154,8 @@ def roles(
 ) -> dict[str, str]:
     """Return which column holds what, by their ``names``: {role: column}; ``given`` ones are as they are.
 
-    Of stimulus, response and correctness that were given the others are found only where they are needed. Raises
-    `DataError` where two columns have one name, and with ``strict`` where right and wrong or confidence cannot be found.
+    Raises `DataError` where two columns have one name, and with ``strict`` where right and wrong or confidence cannot
+    be found.
 
     >>> roles(["Subj_idx", "Stimulus", "Response", "Confidence", "RT_conf"])["confidence"]
     'Confidence'
@@ -197,10 +197,7 @@ def _require(found: Mapping[str, str], names: Sequence[str]) -> None:
 
 
 def truths(column: Column, account: Account) -> Floats:
-    """Return a ``column`` of right and wrong as 1 and 0, NaN where it is neither; such rows are noted in ``account``.
-
-    Raises `DataError` where more than a tenth is neither.
-    """
+    """Return a ``column`` of right and wrong as 1 and 0, NaN where it is neither; such rows are noted in ``account``."""
     codes = {**dict.fromkeys(NO, 0.0), **dict.fromkeys(YES, 1.0)}
     count = {each: n for each, n in zip(column.keys, column.counts.tolist(), strict=True) if each is not None}
     if {*count} == {"-1", "1"}:
@@ -225,8 +222,7 @@ def truths(column: Column, account: Account) -> Floats:
 def numbers(column: Column, account: Account, scale: Scale | None = None) -> Floats:
     """Return a ``column`` as finite numbers, NaN where there is none; rows without one are noted in ``account``.
 
-    Raises `DataError` where most of what is there is no number or lies outside ``scale``, and where some are per cent and
-    some not.
+    Raises `DataError` where most of what is there is no number or outside ``scale``, or some are per cent and some not.
     """
     absent = _absent(column, no_answer(column) if scale is None else ())
     there = _words(column, ~absent)
@@ -301,10 +297,7 @@ def _words(column: Column, which: Rows) -> list[str]:
 def _note(
     column: Column, account: Account, absent: Rows, problems: Sequence[tuple[Rows, str, str]], most: float
 ) -> None:
-    """Note rows that say nothing or have a problem: (words, label, reason).
-
-    Raises `DataError` where more than the share ``most`` of what is there has one, or nothing is there.
-    """
+    """Note rows that say nothing or have a problem (words, label, reason); refuse a column with too many."""
     number, name = column.counts, column.name
     there = int(number[~absent].sum())
     if not there:
@@ -343,12 +336,10 @@ def coding(
     labels: tuple[str, str] | None = None,
     right: Floats | None = None,
 ) -> Coding:
-    """Return ``stimulus`` and ``response`` as numbers; ``right``: 1, 0 or NaN by row, where correctness is known by
-    itself.
+    """Return ``stimulus`` and ``response`` as numbers; ``right``: 1, 0 or NaN by row, where correctness is known by itself.
 
     Each column is coded by itself: 1/2 next to 0/1 are two codings of the same two labels, in their order. Where the order
-    decides nothing (left/right next to 0/1) ``right`` decides, or the table is refused (`DataError`). Rows without a label
-    are noted in ``account``; ``labels`` are the names of S1 and S2.
+    decides nothing (left/right next to 0/1) ``right`` decides, or the table is refused. ``labels`` name S1 and S2.
     """
     sides = [each for each in (stimulus, response) if each is not None]
     codes = [no_answer(each, stimulus if each is response else None) for each in sides]

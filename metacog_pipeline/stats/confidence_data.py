@@ -83,13 +83,9 @@ class ConfidenceData:
 def read(
     table: Mapping[str, Column], given: Given | None = None, lines: Ints | None = None
 ) -> ConfidenceData:
-    """Return the trials of a table.
+    """Return the trials of a ``table``, {name: column}; ``lines`` ``(rows,)`` are the numbers of rows in their file.
 
-    table: {name: column}, of `confidence_columns.column`; columns that are not needed may be left out.
-    given: what is known of the table.
-    lines: shape ``(rows,)``: the number of each row in its file, for messages.
-    Raises DataError for a table without the columns that are needed, or one that cannot be used: in one line, without
-    the file's name.
+    Raises DataError for a table that cannot be used as ``given``, in one line without the file's name.
 
     >>> cells = {"stim": [1, 1, 2, 2], "resp": [0, 1, 1, 1], "conf": [3, 1, 2, 3]}
     >>> found = read({name: columns.column(name, values) for name, values in cells.items()})
@@ -401,7 +397,7 @@ def _readable(role: str, side: Column, coded: set[str]) -> bool:
 
 
 def by_subject(confidence: Floats, subjects: Ints, used: Rows) -> list[Floats]:
-    """Return the confidences of each of ``subjects`` that are ``used``; arrays as in `families`."""
+    """Return the confidences of each of ``subjects`` that are ``used``."""
     rows = np.flatnonzero(used & ~np.isnan(confidence))
     rows = rows[np.argsort(subjects[rows], kind="stable")]
     size = np.bincount(subjects[rows], minlength=int(subjects.max(initial=0)) + 1)
@@ -412,8 +408,6 @@ def families(confidence: Floats, subjects: Ints, used: Rows) -> Ints:
     """Return which scale the subject of each row rates on: 1 and 0 where some rate far beyond others, else 0 for all.
 
     The narrow scale, 0, is shares among numbers above 1, or whole numbers up to ten among numbers above twenty.
-
-    confidence, subjects, used: shape ``(rows,)``: as stated, the number of the subject from 0, whether the row counts.
     """
     each = by_subject(confidence, subjects, used)
     most = max((float(own.max()) for own in each if len(own)), default=0.0)

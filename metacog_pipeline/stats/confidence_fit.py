@@ -1,9 +1,8 @@
 """Every measure of trials with confidence, cell by cell; their average over subjects; and the group model of M-ratio.
 
-Intervals of d', c, c' and ln beta are those of the delta method, of AUROC2 the scaled score's, of meta-d' and its relatives
-the two-stage delta method's or, on demand, percentiles of resampled trials; where an item has several trials, whole items
-are resampled. Nothing is padded unless asked for; whether there is a number is decided without it
-(`stats.identifiability`).
+Intervals of meta-d' and its relatives are the two-stage delta method's or, on demand, percentiles of resampled trials;
+where an item has several trials, whole items are resampled. Nothing is padded unless asked for; whether there is a
+number is decided without it (`stats.identifiability`).
 """
 
 from __future__ import annotations
@@ -59,8 +58,7 @@ class Options:
 class Cells:
     """Cells of a yes/no task with one K: their names, {column: text}, and their raw counts.
 
-    ``areas`` is AUROC2 of confidence before it was cut, None where counts are all there is; ``patterns``, where items
-    have several trials, the items of each cell over its 4 K counts, S1 first.
+    ``areas`` is AUROC2 of confidence before it was cut, ``patterns`` the items of each cell over its 4 K counts, S1 first.
     """
 
     names: Sequence[Mapping[str, str | None]]
@@ -87,16 +85,15 @@ def binary_cells(data: ConfidenceData) -> Cells:
     areas = None
     # Levels that are ratings already have the same area as counts; what was cut has more levels than these.
     if items is not None or len(np.unique(data.confidence[used])) > k:
-        areas = [_area(data.confidence[own], data.correct[own], items, own) for own in rows]
+        right = np.nan_to_num(data.correct).astype(np.int64)
+        areas = [
+            auroc(data.confidence[own], right[own], None if items is None else items[own]) for own in rows
+        ]
     if items is None:
         return Cells(data.cells, table, areas)
     bin_of = np.where(data.response == 1, k + data.rating - 1, k - data.rating)
     place = np.where(used, data.stimulus * 2 * k + bin_of, 0).astype(np.int64)
     return Cells(data.cells, table, areas, [patterns_of(items[own], place[own], 4 * k) for own in rows])
-
-
-def _area(stated: Floats, right: Floats, items: Ints | None, own: NDArray[np.intp]) -> Estimate:
-    return auroc(stated, right.astype(np.int64), None if items is None else items[own])
 
 
 def fit_cells(cells: Cells, options: Options) -> list[Estimates]:
@@ -313,9 +310,7 @@ def rarer(data: ConfidenceData) -> list[int]:
 
 def low_n(measure: str, found: Estimate, fewer: int, several: bool) -> bool | None:
     """Return `coverage.low_n` of ``found``, an estimate of ``measure``, or true where ``fewer`` right or wrong answers
-    are few.
-
-    Shares only rest on what coverage says of them. ``several``: whether items have several trials.
+    are few; shares only rest on what coverage says of them. ``several``: whether items have several trials.
 
     >>> low_n("d", Estimate(1.0, 0.2, 1.8, 19, "delta, correction none"), 8, False)
     True
@@ -327,7 +322,7 @@ def low_n(measure: str, found: Estimate, fewer: int, several: bool) -> bool | No
 
 
 def average(subjects: Sequence[Estimates]) -> Estimates:
-    """Return the mean of each measure over ``subjects``, with the interval of t over them; ``n`` is how many there are.
+    """Return the mean of each measure over ``subjects``, with the interval of t over them.
 
     A measure that fewer than half of the subjects have is not averaged: who has one depends on its value.
 
@@ -355,8 +350,7 @@ def average(subjects: Sequence[Estimates]) -> Estimates:
 
 def group(table: Counts, seed: int, label: str) -> Estimates:
     """Return the hierarchical model of subjects, one per cell of ``table``: mean d' and c, the M-ratio of the population
-    and the standard deviation of its logarithm; ``n`` is the number of subjects it is made of.
-    ``seed`` and ``label`` determine the draws.
+    and the standard deviation of its logarithm; ``seed`` and ``label`` determine the draws.
 
     Subjects who were right (or wrong) in every trial, saw one stimulus, gave one answer or stated one confidence tell the
     model nothing of an M-ratio, and draws of their d' do not converge: they take no part.

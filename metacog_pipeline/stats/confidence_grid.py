@@ -30,7 +30,6 @@ FEW_ITEMS = 30  # below, an interval of a bootstrap is known to be too narrow; t
 _BIN_OF = bin_index(SHARE, BINS)
 _LEVELS = "levels of a percent"
 _RIGHT, _EVERY = np.tile([0.0, 1.0], GRID), np.ones(CELLS)
-_PARTS = brier_parts(SHARE)  # of Murphy: reliability, resolution, uncertainty
 
 
 def cells_at(confidence: Floats, correct: Ints) -> Ints:
@@ -83,9 +82,8 @@ def of_sums(sums: Floats) -> dict[str, Floats]:
 
 
 def measures(patterns: Patterns, drawn: Floats) -> dict[str, Estimate]:
-    """Return accuracy, mean confidence, ECE, Brier score with its parts and AUROC2, all 0..1, of items over the `CELLS`.
-
-    ``patterns`` are counts of items, ``drawn`` totals of resampled items, ``(B, CELLS)``.
+    """Return accuracy, mean confidence, ECE, Brier score with its parts and AUROC2, all 0..1: ``patterns`` are items
+    over the `CELLS`, ``drawn`` totals of resampled items, ``(B, CELLS)``.
 
     >>> from metacog_pipeline.stats import resampling
     >>> cells = cells_at(np.array([0.9, 0.6]), np.array([1, 0]))
@@ -118,8 +116,7 @@ def calibration_error(patterns: Patterns, drawn: Floats) -> Estimate:
 
 
 def few_items(found: Estimate, n_items: int) -> Estimate:
-    """Return an estimate ``found`` whose status says that it rests on few items (``n_items``) where it has no other
-    status.
+    """Return ``found`` with a status that says that it rests on few items (``n_items``) where it has no other.
 
     >>> few_items(Estimate(0.5, 0.4, 0.6, 9, "none"), 9).status
     'few items: 9'
@@ -130,23 +127,24 @@ def few_items(found: Estimate, n_items: int) -> Estimate:
 
 def _parts(patterns: Patterns, drawn: Floats, error: Estimate, share: Estimate) -> dict[str, Estimate]:
     """Return the parts of the Brier score; the uncertainty has the values where the share right lies in its interval."""
-    totals = patterns.totals.astype(np.float64)
-    if error.n == 0:
-        return {f"brier_{name}": unavailable(0, _LEVELS, NO_ITEMS) for name in _PARTS}
-    found = {}
-    for name, part in _PARTS.items():
-        value, low, high = float(part(totals[None])[0]), None, None
-        if name != "uncertainty":
+    totals, found = patterns.totals.astype(np.float64), {}
+    for name, part in brier_parts(SHARE, totals[None]).items():
+        value, low, high = float(part[0]), None, None
+        if error.n == 0:
+            one = unavailable(0, _LEVELS, NO_ITEMS)
+        elif name != "uncertainty":
             if error.low is not None:
                 stated = SHARE if name == "reliability" else None
                 low, high = intervals.of_totals(totals, drawn, stated, squared=True)
             how = f"{_LEVELS}; {intervals.INVERTED}"
-            found[f"brier_{name}"] = replace(error, value=value, low=low, high=high, sem=None, method=how)
-            continue
-        if share.low is not None and share.high is not None:
-            ends = share.low * (1 - share.low), share.high * (1 - share.high)
-            highest = 0.25 if share.low <= 0.5 <= share.high else max(ends)
-            low, high = min(*ends, value), max(highest, value)
-        how = f"{_LEVELS}; of the share right, {share.method}"
-        found[f"brier_{name}"] = Estimate(value, low, high, share.n, how, share.status)
+            one = replace(error, value=value, low=low, high=high, sem=None, method=how)
+        else:
+            if share.low is not None and share.high is not None:
+                ends = share.low * (1 - share.low), share.high * (1 - share.high)
+                highest = 0.25 if share.low <= 0.5 <= share.high else max(ends)
+                low, high = min(*ends, value), max(highest, value)
+            one = Estimate(
+                value, low, high, share.n, f"{_LEVELS}; of the share right, {share.method}", share.status
+            )
+        found[f"brier_{name}"] = one
     return found

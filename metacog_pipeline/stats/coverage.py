@@ -1,9 +1,8 @@
 """How often intervals held the truth, measured: a grid of simulations, and the mark ``low_n`` that follows from it.
 
-``coverage.csv`` is made by ``make proofs`` (`tests/proofs/test_coverage.py`) and names the commit it was made from: per
-measure, number of answers, accuracy and runs of an item, how many of the 95 % intervals held the truth. A measure needs as
-many right and as many wrong answers (a mean of scores: as many items) that all cells from there on hold 92 to 98.5 %. What
-has fewer is marked, and so is what no cell covers.
+``coverage.csv`` is made by ``make proofs`` (`tests/proofs/test_coverage.py`) and names the commit it was made from. A
+measure needs as many right and as many wrong answers (a mean of scores: as many items) that all cells from there on
+hold 92 to 98.5 %. What has fewer is marked, and so is what no cell covers.
 """
 
 from __future__ import annotations
@@ -149,13 +148,11 @@ def low_n(
     *,
     several: bool = False,
 ) -> bool | None:
-    """Return whether an interval rests on fewer answers than its coverage was good with, or was never measured.
+    """Return whether an interval rests on fewer answers than its coverage was good with, or was never measured; None where
+    there is no interval. The one rule of boards, comparisons and `metacog fit`.
 
-    The one rule of boards, comparisons and `metacog fit`; None where there is no interval (``low`` is None).
-
-    measure, method, value, n: of the estimate, as on the boards.
-    rarer: right or wrong answers, whichever are fewer; None where nothing is right or wrong. Of a share it is counted
-        from ``value`` and ``n``; of a mean of scores items are counted instead, ``n``.
+    measure, method, value, low, n: of the estimate, as on the boards.
+    rarer: right or wrong answers, whichever are fewer; of a share it is counted from ``value`` and ``n``.
     several: whether items have several answers.
 
     >>> low_n("accuracy", "wilson", 0.9, 0.8, 100, None), low_n("charm", "magic", 0.9, 0.8, 100, 10)
@@ -176,10 +173,7 @@ def low_n(
 def nearest(
     measure: str, method: str, value: float, n: int, rarer: int | None, *, several: bool = False
 ) -> Cell | None:
-    """Return the cell of the grid that is nearest to an estimate, by its answers and those of the rarer kind; None
-    without one.
-
-    ``measure``, ``method``, ``value``, ``n``, ``rarer`` and ``several`` are those of `low_n`.
+    """Return the cell of the grid nearest to an estimate, by its answers and those of the rarer kind; None without one.
 
     >>> found = nearest("accuracy", "wilson", 0.8, 230, None)
     >>> found.measure, found.n, found.accuracy

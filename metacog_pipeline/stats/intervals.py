@@ -64,11 +64,9 @@ FAMILY: Mapping[str, Kind] = {
 def two_point(
     value: ArrayLike, centre: ArrayLike, variance: ArrayLike, tilt: ArrayLike, n: ArrayLike, far: float = Z95
 ) -> tuple[Floats, Floats]:
-    """Return the ends of the interval of means, arrays of one shape.
-
-    The values t with ``(value - t)² <= far² V(t) / n``, where ``V(t) = variance + tilt (t - centre) - (t - centre)²`` is
-    the variance of the two-point distribution with mean ``centre``, this variance, and ``tilt``, its third central moment
-    over the variance, when its mean is t. ``n`` independent answers need not be a whole number.
+    """Return the ends of the interval of means: the t with ``(value - t)² <= far² V(t) / n``, where ``V(t) = variance +
+    tilt (t - centre) - (t - centre)²`` is the variance of the two-point distribution with mean ``centre``, this
+    variance, and ``tilt``, its third central moment over the variance, when its mean is t.
     """
     m, at, v, g, size = (np.asarray(each, dtype=np.float64) for each in (value, centre, variance, tilt, n))
     c = far * far / size
@@ -109,8 +107,6 @@ def sem_interval(value: float, sem: float) -> tuple[float, float]:
 def proportion(successes: int, n: int) -> Estimate:
     """Return the share of ``successes`` among ``n`` with Wilson's interval and standard error s / sqrt(n), s with n - 1.
 
-    ``n = 0``: no value, ``"no items"``; ``n = 1``: no interval and no standard error, ``"single item"``.
-
     >>> found = proportion(9, 10)
     >>> found.value, round(found.low, 3), round(found.high, 3)
     (0.9, 0.596, 0.982)
@@ -139,10 +135,9 @@ def mean(
     within: tuple[float, float] = (0.0, 1.0),
     turned: ArrayLike | None = None,
 ) -> Estimate:
-    """Return the mean of ``values`` ``(N,)`` in the range ``within``, with its interval over their clusters.
-
-    clusters: shape ``(N,)``: whole numbers from 0, the cluster of each value.
-    turned: shape ``(N,)``: the values, had the outcomes been the other ones, as of `ratio`.
+    """Return the mean of ``values`` ``(N,)`` in the range ``within``, with its interval over their ``clusters``
+    ``(N,)``, whole numbers from 0. ``turned`` ``(N,)``: the values, had the outcomes been the other ones, as of
+    `ratio`.
 
     >>> found = mean([0.2, 0.4, 0.9, 0.9], [0, 0, 1, 1])
     >>> round(found.value, 3), round(found.sem, 3), found.method
@@ -172,10 +167,10 @@ def ratio(
 
     numerator, denominator: shape ``(C,)``, weights of a cell; the denominator is not negative, and where it is 0 so is
         the numerator.
-    turned: shape ``(C,)``: the cell that an answer would be in had its outcome been the other one, where the value of a
-        cell depends on the outcome. Without it a mean of few errors takes them to be impossible where none was seen.
-    Returns: ``n`` counts the observations (runs of items) the denominator takes in; the standard error is that of a
-        ratio of cluster totals, I / (I - 1) Σ (y_i - R m_i)² / (Σ m_i)² (Cochran 1977, *Sampling Techniques*, §6.3).
+    turned: shape ``(C,)``: the cell that an answer would be in had its outcome been the other one. Without it a mean of few
+        errors takes them to be impossible where none was seen.
+    Returns: ``n`` counts the observations the denominator takes in; the standard error is that of a ratio of cluster
+        totals, I / (I - 1) Σ (y_i - R m_i)² / (Σ m_i)² (Cochran 1977, *Sampling Techniques*, §6.3).
 
     >>> items = Patterns(np.array([[2, 0], [1, 1]]), np.array([5, 5]))  # two runs: right, wrong
     >>> found = ratio(items, [1.0, 0.0], [1.0, 1.0])
@@ -271,12 +266,10 @@ def scaled_score(
 ) -> tuple[Floats, Floats]:
     """Return the ends of the interval of areas under an ROC curve, arrays of one shape.
 
-    A score interval with the variance of Hanley & McNeil, scaled by how DeLong's ``variance`` (NaN: unknown) compares
-    with
-    it: the more, the more answers of the rarer kind there are. Where two levels hold nearly all answers of a kind, the
-    wrong ones often fall on one, and DeLong's variance does not know that they need not: exactly, over 66 pairs of
-    shares, 71 to 89 % in the worst and 95 to 98 % in the middle one from 3 to 30 wrong answers, 93 % in the worst from
-    100.
+    A score interval with the variance of Hanley & McNeil, scaled by how DeLong's ``variance`` (NaN: unknown) compares with
+    it: the more, the more answers of the rarer kind there are. Of two levels DeLong's variance does not know that the wrong
+    answers need not fall on one: exactly, 71 to 89 % in the worst of 66 pairs of shares from 3 to 30 wrong answers, 93
+    % from 100.
     """
     theta, right, wrong, seen = np.broadcast_arrays(
         *(np.asarray(each, float) for each in (area, n_right, n_wrong, variance))
@@ -324,8 +317,8 @@ def of_gaps(
 ) -> tuple[float, float]:
     """Return the ends of the interval of a calibration error, 0..1: the mean of absolute (or ``squared``) gaps.
 
-    right, said, number: of each bin, ``(bins,)``: right answers, sum of the confidences, answers.
-    drawn: the same three of resamples, ``(B, bins)`` each.
+    ``right``, ``said``, ``number`` ``(bins,)``: right answers, sum of the confidences, answers; ``drawn``: the same of
+    resamples, ``(B, bins)`` each.
 
     >>> rng, number = np.random.default_rng(1), np.full((1000, 1), 50.0)
     >>> drawn = rng.binomial(50, 0.7, (1000, 1)).astype(float), number * 0.9, number
@@ -411,10 +404,7 @@ def _factor(height: Callable[[float], float], first: float = 1.0, most: float = 
 
 
 def _hidden(gap: Floats, number: Floats, right: Floats, power: int) -> tuple[float, float]:
-    """Return the least and the largest error if answers of the other kind are hidden where all bins are of one kind.
-
-    Of n answers alike, a share of up to 1 - 0.025^(1/n) may be of the other kind. Elsewhere inf and 0, which say nothing.
-    """
+    """Return the least and the largest error if answers of the other kind are hidden where all bins are of one kind."""
     kinds = [(right >= number - 1e-9, -1.0), (right <= 1e-9, 1.0)]
     if not (kinds[0][0] | kinds[1][0]).all():
         return np.inf, 0.0
@@ -449,9 +439,8 @@ def difference(
 ) -> tuple[float | None, float | None, float | None]:
     """Return the ends of the interval of ``first`` - ``second`` and the two-sided p that belongs to it.
 
-    ``correlation`` is that of the two estimates, 0 where the items are not the same; ``n_items`` are shared items on
-    which the two differ, as of `p_of`. p is below 0.05 exactly where the interval leaves out 0, but never below what
-    the items can give. None for estimates without intervals.
+    ``correlation`` is that of the two estimates, 0 where the items are not the same; ``n_items`` is that of `p_of`.
+    None for estimates without intervals.
 
     >>> a, b = Estimate(0.9, 0.84, 0.94, 100, "wilson"), Estimate(0.8, 0.72, 0.86, 100, "wilson")
     >>> [round(each, 3) for each in difference(a, b, 0.0)], [round(each, 3) for each in difference(a, b, 0.5)]
@@ -473,7 +462,7 @@ def both_ends(
     """Return the ends of the intervals of many differences; each side is value, low and high.
 
     Each end lies as far from a - b as the two ends that lead there lie from a and b, the correlation taken into
-    account, so a difference is as good as its two sides; resamples cannot hold errors that were not made.
+    account; resamples cannot hold errors that were not made.
     """
     a, low_a, high_a, b, low_b, high_b = (np.asarray(each, dtype=np.float64) for each in (*first, *second))
     known = np.nan_to_num(np.asarray(correlation, dtype=np.float64), nan=0.0, posinf=0.0, neginf=0.0)
@@ -486,11 +475,11 @@ def both_ends(
 
 
 def p_of(value: float, low: float, high: float, n_items: int | None = None) -> float | None:
-    """Return the two-sided p that belongs to an interval ``low`` .. ``high`` of a difference ``value``.
+    """Return the two-sided p that belongs to an interval ``low`` .. ``high`` of a difference ``value``: normal, with
+    the spread the interval has towards 0. None where there is no spread.
 
-    Normal, with the spread the interval has towards 0. At the end of a scale that spread is small and the p far smaller
-    than the items allow: it is held at the least p of all exchanges of ``n_items`` (`exact.least_p`), those that can
-    change the difference; None: the two have no items in common. None where there is no spread.
+    At the end of a scale that spread is small and the p far smaller than the items allow: it is held at the least p of all
+    exchanges of the ``n_items`` that can change the difference; None: the two have no items in common.
 
     >>> round(p_of(0.1, 0.0, 0.3), 3), p_of(0.0, 0.0, 0.0), p_of(0.1, 0.1, 0.1), p_of(0.9, 0.8, 1.0, 13)
     (0.05, 1.0, None, 0.000244140625)

@@ -80,7 +80,7 @@ def cochran_q(outcomes: ArrayLike) -> CochranQ:
 
     Q = (k - 1) (k Σ C_j² - T²) / (k T - Σ R_i²) with model totals C, item totals R and grand total T. Where some models
     but not all are right on at most 12 items, p is the share of all ways to place the right answers to each item among
-    the models whose Q is as large, unless these take long to count, as with many models; else it is that of chi-square.
+    the models whose Q is as large, unless these take long to count; else it is that of chi-square.
 
     >>> found = cochran_q([[1, 1, 0], [1, 0, 0], [1, 1, 1], [1, 0, 0], [0, 0, 0], [1, 1, 0]])
     >>> found.q, found.df, round(found.p, 3)

@@ -96,10 +96,8 @@ class Design:
 
 
 def approximate_trials(design: Design, power: float = 0.8) -> int | None:
-    """Return the trials per observer of ``design`` for ``power`` (above alpha, up to 0.99).
-
-    At least 20; None where expected counts have no estimate. The error is taken to fall with √trials from that of
-    1,000,000 trials.
+    """Return the trials per observer of ``design`` for ``power`` (above alpha, up to 0.99), at least 20; None where
+    expected counts have no estimate. The error is taken to fall with √trials from that of 1,000,000 trials.
 
     >>> approximate_trials(Design("mratio", d=1.5, m_ratio=0.8, delta=0.1))
     15616

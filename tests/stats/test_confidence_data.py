@@ -91,7 +91,7 @@ def test_what_is_known_to_be_right_decides_which_labels_are_the_same():
 )
 def test_more_than_two_labels_are_a_choice_among_them(stimulus, response, right, m):
     found = data({"target": stimulus, "answer": response, "confidence": [1, 2, 3, 4, 5][: len(right)]})
-    assert found.stimulus is None and found.correct.tolist() == right and set(found.m) == {m}
+    assert found.stimulus is None and found.correct.tolist() == right and found.m == m
 
 
 def test_a_stimulus_that_is_a_quantity_is_not_used_where_right_and_wrong_are_known():

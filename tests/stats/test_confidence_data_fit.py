@@ -95,9 +95,7 @@ def test_labels_say_which_answer_is_which(metacog, trials):
 
 
 def test_answers_that_are_not_binary_are_fitted_as_choices_among_alternatives(metacog, trials):
-    letters = trials.frame.with_columns(
-        letter=pl.Series(list("ABCD") * 300),
-    )
+    letters = trials.frame.with_columns(letter=pl.Series(list("ABCD") * 300))
     path = trials("parquet", letters)
     ways = (("--alternatives", "4"), ("--response", "letter", "--alternatives", "4"))
     fits = [by_measure(metacog("fit", path, *RIGHT, *extra, "--format", "json")) for extra in ways]
@@ -134,22 +132,6 @@ def test_unusable_trials_are_dropped_and_counted(metacog, trials):
     assert (found["d"]["n"], found["d"]["dropped"]) == (594, 6)
     assert by_measure(result, who="bob")["d"]["dropped"] == 0
     assert "1,200 rows read, 1,194 used, 6 left out: stim missing 5, conf is no rating 1..3 1" in result.err
-
-
-def test_options_of_the_fit_reach_it(metacog, file):
-    path = file("counts.csv", COUNTS)
-    boot = by_measure(metacog("fit", path, "--bootstrap", "200", "--seed", "3", "--format", "json"))
-    again = by_measure(metacog("fit", path, "--bootstrap", "200", "--seed", "3", "--format", "json"))
-    assert boot == again and "bootstrap of 200" in boot["m_ratio"]["method"]
-    assert boot["m_ratio"]["low"] < boot["m_ratio"]["value"] < boot["m_ratio"]["high"]
-
-
-def test_the_posterior_stands_beside_the_fit(metacog, file):
-    found = by_measure(
-        metacog("fit", file("counts.csv", COUNTS), "--bayes", "--seed", "1", "--format", "json")
-    )
-    assert found["bayes_meta_d"]["value"] == pytest.approx(found["meta_d"]["value"], abs=0.15)
-    assert found["bayes_meta_d"]["low"] < found["bayes_meta_d"]["value"] < found["bayes_meta_d"]["high"]
 
 
 def test_degenerate_cells_have_statuses_and_cost_the_others_nothing(metacog, file):

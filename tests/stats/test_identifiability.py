@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.signaldetection import counts as grid
 from metacog_pipeline.benchmarks.signaldetection.measures import meta_d_estimates
-from metacog_pipeline.stats import identifiability, mafc, metad
+from metacog_pipeline.stats import identifiability, metad
 from metacog_pipeline.stats.confidence_fit import Cells, Options, fit_cells
 from metacog_pipeline.stats.counts import counts, padded
 from metacog_pipeline.stats.mafc.efficiency import Choices, efficiency
@@ -73,10 +73,6 @@ def test_what_was_padded_takes_no_part_in_the_decision(cells, amount):
 def test_five_errors_that_overlap_with_right_answers_are_enough():
     table = counts([30, 20, 2, 1], [1, 1, 20, 30])
     assert metad.fit_metad(table, padding=0.25).withheld == [""]
-
-
-def test_there_is_one_decision_for_both_kinds_of_fit():
-    assert set(identifiability.REASONS) < set(mafc.fit.REASONS)
 
 
 def arrays(n_s1, n_s2):

@@ -10,7 +10,6 @@ from scipy import special
 
 from metacog_pipeline.stats.mafc import accuracy as type1
 from metacog_pipeline.stats.mafc import fit, intervals, table
-from metacog_pipeline.stats.mafc.likelihood import criteria, evaluate, pack, solved
 from tests.stats import ideal_observer
 from tests.tables import every
 
@@ -88,31 +87,6 @@ def test_the_exact_densities_hold_the_accuracy_and_the_table_agrees_with_them(d)
         assert special.ndtr(zeta + lift) == pytest.approx(
             special.ndtr(ideal_observer.curve(density, zeta)), abs=3e-6
         )
-
-
-def test_the_bands_are_the_hessian_and_their_solution_is_that_of_the_matrix():
-    rng = np.random.default_rng(6)
-    strata = np.arange(2, 11)
-    right, wrong = rng.poisson(np.linspace(5, 30, 12), (9, 12)), rng.poisson(np.linspace(12, 3, 12), (9, 12))
-    problem = pack(right[None].astype(float), wrong[None].astype(float), strata[None])
-    d = np.array([1.0])
-    zeta = criteria(problem, d)
-    found, size = evaluate(problem, zeta, d), zeta.size + 1
-    hessian, step = np.zeros((size, size)), 1e-5
-    for place in range(size):
-        moved = np.zeros(size)
-        moved[place] = step
-        up, down = (
-            evaluate(problem, zeta + sign * moved[:-1].reshape(zeta.shape), d + sign * moved[-1]).gradient[0]
-            for sign in (1, -1)
-        )
-        hessian[place] = (up - down) / (2 * step)
-    bands = found.bands[0]
-    np.testing.assert_allclose(hessian.diagonal(), bands[:, 0], rtol=1e-4, atol=1e-2)
-    np.testing.assert_allclose(hessian.diagonal(1)[:-1], bands[:-2, 1], rtol=1e-4, atol=1e-2)
-    np.testing.assert_allclose(hessian[-1, :-1], bands[:-1, 2], rtol=1e-4, atol=1e-2)
-    made = solved(-found.bands, found.gradient, 9)[0]
-    np.testing.assert_allclose(made, np.linalg.solve(-hessian, found.gradient[0]), rtol=1e-3, atol=1e-5)
 
 
 def test_criteria_are_found_where_newton_steps_go_to_and_fro():

@@ -82,9 +82,8 @@ class GroupPosterior(Sampled):
     subjects: int
 
     def summary(self) -> dict[str, Summary]:
-        """Return mean, sd, median, intervals, errors and diagnostics by scalar parameter; empty unless it has converged.
-
-        ``efficiency`` is exp(mu_log_m), draw by draw.
+        """Return mean, sd, median, intervals, errors and diagnostics by scalar parameter, and of ``efficiency``,
+        exp(mu_log_m).
         """
         if not self.converged:
             return {}
@@ -159,11 +158,9 @@ def _starts(model: GroupModel, chains: int, stream: np.random.SeedSequence) -> F
 
 @dataclass(frozen=True, slots=True)
 class GroupModel:
-    """The density of a group.
-
-    The coordinates of a point are the hyperparameters in the order of ``HYPER`` (spreads as logarithms), u of d₁ and of
-    c₁ of all subjects, z of all subjects, and log distances of the cuts: response S1 first, from c₁ outwards, subjects
-    fastest.
+    """The density of a group. The coordinates of a point are the hyperparameters in the order of ``HYPER`` (spreads as
+    logarithms), u of d₁ and of c₁ of all subjects, z of all subjects, and log distances of the cuts: response S1 first,
+    from c₁ outwards, subjects fastest.
     """
 
     # (2, 2, K, subjects): trials by response (S1, S2), correct or incorrect, and confidence 1 .. K
@@ -256,9 +253,7 @@ class GroupModel:
         return hyper, d1, c1, rows[:n], rows[n:].reshape(2, self.ratings - 1, n, count)
 
     def parameters(self, points: Floats) -> dict[str, Floats]:
-        """Return the parameters of points ``(..., dim)`` by name: those of ``HYPER`` ``(...)``; ``d1``, ``c1``,
-        ``m_ratio``, ``meta_d`` ``(..., subjects)``; cuts ``t2c_rs1``, ``t2c_rs2`` ``(..., subjects, K-1)``, ascending.
-        """
+        """Return the parameters of points ``(..., dim)`` by name, cuts ascending."""
         shape = points.shape[:-1]
         hyper, d1, c1, z, logs = self._split(points.reshape(-1, self.dim))
         result = {
@@ -324,9 +319,8 @@ def product_prior(log_sigma: Floats) -> tuple[Floats, Floats]:
 def _population_part(
     rows: Floats, a: Floats, mean: Floats, log_sigma: Floats, slope: Floats
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the log density of u ``(subjects, points)``, and slopes of everything in u, the mean and log σ.
-
-    ``slope`` is that of the likelihood in x = mean + σ^(1-a) (u - a mean).
+    """Return the log density of u ``(subjects, points)``, and slopes of everything in u, the mean and log σ; ``slope``
+    is that of the likelihood in x = mean + σ^(1-a) (u - a mean).
     """
     stretch, sigma = np.exp((1 - a) * log_sigma), np.exp(a * log_sigma)
     apart = rows - a * mean
@@ -338,9 +332,8 @@ def _population_part(
 
 
 def _cuts_part(edges: Floats, mean: Floats, log_sigma: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the log prior of the cuts, and slopes in the edges ``(2, K, subjects, points)``, mean and log σ.
-
-    In outward coordinates both sides are N(mean, σ²) above the first edge, divided by the mass that lies there.
+    """Return the log prior of the cuts, and slopes in the edges ``(2, K, subjects, points)``, mean and log σ: in outward
+    coordinates both sides are N(mean, σ²) above the first edge, divided by the mass that lies there.
     """
     sigma = np.exp(log_sigma)
     scaled = (edges - mean) / sigma

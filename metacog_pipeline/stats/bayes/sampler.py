@@ -2,8 +2,7 @@
 
 Hamiltonian Monte Carlo over arrays: every chain takes the same number of leapfrog steps, so one call of the density
 serves all of them. What is tuned is tuned on all chains together while warming up and is fixed afterwards; from then on
-every chain is an ordinary Metropolis-adjusted Markov chain, independent of the others given the common sequence of
-trajectory lengths, which does not look at their states.
+every chain is an ordinary Metropolis-adjusted Markov chain.
 
 - Starts: twice as wide as the normal approximation at the mode.
 - Metric: the dense covariance of all chains over a window, four windows, the first metric from the starts.
@@ -12,10 +11,6 @@ trajectory lengths, which does not look at their states.
   (ChEES: Hoffman, Radul & Sountsov 2021, *AISTATS*); each iteration draws 0.5 to 1.5 times that length.
 - Gate: **every** parameter has R̂ < 1.01 and bulk and tail effective sample sizes above 400. Otherwise the chains go on from
   where they are, tuned again, for twice as many draws, a bounded number of times; if that does not do, no number comes out.
-
-Why not a library: the densities of this package are a few dozen array operations in at most some hundred dimensions. What
-takes the time in a general sampler is compiling a graph and calling it per chain; here forty chains advance in the time
-of a few.
 """
 
 from __future__ import annotations
@@ -26,11 +21,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from metacog_pipeline.stats import resampling
-from metacog_pipeline.stats._arrays import Floats, whole
-from metacog_pipeline.stats._arrays import floats as checked_floats
+from metacog_pipeline.stats._arrays import Floats
 from metacog_pipeline.stats.bayes.diagnostics import Diagnostic, Draws, diagnose
 from metacog_pipeline.stats.counts import Counts
 
@@ -105,7 +99,6 @@ class Chains:
     length: float
     max_steps: int  # no trajectory takes more leapfrog steps
     rng: np.random.Generator  # the stream everything is drawn from
-    acceptance: float = 0.0  # mean acceptance probability of the last call that moved the chains
     gradients: int = 0  # calls of the density so far, each over all chains
 
 
@@ -205,8 +198,7 @@ def overdispersed(
 ) -> Floats:
     """Return ``chains`` starts about ``centre``, twice as wide as the normal approximation, shape ``(chains, dim)``.
 
-    A start more than 5 dim + 20 below the mode in log density (a wall the normal approximation does not know)
-    is moved towards the centre until it is not.
+    A start far below the mode in log density (a wall the normal approximation does not know) is moved towards the centre.
     """
     offsets = SPREAD * resampling.generator(seed).standard_normal((chains, len(centre))) @ factor.T
     with np.errstate(all="ignore"):
@@ -223,7 +215,7 @@ def overdispersed(
 @np.errstate(all="ignore")
 def warm_up(
     density: Density,
-    starts: ArrayLike,
+    starts: Floats,
     *,
     seed: int | np.random.SeedSequence,
     warmup: int,
@@ -231,23 +223,11 @@ def warm_up(
     max_steps: int = MAX_STEPS,
 ) -> Chains:
     """Tune chains on ``density``, from ``starts`` ``(chains, dim)``, and return them."""
-    position = checked_floats("starts", starts, 2)
-    if position.shape[0] < 2 or position.shape[1] < 1:
-        raise ValueError(
-            f"starts have shape {position.shape}: two chains or more, and a dimension, are needed"
-        )
-    iterations = whole("warmup", warmup)
-    whole("max_steps", max_steps, 1)
-    if not 0 < target < 1:
-        raise ValueError(f"target acceptance is {target}: it lies between 0 and 1")
-    value, gradient = density(position)
-    if not (np.isfinite(value).all() and np.isfinite(gradient).all()):
-        raise ValueError("the density or its gradient is not finite at a start: move the starts")
     chains = Chains(
-        position.copy(), value, gradient, _factor(position), step=FIRST_STEP, length=FIRST_LENGTH,
+        starts.copy(), *density(starts), _factor(starts), step=FIRST_STEP, length=FIRST_LENGTH,
         max_steps=max_steps, rng=resampling.generator(seed), gradients=1,
     )  # fmt: skip
-    _tune(density, chains, iterations, target)
+    _tune(density, chains, warmup, target)
     return chains
 
 
@@ -257,13 +237,10 @@ def draw(density: Density, chains: Chains, draws: int) -> Floats:
 
     Nothing is tuned here; calling twice continues the same chains.
     """
-    kept = np.empty((len(chains.position), whole("draws", draws), chains.position.shape[1]))
-    accepted = 0.0
+    kept = np.empty((len(chains.position), draws, chains.position.shape[1]))
     for t in range(draws):
-        move = _move(density, chains)
-        accepted += float(move.probability.mean())
+        _move(density, chains)
         kept[:, t] = chains.position
-    chains.acceptance = accepted / max(draws, 1)
     return kept
 
 

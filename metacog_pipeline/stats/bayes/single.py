@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from scipy.special import erfcx, ndtri
@@ -104,10 +103,8 @@ class Posterior(Sampled):
     def estimates(self) -> dict[str, Estimate]:
         """Return ``d1``, ``c1``, ``meta_d``, ``m_ratio``, ``m_ratio_median``, ``m_diff`` as estimates.
 
-        Value: posterior mean (``m_ratio_median``: median, the robust choice near d′ = 0); ends: 2.5 % and 97.5 %
-            quantiles; ``sem``: posterior standard deviation. Without convergence none has a value and the status says
-            so. Where draws of d₁ have either sign, ``m_ratio`` keeps its value under the status ``"d' may be 0"``: few
-            draws then decide its mean.
+        Value: posterior mean (``m_ratio_median``: median, the robust choice near d′ = 0); ends: 2.5 % and 97.5 % quantiles.
+        Where draws of d₁ have either sign, ``m_ratio`` keeps its value under the status ``"d' may be 0"``.
         """
         sides = ("_rs1", "_rs2") if self.conditional else ("",)
         names = ["d1", "c1", *(f"{name}{side}" for side in sides for name in ("meta_d", "m_ratio", "m_diff"))]
@@ -140,17 +137,13 @@ def bayes_metad(
     table: Counts, *, conditional: bool = False, seed: int, label: str = "", draws: int = DRAWS,
     chains: int = CHAINS, warmup: int = WARMUP, rounds: int = ROUNDS, least_ess: float = LEAST_ESS,
 ) -> Posterior:  # fmt: skip
-    """Return the posterior of one cell.
+    """Return the posterior of one cell, ``table``, not padded: the model needs no correction.
 
-    table: counts of one cell, not padded: the model needs no correction.
     conditional: one meta-d a response instead of one for both.
     seed, label: 0 or more, and a name of the cell; with the counts they determine the random numbers.
     draws, chains, warmup: kept iterations a chain, chains, and iterations for tuning in the first round.
-    rounds, least_ess: how often sampling may be tried, each time with twice the iterations of both kinds, fewer times
-        where the density takes very many steps; what bulk and tail effective sample sizes must exceed, 400 or more.
-
-    Several cells, padded counts, more than 1e18 trials, a negative seed, fewer than 4 chains or draws, or a threshold
-    below 400 are a ValueError.
+    rounds, least_ess: how often sampling may be tried, each time with twice the iterations; what bulk and tail effective
+        sample sizes must exceed, 400 or more.
 
     >>> table = Counts(np.array([[60.0, 40, 25, 15]]), np.array([[10.0, 20, 45, 65]]))
     >>> found = bayes_metad(table, seed=1)
@@ -174,14 +167,10 @@ def bayes_metad(
     kind = (model.ratings_given.shape, True, conditional)
     stream = random_stream(seed, label, kind, model.ratings_given)
     found = sample_until_sure(
-        model, _starts(model, chains, stream), stream, read=partial(_read, model), draws=draws,
+        model, _starts(model, chains, stream), stream, read=lambda kept: with_ratios(model.parameters(kept)), draws=draws,
         warmup=warmup, rounds=rounds, least_ess=least_ess, most_calls=MOST_CALLS,
     )  # fmt: skip
     return Posterior(**fields_of(found), n=n, conditional=conditional)
-
-
-def _read(model: SubjectModel, kept: Floats) -> dict[str, Floats]:
-    return with_ratios(model.parameters(kept))
 
 
 def _hopeless(n_s1: Floats, n_s2: Floats) -> tuple[str, str]:
@@ -202,10 +191,8 @@ def _starts(model: SubjectModel, chains: int, stream: np.random.SeedSequence) ->
 
 @dataclass(frozen=True, slots=True)
 class SubjectModel:
-    """The density of one cell.
-
-    The coordinates of a point: ``c₁, d₁``, one or two meta-d, K-1 log distances for response S1 from c₁ outwards, and K-1
-    for response S2.
+    """The density of one cell. The coordinates of a point: ``c₁, d₁``, one or two meta-d, K-1 log distances for
+    response S1 from c₁ outwards, and K-1 for response S2.
     """
 
     # (2, 2, K): trials by response (S1, S2), wrong stimulus last (correct, incorrect), and confidence 1 .. K
@@ -274,9 +261,8 @@ class SubjectModel:
         return rows[0], rows[1], rows[2 : 2 + n_meta], logs
 
     def parameters(self, points: Floats) -> dict[str, Floats]:
-        """Return the parameters of points ``(..., dim)`` by name: ``d1``, ``c1``, ``meta_d`` (or ``meta_d_rs1``,
-        ``meta_d_rs2``) ``(...)``, and cuts ``t2c_rs1``, ``t2c_rs2`` ``(..., K-1)``, ascending, on the axis on which the
-        means are ∓meta-d/2.
+        """Return the parameters of points ``(..., dim)`` by name, cuts ascending on the axis on which the means are
+        ∓meta-d/2.
         """
         shape = points.shape[:-1]
         c1, d1, meta, logs = self.split(points.reshape(-1, self.dim))
@@ -297,7 +283,8 @@ class SubjectModel:
         logs = []
         for sign, tail in zip((-1.0, 1.0), at_least, strict=True):
             first = sign * c1 - d1 / 2
-            beyond = _upper(np.clip(first, -FAR, FAR)) * tail[1:]
+            x = min(max(first, -FAR), FAR)
+            beyond = 0.5 * erfcx(x / ROOT_2) * np.exp(-0.5 * x * x) * tail[1:]
             cuts = np.maximum.accumulate(-ndtri(np.maximum(beyond, 1e-12)))
             logs.append(np.log(np.maximum(np.diff(np.r_[first, cuts]), 1e-3)))
         return np.concatenate([[c1, d1], [d1] * (1 + self.conditional), *logs])
@@ -322,11 +309,9 @@ def ratings_part(
 ) -> tuple[Floats, Floats, Floats]:
     """Return the four multinomials: value, gradient with respect to edges ``(2, K, …)`` and to meta-d ``(1 or 2, …)``.
 
-    The last axis of ``edges`` counts points; that of ``counts`` (by response, correctness and rating) and of ``n``, their
-    sums over ratings, does too or has length 1. Axes between are cells.
-
-    Upper tails Q relative to the tail beyond c₁, r_k = Q(x_k) / Q(x_0), from erfcx: exact in relative terms wherever c₁
-    lies. ∂r_k/∂x_k = -r_k h(x_k) and ∂r_k/∂x_0 = r_k h(x_0) with the hazard h = φ/Q.
+    The last axis counts points; axes between are cells. Upper tails Q relative to the tail beyond c₁, r_k = Q(x_k) /
+    Q(x_0),
+    come from erfcx: exact in relative terms wherever c₁ lies. ∂r_k/∂x_k = -r_k h(x_k) and ∂r_k/∂x_0 = r_k h(x_0), h = φ/Q.
     """
     half = 0.5 * meta[:, None]
     # Arrays of all edges are written over where they are no longer needed: making one costs as much as filling it.
@@ -359,7 +344,3 @@ def ratings_part(
     if len(meta) == 1:
         d_meta = d_meta.sum(axis=0, keepdims=True)
     return value, d_x.sum(axis=1), d_meta
-
-
-def _upper(x: float) -> float:
-    return float(0.5 * erfcx(x / ROOT_2) * np.exp(-0.5 * x * x))

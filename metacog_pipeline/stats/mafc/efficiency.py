@@ -65,11 +65,9 @@ def choices(
     n_levels: int,
     n_draws: int = N_REFITTED,
 ) -> Choices:
-    """Return answers as counts.
-
-    Of each answer: confidence ``level`` 0 .. ``n_levels`` - 1, ``correct`` 0 or 1, the alternatives ``m`` of its
-    item, and its item (``clusters``). Where an item has several answers there are ``n_draws`` resamples by ``seed``;
-    None: none.
+    """Return answers as counts: of each its confidence ``level`` 0 .. ``n_levels`` - 1, ``correct`` 0 or 1, the
+    alternatives ``m`` of its item, and its item (``clusters``). Where an item has several answers there are ``n_draws``
+    resamples by ``seed``.
 
     >>> four = np.full(3, 4)
     >>> choices(np.array([0, 1, 1]), np.array([0, 1, 1]), four, np.arange(3), None, 2).right

@@ -50,13 +50,9 @@ class Efficiency:
 
 
 def fit(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Efficiency:
-    """Fit meta-d' of many cells.
-
-    right, wrong: shape ``(N, K)``, or ``(N, S, K)`` with S strata: right and wrong answers by rising confidence, 0 or
-        more, fractions allowed. Unused ratings change nothing.
-    m: alternatives, 2 to 10 (the table ends there, and nothing is extrapolated): one number, ``(N,)``, or ``(N, S)``.
-
-    Other shapes, and negative or non-finite counts, are a ValueError.
+    """Fit meta-d' of many cells: ``right`` and ``wrong`` answers by rising confidence ``(N, K)``, or ``(N, S, K)`` with
+    S strata, fractions allowed, and alternatives ``m`` of 2 to 10: one number, ``(N,)``, or ``(N, S)``. Else a
+    ValueError.
     """
     correct, errors, alternatives = checked(right, wrong, m)
     status = identifiability.statuses(correct, errors)
@@ -181,8 +177,7 @@ def groups(right: Floats, wrong: Floats) -> Ints:
     """Return the rating, from 0, of each of L rising confidences with ``right`` and ``wrong`` answers ``(L,)``.
 
     Neighbours that hold only right, or only wrong, answers are joined: the likelihood does not distinguish them
-    (Metz, Herman & Shen 1998). More than 20 that remain become the 20 quantile groups of all answers. A confidence
-    without answers goes with the one below it.
+    (Metz, Herman & Shen 1998). More than 20 that remain become the 20 quantile groups of all answers.
 
     >>> groups(np.array([0.0, 1, 0, 2, 1]), np.array([1.0, 1, 0, 0, 0])).tolist()
     [0, 1, 1, 2, 2]

@@ -51,9 +51,7 @@ class Interval:
 
 
 class Cell:
-    """The fit of one cell and its profile over meta-d', which both intervals read.
-
-    ``right`` and ``wrong`` ``(K,)`` or ``(S, K)`` by rising confidence, ``m`` alternatives, 2 to 10.
+    """The fit of one cell and its profile over meta-d', which both intervals read; ``m`` alternatives, 2 to 10.
 
     >>> around = Cell([4, 18, 26, 64, 126], [7, 8, 13, 15, 19], 4).m_ratio_interval()
     >>> round(around.value, 2), round(around.low, 2), round(around.high, 2)
@@ -211,10 +209,8 @@ def _weighted(area: Floats, weight: Floats) -> Floats:
 
 
 def eta(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Interval:
-    """Return eta of one cell, counts ``(K,)`` or ``(S, K)``, with the MOVER interval of a ratio.
-
-    The area's interval is `auroc2_interval` of all answers, the ideal's is taken at Wilson's limits of the accuracy.
-    NaN where none was wrong or right or where the accuracy is at chance; unbounded where it may be.
+    """Return eta of one cell, counts ``(K,)`` or ``(S, K)``, with the MOVER interval of a ratio, the ideal's area taken at
+    Wilson's limits of the accuracy. NaN where none was wrong or right or at chance; unbounded where it may be.
     """
     correct, errors, alternatives = one_cell(right, wrong, m)
     n, n_right = float((correct + errors).sum()), float(correct.sum())

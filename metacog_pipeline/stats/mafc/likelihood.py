@@ -66,8 +66,8 @@ def pack(right: Floats, wrong: Floats, m: Ints) -> Problem:
 class Slopes:
     """Value, gradient ``(N, P)`` and Hessian at a point; the last of the P parameters is d.
 
-    A criterion is tied to its neighbours in its stratum and to d, to nothing else. So of the Hessian there are ``bands``
-    ``(N, P, 3)``: its diagonal, the one next to it, and its last column.
+    A criterion is tied to its neighbours in its stratum and to d alone, so of the Hessian there are ``bands`` ``(N, P,
+    3)``: its diagonal, the one next to it, and its last column.
     """
 
     value: Floats
@@ -76,11 +76,9 @@ class Slopes:
 
 
 def solved(bands: Floats, right: Floats, strata: int) -> Floats:
-    """Return the solutions ``(N, P)`` of symmetric systems: their ``bands`` ``(N, P, 3)``, and what they equal,
-    ``right``.
+    """Return the solutions ``(N, P)`` of symmetric systems: their ``bands`` ``(N, P, 3)``, and what they equal, ``right``.
 
-    The ``strata`` meet in d alone: what it is comes first, then each stratum by itself. That takes P steps where a whole
-    matrix takes P cubed. Numbers are not finite where there is no solution.
+    The ``strata`` meet in d alone: what it is comes first, then each stratum by itself, in P steps instead of P cubed.
     """
     cells, size = right.shape
     # Criteria first, so that each step goes over all strata of all cells at once.
@@ -220,8 +218,8 @@ def criteria(problem: Problem, d: Floats) -> Floats:
 def shares_to_criteria(above: Floats, right: Floats, m: Ints, d: Floats, precise: float = 1e-12) -> Floats:
     """Return zeta with ``right`` HR(zeta) + (1 - ``right``) FAR(zeta) = ``above``, strictly between 0 and 1.
 
-    Newton steps are kept inside a shrinking bracket, which is halved where they do not get shorter by themselves: where
-    few false alarms and many hits meet, they may go to and fro between two places.
+    Newton steps are kept inside a shrinking bracket, which is halved where they do not get shorter by themselves: they may
+    go to and fro between two places.
     """
     low, high = np.full(above.shape, -40.0), np.full(above.shape, 40.0)
     zeta, last = special.ndtri(above), np.full(above.shape, np.inf)

@@ -137,13 +137,10 @@ def fit_metad(
     ∓meta-d'/2; the type-1 criterion lies at meta-d' · c1 / d1. Free are meta-d' and 2 (K - 1) type-2 criteria, fitted to
     the ratings given stimulus and response. Degenerate cells get a status, never an exception or a warning.
 
-    table: counts of any number of cells.
     s: sd(S1) / sd(S2), above 0, one number or one per cell. For s other than 1, c1 is measured from where hit and
-        correct-rejection rates are equal but used on an axis that starts midway between the means: so does the
-        reference procedure.
-    padding: added to each count of an unpadded table first (``1 / (2 K)`` is usual); None takes the table as it is.
+        correct-rejection rates are equal but used on an axis that starts midway between the means: so does the reference.
+    padding: added to each count of an unpadded ``table`` first (``1 / (2 K)`` is usual).
     conditional: whether to fit meta-d' to either response alone as well.
-    Raises ValueError for a padded table with a further ``padding``, or s of 0 or below.
     """
     if padding is not None:
         table = padded(table, padding)
@@ -185,10 +182,10 @@ class _Cells:
         self.status[~(np.isfinite(self.first.d) & np.isfinite(self.first.c))] = UNDEFINED_TYPE1
 
     def solved(self, side: int | None = None) -> tuple[dict[str, Floats], Texts]:
-        """Search all cells of status ``"ok"``, over both responses or one: numbers, the cell last, and status.
+        """Search all cells of status ``"ok"``, over both responses or one ``side``: numbers, the cell last, and status.
 
-        meta_d is in sd of S1, variance is its variance with d and c known, by_theta its derivative by c / d; edges are
-        distances of the criteria between used ratings from the type-1 criterion. NaN where there is nothing to report.
+        variance is that of meta_d with d and c known, by_theta its derivative by c / d; NaN where there is nothing to
+        report.
         """
         sides = slice(None) if side is None else slice(side, side + 1)
         enough = self.collapsed.used[sides].max(axis=0) > 1
@@ -247,10 +244,8 @@ def sensitivity(
 ) -> tuple[Floats, Floats]:
     """Return the variance of meta-d' (sd of S1) with d and c known, and ∂m/∂θ, at the maximum ``x`` of ``n`` trials.
 
-    Given (d, c) the observed information of meta-d', the type-2 criteria profiled out, is the Schur complement of the
-    negative Hessian. d and c act on m through the relative criterion θ = c / d alone; ∂m/∂θ follows from the
-    implicit-function theorem. ``side`` names the response (0 or 1) where the problem holds that one alone. NaN where the
-    likelihood is not concave.
+    The observed information of meta-d', the type-2 criteria profiled out, is the Schur complement of the negative Hessian.
+    d and c act on m through θ = c / d alone; ∂m/∂θ follows from the implicit-function theorem.
     """
     # The criterion moves the means of response S1 up and those of S2 down, both rows alike.
     turn = np.array([1.0, -1.0])[slice(None) if side is None else slice(side, side + 1), None, None]

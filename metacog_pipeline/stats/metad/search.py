@@ -5,12 +5,10 @@ and L a triangle of ones, the system for p = J δ is tridiagonal, bordered by th
 
     (-H - Δᵀ diag((g_w - damping) / W²) Δ) p = g_e,        Δ = L⁻¹, differences of neighbours
 
-A pivot that is not positive (the likelihood is not concave in x) is replaced by its absolute value, so every step goes
-uphill; a step that does not is taken back and damped (Levenberg).
-
-Given meta-d' the likelihood is concave in the edges, so its profile over meta-d' is cheap and exact; only the profile
-itself may have two peaks, rise to an end of the allowed range, or be flat. A cell whose climb from meta-d' = d ends
-anywhere unusual is therefore looked at on a grid over the range, and climbed again from every peak.
+A pivot that is not positive is replaced by its absolute value, so every step goes uphill; a step that does not is taken
+back and damped (Levenberg). Given meta-d' the likelihood is concave in the edges, but the profile over meta-d' may have two
+peaks, rise to an end of the range, or be flat: a cell whose climb from meta-d' = d ends anywhere unusual is looked at on a
+grid over the range, and climbed again from every peak.
 """
 
 from __future__ import annotations
@@ -241,9 +239,8 @@ def search(problem: Problem, x: Floats) -> tuple[Optimum, Evaluation]:
 
 
 def _rises_elsewhere(problem: Problem, x: Floats, value: Floats, exact: bool) -> Mask:
-    """Return where the profile rises away from the peak found at ``x``, or is higher, at a few points of the range.
-
-    Two steps over the edges mostly show the sign of the slope; where they say that it rises, ``exact`` asks again.
+    """Return where the profile rises away from the peak found at ``x``, or is higher, at a few points of the range; two
+    steps over the edges mostly show the sign of the slope, where they say that it rises ``exact`` asks again.
     """
     points: Floats = np.sinh((_COARSE * np.arcsinh(0.8 * problem.bound)).ravel())
     repeated = problem.take(np.tile(np.arange(len(x)), len(_COARSE)))
@@ -263,10 +260,8 @@ def _rises_elsewhere(problem: Problem, x: Floats, value: Floats, exact: bool) ->
 
 
 def profile_search(problem: Problem) -> tuple[Optimum, Floats]:
-    """Return the global maximum of each cell from its profile on a grid, and the highest value met on the way.
-
-    Where no climb from a peak of the grid converges and the end of the range is as high as any point, the maximum is
-    there: ``x`` is the end itself.
+    """Return the global maximum of each cell from its profile on a grid, and the highest value met on the way; where no
+    climb converges and the end of the range is as high as any point, the maximum is the end itself.
     """
     cells = len(problem.unit)
     grid = np.sinh(np.linspace(-1, 1, GRID)[:, None] * np.arcsinh(problem.bound))

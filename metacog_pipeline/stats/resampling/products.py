@@ -1,11 +1,9 @@
 """Many respondents on the same drawn items: every pair of them from one matrix product.
 
-Items are drawn once for all respondents of an item set: how often each item occurs in each resample, draws × items, times
-the counts of all respondents, items × (respondents · cells). A pair rests on the items that both answered. What one of the
-two lacks is taken from the totals of the other, which costs a product over the few items that are lacking. The item set of
-a pair is what either of the two answered, so that no result of a pair depends on who else was asked.
-
-All sums are of whole numbers and exact: a pair has the same bytes whichever other pairs are computed with it.
+Items are drawn once for all respondents of an item set: how often each occurs in each resample, draws × items, times the
+counts of all respondents, items × (respondents · cells). A pair rests on the items that both answered: what one of the two
+lacks is taken from the totals of the other. Its item set is what either of the two answered, so that no result of a pair
+depends on who else was asked. All sums are of whole numbers and exact.
 """
 
 from __future__ import annotations

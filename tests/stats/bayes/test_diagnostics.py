@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from scipy.signal import lfilter
-from scipy.stats import norm, rankdata
 
 from metacog_pipeline.stats.bayes import diagnostics as d
 
@@ -15,39 +14,10 @@ def ar1(rho, chains, draws, parameters=1, seed=0):
     return lfilter([1.0], [1.0, -rho], noise, axis=1)
 
 
-def plain_rhat(chains):
-    """Return split R̂ of the values themselves, by the definition."""
-    n = chains.shape[1] // 2
-    halves = np.concatenate([chains[:, :n], chains[:, -n:]])
-    within = halves.var(axis=1, ddof=1).mean()
-    between = n * halves.mean(axis=1).var(ddof=1)
-    return (((n - 1) / n * within + between / n) / within) ** 0.5
-
-
 @pytest.mark.parametrize("rho", [-0.4, 0.0, 0.5, 0.9])
 def test_the_effective_size_of_an_autoregression_is_the_known_one(rho):
     expected = 40_000 * (1 - rho) / (1 + rho)
     assert d.of_each(ar1(rho, 8, 5000, 6))[1].mean() == pytest.approx(expected, rel=0.08)
-
-
-def test_the_errors_of_a_mean_and_of_an_end_are_the_spread_over_repeats():
-    seen, errors = [], []
-    for seed in range(100):
-        draws = {"x": ar1(0.5, 4, 500, seed=seed)[:, :, 0]}
-        row = d.summarise(draws, d.diagnose(draws))["x"]
-        seen.append((row.mean, row.q975))
-        errors.append((row.mcse_mean, row.mcse_q975))
-    assert np.mean(errors, axis=0) == pytest.approx(np.std(seen, axis=0), rel=0.2)
-
-
-def test_rhat_is_that_of_the_definition_in_every_digit():
-    draws = np.random.default_rng(0).standard_normal((3, 41, 1)) ** 3
-    scores = norm.ppf((rankdata(np.concatenate([draws[:, :20], draws[:, 21:]])) - 0.375) / 120.25)
-    bulk = plain_rhat(scores.reshape(6, 20)[[0, 3, 1, 4, 2, 5]].reshape(3, 40))
-    folded = np.abs(draws - np.median(draws))
-    folded_scores = norm.ppf((rankdata(np.concatenate([folded[:, :20], folded[:, 21:]])) - 0.375) / 120.25)
-    spread = plain_rhat(folded_scores.reshape(6, 20)[[0, 3, 1, 4, 2, 5]].reshape(3, 40))
-    assert d.of_each(draws)[0][0] == pytest.approx(max(bulk, spread), rel=1e-12)
 
 
 def test_independent_draws_pass_and_each_kind_of_disagreement_fails():

@@ -4,32 +4,11 @@ import numpy as np
 import pytest
 
 from metacog_pipeline.stats.bayes.diagnostics import Diagnostic
-from metacog_pipeline.stats.bayes.sampler import LEAST_ESS, doubt, random_stream, require, sample_until_sure
+from metacog_pipeline.stats.bayes.sampler import LEAST_ESS, doubt, random_stream, require
 from metacog_pipeline.stats.counts import counts, padded
 from tests.tables import every
 
 RATINGS = np.arange(8.0)
-
-
-def normal(position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return -(position**2).sum(axis=1) / 2, -position
-
-
-def read(kept: np.ndarray) -> dict[str, np.ndarray]:
-    return {"x": kept[:, :, 0]}
-
-
-def sampled(draws: int, **how: float) -> tuple[tuple[int, ...], str]:
-    stream = np.random.SeedSequence(1)
-    starts = np.random.default_rng(0).standard_normal((16, 2))
-    asked: dict = {"draws": draws, "warmup": 50, "rounds": 3, "least_ess": LEAST_ESS, **how}
-    found = sample_until_sure(normal, starts, stream, read=read, **asked)
-    return (found.draws or found.unconverged_draws)["x"].shape, found.reason
-
-
-def test_each_further_round_draws_twice_as_many():
-    shape, reason = sampled(5, rounds=2)
-    assert shape == (16, 10) and "of x is" in reason
 
 
 def diagnostic(**numbers: float) -> Diagnostic:

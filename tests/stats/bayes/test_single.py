@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from metacog_pipeline.stats.bayes.single import RATIO_UNSTABLE, bayes_metad
 from metacog_pipeline.stats.counts import counts
 from metacog_pipeline.stats.decisions import compare
-from metacog_pipeline.stats.estimate import Estimate
 from tests.tables import every
 
 CLASSIC = ([36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39])
@@ -95,17 +94,6 @@ def test_the_classic_example_has_the_known_posterior(classic):
         assert all(np.isfinite(value) for value in dataclasses.astuple(row))
 
 
-def test_estimates_carry_mean_interval_and_the_median_of_the_ratio(classic):
-    estimates = classic.estimates()
-    assert list(estimates) == ["d1", "c1", "meta_d", "m_ratio", "m_ratio_median", "m_diff"]
-    rows = classic.summary()
-    for name, estimate in estimates.items():
-        row = rows[name.removesuffix("_median")]
-        assert isinstance(estimate, Estimate) and estimate.status == "ok" and estimate.n == 260
-        assert (estimate.low, estimate.high, estimate.sem) == (row.q025, row.q975, row.sd)
-    assert estimates["m_ratio_median"].value == rows["m_ratio"].median != estimates["m_ratio"].value
-
-
 @pytest.mark.parametrize(
     "options", [{"draws": 4, "warmup": 0, "rounds": 1}, {"draws": 20, "warmup": 0, "chains": 4, "rounds": 2}]
 )
@@ -142,14 +130,6 @@ def test_cells_that_say_nothing_about_meta_d_have_a_status_a_reason_and_no_numbe
     assert posterior.status == status and posterior.reason
     assert numbers(posterior) == []
     assert {e.status for e in posterior.estimates().values()} == {status}
-
-
-def test_swapping_the_stimuli_mirrors_the_posterior(classic, alike):
-    there, back = classic.summary(), alike["mirrored"].summary()
-    assert back["d1"].mean == pytest.approx(there["d1"].mean, abs=0.01)
-    assert back["c1"].mean == pytest.approx(-there["c1"].mean, abs=0.01)
-    assert back["meta_d"].mean == pytest.approx(there["meta_d"].mean, abs=0.012)
-    assert back["t2c_rs2[1]"].mean == pytest.approx(-there["t2c_rs1[3]"].mean, abs=0.01)
 
 
 def test_cells_fitted_with_one_seed_share_no_random_numbers(classic, alike):
