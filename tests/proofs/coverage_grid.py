@@ -361,8 +361,6 @@ def _written(value: object) -> str:
 STUDIES = {"metamedqa": 100, "medley": 40, "selfknowledge": 30, "metacogbench": 30, "signaldetection": 20}
 PAIRS = 400
 PROMISED, EXPERIMENTS = 0.8, 2000
-#: What the planner of trials is asked for: M-ratio, d' and criterion of two observers.
-DESIGNS = (("mratio", 0.5), ("dprime", 0.5), ("criterion", 0.3))
 
 
 def rates(folder: Path) -> list[dict[str, object]]:
@@ -371,7 +369,10 @@ def rates(folder: Path) -> list[dict[str, object]]:
     for name, studies in STUDIES.items():
         hits, _ = null_studies.share(null_studies.makers(folder)[name], studies)
         found.append(_rate(f"family_wise:{name}", studies - hits, studies))
-    return [*found, *(_rate(f"power:{each}", *_planned(each, delta)) for each, delta in DESIGNS)]
+    needed = power.approximate_trials(1.5, 0.8, 0.5, power=PROMISED)
+    assert needed is not None
+    planned = simulated_power(1.5, 0.8, 0.5, needed, EXPERIMENTS, seed=2)
+    return [*found, _rate("power:mratio", planned, EXPERIMENTS)]
 
 
 def _rate(name: str, held: int, samples: int) -> dict[str, object]:
@@ -395,23 +396,17 @@ def _compared() -> tuple[int, int]:
     return silent, PAIRS
 
 
-def _planned(quantity: str, delta: float) -> tuple[int, int]:
-    """Return how many of simulated experiments of the planned size find the difference."""
-    design = power.Design(quantity, d=1.5, m_ratio=0.8, delta=delta)
-    needed = power.approximate_trials(design, PROMISED)
-    assert needed is not None
-    return simulated_power(design, needed, EXPERIMENTS, seed=2), EXPERIMENTS
-
-
-def simulated_power(design: power.Design, trials_each: int, experiments: int, seed: int) -> int:
+def simulated_power(
+    d: float, m_ratio: float, delta: float, trials_each: int, experiments: int, seed: int, ratings: int = 5
+) -> int:
     """Return how many of ``experiments`` with so many trials for each observer reject; one without an estimate does not."""
     values, errors = [], []
-    for which, observer in enumerate(design.observers):
+    for which, ratio in enumerate((m_ratio, m_ratio + delta)):
         stream = resampling.stream("power", seed, which)
-        shape = power.shape(design, observer)
-        table = observers.simulate(*shape, trials_each, stream, design.p_s2, cells=experiments)
-        value, error = power.measured(design, table)
+        criteria = power.criteria(d, ratio, ratings)
+        table = observers.simulate(d, ratio, 0.0, *criteria, trials_each, stream, cells=experiments)
+        value, error = power.measured(table)
         values.append(value)
         errors.append(error)
-    z = (values[-1] - (values[0] if len(values) > 1 else 0.0)) / np.sqrt(sum(error**2 for error in errors))
-    return int((np.abs(z[np.isfinite(z)]) > -ndtri(design.alpha / 2)).sum())
+    z = (values[1] - values[0]) / np.sqrt(errors[0] ** 2 + errors[1] ** 2)
+    return int((np.abs(z[np.isfinite(z)]) > -ndtri(0.025)).sum())

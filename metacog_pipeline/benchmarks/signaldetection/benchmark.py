@@ -72,13 +72,12 @@ class SignalDetection(contract.Benchmark[Settings, Trial, read.Response]):
 
     def advice(self) -> Iterator[str]:
         """Yield a line for each task with fewer trials than it takes to find a difference of 0.1 in M-ratio."""
-        # Loads scipy.optimize: for `plan` alone.
-        from metacog_pipeline.stats.power import Design, approximate_trials
+        from metacog_pipeline.stats.power import approximate_trials  # loads scipy.optimize: for `plan` alone
 
         if CONFIDENCE not in self.settings.conditions:
             return
         for task, d in published.SENSITIVITY.items():
-            needed = approximate_trials(Design("mratio", d, 0.8, -0.1, ratings=self.wording.ratings), 0.8)
+            needed = approximate_trials(d, 0.8, -0.1, ratings=self.wording.ratings)
             if task in self.settings.tasks and (trials := self.settings.trials_of(task)) < (needed or 0):
                 yield (
                     f"signaldetection, task {task}: {trials:,} trials; M-ratios of 0.8 and 0.7 differ with a power of 80 % "
