@@ -24,13 +24,13 @@ from metacog_pipeline.scoring.schemas import CALIBRATION
 from metacog_pipeline.stats import confidence_measures, resampling
 from metacog_pipeline.stats._arrays import Floats, Ints
 from metacog_pipeline.stats.confidence_grid import CELLS, GRID, cells_at, few_items, measures
+from metacog_pipeline.stats.confidence_measures import Trials, trials
 from metacog_pipeline.stats.coverage import low_n
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.stats.mafc import fit
 from metacog_pipeline.stats.mafc.efficiency import choices, efficiency
 from metacog_pipeline.stats.mafc.table import LARGEST_M
 from metacog_pipeline.stats.resampling import Patterns
-from metacog_pipeline.stats.trials import Trials, trials
 
 VERSION = "16"
 N_BOOT = 1000

@@ -20,13 +20,13 @@ from metacog_pipeline.stats._arrays import Floats, Ints
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.calibration import brier, ece, ece_estimate
 from metacog_pipeline.stats.confidence_data import ConfidenceData
+from metacog_pipeline.stats.confidence_measures import trials
 from metacog_pipeline.stats.counts import Counts, counts_from_trials, padded
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
 from metacog_pipeline.stats.mafc import efficiency
 from metacog_pipeline.stats.mafc.fit import groups
 from metacog_pipeline.stats.metad import REASONS, MetaD, fit_metad
 from metacog_pipeline.stats.resampling import Z95, Patterns, patterns_of
-from metacog_pipeline.stats.trials import trials
 from metacog_pipeline.stats.type1 import type1
 from metacog_pipeline.stats.type2 import auroc2
 

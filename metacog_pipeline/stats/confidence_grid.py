@@ -42,17 +42,9 @@ def cells_at(confidence: Floats, correct: Ints) -> Ints:
     return found
 
 
-def _accuracy(totals: Floats) -> Floats:
-    return ratio(totals[:, 1::2].sum(axis=1), totals.sum(axis=1))
-
-
-def _mean_confidence(totals: Floats) -> Floats:
-    return ratio((totals[:, 0::2] + totals[:, 1::2]) @ SHARE, totals.sum(axis=1))
-
-
 STATISTICS: Mapping[str, Callable[[Floats], Floats]] = {
-    "accuracy": _accuracy,
-    "mean_confidence": _mean_confidence,
+    "accuracy": lambda totals: ratio(totals[:, 1::2].sum(axis=1), totals.sum(axis=1)),
+    "mean_confidence": lambda totals: ratio((totals[:, 0::2] + totals[:, 1::2]) @ SHARE, totals.sum(axis=1)),
     "ece": ece_statistic(SHARE, BINS, "equal"),
     "brier": brier_statistic(SHARE),
     "auroc2": auroc_statistic,

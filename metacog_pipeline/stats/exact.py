@@ -67,17 +67,15 @@ def order_p(x: ArrayLike, y: ArrayLike) -> float | None:
     return (len(null) - below) / len(null)
 
 
-def rank_p(x: ArrayLike, y: ArrayLike, rho: float | None = None) -> float | None:
+def rank_p(x: ArrayLike, y: ArrayLike) -> float | None:
     """Return the two-sided p of Spearman's ρ of ``x`` and ``y`` ``(pairs,)``: exact up to nine pairs, ties and all.
 
-    That of t above, never below 2 / n!. None where guarded. ``rho`` may be given where it is known already.
+    That of t above, never below 2 / n!. None where guarded.
 
     >>> round(rank_p([1, 2, 3, 4, 5], [1, 2, 3, 4, 5]), 4)
     0.0167
     """
     first, second = floats("x", x), floats("y", y)
-    if rho and len(first) > MOST_ORDERED:  # one of 0 may be that of values without spread
-        return spearman_p(rho, len(first))
     found = spearman_rows(first[None], second[None], least=None)
     if found.status[0] != "ok":
         return None

@@ -1,9 +1,8 @@
 """Scores of models over items when single items must not decide: trimmed mean, median, double step, resampled ranks.
 
-The trimmed mean drops ⌊share · N⌋ items at each end (Tukey 1962). The double step is the mean minus one population standard
+The trimmed mean drops ⌊N / 10⌋ items at each end (Tukey 1962). The double step is the mean minus one population standard
 deviation: it prefers steady respondents. Items are resampled for all models at once, so that ranks are compared on the
-same items (Efron & Tibshirani 1993, *An Introduction to the Bootstrap*). NaN are left out; a ``share`` of 0 .. below 0.5 is
-what the trimmed mean drops at each end.
+same items (Efron & Tibshirani 1993, *An Introduction to the Bootstrap*). NaN are left out.
 """
 
 from __future__ import annotations
@@ -46,14 +45,14 @@ class Shift:
     largest: int
 
 
-def location(values: ArrayLike, statistic: Location = "trimmed_mean", share: float = TRIMMED) -> Floats:
+def location(values: ArrayLike, statistic: Location = "trimmed_mean") -> Floats:
     """Return the ``statistic`` of each row of ``values`` ``(rows, items)``; NaN for a row without items.
 
-    >>> location([[0.1, 0.4, 0.5, 0.6, 9.0]], "median"), location([[0.1, 0.4, 0.5, 0.6, 9.0]], share=0.2)
-    (array([0.5]), array([0.5]))
+    >>> location([[0.1, 0.4, 0.5, 0.6, 9.0]], "median")
+    array([0.5])
     """
-    _check(statistic, share)
-    return _location(_table(values), statistic, share)
+    _check(statistic)
+    return _location(_table(values), statistic)
 
 
 def location_estimates(
@@ -69,15 +68,15 @@ def location_estimates(
     row = row[:, ~np.isnan(row[0])]
     n = row.shape[1]
     for statistic in statistics:
-        _check(statistic, TRIMMED)
-    draws = _resampled(row, statistics, n_boot, seed, TRIMMED) if n > 1 else {}
+        _check(statistic)
+    draws = _resampled(row, statistics, n_boot, seed) if n > 1 else {}
     found: dict[Location, Estimate] = {}
     for statistic in statistics:
         method = f"{statistic}, item bootstrap"
         if n == 0:
             found[statistic] = unavailable(0, method, NO_ITEMS)
             continue
-        value = float(_location(row, statistic, TRIMMED)[0])
+        value = float(_location(row, statistic)[0])
         if n == 1:
             found[statistic] = Estimate(value, None, None, 1, method, SINGLE_ITEM)
             continue
@@ -98,8 +97,8 @@ def resampled_locations(
     array([[0.57, 0.67],
            [0.1 , 0.2 ]])
     """
-    _check(statistic, TRIMMED)
-    return _resampled(_table(values), (statistic,), n_boot, seed, TRIMMED)[statistic]
+    _check(statistic)
+    return _resampled(_table(values), (statistic,), n_boot, seed)[statistic]
 
 
 def rank_distribution(scores: ArrayLike, draws: Floats, digits: int | None = None) -> Ranks:
@@ -150,15 +149,13 @@ def rank_shift(first: ArrayLike, second: ArrayLike) -> Shift:
     return Shift(rho, int(moved.max(initial=0)))
 
 
-def _check(statistic: str, share: float) -> None:
+def _check(statistic: str) -> None:
     if statistic not in LOCATIONS:
         raise ValueError(f"unknown statistic {statistic!r}: one of {', '.join(LOCATIONS)}")
-    if not 0.0 <= share < 0.5:
-        raise ValueError(f"share is {share}, outside 0 .. below 0.5")
 
 
 def _resampled(
-    table: Floats, statistics: Sequence[Location], n_boot: int, seed: int, share: float
+    table: Floats, statistics: Sequence[Location], n_boot: int, seed: int
 ) -> dict[Location, Floats]:
     """Return for each statistic ``(n_boot, rows)``; every resample is gathered and sorted once for all of them."""
     n_boot, seed = whole("n_boot", n_boot, 1), whole("seed", seed)
@@ -172,16 +169,16 @@ def _resampled(
         start += size
         ordered = np.sort(picked, axis=1) if _BY_ORDER.intersection(statistics) else None
         for statistic, found in blocks.items():
-            found.append(_location(picked, statistic, share, ordered).reshape(-1, rows))
+            found.append(_location(picked, statistic, ordered).reshape(-1, rows))
     return {statistic: np.concatenate(found) for statistic, found in blocks.items()}
 
 
-def _location(table: Floats, statistic: Location, share: float, ordered: Floats | None = None) -> Floats:
+def _location(table: Floats, statistic: Location, ordered: Floats | None = None) -> Floats:
     """Return the location of each row; ``ordered`` is the table with sorted rows, where it is known already."""
     if not table.shape[1]:
         return np.full(len(table), np.nan)
     if statistic in _BY_ORDER:
-        return _by_order(np.sort(table, axis=1) if ordered is None else ordered, statistic, share)
+        return _by_order(np.sort(table, axis=1) if ordered is None else ordered, statistic)
     here = ~np.isnan(table)
     n = here.sum(axis=1)
     with np.errstate(invalid="ignore"):  # 0 / 0 of a row without items
@@ -192,7 +189,7 @@ def _location(table: Floats, statistic: Location, share: float, ordered: Floats 
     return mean
 
 
-def _by_order(ordered: Floats, statistic: Location, share: float) -> Floats:
+def _by_order(ordered: Floats, statistic: Location) -> Floats:
     """Return the median or trimmed mean of each row of sorted values, NaN at their end."""
     ordered = np.ascontiguousarray(ordered)  # so that the sums do not depend on how it lies in memory
     items = ordered.shape[1]
@@ -203,7 +200,7 @@ def _by_order(ordered: Floats, statistic: Location, share: float) -> Floats:
         rows = np.arange(len(ordered))
         return np.where(n > 0, (ordered[rows, (n - 1) // 2] + ordered[rows, n // 2]) / 2, np.nan)
     # 0.1 · 130 must be 13 for any last bit.
-    dropped = np.floor(share * n + 1e-9).astype(np.int64)
+    dropped = np.floor(TRIMMED * n + 1e-9).astype(np.int64)
     place = np.arange(items)[None, :]
     kept = (place >= dropped[:, None]) & (place < (n - dropped)[:, None])
     with np.errstate(invalid="ignore"):  # 0 / 0 of a row without items

@@ -36,12 +36,12 @@ from metacog_pipeline.stats import (
     resampling,
 )
 from metacog_pipeline.stats.auroc import auroc_from_patterns
+from metacog_pipeline.stats.confidence_measures import trials
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.stats.mafc import efficiency
 from metacog_pipeline.stats.meta_information import meta_information
 from metacog_pipeline.stats.multiple import holm
 from metacog_pipeline.stats.resampling import Patterns
-from metacog_pipeline.stats.trials import trials
 from tests.observers import criteria_around
 from tests.performance import null_studies
 from tests.proofs import coverage_scores, respondents

@@ -14,9 +14,8 @@ from metacog_pipeline.scoring.schemas import HARMONISED
 from metacog_pipeline.stats import calibration, confidence_grid
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.confidence_grid import CELLS, STATISTICS
-from metacog_pipeline.stats.confidence_measures import of_trials
+from metacog_pipeline.stats.confidence_measures import of_trials, trials
 from metacog_pipeline.stats.resampling import patterns_of
-from metacog_pipeline.stats.trials import trials
 from tests.tables import every
 
 ANSWERS = st.lists(st.tuples(st.integers(0, 100), st.integers(0, 1)), min_size=1, max_size=60)

@@ -20,8 +20,8 @@ from metacog_pipeline.stats.confidence_measures import (
     logistic,
     of_trials,
     slope,
+    trials,
 )
-from metacog_pipeline.stats.trials import trials
 from tests.tables import every
 
 

@@ -12,6 +12,7 @@ from metacog_pipeline.stats.agreement_many import category_counts, fleiss_kappa,
 from metacog_pipeline.stats.anova import anova, fisher_lsd
 from metacog_pipeline.stats.auroc import auroc, auroc_from_patterns
 from metacog_pipeline.stats.bayes.single import bayes_metad
+from metacog_pipeline.stats.confidence_measures import trials
 from metacog_pipeline.stats.correlation import regression
 from metacog_pipeline.stats.counts import Counts, check_correction, counts, counts_from_trials, padded
 from metacog_pipeline.stats.decisions import compare, verdicts, z_test
@@ -25,7 +26,6 @@ from metacog_pipeline.stats.paired_many import paired_shares
 from metacog_pipeline.stats.pca import pca
 from metacog_pipeline.stats.resampling import Patterns, merge_patterns, patterns_of
 from metacog_pipeline.stats.resampling.products import shared_draws
-from metacog_pipeline.stats.trials import trials
 from metacog_pipeline.stats.type1 import type1_from_table
 from metacog_pipeline.stats.type2 import bin_confidence
 from metacog_pipeline.stats.yes_no import clipped_dprime, type2_dprime

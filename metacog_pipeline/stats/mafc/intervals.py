@@ -195,8 +195,7 @@ def _matched(correct: Floats, errors: Floats, m: Ints, d: Floats) -> Floats:
 def _shares(above: Floats) -> Floats:
     """Return the share of each rating, rising, from the shares above each cut."""
     shape = (*above.shape[:2], 1)
-    ends = np.concatenate([np.ones(shape), above, np.zeros(shape)], axis=2)
-    return np.asarray(ends[..., :-1] - ends[..., 1:])
+    return np.asarray(-np.diff(above, axis=2, prepend=np.ones(shape), append=np.zeros(shape)))
 
 
 def _areas(right: Floats, wrong: Floats) -> tuple[Floats, Floats]:

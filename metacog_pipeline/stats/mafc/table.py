@@ -103,7 +103,7 @@ def table() -> Table:
 
     with np.load(FILE) as kept:
         lifts, scalars = kept["lifts"], kept["scalars"]
-    to_series = _to_series()
+    to_series = np.linalg.inv(chebyshev.chebvander(d_nodes() * 2 / LARGEST_D - 1, D_NODES - 1))
     zeta = np.linspace(-Z_END, Z_END, Z_NODES)
     series = np.einsum("od,mdz->zmo", to_series, lifts)
     pieces = CubicSpline(zeta, series).c  # (4, interval, m, order)
@@ -115,7 +115,3 @@ def d_nodes() -> Floats:
     """Return the sensitivities at which the table is computed."""
     x = np.cos(np.pi * (np.arange(D_NODES) + 0.5) / D_NODES)
     return np.asarray((x + 1) * LARGEST_D / 2)
-
-
-def _to_series() -> Floats:
-    return np.asarray(np.linalg.inv(chebyshev.chebvander(d_nodes() * 2 / LARGEST_D - 1, D_NODES - 1)))
