@@ -11,7 +11,6 @@ from metacog_pipeline.stats.auroc import (
     auroc_from_patterns,
     auroc_statistic,
 )
-from metacog_pipeline.stats.intervals import scaled_score
 from metacog_pipeline.stats.resampling import Patterns, patterns_of
 from metacog_pipeline.stats.resampling import patterns as resample
 
@@ -107,22 +106,3 @@ def test_one_wrong_answer_or_perfect_separation_has_an_interval_but_no_standard_
     perfect = auroc_from_counts([[5, 0], [0, 5]])
     assert (perfect.value, perfect.high, perfect.sem, perfect.status) == (1.0, 1.0, None, "ok")
     assert 0.5 < perfect.low < 0.9
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("n_wrong", "gap"), [(4, 0.5), (4, 1.5), (10, 1.0), (40, 1.5)])
-def test_the_interval_covers_where_errors_are_few(n_wrong, gap):
-    rng = np.random.default_rng(n_wrong)
-    p_wrong = np.exp(-gap * np.arange(5)) / np.exp(-gap * np.arange(5)).sum()
-    p_right = p_wrong[::-1]
-    truth = auroc_statistic(np.array([p_wrong, p_right]).T.reshape(1, -1))[0]
-    right, wrong = rng.multinomial(200, p_right, 1500), rng.multinomial(n_wrong, p_wrong, 1500)
-    beats = (np.cumsum(wrong, axis=1) - wrong / 2) / n_wrong
-    beaten = (200 - np.cumsum(right, axis=1) + right / 2) / 200
-    area = (right * beats).sum(axis=1) / 200
-    spread = [
-        (counts * (place - area[:, None]) ** 2).sum(axis=1) / (total - 1) / total
-        for counts, place, total in ((right, beats, 200), (wrong, beaten, n_wrong))
-    ]
-    low, high = scaled_score(area, 200, n_wrong, spread[0] + spread[1])
-    assert 0.92 <= np.mean((low <= truth) & (truth <= high)) <= 0.995

@@ -3,12 +3,10 @@
 import re
 from itertools import product
 
-import numpy as np
 import pytest
 
-from metacog_pipeline.stats import calibration, coverage, resampling
+from metacog_pipeline.stats import coverage
 from metacog_pipeline.stats.estimate import Estimate, unavailable
-from metacog_pipeline.stats.intervals import proportion
 from tests.proofs import coverage_grid, respondents
 
 
@@ -19,53 +17,6 @@ def test_an_interval_without_ends_covers_nothing_and_is_counted_apart():
     )
     assert (found.held, found.samples, found.without, found.percent) == (1, 4, 2, 50.0)
     assert respondents.covered(0.5, [none]).percent is None
-
-
-def test_wilsons_interval_of_a_share_covers():
-    cells = respondents.respondent(0.9)
-    found = respondents.covered(
-        0.9,
-        [
-            proportion(int(sample.totals[1::2].sum()), int(sample.totals.sum()))
-            for sample in respondents.samples(cells, 300, 400, seed=3)
-        ],
-    )
-    assert found.percent is not None and 92 <= found.percent <= 98
-
-
-@pytest.mark.parametrize("overconfident", [0.0, 0.5])
-def test_the_interval_of_a_calibration_error_covers_where_percentiles_do_not(overconfident):
-    cells = respondents.respondent(0.9)
-    right = cells[1::2] / (cells[0::2] + cells[1::2])
-    said = np.round(right + overconfident * (1 - right), 2)
-    truth = calibration.ece_estimate(
-        respondents.population(cells),
-        said,
-        np.tile(respondents.population(cells).totals, (2, 1)).astype(float),
-    ).value
-    assert truth is not None
-    found = respondents.covered(
-        truth,
-        [
-            calibration.ece_estimate(sample, said, resampling.patterns(sample, 200, 1))
-            for sample in respondents.samples(cells, 300, 100, seed=5)
-        ],
-    )
-    assert found.percent is not None and found.percent >= 85  # recentred percentiles: 65
-
-
-def test_the_interval_of_a_calibration_error_holds_the_value_and_stays_within_0_and_1():
-    luck = np.random.default_rng(2)
-    for _ in range(20):
-        counts = luck.integers(0, 4, 10)
-        if counts.sum() < 2:
-            continue
-        patterns = resampling.Patterns(np.eye(10, dtype=np.int64), counts)
-        found = calibration.ece_estimate(
-            patterns, np.linspace(0, 1, 5), resampling.patterns(patterns, 100, 1)
-        )
-        assert found.low is not None and found.value is not None and found.high is not None
-        assert 0 <= found.low <= found.value <= found.high <= 1
 
 
 @pytest.mark.parametrize(("n", "accuracy", "runs"), [(20, 0.94, 1), (60, 0.8, 3)])

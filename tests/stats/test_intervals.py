@@ -39,21 +39,6 @@ def test_a_mean_of_equal_values_hides_what_the_rule_of_three_says():
     assert (found.low, found.high) == pytest.approx((0.75 * (1 - hidden), 0.75 + 0.25 * hidden))
 
 
-@pytest.mark.parametrize(("accuracy", "n"), [(0.94, 20), (0.94, 60), (0.8, 20), (0.5, 20), (0.97, 100)])
-def test_the_interval_of_a_brier_score_covers_and_never_leaves_0_to_1(accuracy, n):
-    rng, said = np.random.default_rng(4), np.array([0.6, 0.8, 0.95])
-    shares = np.array([0.2, 0.3, 0.5])
-    right = accuracy + (said - said @ shares) * min(1.0, 4 * (1 - accuracy))
-    cells = np.column_stack([shares * (1 - right), shares * right]).ravel()
-    truth = float(cells @ np.column_stack([said**2, (1 - said) ** 2]).ravel())
-    held = 0
-    for table in rng.multinomial(n, cells, 500):
-        found = calibration.brier_from_patterns(Patterns(np.eye(6, dtype=int), table), said)
-        assert 0 <= found.low <= found.high <= 1
-        held += found.low <= truth <= found.high
-    assert 0.92 <= held / 500 <= 0.985
-
-
 def test_without_errors_a_brier_score_is_not_certain():
     found = calibration.brier([0.9] * 20, [1] * 20, range(20))
     assert found.value == pytest.approx(0.01)
