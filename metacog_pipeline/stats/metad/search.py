@@ -222,13 +222,9 @@ def search(problem: Problem, x: Floats) -> tuple[Optimum, Evaluation]:
     """Return the global maximum within |meta-d'| <= 10, climbing from ``x`` ``(C,)`` first, and what it is like there."""
     found = climb(problem, x)
     here = evaluate(problem, found.x, found.log_width)
-    rises = _rises_elsewhere(problem, found.x, here.value, exact=False)
     doubtful: Mask = ~found.converged | (np.abs(found.x) >= problem.bound)
     doubtful = doubtful | ~(largest_gradient(problem, here) <= GRADIENT)
-    rising = np.flatnonzero(rises)
-    if len(rising):
-        part = problem.take(rising)
-        doubtful[rising] |= _rises_elsewhere(part, found.x[rising], here.value[rising], exact=True)
+    doubtful |= _rises_elsewhere(problem, found.x, here.value)
     if not doubtful.any():
         return found, here
     place = np.flatnonzero(doubtful)
@@ -238,20 +234,15 @@ def search(problem: Problem, x: Floats) -> tuple[Optimum, Evaluation]:
     return found, evaluate(problem, found.x, found.log_width)
 
 
-def _rises_elsewhere(problem: Problem, x: Floats, value: Floats, exact: bool) -> Mask:
-    """Return where the profile rises away from the peak found at ``x``, or is higher, at a few points of the range; two
-    steps over the edges mostly show the sign of the slope, where they say that it rises ``exact`` asks again.
-    """
+def _rises_elsewhere(problem: Problem, x: Floats, value: Floats) -> Mask:
+    """Return where the profile may rise away from the peak found at ``x``: two steps over the edges show its slope."""
     points: Floats = np.sinh((_COARSE * np.arcsinh(0.8 * problem.bound)).ravel())
     repeated = problem.take(np.tile(np.arange(len(x)), len(_COARSE)))
     log_width = start(repeated, points)
-    if exact:
-        log_width = maximise(repeated, points, log_width, fixed_x=True).log_width
-    else:
-        bound, undamped = repeated.bound, np.zeros_like(points)
-        for _ in range(_COARSE_STEPS):
-            there = evaluate(repeated, points, log_width)
-            log_width += newton_step(repeated, there, points, undamped, bound, True)[1]
+    bound, undamped = repeated.bound, np.zeros_like(points)
+    for _ in range(_COARSE_STEPS):
+        there = evaluate(repeated, points, log_width)
+        log_width += newton_step(repeated, there, points, undamped, bound, True)[1]
     there = evaluate(repeated, points, log_width)
     shape = (len(_COARSE), len(x))
     away = there.gradient_x.reshape(shape) * np.sign(points.reshape(shape) - x)
