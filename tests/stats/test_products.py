@@ -67,7 +67,7 @@ def test_differences_are_those_of_two_respondents_on_their_shared_items(size, ru
         assert pair.lost == (((asked[:, i] > 0) & ~both).sum(), ((asked[:, j] > 0) & ~both).sum())
         if not both.any():
             continue
-        assert pair.difference("share", hit_share)[0] == pytest.approx(value)
+        assert np.subtract(*(hit_share(each.observed)[0] for each in pair.sides)) == pytest.approx(value)
         assert many.value[0] == pytest.approx(value)
         if both.sum() > 1:
             assert many.sem[0] == pytest.approx(sem, abs=1e-9)

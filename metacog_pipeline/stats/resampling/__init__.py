@@ -266,9 +266,9 @@ def usable(draws: Floats) -> Floats | None:
 
 
 def interval(
-    draws: Floats, value: float | None = None, kind: Kind = "percentile", level: float = LEVEL
+    draws: Floats, value: float | None = None, kind: Kind = "percentile"
 ) -> tuple[float | None, float | None]:
-    """Return the interval that holds the central ``level`` share of ``draws`` ``(B,)``.
+    """Return the interval that holds the central 95 % of ``draws`` ``(B,)``.
 
     A ``kind`` other than percentile needs the ``value``. Both ends are None where more than 5 % of the draws have no
     value.
@@ -276,7 +276,7 @@ def interval(
     known = usable(draws)
     if known is None:
         return None, None
-    low, high = _ends(known, level).tolist()
+    low, high = _ends(known).tolist()
     if kind == "percentile":
         return low, high
     if value is None:
@@ -284,21 +284,21 @@ def interval(
     return min(low, value), max(high, value)
 
 
-def intervals(draws: Floats, level: float = LEVEL) -> Floats:
+def intervals(draws: Floats) -> Floats:
     """Return the percentile `interval` of each row of ``draws`` ``(rows, B)``: ``(rows, 2)``, NaN for None."""
     ends = np.full((len(draws), 2), np.nan)
     holes = ~np.isfinite(draws).all(axis=1)
     if not holes.all() and draws.shape[1]:
-        ends[~holes] = _ends(draws[~holes], level)
+        ends[~holes] = _ends(draws[~holes])
     for row in np.flatnonzero(holes):
         known = usable(draws[row])
         if known is not None:
-            ends[row] = _ends(known, level)
+            ends[row] = _ends(known)
     return ends
 
 
-def _ends(known: Floats, level: float = LEVEL) -> Floats:
-    ends = np.quantile(known, ((1 - level) / 2, (1 + level) / 2), axis=-1)
+def _ends(known: Floats) -> Floats:
+    ends = np.quantile(known, ((1 - LEVEL) / 2, (1 + LEVEL) / 2), axis=-1)
     return np.asarray(np.moveaxis(ends, 0, -1))
 
 

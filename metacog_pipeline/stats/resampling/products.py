@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metacog_pipeline.stats._arrays import Floats, Ints, Rows, counts
-from metacog_pipeline.stats.resampling import Statistic, blocks, generator, indices, occurrences
+from metacog_pipeline.stats.resampling import blocks, generator, indices, occurrences
 
 T = TypeVar("T")
 
@@ -57,10 +57,6 @@ class Side:
         found: T = self.known[name]
         return found
 
-    def of(self, name: str, statistic: Statistic) -> tuple[float, Floats]:
-        """Return ``statistic``, a function ``(B, C) -> (B,)``, of what was observed and of the resamples ``(B,)``."""
-        return self.once(name, lambda side: (float(statistic(side.observed)[0]), statistic(side.drawn)))
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pair:
@@ -71,11 +67,6 @@ class Pair:
     sides: tuple[Side, Side]
     n_items: int
     lost: tuple[int, int]
-
-    def difference(self, name: str, statistic: Statistic) -> tuple[float, Floats]:
-        """Return ``statistic`` of the first minus that of the second: of the sample, and of every resample ``(B,)``."""
-        (a, drawn_a), (b, drawn_b) = (side.of(name, statistic) for side in self.sides)
-        return a - b, drawn_a - drawn_b
 
 
 def shared_draws(
