@@ -5,6 +5,6 @@ ratings", *Consciousness and Cognition* 21, 422-430. meta-d' is the d' of an ide
 ratings: M-ratio = meta-d' / d' is 1 where confidence uses all that the decision had, below 1 where some of it is lost.
 """
 
-from metacog_pipeline.stats.metad.fit import REASONS, Conditional, MetaD, conditional_fits, fit_metad
+from metacog_pipeline.stats.metad.fit import REASONS, MetaD, fit_metad
 
-__all__ = ["REASONS", "Conditional", "MetaD", "conditional_fits", "fit_metad"]
+__all__ = ["REASONS", "MetaD", "fit_metad"]

@@ -165,12 +165,6 @@ def fit_metad(
     )  # fmt: skip
 
 
-def conditional_fits(table: Counts) -> tuple[Conditional, Conditional]:
-    """Return meta-d' fitted to response S1 and to response S2 of ``table`` alone: ``rs1`` and ``rs2`` of `fit_metad`."""
-    cells = _Cells(table, 1.0)
-    return cells.conditional(0), cells.conditional(1)
-
-
 class _Cells:
     """Counts by side, their type-1 measures, and the status that these alone impose."""
 
