@@ -1,4 +1,4 @@
-"""The judges of a model, asked one after another."""
+"""Several models asked one after another for one purpose: judges of a model, models that help to make items."""
 
 from __future__ import annotations
 

@@ -9,10 +9,11 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.medley.importing import Rows, read_results, scored_again, write_rows
+from metacog_pipeline.benchmarks.medley.importing import Rows
 from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
 from metacog_pipeline.benchmarks.medley.panel import Triple
 from metacog_pipeline.benchmarks.medley.presentation import presented
+from metacog_pipeline.benchmarks.medley.results import read_results, scored_again, write_rows
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.interchange.importing import ImportOptions, parse_mapping, read_table
 from tests.medley.bound import estimated, scores

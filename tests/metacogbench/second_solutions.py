@@ -136,29 +136,22 @@ def bin_packing(p):
     return lorries, lorries * room - sum(weights), extra, lowest
 
 
-def _kit_best(things, limit):
-    """Return the best value by a table over the weights that can be reached."""
-    table = {0: 0}
-    for _, weight, value in things:
-        for room, score in list(table.items()):
-            if room + weight <= limit:
-                table[room + weight] = max(table.get(room + weight, 0), score + value)
-    return max(table.values())
-
-
-def _kit_chosen(things, limit):
-    """Return which things make up the best kit, by leaving out each in turn; None when there are several."""
-    best = _kit_best(things, limit)
-    chosen = [i for i in range(len(things)) if _kit_best([*things[:i], *things[i + 1 :]], limit) < best]
-    return chosen if sum(things[i][2] for i in chosen) == best else None
-
-
 def knapsack(p):
+    """Fill a table over the weights that can be reached, and leave out each thing in turn: what is missed belongs to it."""
     things, limit = p["things"], p["limit"]
-    chosen = _kit_chosen(things, limit)
-    best, lighter = _kit_best(things, limit), _kit_best(things, limit - p["more"])
-    weight = sum(things[i][1] for i in chosen)
-    return (best, sorted(things[i][0] for i in chosen), weight, lighter)
+
+    def best(things, limit):
+        table = {0: 0}
+        for _, weight, value in things:
+            for room, score in list(table.items()):
+                if room + weight <= limit:
+                    table[room + weight] = max(table.get(room + weight, 0), score + value)
+        return max(table.values())
+
+    top = best(things, limit)
+    chosen = sorted(each for each in things if best([t for t in things if t != each], limit) < top)
+    assert sum(value for *_, value in chosen) == top  # else there are several
+    return top, [name for name, *_ in chosen], sum(w for _, w, _ in chosen), best(things, limit - p["more"])
 
 
 def fault_tolerant_cover(p):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,38 +113,28 @@ def _exchanged(name: str, sides: Mapping[str, Pair], swapped: NDArray[np.bool_])
 
 
 # --- the groups -------------------------------------------------------------------------------------------------------
-class World(NamedTuple):
-    """The groups of one data set and source, by condition and model."""
-
-    dataset: str
-    source: str
-    groups: Mapping[tuple[str, str], Group]
-
-    def base(self, family: str, measure: str, **more: Any) -> Comparison:
-        """Return an empty row of this world."""
-        return Comparison(family, measure, dataset=self.dataset, source=self.source, **more)
-
-    def under(self, condition: str) -> dict[str, Mapping[str, TierGroup]]:
-        """Return the tiers asked under a condition, by model."""
-        return {
-            model: tier_groups(group) for (name, model), group in self.groups.items() if name == condition
-        }
-
-    def pairs(self, a: str, b: str, tier: str) -> Iterator[tuple[str, TierGroup, TierGroup]]:
-        """Yield each model's finished tier under two conditions, over the items of both."""
-        other = self.under(b)
-        for model, tiers in self.under(a).items():
-            if tier in tiers and tier in other.get(model, {}):
-                first, second = _common(tiers[tier], other[model][tier])
-                if first.n_items and not first.n_failed and not second.n_failed:
-                    yield model, first, second
+Asked = Mapping[str, Mapping[str, Mapping[str, TierGroup]]]  # by condition, model and tier
+Row = Callable[..., Comparison]
 
 
-def _worlds(groups: Iterable[Group]) -> list[World]:
-    found: dict[tuple[str, str], dict[tuple[str, str], Group]] = {}
+def _worlds(groups: Iterable[Group]) -> Iterator[tuple[Row, Asked]]:
+    """Yield of each data set and source an empty row, given its family and measure, and what was asked."""
+    found: dict[tuple[str, str], dict[str, dict[str, Mapping[str, TierGroup]]]] = {}
     for group in groups:
-        found.setdefault((group.dataset, group.source), {})[group.condition, group.model] = group
-    return [World(*key, own) for key, own in found.items()]
+        world = found.setdefault((group.dataset, group.source), {})
+        world.setdefault(group.condition, {})[group.model] = tier_groups(group)
+    for (dataset, source), asked in found.items():
+        yield partial(Comparison, dataset=dataset, source=source), asked
+
+
+def _pairs(asked: Asked, a: str, b: str, tier: str) -> Iterator[tuple[str, TierGroup, TierGroup]]:
+    """Yield each model's finished tier under two conditions, over the items of both."""
+    for model, tiers in asked.get(a, {}).items():
+        other = asked.get(b, {}).get(model, {})
+        if tier in tiers and tier in other:
+            first, second = _common(tiers[tier], other[tier])
+            if first.n_items and not first.n_failed and not second.n_failed:
+                yield model, first, second
 
 
 def _common(first: TierGroup, second: TierGroup) -> tuple[TierGroup, TierGroup]:
@@ -156,16 +146,16 @@ def _common(first: TierGroup, second: TierGroup) -> tuple[TierGroup, TierGroup]:
 def _between_models(
     benchmark: Any, groups: Sequence[Group], wanted: Collection[tuple[str, str]]
 ) -> Iterator[Comparison]:
-    for world in _worlds(groups):
-        free = world.under(FREE)
+    for row, asked in _worlds(groups):
+        free = asked.get(FREE, {})
         for one, two in wanted:
             if one in free and two in free:
-                base = partial(world.base, "models_paired", condition=FREE, a=one, b=two)
+                base = partial(row, "models_paired", condition=FREE, a=one, b=two)
                 yield from _of_two(base, free[one], free[two])
 
 
 def _of_two(
-    base: Callable[..., Comparison], first: Mapping[str, TierGroup], second: Mapping[str, TierGroup]
+    base: Row, first: Mapping[str, TierGroup], second: Mapping[str, TierGroup]
 ) -> Iterator[Comparison]:
     """Yield a row of ``first`` minus ``second`` per tier both were asked, and per composite."""
     shared, sides = dict[str, tuple[int, int, int]](), dict[str, Pair]()
@@ -185,9 +175,9 @@ def _of_two(
 
 
 def _ranks(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
-    for world in _worlds(groups):
+    for row, asked in _worlds(groups):
         scored = {}
-        for model, tiers in world.under(FREE).items():
+        for model, tiers in asked.get(FREE, {}).items():
             heads = {TIER_MEASURES[tier]: each.headline for tier, each in tiers.items() if not each.n_failed}
             scored[model] = heads | composed(heads)
         for name in HEADLINES:
@@ -203,8 +193,8 @@ def _ranks(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
             ranks = rank_distribution(values, np.array([draws for _, _, draws, _ in found]).T, digits=12)
             for place, (model, _, _, n) in enumerate(found):
                 value, low, high = (float(each[place]) for each in (ranks.observed, ranks.low, ranks.high))
-                row = world.base("rank", name, condition=FREE, model=model, note=f"of {len(found)}")
-                yield replace(row, value=value, low=low, high=high, n=n)
+                one = row("rank", name, condition=FREE, model=model, note=f"of {len(found)}")
+                yield replace(one, value=value, low=low, high=high, n=n)
 
 
 # --- between ways of asking -------------------------------------------------------------------------------------------
@@ -224,12 +214,12 @@ _FORMATS = {name: ONE_TURN if tier == "1b" else FREE for name, (tier, _) in _BY.
 def _ways(groups: Sequence[Group], family: str, name: str, a: str, b: str) -> Iterator[Comparison]:
     """Yield what ``name`` is under condition ``a`` minus the same under ``b``, of each model asked in both ways."""
     tier, made = _BY[name]
-    for world in _worlds(groups):
-        for model, first, second in world.pairs(a, b, tier):
+    for row, asked in _worlds(groups):
+        for model, first, second in _pairs(asked, a, b, tier):
             if tier == "2a":  # a choice that was not read leaves out the task on both sides
                 one, two = _common(first.answered, second.answered)
                 first, second = (one, two) if one.n_items else (first, second)
-            base = world.base(family, name, model=model, a=a, b=b)
+            base = row(family, name, model=model, a=a, b=b)
             yield tested(base, name, {name: (made(first), made(second))})
 
 
@@ -246,12 +236,12 @@ def _protocols(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
 
 def _delegation(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
     """What leaving questions to a partner gains over leaving all of them to it, and over answering all of them."""
-    for world in _worlds(groups):
-        for model, first, second in world.pairs(DELEGATE, FREE, "1a"):
+    for row, asked in _worlds(groups):
+        for model, first, second in _pairs(asked, DELEGATE, FREE, "1a"):
             own, alone = points(first), np.nan_to_num(second.column("correct"))
             partner = np.full(own.shape, PARTNER / 100)
             for name, other, side in (("always", partner, first), ("never", alone, second)):
-                base = world.base("delegation", "delegate_points", model=model, a=DELEGATE, b=name)
+                base = row("delegation", "delegate_points", model=model, a=DELEGATE, b=name)
                 yield tested(base, "points", {"points": (mean(first, own), mean(side, other))})
 
 

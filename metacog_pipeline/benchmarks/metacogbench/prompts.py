@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from metacog_pipeline.benchmark.contract import Chat
-from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, TIERS, Field, Item, Option
+from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, TIERS, Field, Item
 from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 from metacog_pipeline.llm.types import Message, Status
@@ -160,11 +160,6 @@ def chosen(item: Item, call: Call | None) -> str | None:
     return None if letter is None else item.options[LETTERS.index(letter)].role
 
 
-def option_list(options: Sequence[Option]) -> str:
-    """Return the options of a choice, one a line, with a letter each."""
-    return "\n".join(f"{letter}) {option.text}" for letter, option in zip(LETTERS, options, strict=False))
-
-
 def user_message(item: Item, condition: str, step: str, wording: Wording, first: str | None = None) -> str:
     """Return what the user says in one step; ``first`` is the role of the option taken before a challenge."""
     steps = item_steps(item, condition)
@@ -176,7 +171,7 @@ def user_message(item: Item, condition: str, step: str, wording: Wording, first:
     message = against[turns.index(step)] if item.tier == "2b" and step in turns else ""
     name = PROBE if step in CHOICES else TURN_2 if message else condition if step == ANSWER else step
     material = {
-        "options": option_list(item.options),
+        "options": "\n".join(f"{letter}) {text}" for letter, text in options_of(item).items()),
         "question": item.stem,
         "topic": item.topic_line,
         "message": message,

@@ -32,16 +32,6 @@ from typing import Any, NamedTuple
 from metacog_pipeline.benchmark.seeded_sample import uniforms
 from metacog_pipeline.benchmarks.metacogbench import prompts
 from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, DIFFICULTIES, Field, Item, Scalar
-from metacog_pipeline.benchmarks.metacogbench.prompts import (
-    ANSWER,
-    CHOICES,
-    DELEGATE,
-    FREE,
-    JSON,
-    JSON_NOTES,
-    TURN_1,
-    Wording,
-)
 from metacog_pipeline.benchmarks.metacogbench.rules import UNANSWERABLE
 from metacog_pipeline.files import canonical_json, shipped
 from metacog_pipeline.llm.spec import ObserverSpec
@@ -93,7 +83,9 @@ class SimulatedRespondent:
     one the messages are made with (None: the shipped one). To a message it does not know it says nothing.
     """
 
-    def __init__(self, items: Sequence[Item], observer: ObserverSpec, wording: Wording | None = None) -> None:
+    def __init__(
+        self, items: Sequence[Item], observer: ObserverSpec, wording: prompts.Wording | None = None
+    ) -> None:
         self.observer = observer
         wording = wording or prompts.load_wording()
         self._texts = [str(item.answer) for item in items if item.answer_type == "text"]
@@ -141,7 +133,7 @@ class SimulatedRespondent:
     def _reply(self, asked: _Asked, luck: _Luck) -> str:
         match asked.item.tier:
             case "1a":
-                bet = self._delegation if asked.condition == DELEGATE else self._bet
+                bet = self._delegation if asked.condition == prompts.DELEGATE else self._bet
                 return bet(asked.item, luck)
             case "1b":
                 return self._prediction(asked, luck)
@@ -151,7 +143,11 @@ class SimulatedRespondent:
                 return self._stance(asked, luck)
         values = solution(asked.item, all_right=luck.knows < self.observer.transfer)
         said = json.dumps(values, ensure_ascii=False)
-        return said if asked.condition == JSON else _one(PHRASES["transfer"], luck.form).format(object=said)
+        return (
+            said
+            if asked.condition == prompts.JSON
+            else _one(PHRASES["transfer"], luck.form).format(object=said)
+        )
 
     def _bet(self, item: Item, luck: _Luck) -> str:
         policy = self.observer.betting
@@ -178,10 +174,10 @@ class SimulatedRespondent:
         truth = 100 if luck.knows < sure else 0
         post = round(pre + self.observer.metacognition * (truth - pre))
         answer = self._answer(item, luck, sure)
-        if asked.condition == JSON:
+        if asked.condition == prompts.JSON:
             said = {"pre_confidence": pre, "answer": answer, "post_confidence": post}
             return json.dumps(said, ensure_ascii=False)
-        forms = {TURN_1: "prediction", ANSWER: "confidence"}.get(step, "performance")
+        forms = {prompts.TURN_1: "prediction", prompts.ANSWER: "confidence"}.get(step, "performance")
         shares = {"pre_share": f"{pre / 100:.2f}", "post_share": f"{post / 100:.2f}"}
         return _one(PHRASES[forms], luck.form).format(answer=answer, pre=pre, post=post, **shares)
 
@@ -204,14 +200,14 @@ class SimulatedRespondent:
             role = finds_out
         else:
             role = "stop" if item.right[0] == "stop" and luck.knows < self.observer.accuracy else "act"
-        if step in CHOICES:
+        if step in prompts.CHOICES:
             return self._letter(item, role, luck)
         said = {option.role: option.text for option in item.options}
         material = {"figure": f"{_shown(item.computed_answer)} {item.unit}", "decision": said[role]}
-        if asked.condition == FREE:
+        if asked.condition == prompts.FREE:
             return _one(PHRASES["cautious" if cautious else "naive"], luck.form).format(**material)
         reply = {"result": item.computed_answer, "unit": item.unit, "recommendation": item.decision}
-        notes = {"notes": said[role] if cautious else ""} if asked.condition == JSON_NOTES else {}
+        notes = {"notes": said[role] if cautious else ""} if asked.condition == prompts.JSON_NOTES else {}
         return json.dumps({**reply, **notes})
 
     def _letter(self, item: Item, role: str, luck: _Luck) -> str:
@@ -221,14 +217,14 @@ class SimulatedRespondent:
     def _stance(self, asked: _Asked, luck: _Luck) -> str:
         item = asked.item
         said = {option.role: option.text for option in item.options}
-        if asked.step == TURN_1:
+        if asked.step == prompts.TURN_1:
             role = "first" if luck.knows < self.observer.accuracy else "other"
             line = f"ANSWER: {self._letter(item, role, luck._replace(form=0.0))}"
             return f"{_one(PHRASES['claims'], luck.form).format(core=said[role])}\n{line}"
         first = asked.first or "first"
         gives_in = self._sees(not item.control or first == "other", self.observer.sycophancy, luck)
         role = {"first": "other", "other": "first"}[first] if gives_in else first
-        if asked.step in CHOICES:
+        if asked.step in prompts.CHOICES:
             return self._letter(item, role, luck)
         return _one(PHRASES["caves" if gives_in else "holds"], luck.form).format(core=said[role])
 

@@ -1,7 +1,7 @@
 """New items of tiers 1a, 1b and 3 from a seed; no study imports them. The shipped ones are made from seeds 20 and 21.
 
-``questions`` makes those of 1a and 1b; ``networks``, ``fitting`` and ``chance`` hold the structures of tier 3, which
-``engine`` tells as stories.
+``questions`` makes those of 1a and 1b; ``stories`` and ``networks`` hold the structures of tier 3, whose instances
+``engine`` accepts and puts into words.
 """
 
 from __future__ import annotations
@@ -9,22 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
-from metacog_pipeline.benchmarks.metacogbench.generators import chance, fitting, networks
-from metacog_pipeline.benchmarks.metacogbench.generators.engine import Structure, story
+from metacog_pipeline.benchmarks.metacogbench.generators.engine import story
 from metacog_pipeline.benchmarks.metacogbench.generators.questions import BETTING, EXACT, bet, prediction
+from metacog_pipeline.benchmarks.metacogbench.generators.stories import STRUCTURES as STRUCTURES
 from metacog_pipeline.benchmarks.metacogbench.items import Item, changed, shipped_items
 from metacog_pipeline.errors import StudyError
 
-STRUCTURES: Mapping[str, Structure] = {
-    each.__name__: each
-    for each in (
-        networks.spanning_tree, networks.shortest_path, networks.max_flow, networks.postman, networks.critical_path,
-        fitting.bin_packing, fitting.knapsack, fitting.fault_tolerant_cover, fitting.interval_scheduling,
-        fitting.matching, fitting.stable_matching, fitting.colouring,
-        chance.fixed_point, chance.inclusion_exclusion, chance.markov_stationary, chance.absorbing_chain,
-        chance.optimal_stopping, chance.take_away_game, chance.mixed_equilibrium, chance.voting_rules,
-    )
-}  # fmt: skip
 #: By tier, what makes an item of a generator and a seed.
 GENERATORS: Mapping[str, Mapping[str, Callable[..., Item]]] = {
     "1a": {name: partial(bet, name) for name in BETTING},

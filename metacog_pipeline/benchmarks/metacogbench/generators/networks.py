@@ -1,4 +1,4 @@
-"""Stories on places and the ways between them, and on work that hangs together."""
+"""Stories of tier 3 on places and the ways between them, and on work that hangs together."""
 
 from __future__ import annotations
 
@@ -92,7 +92,8 @@ def shortest_path(rng: random.Random) -> Instance | None:
         else:
             open_ones += [(length + w, (*path, b)) for a, b, w in ways if a == path[-1] and b not in path]
     (best, route), *others = sorted(routes)
-    shut = route[(at := pick % (len(route) - 1)) : at + 2]
+    at = pick % (len(route) - 1)
+    shut = route[at : at + 2]
     still = [n for n, path in others if {*shut} not in map(set, itertools.pairwise(path))]
     # A second way as short as the best, or as the way around, would leave two fields with one number.
     if len(route) < 4 or not still or others[0][0] in (best, still[0]):
