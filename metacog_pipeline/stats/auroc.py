@@ -83,8 +83,7 @@ def _placements(wrong: Floats, right: Floats) -> Floats:
 
 def auroc(confidence: ArrayLike, correct: ArrayLike, items: ArrayLike | None = None) -> Estimate:
     """Return the area with its interval from ``confidence`` ``(N,)`` on any scale; ``correct`` is 0/1 or booleans,
-    ``items`` the
-    item of each observation, None: one run per item.
+    ``items`` the item of each observation, None: one run per item.
 
     >>> found = auroc([0.9, 0.8, 0.8, 0.6, 0.5, 0.3], [1, 1, 0, 1, 0, 0])
     >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
-from metacog_pipeline.stats._arrays import Floats, Rows, floats, same_length, whole
-from metacog_pipeline.stats.ranks import average_ranks, spearman_p, spearman_rows
+from metacog_pipeline.stats._arrays import Floats, Rows, floats, mean_ranks, same_length, whole
+from metacog_pipeline.stats.ranks import spearman_p, spearman_rows
 
 MOST_SWAPPED = 12  # items: 2^12 exchanges
 MOST_ORDERED = 9  # models: 9! orders
@@ -81,7 +81,7 @@ def rank_p(x: ArrayLike, y: ArrayLike) -> float | None:
         return None
     if len(first) > MOST_ORDERED:
         return spearman_p(float(found.rho[0]), len(first))
-    return order_p(average_ranks(first[None])[0], average_ranks(second[None])[0])
+    return order_p(mean_ranks(first), mean_ranks(second))
 
 
 def exchanges(n: int) -> Rows:

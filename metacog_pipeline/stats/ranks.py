@@ -42,14 +42,6 @@ class Spearman:
     status: NDArray[np.str_]
 
 
-def average_ranks(values: ArrayLike) -> Floats:
-    """Return the ranks of each row of ``values`` ``(rows, k)``, 1 = smallest, ties sharing their mean rank.
-
-    NaN means "no value": it gets the rank NaN and moves no other. Infinite values are a ValueError.
-    """
-    return mean_ranks(floats("values", values, 2, gaps=True))
-
-
 def spearman_rows(x: ArrayLike, y: ArrayLike, least: float | None = LEAST_SPREAD) -> Spearman:
     """Return the guarded Spearman correlation of each row of ``x`` ``(rows, k)`` with that of ``y``; a pair with a
     NaN is left out.
@@ -70,7 +62,7 @@ def spearman_rows(x: ArrayLike, y: ArrayLike, least: float | None = LEAST_SPREAD
     tested = (n >= LEAST_PAIRS) & spread
     status = np.where(n < LEAST_PAIRS, TOO_FEW, np.where(spread, OK, NO_SPREAD))
     rho, p = np.zeros(len(across)), np.ones(len(across))
-    a, b = (np.nan_to_num(average_ranks(side) - ((n + 1) / 2)[:, None]) for side in sides)
+    a, b = (np.nan_to_num(mean_ranks(side) - ((n + 1) / 2)[:, None]) for side in sides)
     # Divided in the order in which covariances usually are: scores rounded further on can sit on the edge of a digit.
     share = 1 / np.maximum(n - 1, 1)
     rho[tested] = ((a * b).sum(axis=1) * share)[tested]

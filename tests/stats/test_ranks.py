@@ -9,14 +9,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from metacog_pipeline.stats import ranks
+from metacog_pipeline.stats._arrays import mean_ranks
 from metacog_pipeline.stats.resampling import Z95
 
 pairs = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=9)
 
 
 def test_ties_share_their_mean_rank_and_missing_values_move_no_other():
-    assert ranks.average_ranks([[3.0, 1.0, 3.0, 2.0]]).tolist() == [[3.5, 1.0, 3.5, 2.0]]
-    ranked = ranks.average_ranks([[3.0, np.nan, 1.0]])
+    assert mean_ranks(np.array([[3.0, 1.0, 3.0, 2.0]])).tolist() == [[3.5, 1.0, 3.5, 2.0]]
+    ranked = mean_ranks(np.array([[3.0, np.nan, 1.0]]))
     assert ranked[0, [0, 2]].tolist() == [2.0, 1.0] and np.isnan(ranked[0, 1])
 
 
