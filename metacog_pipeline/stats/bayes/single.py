@@ -70,7 +70,6 @@ ROUNDS = 4
 MOST_CALLS = 30_000
 NO_FLOOR = 1e-12
 METHOD = "posterior mean, 95% equal-tailed"
-METHOD_MEDIAN = "posterior median, 95% equal-tailed"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -101,36 +100,23 @@ class Posterior(Sampled):
         return summarise(draws, known)
 
     def estimates(self) -> dict[str, Estimate]:
-        """Return ``d1``, ``c1``, ``meta_d``, ``m_ratio``, ``m_ratio_median``, ``m_diff`` as estimates.
+        """Return ``d1``, ``c1``, ``meta_d``, ``m_ratio``, ``m_diff``: posterior mean, 2.5 % and 97.5 % quantiles.
 
-        Value: posterior mean (``m_ratio_median``: median, the robust choice near d′ = 0); ends: 2.5 % and 97.5 % quantiles.
         Where draws of d₁ have either sign, ``m_ratio`` keeps its value under the status ``"d' may be 0"``.
         """
         sides = ("_rs1", "_rs2") if self.conditional else ("",)
         names = ["d1", "c1", *(f"{name}{side}" for side in sides for name in ("meta_d", "m_ratio", "m_diff"))]
-        rows = (
-            summarise({name: self.draws[name] for name in names}, self.diagnostics) if self.converged else {}
-        )
-        found = {}
-        for name in names:
-            found[name] = self._estimate(rows.get(name), METHOD, name)
-            if name.startswith("m_ratio"):
-                median = name.replace("m_ratio", "m_ratio_median")
-                found[median] = self._estimate(rows.get(name), METHOD_MEDIAN, name)
-        return found
-
-    def _estimate(self, row: Summary | None, method: str, name: str) -> Estimate:
         n = int(self.n)
-        if row is None:
-            return unavailable(n, method, self.status)
-        value, status, d1 = row.mean, OK, self.draws["d1"]
-        if method == METHOD_MEDIAN:
-            value = row.median
-        elif name.startswith("m_ratio") and bool((d1 > 0).any()) and not bool((d1 > 0).all()):
-            status = RATIO_UNSTABLE
-        return Estimate(
-            value, row.q025, row.q975, n, method, status, sem=row.sd if math.isfinite(row.sd) else None
-        )
+        if not self.converged:
+            return {name: unavailable(n, METHOD, self.status) for name in names}
+        above = self.draws["d1"] > 0
+        unstable = bool(above.any() and not above.all())
+        found = {}
+        for name, row in summarise({name: self.draws[name] for name in names}, self.diagnostics).items():
+            status = RATIO_UNSTABLE if unstable and name.startswith("m_ratio") else OK
+            sem = row.sd if math.isfinite(row.sd) else None
+            found[name] = Estimate(row.mean, row.q025, row.q975, n, METHOD, status, sem)
+        return found
 
 
 def bayes_metad(
