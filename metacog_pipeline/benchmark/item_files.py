@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ValidationError
@@ -24,6 +23,7 @@ from metacog_pipeline.study.frames import MARK
 HASH = "item_hash"
 _READ = 10_000  # rows made at once
 _TRIED = 20  # items whose hash is made twice
+_NOT_BUILT = "the items are not built yet; run `metacog run` or build them in the UI"
 _UNSTABLE = "{}.asked_and_scored_by() gives something else each time; leave dates, random numbers, hash() and id() out"
 
 
@@ -53,44 +53,30 @@ def write_rows(path: Path, rows: Sequence[BaseModel], row: type[BaseModel], inpu
         pq.write_table(table.replace_schema_metadata({MARK: input_digest}), temporary, compression="zstd")
 
 
-def read_rows(path: Path, row: type[BaseModel], only: Iterable[str] | None = None) -> list[Any]:
-    """Return the rows of ``path`` as ``row``, in file order; ``only`` some items, by id.
+def read_rows(path: Path, row: type[BaseModel]) -> list[Any]:
+    """Return the rows of ``path`` as ``row``, in file order.
 
     SourceError if the file is missing, torn, of another schema, or a row's ``item_hash`` is not that of its item.
     """
     try:
-        table = _all(path) if only is None else _some(path, only)
+        with pq.ParquetFile(path) as file:  # ``pq.read_table`` would load what reads folders
+            table = file.read()
     except FileNotFoundError:
-        raise SourceError(
-            f"{path}: the items are not built yet; run `metacog run` or build them in the UI"
-        ) from None
+        raise SourceError(f"{path}: {_NOT_BUILT}") from None
     except (OSError, pa.ArrowException) as error:
         raise SourceError(f"{path}: cannot be read ({error}); delete it and build the items again") from None
     if not set(arrow_schema_of(row).names) <= set(table.column_names):
-        raise SourceError(
-            f"{path}: the columns are not those of this version; delete it and build the items again"
-        )
+        said = "the columns are not those of this version; delete it and build the items again"
+        raise SourceError(f"{path}: {said}")
     parts = (part.to_pylist() for part in table.to_batches(max_chunksize=_READ))  # never all of them twice
     return [_row(path, row, value) for part in parts for value in part]
-
-
-def _all(path: Path) -> pa.Table:
-    """Return a file's table as ``pq.read_table`` does, which loads what reads folders for that."""
-    with pq.ParquetFile(path) as file:
-        return file.read()
-
-
-def _some(path: Path, ids: Iterable[str]) -> pa.Table:
-    """Return the rows of some items; of the others only the ids are looked at."""
-    found = pl.scan_parquet(path, glob=False, hive_partitioning=False)
-    return found.filter(pl.col("item_id").is_in([*ids])).collect().to_arrow()
 
 
 def load_items(home: Home, benchmark: str, row: type[Item]) -> Sequence[Any]:
     """Return the items of a study, read once for each version of the file; SourceError before they are built."""
     path = items_path(home, benchmark)
     if not path.exists():
-        raise SourceError(f"{path}: the items are not built yet; run `metacog run` or build them in the UI")
+        raise SourceError(f"{path}: {_NOT_BUILT}")
     return _items(path, path.stat().st_mtime_ns, row)
 
 
