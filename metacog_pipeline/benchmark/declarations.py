@@ -305,8 +305,7 @@ class Table:
     """A table of one benchmark, next to the shared ones: ``detail.<benchmark>_<name>``; ``curves`` joins the shared one.
 
     ``row`` is a class whose annotations are the columns; ``compute(benchmark, scored)`` returns a frame in its schema.
-    A table whose rows rest on one group each has none: ``of_group(benchmark, group)`` yields them as tuples, they are
-    kept while ``version`` and the responses of a model are the same, and ``finish`` adds what is said of all together.
+    A table whose rows rest on one group each has none: ``of_group(benchmark, group)`` yields them as tuples.
     """
 
     name: str
@@ -315,8 +314,6 @@ class Table:
     says: str
     key: tuple[str, ...] = ()
     of_group: Callable[[Any, Group], Iterable[tuple[object, ...]]] | None = None
-    finish: Callable[[pl.DataFrame], pl.DataFrame] | None = None
-    version: str = "1"
 
 
 # --- judging ----------------------------------------------------------------------------------------------------------

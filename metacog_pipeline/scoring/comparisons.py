@@ -352,7 +352,6 @@ def table(benchmark: Bound, each: Table, scored: Scored) -> tuple[pl.DataFrame, 
             assert each.of_group is not None
             rows = [row for group in scored.groups for row in each.of_group(benchmark, group)]
             made = pl.DataFrame(rows, schema=schema, orient="row")
-            made = each.finish(made) if each.finish is not None else made
         return made.select(pl.col(name).cast(kind) for name, kind in schema.items()), None
     except Exception as error:
         why = one_line(f"{benchmark.name}_{each.name}: {reason_of(error)}")
