@@ -16,6 +16,7 @@ from markupsafe import Markup
 from metacog_pipeline.leaderboard.output import NOT_AVAILABLE, Rows, Stacked, fixed
 from metacog_pipeline.leaderboard.output import shown as plain
 from metacog_pipeline.leaderboard.printing import LOW_N, LOW_N_LEGEND
+from metacog_pipeline.leaderboard.verdict_text import p_text
 from metacog_pipeline.report.escapes import escaped
 from metacog_pipeline.report.figures import Point
 
@@ -301,8 +302,8 @@ def ends(low: object, high: object, digits: int = 3) -> str | None:
 
 
 def p_value(value: object) -> object:
-    """Return a p value with four decimals, or that it is smaller."""
-    return Stacked("<0.0001") if isinstance(value, float) and value < 1e-4 else shown(value, 4)
+    """Return a p value as every surface writes it."""
+    return Stacked(p_text(value)) if isinstance(value, float) else value
 
 
 def point(value: object, low: object = None, high: object = None, *, times: float = 1.0) -> Point | None:

@@ -60,7 +60,7 @@ def test_each_question_has_its_part_with_figures_and_numbers(make_home, write):
     for measure in ("d unanswerable", "c unanswerable", "missing answer recall", "false alarm E"):
         assert measure in seen, measure
     prompts = section(text, "metamedqa-what-the-system-message-changes")
-    assert "role - baseline" in prompts and "0.0123" in prompts
+    assert "role - baseline" in prompts and "0.012" in prompts
     assert "MIT" in section(text, "metamedqa-sources-and-licences")
     paper = (index.parent / "papers" / "metamedqa" / "index.html").read_text("utf-8")
     assert re.search(r"29 of 36 printed numbers hold", section(paper, "metamedqa-printed-numbers"))
