@@ -100,7 +100,7 @@ def ask(
         imported = min(n, len(stored_answers(kept.folder)))
         if imported:
             return SessionResult(n, imported, 0, Profile("import"), Tally(reused=imported))
-        why = f"no verdicts about {partition.spec.name} were imported; import an export with judges"
+        why = f"no verdicts about {partition.spec.name} were imported; rebuild its bundle"
         return SessionResult(n, 0, 0, None, Tally(), why, StudyError.exit_code)
     for name in judging.needs:
         if not step_current(benchmark, step_of(benchmark, name)):

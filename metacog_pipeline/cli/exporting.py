@@ -26,7 +26,7 @@ def export(study_file: Path, target: Path | None, form: str) -> None:
     is asked, and no existing file is overwritten. The same study gives the same bytes.
 
     `bundle` is one archive that a paper can cite: study file, items, every answer, versions, seeds, checksums and all
-    tables; `metacog doctor --bundle` rebuilds the boards from it.
+    tables; `metacog doctor --bundle` rebuilds the boards from it. Every other format has it in its folder.
     """
     if form == BUNDLE:
         from metacog_pipeline.exporting import bundle
@@ -41,5 +41,5 @@ def export(study_file: Path, target: Path | None, form: str) -> None:
 
         if target is None:
             raise click.UsageError(f"--to is missing: give the new folder of --format {form}")
-        lines = write_folder(opened(study_file), target, form)
-        printing.say(f"wrote {target}: {'; '.join(lines)}", wrote=[str(target)], told=lines)
+        line = write_folder(opened(study_file), target, form)
+        printing.say(f"wrote {target}: {line}", wrote=[str(target)], told=[line])

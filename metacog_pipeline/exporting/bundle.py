@@ -27,10 +27,9 @@ from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.exporting.facts import Facts, may_copy, without_prompts, write_csv
+from metacog_pipeline.exporting.facts import ABOUT, Facts, may_copy, without_prompts, write_csv
 from metacog_pipeline.exporting.folders import refuse_taken, writable
 from metacog_pipeline.files import canonical_json, file_sha256, replacing, sha256_hex
-from metacog_pipeline.interchange.logs.exported import ABOUT
 from metacog_pipeline.leaderboard.read import one_connection
 from metacog_pipeline.scoring import human_respondents
 from metacog_pipeline.study import Study
@@ -85,7 +84,8 @@ def write(facts: Facts, folder: Path) -> dict[str, Any]:
     for name, frame in facts.tables():
         write_csv(folder / TABLES / f"{name}.csv", frame)
     made = {"python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}}
-    about = facts.write_about(folder, {"format": "bundle", "bundle_format": FORMAT, "libraries": made})
+    facts.write_study(folder)
+    about = {**facts.about(), "format": "bundle", "bundle_format": FORMAT, "libraries": made}
     (folder / "README.md").write_text(_readme(about), encoding="utf-8")
     names = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != ABOUT)
     about["files"] = {path.relative_to(folder).as_posix(): file_sha256(path) for path in names}

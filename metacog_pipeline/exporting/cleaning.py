@@ -38,22 +38,30 @@ class Cleaner:
             for name, value in os.environ.items()
             if name in study.variables or _SECRET_NAME.search(name)
         )
-        secrets = {value: REMOVED for value in named if len(value) >= _SHORTEST}
+        known = {value: REMOVED for value in named if len(value) >= _SHORTEST}
         places = map(str, (study.home, study.path.parent, Path.home(), Path.cwd()))
-        self._known = secrets | {each: PLACE for each in places if each.count("/") > 1}
-        self._order = sorted(self._known, key=len, reverse=True)
+        known |= {each: PLACE for each in places if each.count("/") > 1}
+        # the longest first: a folder in another is within the longer path
+        self._known = dict(sorted(known.items(), key=lambda pair: -len(pair[0])))
 
     def text(self, text: str, *, message: bool = True) -> str:
         """Return a text without what must not leave; a ``message`` is no prompt and no reply."""
-        for each in self._order:
-            text = text.replace(each, self._known[each])
+        for found, instead in self._known.items():
+            text = text.replace(found, instead)
         text = re.sub(_CREDENTIALS, r"\1", text)
         return re.sub(_FOLDERS, PLACE, re.sub(_KEYS, REMOVED, text)) if message else text
 
     def frame(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return a table without what must not leave."""
-        texts = (name for name, kind in frame.schema.items() if kind == pl.String)
-        return frame.with_columns(self._column(name) for name in texts)
+        texts = [name for name, kind in frame.schema.items() if kind == pl.String]
+        return frame.with_columns(self._column(frame[name]) for name in texts)
+
+    def _column(self, column: pl.Series) -> pl.Series:
+        clean = {
+            each: each if each is None else self.text(each, message=column.name in _MESSAGES)
+            for each in column.unique()
+        }
+        return pl.Series(column.name, [clean[each] for each in column], dtype=pl.String)
 
     def value(self, value: Any) -> Any:
         """Return what JSON or TOML holds, each of its texts without what must not leave."""
@@ -62,12 +70,3 @@ class Cleaner:
         if isinstance(value, list | tuple):
             return [self.value(each) for each in value]
         return self.text(value) if isinstance(value, str) else value
-
-    def _column(self, name: str) -> pl.Expr:
-        found = pl.col(name).str.replace_all(_CREDENTIALS, "${1}")
-        if self._order:
-            clean = [self._known[each] for each in self._order]
-            found = found.str.replace_many(self._order, clean, leftmost=True)
-        if name in _MESSAGES:
-            found = found.str.replace_all(_KEYS, REMOVED).str.replace_all(_FOLDERS, PLACE)
-        return found

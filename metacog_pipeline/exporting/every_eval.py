@@ -17,9 +17,8 @@ from metacog_pipeline.files import sha256_hex
 SCHEMA = "0.3.0"
 
 
-def write(facts: Facts, folder: Path) -> list[str]:
+def write(facts: Facts, folder: Path) -> str:
     """Write scores and single results of every benchmark and model."""
-    facts.write_again(folder, "eee")
     files = rows = 0
     for benchmark in facts.benchmarks():
         found: dict[str, list[Sample]] = {}
@@ -30,7 +29,7 @@ def write(facts: Facts, folder: Path) -> list[str]:
             rows += len(own)
             files += 1
             _write(facts, benchmark, model, names[model], own, folder)
-    return [f"{files} files of scores, {rows:,} single results"]
+    return f"{files} files of scores, {rows:,} single results"
 
 
 def _write(facts: Facts, benchmark: Bound, model: str, name: str, own: list[Sample], folder: Path) -> None:

@@ -20,23 +20,23 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from metacog_pipeline import __version__
-from metacog_pipeline.asking import construction, judging, tasks
+from metacog_pipeline.asking import tasks
 from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.benchmark.contract import Source
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.exporting.cleaning import Cleaner
 from metacog_pipeline.files import read_toml, sha256_hex
-from metacog_pipeline.interchange.logs import exported
+from metacog_pipeline.interchange.columns import RUN_BY_SPREADSHEETS
 from metacog_pipeline.leaderboard.output import plain
 from metacog_pipeline.leaderboard.read import columns_of, one_connection, query_table
 from metacog_pipeline.scoring import files as scored_files
 from metacog_pipeline.scoring import printed
 from metacog_pipeline.study import Study
-from metacog_pipeline.study.frames import read_frame
 from metacog_pipeline.study.new_file import toml_text
-from metacog_pipeline.transcripts.store import answers_table
 
+ABOUT, STUDY, FILES, IMPORTED = "metacog.json", "study.toml", "files", "imported"
+MARKED = ("'", *RUN_BY_SPREADSHEETS)  # such a text has one "'" more in CSV
 #: Licences that allow copies to be passed on, as publishers write them.
 _OPEN = re.compile(
     r"\b(?:CC[- ]?0|CC[- ]BY(?:[- ]SA)?(?:[- ]\d\.\d)?(?![- ]N)|public domain|MIT|Apache|BSD|ODC-By|Unlicense)\b",
@@ -100,38 +100,18 @@ class Facts:
         home = self.study.home
         return [each for each in enabled(self.study) if item_files.items_path(home, each.name).exists()]
 
-    def write_about(self, folder: Path, more: Mapping[str, Any]) -> dict[str, Any]:
-        """Write ``metacog.json`` and the study file with the files it names, and return what is in the first.
+    def write_study(self, folder: Path) -> None:
+        """Write the study file with the files it names, without home, owners and deployment.
 
-        The study file is without home, owners and deployment. Question files of benchmarks whose items may not be passed
-        on are left out, and so are folders.
+        Question files of benchmarks whose items may not be passed on are left out, and so are folders.
         """
         table = read_toml(self.study.path)
         table.pop("deploy", None)
         table["study"] = {key: each for key, each in table["study"].items() if key not in ("home", "owners")}
         table["benchmarks"] = self._with_files(table.get("benchmarks", {}), folder)
         for path in sorted(self.study.home.imported.glob("*.jsonl")):
-            _copied(path, folder / exported.IMPORTED / path.name, self.clean)
-        (folder / exported.STUDY).write_text(toml_text(self.clean.value(table)), encoding="utf-8")
-        about = {**self.about(), **more}
-        text = json.dumps(about, indent=1, sort_keys=True) + "\n"
-        (folder / exported.ABOUT).write_text(text, encoding="utf-8")
-        return about
-
-    def write_again(self, folder: Path, form: str) -> dict[str, Any]:
-        """Write what `metacog import` rebuilds the study from, and return what is in ``metacog.json``."""
-        for benchmark in self.benchmarks():
-            if (found := self.answers(benchmark)).height:
-                write_parquet(folder / "data" / exported.ANSWERS / f"{benchmark.name}.parquet", found)
-            declared, judged = judging.wanted(benchmark), self.judgements(benchmark)
-            if declared is None or not judged.height:
-                continue
-            write_parquet(folder / exported.JUDGED / f"{benchmark.name}.parquet", judged)
-            for path in (construction.result_path(benchmark, name) for name in declared.needs):
-                if path.exists():
-                    tried = self.clean.frame(read_frame(path))
-                    write_parquet(folder / exported.JUDGED / f"{benchmark.name}-{path.stem}.parquet", tried)
-        return self.write_about(folder, {"format": form})
+            _copied(path, folder / IMPORTED / path.name, self.clean)
+        (folder / STUDY).write_text(toml_text(self.clean.value(table)), encoding="utf-8")
 
     def _with_files(self, value: Any, folder: Path) -> Any:
         """Return a table with each file it names copied below ``folder`` and named as it is there."""
@@ -143,13 +123,11 @@ class Facts:
         if path is None or path.is_dir():
             return value if path is None else "[path]"
         name, number = path.name, 1
-        while (
-            target := folder / exported.FILES / name
-        ).exists() and target.read_bytes() != path.read_bytes():
+        while (target := folder / FILES / name).exists() and target.read_bytes() != path.read_bytes():
             number += 1
             name = f"{path.stem}-{number}{path.suffix}"
         _copied(path, target, self.clean)
-        return f"{exported.FILES}/{name}"
+        return f"{FILES}/{name}"
 
     # --- tables -------------------------------------------------------------------------------------------------------
     def tables(self) -> list[tuple[str, pl.DataFrame]]:
@@ -203,19 +181,6 @@ class Facts:
         order = ("model", "run", "condition", "item_id", "step", "started_at")
         return self.clean.frame(without_prompts(benchmark, pl.concat(found))).sort(order)
 
-    def judgements(self, benchmark: Bound) -> pl.DataFrame:
-        """Return every call of judges that counts, with the model it is about; no columns where no judge was asked."""
-        found = []
-        for each in tasks.partitions(benchmark) if judging.wanted(benchmark) is not None else ():
-            own = judging.judged_as(each)
-            if own.manifest():
-                calls = pl.DataFrame(pl.from_arrow(answers_table(own.folder))).filter(~pl.col("superseded"))
-                found.append(calls.with_columns(pl.lit(each.spec.name).alias(exported.JUDGED)))
-        if not found:
-            return pl.DataFrame()
-        order = (exported.JUDGED, "run", "model", "condition", "item_id", "step", "started_at")
-        return self.clean.frame(without_prompts(benchmark, pl.concat(found))).sort(order)
-
 
 # --- files ------------------------------------------------------------------------------------------------------------
 def write_parquet(path: Path, frame: pl.DataFrame) -> None:
@@ -240,7 +205,7 @@ def write_csv(path: Path, frame: pl.DataFrame) -> int:
 def _cell(value: Any) -> Any:
     value = plain(value)
     if isinstance(value, str):
-        return f"'{value}" if value.lstrip(" ").startswith(exported.MARKED) else value
+        return f"'{value}" if value.lstrip(" ").startswith(MARKED) else value
     if isinstance(value, list | dict):
         return json.dumps(value, ensure_ascii=True)
     if isinstance(value, bool):

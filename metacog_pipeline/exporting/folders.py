@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from metacog_pipeline.errors import StoreError, StudyError
-from metacog_pipeline.files import UMASK
+from metacog_pipeline.files import making_folder
 
 
 @contextlib.contextmanager
 def new_folder(target: Path) -> Iterator[Path]:
-    """Yield an empty folder next to ``target``; on success it is renamed to ``target``, on any error it is removed."""
+    """Yield an empty folder that is renamed to ``target`` on success and removed on any error."""
     refuse_taken(target)
-    with writable(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent))
-        made.chmod(0o777 & ~UMASK)
-    try:
-        with writable(target):
-            yield made
-            if target.is_dir():
-                target.rmdir()
-            made.rename(target)
-    except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
-        raise
+    with writable(target), making_folder(target) as made:
+        yield made
 
 
 def refuse_taken(target: Path) -> None:
@@ -46,6 +33,5 @@ def writable(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StoreError(
-            f"{target}: cannot be written ({error.strerror or error}); choose another place"
-        ) from None
+        why = error.strerror or error
+        raise StoreError(f"{target}: cannot be written ({why}); choose another place") from None

@@ -7,40 +7,39 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
+from metacog_pipeline.exporting import ARCHIVE
 from metacog_pipeline.exporting.facts import Facts, write_parquet
 from metacog_pipeline.exporting.facts import write_csv as write_one
-from metacog_pipeline.interchange.logs.exported import ANSWERS
 
 Configs = dict[str, dict[str, pl.DataFrame]]  # configuration → split → rows
 Paths = dict[tuple[str, str], str]  # configuration and split → file in the folder
+ANSWERS = "transcripts"
 _SHOWN_FIRST = "leaderboard"
 _OWN = {
-    ANSWERS: "One row: one call and its answer, the splits are benchmarks. `metacog import` reads these again.",
+    ANSWERS: "One row: one call and its answer, the splits are benchmarks.",
     "items": "One row: what is asked. Where a licence forbids copies, its id and digest only.",
     "responses": "One row: what was read of a model's answer to an item, and its score.",
 }
 
 
-def write_parquet_tables(facts: Facts, folder: Path) -> list[str]:
+def write_parquet_tables(facts: Facts, folder: Path) -> str:
     """Write a Parquet file per split in the layout of Hugging Face's libraries, and the card."""
     configs = _configs(facts)
     paths = {(name, split): f"data/{name}/{split}.parquet" for name in configs for split in configs[name]}
     for (name, split), path in paths.items():
-        if name != ANSWERS:  # every format has these in the same place
-            write_parquet(folder / path, configs[name][split])
-    return _described(facts, folder, "hf", configs, paths)
+        write_parquet(folder / path, configs[name][split])
+    return _described(facts, folder, configs, paths)
 
 
-def write_csv(facts: Facts, folder: Path) -> list[str]:
+def write_csv(facts: Facts, folder: Path) -> str:
     """Write a CSV file per table, the calls of all benchmarks in one, and the card."""
     together = {name: {"test": pl.concat(splits.values())} for name, splits in _configs(facts).items()}
     for name, splits in together.items():
         write_one(folder / f"{name}.csv", splits["test"])
-    return _described(facts, folder, "csv", together, {(name, "test"): f"{name}.csv" for name in together})
+    return _described(facts, folder, together, {(name, "test"): f"{name}.csv" for name in together})
 
 
 def _configs(facts: Facts) -> Configs:
@@ -55,16 +54,15 @@ def _configs(facts: Facts) -> Configs:
     return configs
 
 
-def _described(facts: Facts, folder: Path, form: str, configs: Configs, paths: Paths) -> list[str]:
-    """Write what `metacog import` reads, and the card; return the line about the tables."""
-    about = facts.write_again(folder, form)
-    (folder / "README.md").write_text(_card(facts, about, configs, paths), encoding="utf-8")
+def _described(facts: Facts, folder: Path, configs: Configs, paths: Paths) -> str:
+    (folder / "README.md").write_text(_card(facts, configs, paths), encoding="utf-8")
     rows = sum(frame.height for splits in configs.values() for frame in splits.values())
-    return [f"{len(configs)} tables, {rows:,} rows"]
+    return f"{len(configs)} tables, {rows:,} rows"
 
 
-def _card(facts: Facts, about: dict[str, Any], configs: Configs, paths: Paths) -> str:
+def _card(facts: Facts, configs: Configs, paths: Paths) -> str:
     """Return the card: its head for Hugging Face, papers, licences, and every field of every table."""
+    about = facts.about()
     text = ["---", f"pretty_name: {json.dumps(about['study'])}", "license: other", "configs:"]
     for name in sorted(configs, key=lambda each: (each != _SHOWN_FIRST, each)):
         text += [f"- config_name: {json.dumps(name)}", "  data_files:"]
@@ -81,9 +79,9 @@ def _card(facts: Facts, about: dict[str, Any], configs: Configs, paths: Paths) -
         cited = f"{paper['authors']} ({paper['year']}). {paper['title']}. {paper['url']}"
         text.append(f"- `{name}`: {each['title']}. {cited}".rstrip())
     text += [
-        "", "Every answer is one row of `transcripts`. They are read, scored and compared by the program, with the "
-        "settings in `study.toml`; `metacog import FOLDER --study new.toml` builds the same board from them. Keys, "
-        "credentials and paths of the machine were taken out.", "", "## Licences", "",
+        "", "Every answer is one row of `transcripts`. They are read, scored and compared by the program; "
+        f"`metacog doctor --bundle {ARCHIVE} --to FOLDER` rebuilds every table from them. Keys, credentials and paths of "
+        "the machine were taken out.", "", "## Licences", "",
         "| benchmark | source | licence | SHA-256 | items here |", "| --- | --- | --- | --- | --- |",
     ]  # fmt: skip
     shipped = [{"name": "shipped, generated or the study's own", "licence": "", "sha256": ""}]

@@ -21,9 +21,8 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 _STOPPED = {"ok": "stop", "refused": "content_filter", "truncated": "max_tokens", "failed": "unknown"}
 
 
-def write(facts: Facts, folder: Path) -> list[str]:
+def write(facts: Facts, folder: Path) -> str:
     """Write every log."""
-    facts.write_again(folder, "inspect")
     files = rows = 0
     for benchmark in facts.benchmarks():
         found: dict[tuple[str, str], list[Sample]] = {}
@@ -34,7 +33,7 @@ def write(facts: Facts, folder: Path) -> list[str]:
             log = _Log(facts, benchmark, condition, model, names[model], own)
             log.write(folder)
             files, rows = files + 1, rows + len(own)
-    return [f"{files} logs, {rows:,} samples"]
+    return f"{files} logs, {rows:,} samples"
 
 
 class _Log:

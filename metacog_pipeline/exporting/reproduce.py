@@ -23,12 +23,20 @@ from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import SourceError, StoreError, StudyError, one_line
 from metacog_pipeline.exporting import bundle
-from metacog_pipeline.exporting.facts import Facts, named_paths, sources, write_csv
+from metacog_pipeline.exporting.facts import (
+    ABOUT,
+    FILES,
+    IMPORTED,
+    STUDY,
+    Facts,
+    named_paths,
+    sources,
+    write_csv,
+)
 from metacog_pipeline.exporting.folders import new_folder, refuse_taken
 from metacog_pipeline.files import file_sha256, replacing
 from metacog_pipeline.home import Home
 from metacog_pipeline.interchange import parquet_bounds
-from metacog_pipeline.interchange.logs.exported import ABOUT, IMPORTED, STUDY
 from metacog_pipeline.leaderboard import replayed
 from metacog_pipeline.report.page import build_report
 from metacog_pipeline.study import Study, load_study
@@ -167,8 +175,8 @@ def rebuild(archive: Path, target: Path, about: Mapping[str, Any], given: Path |
     ``given`` holds copies of sources whose items are not in the archive.
     """
     shutil.copyfile(archive / STUDY, target / STUDY)
-    if (archive / "files").is_dir():
-        shutil.copytree(archive / "files", target / "files")
+    if (archive / FILES).is_dir():
+        shutil.copytree(archive / "files", target / FILES)
     study = load_study(target / STUDY)
     _refuse_elsewhere(study, target)
     study.prepare()

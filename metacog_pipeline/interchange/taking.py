@@ -1,4 +1,4 @@
-"""How a file of answers is taken: as a log, an export, a table with its own questions, or answers to items of a study."""
+"""How a file of answers is taken: as a log, a table with its own questions, or answers to items of a study."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from metacog_pipeline.benchmark.bound import Bound, bound
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange.imported import ImportOptions
-from metacog_pipeline.interchange.logs import exported, importing, reading, tables
+from metacog_pipeline.interchange.logs import importing, reading, tables
 from metacog_pipeline.interchange.logs.importing import LogOptions, own_questions, target
 from metacog_pipeline.study import Study, load_study
 
@@ -28,22 +28,19 @@ class Taken(NamedTuple):
 def take(
     file: Path, study_file: Path, benchmark: str | None, given: Mapping[str, Any], options: ImportOptions
 ) -> Taken:
-    """Import a log, an export, or a table, into a study that is made where there is none."""
+    """Import a log or a table, into a study that is made where there is none."""
     about = LogOptions(given["model"], given["run"] or 1, benchmark, given["trust"], options.show)
     study = load_study(study_file) if study_file.exists() else None
     name = target(study, benchmark)
     if not file.exists():
         raise StudyError(f"{file}: there is no such file; check the path")
     as_table = any(given[each] for each in _OF_TABLES)
-    if not as_table and exported.is_export(file):
-        done = exported.import_export(file, study_file, about)
-    else:
-        samples: Any = None if as_table else reading.samples_of(file, about.trust)
-        if samples is None and given["condition"] is None and name == own_questions():
-            samples = tables.read(file, given["pairs"], options)
-        if samples is None:
-            return _answers(file, study_file, study, benchmark, given, options)
-        done = importing.import_log(file, study_file, samples, about)
+    samples: Any = None if as_table else reading.samples_of(file, about.trust)
+    if samples is None and given["condition"] is None and name == own_questions():
+        samples = tables.read(file, given["pairs"], options)
+    if samples is None:
+        return _answers(file, study_file, study, benchmark, given, options)
+    done = importing.import_log(file, study_file, samples, about)
     counts = {"kept": done.kept, "known": done.known, "left_out": len(done.left_out)}
     return Taken(counts, done.left_out, done.study)
 

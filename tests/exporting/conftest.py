@@ -13,6 +13,8 @@ from click.testing import CliRunner, Result
 from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.cli import cli
+from metacog_pipeline.exporting import bundle
+from metacog_pipeline.exporting.facts import Facts
 from metacog_pipeline.leaderboard import replayed
 from metacog_pipeline.study import Study, load_study
 from tests.asking_in_process import ask
@@ -72,6 +74,16 @@ def made(tmp_path_factory):
     (folder / "study.toml").write_text(STUDY, encoding="utf-8")
     publish(load_study(folder / "study.toml"))
     return folder / "study.toml"
+
+
+@pytest.fixture(scope="session")
+def archive(made, tmp_path_factory):
+    """The bundle of the small study."""
+    folder = tmp_path_factory.mktemp("bundle")
+    (folder / "in").mkdir()
+    bundle.write(Facts.of(load_study(made)), folder / "in")
+    bundle.pack(folder / "in", folder / "study.zip")
+    return folder / "study.zip"
 
 
 @pytest.fixture

@@ -11,20 +11,9 @@ import pytest
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.exporting import FORMATS, bundle, reproduce
-from metacog_pipeline.exporting.facts import Facts
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.study import load_study
 from tests.exporting.conftest import CANARIES
-
-
-@pytest.fixture(scope="module")
-def archive(made, tmp_path_factory):
-    """The bundle of the small study."""
-    folder = tmp_path_factory.mktemp("bundle")
-    (folder / "in").mkdir()
-    bundle.write(Facts.of(load_study(made)), folder / "in")
-    bundle.pack(folder / "in", folder / "study.zip")
-    return folder / "study.zip"
 
 
 def test_elsewhere_every_table_is_equal_byte_by_byte_and_nobody_is_asked(
