@@ -16,8 +16,7 @@ from metacog_pipeline.interchange.rejected import write_rejected
 from metacog_pipeline.study import Study, load_study
 
 if TYPE_CHECKING:
-    from metacog_pipeline.interchange import taking
-    from metacog_pipeline.interchange.imported import ImportOptions
+    from metacog_pipeline.interchange.imported import Imported, ImportOptions
 
 
 MADE = "imported.toml"  # the study that is made where none is named
@@ -61,56 +60,50 @@ def import_command(places: tuple[str, ...], study_file: Path, quiet: bool, **giv
 
     named, *others = places
     benchmark = None if Path(named).exists() or not others else named
-    shape = columns.Shape(words=columns.parse_words(given["words"]))
-    options = ImportOptions(given["trust"], columns.parse_scale(given["scale"]), shape, given["from_one"])
-    rejected, follows = False, None
-    for file in map(Path, places if benchmark is None else others):
-        some, study = _one(file, study_file, benchmark, quiet, given, options)
-        rejected, follows = rejected or some, study or follows
-    if follows is not None:
-        _board(follows, quiet)
-    if rejected:
+    options = ImportOptions(
+        given["trust"], columns.parse_scale(given["scale"]), columns.Shape(columns.parse_words(given["words"])),
+        given["from_one"], model=given["model"], run=given["run"] or 1, benchmark=benchmark,
+    )  # fmt: skip
+    done = [
+        _one(file, study_file, quiet, given, options)
+        for file in map(Path, places if benchmark is None else others)
+    ]
+    if studies := [each.study for each in done if each.study is not None]:
+        _board(studies[-1], quiet)
+    if any(each.rejected or each.warnings for each in done):
         sys.exit(8)  # some rows are not readable, the others are kept
 
 
 def _one(
-    file: Path,
-    study_file: Path,
-    benchmark: str | None,
-    quiet: bool,
-    given: dict[str, Any],
-    options: ImportOptions,
-) -> tuple[bool, Study | None]:
-    """Import one file; return whether rows of it were not taken, and the study whose board follows."""
-    from metacog_pipeline.interchange import taking
+    file: Path, study_file: Path, quiet: bool, given: dict[str, Any], options: ImportOptions
+) -> Imported:
+    """Import one file, and show what was taken of it."""
 
     def show(line: str) -> None:
         printing.say(f"{file.name}: {line}", understood=[line])
 
     options = replace(options, show=None if quiet else show)
+    counts = {}
     if given["people"] is None:
-        taken = taking.take(file, study_file, benchmark, given, options)
+        from metacog_pipeline.interchange.logs import importing
+
+        found = importing.take(file, study_file, given, options)
     else:
-        taken = _people(load_study(study_file), benchmark, file, given, options)
-    kind = "sample" if "left_out" in taken.counts else "row"
-    for line in write_rejected(file, taken.rejected, kind):
+        from metacog_pipeline.interchange.logs.importing import benchmark_of
+        from metacog_pipeline.scoring import human_respondents
+
+        into = benchmark_of(load_study(study_file), options.benchmark)
+        found, counts["people"] = human_respondents.keep(
+            into, file, given["people"], given["pairs"], given["condition"], options
+        )
+    rejected = [*found.rejected, *(("", "not readable", warning) for warning in found.warnings)]
+    for line in write_rejected(file, rejected):
         click.echo(line, err=True)
-    parts = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in taken.counts.items())
-    printing.say("" if quiet else f"{file.name}: {parts.replace('kept', 'answers kept')}", **taken.counts)
-    return bool(taken.rejected), taken.follows
-
-
-def _people(
-    study: Study, named: str | None, file: Path, given: dict[str, Any], options: ImportOptions
-) -> taking.Taken:
-    from metacog_pipeline.interchange import taking
-    from metacog_pipeline.scoring import human_respondents
-
-    into = taking.benchmark_of(study, named)
-    about = (given["people"], given["pairs"], given["condition"])
-    kept, who, left = human_respondents.keep(into, file, *about, options)
-    counts = {"kept": kept, "people": who, "not_taken": len(left)}
-    return taking.Taken(counts, [(each.row, "not taken", each.reason) for each in left], study)
+    counts = {"kept": found.kept, "known": found.known, **counts, "not_taken": len(found.rejected)}
+    counts["not_readable"] = len(found.warnings)
+    parts = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in counts.items())
+    printing.say("" if quiet else f"{file.name}: {parts.replace('kept', 'answers kept')}", **counts)
+    return found
 
 
 def _board(study: Study, quiet: bool) -> None:

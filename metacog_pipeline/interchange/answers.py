@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.errors import StudyError, one_line
@@ -22,9 +21,10 @@ from metacog_pipeline.interchange.confidence import Confidence
 from metacog_pipeline.interchange.import_cells import RowError, correctness, only, reply_text, shown, whole
 from metacog_pipeline.interchange.import_columns import used_columns
 from metacog_pipeline.interchange.import_rules import CHECKS, ITEM_FIELDS, RESPONSE, STEP, RowRules, Seen
-from metacog_pipeline.interchange.imported import Imported, ImportOptions, Rejected, imported_record
+from metacog_pipeline.interchange.imported import NOT_KEPT, Imported, ImportOptions, Rejected, imported_record
 from metacog_pipeline.transcripts.schema import Record
 
+Who = tuple[str, int]  # a model and a run
 _CACHED = 100_000  # names of items remembered, so that a long table is not looked up row by row
 _SHOWN = 3
 Place = tuple[Any, str, bool | None]  # item, condition, whether a question next to an id is that of the item
@@ -67,8 +67,9 @@ class Items:
 
 @dataclass(slots=True)
 class Answered:
-    """The replies to one item under one condition, by step; the first row of them, and rows of steps that came later."""
+    """The replies of a model and run to one item under one condition, by step; their rows, the first one for all."""
 
+    who: Who
     item: Any
     condition: str
     row: int
@@ -78,57 +79,54 @@ class Answered:
 
 
 class Reader:
-    """Reads the rows of one model and run, then says how they were understood."""
+    """Reads the rows of a table, then says how they were understood."""
 
     def __init__(
-        self,
-        path: Path,
-        rules: RowRules,
-        columns: dict[str, str],
-        options: ImportOptions,
-        usual: str,
-        items: Items,
-        model: str,
-        run: int,
-    ) -> None:
-        self._path, self._rules, self._columns, self._options = path, rules, columns, options
-        self._usual, self._items, self._model, self._run = usual, items, model, run
+        self, rows: AnswerFile | Table, rules: RowRules, columns: dict[str, str], options: ImportOptions, usual: str
+    ) -> None:  # fmt: skip
+        self._rows, self._rules, self._columns, self._options = rows, rules, columns, options
+        self._usual, self._items, self._path = usual, Items(rules, columns), rows.path
         twofold = ("key",) if "question" in columns and not rules.options else ()
         self._naming = {f: columns[f] for f in (*ITEM_FIELDS, "condition", *twofold) if f in columns}
         self._said = {f: c for f, c in columns.items() if f not in self._naming or f in twofold}
         self._single = len(rules.all_steps) == 1
         self._places: dict[tuple[Any, ...], Place | str] = {}
         self._plain: dict[tuple[Any, ...], tuple[dict[str, str], int] | None] = {}
-        self._answered: dict[tuple[str, str], Answered] = {}
-        self.rejected: list[Rejected] = []
-        self._confidence = Confidence(path, rules, options.scale)
+        self._answered: dict[tuple[Who, str, str], Answered] = {}
+        self._rejected: list[Rejected] = []
+        self._confidence = Confidence(rows.path, rules, options.scale)
         self._claims: list[tuple[int, Answered, dict[str, Any]]] = []  # row, its answer, checking cells
         self._taken = 0
         rules.given = frozenset(columns)
 
-    # --- rows ---------------------------------------------------------------------------------------------------------
-    def take(self, row: FileRow) -> None:
-        """Add what a row says, or the reason it is not taken."""
-        try:
-            reason = row.broken or self._take(row)
-        except RowError as error:
-            reason = one_line(str(error))
-        if reason is not None:
-            self.rejected.append(Rejected(row.number, reason))
+    def read(self, group: Callable[[Mapping[str, Any]], Who | str], mapped: frozenset[str]) -> Imported:
+        """Return what was read; ``group`` returns model and run of a row's cells, or why it has none."""
+        for row in self._rows:
+            try:
+                reason = row.broken or self._take(row, group(row.cells))
+            except RowError as error:
+                reason = one_line(str(error))
+            if reason is not None:
+                self._rejected.append(Rejected(row.number, NOT_KEPT, reason))
+        return self._finish(mapped)
 
-    def _take(self, row: FileRow) -> str | None:
+    # --- rows ---------------------------------------------------------------------------------------------------------
+    def _take(self, row: FileRow, who: Who | str) -> str | None:
+        """Add what a row says; return why it is not kept."""
+        if isinstance(who, str):
+            return who
         place = self._placed(row.cells)
         if isinstance(place, str):
             return place
         item, condition, asks = place
-        key = (item.item_id, condition)
+        key = who, item.item_id, condition
         there = self._answered.get(key)
-        if there is not None and self._single:
+        if there is not None and self._single:  # before anything of a long table's row is read
             return self._second(there, "")
         said = {name: named.cell(row.cells, column) for name, column in self._said.items()}
         texts, seen = self._replies(item, condition, said, row.number)
         if there is None:
-            there = self._answered[key] = Answered(item, condition, row.number, texts, seen)
+            there = self._answered[key] = Answered(who, item, condition, row.number, texts, seen)
         elif twice := next((step for step in texts if step in there.texts), ""):
             return self._second(there, twice)
         else:
@@ -137,12 +135,13 @@ class Reader:
         self._taken += 1
         stated = {name: only(self._options.shape.word(said[name])) for name in CHECKS if name in said}
         proofs = {name: value for name, value in stated.items() if not named.missing(value)}
-        if proofs or asks is not None:
-            self._claims.append((row.number, there, proofs if asks is None else {**proofs, "question": asks}))
+        if asks is not None:
+            proofs["question"] = asks
+        if proofs:
+            self._claims.append((row.number, there, proofs))
         return None
 
     def _second(self, there: Answered, step: str) -> str:
-        """Say that of two rows about the same the first counts."""
         under = f" under {there.condition}" if there.condition != self._usual else ""
         of, first = f"{step} of " if step else "", there.rows.get(step, there.row)
         what = f"{of}{self._rules.item_word} {there.item.item_id}{under}"
@@ -245,34 +244,32 @@ class Reader:
         return step
 
     # --- all rows -----------------------------------------------------------------------------------------------------
-    def finish(self, mapped: frozenset[str], there: Sequence[str]) -> Imported:
-        """Read the replies, hold the checking columns to the items, and return what was taken."""
+    def _finish(self, mapped: frozenset[str]) -> Imported:
+        """Read the replies and hold the checking columns to the items."""
         warnings = []
         for one in self._answered.values():
             if one.seen is None:
                 one.seen = self._rules.seen(one.item, one.condition, one.texts)
             for problem in one.seen.problems:
-                warnings.append(one_line(f"{problem} (run {self._run}): recorded as unparsable"))
+                warnings.append(one_line(f"{problem} (run {one.who[1]}): recorded as unparsable"))
         self._rules.check_choices(self._path)
         proofs = self._checked(mapped)
         self._confidence.check()
-        rows = tuple(one.rows.get(s, one.row) for one in self._answered.values() for s in one.texts)
-        summary = tuple(self._summary(there, proofs))
-        return Imported(list(self._records()), tuple(self.rejected), tuple(warnings), summary, rows)
+        total, summary = self._taken + len(self._rejected), tuple(self._summary(proofs))
+        return Imported(list(self._records()), tuple(self._rejected), tuple(warnings), summary, rows=total)
 
     def _records(self) -> Iterator[Record]:
         rules, scale = self._rules, self._options.scale
-        request = "{}" if scale in (None, rules.scale) else json.dumps({"confidence_scale": str(scale)})
-        now, also = datetime.now(UTC), self._options.also
+        known = {} if scale in (None, rules.scale) else {"confidence_scale": str(scale)}
+        now, also = datetime.now(UTC), self._options.also or (lambda row: {})
         for one in self._answered.values():
-            item = one.item.item_id, one.item.item_hash
+            (model, run), item = one.who, (one.item.item_id, one.item.item_hash)
             for step, text in one.texts.items():
                 own = [] if self._single else [step]
-                identity = [rules.name, self._model, self._run, item[0], one.condition, *own, text, "import"]
                 yield imported_record(
-                    rules.name, item, model=self._model, run=self._run, condition=one.condition, step=step, text=text,
-                    request_json=request, at=now, identity=identity,
-                    also=None if also is None else also(one.rows.get(step, one.row)),
+                    rules.name, item, model=model, run=run, condition=one.condition, step=step, text=text, at=now,
+                    identity=[rules.name, model, run, item[0], one.condition, *own, text, "import"],
+                    also={"request_json": json.dumps(known), **also(one.rows.get(step, one.row))},
                 )  # fmt: skip
 
     def _checked(self, mapped: frozenset[str]) -> list[str]:
@@ -327,46 +324,43 @@ class Reader:
 
     def _words(self, name: str, row: int, one: Answered, value: Any) -> str:
         """Return a row that disagrees, as a message."""
-        rules, ours = self._rules, self._rules.keyed(one.item) if name == "key" else ""
+        rules, place = self._rules, f"row {row} ({one.item.item_id})"
         if name == "question":
-            return f"row {row} ({one.item.item_id}) has another question"
+            return f"{place} has another question"
         if self._agrees(name, one, value) is None:
-            return f"row {row} ({one.item.item_id}) cannot be read"
-        if name == "correct":
-            ours = str(None if one.seen is None else one.seen.right)
-        elif rules.options:
+            return f"{place} cannot be read"
+        ours = rules.keyed(one.item) if name == "key" else str(one.seen and one.seen.right)
+        if name == "key" and rules.options:
             value = rules.options[rules.option(one.item, value)]
-        told = f"says {one_line(str(value), 60)}, the study {one_line(ours, 60)}"
-        return f"row {row} ({one.item.item_id}) {told}"
+        return f"{place} says {one_line(str(value), 60)}, the study {one_line(ours, 60)}"
 
-    def _summary(self, there: Sequence[str], proofs: Sequence[str]) -> Iterator[str]:
+    def _summary(self, proofs: Sequence[str]) -> Iterator[str]:
         proof = "; ".join(proofs) or "nothing in it proves the match (map key, correct or question)"
-        yield f"{self._taken + len(self.rejected)} rows, {self._taken} taken; {proof}"
-        right = [
-            each.seen.right for each in self._answered.values() if each.seen and each.seen.right is not None
-        ]
-        accuracy = (
-            f"{sum(right) / len(right):.3f} of {len(right)} answers"
-            if right
-            else "no answer is right or wrong"
-        )
+        yield f"{self._taken + len(self._rejected)} rows, {self._taken} taken; {proof}"
+        seen = (each.seen for each in self._answered.values())
+        right = [each.right for each in seen if each is not None and each.right is not None]
+        accuracy = f"{sum(right) / len(right):.3f} of {len(right)} answers" if right else ""
         stated = [name for name in self._rules.rated if name in self._columns]
         raw = {RESPONSE, *self._rules.all_steps} - set(self._rules.own)
         confidence = "confidence is in the replies"
         if stated or (self._rules.rated and not raw & set(self._columns)):
             confidence = "no confidence: what rests on it is not scored"
-        yield f"accuracy {accuracy}; {self._confidence if stated and self._confidence else confidence}"
+        if stated and self._confidence:
+            confidence = str(self._confidence)
+        yield f"accuracy {accuracy or 'no answer is right or wrong'}; {confidence}"
         if missing := "; ".join(self._missing()):
             where = f"where the study has allow_incomplete = true in [benchmarks.{self._rules.name}]"
             yield f"{missing}; what is missing is left out, the rest is scored with its coverage, {where}"
-        yield used_columns(self._columns, there)
+        yield used_columns(self._columns, self._rows.columns)
 
     def _missing(self) -> Iterator[str]:
         """Say of each condition how many of its items have no answer, and how many answers lack a step."""
-        answered, word = Counter[str](), self._rules.item_word
-        expected = self._rules.expected()
-        for item_id, condition in self._answered:
-            answered[condition] += item_id in expected.get(condition, ())
+        word, expected = self._rules.item_word, self._rules.expected()
+        answered = Counter(
+            condition
+            for item_id, condition in {key[1:] for key in self._answered}
+            if item_id in expected.get(condition, ())
+        )
         for condition, items in expected.items():
             if 0 < answered[condition] < len(items):
                 yield f"{answered[condition]} of {len(items)} {word}s have an answer under {condition}"
@@ -380,33 +374,3 @@ class Reader:
         ]
         if lacks:
             yield f"{len({item_id for item_id, _ in lacks})} lack a step, as {lacks[0][0]} lacks {lacks[0][1]}"
-
-
-def read_groups(
-    rules: RowRules,
-    rows: AnswerFile | Table,
-    columns: dict[str, str],
-    usual: str,
-    options: ImportOptions,
-    mapped: frozenset[str],
-    group: Callable[[Mapping[str, Any]], tuple[str, int] | str],
-) -> tuple[dict[tuple[str, int], Imported], list[Rejected]]:
-    """Return what was read of each group of rows, and the rows of none.
-
-    ``group`` returns model and run of a row's cells, or why it has none.
-    """
-    items = Items(rules, columns)
-    readers: dict[tuple[str, int], Reader] = {}
-    rejected: list[Rejected] = []
-    for row in rows:
-        who = row.broken if row.broken is not None else group(row.cells)
-        if isinstance(who, str):
-            rejected.append(Rejected(row.number, who))
-            continue
-        if who not in readers:
-            readers[who] = Reader(rows.path, rules, dict(columns), options, usual, items, *who)
-        readers[who].take(row)
-    if len(readers) == 1:  # what cannot be read is of the only one
-        (reader,) = readers.values()
-        reader.rejected, rejected = sorted([*rejected, *reader.rejected]), []
-    return {who: each.finish(mapped, rows.columns) for who, each in readers.items()}, rejected

@@ -1,4 +1,4 @@
-"""What an import takes in and gives back: options, records of imported answers, rows that were not taken."""
+"""What an import takes in and gives back: options, records of imported answers, rows that were not kept."""
 
 from __future__ import annotations
 
@@ -9,30 +9,42 @@ from typing import Any, NamedTuple
 
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.interchange import columns
+from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.schema import Record
+
+NOT_KEPT, UNSCORED = "not kept", "kept, not scored"
 
 
 class Rejected(NamedTuple):
-    """A row that was not taken: its number in the file and why."""
+    """A row that is not kept or not scored: its number in a table or its name in a log, which of both, and why."""
 
-    row: int
+    row: int | str
+    what: str
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an answer file gave.
+    """What a file gave.
 
-    ``warnings`` are rows taken although something in them cannot be read; ``summary`` says line by line how the file was
-    understood; ``rows`` are those of single records; ``known`` counts answers that were kept before.
+    The ``rows`` of the file are the ``records`` kept or ``known`` before, the ``same`` answers once more, and those
+    ``rejected`` as not kept. ``warnings`` are kept replies that cannot be read; ``summary`` says line by line how the file
+    was understood.
     """
 
     records: Sequence[Record]
     rejected: tuple[Rejected, ...] = ()
     warnings: tuple[str, ...] = ()
     summary: tuple[str, ...] = ()
-    rows: tuple[int, ...] = ()
+    study: Study | None = None
     known: int = 0
+    rows: int = 0
+    same: int = 0
+
+    @property
+    def kept(self) -> int:
+        """How many answers are new."""
+        return len(self.records) - self.known
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +56,15 @@ class ImportOptions:
     shape: columns.Shape = field(default_factory=columns.Shape)  # words for values
     from_one: bool = False  # positions begin at 1
     show: Callable[[str], None] | None = None  # gets each line of the summary before anything is kept
+    model: str | None = None  # renames the only model of a log
+    run: int = 1  # what the first run of a log becomes
+    benchmark: str | None = None  # of the study, which the file is about
     also: Callable[[int], Mapping[str, Any]] | None = None  # row → what else is known of its records
+
+    def report(self, lines: Sequence[str]) -> None:
+        """Show lines of the summary."""
+        for line in lines if self.show is not None else ():
+            self.show(line)  # type: ignore[misc]
 
 
 #: What an imported answer has unless its log says more: null where nothing is known.
@@ -56,6 +76,8 @@ _UNKNOWN: Mapping[str, Any] = {
     "status": "ok",
     "attempts": 0,
     "latency_s": 0.0,
+    "model_id": "",
+    "request_json": "{}",
 }
 
 
@@ -69,21 +91,17 @@ def imported_record(
     step: str,
     text: str,
     identity: Sequence[object],
-    model_id: str = "",
-    request_json: str = "{}",
     at: datetime | None = None,
     also: Mapping[str, Any] | None = None,
 ) -> Record:
     """Return one imported answer to ``step`` of ``item``, an item's id and hash.
 
-    ``identity`` is what makes it the same answer when it is imported again; ``request_json`` how it was understood; ``at``
-    when it was imported, now unless given; ``also`` what else is known of it, by the fields of a record.
+    ``identity`` is what makes it the same answer when it is imported again; ``at`` when it was imported, now unless
+    given; ``also`` what else is known of it, by the fields of a record.
     """
-    own = dict(_UNKNOWN)
-    own.update(
-        answer_id=sha256_hex(canonical_json(list(identity))), benchmark=benchmark, model=model, run=run,
-        item_id=item[0], item_hash=item[1], condition=condition, step=step, model_id=model_id,
-        request_json=request_json, text=text, started_at=at or datetime.now(UTC),
-    )  # fmt: skip
-    own.update(also or {})
+    own: dict[str, Any] = {
+        **_UNKNOWN, "answer_id": sha256_hex(canonical_json(list(identity))), "benchmark": benchmark, "model": model,
+        "run": run, "item_id": item[0], "item_hash": item[1], "condition": condition, "step": step, "text": text,
+        "started_at": at or datetime.now(UTC), **(also or {}),
+    }  # fmt: skip
     return Record(**own)

@@ -19,7 +19,7 @@ from metacog_pipeline.benchmark.contract import Importer
 from metacog_pipeline.errors import SourceError, StudyError, one_line
 from metacog_pipeline.interchange import study_files
 from metacog_pipeline.interchange.answer_files import AnswerFile, Table
-from metacog_pipeline.interchange.answers import read_groups
+from metacog_pipeline.interchange.answers import Reader, Who
 from metacog_pipeline.interchange.columns import absent, cell, missing
 from metacog_pipeline.interchange.import_cells import RowError, shown, whole
 from metacog_pipeline.interchange.import_columns import (
@@ -32,13 +32,12 @@ from metacog_pipeline.interchange.import_columns import (
     used_columns,
 )
 from metacog_pipeline.interchange.import_rules import CHECKS, ITEM_FIELDS, RESPONSE, RowRules
-from metacog_pipeline.interchange.imported import Imported, ImportOptions, Rejected, imported_record
+from metacog_pipeline.interchange.imported import Imported, ImportOptions, imported_record
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import keep_whole, kept_records
 
-__all__ = ["ImportOptions", "Imported", "Rejected", "imported_record", "importer_of", "replayed_partition"]
-Who = tuple[str, int]  # a model and a run
+__all__ = ["ImportOptions", "Imported", "imported_record", "importer_of", "replayed_partition"]
 MOST_RUNS, MOST_PEOPLE = 99, 10_000
 _NUMBERED = re.compile(r"[^\W\d]{1,20}[\s_#-]{0,3}(\d{1,3})")
 
@@ -67,22 +66,18 @@ def import_file(
     study: Study = benchmark.context.study
     if model is not None:
         replayed_partition(study, benchmark.name, model, run or 1)
-    own, rows = built(rules, benchmark), AnswerFile(file) if isinstance(file, Path) else file
+    own, rows = _built(rules, benchmark), AnswerFile(file) if isinstance(file, Path) else file
     columns = resolved(rows.path, rows, own, parse_mapping(pairs, fields_of(own), own.also))
     group, names = _grouped(rows, columns, study, model, run)
-    found = _merged(rows.path, *_read(own, rows, columns, pairs, condition, options, group))
-    show = options.show or (lambda line: None)
-    for line in found.summary:
-        show(line)
-    runs = max(each.run for each in found.records)
+    found = _read(own, rows, columns, pairs, condition, options, group)
+    options.report(found.summary)
     refuse_others(rows.path, study, benchmark.name, found.records, options.trust)
-    study = study_files.fitted(study.path, study, names, runs)
-    _, known = keep(study, benchmark.name, found.records)
-    return replace(found, known=known)
+    study = study_files.fitted(study.path, study, names, max(each.run for each in found.records))
+    return replace(found, known=keep(study, benchmark.name, found.records))
 
 
 def read_table(
-    rules: RowRules, file: Path | Table, mapping: Mapping[str, str], condition: str, options: ImportOptions, model: str,
+    rules: RowRules, file: Path, mapping: Mapping[str, str], condition: str, options: ImportOptions, model: str,
     run: int,
 ) -> Imported:  # fmt: skip
     """Read the answers of one model and run; nothing is kept.
@@ -90,21 +85,25 @@ def read_table(
     Raises ``StudyError`` when the file cannot be read, a mapped column is not there, no column names the item or the
     answer, a checking column disagrees with the items, or confidence is on no scale that is known.
     """
-    rows = AnswerFile(file) if isinstance(file, Path) else file
-    columns = resolved(rows.path, rows, rules, mapping)
+    rows = AnswerFile(file)
     pairs = [f"{field}={column}" for field, column in mapping.items()]
-    found, rejected = _read(rules, rows, columns, pairs, condition, options, lambda cells: (model, run))
-    return found.get((model, run), Imported((), tuple(rejected)))
+    columns = resolved(file, rows, rules, mapping)
+    return _read(rules, rows, columns, pairs, condition, options, lambda cells: (model, run), some=False)
 
 
 def read_respondents(
-    benchmark: Any, file: Path, column: str, pairs: Sequence[str], condition: str | None, options: ImportOptions
-) -> tuple[dict[str, Sequence[Record]], list[Rejected]]:  # fmt: skip
-    """Return the answers of each person that ``column`` names, and the rows that were not taken."""
+    benchmark: Any,
+    file: Path,
+    column: str,
+    pairs: Sequence[str],
+    condition: str | None,
+    options: ImportOptions,
+) -> Imported:
+    """Return the answers of each person that ``column`` names, the model of their records."""
     if benchmark.importer is None or benchmark.importer.rules is None:
         raise StudyError(f"{benchmark.name}: answers cannot be imported")
     try:
-        rules = built(benchmark.importer.rules, benchmark)
+        rules = _built(benchmark.importer.rules, benchmark)
     except SourceError as error:
         raise StudyError(str(error)) from None
     rows, people = AnswerFile(file), set[str]()
@@ -122,64 +121,40 @@ def read_respondents(
         return "names no respondent" if missing(cell(cells, column)) else (name, 1)
 
     columns = resolved(file, rows, rules, parse_mapping(pairs, fields_of(rules), rules.also))
-    usual = condition or rules.condition
-    found, rejected = _read(rules, rows, columns, pairs, usual, options, person)
-    merged = _merged(file, found, rejected)
-    if options.show is not None:
-        options.show(used_columns({"people": column, **columns}, rows.columns))
-    return {who: one.records for (who, _), one in found.items() if one.records}, list(merged.rejected)
+    found = _read(rules, rows, columns, pairs, condition or rules.condition, options, person)
+    options.report([used_columns({"people": column, **columns}, rows.columns)])
+    return found
 
 
-def built(rules: Callable[[Any], RowRules], benchmark: Any) -> RowRules:
+def _built(rules: Callable[[Any], RowRules], benchmark: Any) -> RowRules:
     """Return the rules of a benchmark's rows, with its items built where they are stale."""
     benchmark.context.study.prepare()
     construction.build(benchmark)
     return rules(benchmark)
 
 
-# --- reading ----------------------------------------------------------------------------------------------------------
 def _read(
-    rules: RowRules,
-    rows: AnswerFile | Table,
-    columns: dict[str, str],
-    pairs: Sequence[str],
-    condition: str,
-    options: ImportOptions,
-    group: Callable[[Mapping[str, Any]], Who | str],
-) -> tuple[dict[Who, Imported], list[Rejected]]:
+    rules: RowRules, rows: AnswerFile | Table, columns: dict[str, str], pairs: Sequence[str], condition: str,
+    options: ImportOptions, group: Callable[[Mapping[str, Any]], Who | str], some: bool = True,
+) -> Imported:  # fmt: skip
+    """Return what was read; with ``some`` StudyError where no row was."""
     try:
         usual = condition if condition == rules.condition else rules.condition_named(condition)
     except RowError as error:
         raise StudyError(f"--condition {condition}: {error}") from None
-    mapped = (pair.partition("=")[0] for pair in pairs)
-    given = frozenset(rules.also.get(field, field) for field in mapped)
-    return read_groups(rules, rows, columns, usual, options, given, group)
-
-
-def _merged(path: Path, found: Mapping[Who, Imported], rejected: Sequence[Rejected]) -> Imported:
-    """Return all groups as one; StudyError where no row was taken."""
-    parts = list(found.values())
-    left = sorted([*rejected, *(each for one in parts for each in one.rejected)], key=lambda each: each.row)
-    if not any(one.records for one in parts):
-        first = left[0] if left else Rejected(1, "there is no row")
+    fields = (pair.partition("=")[0] for pair in pairs)
+    mapped = frozenset(rules.also.get(field, field) for field in fields)
+    found = Reader(rows, rules, dict(columns), options, usual).read(group, mapped)
+    if some and not found.records:
+        first = found.rejected[0] if found.rejected else None
+        why = f"row {first.row}: {first.reason}" if first is not None else "there is no row"
         raise StudyError(
-            f"{path}: none of its {len(left)} rows was taken; row {first.row}: {first.reason}; nothing was kept"
+            f"{rows.path}: none of its {len(found.rejected)} rows was taken; {why}; nothing was kept"
         )
-    if len(parts) == 1:
-        only, summary = parts[0], list(parts[0].summary)
-        return Imported(only.records, tuple(left), only.warnings, tuple(summary), only.rows)
-    summary = [
-        f"{model}, run {run}: {line}" for (model, run), one in found.items() for line in one.summary[:-1]
-    ]
-    return Imported(
-        [record for one in parts for record in one.records],
-        tuple(left),
-        tuple(warning for one in parts for warning in one.warnings),
-        (*summary, parts[0].summary[-1]),
-        tuple(row for one in parts for row in one.rows),
-    )
+    return found
 
 
+# --- models and runs --------------------------------------------------------------------------------------------------
 def run_of(value: Any) -> int | None:
     """Return the number of a run, of "run_3" or "epoch 3" the 3; None where there is none."""
     if absent(value):
@@ -253,12 +228,10 @@ def refuse_others(
             raise StudyError(
                 f'{path}: model "{model}" of the study is asked, not replayed; name another with --model'
             )
-        there = {
-            _call(each): each.text for each in kept_records(Partition(study, benchmark, spec, run).folder)
-        }
-        if there and (
-            other := [each.item_id for each in own if there.get(_call(each), each.text) != each.text]
-        ):
+        folder = Partition(study, benchmark, spec, run).folder
+        there = {_call(each): each.text for each in kept_records(folder)}
+        other = [each.item_id for each in own if there.get(_call(each), each.text) != each.text]
+        if other:
             raise StudyError(
                 f"{path}: run {run} of {model} has other answers to {len(other)} of these questions, such as {other[0]}; "
                 "nothing was kept; import it as another run with --run, as another model with --model, or in their place "
@@ -266,16 +239,16 @@ def refuse_others(
             )
 
 
-def keep(study: Study, benchmark: str, records: Iterable[Record]) -> tuple[int, int]:
-    """Keep the answers that are not there yet; return how many these are, and how many were there."""
-    kept = known = 0
+def keep(study: Study, benchmark: str, records: Iterable[Record]) -> int:
+    """Keep the answers that are not there yet; return how many were there."""
+    known = 0
     for (model, run), own in by_partition(records).items():
         partition = replayed_partition(study, benchmark, model, run)
         there = {_call(each): each.answer_id for each in kept_records(partition.folder)}
         fresh = [each for each in own if there.get(_call(each)) != each.answer_id] if there else own
         keep_whole(partition.folder, fresh)
-        kept, known = kept + len(fresh), known + len(own) - len(fresh)
-    return kept, known
+        known += len(own) - len(fresh)
+    return known
 
 
 def replayed_partition(study: Study, benchmark: str, model: str, run: int) -> Partition:

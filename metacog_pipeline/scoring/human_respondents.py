@@ -8,6 +8,7 @@ are fitted to all answers, with intervals over resampled respondents.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ from scipy.special import stdtrit
 from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.files import file_sha256
 from metacog_pipeline.home import Home
-from metacog_pipeline.interchange.imported import ImportOptions, Rejected
-from metacog_pipeline.interchange.importing import read_respondents
+from metacog_pipeline.interchange.imported import Imported, ImportOptions
+from metacog_pipeline.interchange.importing import by_partition, read_respondents
 from metacog_pipeline.scoring import calibration, files
 from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.scoring.harmonised_measures import OF_CHOICES, PREFIX
@@ -49,17 +50,17 @@ def path_of(home: Home, benchmark: str) -> Path:
 
 def keep(
     benchmark: Bound, file: Path, subject: str, pairs: Sequence[str], condition: str | None, options: ImportOptions
-) -> tuple[int, int, list[Rejected]]:  # fmt: skip
+) -> tuple[Imported, int]:  # fmt: skip
     """Keep the answers of a table in which column ``subject`` names the respondent; it replaces what was kept before.
 
-    Returns answers kept, respondents, and rows not taken. Raises StudyError as an import does; nothing is kept
-    then.
+    Returns what was kept and how many respondents there are. Raises StudyError as an import does; nothing is kept then.
     """
-    people, rejected = read_respondents(benchmark, file, subject, pairs, condition, options)
-    answers = pl.concat([_answers(benchmark, name, records) for name, records in people.items()])
+    found = read_respondents(benchmark, file, subject, pairs, condition, options)
+    people = by_partition(found.records)
+    answers = pl.concat([_answers(benchmark, name, records) for (name, _), records in people.items()])
     answers = answers.sort("model", "condition", "item_id")
     write_frame(answers, path_of(benchmark.context.home, benchmark.name), file_sha256(file))
-    return answers.height, len(people), rejected
+    return replace(found, study=benchmark.context.study), len(people)
 
 
 def _answers(benchmark: Bound, name: str, records: Sequence[Record]) -> pl.DataFrame:

@@ -8,8 +8,8 @@ import pytest
 
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import bound
-from metacog_pipeline.interchange.imported import ImportOptions
-from metacog_pipeline.interchange.logs import importing, reading, summary, tables
+from metacog_pipeline.interchange.imported import NOT_KEPT, ImportOptions
+from metacog_pipeline.interchange.logs import importing, reading, tables
 from metacog_pipeline.transcripts.store import kept_records
 from tests.interchange import generated
 
@@ -48,10 +48,10 @@ def holds(folder, name, form, seed):
     read = lambda: tables.read(path, (), ImportOptions()) if name == "table" else reading.samples_of(path)  # noqa: E731
     shown = []
     found = list(read())
-    done = importing.import_log(path, folder / "s.toml", found, importing.LogOptions(show=shown.append))
+    done = importing.import_log(path, folder / "s.toml", found, ImportOptions(show=shown.append))
     ended = Counter(each.status for each in rows)
     lost = sum(ended[each] for each in LOST[name])
-    not_kept = [why for _, what, why in done.left_out if what == importing.NOT_KEPT]
+    not_kept = [why for _, what, why in done.rejected if what == NOT_KEPT]
     assert done.rows == len(rows) == done.kept + done.known + done.same + len(not_kept)
     assert (len(not_kept), done.same) == (lost, 0) and all(not_kept)
     folders = [
@@ -66,12 +66,12 @@ def holds(folder, name, form, seed):
     assert len(items) == (len(rows) if name == "batch" else len(asks))
     kept = [each for each in found if each.why is None]
     right = [
-        summary.read(into, items[each.item], "answer_only", each).correct or 0
+        importing.parsed(into, items[each.item], "answer_only", each).correct or 0
         for each in kept
         if form != CHOSEN
     ]
     assert form == CHOSEN or sum(right) == ended["right"], shown
-    again = importing.import_log(path, folder / "s.toml", read(), importing.LogOptions())
+    again = importing.import_log(path, folder / "s.toml", read(), ImportOptions())
     assert (again.kept, again.known) == (0, done.kept)
 
 
@@ -97,11 +97,11 @@ def test_the_same_options_in_another_order_are_one_item_and_each_answer_is_read_
     path = generated.jsonl(tmp_path / "t.jsonl", rows)
     found = tables.read(path, (), ImportOptions())
     shown = []
-    done = importing.import_log(path, tmp_path / "s.toml", found, importing.LogOptions(show=shown.append))
+    done = importing.import_log(path, tmp_path / "s.toml", found, ImportOptions(show=shown.append))
     assert "place of the right option (position bias): A 1.000 of 1, B 0.000 of 1, C 0.000 of 1" in shown[-2]
     (item,) = bound(done.study, "questions").items
     assert (item.options, item.answer) == (("x", "y", "z"), "A")
-    said = [summary.read(bound(done.study, "questions"), item, "answer_only", each) for each in found]
+    said = [importing.parsed(bound(done.study, "questions"), item, "answer_only", each) for each in found]
     assert [(each.said, each.correct) for each in said] == [("A", 1), ("B", 0), ("C", 0)]
 
 
@@ -111,5 +111,5 @@ def test_signs_of_arithmetic_tell_questions_apart(tmp_path):
     ]
     path = generated.jsonl(tmp_path / "t.jsonl", rows)
     found = tables.read(path, (), ImportOptions())
-    done = importing.import_log(path, tmp_path / "s.toml", found, importing.LogOptions())
+    done = importing.import_log(path, tmp_path / "s.toml", found, ImportOptions())
     assert len(bound(done.study, "questions").items) == 3 and json.dumps(done.kept) == "3"

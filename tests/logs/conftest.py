@@ -68,7 +68,7 @@ def take(tmp_path):
     def run(path, **options):
         samples = reading.samples_of(path)
         assert samples is not None
-        return importing.import_log(path, tmp_path / "study.toml", samples, importing.LogOptions(**options))
+        return importing.import_log(path, tmp_path / "study.toml", samples, ImportOptions(**options))
 
     return run
 
@@ -80,6 +80,6 @@ def take_table(tmp_path):
     def run(path):
         samples = tables.read(path, (), ImportOptions(scale=Scale(0, 100)))
         assert samples is not None
-        return importing.import_log(path, tmp_path / "study.toml", samples, importing.LogOptions())
+        return importing.import_log(path, tmp_path / "study.toml", samples, ImportOptions())
 
     return run

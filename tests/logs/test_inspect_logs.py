@@ -15,14 +15,15 @@ from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.cli import cli
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.interchange.logs import importing, reading
+from metacog_pipeline.interchange.imported import Imported
+from metacog_pipeline.interchange.logs import reading
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import kept_records
 from tests.logs.conftest import FIXTURES, entries_of, written
 
 SMALL, LARGE, MIXED = (FIXTURES / f"{name}.eval" for name in ("small", "large", "mixed"))
-Take = Callable[..., importing.Done]
+Take = Callable[..., Imported]
 
 
 def state(folder: Path) -> dict[str, str]:
@@ -33,7 +34,7 @@ def state(folder: Path) -> dict[str, str]:
     return {str(each.relative_to(folder)): hashlib.sha256(each.read_bytes()).hexdigest() for each in files}
 
 
-def kept(done: importing.Done, model: str, run: int) -> list[Any]:
+def kept(done: Imported, model: str, run: int) -> list[Any]:
     spec = done.study.model(model)
     return list(kept_records(Partition(done.study, "questions", spec, run).folder))
 
@@ -68,7 +69,7 @@ def test_two_logs_give_a_board_with_paired_tests_and_nobody_is_asked(take, tmp_p
 
 def test_epochs_are_runs_and_what_the_log_tells_is_kept(take):
     done = take(SMALL)
-    assert done.study.study.runs == 2 and (done.kept, done.left_out) == (16, ())
+    assert done.study.study.runs == 2 and (done.kept, done.rejected) == (16, ())
     first = next(each for each in kept(done, "small", 1) if each.item_id == "general/g0")
     assert (first.model_id, first.input_tokens, first.output_tokens) == ("mockllm/small", 90, 9)
     told = json.loads(first.request_json)
@@ -117,7 +118,7 @@ def test_a_run_that_was_cancelled_is_refused_unless_its_status_is_trusted_and_wh
     header["eval"]["dataset"]["sample_ids"] = sorted(ids)
     header["eval"]["config"]["epochs"] = 2
     done = take(written(tmp_path / "lacking.eval", entries))
-    assert (done.kept, done.left_out) == (
+    assert (done.kept, done.rejected) == (
         15,
         (("some", "not kept", "1 of the 16 samples of its run are not in the log"),),
     )
@@ -132,7 +133,7 @@ def test_a_sample_without_an_answer_says_which_limit_it_met(take, changed):
         if (each["id"], each["epoch"]) == ("g2", 1):
             each.update(limit={"type": "token", "limit": 9}, output={"choices": []})
 
-    assert take(changed(stop)).left_out[0][2] == "has no answer: stopped at its limit (token)"
+    assert take(changed(stop)).rejected[0][2] == "has no answer: stopped at its limit (token)"
 
 
 def test_a_damaged_sample_is_named(take, tmp_path):
@@ -163,12 +164,12 @@ def test_one_sample_with_an_error_is_counted_and_the_others_are_kept(take, chang
 
     done = take(changed(fail))
     assert done.kept == 15
-    assert done.left_out == (("g2", "not kept", "ended with an error: RuntimeError('the server is gone')"),)
+    assert done.rejected == (("g2", "not kept", "ended with an error: RuntimeError('the server is gone')"),)
 
 
 def test_tool_calls_and_pictures_are_kept_and_not_scored(take):
     done = take(MIXED)
-    left = [(name, what) for name, what, _ in done.left_out]
+    left = [(name, what) for name, what, _ in done.rejected]
     assert left == [("2", "kept, not scored"), ("3", "kept, not scored")]
     modes = {each.item_id: each.mode for each in kept(done, "small", 1)}
     assert modes["mixed/3"] == "unscored: calls a tool" and "picture" in modes["mixed/2"]

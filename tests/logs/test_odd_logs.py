@@ -77,7 +77,7 @@ def test_an_answer_given_twice_in_two_ways_is_the_first_one_at_every_import(tmp_
     path = written(tmp_path / "twice.eval", {**entries, "samples/zz_epoch_1.json": twice})
     first, again = take(path), take(path)
     assert (first.kept, again.kept, again.known) == (16, 0, 16)
-    assert [each[2] for each in first.left_out] == ["is given twice in one run; the first one counts"]
+    assert [each[2] for each in first.rejected] == ["is given twice in one run; the first one counts"]
 
 
 # --- keys with units, confidence with words ----------------------------------------------------------------------------

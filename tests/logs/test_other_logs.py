@@ -90,7 +90,7 @@ def test_model_and_settings_of_lm_eval_stand_in_its_results(tmp_path):
 def test_samples_of_lm_eval_that_cannot_be_used_are_counted(tmp_path, take):
     path = lines(tmp_path / "samples_x.jsonl", choice(0, [-3, -1, -2]), choice(1, [-1, -2, -3], target="Rome"),
                  {**choice(2, [-1, -1, -1]), "resps": []})  # fmt: skip
-    left = take(path).left_out
+    left = take(path).rejected
     assert [each[2] for each in left] == ["its options are unknown", "has no reply"]
 
 
@@ -108,7 +108,7 @@ def test_options_that_are_right_in_part_are_counted_and_a_question_asked_again_i
     path = lines(tmp_path / "samples_x.jsonl", {**choice(0, [-3, -1, -2]), "acc": 0.4}, choice(1, [-3, -1, -2]),
                  {**choice(1, [-3, -1, -2]), "doc_id": 2})  # fmt: skip
     done = take(path, model="m")
-    assert [each[2] for each in done.left_out] == [
+    assert [each[2] for each in done.rejected] == [
         "several of its options are right in part (acc is no 0 or 1)"
     ]
     assert (done.rows, done.kept, done.study.study.runs) == (3, 2, 2)
@@ -191,7 +191,7 @@ def test_answers_that_nobody_judged_are_counted_as_not_scored(tmp_path, take):
            "resps": [["Because."]], "filter": "none"}  # fmt: skip
     done = take(lines(tmp_path / "samples_why.jsonl", row), model="m")
     why = "has no short right answer, and the log no verdict"
-    assert (done.kept, [each[1:] for each in done.left_out]) == (1, [("kept, not scored", why)])
+    assert (done.kept, [each[1:] for each in done.rejected]) == (1, [("kept, not scored", why)])
 
 
 def test_batches_of_vertex_and_questions_nobody_asked_say_what_to_do(tmp_path, take):
@@ -247,8 +247,8 @@ def test_batches_are_answers_to_the_questions_their_ids_name(tmp_path, take, pro
     done = take(lines(tmp_path / "output.jsonl", *BATCHES[provider], unknown))
     names = {"openai": "gpt-x", "anthropic": "claude-x", "gemini": "gemini-x"}
     assert done.kept == 1 and done.study.models[-1].name == names[provider]
-    assert [each[0] for each in done.left_out] == ["s02", "no"] and "was not answered" in done.left_out[0][2]
-    assert "no item is called 'no'" in done.left_out[1][2]
+    assert [each[0] for each in done.rejected] == ["s02", "no"] and "was not answered" in done.rejected[0][2]
+    assert "no item is called 'no'" in done.rejected[1][2]
 
 
 def result(number, **more):
@@ -270,7 +270,7 @@ def test_every_eval_ever_says_question_answer_and_usage(tmp_path, take):
     assert (first.said.usage.input_tokens, first.said.latency_s, first.right) == (4, 1.5, True)
     done = take(path)
     assert done.study.study.runs == 2 and done.kept == 3
-    assert [each[1:] for each in done.left_out] == [
+    assert [each[1:] for each in done.rejected] == [
         ("not kept", "ended with an error: timeout"), ("kept, not scored", "takes several turns"),
     ]  # fmt: skip
 

@@ -98,7 +98,7 @@ def test_free_answers_of_helm_are_right_as_its_scores_say(tmp_path, take):
     path = run_of_helm(tmp_path, *free, long, scores=[score, {"instance_id": 3, "stats": 4}, 5])
     assert [each.right for each in samples(path)] == [None, None, True]
     done = take(path)
-    assert (done.kept, done.left_out) == (3, ())
+    assert (done.kept, done.rejected) == (3, ())
 
 
 def events(*rows, name="capitals.s1.simple-v0", model="gpt-3.5-turbo"):
@@ -139,7 +139,7 @@ def test_a_log_of_openai_evals_is_scored_as_its_matches_say(tmp_path, take):
     assert found[-1].why == "was not answered: slow down"
     done = take(path)
     assert done.kept == 5
-    assert Counter(why for _, _, why in done.left_out) == {
+    assert Counter(why for _, _, why in done.rejected) == {
         "has no short right answer, and the log no verdict": 2, "was not answered: slow down": 1,
     }  # fmt: skip
 

@@ -74,7 +74,7 @@ def test_a_table_makes_a_study_of_its_questions_and_models_and_once_more_changes
     tmp_path, take_table
 ):
     done = take_table(table(tmp_path / "own.csv", rows()))
-    assert (done.kept, done.known, done.left_out) == (80, 0, ())
+    assert (done.kept, done.known, done.rejected) == (80, 0, ())
     assert [each.name for each in done.study.models] == ["one", "two"] and done.study.enabled == (
         "questions",
     )
@@ -162,7 +162,7 @@ def test_questions_and_options_may_be_objects_and_a_key_no_reply_fits_is_told(tm
     assert (found[0].question or {})["options"] == ["A0 x", "B0 x"]
     assert str(found[-1].why).startswith("question is an object with other; map a part of it")
     assert (found[0].question or {})["question"] == "Which is 0?"
-    importing.import_log(path, tmp_path / "s.toml", found, importing.LogOptions("m", show=told.append))
+    importing.import_log(path, tmp_path / "s.toml", found, ImportOptions(model="m", show=told.append))
     assert any("none of the 20 answers is right by the key" in line for line in told)
 
 

@@ -57,8 +57,8 @@ def trials(path: Path, n: int, right: Callable[[int], float] = lambda who: 0.7, 
 
 
 def kept(into: Bound, file: Path) -> tuple[int, int, int]:
-    answers, who, left = people.keep(into, file, "subject", (), None, ImportOptions())
-    return answers, who, len(left)
+    found, who = people.keep(into, file, "subject", (), None, ImportOptions())
+    return found.kept, who, len(found.rejected)
 
 
 def test_people_are_one_group_with_the_mean_of_their_values(into, tmp_path):
@@ -131,8 +131,9 @@ def test_a_home_of_what_is_kept_alone_has_the_same_people_on_the_board(into, tmp
 def test_rows_that_cannot_be_used_are_told_and_none_is_refused(into, tmp_path):
     path = trials(tmp_path / "p.csv", 2)
     path.write_text(path.read_text() + ",q1,A,50\ns0,nothing,A,50\ns0,q1,A,50\n")
-    answers, who, left = people.keep(into, path, "subject", (), None, ImportOptions())
-    assert (answers, who) == (24, 2) and left[0].reason == "names no respondent" and len(left) == 3
+    found, who = people.keep(into, path, "subject", (), None, ImportOptions())
+    reasons = [each.reason for each in found.rejected]
+    assert (found.kept, who) == (24, 2) and "names no respondent" in reasons and len(reasons) == 3
     path.write_text("subject,item_id,answer\ns0,nothing,A\n")
     with pytest.raises(StudyError, match="none of its 1 rows was taken"):
         people.keep(into, path, "subject", (), None, ImportOptions())

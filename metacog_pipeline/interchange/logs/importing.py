@@ -6,23 +6,31 @@ Everything is decided before anything is written: a log that is refused leaves s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from metacog_pipeline import registry
 from metacog_pipeline.asking import construction
-from metacog_pipeline.benchmark.bound import bound
-from metacog_pipeline.errors import SourceError, StudyError, suggestion
+from metacog_pipeline.benchmark.bound import Bound, bound
+from metacog_pipeline.benchmark.contract import Call
+from metacog_pipeline.errors import SourceError, StudyError, one_line, suggestion
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.interchange import study_files
 from metacog_pipeline.interchange.answer_files import Table
-from metacog_pipeline.interchange.imported import ImportOptions, imported_record
+from metacog_pipeline.interchange.imported import (
+    NOT_KEPT,
+    UNSCORED,
+    Imported,
+    ImportOptions,
+    Rejected,
+    imported_record,
+)
 from metacog_pipeline.interchange.importing import keep, refuse_others
-from metacog_pipeline.interchange.logs import matching, summary
-from metacog_pipeline.interchange.question import ORDER, states_confidence
+from metacog_pipeline.interchange.logs import matching, reading, tables
+from metacog_pipeline.interchange.question import LETTERS, ORDER, states_confidence
 from metacog_pipeline.interchange.question_rules import QuestionRows
 from metacog_pipeline.interchange.record import Sample
 from metacog_pipeline.llm.types import Status
@@ -31,128 +39,34 @@ from metacog_pipeline.transcripts.lines import encode_logprobs
 from metacog_pipeline.transcripts.schema import Record
 
 TRUSTED = ("correct", "key", "model", "run", "status")
-_NAMED, _TRIED = 3, 200
-NOT_KEPT, UNSCORED = "not kept", "kept, not scored"
+_OF_TABLES = ("pairs", "condition", "words", "scale", "from_one")  # options that no log needs
+_NAMED, _TRIED, _LEAST_READ, _REASONS = 3, 200, 20, 8
 
 
-@dataclass(frozen=True, slots=True)
-class LogOptions:
-    """``model`` renames the only model of a log; ``run`` is what its first run becomes; ``benchmark`` names one of the
-    study; ``trust`` takes what disagrees: ``key``, ``model``, ``run`` or ``status``; ``show`` gets each line of the
-    summary."""
-
-    model: str | None = None
-    run: int = 1
-    benchmark: str | None = None
-    trust: tuple[str, ...] = ()
-    show: Callable[[str], None] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """What an import did: the study, answers kept and known before, and (name, what, reason) of every other row.
-
-    ``rows`` of the log are those kept, those known, and those of ``left_out`` and ``same`` that are not kept.
-    """
-
-    study: Study
-    kept: int
-    known: int
-    left_out: tuple[tuple[str, str, str], ...]
-    rows: int = 0
-    same: int = 0
-
-
-def import_log(path: Path, study_path: Path, found: Iterable[Sample], options: LogOptions) -> Done:
-    """Keep the answers of a log as those of replayed models; StudyError where it is refused, nothing is kept then."""
-    samples = list(found)
+# --- what a file is about ---------------------------------------------------------------------------------------------
+def take(file: Path, study_path: Path, given: Mapping[str, Any], options: ImportOptions) -> Imported:
+    """Import a log or a table, into a study that is made where there is none; ``given`` are the command's options."""
     study = load_study(study_path) if study_path.exists() else None
-    usable = _usable(path, samples)
-    for each in samples:
-        each.run += options.run - 1
-    names = _models(path, study, samples, options)
     name = target(study, options.benchmark)
-    if study is not None and name != own_questions():
-        return _about_items(path, study, name, samples, options)
-    if unknown := [each for each in options.trust if each not in TRUSTED]:
-        raise StudyError(f"--trust {unknown[0]}: give one of {', '.join(TRUSTED)}; nothing was kept")
-    condition = _condition(study, name, usable)
-    matched = matching.match(path, _items(study, name), samples, options.trust)
-    usable = _usable(path, samples)
-    tables, lacks = [], None
-    if study is None or name not in study.benchmarks:
-        tables = [f'[benchmarks.{name}]\nitems = []\nconditions = ["{condition}"]\nallow_incomplete = true']
-    elif condition not in study.benchmarks[name].model_dump()["conditions"]:
-        lacks = name, condition
-    records = _records(name, matched.items, condition, usable, names)
-    if study is not None and name in study.enabled:  # a conflict is found before the study file is changed
-        refuse_others(path, study, name, records, options.trust)
-    made = study_files.fitted(study_path, study, names, max(each.run for each in usable), tables, lacks)
-    made.prepare()
-    if matched.new:
-        matching.keep_new(made.home.imported, matched)
-    into = bound(made, name)
-    construction.build(into)
-    kept, known = keep(made, name, records)
-    same = sum(each.same and each.why is not None for each in samples)
-    done = Done(made, kept, known, _left_out(samples), len(samples), same)
-    if options.show is not None:
-        for line in summary.lines(done, samples, names, matched, into, condition):
-            options.show(line)
-    return done
-
-
-def _usable(path: Path, samples: Sequence[Sample]) -> list[Sample]:
-    usable = [each for each in samples if each.why is None]
-    if not usable:
-        asks = any("no item is called" in str(each.why) for each in samples)
-        first = samples[0] if samples else None
-        # a table's rows say that they are rows, a log's samples may be bare numbers
-        called = (
-            ""
-            if first is None
-            else first.name
-            if first.name.startswith(("row ", "line "))
-            else f"sample {first.name}:"
-        )
-        raise StudyError(
-            f"{path}: none of its {len(samples)} samples can be used"
-            f"{'' if first is None else f': {called} {first.why}'}; nothing was kept"
-            + ("; name the study that asks its questions with --study" if asks else "")
-        )
-    return usable
-
-
-# --- what the log is about --------------------------------------------------------------------------------------------
-def _models(
-    path: Path, study: Study | None, samples: Sequence[Sample], options: LogOptions
-) -> dict[str, str]:
-    """Return {model in the log: its name here}; refuse two models under one name."""
-    stated = {each.model for each in samples if each.model}
-    only = options.model or (next(iter(stated)) if len(stated) == 1 else "")
-    reported: dict[str, Counter[str]] = {}
-    for each in samples:
-        each.model = each.model or only  # a line that failed names no model: it is of that of the others
-        if each.why is None:
-            reported.setdefault(each.model, Counter())[each.said.model_reported or each.model] += 1
-    if "" in reported:
-        raise StudyError(f"{path}: does not say which model answered; name it with --model; nothing was kept")
-    for model, counted in reported.items():
-        if len(counted) > 1 and "model" not in options.trust:
-            told = ", ".join(f"{name} ({n})" for name, n in counted.most_common(_NAMED))
-            raise StudyError(
-                f"{path}: under the name {model} answered {len(counted)} models: {told}; nothing was kept; take them for "
-                "one with --trust model"
-            )
-    if options.model is None:
-        return study_files.names_of(study, reported)
-    if len(reported) > 1:
-        raise StudyError(
-            f"{path}: holds {len(reported)} models, {', '.join(list(reported)[:_NAMED])}; leave --model out"
-        )
-    if options.model != study_files.slug(options.model):
-        raise StudyError(f'--model "{options.model}": use lower-case letters, digits, dots, hyphens')
-    return dict.fromkeys(reported, options.model)
+    if not file.exists():
+        raise StudyError(f"{file}: there is no such file; check the path")
+    samples: Iterable[Sample] | None = None
+    if not any(given[each] for each in _OF_TABLES):
+        samples = reading.samples_of(file, options.trust)
+    if samples is None and given["condition"] is None and name == own_questions():
+        samples = tables.read(file, given["pairs"], options)
+    if samples is not None:
+        return import_log(file, study_path, samples, options)
+    if study is None:
+        needs = "--map question=…, key=… or correct=…, and choice=… or response=…, each by a --map of its own"
+        raise StudyError(f"{file}: {study_path} is not there; for a study of its own a table needs {needs}")
+    into = benchmark_of(study, options.benchmark)
+    assert into.importer is not None
+    condition = given["condition"] or into.importer.condition
+    found: Imported = into.importer.read(
+        into, file, options.model, given["run"], given["pairs"], condition, options
+    )
+    return found
 
 
 def own_questions() -> str:
@@ -170,6 +84,100 @@ def target(study: Study | None, named: str | None) -> str:
             f'import: "{name}" is not enabled in the study{suggestion(name, enabled)}; it has: {there}'
         )
     return name
+
+
+def benchmark_of(study: Study, named: str | None) -> Bound:
+    """Return the benchmark that a table is about."""
+    into = bound(study, target(study, named))
+    if into.importer is None:
+        raise StudyError(
+            f"import: answers to {into.name} cannot be imported; `metacog fit FILE` fits a table of trials"
+        )
+    return into
+
+
+# --- a log ------------------------------------------------------------------------------------------------------------
+def import_log(path: Path, study_path: Path, found: Iterable[Sample], options: ImportOptions) -> Imported:
+    """Keep the answers of a log as those of replayed models; StudyError where it is refused, nothing is kept then."""
+    samples = list(found)
+    study = load_study(study_path) if study_path.exists() else None
+    _usable(path, samples)
+    for each in samples:
+        each.run += options.run - 1
+    names = _models(path, study, samples, options)
+    name = target(study, options.benchmark)
+    if study is not None and name != own_questions():
+        return _about_items(path, study, name, samples, options)
+    if unknown := [each for each in options.trust if each not in TRUSTED]:
+        raise StudyError(f"--trust {unknown[0]}: give one of {', '.join(TRUSTED)}; nothing was kept")
+    condition = _condition(study, name, _usable(path, samples))
+    matched = matching.match(path, _items(study, name), samples, options.trust)
+    usable = _usable(path, samples)
+    addition, lacks = [], None
+    if study is None or name not in study.benchmarks:
+        addition = [f'[benchmarks.{name}]\nitems = []\nconditions = ["{condition}"]\nallow_incomplete = true']
+    elif condition not in study.benchmarks[name].model_dump()["conditions"]:
+        lacks = name, condition
+    records = _records(name, matched.items, condition, usable, names)
+    if study is not None and name in study.enabled:  # a conflict is found before the study file is changed
+        refuse_others(path, study, name, records, options.trust)
+    made = study_files.fitted(study_path, study, names, max(each.run for each in usable), addition, lacks)
+    made.prepare()
+    if matched.new:
+        matching.keep_new(made.home.imported, matched)
+    into = bound(made, name)
+    construction.build(into)
+    known = keep(made, name, records)
+    done = _done(samples, Imported(records, study=made, known=known))
+    options.report([*_understood(done, samples, names, matched, into, condition)])
+    return done
+
+
+def _usable(path: Path, samples: Sequence[Sample]) -> list[Sample]:
+    usable = [each for each in samples if each.why is None]
+    if usable:
+        return usable
+    first = ""
+    if samples:  # a table's rows say that they are rows, a log's samples may be bare numbers
+        name = samples[0].name
+        called = name if name.startswith(("row ", "line ")) else f"sample {name}:"
+        first = f": {called} {samples[0].why}"
+    asks = any("no item is called" in str(each.why) for each in samples)
+    study = "; name the study that asks its questions with --study" if asks else ""
+    raise StudyError(
+        f"{path}: none of its {len(samples)} samples can be used{first}; nothing was kept{study}"
+    )
+
+
+def _models(
+    path: Path, study: Study | None, samples: Sequence[Sample], options: ImportOptions
+) -> dict[str, str]:
+    """Return {model in the log: its name here}; refuse two models under one name."""
+    stated = {each.model for each in samples if each.model}
+    only = options.model or (next(iter(stated)) if len(stated) == 1 else "")
+    reported: dict[str, Counter[str]] = {}
+    for each in samples:
+        each.model = each.model or only  # a line that failed names no model: it is of that of the others
+        if each.why is None:
+            reported.setdefault(each.model, Counter())[each.said.model_reported or each.model] += 1
+    if "" in reported:
+        raise StudyError(f"{path}: does not say which model answered; name it with --model; nothing was kept")
+    for model, counted in reported.items():
+        if len(counted) > 1 and "model" not in options.trust:
+            several = ", ".join(f"{name} ({n})" for name, n in counted.most_common(_NAMED))
+            raise StudyError(
+                f"{path}: under the name {model} answered {len(counted)} models: {several}; nothing was kept; take them "
+                "for one with --trust model"
+            )
+    if options.model is None:
+        return study_files.names_of(study, reported)
+    if len(reported) > 1:
+        raise StudyError(
+            f"{path}: holds {len(reported)} models, {', '.join(list(reported)[:_NAMED])}; leave --model out"
+        )
+    if options.model != study_files.slug(options.model):
+        raise StudyError(f'--model "{options.model}": use lower-case letters, digits, dots, hyphens')
+    return dict.fromkeys(reported, options.model)
 
 
 def _condition(study: Study | None, name: str, usable: Sequence[Sample]) -> str:
@@ -204,8 +212,30 @@ def _items(study: Study | None, name: str) -> Sequence[Any]:
         return ()
 
 
+def _about_items(
+    path: Path, study: Study, name: str, samples: Sequence[Sample], options: ImportOptions
+) -> Imported:
+    """Keep samples about items of a benchmark as rows that its own import reads."""
+    scored = [each for each in samples if each.why is None and each.unscored is None]
+    rows = [
+        {"item_id": each.name, "question": (each.question or {}).get("question"), "response": each.said.text,
+         "model": each.model, "run": each.run}
+        for each in scored
+    ]  # fmt: skip
+    if options.model is not None and options.model not in {each.name for each in study.models}:
+        study = study_files.fitted(study.path, study, {options.model: options.model}, 1)
+    into, settings = bound(study, name), dict[int, str]()
+    assert into.importer is not None
+    how = replace(options, also=lambda row: _reported(scored[row - 1], settings))
+    table = Table(path, [{key: value for key, value in row.items() if value is not None} for row in rows])
+    found: Imported = into.importer.read(into, table, options.model, None, (), into.importer.condition, how)
+    for row, _, reason in found.rejected:
+        scored[int(row) - 1].why = reason
+    return replace(_done(samples, found), study=load_study(study.path))
+
+
 # --- answers ----------------------------------------------------------------------------------------------------------
-def mode_of(each: Sample, graded: bool) -> str:
+def _mode(each: Sample, graded: bool) -> str:
     """Return what the record of an answer says of how it is read."""
     if each.unscored is not None:
         return f"unscored: {each.unscored}"
@@ -214,7 +244,7 @@ def mode_of(each: Sample, graded: bool) -> str:
     return f"{ORDER}{each.order}" if each.order else "import"
 
 
-def _told(each: Sample, settings: dict[int, str]) -> dict[str, Any]:
+def _reported(each: Sample, settings: dict[int, str]) -> dict[str, Any]:
     """Return the fields of a record that say how the log says the answer was asked and what it cost.
 
     ``settings`` holds those that samples share as JSON, by identity.
@@ -222,43 +252,31 @@ def _told(each: Sample, settings: dict[int, str]) -> dict[str, Any]:
     said, usage = each.said, each.said.usage
     if id(each.settings) not in settings:
         settings[id(each.settings)] = canonical_json(dict(each.settings))
-    told: dict[str, Any] = {
-        "model_id": each.model,
-        "model_reported": said.model_reported,
-        "status": said.status.value,
-        "request_json": settings[id(each.settings)],
-        "finish_reason": said.finish_reason,
-        "logprobs_json": encode_logprobs(said.logprobs),
-        "cost_usd": said.cost_usd,
-        "latency_s": said.latency_s,
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-        "reasoning_tokens": usage.reasoning_tokens,
-        "cached_tokens": usage.cached_tokens,
+    found: dict[str, Any] = {
+        "model_id": each.model, "model_reported": said.model_reported, "status": said.status.value,
+        "request_json": settings[id(each.settings)], "finish_reason": said.finish_reason,
+        "logprobs_json": encode_logprobs(said.logprobs), "cost_usd": said.cost_usd, "latency_s": said.latency_s,
+        "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens,
+        "reasoning_tokens": usage.reasoning_tokens, "cached_tokens": usage.cached_tokens,
         "reasoning_text": said.reasoning_text,
-    }
-    return told if said.started_at is None else {**told, "started_at": said.started_at}
+    }  # fmt: skip
+    return found if said.started_at is None else {**found, "started_at": said.started_at}
 
 
 def _records(
-    benchmark: str,
-    items: Mapping[str, Any],
-    condition: str,
-    usable: Sequence[Sample],
-    names: Mapping[str, str],
-) -> list[Record]:
+    benchmark: str, items: Mapping[str, Any], condition: str, usable: Sequence[Sample], names: Mapping[str, str]
+) -> list[Record]:  # fmt: skip
     found: dict[tuple[str, int, str], Record] = {}
     now, settings = datetime.now(UTC), dict[int, str]()
     for each in usable:
         item, model = items[each.item], names[each.model]
-        graded = item.kind == "graded"
-        text, mode = each.said.text, mode_of(each, graded)
-        if graded and each.right is None and each.unscored is None:
+        text, mode = each.said.text, _mode(each, item.kind == "graded")
+        if mode == "graded: ?":
             each.unscored = "has no short right answer, and the log no verdict"
         made = imported_record(
             benchmark, (each.item, item.item_hash), model=model, run=each.run, condition=condition, step=QuestionRows.step,
             text=text, identity=[benchmark, model, each.run, each.item, condition, text, mode], at=now,
-            also={"mode": mode, **_told(each, settings)},
+            also={"mode": mode, **_reported(each, settings)},
         )  # fmt: skip
         first = found.setdefault((model, each.run, each.item), made)
         if first is not made:
@@ -269,46 +287,91 @@ def _records(
     return list(found.values())
 
 
-# --- benchmarks with items of their own -------------------------------------------------------------------------------
-def _table(path: Path, samples: Sequence[Sample]) -> Table:
-    """Return samples as a table that every benchmark's import reads."""
-    rows = []
+def _done(samples: Sequence[Sample], found: Imported) -> Imported:
+    """Return what became of all samples: those that say once more what is kept are counted, others named."""
+    rejected = tuple(
+        Rejected(each.name, NOT_KEPT if each.why is not None else UNSCORED, str(each.why or each.unscored))
+        for each in samples
+        if (each.why or each.unscored) is not None and not each.same
+    )
+    same = sum(each.same and each.why is not None for each in samples)
+    return replace(found, rejected=rejected, rows=len(samples), same=same)
+
+
+# --- the summary ------------------------------------------------------------------------------------------------------
+def _understood(
+    done: Imported, samples: Sequence[Sample], names: Mapping[str, str], matched: matching.Matched, into: Any,
+    condition: str,
+) -> Iterator[str]:  # fmt: skip
+    """Yield how a log was understood, each decision in one line."""
+    runs = sorted({each.run for each in samples if each.why is None})
+    models = ", ".join(name if name == model else f"{name} ({model})" for model, name in names.items())
+    about = f"as answers to {into.name} {condition}"
+    yield f"{len(samples)} samples of {models}, runs {runs[0]} to {runs[-1]}, {about}"
+    found = "questions found by " + ", ".join(f"{by}: {n}" for by, n in matched.by.items())
+    if matched.repeats:
+        found += f"; {matched.repeats} ask a question of the log once more, under another id: taken as further runs"
+    if matched.reordered:
+        found += f"; {matched.reordered} show its options in another order: each is read in its own"
+    yield found
+    lost = sum(each.what == NOT_KEPT for each in done.rejected)
+    counted = (
+        (done.kept, "kept"), (done.known, "known before"), (done.same, "the same once more"), (lost, "not kept"),
+    )  # fmt: skip
+    yield f"{done.rows} rows: {', '.join(f'{n} {what}' for n, what in counted if n or 'kept' in what)}"
+    reasons = Counter((what, why) for _, what, why in done.rejected)
+    for (what, why), n in reasons.most_common(_REASONS):
+        yield f"{n} {'sample' if n == 1 else 'samples'} {what}: {one_line(why, 120)}"
+    if len(reasons) > _REASONS:
+        yield f"{len(reasons) - _REASONS} further reasons are in the list of rows that were not taken"
+    yield from _verdicts(samples, into, condition)
+    if condition == QuestionRows.unstated:
+        yield (
+            "no confidence was found, so accuracy alone is measured: ask for one in the prompt (a last line "
+            "'Confidence: <0 to 100>'), or log the probabilities of single letters, and import the new log"
+        )
+
+
+def _verdicts(samples: Sequence[Sample], into: Any, condition: str) -> Iterator[str]:
+    """Compare the log's verdicts with ours, and report a key that no reply fits."""
+    items = {item.item_id: item for item in into.items}
+    read_here: list[tuple[Sample, int]] = []
     for each in samples:
-        asked = each.question or {}
-        row = {
-            "item_id": each.name,
-            "question": asked.get("question") or None,
-            "response": each.said.text,
-            "model": each.model,
-            "run": each.run,
-        }
-        rows.append({name: value for name, value in row.items() if value is not None})
-    return Table(path, rows)
+        if each.why is None and each.unscored is None and items[each.item].kind != "graded":
+            found = parsed(into, items[each.item], condition, each).correct
+            read_here += [] if found is None else [(each, int(found))]
+    judged = [(each, mine) for each, mine in read_here if each.right is not None]
+    if n := len(judged):
+        right, own = sum(bool(each.right) for each, _ in judged), sum(mine for _, mine in judged)
+        line = f"accuracy by the log's own verdicts {right / n:.3f}, by key {own / n:.3f} of {n}"
+        if other := [each.name for each, mine in judged if mine != int(bool(each.right))]:
+            first = ", ".join(other[:_NAMED])
+            line += f": log and study differ on right or wrong in {len(other)} of {n} samples: {first}; the study counts"
+        yield line
+    if any(each.order for each, _ in read_here):
+        yield _by_position(items, read_here)
+    if len(read_here) >= _LEAST_READ and not any(mine for _, mine in read_here):
+        key = one_line(str(items[read_here[0][0].item].answer), 40)
+        yield (
+            f"none of the {len(read_here)} answers is right by the key: is it the right answers, and in the form of the "
+            f"replies? such as {key!r}"
+        )
 
 
-def _about_items(path: Path, study: Study, name: str, samples: Sequence[Sample], options: LogOptions) -> Done:
-    scored = [each for each in samples if each.why is None and each.unscored is None]
-    settings = dict[int, str]()
-    how = ImportOptions(
-        trust=options.trust, show=options.show, also=lambda row: _told(scored[row - 1], settings)
+def _by_position(items: Mapping[str, Any], read_here: Sequence[tuple[Sample, int]]) -> str:
+    """Return the accuracy by the place at which the right option was shown: a position bias shows as a difference."""
+    places: dict[int, list[int]] = {}
+    for each, mine in read_here:
+        if (item := items[each.item]).options:
+            places.setdefault((each.order or LETTERS).index(item.answer), []).append(mine)
+    parts = (f"{LETTERS[at]} {sum(own) / len(own):.3f} of {len(own)}" for at, own in sorted(places.items()))
+    return f"accuracy by the place of the right option (position bias): {', '.join(parts)}"
+
+
+def parsed(into: Any, item: Any, condition: str, each: Sample) -> Any:
+    """Return what the benchmark reads of an answer."""
+    said = each.said
+    call = Call(
+        said.status.value, said.text, _mode(each, item.kind == "graded"), encode_logprobs(said.logprobs)
     )
-    if options.model is not None and options.model not in {each.name for each in study.models}:
-        study = study_files.fitted(study.path, study, {options.model: options.model}, 1)
-    into = bound(study, name)
-    assert into.importer is not None
-    found = into.importer.read(
-        into, _table(path, scored), options.model, None, (), into.importer.condition, how
-    )
-    rejected = [(scored[each.row - 1].name, NOT_KEPT, each.reason) for each in found.rejected]
-    left = (*_left_out(samples), *rejected)
-    kept, same = len(found.records) - found.known, sum(each.same for each in samples)
-    return Done(load_study(study.path), kept, found.known, left, len(samples), same)
-
-
-def _left_out(samples: Iterable[Sample]) -> tuple[tuple[str, str, str], ...]:
-    """Return the rows that are not kept, but for those that say once more what is, and the rows that are not scored."""
-    left = [each for each in samples if (each.why or each.unscored) is not None and not each.same]
-    return tuple(
-        (each.name, NOT_KEPT if each.why is not None else UNSCORED, str(each.why or each.unscored))
-        for each in left
-    )
+    return into.parse(item, condition, {QuestionRows.step: call})
