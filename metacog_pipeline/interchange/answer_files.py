@@ -204,21 +204,17 @@ def _csv_rows(path: Path, text: bytes, kind: str) -> Iterator[FileRow]:
         if twice := next((name for at, name in enumerate(names) if name and name in names[:at]), None):
             raise StudyError(f"{path}: column {twice!r} is there twice; rename one")
         width, started = len(names), reader.line_num + skipped + 1
-        named_rows: bool | None = None
         for cells in reader:
             line, started = started, reader.line_num + skipped + 1
-            if named_rows is None and cells:  # R writes names of rows that have no column
-                named_rows = len(cells) == width + 1 and bool(cells[-1]) and all(names)
-                names, width = (["", *names], width + 1) if named_rows else (names, width)
             if not (cells and cells[0]) and not any(map(str.strip, cells)):
                 continue
             if len(cells) > width and not any(cells[width:]):
                 del cells[width:]  # separators at the end of the line
-            if len(cells) != width:
+            if len(cells) == width:
+                yield FileRow(line, dict(zip(names, cells, strict=True)))
+            else:
                 why = f"the row has {len(cells)} cells, the header {width}"
                 yield FileRow(line, dict.fromkeys(names), why)
-            else:
-                yield FileRow(line, dict(zip(names, cells, strict=True)))
     except csv.Error as error:
         raise StudyError(
             f"{path}: line {started}: {error}: a quote in it is not closed, or text follows its end; take it out, or "
@@ -256,22 +252,16 @@ def _json_rows(path: Path, text: bytes) -> Iterator[FileRow]:
 
 
 def _rows_of(found: dict[str, Any]) -> Any:
-    """Return the rows of an object: its only list of objects, else rows by number or columns, as data frames write them."""
+    """Return the rows of an object: its only list of objects, its columns, or rows by number."""
     lists = [value for value in found.values() if isinstance(value, list)]
     rows = [each for each in lists if each and all(isinstance(row, dict) for row in each)]
     if len(lists) == 1 or len(rows) == 1:
         return rows[0] if rows else lists[0]
-    values = list(found.values())
-    if values and all(isinstance(each, dict) and each for each in values):
-        if all(name.isdecimal() for name in found):
-            return values
-        if len(values) > 1 and all(map(str.isdecimal, values[0])) and len({*map(tuple, values)}) == 1:
-            return [{name: found[name][at] for name in found} for at in values[0]]
-    if "columns" in found and all(isinstance(each, list) for each in found.get("data") or [0]):
-        return [dict(zip(found["columns"], each, strict=False)) for each in found["data"]]
-    if len(lists) == len(values) > 1 and len({*map(len, lists)}) == 1:
+    if len(lists) == len(found) > 1 and len({*map(len, lists)}) == 1:
         return [dict(zip(found, each, strict=True)) for each in zip(*lists, strict=True)]
-    return found
+    values = list(found.values())
+    numbered = all(isinstance(each, dict) and each for each in values) and all(map(str.isdecimal, found))
+    return values if values and numbered else found
 
 
 def _object_row(number: int, value: object) -> FileRow:

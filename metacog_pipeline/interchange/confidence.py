@@ -17,7 +17,6 @@ from metacog_pipeline.stats.confidence_scale import fitting_scales, two_scales
 _LEAST_STATED = 10  # confidences from which a scale shows
 _FEW, _HIGHEST_RATING = 3, 10
 _TOLERATED = 0.1  # of stated confidences that are off the benchmark's scale: more than that is another scale
-_WORDS_SHOWN = 3
 
 
 class Confidence:
@@ -54,20 +53,16 @@ class Confidence:
         return self._rated(value if not signed or stated is None or self._whole else f"{stated:g}", stated)
 
     def _rated(self, value: Any, stated: float | None) -> str:
-        own = self._own
-        if self.declared is None or self.declared == own:
+        own, scale = self._own, self.declared or self._own
+        if scale == own and (stated is None or "e" not in str(value).casefold()):
             exact = whole(value)
-            if exact is None and stated is not None and "e" in str(value).casefold():
-                if own.share(stated) is None:
-                    raise RowError(f"confidence {shown(value)} is outside {own}")
-                return _written_out(stated)  # a reader takes 1e308 for 1
             return one_line(str(value).strip(), SHOWN) if exact is None else str(exact)
         if stated is None:
-            raise RowError(f"confidence {shown(value)} is no number on {self.declared}")
-        if (share := self.declared.share(stated)) is None:
-            raise RowError(f"confidence {shown(value)} is outside {self.declared}")
-        put = own.low + (own.high - own.low) * share
-        return str(math.floor(put + 0.5)) if self._whole else _written_out(put)
+            raise RowError(f"confidence {shown(value)} is no number on {scale}")
+        if (share := scale.share(stated)) is None:
+            raise RowError(f"confidence {shown(value)} is outside {scale}")
+        put = stated if scale == own else own.low + (own.high - own.low) * share
+        return str(math.floor(put + 0.5)) if self._whole and scale != own else _written_out(put)
 
     def check(self) -> None:
         """Refuse confidence in words, on two scales, or on no declared one and off the benchmark's or a narrower one's."""
@@ -87,10 +82,12 @@ class Confidence:
         low_only = not self._whole and (shares or (high <= _HIGHEST_RATING and stated >= _FEW))
         if stated < _LEAST_STATED and not low_only:
             return
-        on = {v for v in self._stated if own.low <= v <= own.high and (not self._whole or v.is_integer())}
-        off = sum(n for value, n in self._stated.items() if value not in on)
+        fine = (
+            own.low <= value <= own.high and (not self._whole or value % 1 == 0) for value in self._stated
+        )
+        off = sum(n for n, on in zip(self._stated.values(), fine, strict=True) if not on)
         fits = fitting_scales(low, high, whole=all(value.is_integer() for value in self._stated))
-        scales = [scale for scale in map(parse_scale, fits) if scale is not None]
+        scales = filter(None, map(parse_scale, fits))
         narrower = any(each.high - each.low < own.high - own.low for each in scales)
         if off <= _TOLERATED * stated and not (off == 0 and narrower):
             return
@@ -115,20 +112,20 @@ class Confidence:
         return two_scales({**self._stated, **bare}, known)
 
     def _first_words(self) -> str:
-        return ", ".join(repr(word) for word, _ in self._words.most_common(_WORDS_SHOWN))
+        return ", ".join(repr(word) for word, _ in self._words.most_common(3))
 
     def __str__(self) -> str:
         own, scale = self._own, self.declared
-        scale_note = (
-            f"on {scale}" if scale is not None else f"taken as {'a rating' if self._whole else 'on'} {own}"
-        )
+        note = f"on {scale}" if scale else f"taken as {'a rating' if self._whole else 'on'} {own}"
         if scale not in (None, own):
-            scale_note += (
+            note += (
                 f", put on the nearest of {own.low:g} to {own.high:g}" if self._whole else f", put on {own}"
             )
         ends = f" from {min(self._stated):g} to {max(self._stated):g}" if self._stated else ""
         hint = f" ({self._first_words()}: replace words with --map-values)" if self._words else ""
-        return f"confidence{ends}, {scale_note}, {self.missing} missing, {sum(self._words.values())} not numbers{hint}"
+        return (
+            f"confidence{ends}, {note}, {self.missing} missing, {sum(self._words.values())} not numbers{hint}"
+        )
 
     def __bool__(self) -> bool:
         return bool(self._stated or self._words)

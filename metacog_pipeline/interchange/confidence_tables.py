@@ -26,9 +26,9 @@ from metacog_pipeline.stats.estimate import Estimate
 OUTPUT = ("measure", "value", "low", "high", "sem", "n", "low_n", "dropped", "method", "status")
 LEVEL = "level"  # of a row of a table with subjects: subject, average or group
 _POOLED = "none"
-_NAMED = 4
-_CLOSE = 0.6
+_NAMED, _CLOSE = 4, 0.6
 
+Row = tuple[Any, ...]
 Broken = tuple[tuple[int, str], ...]  # the number of each row that has no cells, and why
 
 
@@ -37,7 +37,7 @@ class FittedTable:
     """Rows of ``columns``: those that name a cell, then `OUTPUT`; what was done; and (number, reason) of unused rows."""
 
     columns: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
+    rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
     rejected: Broken = ()
 
@@ -67,7 +67,9 @@ def fit_table(
 
 def _fit_counts(file: AnswerFile, sides: Sequence[Sequence[str]], options: Options) -> FittedTable:
     ids = [name for name in file.columns if name and name not in sides[0] and name not in sides[1]]
-    by_k: dict[int, list[tuple[Mapping[str, str | None], Counts]]] = {}
+    by_k: dict[
+        int, list[tuple[Mapping[str, str | None], Counts]]
+    ] = {}  # rows of as many ratings are fitted together
     for place, row in enumerate(file, 1):
         try:
             if row.broken is not None:
@@ -78,7 +80,7 @@ def _fit_counts(file: AnswerFile, sides: Sequence[Sequence[str]], options: Optio
         cells = {name: row.cells.get(name) for name in ids}
         names = {name: None if value is None else str(value)[:200] for name, value in cells.items()}
         by_k.setdefault(made.ratings, []).append((names, made))
-    rows: list[tuple[Any, ...]] = []
+    rows: list[Row] = []
     for pairs in by_k.values():
         table = Counts(
             np.vstack([each.n_s1 for _, each in pairs]), np.vstack([each.n_s2 for _, each in pairs])
@@ -93,11 +95,12 @@ def _fit_counts(file: AnswerFile, sides: Sequence[Sequence[str]], options: Optio
 
 def _fit_trials(file: AnswerFile, given: Given, options: Options, model: bool, preview: bool) -> FittedTable:
     data, broken = read_trials(file, given)
-    lost, total = sum(data.account.counts().values()), len(data.cell) + len(broken)
-    reasons = [f"{label} {n:,}" for label, n in data.account.counts().items()]
-    reasons += [f"not readable {len(broken):,}"] if broken else []
-    account = f"{total:,} rows read, {len(data.cell) - lost:,} used, {lost + len(broken):,} left out"
-    notes = [account + (f": {', '.join(reasons)}" if reasons else ""), *data.notes]
+    counts, total = dict(data.account.counts()), len(data.cell) + len(broken)
+    used = len(data.cell) - sum(counts.values())
+    counts |= {"not readable": len(broken)} if broken else {}
+    account = f"{total:,} rows read, {used:,} used, {total - used:,} left out"
+    reasons = ", ".join(f"{label} {n:,}" for label, n in counts.items())
+    notes = [account + (f": {reasons}" if reasons else ""), *data.notes]
     rejected = tuple(sorted([*broken, *data.account.rejected]))
     if preview:
         return FittedTable(OUTPUT, (), tuple(notes), rejected)
@@ -109,10 +112,13 @@ def _fit_trials(file: AnswerFile, given: Given, options: Options, model: bool, p
     if model and not data.subject:
         raise DataError("--group: the hierarchical model needs a column of subjects: name it with --subject")
     cells = confidence_fit.binary_cells(data) if binary else None
-    fit = confidence_fit.fit_cells, confidence_fit.fit_answers
-    found = fit[1](data, options) if cells is None else fit[0](cells, options)
+    found = (
+        confidence_fit.fit_answers(data, options)
+        if cells is None
+        else confidence_fit.fit_cells(cells, options)
+    )
     ids, levels = list(data.cells[0]), [LEVEL] if data.subject else []
-    rows: list[tuple[Any, ...]] = []
+    rows: list[Row] = []
     each = zip(data.cells, found, data.dropped().tolist(), confidence_fit.rarer(data), strict=True)
     for names, estimates, dropped, fewer in each:
         key = [*(names[name] for name in ids), *["subject" for _ in levels]]
@@ -206,7 +212,7 @@ def _read(file: AnswerFile, names: Sequence[str]) -> tuple[dict[str, Column], In
 
 def _over_subjects(
     data: ConfidenceData, found: Sequence[Estimates], table: Counts | None, seed: int
-) -> Iterator[tuple[Any, ...]]:
+) -> Iterator[Row]:
     """Yield the rows of the average over subjects and of their hierarchical model, for each combination of the others."""
     others = [name for name in data.cells[0] if name != data.subject]
     keys = [tuple(names[name] for name in others) for names in data.cells]
@@ -244,18 +250,13 @@ def _without_ratio(data: ConfidenceData, found: Sequence[Estimates]) -> list[str
 
 def _shown(ids: Sequence[str]) -> list[str]:
     """Return names of id columns that hide none of ours."""
-    return [
-        f"{name}_given" if name in OUTPUT or name in ids[:place] else name for place, name in enumerate(ids)
-    ]
+    return [f"{name}_given" if name in OUTPUT or name in ids[:at] else name for at, name in enumerate(ids)]
 
 
-def _rows(
-    key: Sequence[Any], estimates: Estimates, dropped: int, fewer: int, several: bool
-) -> Iterator[tuple[Any, ...]]:
-    for measure, found in estimates.items():
-        few = confidence_fit.low_n(measure, found, fewer, several)
-        yield (*key, measure, *_numbers(found, few, dropped))
+def _rows(key: Sequence[Any], found: Estimates, dropped: int, fewer: int, several: bool) -> Iterator[Row]:
+    for measure, one in found.items():
+        yield (*key, measure, *_numbers(one, confidence_fit.low_n(measure, one, fewer, several), dropped))
 
 
-def _numbers(found: Estimate, few: bool | None, dropped: int) -> tuple[Any, ...]:
+def _numbers(found: Estimate, few: bool | None, dropped: int) -> Row:
     return found.value, found.low, found.high, found.sem, found.n, few, dropped, found.method, found.status

@@ -20,65 +20,42 @@ Texts = Mapping[str, str]  # a reply by step
 
 
 class Seen(NamedTuple):
-    """What the benchmark's own reader makes of the replies to an item.
+    """What the benchmark's own reader makes of the replies to an item."""
 
-    ``right`` is 1, 0 or None; ``answer`` the number of the option chosen, `NONE` where options have none; ``problems``
-    say what cannot be read.
-    """
-
-    right: int | None
-    answer: int = NONE
-    problems: tuple[str, ...] = ()
+    right: int | None  # 1, 0, or neither
+    answer: int = NONE  # the number of the option chosen
+    problems: tuple[str, ...] = ()  # what cannot be read
 
 
 class RowRules:
-    """What a row of a table says about one benchmark. A benchmark overrides what is its own.
+    """What a row of a table says about one benchmark. A benchmark overrides what is its own."""
 
-    Attributes
-    ----------
-    condition
-        Of rows that name none.
-    own
-        Fields from which a reply is put together, and their usual column names.
-    rated, scale, whole_ratings
-        Fields of `own` that are a confidence, the scale the benchmark asks for, and whether it takes whole numbers only.
-    step_words
-        Other words for a step in a column of steps.
-    usual
-        Usual column names of fields that are not in `own`, where they are not those of every benchmark.
-    made_by
-        The step that a field of `own` is a reply to, where there are several.
-    also
-        Other names of fields in ``--map``.
-    item_word
-        What an item is called in messages.
-    options
-        The names of options by number, where an answer is one of them.
-    given
-        Fields that have a column in the table that is read.
-    objects
-        Whether a reply may be an object, as models give that are asked for JSON.
-    """
-
+    #: Of rows that name none.
     condition: ClassVar[str]
+    #: Fields from which a reply is put together, and their usual column names; those of other fields.
     own: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    usual: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    #: Fields of `own` that are a confidence, the scale the benchmark asks for, whether it takes whole numbers only.
     rated: ClassVar[tuple[str, ...]] = ()
     scale: Scale = Scale(0, 1)
     whole_ratings: ClassVar[bool] = False
+    #: Other words for a step in a column of steps; the step that a field of `own` is a reply to, where there are several.
     step_words: ClassVar[Mapping[str, str]] = {}
-    usual: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     made_by: ClassVar[Mapping[str, str]] = {}
+    #: Other names of fields in ``--map``; what an item is called in messages.
     also: ClassVar[Mapping[str, str]] = {}
     item_word: ClassVar[str] = "item"
+    #: The names of options by number, where an answer is one of them.
     options: ClassVar[Sequence[str]] = ()
+    #: Whether a reply may be an object, as models give that are asked for JSON.
     objects: ClassVar[bool] = True
     checks: ClassVar[tuple[str, ...]] = CHECKS
 
     def __init__(self, benchmark: Any) -> None:
         self.benchmark = benchmark
-        self.given: frozenset[str] = frozenset()
+        self.given: frozenset[str] = frozenset()  # fields that have a column in the table that is read
 
-    # what there is
+    # --- what there is ------------------------------------------------------------------------------------------------
     @property
     def name(self) -> str:
         """The benchmark."""
@@ -107,9 +84,7 @@ class RowRules:
 
     def check_asked(self, item: Any, condition: str) -> None:
         """Raise `RowError` where an item is not asked under a condition."""
-        if condition not in self._asked:
-            raise RowError(f"unknown condition {shown(condition)}; the study has {', '.join(self._asked)}")
-        if item.item_id not in self._asked[condition]:
+        if item.item_id not in self._asked[self.condition_named(condition)]:
             raise RowError(f"{self.item_word} {item.item_id} is not asked under {condition}")
 
     @cached_property
@@ -138,7 +113,7 @@ class RowRules:
         """Return a question's text for comparison."""
         return folded(text)
 
-    # what a row says
+    # --- what a row says ----------------------------------------------------------------------------------------------
     def bare(self, value: Any) -> str | None:
         """Return the field of `own` that a cell of raw replies holds, where it is no reply but a bare answer."""
         return None
@@ -165,7 +140,7 @@ class RowRules:
         right = getattr(response, "correct", None)
         return None if right is None else int(right)
 
-    # what proves a row
+    # --- what proves a row --------------------------------------------------------------------------------------------
     def answer(self, response: Any) -> int:
         """Return the number of the option a response chooses."""
         return NONE

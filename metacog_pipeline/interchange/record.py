@@ -6,9 +6,10 @@ question under two prompts is one item, and two passages under one question are 
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,6 +17,7 @@ from pydantic_core import from_json
 
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.interchange.columns import number
+from metacog_pipeline.interchange.question import LETTERS
 from metacog_pipeline.interchange.question_rows import quantity, ungrouped
 from metacog_pipeline.llm.types import Completion, Status, TokenLogprob
 from metacog_pipeline.llm.wire import values
@@ -65,6 +67,30 @@ class Sample:
 def nothing(name: object, task: str, model: str, why: str, run: int = 1, *, same: bool = False) -> Sample:
     """Return a sample of which nothing can be kept."""
     return Sample(str(name), task, model, Completion(Status.FAILED), run=run, why=why, same=same)
+
+
+def runs(first: Sample, replies: Any, lacks: str = "has no reply") -> Iterator[Sample]:
+    """Yield a sample for each reply to one prompt, as runs; the log's verdict is of a single reply."""
+    texts = [each for each in (replies if isinstance(replies, list) else [replies]) if isinstance(each, str)]
+    if not texts:
+        yield nothing(first.name, first.task, first.model, lacks)
+    for run, text in enumerate(texts, start=1):
+        right = first.right if len(texts) == 1 else None
+        yield replace(first, said=replace(first.said, text=text), run=run, right=right)
+
+
+def weighed(likely: Sequence[float]) -> Completion:
+    """Return the likeliest letter as a reply, with the chances that the log-likelihoods of the options come to.
+
+    An option of no chance (minus infinity) has no log-probability.
+    """
+    top = max(likely)
+    total = top + math.log(sum(math.exp(each - top) for each in likely))
+    logs = tuple(
+        (letter, each - total) for letter, each in zip(LETTERS, likely, strict=False) if math.isfinite(each)
+    )
+    letter, most = max(logs, key=lambda pair: pair[1])
+    return Completion(Status.OK, letter, logprobs=(TokenLogprob(letter, most, logs),))
 
 
 def parsed(data: bytes, where: str, *, partial: bool = False) -> Any:

@@ -43,12 +43,9 @@ def sources_folder(home: Home, benchmark: str) -> Path:
 
 
 def fetch_each(
-    benchmark: str,
-    home: Home,
-    sources: Mapping[str, SourceT],
-    names: Sequence[str],
+    benchmark: str, home: Home, sources: Mapping[str, SourceT], names: Sequence[str],
     bring: Callable[[SourceT], Fetched],
-) -> list[Fetched]:
+) -> list[Fetched]:  # fmt: skip
     """Call ``bring`` for each named source, or for all of them when none is named.
 
     SourceError for an unknown name, before anything is brought, and where nothing can be written.
@@ -59,10 +56,8 @@ def fetch_each(
     try:
         return [bring(sources[name]) for name in names or sources]
     except OSError as error:
-        where = sources_folder(home, benchmark)
-        raise SourceError(
-            f"{where}: cannot be written ({error.strerror or error}); check it and its space"
-        ) from None
+        where, why = sources_folder(home, benchmark), error.strerror or error
+        raise SourceError(f"{where}: cannot be written ({why}); check it and its space") from None
 
 
 def first_right(name: str, names: Sequence[str], folder: Path, keep: Callable[[Path], KeptT]) -> KeptT:
@@ -82,16 +77,9 @@ def first_right(name: str, names: Sequence[str], folder: Path, keep: Callable[[P
 
 
 def downloaded(
-    name: str,
-    url: str,
-    arrived: Path,
-    keep: Callable[[Path], KeptT],
-    *,
-    transport: httpx.BaseTransport | None,
-    progress: Progress | None,
-    limit: int = MAX_SOURCE_BYTES,
-    redirects: Sequence[str] = (),
-) -> KeptT:
+    name: str, url: str, arrived: Path, keep: Callable[[Path], KeptT], *, transport: httpx.BaseTransport | None,
+    progress: Progress | None, limit: int = MAX_SOURCE_BYTES, redirects: Sequence[str] = (),
+) -> KeptT:  # fmt: skip
     """Download source ``name`` to ``arrived`` and return what ``keep`` makes of it; the file itself goes away again."""
     shown = None if progress is None else lambda done, total: progress(name, done, total)
     download(url, arrived, transport=transport, progress=shown, limit=limit, redirects=redirects)
@@ -117,35 +105,18 @@ def read_note(path: Path) -> Mapping[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class PinnedFile:
-    """One published file, kept unpacked in a home with a note of its origin and digest.
-
-    Attributes
-    ----------
-    benchmark, name, url, licence
-        Whose source it is, what it is called, where it is, under which terms.
-    kept_as
-        Its file name in the home; the note next to it ends in ``.json``.
-    digest
-        SHA-256 of its bytes. None where none is published: the first file fetched pins it, its digest is noted, and from
-        then on only the same file is accepted in this home.
-    names
-        File names looked for in a folder, each also with ``.gz``.
-    rows
-        Returns how many rows a file has; SourceError where one is not as it must be.
-    limit, redirects
-        The most bytes it may have; the hosts its address may lead on to.
-    """
+    """One published file, kept unpacked in a home with a note of its origin and digest."""
 
     benchmark: str
     name: str
     url: str
     licence: str
-    kept_as: str
-    digest: str | None
-    names: tuple[str, ...]
-    rows: Callable[[Path], int]
-    limit: int = MAX_SOURCE_BYTES
-    redirects: tuple[str, ...] = ()
+    kept_as: str  # its file name in the home; the note next to it ends in .json
+    digest: str | None  # SHA-256; None where none is published: the first file fetched pins it for this home
+    names: tuple[str, ...]  # looked for in a folder, each also with .gz
+    rows: Callable[[Path], int]  # SourceError where a row is not as it must be
+    limit: int = MAX_SOURCE_BYTES  # bytes
+    redirects: tuple[str, ...] = ()  # hosts its address may lead on to
 
     @property
     def declared(self) -> Source:
@@ -158,14 +129,9 @@ class PinnedFile:
         """Return where it is kept."""
         return sources_folder(home, self.benchmark) / self.kept_as
 
-    def expected(self, home: Home) -> str | None:
-        """Return the digest it must have; None where nothing is pinned yet."""
-        found = self.digest or read_note(self._note(home)).get("digest")
-        return None if found is None else str(found)
-
     def kept_digest(self, home: Home) -> str | None:
         """Return the digest the kept file must have, without reading it; None where no file is kept."""
-        return self.expected(home) if self.path(home).exists() else None
+        return self._expected(home) if self.path(home).exists() else None
 
     def load(self, home: Home) -> Path:
         """Return the path of the kept file after checking it against its digest."""
@@ -179,12 +145,9 @@ class PinnedFile:
         return path
 
     def fetch(
-        self,
-        home: Home,
-        folder: Path | None = None,
-        transport: httpx.BaseTransport | None = None,
+        self, home: Home, folder: Path | None = None, transport: httpx.BaseTransport | None = None,
         progress: Progress | None = None,
-    ) -> Fetched:
+    ) -> Fetched:  # fmt: skip
         """Take the file from ``folder`` or below, else download it; a file that is kept and right is left alone."""
         noted = read_note(self._note(home))
         digest, rows = noted.get("digest"), noted.get("rows")
@@ -204,6 +167,10 @@ class PinnedFile:
     def _note(self, home: Home) -> Path:
         return self.path(home).with_suffix(".json")
 
+    def _expected(self, home: Home) -> str | None:
+        found = self.digest or read_note(self._note(home)).get("digest")
+        return None if found is None else str(found)
+
     def _keep(self, home: Home, file: Path, origin: str) -> Fetched:
         data = read_bytes(file, self.limit)
         digest = sha256_hex(data)
@@ -215,8 +182,8 @@ class PinnedFile:
         return Fetched(self.name, self.path(home), rows, digest, origin)
 
     def _require(self, home: Home, digest: str, where: str) -> None:
-        expected = self.expected(home)
-        if expected is None or digest == expected:
+        expected = self._expected(home)
+        if expected in (None, digest):
             return
         what, instead = "that of", "replace it or run `metacog doctor STUDY --fetch`"
         if self.digest is None:
@@ -229,18 +196,10 @@ class PinnedFile:
 
 
 def fetch(
-    sources: Mapping[str, PinnedFile],
-    home: Home,
-    names: Sequence[str] = (),
-    *,
-    folder: Path | None = None,
-    transport: httpx.BaseTransport | None = None,
-    progress: Progress | None = None,
-) -> list[Fetched]:
-    """Bring the named ones of a benchmark's ``sources`` (all when empty) into ``home``, verified.
-
-    SourceError for an unknown name, a file that is not there or cannot be downloaded, or one that is not the pinned one.
-    """
+    sources: Mapping[str, PinnedFile], home: Home, names: Sequence[str] = (), *, folder: Path | None = None,
+    transport: httpx.BaseTransport | None = None, progress: Progress | None = None,
+) -> list[Fetched]:  # fmt: skip
+    """Bring the named ones of a benchmark's ``sources`` (all when empty) into ``home``, verified."""
     benchmark = next(iter(sources.values())).benchmark
     return fetch_each(
         benchmark, home, sources, names, lambda each: each.fetch(home, folder, transport, progress)

@@ -8,7 +8,7 @@ import pytest
 from metacog_pipeline.interchange import columns
 from metacog_pipeline.interchange.import_cells import RowError
 from metacog_pipeline.interchange.imported import ImportOptions
-from metacog_pipeline.interchange.logs import inspect_log, lm_eval, runners
+from metacog_pipeline.interchange.logs import every_eval, inspect_log, lm_eval
 from metacog_pipeline.interchange.question_rules import QuestionRows
 from metacog_pipeline.transcripts.lines import decode_logprobs, encode_logprobs
 from tests.logs.test_tables import PERCENT, read, refused, rows, said, table
@@ -84,7 +84,7 @@ def test_what_is_no_list_where_one_belongs_is_passed_over(tmp_path):
         "output": {"raw": ["1"]},
         "evaluation": {"is_correct": True},
     }
-    [only] = runners.read_every_eval(tmp_path / "e.jsonl", iter([row]))
+    [only] = every_eval.read(tmp_path / "e.jsonl", iter([row]))
     assert (only.why, only.said.text) == (None, "1")
 
 

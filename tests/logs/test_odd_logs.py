@@ -1,7 +1,6 @@
 """Logs that name no question, measure no reply, have units in their keys, or say an answer twice."""
 
 import copy
-import json
 
 import pytest
 
@@ -119,16 +118,6 @@ def test_a_key_with_a_unit_is_a_number_of_that_unit(tmp_path, take_table, key, r
 def test_a_key_that_is_more_than_a_number_and_its_unit_stays_as_it_is(tmp_path, key):
     (only,) = rows_of(table(tmp_path / "t.jsonl", [80], key))
     assert only.question == {"question": "How far is town 10?", "answers": [key]}
-
-
-def test_a_log_whose_keys_were_texts_before_is_the_same_log(tmp_path, take_table):
-    path = table(tmp_path / "t.jsonl", [80] * 3)
-    done = take_table(path)
-    (kept,) = done.study.home.path.rglob("0001-*.jsonl")
-    older = [json.loads(line) for line in kept.read_text().splitlines()]
-    lines(kept, *({**row, "answers": [f"{row['answers'][0]} km"], "unit": ""} for row in older))
-    assert take_table(path).known == 3
-    assert bound(done.study, "questions").items[0].kind == "text"
 
 
 def test_a_confidence_in_words_is_refused_with_the_way_out(tmp_path):

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.interchange import record
 from metacog_pipeline.interchange.import_cells import only
 from metacog_pipeline.interchange.question import LETTERS
 from metacog_pipeline.interchange.question_rows import CONTEXT, option_columns, solved
 from metacog_pipeline.interchange.record import Sample, listed, mapping
-from metacog_pipeline.llm.types import Completion, Status, TokenLogprob
+from metacog_pipeline.llm.types import Completion, Status
 
 _NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+))?$")
 _METRICS = ("acc", "exact_match", "em", "contains")
 #: Metrics of tasks that weigh a text and have no reply.
-_WEIGHED = ("perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte")
+_WEIGHED = {"perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte"}
 _STEMS = ("question", "query", "input", "problem", "prompt", "goal", "sent1", "ctx", "instruction", "stem")
 #: Fields that are never what is asked.
 _KEYS = ("answer", "target", "gold", "solution", "explanation", "label", "id", "answerkey")
@@ -35,28 +34,18 @@ def is_row(row: Mapping[str, Any]) -> bool:
 
 
 def read(path: Path, rows: Iterator[dict[str, Any]]) -> Iterator[Sample]:
-    """Yield the samples; a reply that several filters read is in several lines and is one answer.
-
-    Of several replies to one request each is a run; the line's metric is of all of them.
-    """
+    """Yield the samples; a reply that several filters read is in several lines and is one answer."""
     named = _NAME.match(path.name.removesuffix(".gz").removesuffix(".jsonl"))
     task = named["task"] if named else path.stem
     model, settings = _about(path, task)
     first: dict[str, str] = {}
     for row in rows:
-        name, replies = str(row.get("doc_id")), row.get("resps")
-        written = canonical_json(replies)
+        name, written = str(row.get("doc_id")), canonical_json(row.get("resps"))
         if first.get(name) == written:
             yield record.nothing(name, task, model, "is the same reply, read by another filter", same=True)
-            continue
-        first.setdefault(name, written)
-        inner = replies[0] if isinstance(replies, list) and len(replies) == 1 else None
-        several = isinstance(inner, list) and len(inner) > 1 and all(isinstance(each, str) for each in inner)
-        for run, each in enumerate(inner if several and inner else [None], start=1):
-            made = _sample({**row, "resps": [[each]]} if several else row, task, model, settings)
-            if several:
-                made.run, made.right = run, None
-            yield made
+        else:
+            first.setdefault(name, written)
+            yield from _samples(row, Sample(name, task, model, Completion(Status.OK), settings=settings))
 
 
 def _about(path: Path, task: str) -> tuple[str, dict[str, Any]]:
@@ -79,73 +68,65 @@ def _about(path: Path, task: str) -> tuple[str, dict[str, Any]]:
     return path.resolve().parent.name.replace("__", "/"), {}
 
 
-def _sample(row: Mapping[str, Any], task: str, model: str, settings: Mapping[str, Any]) -> Sample:
-    name, doc, asked = str(row.get("doc_id")), mapping(row.get("doc")), _requests(row.get("arguments"))
-    replies, target, prompt = row.get("resps"), row.get("target"), asked[0][0] if asked else ""
-    other = [each for each in listed(row.get("metrics")) if isinstance(each, str)]
-    metrics = [each for each in _METRICS if each in row] or other
-    right = next((record.verdict(row[each]) for each in metrics if each in row), None)
-    likely, why, cells = _likelihoods(replies), None, None
+def _samples(row: Mapping[str, Any], made: Sample) -> Iterator[Sample]:
+    """Yield a weighed choice, or each reply of a line; the line's metric is of all of them."""
+    replies, likely = row.get("resps"), _likelihoods(row.get("resps"))
+    metrics = [each for each in _METRICS if each in row] or listed(row.get("metrics"))
+    made.right = next((record.verdict(row[each]) for each in metrics if each in row), None)
+    asked = _requests(row.get("arguments"))
     if likely:
-        said = Completion(Status.OK, LETTERS[likely.index(max(likely))], logprobs=letters(likely))
-        cells = _choice(doc, asked, likely, target)
+        made.said, made.question = record.weighed(likely), _choice(row, asked, len(likely))
         if any(isinstance(part := row.get(each), float) and not part.is_integer() for each in _METRICS):
-            why = "several of its options are right in part (acc is no 0 or 1)"
-        elif cells is None:
-            why = "its options are unknown"
-    else:
-        reply = replies
-        while isinstance(reply, list) and reply:
-            reply = reply[0]
-        weighed = _weighed(replies)
-        if weighed == 1 or any(each in row for each in _WEIGHED):
-            why = "is the likelihood of a given text, no reply"
-        elif weighed:
-            why = "has a log-likelihood that is no number"
-        elif not isinstance(reply, str):
-            why = "has no reply"
-        said = Completion(Status.OK, str(reply))
-        cells = _open(row, doc, prompt, target)
-    if why is not None:
-        return record.nothing(name, task, model, why)
-    return Sample(name, task, model, said, cells, right=right, settings=settings)
+            made.why = "several of its options are right in part (acc is no 0 or 1)"
+        elif made.question is None:
+            made.why = "its options are unknown"
+        yield made
+        return
+    if why := _no_reply(row, replies):
+        yield replace(made, why=why)
+        return
+    made.question = _open(row, asked)
+    inner = replies[0] if isinstance(replies, list) and len(replies) == 1 else None
+    while isinstance(replies, list) and replies:
+        replies = replies[0]
+    several = isinstance(inner, list) and all(isinstance(each, str) for each in inner)
+    yield from record.runs(made, inner if several and inner else replies)
 
 
 # --- the question -----------------------------------------------------------------------------------------------------
-def _open(row: Mapping[str, Any], doc: Mapping[str, Any], prompt: str, target: Any) -> dict[str, Any] | None:
+def _open(row: Mapping[str, Any], asked: Sequence[tuple[str, str]]) -> dict[str, Any] | None:
     """Return the question of a written reply, with its options where the right answer is one of them."""
+    doc, target, prompt = mapping(row.get("doc")), row.get("target"), asked[0][0] if asked else ""
     short = [solved(each) for each in (target if isinstance(target, list) else [target])]
     text, options = _stem(doc, prompt), _options(doc)
-    below = record.asked_with_options(text or "") if options is None else None
+    below = record.asked_with_options(text or "") if not options else None
     if below is not None and all(_gold(each, below[1]) is not None for each in short):
         text, options = below  # as those of BIG-bench end in their options
-    known = (
-        options
-        if options and all(_gold(each, list(map(str, options))) is not None for each in short)
-        else None
-    )
+    known = options if options and all(_gold(each, options) is not None for each in short) else None
     read_here = any(each in row for each in _METRICS)
     return record.question_cells(text, known, short, read=read_here, context=_context(doc, text, prompt))
 
 
-def _choice(
-    doc: Mapping[str, Any], asked: Sequence[tuple[str, str]], likely: Sequence[float], target: Any
-) -> dict[str, Any] | None:
+def _choice(row: Mapping[str, Any], asked: Sequence[tuple[str, str]], n: int) -> dict[str, Any] | None:
     """Return the question of options that were weighed; None where it is not known which there are."""
-    prompt = asked[0][0] if asked else ""
-    text = _stem(doc, prompt)
-    if named := _filled(doc, asked):
-        text, options, target = named
-    else:
-        options = [continued.strip() for _, continued in asked] or [*map(str, range(len(likely)))]
+    doc, target, prompt = mapping(row.get("doc")), row.get("target"), asked[0][0] if asked else ""
+    text, gap, right = _stem(doc, prompt), doc.get("sentence"), str(doc.get("answer"))
+    options = [continued.strip() for _, continued in asked] or [*map(str, range(n))]
+    fillings = [str(doc.get(name)) for name in ("option1", "option2") if name in doc]
+    if len(asked) == len(fillings) == 2 and asked[0][1] == asked[1][1] and right in ("1", "2") and gap:
+        text, options, target = (
+            str(gap),
+            fillings,
+            int(right) - 1,
+        )  # a gap, its end weighed after each filling
     gold = _gold(target, options, by_place=True)
-    if gold is None or len(likely) != len(options) or len(options) > len(LETTERS):
+    if gold is None or n != len(options) or n > len(LETTERS):
         return None
     if all(len(each) == 1 for each in options):  # letters of options that the item has, or the prompt alone
-        there, shown = [str(each) for each in _options(doc) or ()], record.asked_with_options(prompt)
-        if len(there) == len(options):
+        there, shown = _options(doc), record.asked_with_options(prompt)
+        if len(there) == n:
             options = there
-        elif shown is not None and len(shown[1]) == len(options):
+        elif shown is not None and len(shown[1]) == n:
             text, options = shown
         else:
             text = prompt or text
@@ -160,7 +141,7 @@ def _stem(doc: Mapping[str, Any], prompt: str) -> str | None:
     """
     texts = {str(n).casefold(): each for n, each in doc.items() if isinstance(each, str) and each.strip()}
     known = next((texts[name] for name in _STEMS if name in texts), None)
-    options = {str(each).strip() for each in _options(doc) or ()}
+    options = {each.strip() for each in _options(doc)}
     asked = (each for name, each in texts.items() if name not in (*CONTEXT, *_KEYS))
     shown = [each for each in asked if each.strip() in prompt and each.strip() not in options]
     return known or max(shown, key=len, default=None) or prompt or None
@@ -168,7 +149,7 @@ def _stem(doc: Mapping[str, Any], prompt: str) -> str | None:
 
 def _context(doc: Mapping[str, Any], stem: str | None, prompt: str) -> str:
     """Return the passages a question is about: fields of the item that the prompt shows, but for stem and options."""
-    used, found = {str(each).strip() for each in (stem, *(_options(doc) or ()))}, []
+    used, found = {str(each).strip() for each in (stem, *_options(doc))}, []
     for name, value in doc.items():
         text, plain = value.strip() if isinstance(value, str) else "", str(name).casefold()
         passage = plain in CONTEXT or (len(text) >= _LONG and plain not in _KEYS)
@@ -188,25 +169,12 @@ def _requests(arguments: Any) -> list[tuple[str, str]]:
     ]
 
 
-def _options(doc: Mapping[str, Any]) -> list[Any] | None:
+def _options(doc: Mapping[str, Any]) -> list[str]:
     """Return the options of an item, in a list or in fields of their own such as ``choice1`` or ``ending0``."""
     found = doc.get("choices") or doc.get("options") or doc.get("endings")
     found = found.get("text") if isinstance(found, dict) else found
     found = found or [doc[each] for each in option_columns(list(doc)).values()]
-    return found if isinstance(found, list) and found else None
-
-
-def _filled(doc: Mapping[str, Any], asked: Sequence[tuple[str, str]]) -> tuple[str, list[str], int] | None:
-    """Return question, options and the right one of a text with a gap whose end was weighed after each filling."""
-    gap, fillings, right = (
-        doc.get("sentence"),
-        [doc.get("option1"), doc.get("option2")],
-        str(doc.get("answer")),
-    )
-    same = len(asked) == 2 and asked[0][1] == asked[1][1] and asked[0][0] != asked[1][0]
-    if not (same and right in ("1", "2") and all(isinstance(each, str) for each in (gap, *fillings))):
-        return None
-    return str(gap), list(map(str, fillings)), int(right) - 1
+    return [*map(str, listed(found))]
 
 
 def _gold(target: Any, options: Sequence[str], by_place: bool = False) -> int | None:
@@ -228,48 +196,25 @@ def _likelihoods(replies: Any) -> list[float]:
     for each in listed(replies):
         while isinstance(each, list) and each and isinstance(each[0], list):
             each = each[0]
-        if not isinstance(each, list) or len(each) != 2:
-            return []
         try:
-            found.append(float(each[0]))
+            likely, _ = each
+            found.append(float(likely))
         except (TypeError, ValueError):
             return []
     known = any(map(math.isfinite, found)) and all(each < math.inf for each in found)  # NaN is not
     return found if len(found) > 1 and known else []
 
 
-def _weighed(replies: Any) -> int:
-    """Return how many log-likelihoods, each with whether its text was the likeliest, are in the place of replies."""
-    pair = only(replies)
-    if isinstance(pair, list) and len(pair) == 2 and str(pair[1]) in ("True", "False"):
-        return 1
+def _no_reply(row: Mapping[str, Any], replies: Any) -> str | None:
+    """Return why a line holds no reply: likelihoods are in its place, each with whether its text was the likeliest."""
     pairs = [only(each) for each in listed(replies)]
     said = {str(each[1]) if isinstance(each, list) and len(each) == 2 else "" for each in pairs}
-    return len(pairs) if pairs and said <= {"True", "False"} else 0
-
-
-def letters(likely: Sequence[float]) -> tuple[TokenLogprob, ...]:
-    """Return the letters with the chances that the log-likelihoods of their options come to; without those of no chance."""
-    top = max(likely)
-    total = top + math.log(sum(math.exp(each - top) for each in likely))
-    logs = tuple(
-        (letter, each - total) for letter, each in zip(LETTERS, likely, strict=False) if math.isfinite(each)
-    )
-    letter, most = max(logs, key=lambda pair: pair[1])
-    return (TokenLogprob(letter, most, logs),)
-
-
-def lines(path: Path, content: bytes) -> Iterator[dict[str, Any]]:
-    """Yield the objects of JSON Lines; StudyError with its number for a line that is none."""
-    for number, line in enumerate(content.split(b"\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            row = None
-        if not isinstance(row, dict):
-            raise StudyError(
-                f"{path}: line {number} is no JSON object; cut off? nothing was kept; copy the file again"
-            )
-        yield row
+    weighed = bool(pairs) and said <= {"True", "False"}
+    if (weighed and len(pairs) == 1) or _WEIGHED & set(row):
+        return "is the likelihood of a given text, no reply"
+    if weighed:
+        return "has a log-likelihood that is no number"
+    first = replies
+    while isinstance(first, list) and first:
+        first = first[0]
+    return None if isinstance(first, str) else "has no reply"

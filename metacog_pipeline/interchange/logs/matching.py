@@ -18,7 +18,7 @@ from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.files import sha256_hex, write_text
 from metacog_pipeline.interchange.importing import MOST_RUNS
 from metacog_pipeline.interchange.question import LETTERS, Question
-from metacog_pipeline.interchange.question_rows import flat, identity, in_order_of, quantity, question_of
+from metacog_pipeline.interchange.question_rows import flat, identity, in_order_of, question_of
 from metacog_pipeline.interchange.record import Sample
 from metacog_pipeline.reading.envelope import plain, unboxed
 from metacog_pipeline.reading.names import same
@@ -171,14 +171,8 @@ def _same_key(item: Question, fields: Mapping[str, Any]) -> bool:
             for options, letter in ((item.options, item.answer), (fields["options"], fields["answer"]))
         ]
         return item.kind == fields["kind"] and texts[0] == texts[1]
-    ours = [_bare(each) for each in (item.answer, *item.accept)]
-    return any(same(mine, _bare(other)) for mine in ours for other in _forms(fields))
-
-
-def _bare(form: str) -> str:
-    """Return a right answer as it is compared: of a number with its unit the number, as logs before had both as text."""
-    found = quantity(form)
-    return unboxed(plain(form)) if found is None else found[0]
+    ours = [unboxed(plain(each)) for each in (item.answer, *item.accept)]
+    return any(same(mine, unboxed(plain(other))) for mine in ours for other in _forms(fields))
 
 
 def _forms(fields: Mapping[str, Any]) -> list[str]:

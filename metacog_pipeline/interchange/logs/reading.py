@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -12,15 +13,24 @@ import pyarrow.parquet as pq
 
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange import answer_files
-from metacog_pipeline.interchange.logs import harnesses, inspect_log, lm_eval, runners
+from metacog_pipeline.interchange.logs import (
+    every_eval,
+    helm,
+    inspect_log,
+    lighteval,
+    lm_eval,
+    oaieval,
+    opencompass,
+    promptfoo,
+)
 from metacog_pipeline.interchange.record import Sample, parsed
 
 #: What a line of a program looks like, and what reads all of them.
 _OF_LINES = (
     (lm_eval.is_row, lm_eval.read),
-    (runners.is_every_eval, runners.read_every_eval),
-    (runners.is_oaieval, runners.read_oaieval),
-    (runners.is_promptfoo, runners.read_promptfoo),
+    (every_eval.is_every_eval, every_eval.read),
+    (oaieval.is_oaieval, oaieval.read),
+    (promptfoo.is_promptfoo, promptfoo.read),
 )
 
 
@@ -44,19 +54,21 @@ def samples_of(path: Path, trust: Sequence[str] = ()) -> Iterator[Sample] | None
     if kind != ".json":
         return _of_lines(path, content)
     found = parsed(content, str(path)) if content.lstrip()[:1] == b"{" else None
-    if not isinstance(found, dict):
-        return None
+    return _of_object(path, found, trust) if isinstance(found, dict) else None
+
+
+def _of_object(path: Path, found: dict[str, Any], trust: Sequence[str]) -> Iterator[Sample] | None:
     if isinstance(found.get("eval"), dict):
         return inspect_log.read_json(path, found, trust)
-    if harnesses.is_helm(found):
-        return harnesses.read_helm(path, found)
-    if (results := runners.promptfoo_results(found)) is not None:
-        return runners.read_promptfoo(path, results, found.get("config"))
-    if (entries := harnesses.opencompass_rows(found)) is not None:
-        return harnesses.read_opencompass(path, entries)
+    if helm.is_helm(found):
+        return helm.read(path, found)
+    if (results := promptfoo.results(found)) is not None:
+        return promptfoo.read(path, results, found.get("config"))
+    if (entries := opencompass.entries(found)) is not None:
+        return opencompass.read(path, entries)
     if (rows := _batches().inlined(found)) is not None:
         return _of_batch(path, rows[0], iter(rows))
-    if (detailed := runners.every_eval_file(path, found)) is not None:
+    if (detailed := every_eval.detailed(path, found)) is not None:
         return _of_lines(detailed, answer_files.content(detailed))
     return None
 
@@ -66,13 +78,12 @@ def _of_parquet(path: Path) -> Iterator[Sample] | None:
         names = pq.read_schema(path).names
     except (OSError, ValueError, pa.ArrowException):
         return None
-    if not harnesses.is_lighteval(names):
-        return None
-    return harnesses.read_lighteval(path, (row.cells for row in answer_files.AnswerFile(path)))
+    rows = (row.cells for row in answer_files.AnswerFile(path)) if lighteval.is_lighteval(names) else None
+    return None if rows is None else lighteval.read(path, rows)
 
 
 def _of_lines(path: Path, content: bytes) -> Iterator[Sample] | None:
-    rows = lm_eval.lines(path, content)
+    rows = _lines(path, content)
     try:
         first = next(rows)
     except (StopIteration, StudyError):  # read as a table, which names what is wrong
@@ -80,6 +91,22 @@ def _of_lines(path: Path, content: bytes) -> Iterator[Sample] | None:
     read = next((read for is_row, read in _OF_LINES if is_row(first)), None)
     every = chain([first], rows)
     return _of_batch(path, first, every) if read is None else read(path, every)
+
+
+def _lines(path: Path, content: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the objects of JSON Lines; StudyError with its number for a line that is none."""
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            row = None
+        if not isinstance(row, dict):
+            raise StudyError(
+                f"{path}: line {number} is no JSON object; cut off? nothing was kept; copy the file again"
+            )
+        yield row
 
 
 def _of_batch(path: Path, first: dict[str, Any], rows: Iterator[dict[str, Any]]) -> Iterator[Sample] | None:

@@ -13,14 +13,7 @@ from metacog_pipeline.interchange import record
 from metacog_pipeline.interchange.answer_files import AnswerFile, FileRow
 from metacog_pipeline.interchange.columns import absent, truth
 from metacog_pipeline.interchange.confidence import Confidence
-from metacog_pipeline.interchange.import_cells import (
-    RowError,
-    correctness,
-    only,
-    reply_text,
-    shown,
-    whole,
-)
+from metacog_pipeline.interchange.import_cells import RowError, correctness, only, reply_text, shown, whole
 from metacog_pipeline.interchange.import_columns import (
     USUAL_NAMES,
     first_named,
@@ -67,16 +60,16 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "run": USUAL_NAMES["run"],
     "dataset": ("dataset", "task"),
 }  # fmt: skip
+_NEEDED = (("question",), ("choice", "response"), ("key", "correct"))
 _SHOWN = 3
-_NAMING = ("key", "choice")  # fields that may name an option
 _TRUTH_NUMBERS = {"1": True, "1.0": True, "0": False, "0.0": False}
 
 
 def read(path: Path, pairs: Sequence[str], options: ImportOptions) -> list[Sample] | None:
     """Return the rows of a table as samples; None where it does not say question, reply, and right answer or verdict.
 
-    Raises ``StudyError`` for a file that cannot be read, confidence on no scale that is known, indices of options of
-    for which their first number is unknown, and a correctness that disagrees with the key.
+    Raises ``StudyError`` for a file that cannot be read, confidence on no scale that is known, numbers of options whose
+    first is unknown, and a correctness that disagrees with the key.
     """
     rows = AnswerFile(path)
     try:
@@ -85,27 +78,27 @@ def read(path: Path, pairs: Sequence[str], options: ImportOptions) -> list[Sampl
         raise StudyError(f"{error}; to map fields of a benchmark's own, name the benchmark") from None
     found = _columns(rows, mapping)
     parts = option_columns(rows.columns) if "options" not in found else {}
-    show = options.show or (lambda line: None)
-    needed = (("question",), ("choice", "response"), ("key", "correct"))
-    if lacks := ", ".join(" or ".join(each) for each in needed if not set(each) & set(found)):
-        show(f"no questions are taken from it: it lacks {lacks}; {used_columns(found, rows.columns)}")
+    if lacks := ", ".join(" or ".join(each) for each in _NEEDED if not set(each) & set(found)):
+        options.report(
+            [f"no questions are taken from it: it lacks {lacks}; {used_columns(found, rows.columns)}"]
+        )
         return None
     table = _Table(path, found, parts, options)
     made = [table.sample(row) for row in rows]
     table.check(made)
-    show(f"a table of questions with their answers; {used_columns({**found, **parts}, rows.columns)}")
-    show(str(table.confidence) if table.confidence else "no column holds a confidence")
+    options.report([
+        f"a table of questions with their answers; {used_columns({**found, **parts}, rows.columns)}",
+        str(table.confidence) if table.confidence else "no column holds a confidence",
+    ])  # fmt: skip
     return made
 
 
 def _columns(rows: AnswerFile, mapping: dict[str, str]) -> dict[str, str]:
-    answered = {"choice", "response"} & set(mapping)
-    usual = {
-        field: names for field, names in FIELDS.items() if not (answered and field in ("choice", "response"))
-    }
+    reply = {"choice", "response"}
+    usual = {field: names for field, names in FIELDS.items() if not (field in reply and reply & set(mapping))}
     found = found_columns(rows, mapping, usual)
     plain = next((name for name in rows.columns if name.casefold() == "answer"), None)
-    if plain is not None and not {"choice", "response"} & set(found):
+    if plain is not None and not reply & set(found):
         other = first_named(FIELDS["key"], [name for name in rows.columns if name != plain])
         if found.get("key") == plain and other:
             found["key"] = other
@@ -114,8 +107,8 @@ def _columns(rows: AnswerFile, mapping: dict[str, str]) -> dict[str, str]:
     return found
 
 
-class _Indexed(NamedTuple):
-    """A sample whose key or choice is a number: the field, the number, whether an option has it as its text."""
+class _Number(NamedTuple):
+    """A key or a choice that is a number: of a sample with options, in which field, whether an option is that text."""
 
     sample: Sample
     field: str
@@ -130,10 +123,11 @@ class _Table:
         self, path: Path, found: Mapping[str, str], parts: Mapping[str, str], options: ImportOptions
     ) -> None:
         self._path, self._columns, self._parts, self._options = path, found, parts, options
+        self._word = options.shape.word
         self.confidence = Confidence(path, QuestionRows, options.scale)
         self._repeats = Counter[tuple[str, ...]]()
         self._rows: dict[int, int] = {}
-        self._indexed: list[_Indexed] = []
+        self._numbers: list[_Number] = []
 
     def sample(self, row: FileRow) -> Sample:
         """Return what a row says; a sample with the reason where it cannot be used."""
@@ -160,17 +154,17 @@ class _Table:
         question = self._question(said)
         options = self._options_of(row.cells, said.get("options"))
         labels = labels_of(said.get("options")) if options else ()
-        for field in _NAMING:
-            if field in said:
-                said[field] = self._by_label(said[field], labels, row.number)
+        for field in {"key", "choice"} & set(said):
+            try:
+                said[field] = by_label(said[field], labels)
+            except ValueError as error:  # a 0 among labels from 1
+                raise StudyError(f"{self._path} row {row.number}: {error}; nothing was kept") from None
         name = said.get("item_id")
         name = content_digest(question, options) if absent(name) else one_line(str(name).strip(), 200)
-        text, numbers = self._reply(said, options, row.number)
-        key, correct = self._options.shape.word(said.get("key")), said.get("correct")
-        right = None if absent(correct) else correctness(self._options.shape.word(correct))
+        text, choice = self._reply(said, options, row.number)
+        key, correct = self._word(said.get("key")), said.get("correct")
+        right = None if absent(correct) else correctness(self._word(correct))
         answers = [] if _no_key(key, options) else self._right_answers(key, options)
-        if len(answers) == 1 and options:
-            numbers["key"] = answers[0]
         context = str(said["context"]) if isinstance(said.get("context"), str) else ""
         cells = record.question_cells(question, options, answers, read=bool(answers), context=context)
         if cells is None or (not answers and right is None):
@@ -181,10 +175,12 @@ class _Table:
             name, task, model, Completion(Status.OK, text), question=cells,
             right=None if right is None else bool(right), settings={"file": self._path.name},
         )  # fmt: skip
+        numbers = {"choice": choice, "key": answers[0] if len(answers) == 1 else None}
+        texts = {*map(flat, options)}
         for field, value in numbers.items() if options else ():
-            if (place := whole(value)) is not None:
-                as_text = bool({flat(str(value)), str(place)} & {*map(flat, options)})
-                self._indexed.append(_Indexed(made, field, place, as_text))
+            if value is not None and (place := whole(value)) is not None:
+                as_text = bool({flat(str(value)), str(place)} & texts)
+                self._numbers.append(_Number(made, field, place, as_text))
         return made
 
     def _question(self, said: dict[str, Any]) -> str:
@@ -193,8 +189,9 @@ class _Table:
         if isinstance(question, Mapping):
             if absent(said.get("options")):
                 said["options"] = question.get("choices")
-            parts = [question[each] for each in ("stem", "text", "question") if each in question]
-            question = parts[0] if parts else question
+            question = next(
+                (question[each] for each in ("stem", "text", "question") if each in question), question
+            )
         if isinstance(question, list) and question and all(isinstance(each, Mapping) for each in question):
             asked = [each.get("content") for each in question if each.get("role") == "user"]
             question = asked[-1] if asked else question  # the last turn of a conversation
@@ -212,18 +209,11 @@ class _Table:
         except ValueError as error:
             raise RowError(f"options {shown(value)}: {error}") from None
 
-    def _by_label(self, value: Any, labels: Sequence[str], row: int) -> Any:
-        try:
-            return by_label(value, labels)
-        except ValueError as error:  # a 0 among labels from 1
-            raise StudyError(f"{self._path} row {row}: {error}; nothing was kept") from None
-
     def _right_answers(self, key: Any, options: Sequence[str]) -> list[Any]:
         """Return the right answers of a key: of a list of a 0 or 1 for each option the option with the 1."""
         try:
             answers = right_answers(key)
-        except ValueError as error:
-            assert isinstance(key, Mapping), error
+        except ValueError:
             raise RowError(f"key is {_parts(key, 'key', self._columns['key'])}") from None
         marks = [whole(each) for each in answers]
         if options and len(answers) == len(options) and set(marks) <= {0, 1}:
@@ -232,42 +222,38 @@ class _Table:
             raise RowError(f"has {len(answers)} right options; one can be right")
         return answers
 
-    def _reply(self, said: Mapping[str, Any], options: Sequence[str], row: int) -> tuple[str, dict[str, Any]]:
+    def _reply(self, said: Mapping[str, Any], options: Sequence[str], row: int) -> tuple[str, Any]:
         """Return the reply of a row, put together where it is no raw one, and the choice in it."""
-        value, numbers = self._options.shape.word(said.get("choice")), dict[str, Any]()
-        if _no_answer(value, said.get("key"), options):
+        choice = self._word(said.get("choice"))
+        if _no_answer(choice, said.get("key"), options):
             if absent(said.get("response")):
                 raise RowError("has no answer")
-            text = reply_text(said["response"], "response")
+            text, choice = reply_text(said["response"], "response"), None
         else:
-            value = only(value)
-            value = value if options else _in_words_of(said.get("key"), value)
-            numbers["choice"] = value
-            if options and (place := whole(value)) is not None and str(value) not in options:
-                value = place  # 5.0 of the option 5
-            text = f"Answer: {one_line(str(value).strip(), 2_000)}"
+            choice = only(choice) if options else _in_words_of(said.get("key"), only(choice))
+            place = whole(choice) if options and str(choice) not in options else None
+            text = f"Answer: {one_line(str(choice if place is None else place).strip(), 2_000)}"  # 5.0 of the option 5
         sure = said.get("confidence")
-        sure = sure if named.number(sure) is not None else self._options.shape.word(sure)
+        sure = sure if named.number(sure) is not None else self._word(sure)
         if self.confidence.none_stated(sure):
             self.confidence.missing += "confidence" in said
         elif not states_confidence(text):
             rated = self.confidence.take(sure, row)
             text += f"\nConfidence: {rated}%" if named.number(rated) is not None else ""
-        return text, numbers
+        return text, choice
 
     # --- all rows -----------------------------------------------------------------------------------------------------
     def check(self, made: Sequence[Sample]) -> None:
         """Put letters for numbers of options, and refuse confidence or a correctness that cannot be right."""
         self.confidence.check()
-        if any(each.run == 0 for each in made):  # runs are counted from 0 in the file
-            for each in made:
-                each.run += 1
-        texts = Counter[
-            str
-        ]()  # a field names options by number where most of its numbers are the text of no option
-        for number in self._indexed:
+        from_zero = any(each.run == 0 for each in made)
+        for each in made:
+            each.run += from_zero
+        # a field names options by number where most of its numbers are the text of no option
+        texts = Counter[str]()
+        for number in self._numbers:
             texts[number.field] += 1 if number.as_text else -1
-        used = [number for number in self._indexed if not number.as_text or texts[number.field] < 0]
+        used = [number for number in self._numbers if not number.as_text or texts[number.field] < 0]
         first = self._first(used)
         for sample, field, place, _ in used:
             question = sample.question or {}
@@ -282,22 +268,18 @@ class _Table:
         if "correct" not in self._options.trust:
             self._refuse_other_verdicts([each for each in made if each.why is None])
 
-    def _first(self, used: Sequence[_Indexed]) -> int:
+    def _first(self, used: Sequence[_Number]) -> int:
         """Return the number of the first option: 0, or 1 where that is given or a number is that of the last option."""
         places = [each for each in used if not each.as_text]
-        zero = any(each.place == 0 for each in places)
-        over = any(each.place == len((each.sample.question or {}).get("options", ())) for each in places)
         if not places or self._options.from_one:
             return int(self._options.from_one)
+        zero = any(each.place == 0 for each in places)
+        over = any(each.place == len((each.sample.question or {}).get("options", ())) for each in places)
         if zero == over:
-            seen = (
-                "counted from 0 and from 1"
-                if zero
-                else "named by numbers and none is 0, so they seem to begin at 1"
-            )
+            seen = "named by numbers and none is 0, so they seem to begin at 1"
             raise StudyError(
-                f"{self._path}: options are {seen}; nothing was kept; put letters in the file, or take numbers from 1 with "
-                "--from-one"
+                f"{self._path}: options are {'counted from 0 and from 1' if zero else seen}; nothing was kept; put letters "
+                "in the file, or take numbers from 1 with --from-one"
             )
         return int(over)
 
@@ -335,9 +317,8 @@ def _parts(value: Mapping[str, Any] | list[Any], field: str, column: str) -> str
     """Return what a cell of several parts is, and how one of them is mapped."""
     if isinstance(value, list):
         return f"a list of {len(value)}; map one of them, as in --map {field}={column}[0]"
-    names = [one_line(str(name), 40) for name in list(value)[:5]]
-    first = names[0] if names else "…"
-    return f"an object with {', '.join(names) or 'nothing'}; map a part of it, as in --map {field}={column}.{first}"
+    names = [one_line(str(name), 40) for name in list(value)[:5]] or ["…"]
+    return f"an object with {', '.join(names)}; map a part of it, as in --map {field}={column}.{names[0]}"
 
 
 def _in_words_of(key: Any, value: Any) -> Any:
